@@ -1,0 +1,176 @@
+//! Finds an installed LLVM of a given major version.
+//!
+//! Used by the build scripts of every crate that needs LLVM's headers or its shared library, and by `xtask`. The search order is
+//! that of `llvm-sys`: the environment variable `LLVM_SYS_191_PREFIX` or `LLVM_SYS_221_PREFIX`, then the distribution's
+//! `llvm-config-19` or `llvm-config-22` on `PATH`, then `/usr/lib/llvm-19` or `/usr/lib/llvm-22`.
+#![forbid(unsafe_code)]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// An installed LLVM: where its programs, headers and libraries are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Llvm {
+    /// Major version: 19 or 22.
+    pub major: u32,
+    /// Full version, such as `19.1.7`.
+    pub version: String,
+    /// Folder of the programs (`opt`, `clang`, `FileCheck`, ...), each without a version suffix.
+    pub bin_dir: PathBuf,
+    /// Folder of the C and C++ headers.
+    pub include_dir: PathBuf,
+    /// Folder of the shared libraries (`libLLVM-19.so`, `libomptarget.so`, ...).
+    pub lib_dir: PathBuf,
+}
+
+/// No usable LLVM of the wanted version.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum FindError {
+    /// `llvm-config` was not found.
+    #[error(
+        "LLVM {major} is not installed: no `llvm-config-{major}` and no folder `/usr/lib/llvm-{major}`. \
+         Install the Debian package `llvm-{major}-dev` (or run `cargo xtask setup`), or set `{variable}` to the \
+         folder LLVM {major} is installed in"
+    )]
+    Missing {
+        /// The major version that was looked for.
+        major: u32,
+        /// The environment variable that overrides the search.
+        variable: String,
+    },
+    /// `llvm-config` belongs to another LLVM, or cannot be run.
+    #[error("`{path}` is not the `llvm-config` of LLVM {major}: {reason}")]
+    Unusable {
+        /// The program that was tried.
+        path: String,
+        /// The major version that was looked for.
+        major: u32,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The development files are absent.
+    #[error("LLVM {major} has no headers in `{path}`: install the Debian package `llvm-{major}-dev`")]
+    NoHeaders {
+        /// The folder that should hold them.
+        path: String,
+        /// The major version that was looked for.
+        major: u32,
+    },
+}
+
+/// The environment variable that names the folder LLVM `major` is installed in (the name that `llvm-sys` uses).
+pub fn prefix_variable(major: u32) -> String {
+    format!("LLVM_SYS_{major}1_PREFIX")
+}
+
+/// Finds LLVM `major`.
+///
+/// # Errors
+/// When it is not installed, when `llvm-config` reports another version, or when its headers are missing.
+pub fn find(major: u32) -> Result<Llvm, FindError> {
+    let variable = prefix_variable(major);
+    let program = match std::env::var_os(&variable) {
+        Some(prefix) => PathBuf::from(prefix).join("bin/llvm-config"),
+        None => on_path(&format!("llvm-config-{major}"))
+            .or_else(|| {
+                Some(PathBuf::from(format!("/usr/lib/llvm-{major}/bin/llvm-config"))).filter(|p| p.exists())
+            })
+            .ok_or_else(|| FindError::Missing { major, variable })?,
+    };
+    let version = ask(&program, major, "--version")?;
+    if version.split('.').next() != Some(&major.to_string()) {
+        let reason = format!("it reports version {version}");
+        return Err(FindError::Unusable {
+            path: program.display().to_string(),
+            major,
+            reason,
+        });
+    }
+    let include_dir = PathBuf::from(ask(&program, major, "--includedir")?);
+    if !include_dir.join("llvm-c/Core.h").exists() {
+        return Err(FindError::NoHeaders {
+            path: include_dir.display().to_string(),
+            major,
+        });
+    }
+    let lib_dir = PathBuf::from(ask(&program, major, "--libdir")?);
+    // `llvm-config --bindir` names the folder with unversioned names, where clang, lld and FileCheck are as well.
+    let bin_dir = PathBuf::from(ask(&program, major, "--bindir")?);
+    Ok(Llvm {
+        major,
+        version,
+        bin_dir,
+        include_dir,
+        lib_dir,
+    })
+}
+
+/// For build scripts: finds the LLVM chosen by the Cargo features `llvm19` and `llvm22` of the crate being built, tells Cargo
+/// when to run the script again, and turns a failure into one clear Cargo error.
+///
+/// Returns `None` after having reported an error; the script then just returns.
+pub fn for_build_script() -> Option<Llvm> {
+    let enabled = |feature: &str| std::env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
+    let major = match (enabled("LLVM19"), enabled("LLVM22")) {
+        (true, false) => 19,
+        (false, true) => 22,
+        (true, true) => {
+            println!(
+                "cargo::error=features `llvm19` and `llvm22` exclude each other: add `--no-default-features` to choose LLVM 22"
+            );
+            return None;
+        }
+        (false, false) => {
+            println!("cargo::error=choose an LLVM: enable one of the features `llvm19` and `llvm22`");
+            return None;
+        }
+    };
+    println!("cargo::rerun-if-env-changed={}", prefix_variable(major));
+    match find(major) {
+        Ok(llvm) => {
+            // An upgrade of the packages replaces this header.
+            println!(
+                "cargo::rerun-if-changed={}",
+                llvm.include_dir.join("llvm/Config/llvm-config.h").display()
+            );
+            Some(llvm)
+        }
+        Err(error) => {
+            println!("cargo::error={error}");
+            None
+        }
+    }
+}
+
+fn on_path(program: &str) -> Option<PathBuf> {
+    std::env::split_paths(&std::env::var_os("PATH")?)
+        .map(|dir| dir.join(program))
+        .find(|path| path.is_file())
+}
+
+fn ask(program: &Path, major: u32, option: &str) -> Result<String, FindError> {
+    let unusable = |reason: String| FindError::Unusable {
+        path: program.display().to_string(),
+        major,
+        reason,
+    };
+    let output = Command::new(program)
+        .arg(option)
+        .output()
+        .map_err(|error| unusable(error.to_string()))?;
+    if !output.status.success() {
+        return Err(unusable(format!("`{option}` ended with {}", output.status)));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_llvm_is_named_with_its_package() {
+        let error = find(7).unwrap_err();
+        assert!(error.to_string().contains("llvm-7-dev"), "{error}");
+    }
+}

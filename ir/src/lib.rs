@@ -1,0 +1,20 @@
+//! LLVM calls beyond safe inkwell, and the unsafe code for them.
+//!
+//! This crate links no LLVM: the artefact that is built last does (a plugin takes LLVM's symbols from the program that loads it,
+//! a program or the JIT library links the distribution's shared libLLVM).
+#![expect(
+    unsafe_code,
+    reason = "this crate is the home of the LLVM C API and of our C++ shim"
+)]
+
+pub use inkwell;
+pub use inkwell::llvm_sys;
+
+pub mod module;
+
+/// The LLVM release this build is for.
+#[cfg(feature = "llvm19")]
+pub const LLVM: offloom_abi::LlvmVersion = offloom_abi::LlvmVersion::V19;
+/// The LLVM release this build is for.
+#[cfg(all(feature = "llvm22", not(feature = "llvm19")))]
+pub const LLVM: offloom_abi::LlvmVersion = offloom_abi::LlvmVersion::V22;

@@ -1,0 +1,3 @@
+//! Every test of `offloom-ir` in one program, so that the cost of linking libLLVM is paid once.
+
+mod module;

@@ -1,0 +1,1 @@
+//! The passes behind the JIT: dispatch stubs, variants, specialisation.

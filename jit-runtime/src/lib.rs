@@ -1,0 +1,1 @@
+//! `liboffloom_jit.so`: specialises kernels at run time.

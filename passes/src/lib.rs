@@ -1,0 +1,1 @@
+//! The pass plugin: offload entries, visibility, internalisation.

@@ -1,0 +1,1 @@
+//! Passes that only tests use.

@@ -1,0 +1,2 @@
+//! Offload packager, wrapper and device linker.
+#![forbid(unsafe_code)]

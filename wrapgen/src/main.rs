@@ -1,0 +1,4 @@
+//! The command `wrapgen`.
+#![forbid(unsafe_code)]
+
+fn main() {}

@@ -1,0 +1,2 @@
+//! Every chore of this project.
+fn main() {}
