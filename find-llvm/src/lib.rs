@@ -75,7 +75,7 @@ pub fn find(major: u32) -> Result<Llvm, FindError> {
             .or_else(|| {
                 Some(PathBuf::from(format!("/usr/lib/llvm-{major}/bin/llvm-config"))).filter(|p| p.exists())
             })
-            .ok_or_else(|| FindError::Missing { major, variable })?,
+            .ok_or(FindError::Missing { major, variable })?,
     };
     let version = ask(&program, major, "--version")?;
     if version.split('.').next() != Some(&major.to_string()) {

@@ -1,0 +1,1 @@
+"""Configuration and test format of Offloom's lit tests."""

@@ -1,0 +1,93 @@
+"""Sets up lit for one build of Offloom: substitutions, features, tools.
+
+`cargo xtask lit` describes the build in a JSON file, `<target folder>/lit/llvm-N/config.json`. `docs/dev/testing.md` lists what
+a test may use.
+"""
+
+import json
+import os
+import shlex
+
+from offloom_lit import device
+from offloom_lit.format import CleanShTest
+
+# Test helpers of LLVM that tests call by their plain names. They are linked into a folder of their own, so that a test cannot
+# reach any other program of that LLVM by accident.
+HELPERS = ("FileCheck", "count", "not", "split-file")
+
+
+def load(config, lit_config):
+    """Fills in `config`, the configuration of the whole test suite."""
+    root = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    build = _read_build(lit_config, root)
+    llvm_bin = build["llvm_bin"]
+
+    config.name = f"Offloom, LLVM {build['llvm']}"
+    config.test_format = CleanShTest()
+    config.suffixes = [".ll", ".c", ".cpp", ".test", ".sh"]
+    config.excludes = ["Inputs", "plugin"]
+    config.test_source_root = os.path.join(root, "test")
+    config.test_exec_root = build["exec_root"]
+
+    helpers = os.path.join(config.test_exec_root, "helpers")
+    _link_helpers(lit_config, helpers, llvm_bin)
+    config.environment["PATH"] = os.pathsep.join([helpers, config.environment["PATH"]])
+
+    config.substitutions += _substitutions(build)
+    config.available_features.add(f"llvm-{build['llvm']}")
+    if build["other_llvm_bin"]:
+        config.available_features.add("both-llvms")
+    problem = device.probe(build, config.test_exec_root)
+    if problem is None:
+        config.available_features.add("x86_64-device")
+    else:
+        lit_config.error(f"no target region runs on this machine with LLVM {build['llvm']}: {problem}")
+
+
+def _read_build(lit_config, root):
+    """The description of the build under test."""
+    path = lit_config.params.get("config")
+    if path is None:
+        target = os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target"))
+        path = os.path.join(target, "lit", f"llvm-{lit_config.params.get('llvm', '19')}", "config.json")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except OSError as error:
+        lit_config.fatal(f"{error}: run `cargo xtask lit` once, it writes this file")
+
+
+def _link_helpers(lit_config, folder, llvm_bin):
+    os.makedirs(folder, exist_ok=True)
+    for name in HELPERS:
+        program = os.path.join(llvm_bin, name)
+        if not os.path.exists(program):
+            lit_config.fatal(f"no `{program}`: `cargo xtask setup` installs the package it is in")
+        link = os.path.join(folder, name)
+        if os.path.lexists(link):
+            os.remove(link)
+        os.symlink(program, link)
+
+
+def _substitutions(build):
+    """The `%name`s of RUN lines, as pairs of regular expression and replacement."""
+    dist, llvm_bin = build["dist"], build["llvm_bin"]
+    other_bin = build["other_llvm_bin"] or ""
+    values = {
+        "opt": os.path.join(llvm_bin, "opt"),
+        "clang": os.path.join(llvm_bin, "clang"),
+        "clangxx": os.path.join(llvm_bin, "clang++"),
+        "llvm_bin": llvm_bin,
+        "other_opt": os.path.join(other_bin, "opt"),
+        "passes": os.path.join(dist, "lib", "liboffloom_passes.so"),
+        "test_plugin": build["test_plugin"],
+        "wrapgen": os.path.join(dist, "bin", "wrapgen"),
+        "wrapgen_bitcode": os.path.join(dist, "libexec", "offloom", "wrapgen-bitcode"),
+        "dropin": os.path.join(dist, "libexec", "offloom"),
+        "dist": dist,
+        "omp_compile": shlex.join(build["omp_compile"]),
+        "omp_link": shlex.join(build["omp_link"]),
+        "run_offload": "env OMP_TARGET_OFFLOAD=mandatory",
+    }
+    # The word boundary keeps `%clang` out of `%clangxx`.
+    return [(rf"%{name}\b", value) for name, value in values.items()]

@@ -1,0 +1,123 @@
+//! `cargo xtask build`: compiles the project for each LLVM and stages what a user would install in `dist/llvm-N`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+use offloom_find_llvm::Llvm;
+
+use crate::command::run_shown;
+use crate::llvm::{self, Choice};
+use crate::openmp::replace_link;
+use crate::workspace::{Workspace, cargo};
+
+/// What `cargo build` is asked for: the installed artefacts and the plugin that only tests load.
+const PACKAGES: [&str; 4] = [
+    "wrapgen",
+    "offloom-passes",
+    "offloom-jit-runtime",
+    "offloom-test-plugin",
+];
+
+/// Files that are installed: name in Cargo's output folder, folder in the staged tree.
+const STAGED: [(&str, &str); 4] = [
+    ("wrapgen", "bin"),
+    ("wrapgen-bitcode", "libexec/offloom"),
+    ("liboffloom_passes.so", "lib"),
+    ("liboffloom_jit.so", "lib"),
+];
+
+/// The LLVM tools that `wrapgen` stands in for when it is called by their name.
+const DROP_IN_NAMES: [&str; 4] = [
+    "clang-linker-wrapper",
+    "clang-offload-packager",
+    "llvm-offload-binary",
+    "llvm-offload-wrapper",
+];
+
+/// Options of `cargo xtask build`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+    #[command(flatten)]
+    staging: Staging,
+}
+
+/// Where the builds are staged.
+#[derive(clap::Args, Debug, Clone)]
+pub(crate) struct Staging {
+    /// Folder to stage in, instead of `dist` in the checkout
+    #[arg(long, value_name = "FOLDER")]
+    dist: Option<PathBuf>,
+}
+
+/// One finished build.
+#[derive(Debug, Clone)]
+pub(crate) struct Staged {
+    /// The LLVM it is for.
+    pub(crate) llvm: Llvm,
+    /// The staged tree, laid out as it would be installed.
+    pub(crate) dist: PathBuf,
+    /// The plugin with the passes that only tests use. It is not installed.
+    pub(crate) test_plugin: PathBuf,
+}
+
+/// Runs `cargo xtask build`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    for llvm in arguments.llvm.find()? {
+        let staged = build(&workspace, llvm, &arguments.staging)?;
+        println!("staged in {}", staged.dist.display());
+    }
+    Ok(())
+}
+
+/// Builds for one LLVM and stages the result.
+pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Result<Staged> {
+    let target = workspace.llvm_target(llvm.major);
+    let mut command = Command::new(cargo());
+    command
+        .current_dir(&workspace.root)
+        .args(["build", "--release", "--locked"]);
+    command.args(PACKAGES.iter().flat_map(|package| ["-p", package]));
+    command
+        .args(llvm::features(llvm.major))
+        .arg("--target-dir")
+        .arg(&target);
+    run_shown(&mut command)?;
+
+    let built = target.join("release");
+    let dist = staging
+        .dist
+        .clone()
+        .unwrap_or_else(|| workspace.root.join("dist"));
+    let dist = std::path::absolute(dist)?.join(format!("llvm-{}", llvm.major));
+    for (name, folder) in STAGED {
+        install(&built.join(name), &dist.join(folder).join(name))?;
+    }
+    for name in DROP_IN_NAMES {
+        replace_link(
+            &dist.join("libexec/offloom").join(name),
+            Path::new("../../bin/wrapgen"),
+        )?;
+    }
+    let test_plugin = built.join("liboffloom_test_plugin.so");
+    Ok(Staged {
+        llvm,
+        dist,
+        test_plugin,
+    })
+}
+
+/// Puts a copy of `from` at `to`, whole at every moment: a running program keeps the file it has mapped.
+fn install(from: &Path, to: &Path) -> Result<()> {
+    let folder = to.parent().context("an installed file needs a folder")?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    let scratch = tempfile::tempdir_in(folder)?;
+    let new = scratch.path().join("file");
+    fs::copy(from, &new)
+        .and_then(|_| fs::rename(&new, to))
+        .with_context(|| format!("cannot stage `{}` as `{}`", from.display(), to.display()))
+}

@@ -1,0 +1,70 @@
+//! Running other programs: shown as a person would type them, and a failure names the program.
+
+use std::ffi::OsStr;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, ensure};
+
+/// Runs a command with its output going to the terminal, after having shown it.
+pub(crate) fn run_shown(command: &mut Command) -> Result<Duration> {
+    println!("$ {}", shown(command));
+    run(command)
+}
+
+/// Runs a command with its output going to the terminal, and says how long it took.
+pub(crate) fn run(command: &mut Command) -> Result<Duration> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let start = Instant::now();
+    let status = command
+        .stdin(Stdio::null())
+        .status()
+        .with_context(|| format!("cannot run `{program}`"))?;
+    ensure!(status.success(), "`{program}` failed: {status}");
+    Ok(start.elapsed())
+}
+
+/// The command as one would type it in a shell in its working folder.
+pub(crate) fn shown(command: &Command) -> String {
+    let variables = command.get_envs().filter_map(|(name, value)| {
+        let value = value?;
+        Some(format!("{}={}", name.to_string_lossy(), quoted(value)))
+    });
+    let words = std::iter::once(command.get_program())
+        .chain(command.get_args())
+        .map(quoted);
+    variables.chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word with quotes where a shell needs them.
+fn quoted(word: &OsStr) -> String {
+    let word = word.to_string_lossy();
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=+./:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.into_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_shown_command_can_be_pasted_into_a_shell() {
+        let mut command = Command::new("opt");
+        command
+            .args(["-passes=offload-entries", "a b", "it's", ""])
+            .env("MODE", "x y");
+        assert_eq!(
+            shown(&command),
+            r"MODE='x y' opt -passes=offload-entries 'a b' 'it'\''s' ''"
+        );
+        let printed = Command::new("sh")
+            .args(["-c", r"printf '%s|' 'a b' 'it'\''s' ''"])
+            .output()
+            .unwrap();
+        assert_eq!(printed.stdout, b"a b|it's||");
+    }
+}

@@ -1,0 +1,148 @@
+//! `cargo xtask lit`: runs the tests under `test/` with LLVM's lit, once for each LLVM.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use offloom_find_llvm::Llvm;
+use serde_json::{Value, json};
+
+use crate::build::{self, Staged, Staging};
+use crate::command::shown;
+use crate::llvm::{self, Choice};
+use crate::openmp::OpenMp;
+use crate::workspace::Workspace;
+
+/// Options of `cargo xtask lit`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+    #[command(flatten)]
+    staging: Staging,
+    /// Tests or folders of tests. Default: all
+    paths: Vec<PathBuf>,
+}
+
+/// Runs `cargo xtask lit`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let mut failed = Vec::new();
+    for llvm in arguments.llvm.find()? {
+        let major = llvm.major;
+        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+        if let Err(error) = run_lit(&workspace, &staged, &arguments.paths) {
+            println!("{error:#}");
+            failed.push(format!("LLVM {major}"));
+        }
+    }
+    ensure!(failed.is_empty(), "lit failed for {}", failed.join(" and "));
+    Ok(())
+}
+
+/// Runs lit for one build and prints its counts in a plain line.
+///
+/// Fails when a test fails, and when none ran at all.
+pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf]) -> Result<()> {
+    let major = staged.llvm.major;
+    let folder = workspace.target.join("lit").join(format!("llvm-{major}"));
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    let config = folder.join("config.json");
+    fs::write(
+        &config,
+        format!("{:#}\n", configuration(workspace, staged, &folder)?),
+    )
+    .with_context(|| format!("cannot write `{}`", config.display()))?;
+
+    let results = folder.join("results.json");
+    if results.exists() {
+        fs::remove_file(&results).with_context(|| format!("cannot remove `{}`", results.display()))?;
+    }
+    let mut command = Command::new("python3");
+    command.arg(program(&staged.llvm)?).args(["-v", "--order=smart"]);
+    command.arg(format!("--param=config={}", config.display()));
+    command.arg("--output").arg(&results);
+    if paths.is_empty() {
+        command.arg(workspace.root.join("test"));
+    } else {
+        command.args(paths);
+    }
+    println!("$ {}", shown(&command));
+    let status = command.status().context("cannot run `python3`")?;
+    let counts = Counts::read(&results)?;
+    println!("lit, LLVM {major}:");
+    println!("{} passed, {} failed", counts.passed, counts.failed);
+    if counts.unsupported > 0 {
+        println!("{} not for this LLVM or this machine", counts.unsupported);
+    }
+    ensure!(
+        counts.passed + counts.failed > 0,
+        "lit ran no test for LLVM {major}"
+    );
+    ensure!(status.success(), "lit failed for LLVM {major}: {status}");
+    Ok(())
+}
+
+/// How the tests of one lit run ended.
+struct Counts {
+    passed: usize,
+    failed: usize,
+    unsupported: usize,
+}
+
+impl Counts {
+    fn read(results: &Path) -> Result<Self> {
+        let text = fs::read(results)
+            .with_context(|| format!("lit ended before it wrote its results in `{}`", results.display()))?;
+        let results: Value = serde_json::from_slice(&text).context("lit's results are not JSON")?;
+        let tests = results["tests"]
+            .as_array()
+            .context("lit's results name no tests")?;
+        let count = |codes: &[&str]| {
+            tests
+                .iter()
+                .filter(|test| test["code"].as_str().is_some_and(|code| codes.contains(&code)))
+                .count()
+        };
+        let passed = count(&["PASS", "FLAKYPASS", "XFAIL"]);
+        let unsupported = count(&["UNSUPPORTED", "EXCLUDED", "SKIPPED"]);
+        Ok(Self {
+            passed,
+            failed: tests.len() - passed - unsupported,
+            unsupported,
+        })
+    }
+}
+
+/// LLVM's own lit: `llvm-19-tools` and `llvm-22-tools` bring it, in different places.
+fn program(llvm: &Llvm) -> Result<PathBuf> {
+    let prefix = llvm
+        .lib_dir
+        .parent()
+        .context("LLVM's library folder has no parent")?;
+    let candidates = [prefix.join("build/utils/lit/lit.py"), prefix.join("bin/lit")];
+    match candidates.iter().find(|path| path.is_file()) {
+        Some(path) => Ok(path.clone()),
+        None => bail!(
+            "no lit in `{}`: install the Debian package `llvm-{}-tools` (or run `cargo xtask setup`)",
+            prefix.display(),
+            llvm.major
+        ),
+    }
+}
+
+/// Everything that `lit/offloom_lit` has to know about this build and this machine.
+fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Result<Value> {
+    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+    Ok(json!({
+        "llvm": staged.llvm.major,
+        "llvm_bin": staged.llvm.bin_dir,
+        "other_llvm_bin": llvm::other(&staged.llvm).map(|other| other.bin_dir),
+        "dist": staged.dist,
+        "test_plugin": staged.test_plugin,
+        "omp_compile": openmp.compile_options(),
+        "omp_link": openmp.link_options,
+        "exec_root": folder.join("test"),
+    }))
+}

@@ -1,0 +1,64 @@
+//! Which LLVMs a chore is for, and the Cargo options that choose one.
+
+use anyhow::{Result, bail};
+use offloom_find_llvm::Llvm;
+
+/// The supported major versions, oldest first.
+pub(crate) const SUPPORTED: [u32; 2] = [19, 22];
+
+/// The command-line choice of LLVMs, shared by all chores.
+#[derive(clap::Args, Debug, Clone)]
+pub(crate) struct Choice {
+    /// Only this LLVM, 19 or 22; may be given twice. Default: every supported one that is installed
+    #[arg(long = "llvm", value_name = "MAJOR", value_parser = supported)]
+    majors: Vec<u32>,
+}
+
+impl Choice {
+    /// The major versions asked for, or all supported ones when none was named.
+    pub(crate) fn majors(&self) -> Vec<u32> {
+        SUPPORTED
+            .into_iter()
+            .filter(|major| self.majors.is_empty() || self.majors.contains(major))
+            .collect()
+    }
+
+    /// The installed LLVMs to work with: those asked for, each of which must be there, or all that are there.
+    pub(crate) fn find(&self) -> Result<Vec<Llvm>> {
+        let mut found = Vec::new();
+        for major in self.majors() {
+            match offloom_find_llvm::find(major) {
+                Ok(llvm) => found.push(llvm),
+                Err(error) if self.majors.is_empty() => println!("LLVM {major} is left out: {error}"),
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if found.is_empty() {
+            bail!("no supported LLVM is installed; `cargo xtask setup` installs them");
+        }
+        Ok(found)
+    }
+}
+
+/// The Cargo options that choose LLVM `major`.
+pub(crate) fn features(major: u32) -> Vec<String> {
+    vec![
+        "--no-default-features".to_owned(),
+        format!("--features=llvm{major}"),
+    ]
+}
+
+/// The installed LLVM that is not `llvm`, for tests that mix the two.
+pub(crate) fn other(llvm: &Llvm) -> Option<Llvm> {
+    SUPPORTED
+        .into_iter()
+        .filter(|&major| major != llvm.major)
+        .find_map(|major| offloom_find_llvm::find(major).ok())
+}
+
+fn supported(text: &str) -> Result<u32, String> {
+    text.parse()
+        .ok()
+        .filter(|major| SUPPORTED.contains(major))
+        .ok_or_else(|| "supported are 19 and 22".to_owned())
+}

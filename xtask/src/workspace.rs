@@ -1,0 +1,67 @@
+//! Where the checkout and Cargo's build folder are.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
+
+/// The folders that every chore works with.
+#[derive(Debug, Clone)]
+pub(crate) struct Workspace {
+    /// The root of the checkout.
+    pub(crate) root: PathBuf,
+    /// Cargo's target folder: `target` in the root, or what `CARGO_TARGET_DIR` or Cargo's configuration says.
+    pub(crate) target: PathBuf,
+}
+
+impl Workspace {
+    /// Asks Cargo where the workspace is.
+    pub(crate) fn find() -> Result<Self> {
+        let metadata = metadata()?;
+        let folder = |key: &str| {
+            metadata[key]
+                .as_str()
+                .map(PathBuf::from)
+                .with_context(|| format!("`cargo metadata` says nothing of `{key}`"))
+        };
+        Ok(Self {
+            root: folder("workspace_root")?,
+            target: folder("target_directory")?,
+        })
+    }
+
+    /// The target folder of the build for one LLVM. The builds are kept apart because they differ in Cargo features: in one
+    /// folder each would throw away the other's work.
+    pub(crate) fn llvm_target(&self, major: u32) -> PathBuf {
+        self.target.join(format!("llvm-{major}"))
+    }
+}
+
+/// `cargo metadata` of this workspace's own packages.
+pub(crate) fn metadata() -> Result<Value> {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Cargo.toml");
+    let output = Command::new(cargo())
+        .args([
+            "metadata",
+            "--no-deps",
+            "--format-version",
+            "1",
+            "--manifest-path",
+        ])
+        .arg(&manifest)
+        .output()
+        .context("cannot run `cargo metadata`")?;
+    ensure!(
+        output.status.success(),
+        "`cargo metadata` failed: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    serde_json::from_slice(&output.stdout).context("`cargo metadata` printed something that is not JSON")
+}
+
+/// The Cargo that runs this program, or the one on `PATH`.
+pub(crate) fn cargo() -> PathBuf {
+    env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
+}
