@@ -1,6 +1,31 @@
 //! Every on-disk and in-memory format of OpenMP offloading: no LLVM, no I/O.
+//!
+//! | module | format | where it lives |
+//! | --- | --- | --- |
+//! | [`version`] | the LLVM releases whose formats are known | everywhere |
+//! | [`offload_kind`] | who produced an image or an entry, as numbers and names | images, entries |
+//! | [`entry`] | `__tgt_offload_entry`, the table that ties host symbols to device symbols | host objects, x86_64 device objects |
+//! | [`kernel_name`] | names of target regions and of what belongs to them | symbols |
+//! | [`offload_binary`] | the container of device images | `.llvm.offloading` sections, packager output |
+//! | [`device_image`] | `__tgt_device_image`, `__tgt_bin_desc` and the wrapper module's symbols | linked host programs |
+//! | [`kernel_arguments`] | `__tgt_kernel_arguments` and map types | memory, at every launch |
+//! | [`names`] | section names and types, metadata names | objects and IR |
+//!
+//! Rules of this crate: names match the C headers of LLVM; a layout that changed between releases takes an
+//! [`LlvmVersion`]; each record has its size and offsets asserted beside it; parsers take hostile bytes and
+//! answer with a [`FormatError`], never with a panic.
 #![forbid(unsafe_code)]
 
+pub mod device_image;
+pub mod entry;
+pub mod error;
+pub mod kernel_arguments;
+pub mod kernel_name;
+pub mod names;
+pub mod offload_binary;
+pub mod offload_kind;
 pub mod version;
 
+pub use error::{FormatError, Problem};
+pub use offload_kind::OffloadKind;
 pub use version::LlvmVersion;

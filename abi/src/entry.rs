@@ -1,0 +1,478 @@
+//! Offload entries (`__tgt_offload_entry`): the table that ties a host address to the name of a device symbol.
+//!
+//! LLVM 19: 32-byte records in section `omp_offloading_entries`, packed back to back. LLVM 22: 56-byte records in
+//! `llvm_offload_entries`, which OpenMP, CUDA and HIP share. Equal records may occur twice: entry globals have weak
+//! linkage without a comdat, so a kernel in a header leaves one record per translation unit.
+//! Source: `llvm/Frontend/Offloading/Utility.h` and `Utility.cpp`.
+
+use std::mem::{offset_of, size_of};
+
+use zerocopy::little_endian::{U16, U32, U64};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
+
+use crate::{FormatError, LlvmVersion, OffloadKind, Problem};
+
+/// Name of the record's type in IR, without the `%`.
+pub const IR_STRUCT_NAME: &str = "struct.__tgt_offload_entry";
+
+/// How the names of entry globals start: `.offloading.entry.<entry name>`.
+pub const GLOBAL_PREFIX: &str = ".offloading.entry.";
+
+/// Name of the globals that hold entry names, before LLVM makes it unique (`.offloading.entry_name.3`).
+pub const NAME_GLOBAL: &str = ".offloading.entry_name";
+
+/// Value of the version field of an LLVM 22 record.
+pub const RECORD_VERSION: u16 = 1;
+
+/// Name of the entry global for the entry called `name`.
+pub fn global_name(name: &str) -> String {
+    format!("{GLOBAL_PREFIX}{name}")
+}
+
+/// Name of the entry global of a `requires` directive. Its entry's name is what follows [`GLOBAL_PREFIX`]:
+/// empty in LLVM 19, `.requires` in LLVM 22.
+pub const fn requires_global_name(version: LlvmVersion) -> &'static str {
+    match version {
+        LlvmVersion::V19 => ".offloading.entry.",
+        LlvmVersion::V22 => ".offloading.entry..requires",
+    }
+}
+
+/// Section that OpenMP entries stand in. It is a C identifier, so that the linker gives it start and stop symbols.
+pub const fn section(version: LlvmVersion) -> &'static str {
+    match version {
+        LlvmVersion::V19 => "omp_offloading_entries",
+        LlvmVersion::V22 => "llvm_offload_entries",
+    }
+}
+
+/// Section that entry names stand in; `None`: they go where the compiler puts strings.
+pub const fn name_section(version: LlvmVersion) -> Option<&'static str> {
+    match version {
+        LlvmVersion::V19 => None,
+        LlvmVersion::V22 => Some(".llvm.rodata.offloading"),
+    }
+}
+
+/// Symbol that the linker puts at the start of the entry table.
+pub const fn start_symbol(version: LlvmVersion) -> &'static str {
+    match version {
+        LlvmVersion::V19 => "__start_omp_offloading_entries",
+        LlvmVersion::V22 => "__start_llvm_offload_entries",
+    }
+}
+
+/// Symbol that the linker puts behind the entry table.
+pub const fn stop_symbol(version: LlvmVersion) -> &'static str {
+    match version {
+        LlvmVersion::V19 => "__stop_omp_offloading_entries",
+        LlvmVersion::V22 => "__stop_llvm_offload_entries",
+    }
+}
+
+/// Empty global that the wrapper puts in the section, so that it exists in a program without entries.
+pub const fn dummy_symbol(version: LlvmVersion) -> &'static str {
+    match version {
+        LlvmVersion::V19 => "__dummy.omp_offloading_entries",
+        LlvmVersion::V22 => "__dummy.llvm_offload_entries",
+    }
+}
+
+/// Alignment in bytes that the IR gives an entry global.
+pub const fn alignment(version: LlvmVersion) -> u32 {
+    match version {
+        LlvmVersion::V19 => 1,
+        LlvmVersion::V22 => 8,
+    }
+}
+
+/// Size of a record in bytes.
+pub const fn size(version: LlvmVersion) -> usize {
+    match version {
+        LlvmVersion::V19 => size_of::<Record19>(),
+        LlvmVersion::V22 => size_of::<Record22>(),
+    }
+}
+
+/// Offset in a record of the pointer to the host symbol.
+pub const fn address_offset(version: LlvmVersion) -> usize {
+    match version {
+        LlvmVersion::V19 => offset_of!(Record19, address),
+        LlvmVersion::V22 => offset_of!(Record22, address),
+    }
+}
+
+/// Offset in a record of the pointer to the NUL-terminated entry name.
+pub const fn name_offset(version: LlvmVersion) -> usize {
+    match version {
+        LlvmVersion::V19 => offset_of!(Record19, name),
+        LlvmVersion::V22 => offset_of!(Record22, name),
+    }
+}
+
+/// Flags of an OpenMP entry, the same numbers in every known release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct EntryFlags(pub u32);
+
+impl EntryFlags {
+    /// A target region (entry size 0), or a `to` or `enter` variable (entry size > 0).
+    pub const NONE: Self = Self(0);
+    /// A `link` variable: the address is that of `<name>_decl_tgt_ref_ptr`, the size that of a pointer.
+    pub const LINK: Self = Self(1);
+    /// An `indirect` function: the address is the function, the size that of a pointer.
+    pub const INDIRECT: Self = Self(8);
+    /// A `requires` directive: address null, size 0, the clauses are in the entry's data.
+    pub const REQUIRES: Self = Self(16);
+    /// An `indirect` vtable (LLVM 22 only).
+    pub const INDIRECT_VTABLE: Self = Self(32);
+}
+
+/// What an entry stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryKind {
+    /// A target region.
+    Kernel,
+    /// A `declare target to` or `enter` variable.
+    Variable,
+    /// A `declare target link` variable.
+    Link,
+    /// A `declare target indirect` function.
+    Indirect,
+    /// A `requires` directive.
+    Requires,
+    /// A vtable of classes with `indirect` virtual functions.
+    IndirectVtable,
+    /// Flags that no known release writes.
+    Unknown,
+}
+
+/// A record of either release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// Programming model. LLVM 19 has a section per model instead of this field.
+    pub kind: OffloadKind,
+    /// What the entry stands for, with [`Entry::size`].
+    pub flags: EntryFlags,
+    /// Address of the host symbol: a kernel's region id, a variable, a function; null for `requires`.
+    pub address: u64,
+    /// Address of the NUL-terminated name of the device symbol.
+    pub name: u64,
+    /// Bytes that the variable takes; 0 for a target region.
+    pub size: u64,
+    /// The clauses of `requires`, otherwise 0. LLVM 19 has 32 bits of it.
+    pub data: u64,
+    /// Further pointer, null for OpenMP. LLVM 19 has no such field.
+    pub aux_address: u64,
+}
+
+impl Entry {
+    /// What the entry stands for.
+    pub const fn entry_kind(&self) -> EntryKind {
+        match self.flags {
+            EntryFlags::NONE if self.size == 0 => EntryKind::Kernel,
+            EntryFlags::NONE => EntryKind::Variable,
+            EntryFlags::LINK => EntryKind::Link,
+            EntryFlags::INDIRECT => EntryKind::Indirect,
+            EntryFlags::REQUIRES => EntryKind::Requires,
+            EntryFlags::INDIRECT_VTABLE => EntryKind::IndirectVtable,
+            _ => EntryKind::Unknown,
+        }
+    }
+
+    /// The record's bytes, [`size`] of them; `None` where `version` has no room for a field's value.
+    pub fn encode(&self, version: LlvmVersion) -> Option<Vec<u8>> {
+        let Self {
+            kind,
+            flags,
+            address,
+            name,
+            size,
+            data,
+            aux_address,
+        } = *self;
+        Some(match version {
+            LlvmVersion::V19 => {
+                if kind != OffloadKind::OpenMp || aux_address != 0 {
+                    return None;
+                }
+                let record = Record19 {
+                    address: address.into(),
+                    name: name.into(),
+                    size: size.into(),
+                    flags: flags.0.into(),
+                    data: u32::try_from(data).ok()?.into(),
+                };
+                record.as_bytes().to_vec()
+            }
+            LlvmVersion::V22 => {
+                let record = Record22 {
+                    reserved: 0.into(),
+                    version: RECORD_VERSION.into(),
+                    kind: kind.number(version)?.into(),
+                    flags: flags.0.into(),
+                    address: address.into(),
+                    name: name.into(),
+                    size: size.into(),
+                    data: data.into(),
+                    aux_address: aux_address.into(),
+                };
+                record.as_bytes().to_vec()
+            }
+        })
+    }
+
+    /// Reads the record at the start of `bytes`.
+    ///
+    /// # Errors
+    /// The bytes are too few, or are not a record of `version`.
+    pub fn parse(version: LlvmVersion, bytes: &[u8]) -> Result<Self, FormatError> {
+        match version {
+            LlvmVersion::V19 => {
+                let record: &Record19 = prefix(bytes)?;
+                Ok(Self {
+                    kind: OffloadKind::OpenMp,
+                    flags: EntryFlags(record.flags.get()),
+                    address: record.address.get(),
+                    name: record.name.get(),
+                    size: record.size.get(),
+                    data: record.data.get().into(),
+                    aux_address: 0,
+                })
+            }
+            LlvmVersion::V22 => Self::from_record22(prefix(bytes)?),
+        }
+    }
+
+    fn from_record22(record: &Record22) -> Result<Self, FormatError> {
+        if record.reserved != 0 {
+            return Err(FormatError::new(
+                offset_of!(Record22, reserved) as u64,
+                Problem::ReservedNotZero {
+                    what: RECORD,
+                    found: record.reserved.get(),
+                },
+            ));
+        }
+        if record.version != RECORD_VERSION {
+            return Err(FormatError::new(
+                offset_of!(Record22, version) as u64,
+                Problem::UnsupportedVersion {
+                    what: RECORD,
+                    found: record.version.get().into(),
+                    supported: RECORD_VERSION.into(),
+                },
+            ));
+        }
+        let found = record.kind.get();
+        let kind = OffloadKind::from_number(found).ok_or_else(|| {
+            FormatError::new(
+                offset_of!(Record22, kind) as u64,
+                Problem::UnknownOffloadKind { found },
+            )
+        })?;
+        Ok(Self {
+            kind,
+            flags: EntryFlags(record.flags.get()),
+            address: record.address.get(),
+            name: record.name.get(),
+            size: record.size.get(),
+            data: record.data.get(),
+            aux_address: record.aux_address.get(),
+        })
+    }
+}
+
+/// Reads a whole entry table, record by record.
+///
+/// # Errors
+/// The table is not a whole number of records; each item says whether its record is well formed, with offsets
+/// from the start of the table.
+pub fn parse_table(
+    version: LlvmVersion,
+    bytes: &[u8],
+) -> Result<impl Iterator<Item = Result<Entry, FormatError>>, FormatError> {
+    let record_size = size(version);
+    if !bytes.len().is_multiple_of(record_size) {
+        return Err(FormatError::new(
+            0,
+            Problem::PartialRecord {
+                what: "the offload entry table",
+                size: bytes.len() as u64,
+                record_size: record_size as u64,
+            },
+        ));
+    }
+    Ok(bytes
+        .chunks_exact(record_size)
+        .enumerate()
+        .map(move |(index, record)| {
+            Entry::parse(version, record).map_err(|error| error.at_base((index * record_size) as u64))
+        }))
+}
+
+const RECORD: &str = "an offload entry";
+
+fn prefix<T: FromBytes + KnownLayout + Immutable + Unaligned>(bytes: &[u8]) -> Result<&T, FormatError> {
+    match T::ref_from_prefix(bytes) {
+        Ok((record, _)) => Ok(record),
+        Err(_) => Err(FormatError::new(
+            0,
+            Problem::Truncated {
+                what: RECORD,
+                needed: size_of::<T>() as u64,
+                available: bytes.len() as u64,
+            },
+        )),
+    }
+}
+
+/// The LLVM 19 record.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Record19 {
+    address: U64,
+    name: U64,
+    size: U64,
+    flags: U32,
+    data: U32,
+}
+
+const _: () = {
+    assert!(size_of::<Record19>() == 32);
+    assert!(offset_of!(Record19, name) == 8);
+    assert!(offset_of!(Record19, size) == 16);
+    assert!(offset_of!(Record19, flags) == 24);
+    assert!(offset_of!(Record19, data) == 28);
+};
+
+/// The LLVM 22 record.
+#[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
+#[repr(C)]
+struct Record22 {
+    reserved: U64,
+    version: U16,
+    kind: U16,
+    flags: U32,
+    address: U64,
+    name: U64,
+    size: U64,
+    data: U64,
+    aux_address: U64,
+}
+
+const _: () = {
+    assert!(size_of::<Record22>() == 56);
+    assert!(offset_of!(Record22, version) == 8);
+    assert!(offset_of!(Record22, kind) == 10);
+    assert!(offset_of!(Record22, flags) == 12);
+    assert!(offset_of!(Record22, address) == 16);
+    assert!(offset_of!(Record22, name) == 24);
+    assert!(offset_of!(Record22, size) == 32);
+    assert!(offset_of!(Record22, data) == 40);
+    assert!(offset_of!(Record22, aux_address) == 48);
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn versions() -> impl Strategy<Value = LlvmVersion> {
+        prop::sample::select(&LlvmVersion::ALL[..])
+    }
+
+    fn entries() -> impl Strategy<Value = Entry> {
+        (
+            any::<u32>(),
+            any::<u64>(),
+            any::<u64>(),
+            any::<u64>(),
+            any::<u32>(),
+        )
+            .prop_map(|(flags, address, name, size, data)| Entry {
+                kind: OffloadKind::OpenMp,
+                flags: EntryFlags(flags),
+                address,
+                name,
+                size,
+                data: data.into(),
+                aux_address: 0,
+            })
+    }
+
+    #[test]
+    fn symbols_follow_the_section() {
+        for version in LlvmVersion::ALL {
+            assert_eq!(start_symbol(version), format!("__start_{}", section(version)));
+            assert_eq!(stop_symbol(version), format!("__stop_{}", section(version)));
+            assert_eq!(dummy_symbol(version), format!("__dummy.{}", section(version)));
+        }
+    }
+
+    #[test]
+    fn what_a_release_cannot_express_is_refused() {
+        let entry = Entry {
+            kind: OffloadKind::Cuda,
+            flags: EntryFlags::NONE,
+            address: 1,
+            name: 2,
+            size: 3,
+            data: 0,
+            aux_address: 0,
+        };
+        assert_eq!(entry.encode(LlvmVersion::V19), None);
+        let entry = Entry {
+            kind: OffloadKind::OpenMp,
+            data: 1 << 32,
+            ..entry
+        };
+        assert_eq!(entry.encode(LlvmVersion::V19), None);
+        assert!(entry.encode(LlvmVersion::V22).is_some());
+    }
+
+    #[test]
+    fn malformed_records_say_where() {
+        let good = Entry {
+            kind: OffloadKind::OpenMp,
+            flags: EntryFlags::NONE,
+            address: 1,
+            name: 2,
+            size: 3,
+            data: 0,
+            aux_address: 0,
+        }
+        .encode(LlvmVersion::V22)
+        .unwrap();
+        for (byte, offset) in [(0, 0), (8, 8), (10, 10)] {
+            let mut bad = good.clone();
+            bad[byte] = 77;
+            let table = [good.clone(), bad].concat();
+            let errors: Vec<_> = parse_table(LlvmVersion::V22, &table)
+                .unwrap()
+                .filter_map(Result::err)
+                .collect();
+            assert_eq!(errors.len(), 1);
+            assert_eq!(errors[0].offset, 56 + offset);
+        }
+        assert!(parse_table(LlvmVersion::V22, &good[..55]).is_err());
+        assert!(Entry::parse(LlvmVersion::V19, &good[..31]).is_err());
+    }
+
+    proptest! {
+        #[test]
+        fn round_trip(version in versions(), list in prop::collection::vec(entries(), 0..5)) {
+            let bytes: Vec<u8> = list.iter().flat_map(|entry| entry.encode(version).unwrap()).collect();
+            prop_assert_eq!(bytes.len(), list.len() * size(version));
+            let read: Result<Vec<_>, _> = parse_table(version, &bytes).unwrap().collect();
+            prop_assert_eq!(read, Ok(list));
+        }
+
+        #[test]
+        fn arbitrary_bytes_never_panic(version in versions(), bytes: Vec<u8>) {
+            let _ = Entry::parse(version, &bytes);
+            if let Ok(table) = parse_table(version, &bytes) {
+                for _ in table {}
+            }
+        }
+    }
+}
