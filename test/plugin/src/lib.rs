@@ -1,1 +1,11 @@
-//! Passes that only tests use.
+//! Passes that only tests use: taking offload entries away, failing on purpose, showing what the plugin glue hands over.
+#![forbid(unsafe_code)]
+
+use llvm_plugin::PassBuilder;
+
+mod glue_probes;
+
+#[llvm_plugin::plugin(name = "offloom-test", version = "0.1.0")]
+fn plugin_registrar(builder: &mut PassBuilder) {
+    glue_probes::register(builder);
+}
