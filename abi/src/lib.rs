@@ -9,6 +9,8 @@
 //! | [`offload_binary`] | the container of device images | `.llvm.offloading` sections, packager output |
 //! | [`device_image`] | `__tgt_device_image`, `__tgt_bin_desc` and the wrapper module's symbols | linked host programs |
 //! | [`kernel_arguments`] | `__tgt_kernel_arguments` and map types | memory, at every launch |
+//! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
+//! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
 //! | [`names`] | section names and types, metadata names | objects and IR |
 //!
 //! Rules of this crate: names match the C headers of LLVM; a layout that changed between releases takes an
@@ -19,6 +21,8 @@
 pub mod device_image;
 pub mod entry;
 pub mod error;
+pub mod jit_bundle;
+pub mod jit_image;
 pub mod kernel_arguments;
 pub mod kernel_name;
 pub mod names;

@@ -1,0 +1,322 @@
+//! The JIT bundle: what `wrapgen link --jit` leaves in a host program so that `liboffloom_jit.so` can compile kernels.
+//!
+//! The bundle lies in a read-only section of the executable or shared library and is handed over, with its size, before
+//! the library's images are registered with libomptarget. All numbers are little-endian; strings are a 32-bit length
+//! followed by that many bytes of UTF-8, without a terminating NUL.
+//!
+//! | field | size | written by the link, read by the runtime |
+//! | --- | --- | --- |
+//! | magic | 8 | [`MAGIC`] |
+//! | format version | 4 | [`VERSION`]; another version is refused |
+//! | LLVM major version | 4 | the LLVM whose bitcode this is; a runtime of another LLVM refuses it |
+//! | id | 16 | first bytes of BLAKE3 over everything behind this field; equal to the id that the base image announces |
+//! | size | 8 | bytes of the whole bundle, this header included |
+//! | optimisation level | 4 | 0 to 3: the pipeline the ahead-of-time code went through |
+//! | target triple | string | of the device |
+//! | kernels | 4 + strings | names of the kernels that have a stub; the position is the kernel index of a [`Slot`] |
+//! | anchors | 4 + strings | names by which variants refer to the base image; the position is the index in the image's anchor table |
+//! | bitcode size | 8 | |
+//! | bitcode | | the variant module, from which one kernel's variant is made; ends the bundle |
+//!
+//! [`Slot`]: crate::jit_image::Slot
+
+/// The first eight bytes of a bundle.
+pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
+/// The format version written and read by this crate.
+pub const VERSION: u32 = 1;
+/// Bytes before the field that the id is computed over.
+const ID_END: usize = 32;
+
+/// Identity of a bundle: a hash of its contents, so that equal content has equal identity in every process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[repr(transparent)]
+pub struct BundleId(pub [u8; 16]);
+
+/// A bundle, either about to be written or read in place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Bundle<'a> {
+    /// Major version of the LLVM that wrote the bitcode.
+    pub llvm_major: u32,
+    /// Optimisation level of the ahead-of-time code, 0 to 3.
+    pub optimization_level: u32,
+    /// Target triple of the device.
+    pub target_triple: &'a str,
+    /// Kernels that have a stub, by kernel index.
+    pub kernels: Vec<&'a str>,
+    /// Names by which variants refer to the base image, by anchor index.
+    pub anchors: Vec<&'a str>,
+    /// The variant module's bitcode.
+    pub bitcode: &'a [u8],
+}
+
+/// Why bytes are not a bundle that can be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BundleError {
+    /// The magic bytes are missing.
+    #[error("not a JIT bundle: its magic bytes are missing")]
+    BadMagic,
+    /// Written by another release of Offloom.
+    #[error("JIT bundle format {found} is not supported, only {VERSION} is")]
+    UnsupportedVersion {
+        /// The version found.
+        found: u32,
+    },
+    /// The bytes end inside a field, or go on behind the last.
+    #[error("the JIT bundle is damaged: {what} at offset {offset:#x} does not fit")]
+    Damaged {
+        /// The field.
+        what: &'static str,
+        /// Its offset in the bundle, in bytes.
+        offset: usize,
+    },
+    /// A string that is not UTF-8.
+    #[error("the JIT bundle is damaged: {what} at offset {offset:#x} is not UTF-8")]
+    NotUtf8 {
+        /// The field.
+        what: &'static str,
+        /// Its offset in the bundle, in bytes.
+        offset: usize,
+    },
+    /// The contents do not have the id that the bundle gives.
+    #[error("the JIT bundle is damaged: its contents do not match its id")]
+    IdMismatch,
+}
+
+impl Bundle<'_> {
+    /// Writes the bundle and returns its bytes with its id.
+    ///
+    /// # Panics
+    /// Never: lengths of strings and tables that do not fit 32 bits cannot come from a module LLVM has in memory.
+    pub fn encode(&self) -> (Vec<u8>, BundleId) {
+        let mut bytes = Vec::with_capacity(self.bitcode.len() + 4096);
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        bytes.extend_from_slice(&self.llvm_major.to_le_bytes());
+        bytes.extend_from_slice(&[0; 16]);
+        bytes.extend_from_slice(&[0; 8]);
+        bytes.extend_from_slice(&self.optimization_level.to_le_bytes());
+        put_string(&mut bytes, self.target_triple);
+        put_strings(&mut bytes, &self.kernels);
+        put_strings(&mut bytes, &self.anchors);
+        bytes.extend_from_slice(&(self.bitcode.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(self.bitcode);
+        let size = bytes.len() as u64;
+        bytes[ID_END..ID_END + 8].copy_from_slice(&size.to_le_bytes());
+        let id = id_of(&bytes);
+        bytes[16..ID_END].copy_from_slice(&id.0);
+        (bytes, id)
+    }
+}
+
+impl<'a> Bundle<'a> {
+    /// Reads a bundle in place. Nothing is copied but the two tables of names. The id is not checked against the contents
+    /// (see [`verify`](Self::verify)): that would read all of the bitcode at every start of a program.
+    ///
+    /// # Errors
+    /// When the bytes are not a whole bundle of this format version. The LLVM version is the caller's to compare.
+    pub fn parse(bytes: &'a [u8]) -> Result<(Self, BundleId), BundleError> {
+        let mut fields = Fields { bytes, offset: 0 };
+        if fields.array::<8>("the magic").ok() != Some(MAGIC) {
+            return Err(BundleError::BadMagic);
+        }
+        let found = fields.u32("the format version")?;
+        if found != VERSION {
+            return Err(BundleError::UnsupportedVersion { found });
+        }
+        let llvm_major = fields.u32("the LLVM version")?;
+        let id = BundleId(fields.array("the id")?);
+        let size_offset = fields.offset;
+        if fields.u64("the size")? != bytes.len() as u64 {
+            return Err(damaged("the size", size_offset));
+        }
+        let optimization_level = fields.u32("the optimisation level")?;
+        if optimization_level > 3 {
+            return Err(damaged("the optimisation level", fields.offset - 4));
+        }
+        let target_triple = fields.string("the target triple")?;
+        let kernels = fields.strings("a kernel name")?;
+        let anchors = fields.strings("an anchor name")?;
+        let bitcode_size = fields.u64("the bitcode size")?;
+        let bitcode_offset = fields.offset;
+        let bitcode = &bytes[bitcode_offset..];
+        if bitcode.len() as u64 != bitcode_size {
+            return Err(damaged("the bitcode", bitcode_offset));
+        }
+        let bundle = Self {
+            llvm_major,
+            optimization_level,
+            target_triple,
+            kernels,
+            anchors,
+            bitcode,
+        };
+        Ok((bundle, id))
+    }
+
+    /// Reads a bundle and checks that its contents have its id.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse), and [`BundleError::IdMismatch`].
+    pub fn verify(bytes: &'a [u8]) -> Result<(Self, BundleId), BundleError> {
+        let (bundle, id) = Self::parse(bytes)?;
+        if id_of(bytes) != id {
+            return Err(BundleError::IdMismatch);
+        }
+        Ok((bundle, id))
+    }
+}
+
+fn id_of(bytes: &[u8]) -> BundleId {
+    // The LLVM version stands before the id and is part of what makes bundles differ.
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&bytes[12..16]);
+    hasher.update(&bytes[ID_END..]);
+    let mut id = [0; 16];
+    id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
+    BundleId(id)
+}
+
+fn put_string(bytes: &mut Vec<u8>, string: &str) {
+    bytes.extend_from_slice(&(string.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(string.as_bytes());
+}
+
+fn put_strings(bytes: &mut Vec<u8>, strings: &[&str]) {
+    bytes.extend_from_slice(&(strings.len() as u32).to_le_bytes());
+    for string in strings {
+        put_string(bytes, string);
+    }
+}
+
+const fn damaged(what: &'static str, offset: usize) -> BundleError {
+    BundleError::Damaged { what, offset }
+}
+
+/// A position in the bundle that only moves over bytes that are there.
+struct Fields<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Fields<'a> {
+    fn take(&mut self, length: usize, what: &'static str) -> Result<&'a [u8], BundleError> {
+        let end = self.offset.checked_add(length);
+        let taken = end.and_then(|end| self.bytes.get(self.offset..end));
+        let taken = taken.ok_or(damaged(what, self.offset))?;
+        self.offset += length;
+        Ok(taken)
+    }
+
+    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], BundleError> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.take(N, what)?);
+        Ok(array)
+    }
+
+    fn u32(&mut self, what: &'static str) -> Result<u32, BundleError> {
+        Ok(u32::from_le_bytes(self.array(what)?))
+    }
+
+    fn u64(&mut self, what: &'static str) -> Result<u64, BundleError> {
+        Ok(u64::from_le_bytes(self.array(what)?))
+    }
+
+    fn string(&mut self, what: &'static str) -> Result<&'a str, BundleError> {
+        let length = self.u32(what)? as usize;
+        let offset = self.offset;
+        let bytes = self.take(length, what)?;
+        std::str::from_utf8(bytes).map_err(|_| BundleError::NotUtf8 { what, offset })
+    }
+
+    fn strings(&mut self, what: &'static str) -> Result<Vec<&'a str>, BundleError> {
+        let count = self.u32(what)?;
+        // Not reserved ahead: a hostile count would reserve gigabytes, while each string that is there takes four bytes.
+        let mut strings = Vec::new();
+        for _ in 0..count {
+            strings.push(self.string(what)?);
+        }
+        Ok(strings)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn example() -> Bundle<'static> {
+        Bundle {
+            llvm_major: 19,
+            optimization_level: 2,
+            target_triple: "x86_64-pc-linux-gnu",
+            kernels: vec!["k0", "k1"],
+            anchors: vec!["__offloom_anchor_0", "printf"],
+            bitcode: b"BC\xC0\xDEsome bitcode",
+        }
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let (bytes, _) = example().encode();
+        for length in 0..bytes.len() {
+            assert!(
+                Bundle::parse(&bytes[..length]).is_err(),
+                "{length} bytes were accepted"
+            );
+        }
+    }
+
+    #[test]
+    fn a_changed_byte_does_not_keep_the_id() {
+        let (bytes, _) = example().encode();
+        for index in 0..bytes.len() {
+            let mut changed = bytes.clone();
+            changed[index] ^= 0x10;
+            assert!(Bundle::verify(&changed).is_err(), "byte {index}");
+        }
+    }
+
+    #[test]
+    fn a_count_larger_than_the_bundle_is_refused_without_reserving_memory() {
+        let (mut bytes, _) = example().encode();
+        let kernel_count = 44 + 4 + example().target_triple.len();
+        bytes[kernel_count..kernel_count + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+        assert!(matches!(Bundle::parse(&bytes), Err(BundleError::Damaged { .. })));
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(
+            llvm_major in any::<u32>(),
+            optimization_level in 0u32..4,
+            triple in ".{0,20}",
+            kernels in prop::collection::vec(".{0,40}", 0..5),
+            anchors in prop::collection::vec(".{0,40}", 0..5),
+            bitcode in prop::collection::vec(any::<u8>(), 0..200),
+        ) {
+            let bundle = Bundle {
+                llvm_major,
+                optimization_level,
+                target_triple: &triple,
+                kernels: kernels.iter().map(String::as_str).collect(),
+                anchors: anchors.iter().map(String::as_str).collect(),
+                bitcode: &bitcode,
+            };
+            let (bytes, id) = bundle.encode();
+            prop_assert_eq!(Bundle::verify(&bytes), Ok((bundle, id)));
+        }
+
+        #[test]
+        fn hostile_bytes_give_errors(mut bytes in prop::collection::vec(any::<u8>(), 0..300), size in any::<bool>()) {
+            let head: Vec<u8> = [&MAGIC[..], &VERSION.to_le_bytes()].concat();
+            let length = bytes.len().min(head.len());
+            bytes[..length].copy_from_slice(&head[..length]);
+            if size && bytes.len() >= 40 {
+                let total = (bytes.len() as u64).to_le_bytes();
+                bytes[32..40].copy_from_slice(&total);
+            }
+            // It must come back, whatever it answers.
+            let _ = Bundle::parse(&bytes);
+        }
+    }
+}
