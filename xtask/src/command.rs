@@ -1,7 +1,7 @@
 //! Running other programs: shown as a person would type them, and a failure names the program.
 
 use std::ffi::OsStr;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -17,7 +17,6 @@ pub(crate) fn run(command: &mut Command) -> Result<Duration> {
     let program = command.get_program().to_string_lossy().into_owned();
     let start = Instant::now();
     let status = command
-        .stdin(Stdio::null())
         .status()
         .with_context(|| format!("cannot run `{program}`"))?;
     ensure!(status.success(), "`{program}` failed: {status}");

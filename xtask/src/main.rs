@@ -3,38 +3,27 @@
 
 mod build;
 mod command;
+mod lint;
 mod lit;
 mod llvm;
 mod openmp;
+mod setup;
+mod steps;
+mod task;
+mod test;
 mod workspace;
+
+#[cfg(test)]
+mod architecture_tests;
+#[cfg(test)]
+mod tidy_tests;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-
-/// Chores of the Offloom project.
-#[derive(Parser)]
-#[command(name = "cargo xtask", bin_name = "cargo xtask")]
-struct Arguments {
-    #[command(subcommand)]
-    task: Task,
-}
-
-/// One chore.
-#[derive(Subcommand)]
-enum Task {
-    /// Build everything and stage what a user would install in `dist/llvm-N`
-    Build(build::Arguments),
-    /// Build, then run the lit tests
-    Lit(lit::Arguments),
-}
+use clap::Parser as _;
 
 fn main() -> ExitCode {
-    let result = match Arguments::parse().task {
-        Task::Build(arguments) => build::run(&arguments),
-        Task::Lit(arguments) => lit::run(&arguments),
-    };
-    match result {
+    match task::Arguments::parse().run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {error:#}");

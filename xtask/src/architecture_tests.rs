@@ -1,0 +1,65 @@
+//! Which package may use which. Holds for every kind of dependency; `ARCHITECTURE.md` says why.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::workspace::metadata;
+
+/// Each package of the workspace, and the packages of the workspace that it may depend on.
+///
+/// Nothing may depend on `offloom-passes` or `offloom-jit-runtime`: they are what is loaded, not libraries.
+const MAY_USE: &[(&str, &[&str])] = &[
+    ("llvm-plugin", &["llvm-plugin-macros"]),
+    ("llvm-plugin-macros", &[]),
+    ("offloom-abi", &[]),
+    ("offloom-find-llvm", &[]),
+    ("offloom-ir", &["offloom-abi"]),
+    ("offloom-jit-passes", &["offloom-abi", "offloom-ir"]),
+    (
+        "offloom-jit-runtime",
+        &["offloom-abi", "offloom-ir", "offloom-jit-passes"],
+    ),
+    (
+        "offloom-passes",
+        &["llvm-plugin", "offloom-abi", "offloom-ir", "offloom-jit-passes"],
+    ),
+    (
+        "offloom-test-plugin",
+        &["llvm-plugin", "offloom-abi", "offloom-ir"],
+    ),
+    ("wrapgen", &["offloom-abi", "offloom-ir", "offloom-jit-passes"]),
+    ("xtask", &["offloom-find-llvm"]),
+];
+
+/// What only build scripts (and `xtask`) may use.
+const FOR_BUILD_SCRIPTS: &str = "offloom-find-llvm";
+
+#[test]
+fn packages_depend_only_on_what_is_below_them() {
+    let metadata = metadata().unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let ours: BTreeSet<_> = packages
+        .iter()
+        .map(|package| package["name"].as_str().unwrap())
+        .collect();
+    let may_use: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
+    let listed: BTreeSet<_> = may_use.keys().copied().collect();
+    assert_eq!(
+        ours, listed,
+        "packages of the workspace (left) and packages with a rule (right)"
+    );
+
+    for package in packages {
+        let user = package["name"].as_str().unwrap();
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let used = dependency["name"].as_str().unwrap();
+            let for_build_script = dependency["kind"].as_str() == Some("build");
+            if !ours.contains(used) || (for_build_script && used == FOR_BUILD_SCRIPTS) {
+                continue;
+            }
+            assert!(
+                may_use[user].contains(&used),
+                "`{user}` must not depend on `{used}`"
+            );
+        }
+    }
+}

@@ -1,0 +1,58 @@
+//! `cargo xtask lint`: formatting, clippy and documentation, nothing of which may warn.
+
+use std::process::Command;
+
+use anyhow::Result;
+use offloom_find_llvm::Llvm;
+
+use crate::command::run_shown;
+use crate::llvm::{self, Choice};
+use crate::steps::Steps;
+use crate::workspace::{Workspace, cargo};
+
+/// Options of `cargo xtask lint`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+}
+
+/// Runs `cargo xtask lint`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let mut steps = Steps::default();
+    lint(&workspace, &arguments.llvm.find()?, &mut steps);
+    steps.finish()
+}
+
+/// Adds the lint steps for every one of `llvms` to `steps`.
+pub(crate) fn lint(workspace: &Workspace, llvms: &[Llvm], steps: &mut Steps) {
+    steps.run("formatting", || {
+        run_shown(
+            Command::new(cargo())
+                .current_dir(&workspace.root)
+                .args(["fmt", "--all", "--check"]),
+        )
+    });
+    for llvm in llvms {
+        let cargo_command = |task: &str| {
+            let mut command = Command::new(cargo());
+            command
+                .current_dir(&workspace.root)
+                .args([task, "--workspace", "--locked"]);
+            command.args(llvm::features(llvm.major));
+            command.arg("--target-dir").arg(workspace.llvm_target(llvm.major));
+            command
+        };
+        steps.run(&format!("clippy, LLVM {}", llvm.major), || {
+            run_shown(cargo_command("clippy").args(["--all-targets", "--", "-D", "warnings"]))
+        });
+        steps.run(&format!("documentation, LLVM {}", llvm.major), || {
+            run_shown(
+                cargo_command("doc")
+                    .args(["--no-deps", "--document-private-items"])
+                    .env("RUSTDOCFLAGS", "-D warnings"),
+            )
+        });
+    }
+}

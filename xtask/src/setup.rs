@@ -1,0 +1,226 @@
+//! `cargo xtask setup`: installs the Debian packages that are missing.
+
+use std::collections::HashSet;
+use std::env;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use offloom_find_llvm::Llvm;
+
+use crate::command::{run_shown, shown};
+use crate::llvm::Choice;
+
+/// A Debian package and what it is needed for.
+type Package = (&'static str, &'static str);
+
+/// Packages that every LLVM needs.
+const COMMON: &[Package] = &[
+    (
+        "g++",
+        "C++ compiler and standard library, for the C++ shims and for the test programs",
+    ),
+    ("python3", "runs lit"),
+];
+
+/// Packages for LLVM 19.
+const FOR_19: &[Package] = &[
+    ("clang-19", "Clang, its linker wrapper and its offload packager"),
+    ("libomp-19-dev", "OpenMP runtime, libomptarget, omp.h"),
+    ("lld-19", "ld.lld"),
+    ("llvm-19-dev", "headers, libLLVM, llvm-config"),
+    ("llvm-19-tools", "lit, FileCheck, not, split-file"),
+];
+
+/// Packages for LLVM 22. Its own `libomp-22-dev` would push `libomp-19-dev` out; the host runtime of 19 serves both.
+const FOR_22: &[Package] = &[
+    ("clang-22", "Clang, its linker wrapper and its offload packager"),
+    ("liboffload-22-dev", "libomptarget"),
+    ("libomp-19-dev", "OpenMP host runtime, omp.h"),
+    ("lld-22", "ld.lld"),
+    ("llvm-22-dev", "headers, libLLVM, llvm-config"),
+    ("llvm-22-tools", "lit, FileCheck, not, split-file"),
+];
+
+/// Options of `cargo xtask setup`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+}
+
+/// Runs `cargo xtask setup`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    for llvm in install(&arguments.llvm.majors())? {
+        println!("LLVM {} is in {}", llvm.version, llvm.bin_dir.display());
+    }
+    Ok(())
+}
+
+/// Installs what is missing for these LLVMs and finds them.
+pub(crate) fn install(majors: &[u32]) -> Result<Vec<Llvm>> {
+    let wanted = packages(majors);
+    if has_program("dpkg-query") && has_program("apt-get") {
+        let missing = missing(&wanted)?;
+        if missing.is_empty() {
+            println!("every package is installed");
+        } else {
+            install_by_apt(&missing)?;
+        }
+    } else {
+        println!("This is not a Debian system; have these installed by other means:");
+        list(&wanted);
+    }
+    majors
+        .iter()
+        .map(|&major| offloom_find_llvm::find(major).map_err(Into::into))
+        .collect()
+}
+
+/// The packages for these LLVMs. An LLVM whose place was given by hand is left as it is.
+fn packages(majors: &[u32]) -> Vec<Package> {
+    let mut wanted = COMMON.to_vec();
+    for &major in majors {
+        if env::var_os(offloom_find_llvm::prefix_variable(major)).is_none() {
+            wanted.extend_from_slice(if major == 19 { FOR_19 } else { FOR_22 });
+        }
+    }
+    let mut seen = HashSet::new();
+    wanted.retain(|(name, _)| seen.insert(*name));
+    wanted
+}
+
+/// Those of `wanted` that are not installed.
+fn missing(wanted: &[Package]) -> Result<Vec<Package>> {
+    let output = Command::new("dpkg-query")
+        .args(["--show", "--showformat=${Package} ${db:Status-Status}\n"])
+        .args(wanted.iter().map(|(name, _)| name))
+        .output()
+        .context("cannot run `dpkg-query`")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let installed: HashSet<_> = text
+        .lines()
+        .filter_map(|line| line.strip_suffix(" installed"))
+        .collect();
+    Ok(wanted
+        .iter()
+        .copied()
+        .filter(|(name, _)| !installed.contains(name))
+        .collect())
+}
+
+/// Installs packages, with `sudo` when this is not the administrator.
+fn install_by_apt(missing: &[Package]) -> Result<()> {
+    println!("Debian packages to install:");
+    list(missing);
+    let names = missing.iter().map(|(name, _)| *name);
+    let mut update = apt_get();
+    update.arg("update");
+    let mut install = apt_get();
+    install
+        .args(["install", "--yes", "--no-install-recommends"])
+        .args(names);
+    let by_hand = format!(
+        "run this yourself, then try again:\n  {}\n  {}",
+        shown(&update),
+        shown(&install)
+    );
+
+    if !is_root()? && !has_program("sudo") {
+        bail!("installing packages takes an administrator, and there is no `sudo`: {by_hand}");
+    }
+    run_shown(&mut update).with_context(|| by_hand.clone())?;
+    let unavailable = unavailable(missing)?;
+    ensure!(
+        unavailable.is_empty(),
+        "no package source offers {}. Debian 12 has LLVM 19 in `bookworm` and LLVM 22 in `bookworm-security`: enable both \
+         in /etc/apt/sources.list, or choose one LLVM with `--llvm`",
+        unavailable.join(", ")
+    );
+    run_shown(&mut install).with_context(|| by_hand)?;
+    Ok(())
+}
+
+/// The packages that no source offers.
+fn unavailable(missing: &[Package]) -> Result<Vec<&'static str>> {
+    let mut none = Vec::new();
+    for (name, _) in missing {
+        let output = Command::new("apt-cache")
+            .args(["policy", name])
+            .env("LC_ALL", "C")
+            .output()?;
+        let text = String::from_utf8_lossy(&output.stdout);
+        let candidate = text
+            .lines()
+            .find_map(|line| line.trim().strip_prefix("Candidate: "));
+        if candidate.is_none_or(|version| version == "(none)") {
+            none.push(*name);
+        }
+    }
+    Ok(none)
+}
+
+/// `apt-get`, asking nothing.
+fn apt_get() -> Command {
+    // `env` because `sudo` drops variables.
+    let mut command = if is_root().unwrap_or(false) {
+        Command::new("env")
+    } else {
+        let mut command = Command::new("sudo");
+        command.arg("env");
+        command
+    };
+    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
+    command
+}
+
+fn is_root() -> Result<bool> {
+    let owner = fs::metadata("/proc/self")
+        .context("cannot ask /proc who runs this")?
+        .uid();
+    Ok(owner == 0)
+}
+
+fn list(packages: &[Package]) {
+    for (name, purpose) in packages {
+        println!("  {name:18} {purpose}");
+    }
+}
+
+fn has_program(name: &str) -> bool {
+    env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|folder| folder.join(name).is_file()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_llvm_does_not_need_the_packages_of_the_other() {
+        let names = |majors| {
+            packages(majors)
+                .into_iter()
+                .map(|(name, _)| name)
+                .collect::<Vec<_>>()
+        };
+        assert!(names(&[19]).iter().all(|name| !name.contains("22")));
+        assert!(names(&[19]).contains(&"llvm-19-tools"));
+        let for_22 = names(&[22]);
+        assert!(
+            for_22
+                .iter()
+                .all(|name| !name.contains("19") || *name == "libomp-19-dev")
+        );
+        let both = names(&[19, 22]);
+        assert_eq!(both.iter().filter(|name| **name == "libomp-19-dev").count(), 1);
+    }
+
+    #[test]
+    fn a_package_that_does_not_exist_is_missing() {
+        if has_program("dpkg-query") {
+            let missing = missing(&[("dpkg", ""), ("no-such-package-of-offloom", "")]).unwrap();
+            assert_eq!(missing, [("no-such-package-of-offloom", "")]);
+        }
+    }
+}

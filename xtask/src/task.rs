@@ -1,0 +1,41 @@
+//! The command line: one subcommand for each chore. To add a chore: a module of its own, and a row in `Task` and in `run`.
+
+use anyhow::Result;
+
+use crate::{build, lint, lit, setup, test};
+
+/// Chores of the Offloom project.
+#[derive(clap::Parser, Debug)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+/// One chore.
+#[derive(clap::Subcommand, Debug)]
+enum Task {
+    /// Install the Debian packages that are missing
+    Setup(setup::Arguments),
+    /// Build everything and stage what a user would install in `dist/llvm-N`
+    Build(build::Arguments),
+    /// Formatting, clippy, documentation
+    Lint(lint::Arguments),
+    /// Build, then run the lit tests
+    Lit(lit::Arguments),
+    /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
+    Test(test::Arguments),
+}
+
+impl Arguments {
+    /// Does the chore.
+    pub(crate) fn run(&self) -> Result<()> {
+        match &self.task {
+            Task::Setup(arguments) => setup::run(arguments),
+            Task::Build(arguments) => build::run(arguments),
+            Task::Lint(arguments) => lint::run(arguments),
+            Task::Lit(arguments) => lit::run(arguments),
+            Task::Test(arguments) => test::run(arguments),
+        }
+    }
+}

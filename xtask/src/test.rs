@@ -1,0 +1,106 @@
+//! `cargo xtask test`: everything that must hold before a change is good, for every LLVM.
+
+use std::process::Command;
+
+use anyhow::Result;
+use offloom_find_llvm::Llvm;
+
+use crate::build::{self, Staging};
+use crate::command::run_shown;
+use crate::llvm::{self, Choice};
+use crate::steps::Steps;
+use crate::workspace::{Workspace, cargo};
+use crate::{lint, lit, setup};
+
+/// Packages whose tests do not depend on the LLVM that was chosen; they run once.
+const WITHOUT_LLVM: [&str; 4] = ["offloom-abi", "offloom-find-llvm", "llvm-plugin-macros", "xtask"];
+
+/// Options of `cargo xtask test`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+    #[command(flatten)]
+    staging: Staging,
+}
+
+/// Runs `cargo xtask test`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let mut steps = Steps::default();
+    let majors = arguments.llvm.majors();
+    let Some(llvms) = steps.run("set-up", || setup::install(&majors)) else {
+        return steps.finish();
+    };
+    lint::lint(&workspace, &llvms, &mut steps);
+    let runner = Runner::find();
+    for (index, llvm) in llvms.iter().enumerate() {
+        rust_tests(&workspace, llvm, index == 0, runner, &mut steps);
+    }
+    for llvm in llvms {
+        let major = llvm.major;
+        let built = steps.run(&format!("build, LLVM {major}"), || {
+            build::build(&workspace, llvm, &arguments.staging)
+        });
+        if let Some(staged) = built {
+            steps.run(&format!("lit, LLVM {major}"), || {
+                lit::run_lit(&workspace, &staged, &[])
+            });
+        }
+    }
+    steps.finish()
+}
+
+/// The program that runs Rust tests.
+#[derive(Debug, Clone, Copy)]
+enum Runner {
+    /// `cargo nextest run`, faster; it leaves documentation tests out.
+    Nextest,
+    /// `cargo test`.
+    CargoTest,
+}
+
+impl Runner {
+    /// cargo-nextest where it is installed.
+    fn find() -> Self {
+        let nextest = Command::new(cargo()).args(["nextest", "--version"]).output();
+        if nextest.is_ok_and(|output| output.status.success()) {
+            Self::Nextest
+        } else {
+            Self::CargoTest
+        }
+    }
+}
+
+/// The tests that Cargo builds. `first`: this is the first LLVM, so those of the packages without LLVM run too.
+fn rust_tests(workspace: &Workspace, llvm: &Llvm, first: bool, runner: Runner, steps: &mut Steps) {
+    let cargo_command = |task: &[&str]| {
+        let mut command = Command::new(cargo());
+        command
+            .current_dir(&workspace.root)
+            .args(task)
+            .args(["--workspace", "--locked"]);
+        if !first {
+            command.args(WITHOUT_LLVM.iter().flat_map(|package| ["--exclude", package]));
+        }
+        command.args(llvm::features(llvm.major));
+        command.arg("--target-dir").arg(workspace.llvm_target(llvm.major));
+        command
+    };
+    let major = llvm.major;
+    match runner {
+        Runner::Nextest => {
+            steps.run(&format!("Rust tests, LLVM {major}"), || {
+                run_shown(&mut cargo_command(&["nextest", "run"]))
+            });
+            steps.run(&format!("documentation tests, LLVM {major}"), || {
+                run_shown(&mut cargo_command(&["test", "--doc"]))
+            });
+        }
+        Runner::CargoTest => {
+            steps.run(&format!("Rust tests, LLVM {major}"), || {
+                run_shown(&mut cargo_command(&["test", "--no-fail-fast"]))
+            });
+        }
+    }
+}

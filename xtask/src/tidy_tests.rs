@@ -1,0 +1,142 @@
+//! Habits of this code base that a program can check: openings of files, where `unsafe` may be, sizes, stray paths.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Folders whose Rust code may be unsafe: LLVM's C API, pass plugins, and code called by other languages.
+const UNSAFE_FOLDERS: [&str; 3] = ["ir/", "jit-runtime/", "llvm-plugin/"];
+
+/// Folders that hold outputs.
+const OUTPUT_FOLDERS: [&str; 3] = ["target", "dist", ".git"];
+
+/// A file of the checkout: path relative to the root, and contents where these are text.
+struct File {
+    path: String,
+    text: String,
+}
+
+/// Every text file of the checkout.
+fn files() -> Vec<File> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut found = Vec::new();
+    let mut folders = vec![root.to_owned()];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(&folder).unwrap() {
+            let path: PathBuf = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if path.is_symlink() {
+                continue;
+            }
+            if path.is_dir() {
+                let output = OUTPUT_FOLDERS
+                    .iter()
+                    .any(|folder| name == *folder || name.starts_with("target-"));
+                if !output && name != "__pycache__" {
+                    folders.push(path);
+                }
+            } else if let Ok(text) = fs::read_to_string(&path) {
+                let path = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
+                found.push(File { path, text });
+            }
+        }
+    }
+    assert!(found.len() > 20, "the checkout was not found");
+    found
+}
+
+fn extension(path: &str) -> &str {
+    Path::new(path)
+        .extension()
+        .and_then(|extension| extension.to_str())
+        .unwrap_or("")
+}
+
+/// The complaint about each file that has one, in one message.
+fn check(complaint: impl Fn(&File) -> Option<String>) {
+    let complaints: Vec<_> = files()
+        .iter()
+        .filter_map(|file| Some(format!("{}: {}", file.path, complaint(file)?)))
+        .collect();
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn every_source_file_opens_by_saying_what_it_is_for() {
+    check(|file| {
+        let openings: &[&str] = match extension(&file.path) {
+            "rs" => &["//!"],
+            "c" | "cpp" | "h" => &["//", "/*"],
+            "ll" => &[";"],
+            "py" => &["#", "\"\"\""],
+            "sh" => &["#"],
+            _ => return None,
+        };
+        let first = file
+            .text
+            .lines()
+            .find(|line| !line.starts_with("#!/"))
+            .unwrap_or("");
+        let opened = openings.iter().any(|opening| first.starts_with(opening));
+        (!opened).then(|| format!("the first line must open with {}", openings.join(" or ")))
+    });
+}
+
+#[test]
+fn unsafe_code_stays_in_its_crates() {
+    // The workspace denies unsafe code; what remains to check is that every package listens and that no other one opts out.
+    let opt_outs = ["allow", "expect", "warn"].map(|level| format!("{level}(unsafe_code"));
+    check(|file| {
+        if file.path.ends_with("/Cargo.toml") {
+            let listens = file.text.contains("[lints]\nworkspace = true\n");
+            return (!listens).then(|| "`[lints]` must say `workspace = true`".to_owned());
+        }
+        let excepted = extension(&file.path) != "rs"
+            || UNSAFE_FOLDERS.iter().any(|folder| file.path.starts_with(folder));
+        let opts_out = !excepted && opt_outs.iter().any(|opt_out| file.text.contains(opt_out));
+        opts_out.then(|| {
+            format!(
+                "only {} may opt out of the lint against unsafe code",
+                UNSAFE_FOLDERS.join(", ")
+            )
+        })
+    });
+}
+
+#[test]
+fn entry_files_are_tables_of_contents() {
+    check(|file| {
+        let limit = match file.path.rsplit('/').next() {
+            Some("main.rs") => 60,
+            Some("lib.rs") => 120,
+            _ => return None,
+        };
+        // Crates that are one file have nothing to give the contents of.
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .parent()
+            .unwrap()
+            .join(&file.path);
+        let alone = fs::read_dir(folder.parent().unwrap()).unwrap().count() == 1;
+        let lines = file.text.lines().count();
+        (lines > limit && !alone).then(|| format!("{lines} lines, at most {limit}"))
+    });
+}
+
+#[test]
+fn no_file_knows_the_machine_it_was_written_on() {
+    let places = ["home", "root", "work"].map(|folder| format!("/{folder}/"));
+    check(|file| {
+        let line = file
+            .text
+            .lines()
+            .find(|line| places.iter().any(|place| names_place(line, place)))?;
+        Some(format!("a path of one machine: {}", line.trim()))
+    });
+}
+
+/// Whether `line` holds the absolute path `place`, not merely a longer path with it inside.
+fn names_place(line: &str, place: &str) -> bool {
+    line.match_indices(place).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        before.is_none_or(|c| !c.is_alphanumeric() && !"_-./)}>".contains(c))
+    })
+}
