@@ -1,2 +1,7 @@
 //! Offload packager, wrapper and device linker.
-#![forbid(unsafe_code)]
+
+pub mod error;
+pub mod inputs;
+pub mod output;
+
+pub use error::{Error, Result};

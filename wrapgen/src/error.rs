@@ -1,0 +1,132 @@
+//! What can go wrong in `wrapgen`, each with the file it concerns and, where it can be told, the place in it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use offloom_abi::FormatError;
+
+/// A failed operation. Its `Display` is the whole message for a person; every error ends the command with status 1.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file cannot be opened, mapped or read.
+    #[error("cannot read '{}': {source}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file cannot be created, written or renamed into place.
+    #[error("cannot write '{}': {source}", path.display())]
+    Write {
+        /// The file as the caller named it.
+        path: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A file changed its size between being measured and being copied.
+    #[error("'{}' changed while it was read: it had {expected} bytes, {found} were copied", path.display())]
+    Changed {
+        /// The file.
+        path: PathBuf,
+        /// Bytes when it was opened.
+        expected: u64,
+        /// Bytes that were copied.
+        found: u64,
+    },
+    /// An OffloadBinary is malformed.
+    #[error("'{input}' holds a malformed OffloadBinary: {source}")]
+    OffloadBinary {
+        /// The file, with the archive member in parentheses if it is one.
+        input: String,
+        /// Where and what; the offset counts from the start of the file or archive member.
+        source: FormatError,
+    },
+    /// An ELF file is malformed.
+    #[error("'{input}' is a malformed ELF file: {problem} (at offset {offset:#x})")]
+    Elf {
+        /// The file, with the archive member in parentheses if it is one.
+        input: String,
+        /// Byte offset of the header, table or section that cannot be read.
+        offset: u64,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An archive is malformed.
+    #[error("'{}' is a malformed archive: {problem}", path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// What is wrong.
+        problem: String,
+    },
+    /// An input is nothing that can hold device images.
+    #[error(
+        "'{input}' is not an OffloadBinary, ELF file, archive or LLVM bitcode file, so it cannot hold device images"
+    )]
+    UnknownInput {
+        /// The file.
+        input: String,
+    },
+    /// Device code embedded in LLVM bitcode can only be reached through LLVM.
+    #[error(
+        "'{input}' is LLVM bitcode; compile it to an object first, device images are read from objects only"
+    )]
+    Bitcode {
+        /// The file, with the archive member in parentheses if it is one.
+        input: String,
+    },
+    /// An `--image=` argument lacks something or cannot be expressed.
+    #[error("--image={argument}: {problem}")]
+    ImageArgument {
+        /// The argument as given.
+        argument: String,
+        /// What is wrong and how to put it right.
+        problem: String,
+    },
+    /// No image of the input matches an `--image=` argument.
+    #[error("'{}' holds no image that matches --image={argument}; `wrapgen inspect` lists what it holds", path.display())]
+    NothingMatches {
+        /// The input.
+        path: PathBuf,
+        /// The argument as given.
+        argument: String,
+    },
+    /// A file name would be made of text from an input that is no plain file name.
+    #[error(
+        "an image of '{input}' has the {key} '{value}', which cannot be a part of a file name; give file="
+    )]
+    UnsafeFileName {
+        /// The input.
+        input: String,
+        /// Which of the image's strings.
+        key: &'static str,
+        /// Its value, escaped.
+        value: String,
+    },
+    /// A command line that does not make sense.
+    #[error("{0}")]
+    Usage(String),
+}
+
+/// What this crate's operations return.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+impl Error {
+    /// Makes a failed read of `path` an error.
+    pub fn read(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    /// Makes a failed write of `path` an error.
+    pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Write {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}

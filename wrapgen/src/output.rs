@@ -1,0 +1,125 @@
+//! Writes files so that nobody ever sees half of one: beside their final name, then renamed into place.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use crate::error::{Error, Result};
+
+/// A file being written. Dropped without [`OutputFile::commit`], it leaves nothing behind.
+#[derive(Debug)]
+pub struct OutputFile {
+    path: PathBuf,
+    target: Target,
+}
+
+#[derive(Debug)]
+enum Target {
+    /// A temporary file in the folder of its final name.
+    Beside { file: NamedTempFile, place: PathBuf },
+    /// Something that is no regular file, such as `/dev/null` or a pipe: renaming onto it would replace it.
+    Direct(File),
+}
+
+impl OutputFile {
+    /// Starts a file that will get the name `path`, with the permissions that the process gives new files.
+    ///
+    /// # Errors
+    /// The folder does not exist or cannot be written.
+    pub fn create(path: &Path) -> Result<Self> {
+        Self::with_mode(path, 0o666)
+    }
+
+    /// Starts an executable file that will get the name `path`.
+    ///
+    /// # Errors
+    /// The folder does not exist or cannot be written.
+    pub fn create_executable(path: &Path) -> Result<Self> {
+        Self::with_mode(path, 0o777)
+    }
+
+    fn with_mode(path: &Path, mode: u32) -> Result<Self> {
+        let target = Target::open(path, mode).map_err(Error::write(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            target,
+        })
+    }
+
+    /// The name that the file will have.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The open file, for writes that want a file rather than a [`Write`].
+    pub fn file_mut(&mut self) -> &mut File {
+        match &mut self.target {
+            Target::Beside { file, .. } => file.as_file_mut(),
+            Target::Direct(file) => file,
+        }
+    }
+
+    /// Writes all of `bytes`.
+    ///
+    /// # Errors
+    /// The system cannot take them, for instance because the disk is full.
+    pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
+        self.file_mut().write_all(bytes).map_err(|source| Error::Write {
+            path: self.path.clone(),
+            source,
+        })
+    }
+
+    /// Puts the file in its place, replacing what was there.
+    ///
+    /// # Errors
+    /// It cannot be renamed.
+    pub fn commit(self) -> Result<()> {
+        match self.target {
+            Target::Beside { file, place } => {
+                file.persist(place).map_err(|error| Error::Write {
+                    path: self.path,
+                    source: error.error,
+                })?;
+            }
+            Target::Direct(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    fn open(path: &Path, mode: u32) -> io::Result<Self> {
+        // A link is followed, as it would be by writing to it.
+        let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        match fs::metadata(&place) {
+            Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(metadata) if !metadata.is_file() => {
+                return Ok(Self::Direct(File::options().write(true).open(&place)?));
+            }
+            _ => {}
+        }
+        let folder = match place.parent() {
+            Some(folder) if folder != Path::new("") => folder,
+            _ => Path::new("."),
+        };
+        let file = tempfile::Builder::new()
+            .prefix(".wrapgen-")
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(folder)?;
+        Ok(Self::Beside { file, place })
+    }
+}
+
+/// Writes a whole file.
+///
+/// # Errors
+/// It cannot be written; what was there before is then still there.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
+    let mut file = OutputFile::create(path)?;
+    file.write(bytes)?;
+    file.commit()
+}
