@@ -1,0 +1,158 @@
+//! The calls into libomptarget: the same in LLVM 19 and 22.
+//!
+//! Source: `offload/libomptarget/interface.cpp` and `offload/include/omptarget.h` of LLVM.
+#![expect(
+    unsafe_code,
+    reason = "calls C functions that read and write memory by its address"
+)]
+
+use std::ffi::{c_int, c_void};
+use std::ptr;
+
+use offloom_abi::kernel_arguments::{KernelArguments, MapType};
+
+use crate::device::Device;
+use crate::error::LaunchError;
+use crate::region::SourceLocation;
+
+/// Begins, ends or updates the mapping of `count` objects.
+type DataCall = unsafe extern "C" fn(
+    location: *const SourceLocation,
+    device: i64,
+    count: i32,
+    base_pointers: *mut *mut c_void,
+    pointers: *mut *mut c_void,
+    sizes: *mut i64,
+    map_types: *mut i64,
+    map_names: *mut *mut c_void,
+    mappers: *mut *mut c_void,
+);
+
+unsafe extern "C" {
+    /// Runs a kernel and waits for it. 0: it has run; otherwise nothing happened. Writes into `arguments`.
+    pub(crate) fn __tgt_target_kernel(
+        location: *const SourceLocation,
+        device: i64,
+        number_of_teams: i32,
+        thread_limit: i32,
+        region_id: *const u8,
+        arguments: *mut KernelArguments,
+    ) -> c_int;
+
+    fn __tgt_target_data_begin_mapper(
+        location: *const SourceLocation,
+        device: i64,
+        count: i32,
+        base_pointers: *mut *mut c_void,
+        pointers: *mut *mut c_void,
+        sizes: *mut i64,
+        map_types: *mut i64,
+        map_names: *mut *mut c_void,
+        mappers: *mut *mut c_void,
+    );
+
+    fn __tgt_target_data_end_mapper(
+        location: *const SourceLocation,
+        device: i64,
+        count: i32,
+        base_pointers: *mut *mut c_void,
+        pointers: *mut *mut c_void,
+        sizes: *mut i64,
+        map_types: *mut i64,
+        map_names: *mut *mut c_void,
+        mappers: *mut *mut c_void,
+    );
+
+    fn __tgt_target_data_update_mapper(
+        location: *const SourceLocation,
+        device: i64,
+        count: i32,
+        base_pointers: *mut *mut c_void,
+        pointers: *mut *mut c_void,
+        sizes: *mut i64,
+        map_types: *mut i64,
+        map_names: *mut *mut c_void,
+        mappers: *mut *mut c_void,
+    );
+
+    /// How many devices there are besides the host.
+    pub(crate) safe fn omp_get_num_devices() -> c_int;
+}
+
+/// The mapping of one object on a device.
+///
+/// It does not keep the object's address: its owner, who lends the object out, derives it afresh for every call.
+#[derive(Debug)]
+pub(crate) struct DataMap {
+    device: Device,
+    /// The device as libomptarget knows it; `None`: nothing was mapped, the data stays on the host.
+    number: Option<i64>,
+    bytes: usize,
+    map_type: MapType,
+}
+
+impl DataMap {
+    /// Maps `bytes` bytes at `address`, copying them if `map_type` says so.
+    ///
+    /// # Safety
+    /// They can be read.
+    pub(crate) unsafe fn begin(
+        device: Device,
+        address: *mut c_void,
+        bytes: usize,
+        map_type: MapType,
+    ) -> Result<Self, LaunchError> {
+        let map = Self {
+            device,
+            number: device.number()?,
+            bytes,
+            map_type,
+        };
+        // SAFETY: promised by the caller.
+        unsafe { map.call(__tgt_target_data_begin_mapper, address, map_type) };
+        Ok(map)
+    }
+
+    /// Copies all of it in the direction of `map_type`.
+    ///
+    /// # Safety
+    /// `address` is the one it was mapped with, and can be read, or written where it is copied back.
+    pub(crate) unsafe fn update(&self, address: *mut c_void, map_type: MapType) {
+        // SAFETY: promised by the caller.
+        unsafe { self.call(__tgt_target_data_update_mapper, address, map_type) };
+    }
+
+    /// Ends the mapping, copying back if its map type says so. To be called once.
+    ///
+    /// # Safety
+    /// `address` is the one it was mapped with, and can be written where it is copied back.
+    pub(crate) unsafe fn end(&self, address: *mut c_void) {
+        // SAFETY: promised by the caller.
+        unsafe { self.call(__tgt_target_data_end_mapper, address, self.map_type) };
+    }
+
+    /// Where it is mapped.
+    pub(crate) fn device(&self) -> Device {
+        self.device
+    }
+
+    unsafe fn call(&self, data_call: DataCall, mut address: *mut c_void, map_type: MapType) {
+        let Some(number) = self.number else { return };
+        let mut size = self.bytes as i64;
+        let mut map_type = map_type.0 as i64;
+        // SAFETY: arrays of one element each; that the memory itself can be used was promised by the caller.
+        unsafe {
+            data_call(
+                ptr::null(),
+                number,
+                1,
+                &raw mut address,
+                &raw mut address,
+                &raw mut size,
+                &raw mut map_type,
+                ptr::null_mut(),
+                ptr::null_mut(),
+            );
+        }
+    }
+}
