@@ -1,0 +1,143 @@
+//! The walk from source to program with each job of Clang's offload compile run by itself, and ours between them.
+
+use anyhow::{Context as _, Result};
+
+use super::{Demo, clang_job};
+use crate::openmp::DEVICE_TRIPLE;
+
+/// Builds the program step by step.
+pub(super) fn build(demo: &mut Demo, output: &str) -> Result<()> {
+    host_ir(demo)?;
+    device_code(demo)?;
+    program(demo, output)
+}
+
+/// Host IR whose entries and `omp_offload.info` are ours: Clang's are taken out first.
+fn host_ir(demo: &mut Demo) -> Result<()> {
+    let mut clang = demo.tool("clang++");
+    clang.args([
+        "-O2",
+        "-c",
+        "-emit-llvm",
+        "--offload-host-only",
+        "-Xclang",
+        "-disable-llvm-passes",
+    ]);
+    clang
+        .args(demo.openmp.compile_options())
+        .arg(&demo.source)
+        .args(["-o", "host-clang.bc"]);
+    demo.step("host IR", "Clang", &mut clang)?;
+
+    let test_plugin = demo.staged.test_plugin.display().to_string();
+    pass(
+        demo,
+        "entries taken out",
+        &test_plugin,
+        "test-strip-offload",
+        ["host-clang.bc", "host-stripped.bc"],
+    )?;
+    let passes = passes(demo);
+    pass(
+        demo,
+        "entries put back",
+        &passes,
+        "offload-entries",
+        ["host-stripped.bc", "host.bc"],
+    )
+}
+
+/// Device code. Clang's device front end reads which regions to compile from our host IR.
+fn device_code(demo: &mut Demo) -> Result<()> {
+    let mut driver = demo.tool("clang++");
+    driver.args([
+        "-O2",
+        "-c",
+        "-emit-llvm",
+        "--offload-device-only",
+        "-Xclang",
+        "-disable-llvm-passes",
+    ]);
+    driver
+        .args(demo.openmp.compile_options())
+        .arg(&demo.source)
+        .args(["-o", "device-clang.bc"]);
+    let mut job = clang_job::find(&mut driver, "-fopenmp-is-target-device")?;
+    let host_ir = job
+        .iter()
+        .position(|word| word == "-fopenmp-host-ir-file-path")
+        .map(|option| option + 1);
+    *host_ir
+        .and_then(|at| job.get_mut(at))
+        .context("Clang's device job reads no host IR")? = "host.bc".to_owned();
+    let mut front_end = demo.command(job.remove(0).into());
+    demo.step("device IR", "Clang", front_end.args(job))?;
+
+    let passes = passes(demo);
+    pass(
+        demo,
+        "device visibility",
+        &passes,
+        "offload-visibility",
+        ["device-clang.bc", "device.bc"],
+    )?;
+
+    let mut clang = demo.tool("clang++");
+    clang.args(["-O2", "-fPIC", "-c", "device.bc", "-o", "device.o"]);
+    demo.step("device code", "Clang", &mut clang)
+}
+
+/// The program: device code packed into the host object, then device link, registration and host link.
+fn program(demo: &mut Demo, output: &str) -> Result<()> {
+    let mut pack = demo.command(demo.staged.dist.join("bin/wrapgen"));
+    pack.args(["pack", "-o", "device.offload"]);
+    pack.arg(format!(
+        "--image=file=device.o,triple={DEVICE_TRIPLE},arch=generic,kind=openmp"
+    ));
+    demo.step("pack", "wrapgen pack", &mut pack)?;
+
+    let mut clang = demo.tool("clang++");
+    clang.args([
+        "-O2",
+        "-c",
+        "-Xclang",
+        "-fembed-offload-object=device.offload",
+        "host.bc",
+        "-o",
+        "zaxpy.o",
+    ]);
+    demo.step("host code", "Clang", &mut clang)?;
+
+    let mut driver = demo.tool("clang++");
+    driver
+        .args(["-O2", "zaxpy.o", "-o", output])
+        .args(demo.openmp.compile_options());
+    driver.args(&demo.openmp.link_options);
+    let job = clang_job::find(&mut driver, "clang-linker-wrapper")?;
+    let mut link = demo.command(demo.staged.dist.join("bin/wrapgen"));
+    link.arg("link").args(&job[1..]);
+    demo.step("device link, registration, link", "wrapgen link", &mut link)
+}
+
+/// Runs one pass of a plugin over a module.
+fn pass(
+    demo: &mut Demo,
+    step: &'static str,
+    plugin: &str,
+    pass: &'static str,
+    [from, to]: [&str; 2],
+) -> Result<()> {
+    let mut opt = demo.tool("opt");
+    opt.arg(format!("-load-pass-plugin={plugin}"))
+        .arg(format!("-passes={pass}"))
+        .args([from, "-o", to]);
+    demo.step(step, pass, &mut opt)
+}
+
+fn passes(demo: &Demo) -> String {
+    demo.staged
+        .dist
+        .join("lib/liboffloom_passes.so")
+        .display()
+        .to_string()
+}
