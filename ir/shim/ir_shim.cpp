@@ -4,7 +4,9 @@
 // handle passed in stays the caller's unless the function's comment says otherwise.
 
 #include "llvm-c/Core.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 
@@ -16,6 +18,92 @@ extern "C" {
 void offloom_ir_erase_named_metadata(LLVMModuleRef M, const char *name, size_t length) {
   if (NamedMDNode *N = unwrap(M)->getNamedMetadata(StringRef(name, length)))
     unwrap(M)->eraseNamedMetadata(N);
+}
+
+// ---- symbol.rs ----
+
+/// The value of a string attribute of a function or variable and its length; null if there is none.
+const char *offloom_ir_string_attribute(LLVMValueRef V, const char *key, size_t keyLength, size_t *valueLength) {
+  Attribute Found;
+  StringRef Key(key, keyLength);
+  if (auto *F = dyn_cast<Function>(unwrap(V)))
+    Found = F->getFnAttribute(Key);
+  else if (auto *G = dyn_cast<GlobalVariable>(unwrap(V)))
+    Found = G->getAttribute(Key);
+  if (!Found.isStringAttribute())
+    return nullptr;
+  StringRef Value = Found.getValueAsString();
+  *valueLength = Value.size();
+  return Value.empty() ? "" : Value.data();
+}
+
+/// Sets a string attribute of a function or variable.
+void offloom_ir_set_string_attribute(LLVMValueRef V, const char *key, size_t keyLength, const char *value,
+                                     size_t valueLength) {
+  StringRef Key(key, keyLength), Value(value, valueLength);
+  if (auto *F = dyn_cast<Function>(unwrap(V)))
+    F->addFnAttr(Key, Value);
+  else if (auto *G = dyn_cast<GlobalVariable>(unwrap(V)))
+    G->addAttribute(Key, Value);
+}
+
+/// Removes a string attribute of a function or variable if it is there.
+void offloom_ir_remove_string_attribute(LLVMValueRef V, const char *key, size_t keyLength) {
+  StringRef Key(key, keyLength);
+  if (auto *F = dyn_cast<Function>(unwrap(V)))
+    F->removeFnAttr(Key);
+  else if (auto *G = dyn_cast<GlobalVariable>(unwrap(V)))
+    G->setAttributes(G->getAttributes().removeAttribute(G->getContext(), Key));
+}
+
+/// The comdat of a global value (of an alias: its target's), or null.
+LLVMComdatRef offloom_ir_comdat(LLVMValueRef V) {
+  return wrap(const_cast<Comdat *>(unwrap<GlobalValue>(V)->getComdat()));
+}
+
+/// Takes a function or variable out of its comdat.
+void offloom_ir_leave_comdat(LLVMValueRef V) {
+  if (auto *O = dyn_cast<GlobalObject>(unwrap(V)))
+    O->setComdat(nullptr);
+}
+
+/// The global value a constant pointer is an address in, or null.
+LLVMValueRef offloom_ir_symbol_behind(LLVMValueRef V) {
+  if (!unwrap(V)->getType()->isPointerTy())
+    return nullptr;
+  return wrap(dyn_cast<GlobalValue>(unwrap(V)->stripInBoundsConstantOffsets()));
+}
+
+// ---- used.rs ----
+
+/// How many symbols `llvm.compiler.used` (or else `llvm.used`) lists.
+size_t offloom_ir_used_count(LLVMModuleRef M, bool compilerOnly) {
+  SmallVector<GlobalValue *, 16> Symbols;
+  collectUsedGlobalVariables(*unwrap(M), Symbols, compilerOnly);
+  return Symbols.size();
+}
+
+/// Writes the symbols of the list to `symbols`, which has room for `offloom_ir_used_count` of them.
+void offloom_ir_used(LLVMModuleRef M, bool compilerOnly, LLVMValueRef *symbols) {
+  SmallVector<GlobalValue *, 16> Symbols;
+  collectUsedGlobalVariables(*unwrap(M), Symbols, compilerOnly);
+  for (GlobalValue *Symbol : Symbols)
+    *symbols++ = wrap(Symbol);
+}
+
+/// Replaces the list; without symbols the module has no list afterwards.
+void offloom_ir_set_used(LLVMModuleRef M, bool compilerOnly, const LLVMValueRef *symbols, size_t count) {
+  SmallVector<GlobalValue *, 16> Old, New;
+  if (GlobalVariable *List = collectUsedGlobalVariables(*unwrap(M), Old, compilerOnly))
+    List->eraseFromParent();
+  for (size_t I = 0; I != count; ++I)
+    New.push_back(unwrap<GlobalValue>(symbols[I]));
+  if (New.empty())
+    return;
+  if (compilerOnly)
+    appendToCompilerUsed(*unwrap(M), New);
+  else
+    appendToUsed(*unwrap(M), New);
 }
 
 } // extern "C"

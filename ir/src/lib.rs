@@ -10,7 +10,16 @@
 pub use inkwell;
 pub use inkwell::llvm_sys;
 
+pub mod codegen;
+pub mod jit_diagnostics;
+pub mod jit_fatal_errors;
+pub mod jit_globals;
+pub mod link_modules;
+pub mod metadata;
 pub mod module;
+pub mod orc;
+pub mod symbol;
+pub mod used;
 
 /// The LLVM release this build is for.
 #[cfg(feature = "llvm19")]

@@ -1,3 +1,17 @@
 //! Every test of `offloom-ir` in one program, so that the cost of linking libLLVM is paid once.
 
+use offloom_ir::inkwell::context::Context;
+use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
+use offloom_ir::inkwell::module::Module;
+
+mod metadata;
 mod module;
+mod symbol;
+mod used;
+
+/// A module from its text.
+#[expect(clippy::unwrap_used, reason = "a test whose IR does not parse has failed")]
+fn parse<'ctx>(context: &'ctx Context, text: &str) -> Module<'ctx> {
+    let buffer = MemoryBuffer::create_from_memory_range_copy(text.as_bytes(), "test");
+    context.create_module_from_ir(buffer).unwrap()
+}

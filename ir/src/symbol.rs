@@ -1,0 +1,317 @@
+//! Symbols: functions, variables, aliases and ifuncs of a module, seen alike.
+//!
+//! inkwell has one type for functions and one for variables; it has no aliases, no string attributes of variables and no comdats
+//! that may be absent.
+
+use inkwell::GlobalVisibility;
+use inkwell::llvm_sys::LLVMComdat;
+use inkwell::llvm_sys::LLVMValueKind;
+use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMSetComdatSelectionKind};
+use inkwell::llvm_sys::core::{
+    LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
+    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetValueKind,
+    LLVMGlobalGetValueType,
+};
+use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use inkwell::llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
+use inkwell::module::{Linkage, Module};
+use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue, PointerValue};
+use std::ffi::c_char;
+use std::ptr::NonNull;
+
+unsafe extern "C" {
+    fn offloom_ir_string_attribute(
+        symbol: LLVMValueRef,
+        key: *const c_char,
+        key_length: usize,
+        value_length: *mut usize,
+    ) -> *const c_char;
+    fn offloom_ir_set_string_attribute(
+        symbol: LLVMValueRef,
+        key: *const c_char,
+        key_length: usize,
+        value: *const c_char,
+        value_length: usize,
+    );
+    fn offloom_ir_remove_string_attribute(symbol: LLVMValueRef, key: *const c_char, key_length: usize);
+    fn offloom_ir_comdat(symbol: LLVMValueRef) -> *mut LLVMComdat;
+    fn offloom_ir_leave_comdat(symbol: LLVMValueRef);
+    fn offloom_ir_symbol_behind(value: LLVMValueRef) -> LLVMValueRef;
+}
+
+/// What kind of symbol it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum SymbolKind {
+    /// A function.
+    Function,
+    /// A global variable or constant.
+    Variable,
+    /// Another name for a symbol.
+    Alias,
+    /// A function chosen at load time.
+    IFunc,
+}
+
+/// A function, variable, alias or ifunc of a module. Equal when it is the same symbol of the same module.
+///
+/// Like inkwell's values it must not be used after the symbol has been erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Symbol<'ctx> {
+    /// inkwell's type for global variables; its calls that ask for a variable in particular are made only for one.
+    value: GlobalValue<'ctx>,
+    kind: SymbolKind,
+}
+
+/// A group of symbols of which the linker keeps all or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Comdat(NonNull<LLVMComdat>);
+
+impl Comdat {
+    /// Lets the linker keep the group beside others of the same name (`nodeduplicate`).
+    pub fn keep_beside_others(self) {
+        // SAFETY: a comdat lives as long as its module, and is got from a live symbol.
+        unsafe {
+            LLVMSetComdatSelectionKind(
+                self.0.as_ptr(),
+                LLVMComdatSelectionKind::LLVMNoDuplicatesComdatSelectionKind,
+            );
+        }
+    }
+}
+
+impl<'ctx> From<FunctionValue<'ctx>> for Symbol<'ctx> {
+    fn from(function: FunctionValue<'ctx>) -> Self {
+        Self {
+            value: function.as_global_value(),
+            kind: SymbolKind::Function,
+        }
+    }
+}
+
+impl<'ctx> Symbol<'ctx> {
+    /// The symbol that `value` is, if it is one.
+    pub(crate) fn from_value(value: LLVMValueRef) -> Option<Self> {
+        if value.is_null() {
+            return None;
+        }
+        // SAFETY: the callers pass null or a live value.
+        let kind = match unsafe { LLVMGetValueKind(value) } {
+            LLVMValueKind::LLVMFunctionValueKind => SymbolKind::Function,
+            LLVMValueKind::LLVMGlobalVariableValueKind => SymbolKind::Variable,
+            LLVMValueKind::LLVMGlobalAliasValueKind => SymbolKind::Alias,
+            LLVMValueKind::LLVMGlobalIFuncValueKind => SymbolKind::IFunc,
+            _ => return None,
+        };
+        // SAFETY: each of the kinds above is a global value.
+        let value = unsafe { GlobalValue::new(value) };
+        Some(Self { value, kind })
+    }
+
+    /// The symbol that a constant points to, also at an offset or in another address space: `None` if there is none.
+    pub fn behind(constant: &BasicValueEnum<'ctx>) -> Option<Self> {
+        // SAFETY: a live value.
+        Self::from_value(unsafe { offloom_ir_symbol_behind(constant.as_value_ref()) })
+    }
+
+    /// What kind of symbol it is.
+    pub fn kind(self) -> SymbolKind {
+        self.kind
+    }
+
+    /// The symbol's name, empty for an unnamed one. Bytes that are not UTF-8 are replaced.
+    pub fn name(self) -> String {
+        self.value.get_name().to_string_lossy().into_owned()
+    }
+
+    /// The variable, if it is one.
+    pub fn as_variable(self) -> Option<GlobalValue<'ctx>> {
+        (self.kind == SymbolKind::Variable).then_some(self.value)
+    }
+
+    /// The function, if it is one.
+    pub fn as_function(self) -> Option<FunctionValue<'ctx>> {
+        if self.kind != SymbolKind::Function {
+            return None;
+        }
+        // SAFETY: a live function.
+        unsafe { FunctionValue::new(self.value.as_value_ref()) }
+    }
+
+    /// The symbol's address, in its address space.
+    pub fn as_pointer(self) -> PointerValue<'ctx> {
+        self.value.as_pointer_value()
+    }
+
+    /// The symbol's address as a pointer of address space 0.
+    pub fn as_generic_pointer(self) -> PointerValue<'ctx> {
+        let pointer = self.as_pointer();
+        let generic = pointer
+            .get_type()
+            .get_context()
+            .ptr_type(inkwell::AddressSpace::default());
+        if pointer.get_type() == generic {
+            return pointer;
+        }
+        pointer.const_address_space_cast(generic)
+    }
+
+    /// What a variable starts with; `None` for another kind of symbol and for a variable defined elsewhere.
+    pub fn initializer(self) -> Option<BasicValueEnum<'ctx>> {
+        self.as_variable()?.get_initializer()
+    }
+
+    /// Whether the symbol is defined elsewhere.
+    pub fn is_declaration(self) -> bool {
+        self.value.is_declaration()
+    }
+
+    /// Whether this module emits the symbol: it is neither a declaration nor a copy that only serves optimisation.
+    pub fn is_definition(self) -> bool {
+        !self.is_declaration() && self.linkage() != Linkage::AvailableExternally
+    }
+
+    /// The symbol's linkage.
+    pub fn linkage(self) -> Linkage {
+        self.value.get_linkage()
+    }
+
+    /// Sets the linkage. A local linkage takes any other visibility than the default away.
+    pub fn set_linkage(self, linkage: Linkage) {
+        self.value.set_linkage(linkage);
+    }
+
+    /// Whether other modules cannot see the symbol: linkage `internal` or `private`.
+    pub fn is_local(self) -> bool {
+        matches!(self.linkage(), Linkage::Internal | Linkage::Private)
+    }
+
+    /// The symbol's visibility.
+    pub fn visibility(self) -> GlobalVisibility {
+        self.value.get_visibility()
+    }
+
+    /// Sets the visibility. Only [`GlobalVisibility::Default`] goes with a local linkage.
+    pub fn set_visibility(self, visibility: GlobalVisibility) {
+        self.value.set_visibility(visibility);
+    }
+
+    /// The section the symbol was put in; `None`: where the compiler chooses.
+    pub fn section(self) -> Option<String> {
+        if matches!(self.kind, SymbolKind::Alias | SymbolKind::IFunc) {
+            return None;
+        }
+        let section = self.value.get_section()?;
+        Some(section.to_string_lossy().into_owned())
+    }
+
+    /// Puts the symbol in a section, or where the compiler chooses.
+    pub fn set_section(self, section: Option<&str>) {
+        self.value.set_section(section);
+    }
+
+    /// Bytes that an object of the symbol's type takes, with the module's data layout. 0 for a type without a size.
+    pub fn value_size(self, module: &Module<'ctx>) -> u64 {
+        if self.kind != SymbolKind::Variable {
+            return 0;
+        }
+        // SAFETY: a live symbol.
+        let value_type = unsafe { LLVMGlobalGetValueType(self.value.as_value_ref()) };
+        // SAFETY: the data layout belongs to the module, which is live.
+        let layout = unsafe { LLVMGetModuleDataLayout(module.as_mut_ptr()) };
+        // SAFETY: the type of a variable has a size: the IR verifier and the parsers refuse others.
+        unsafe { LLVMABISizeOfType(layout, value_type) }
+    }
+
+    /// The value of a string attribute; empty for one without a value. Aliases and ifuncs have none.
+    pub fn string_attribute(self, key: &str) -> Option<String> {
+        let mut length = 0;
+        // SAFETY: a live symbol, a key with its length, and room for a length.
+        let value = unsafe {
+            offloom_ir_string_attribute(
+                self.value.as_value_ref(),
+                key.as_ptr().cast(),
+                key.len(),
+                &raw mut length,
+            )
+        };
+        if value.is_null() {
+            return None;
+        }
+        // SAFETY: the shim returns the bytes of an attribute, which its context keeps.
+        let bytes = unsafe { std::slice::from_raw_parts(value.cast::<u8>(), length) };
+        Some(String::from_utf8_lossy(bytes).into_owned())
+    }
+
+    /// Sets a string attribute. Does nothing on aliases and ifuncs, which have none.
+    pub fn set_string_attribute(self, key: &str, value: &str) {
+        // SAFETY: a live symbol; both texts come with their lengths and are copied.
+        unsafe {
+            offloom_ir_set_string_attribute(
+                self.value.as_value_ref(),
+                key.as_ptr().cast(),
+                key.len(),
+                value.as_ptr().cast(),
+                value.len(),
+            );
+        }
+    }
+
+    /// Removes a string attribute if it is there.
+    pub fn remove_string_attribute(self, key: &str) {
+        // SAFETY: a live symbol, and a key with its length.
+        unsafe {
+            offloom_ir_remove_string_attribute(self.value.as_value_ref(), key.as_ptr().cast(), key.len());
+        }
+    }
+
+    /// The comdat the symbol is in; that of an alias is its target's.
+    pub fn comdat(self) -> Option<Comdat> {
+        // SAFETY: a live symbol.
+        NonNull::new(unsafe { offloom_ir_comdat(self.value.as_value_ref()) }).map(Comdat)
+    }
+
+    /// Takes the symbol out of its comdat. Aliases and ifuncs have none of their own.
+    pub fn leave_comdat(self) {
+        // SAFETY: a live symbol.
+        unsafe { offloom_ir_leave_comdat(self.value.as_value_ref()) }
+    }
+
+    pub(crate) fn as_value_ref(self) -> LLVMValueRef {
+        self.value.as_value_ref()
+    }
+}
+
+/// The module's global variables, in order.
+pub fn variables<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
+    walk(module, LLVMGetFirstGlobal, LLVMGetNextGlobal)
+}
+
+/// The module's functions, in order.
+pub fn functions<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
+    walk(module, LLVMGetFirstFunction, LLVMGetNextFunction)
+}
+
+/// Every symbol of the module: variables, functions, aliases, ifuncs.
+pub fn symbols<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
+    let mut all = variables(module);
+    all.extend(functions(module));
+    all.extend(walk(module, LLVMGetFirstGlobalAlias, LLVMGetNextGlobalAlias));
+    all.extend(walk(module, LLVMGetFirstGlobalIFunc, LLVMGetNextGlobalIFunc));
+    all
+}
+
+/// Follows one of the module's lists. The result is a copy, so that symbols may be added and erased while it is read.
+fn walk<'ctx>(
+    module: &Module<'ctx>,
+    first: unsafe extern "C" fn(LLVMModuleRef) -> LLVMValueRef,
+    next: unsafe extern "C" fn(LLVMValueRef) -> LLVMValueRef,
+) -> Vec<Symbol<'ctx>> {
+    // SAFETY: the module is live.
+    let first = unsafe { first(module.as_mut_ptr()) };
+    let list = std::iter::successors((!first.is_null()).then_some(first), |&value| {
+        // SAFETY: `next` is the one that belongs to `first`'s list, and is asked about a member of it.
+        let value = unsafe { next(value) };
+        (!value.is_null()).then_some(value)
+    });
+    list.filter_map(Symbol::from_value).collect()
+}
