@@ -25,6 +25,16 @@ pub enum Error {
         /// What the system said.
         source: io::Error,
     },
+    /// A file cannot be copied into another.
+    #[error("cannot copy '{}' to '{}': {source}", from.display(), to.display())]
+    Copy {
+        /// The file that is read.
+        from: PathBuf,
+        /// The file that is written, as the caller named it.
+        to: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A file changed its size between being measured and being copied.
     #[error("'{}' changed while it was read: it had {expected} bytes, {found} were copied", path.display())]
     Changed {

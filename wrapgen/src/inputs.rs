@@ -16,6 +16,7 @@ use offloom_abi::offload_binary::{Member, members};
 
 pub use bytes::FileBytes;
 pub use kind::InputKind;
+pub(crate) use kind::is_bitcode;
 
 use crate::error::{Error, Result};
 

@@ -1,0 +1,157 @@
+//! The `--image=key=value,...` argument that `pack` and `extract` share with LLVM's packager.
+
+use std::path::PathBuf;
+
+use offloom_abi::OffloadKind;
+use offloom_abi::offload_binary::Member;
+
+use crate::error::{Error, Result};
+
+/// One `--image=` argument, taken apart.
+///
+/// `file` and `kind` have a meaning of their own; every other key is one of the image's strings. A key given twice
+/// has both values, joined by a comma.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageArgument {
+    text: String,
+    file: Option<String>,
+    kind: Option<String>,
+    strings: Vec<(String, String)>,
+}
+
+impl From<&str> for ImageArgument {
+    fn from(text: &str) -> Self {
+        let mut pairs: Vec<(String, String)> = Vec::new();
+        for pair in text.split(',') {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            match pairs.iter_mut().find(|(found, _)| found == key) {
+                Some((_, values)) => {
+                    values.push(',');
+                    values.push_str(value);
+                }
+                None => pairs.push((key.to_owned(), value.to_owned())),
+            }
+        }
+        let mut take = |key: &str| {
+            let index = pairs.iter().position(|(found, _)| found == key)?;
+            Some(pairs.remove(index).1)
+        };
+        Self {
+            text: text.to_owned(),
+            file: take("file"),
+            kind: take("kind"),
+            strings: pairs,
+        }
+    }
+}
+
+impl ImageArgument {
+    /// The argument as it was given.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The value of `file=`, as one name.
+    pub fn file(&self) -> Option<PathBuf> {
+        self.file
+            .as_deref()
+            .filter(|file| !file.is_empty())
+            .map(PathBuf::from)
+    }
+
+    /// The files of `file=`, which may be given more than once.
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
+        self.file
+            .iter()
+            .flat_map(|files| files.split(','))
+            .map(PathBuf::from)
+    }
+
+    /// The strings to store or to compare, in the order given.
+    pub fn strings(&self) -> Vec<(&str, &str)> {
+        self.strings
+            .iter()
+            .map(|(key, value)| (key.as_str(), value.as_str()))
+            .collect()
+    }
+
+    /// Whether `key` is given.
+    pub fn has_string(&self, key: &str) -> bool {
+        self.strings.iter().any(|(found, _)| found == key)
+    }
+
+    /// The programming model of `kind=`; without it none, as in LLVM's packager.
+    ///
+    /// # Errors
+    /// No release knows a model of that name.
+    pub fn kind(&self) -> Result<OffloadKind> {
+        let Some(name) = &self.kind else {
+            return Ok(OffloadKind::None);
+        };
+        OffloadKind::from_name(name).ok_or_else(|| {
+            let known = OffloadKind::ALL.map(OffloadKind::name).join(", ");
+            self.error(format!("the offload kind '{name}' is unknown; known are {known}"))
+        })
+    }
+
+    /// Drops a `kind=` that no release knows and returns it: LLVM's packager takes it for none.
+    pub fn drop_unknown_kind(&mut self) -> Option<String> {
+        self.kind.take_if(|name| OffloadKind::from_name(name).is_none())
+    }
+
+    /// Whether a member is what the argument asks for: its kind and every string are equal; a string that the member
+    /// lacks is empty.
+    ///
+    /// # Errors
+    /// `kind=` is unknown.
+    pub fn matches(&self, member: &Member<'_>) -> Result<bool> {
+        let kind = match self.kind {
+            Some(_) => member.offload_kind() == Some(self.kind()?),
+            None => true,
+        };
+        Ok(kind
+            && self
+                .strings
+                .iter()
+                .all(|(key, value)| member.string(key).unwrap_or_default() == value))
+    }
+
+    /// An error about this argument.
+    pub fn error(&self, problem: impl Into<String>) -> Error {
+        Error::ImageArgument {
+            argument: self.text.clone(),
+            problem: problem.into(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_given_twice_has_both_values() {
+        let argument = ImageArgument::from("file=a.o,triple=t,feature=+a,kind=openmp,feature=-b,empty");
+        assert_eq!(argument.file(), Some("a.o".into()));
+        assert_eq!(argument.kind().unwrap(), OffloadKind::OpenMp);
+        assert_eq!(
+            argument.strings(),
+            [("triple", "t"), ("feature", "+a,-b"), ("empty", "")]
+        );
+        assert_eq!(ImageArgument::from("file=a,file=b").files().count(), 2);
+    }
+
+    #[test]
+    fn an_unknown_kind_is_named() {
+        let mut argument = ImageArgument::from("file=a,kind=OpenMP");
+        assert!(
+            argument
+                .kind()
+                .unwrap_err()
+                .to_string()
+                .contains("'OpenMP' is unknown")
+        );
+        assert_eq!(argument.drop_unknown_kind().as_deref(), Some("OpenMP"));
+        assert_eq!(argument.kind().unwrap(), OffloadKind::None);
+    }
+}
