@@ -1,0 +1,67 @@
+// What the LLVM C API lacks for the JIT's module surgery, as C functions with plain arguments. Rules as in ir_shim.cpp.
+
+#include "llvm-c/Core.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/GlobalObject.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+using namespace llvm;
+
+extern "C" {
+
+// ---- jit_globals.rs ----
+
+/// Whether another definition may replace this one when the module is linked or loaded.
+bool offloom_ir_is_interposable(LLVMValueRef global) { return unwrap<GlobalValue>(global)->isInterposable(); }
+
+/// Whether a block of the function has its address taken (`blockaddress`).
+bool offloom_ir_has_address_taken_block(LLVMValueRef function) {
+  for (const BasicBlock &block : *unwrap<Function>(function))
+    if (block.hasAddressTaken())
+      return true;
+  return false;
+}
+
+/// Removes what ties a global to the object it is defined in: comdat, section, visibility, `dso_local`, partition.
+/// With `drop_definition` its body or initialiser goes as well. The linkage becomes `linkage`.
+void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLinkage linkage) {
+  auto *value = unwrap<GlobalValue>(global);
+  if (auto *object = dyn_cast<GlobalObject>(value)) {
+    object->setComdat(nullptr);
+    object->setSection("");
+    if (drop_definition) {
+      if (auto *function = dyn_cast<Function>(object)) {
+        function->deleteBody();
+      } else {
+        cast<GlobalVariable>(object)->setInitializer(nullptr);
+      }
+      object->clearMetadata();
+    }
+  }
+  // Local linkage wants default visibility, so it is set before and after.
+  value->setVisibility(GlobalValue::DefaultVisibility);
+  value->setDLLStorageClass(GlobalValue::DefaultStorageClass);
+  value->setPartition("");
+  LLVMSetLinkage(global, linkage);
+  value->setDSOLocal(value->hasLocalLinkage());
+}
+
+/// Clones a function definition into its module, with internal linkage. The clone's name is made unique from the original's.
+LLVMValueRef offloom_ir_clone_function(LLVMValueRef function) {
+  ValueToValueMapTy map;
+  Function *clone = CloneFunction(unwrap<Function>(function), map);
+  clone->setComdat(nullptr);
+  clone->setVisibility(GlobalValue::DefaultVisibility);
+  clone->setLinkage(GlobalValue::InternalLinkage);
+  return wrap(clone);
+}
+
+/// Adds the function, `void ()`, to the module's constructors.
+void offloom_ir_append_constructor(LLVMModuleRef module, LLVMValueRef function, int priority) {
+  appendToGlobalCtors(*unwrap(module), unwrap<Function>(function), priority);
+}
+
+} // extern "C"

@@ -1,0 +1,121 @@
+//! From a module to an object file: target machines, pass pipelines, code generation.
+
+use std::sync::Once;
+
+use inkwell::OptimizationLevel;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use inkwell::passes::PassBuilderOptions;
+use inkwell::targets::{
+    CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
+};
+
+use crate::jit_diagnostics::CollectedErrors;
+
+/// Why there is no object.
+#[derive(Debug, thiserror::Error)]
+pub enum CodegenError {
+    /// This LLVM cannot generate code for the triple.
+    #[error("LLVM {major} has no code generator for `{triple}`: {reason}", major = crate::LLVM.major())]
+    NoTarget {
+        /// The triple.
+        triple: String,
+        /// LLVM's words.
+        reason: String,
+    },
+    /// A pass pipeline that could not be run.
+    #[error("pipeline `{pipeline}` failed: {reason}")]
+    Pipeline {
+        /// The pipeline's text.
+        pipeline: String,
+        /// LLVM's words.
+        reason: String,
+    },
+    /// The code generator gave up.
+    #[error("code generation failed: {0}")]
+    Emit(String),
+}
+
+/// Where code is generated for and how hard the code generator tries.
+#[derive(Debug, Clone, Copy)]
+pub struct MachineOptions<'a> {
+    /// Target triple.
+    pub triple: &'a str,
+    /// Processor for functions that name none; empty: the triple's baseline.
+    pub cpu: &'a str,
+    /// Features for functions that name none.
+    pub features: &'a str,
+    /// Optimisation level, 0 to 3.
+    pub optimization_level: u32,
+}
+
+/// A target machine for position-independent code.
+///
+/// # Errors
+/// When this LLVM has no such target.
+pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, CodegenError> {
+    static X86: Once = Once::new();
+    X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+    let no_target = |reason: String| CodegenError::NoTarget {
+        triple: options.triple.to_owned(),
+        reason,
+    };
+    let triple = TargetTriple::create(options.triple);
+    let target = Target::from_triple(&triple).map_err(|reason| no_target(reason.to_string()))?;
+    let level = match options.optimization_level {
+        0 => OptimizationLevel::None,
+        1 => OptimizationLevel::Less,
+        2 => OptimizationLevel::Default,
+        _ => OptimizationLevel::Aggressive,
+    };
+    target
+        .create_target_machine(
+            &triple,
+            options.cpu,
+            options.features,
+            level,
+            RelocMode::PIC,
+            CodeModel::Default,
+        )
+        .ok_or_else(|| no_target("no target machine".to_owned()))
+}
+
+/// Runs a pipeline in the syntax of `opt -passes`.
+///
+/// # Errors
+/// When the text is not a pipeline, or when a pass reports an error.
+pub fn run_pipeline(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+    pipeline: &str,
+) -> Result<(), CodegenError> {
+    let result = module.run_passes(pipeline, machine, PassBuilderOptions::create());
+    match (result, errors.take()) {
+        (Ok(()), None) => Ok(()),
+        (result, reported) => Err(CodegenError::Pipeline {
+            pipeline: pipeline.to_owned(),
+            reason: reported
+                .or_else(|| result.err().map(|reason| reason.to_string()))
+                .unwrap_or_default(),
+        }),
+    }
+}
+
+/// Generates the module's object file in memory.
+///
+/// # Errors
+/// When the code generator reports an error. What it cannot do at all is a fatal error of LLVM, not one of these.
+pub fn emit_object(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+) -> Result<MemoryBuffer<'static>, CodegenError> {
+    let object = machine
+        .write_to_memory_buffer(module, FileType::Object)
+        .map_err(|reason| CodegenError::Emit(reason.to_string()))?;
+    match errors.take() {
+        None => Ok(object),
+        Some(reason) => Err(CodegenError::Emit(reason)),
+    }
+}

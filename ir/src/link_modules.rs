@@ -1,0 +1,86 @@
+//! Links bitcode files into one module, as `llvm-link` does.
+
+use inkwell::context::Context;
+use inkwell::llvm_sys::linker::LLVMLinkModules2;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+
+use crate::jit_diagnostics::CollectedErrors;
+
+/// Why modules could not be linked.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkModulesError {
+    /// There is nothing to link.
+    #[error("no bitcode to link")]
+    Nothing,
+    /// A file that is not bitcode this LLVM reads.
+    #[error("{name}: not bitcode that LLVM {major} can read: {reason}", major = crate::LLVM.major())]
+    Parse {
+        /// The input's name.
+        name: String,
+        /// LLVM's words.
+        reason: String,
+    },
+    /// Two definitions or declarations that do not go together.
+    #[error("{name}: cannot be linked with the other device code: {reason}")]
+    Link {
+        /// The input that did not fit those before it.
+        name: String,
+        /// LLVM's words.
+        reason: String,
+    },
+}
+
+/// Links the members, each a name for messages and its bitcode, in the order given.
+///
+/// # Errors
+/// When a member is not bitcode of this LLVM, or when definitions clash.
+pub fn link_modules<'ctx>(
+    context: &'ctx Context,
+    errors: &CollectedErrors<'ctx>,
+    members: &[(&str, &[u8])],
+) -> Result<Module<'ctx>, LinkModulesError> {
+    let mut merged: Option<Module<'ctx>> = None;
+    for &(name, bitcode) in members {
+        let module = parse_bitcode(context, errors, name, bitcode)?;
+        let Some(merged) = &merged else {
+            merged = Some(module);
+            continue;
+        };
+        // SAFETY: both modules are live and of one context. LLVM takes the second one and frees it, so it is forgotten here.
+        let failed = unsafe { LLVMLinkModules2(merged.as_mut_ptr(), module.as_mut_ptr()) } != 0;
+        std::mem::forget(module);
+        let reason = errors.take();
+        if failed || reason.is_some() {
+            return Err(LinkModulesError::Link {
+                name: name.to_owned(),
+                reason: reason.unwrap_or_default(),
+            });
+        }
+    }
+    merged.ok_or(LinkModulesError::Nothing)
+}
+
+/// Reads bitcode whose bytes are copied first, since a module may be read lazily from them; `name` is for messages.
+///
+/// # Errors
+/// When it is not bitcode of this LLVM.
+pub fn parse_bitcode<'ctx>(
+    context: &'ctx Context,
+    errors: &CollectedErrors<'ctx>,
+    name: &str,
+    bitcode: &[u8],
+) -> Result<Module<'ctx>, LinkModulesError> {
+    let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, name);
+    let module = Module::parse_bitcode_from_buffer(&buffer, context);
+    let reported = errors.take();
+    match (module, reported) {
+        (Ok(module), None) => Ok(module),
+        (module, reported) => Err(LinkModulesError::Parse {
+            name: name.to_owned(),
+            reason: reported
+                .or_else(|| module.err().map(|reason| reason.to_string()))
+                .unwrap_or_default(),
+        }),
+    }
+}

@@ -1,0 +1,241 @@
+//! Linking objects into the running process with ORC and JITLink.
+//!
+//! LLJIT uses JITLink for x86-64 ELF in LLVM 19 and 22 and registers exception frames. Its IR layers are not used: what is
+//! linked here are objects.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_void};
+use std::ptr;
+
+use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
+use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
+use inkwell::llvm_sys::orc2::lljit as orc;
+use inkwell::llvm_sys::orc2::*;
+
+/// An error of ORC or JITLink, in LLVM's words.
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("{0}")]
+pub struct OrcError(String);
+
+thread_local! {
+    /// What ORC reported on this thread while it worked on a lookup. Work is done on the thread that asks; a lookup that fails
+    /// only says which symbols are missing because of it.
+    static REPORTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
+}
+
+/// An ORC session for objects of this process's own architecture. Dropping it is a leak, on purpose: linked code may be
+/// running until the process ends.
+pub struct Session {
+    jit: orc::LLVMOrcLLJITRef,
+    session: LLVMOrcExecutionSessionRef,
+}
+
+// SAFETY: LLVM's execution session locks itself; LLJIT's object layer may be used from several threads.
+unsafe impl Send for Session {}
+// SAFETY: as above.
+unsafe impl Sync for Session {}
+
+/// A set of linked objects and absolute symbols that see each other: one per copy of a device image.
+pub struct Dylib<'s> {
+    session: &'s Session,
+    dylib: LLVMOrcJITDylibRef,
+}
+
+// SAFETY: a JITDylib is guarded by its session's lock and lives as long as the session, which is never destroyed.
+unsafe impl Send for Dylib<'_> {}
+// SAFETY: as above.
+unsafe impl Sync for Dylib<'_> {}
+
+impl Session {
+    /// Starts a session. The native target must have been initialised, which [`crate::codegen::target_machine`] does.
+    ///
+    /// # Errors
+    /// When LLVM cannot describe the processor it runs on.
+    pub fn start() -> Result<Self, OrcError> {
+        let mut jit = ptr::null_mut();
+        // SAFETY: a null builder asks for the defaults; on success the handle is written.
+        let session = unsafe {
+            check(orc::LLVMOrcCreateLLJIT(&raw mut jit, ptr::null_mut()))?;
+            orc::LLVMOrcLLJITGetExecutionSession(jit)
+        };
+        // SAFETY: the session is live; the reporter is a function that lives as long as the program.
+        unsafe { LLVMOrcExecutionSessionSetErrorReporter(session, report_error, ptr::null_mut()) };
+        Ok(Self { jit, session })
+    }
+
+    /// Makes an empty dylib. What its objects need and it does not define is looked up in the process: C and C++ library
+    /// functions that only the code generator knows of.
+    ///
+    /// # Errors
+    /// When the process's symbols cannot be searched.
+    pub fn create_dylib(&self, name: &str) -> Result<Dylib<'_>, OrcError> {
+        let name = c_string(name)?;
+        let mut generator = ptr::null_mut();
+        // SAFETY: the session is live, the name is copied, and the dylib takes the generator. A null filter allows every symbol.
+        let dylib = unsafe {
+            let prefix = orc::LLVMOrcLLJITGetGlobalPrefix(self.jit);
+            check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
+                &raw mut generator,
+                prefix,
+                None,
+                ptr::null_mut(),
+            ))?;
+            let dylib = LLVMOrcExecutionSessionCreateBareJITDylib(self.session, name.as_ptr());
+            LLVMOrcJITDylibAddGenerator(dylib, generator);
+            dylib
+        };
+        Ok(Dylib { session: self, dylib })
+    }
+
+    fn intern(&self, name: &str) -> Result<LLVMOrcSymbolStringPoolEntryRef, OrcError> {
+        let name = c_string(name)?;
+        // SAFETY: the session is live; the name is copied. The caller gets one reference to the entry.
+        Ok(unsafe { LLVMOrcExecutionSessionIntern(self.session, name.as_ptr()) })
+    }
+}
+
+impl Dylib<'_> {
+    /// Defines symbols by their addresses.
+    ///
+    /// # Errors
+    /// When one of them is defined already.
+    pub fn define_absolute<'a>(
+        &self,
+        symbols: impl IntoIterator<Item = (&'a str, *const c_void)>,
+    ) -> Result<(), OrcError> {
+        const EXPORTED: u8 = LLVMJITSymbolGenericFlags::LLVMJITSymbolGenericFlagsExported as u8;
+        let mut pairs = Vec::new();
+        for (name, address) in symbols {
+            pairs.push(LLVMOrcCSymbolMapPair {
+                Name: self.session.intern(name)?,
+                Sym: LLVMJITEvaluatedSymbol {
+                    Address: address as u64,
+                    Flags: LLVMJITSymbolFlags {
+                        GenericFlags: EXPORTED,
+                        TargetFlags: 0,
+                    },
+                },
+            });
+        }
+        // SAFETY: the pairs are live during the call, which takes the references to their names. The dylib takes the unit unless
+        // defining fails, in which case it is given back here.
+        unsafe {
+            let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
+            let result = check(LLVMOrcJITDylibDefine(self.dylib, unit));
+            if result.is_err() {
+                LLVMOrcDisposeMaterializationUnit(unit);
+            }
+            result
+        }
+    }
+
+    /// Adds a relocatable object, of which a copy is kept until it is linked.
+    ///
+    /// # Errors
+    /// When it is not an object for this machine, or defines what is defined already.
+    pub fn add_object(&self, object: &[u8], name: &str) -> Result<(), OrcError> {
+        let name = c_string(name)?;
+        // SAFETY: the range is live and copied; LLJIT takes the buffer whether or not it succeeds.
+        unsafe {
+            let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+                object.as_ptr().cast(),
+                object.len(),
+                name.as_ptr(),
+            );
+            check(orc::LLVMOrcLLJITAddObjectFile(
+                self.session.jit,
+                self.dylib,
+                buffer,
+            ))
+        }
+    }
+
+    /// Links what defines `symbol`, if that is not done yet, and returns its address.
+    ///
+    /// # Errors
+    /// When it is not defined, or when something it needs is not.
+    pub fn look_up(&self, symbol: &str) -> Result<*const c_void, OrcError> {
+        let mut order = LLVMOrcCJITDylibSearchOrderElement {
+            JD: self.dylib,
+            JDLookupFlags: LLVMOrcJITDylibLookupFlags::LLVMOrcJITDylibLookupFlagsMatchAllSymbols,
+        };
+        let mut wanted = LLVMOrcCLookupSetElement {
+            Name: self.session.intern(symbol)?,
+            LookupFlags: LLVMOrcSymbolLookupFlags::LLVMOrcSymbolLookupFlagsRequiredSymbol,
+        };
+        let (sender, receiver) = std::sync::mpsc::channel::<Result<u64, OrcError>>();
+        let sender = Box::into_raw(Box::new(sender)).cast::<c_void>();
+        // SAFETY: search order and set are live during the call, which takes the reference to the name; the handler is called
+        // exactly once and frees the sender.
+        unsafe {
+            LLVMOrcExecutionSessionLookup(
+                self.session.session,
+                LLVMOrcLookupKind::LLVMOrcLookupKindStatic,
+                &raw mut order,
+                1,
+                &raw mut wanted,
+                1,
+                on_lookup,
+                sender,
+            );
+        }
+        let result = receiver.recv();
+        let mut messages = REPORTED.take();
+        let address = result.map_err(|_| OrcError("the lookup was given up".to_owned()))?;
+        let address = address.map_err(|OrcError(text)| {
+            messages.push(text);
+            OrcError(messages.join("; "))
+        })?;
+        Ok(address as *const c_void)
+    }
+}
+
+type LookupSender = std::sync::mpsc::Sender<Result<u64, OrcError>>;
+
+extern "C" fn on_lookup(
+    error: LLVMErrorRef,
+    result: LLVMOrcCSymbolMapPairs,
+    count: usize,
+    sender: *mut c_void,
+) {
+    // SAFETY: `sender` comes from `look_up`, which hands it over once; LLVM gives an error or `count` live pairs.
+    unsafe {
+        let sender = Box::from_raw(sender.cast::<LookupSender>());
+        let answer = check(error).and_then(|()| {
+            if result.is_null() || count == 0 {
+                return Err(OrcError("the lookup found nothing".to_owned()));
+            }
+            Ok((*result).Sym.Address)
+        });
+        // The receiver waits for this; it cannot be gone.
+        let _ = sender.send(answer);
+    }
+}
+
+extern "C" fn report_error(_context: *mut c_void, error: LLVMErrorRef) {
+    // SAFETY: the reporter owns the error it is given.
+    if let Err(OrcError(text)) = unsafe { check(error) } {
+        REPORTED.with_borrow_mut(|reported| reported.push(text));
+    }
+}
+
+/// Takes the error, if there is one, and turns it into text.
+///
+/// # Safety
+/// `error` is null or an error that the caller owns.
+unsafe fn check(error: LLVMErrorRef) -> Result<(), OrcError> {
+    if error.is_null() {
+        return Ok(());
+    }
+    // SAFETY: the error is owned and consumed by asking for its message, which is copied and then freed.
+    unsafe {
+        let message = LLVMGetErrorMessage(error);
+        let text = CStr::from_ptr(message).to_string_lossy().into_owned();
+        LLVMDisposeErrorMessage(message);
+        Err(OrcError(text))
+    }
+}
+
+fn c_string(text: &str) -> Result<CString, OrcError> {
+    CString::new(text).map_err(|_| OrcError(format!("the name {text:?} contains a NUL")))
+}
