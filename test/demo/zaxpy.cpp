@@ -2,6 +2,9 @@
 //
 // Usage: zaxpy [N [FILE [LAUNCHES]]]: N elements (1024), the bits of Y written to FILE (not written), so many launches (1).
 // Prints one line, times in milliseconds: the first launch, and the fastest of the others.
+// RUN: %clangxx -O2 %omp_compile %s -o %t.stock %omp_link
+// RUN: %run_offload %t.stock 1024 %t.numbers.stock | FileCheck %s
+// CHECK: N = 1024, Y[1023] = (217.83009765624999, 30.68834174738060{{[0-9]}})
 #include <algorithm>
 #include <chrono>
 #include <complex>

@@ -18,6 +18,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "offloom-jit-runtime",
         &["offloom-abi", "offloom-ir", "offloom-jit-passes"],
     ),
+    ("offloom-launch", &["offloom-abi"]),
+    ("offloom-launch-test", &["offloom-abi", "offloom-launch"]),
     (
         "offloom-passes",
         &["llvm-plugin", "offloom-abi", "offloom-ir", "offloom-jit-passes"],

@@ -13,7 +13,13 @@ use crate::workspace::{Workspace, cargo};
 use crate::{lint, lit, setup};
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
-const WITHOUT_LLVM: [&str; 4] = ["offloom-abi", "offloom-find-llvm", "llvm-plugin-macros", "xtask"];
+const WITHOUT_LLVM: [&str; 5] = [
+    "llvm-plugin-macros",
+    "offloom-abi",
+    "offloom-find-llvm",
+    "offloom-launch",
+    "xtask",
+];
 
 /// Options of `cargo xtask test`.
 #[derive(clap::Args, Debug)]
@@ -91,7 +97,7 @@ fn rust_tests(workspace: &Workspace, llvm: &Llvm, first: bool, runner: Runner, s
     match runner {
         Runner::Nextest => {
             steps.run(&format!("Rust tests, LLVM {major}"), || {
-                run_shown(&mut cargo_command(&["nextest", "run"]))
+                run_shown(&mut cargo_command(&["nextest", "run", "--no-fail-fast"]))
             });
             steps.run(&format!("documentation tests, LLVM {major}"), || {
                 run_shown(&mut cargo_command(&["test", "--doc"]))

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders whose Rust code may be unsafe: LLVM's C API, pass plugins, and code called by other languages.
-const UNSAFE_FOLDERS: [&str; 3] = ["ir/", "jit-runtime/", "llvm-plugin/"];
+/// Folders whose Rust code may be unsafe: LLVM's C API, pass plugins, code called by other languages, and launches of kernels.
+const UNSAFE_FOLDERS: [&str; 5] = ["ir/", "jit-runtime/", "launch/", "llvm-plugin/", "test/launch/"];
 
 /// Folders that hold outputs.
 const OUTPUT_FOLDERS: [&str; 3] = ["target", "dist", ".git"];
