@@ -6,7 +6,7 @@
 
 mod archive;
 mod bytes;
-mod elf;
+pub(crate) mod elf;
 mod kind;
 
 use std::fmt;
@@ -164,7 +164,8 @@ impl<'a> InputPart<'a> {
             InputKind::OffloadBinary => self.members_of(0, self.bytes),
             kind if kind.is_elf() => {
                 let mut found = Vec::new();
-                for section in elf::offloading_sections(self)? {
+                let sections = elf::offloading_sections(self.bytes);
+                for section in sections.map_err(|problem| problem.in_input(&self.origin))? {
                     found.extend(self.members_of(section.offset, section.bytes)?);
                 }
                 Ok(found)

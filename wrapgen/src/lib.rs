@@ -4,9 +4,13 @@ pub mod error;
 pub mod extract;
 pub mod image_argument;
 pub mod inputs;
+pub mod inspect;
 pub mod output;
 pub mod pack;
+pub mod packager;
+pub mod response_file;
 mod static_library;
+mod table;
 
 pub use error::{Error, Result};
 /// The LLVM release whose formats and commands this build stands in for.

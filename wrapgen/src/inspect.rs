@@ -1,0 +1,317 @@
+//! `wrapgen inspect`: shows the device images that a file holds, as a table for people or as JSON.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use object::{Object, ObjectSymbol, SymbolKind};
+use offloom_abi::kernel_name::KernelName;
+use offloom_abi::offload_binary::ImageKind;
+use offloom_abi::{LlvmVersion, entry};
+use serde_json::{Value, json};
+
+use crate::error::{Error, Result};
+use crate::inputs::{EmbeddedMember, InputFile, InputKind, elf};
+use crate::table::Table;
+
+/// Show the device images that a file holds.
+#[derive(Debug, clap::Args)]
+pub struct InspectArgs {
+    /// An OffloadBinary, ELF file or archive.
+    #[arg(value_name = "FILE")]
+    pub input: PathBuf,
+
+    /// Print JSON instead of a table.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl InspectArgs {
+    /// Prints what the file holds.
+    ///
+    /// # Errors
+    /// The file cannot be read, or it or an image in it is malformed.
+    pub fn run(&self) -> Result<()> {
+        let file = InputFile::open(&self.input)?;
+        let report = Report::of(&file)?;
+        if self.json {
+            println!("{:#}", report.json());
+        } else {
+            print!("{}", report.text());
+        }
+        Ok(())
+    }
+}
+
+/// What a file holds.
+#[derive(Debug)]
+struct Report {
+    input: String,
+    kind: InputKind,
+    host_entries: Vec<EntryCount>,
+    images: Vec<Image>,
+}
+
+/// How many offload entries of one release's layout there are.
+#[derive(Debug)]
+struct EntryCount {
+    version: LlvmVersion,
+    count: usize,
+}
+
+#[derive(Debug)]
+struct Image {
+    archive_member: Option<String>,
+    kind: ImageKind,
+    producer: String,
+    strings: Vec<(String, String)>,
+    triple: String,
+    arch: String,
+    member_size: usize,
+    image_size: usize,
+    contents: Option<Contents>,
+}
+
+/// What can be told of an image that is an ELF file.
+#[derive(Debug)]
+struct Contents {
+    kernels: BTreeSet<String>,
+    entries: Vec<EntryCount>,
+}
+
+impl Report {
+    fn of(file: &InputFile) -> Result<Self> {
+        let input = file.path().display().to_string();
+        let kind = file.kind();
+        if kind == InputKind::Unknown {
+            return Err(Error::UnknownInput { input });
+        }
+        let (mut images, mut host_entries) = (Vec::new(), Vec::new());
+        for part in file.parts()? {
+            for member in part.embedded()? {
+                images.push(Image::of(&member, images.len())?);
+            }
+            if part.kind.is_elf() {
+                let counts = entry_counts(part.bytes).map_err(|problem| problem.in_input(&part.origin))?;
+                host_entries.extend(counts);
+            }
+        }
+        Ok(Self {
+            input,
+            kind,
+            host_entries,
+            images,
+        })
+    }
+
+    fn text(&self) -> String {
+        let kind = match self.kind {
+            InputKind::OffloadBinary => "OffloadBinary",
+            InputKind::Object => "ELF object",
+            InputKind::Linked => "ELF executable or shared library",
+            InputKind::OtherElf => "ELF file",
+            InputKind::Archive => "archive",
+            InputKind::ThinArchive => "thin archive",
+            InputKind::Bitcode => "LLVM bitcode",
+            InputKind::Unknown => "unknown",
+        };
+        let mut text = format!(
+            "{}: {kind}, {}",
+            self.input,
+            counted(self.images.len(), "device image")
+        );
+        for EntryCount { version, count } in &self.host_entries {
+            let entries = if *count == 1 { "entry" } else { "entries" };
+            text.push_str(&format!(
+                ", {count} host {entries} as of LLVM {}",
+                version.major()
+            ));
+        }
+        text.push('\n');
+        if self.images.is_empty() {
+            return text;
+        }
+
+        let archive = self.images.iter().any(|image| image.archive_member.is_some());
+        let mut heading = vec![
+            "image",
+            "kind",
+            "producer",
+            "triple",
+            "arch",
+            "image bytes",
+            "bytes",
+            "kernels",
+            "entries",
+        ];
+        if archive {
+            heading.push("archive member");
+        }
+        let mut table = Table::new(&heading);
+        for (index, image) in self.images.iter().enumerate() {
+            table.row(image.row(index, archive));
+        }
+        text.push('\n');
+        text.push_str(&table.to_string());
+        for (index, image) in self.images.iter().enumerate() {
+            image.details(index, &mut text);
+        }
+        text
+    }
+
+    fn json(&self) -> Value {
+        json!({
+            "file": self.input,
+            "host_entries": entries_json(&self.host_entries),
+            "images": self.images.iter().map(Image::json).collect::<Vec<_>>(),
+        })
+    }
+}
+
+impl Image {
+    fn of(found: &EmbeddedMember<'_>, index: usize) -> Result<Self> {
+        let EmbeddedMember { origin, member } = found;
+        let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
+        Ok(Self {
+            archive_member: origin.member.map(str::to_owned),
+            kind: member.image_kind(),
+            producer: match member.offload_kind() {
+                Some(kind) => kind.name().to_owned(),
+                None => format!("unknown ({})", member.offload_kind_number()),
+            },
+            strings: member.strings().map(owned).collect(),
+            triple: member.triple().to_owned(),
+            arch: member.arch().to_owned(),
+            member_size: member.bytes().len(),
+            image_size: member.image().len(),
+            contents: Contents::of(member.image())
+                .map_err(|problem| problem.in_input(&format!("image {index} of {origin}")))?,
+        })
+    }
+
+    fn kind_name(&self) -> String {
+        match self.kind {
+            ImageKind::NONE => "none".to_owned(),
+            ImageKind::OBJECT => "object".to_owned(),
+            ImageKind::BITCODE => "bitcode".to_owned(),
+            ImageKind::CUBIN => "cubin".to_owned(),
+            ImageKind::FATBINARY => "fatbinary".to_owned(),
+            ImageKind::PTX => "ptx".to_owned(),
+            ImageKind::SPIRV => "spirv".to_owned(),
+            ImageKind(number) => format!("unknown ({number})"),
+        }
+    }
+
+    fn row(&self, index: usize, archive: bool) -> Vec<String> {
+        let unknown = || "-".to_owned();
+        let (kernels, entries) = match &self.contents {
+            Some(contents) => {
+                let entries: usize = contents.entries.iter().map(|entries| entries.count).sum();
+                (contents.kernels.len().to_string(), entries.to_string())
+            }
+            None => (unknown(), unknown()),
+        };
+        let or_unknown = |text: &str| {
+            if text.is_empty() {
+                unknown()
+            } else {
+                text.escape_debug().to_string()
+            }
+        };
+        let mut row = vec![
+            index.to_string(),
+            self.kind_name(),
+            self.producer.clone(),
+            or_unknown(&self.triple),
+            or_unknown(&self.arch),
+            self.image_size.to_string(),
+            self.member_size.to_string(),
+            kernels,
+            entries,
+        ];
+        if archive {
+            row.push(or_unknown(self.archive_member.as_deref().unwrap_or_default()));
+        }
+        row
+    }
+
+    /// What has no column: further strings, and the names of kernels.
+    fn details(&self, index: usize, text: &mut String) {
+        let further: Vec<_> = self
+            .strings
+            .iter()
+            .filter(|(key, _)| key != "triple" && key != "arch")
+            .collect();
+        let kernels = self.contents.iter().flat_map(|contents| &contents.kernels);
+        let mut lines: Vec<String> = further
+            .into_iter()
+            .map(|(key, value)| format!("  {}={}\n", key.escape_debug(), value.escape_debug()))
+            .collect();
+        lines.extend(kernels.map(|kernel| format!("  kernel {kernel}\n")));
+        if !lines.is_empty() {
+            text.push_str(&format!("\nimage {index}:\n{}", lines.concat()));
+        }
+    }
+
+    fn json(&self) -> Value {
+        let contents = self.contents.as_ref();
+        json!({
+            "archive_member": self.archive_member,
+            "kind": self.kind_name(),
+            "producer": self.producer,
+            "triple": self.triple,
+            "arch": self.arch,
+            "strings": self.strings.iter().map(|(key, value)| json!([key, value])).collect::<Vec<_>>(),
+            "image_bytes": self.image_size,
+            "bytes": self.member_size,
+            "kernels": contents.map(|contents| &contents.kernels),
+            "entries": contents.map(|contents| entries_json(&contents.entries)),
+        })
+    }
+}
+
+impl Contents {
+    fn of(image: &[u8]) -> Result<Option<Self>, elf::Malformed> {
+        if !InputKind::of(image).is_elf() {
+            return Ok(None);
+        }
+        let entries = entry_counts(image)?;
+        let file = object::File::parse(image).map_err(|problem| elf::Malformed { offset: 0, problem })?;
+        let kernels = file
+            .symbols()
+            .chain(file.dynamic_symbols())
+            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
+            .filter_map(|symbol| symbol.name().ok())
+            .filter(|name| KernelName::parse(name).is_some())
+            .map(str::to_owned)
+            .collect();
+        Ok(Some(Self { kernels, entries }))
+    }
+}
+
+/// The entries in an ELF file; each release has its own section for them.
+fn entry_counts(bytes: &[u8]) -> Result<Vec<EntryCount>, elf::Malformed> {
+    let mut counts = Vec::new();
+    for version in LlvmVersion::ALL {
+        let sections = elf::sections_named(bytes, entry::section(version))?;
+        let size: usize = sections.iter().map(|section| section.bytes.len()).sum();
+        if size > 0 {
+            counts.push(EntryCount {
+                version,
+                count: size / entry::size(version),
+            });
+        }
+    }
+    Ok(counts)
+}
+
+fn entries_json(entries: &[EntryCount]) -> Value {
+    entries
+        .iter()
+        .map(|EntryCount { version, count }| json!({ "llvm": version.major(), "count": count }))
+        .collect()
+}
+
+fn counted(count: usize, what: &str) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{plural}")
+}

@@ -1,0 +1,201 @@
+//! The drop-in for `clang-offload-packager` (LLVM 19) and `llvm-offload-binary` (LLVM 22): their arguments, and the
+//! same files as a result.
+//!
+//! LLVM's option syntax is looser than clap's: one dash or two, `-o X` or `-o=X`, the last `-o` counts.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use crate::LLVM;
+use crate::error::{Error, Result};
+use crate::extract::extract;
+use crate::image_argument::ImageArgument;
+use crate::output::write_file;
+use crate::pack::pack;
+use crate::response_file;
+
+/// The names under which this drop-in is called.
+pub const NAMES: [&str; 2] = ["clang-offload-packager", "llvm-offload-binary"];
+
+const HELP: &str = "\
+Puts device images into one file of OffloadBinary members, or takes them out again.
+
+USAGE: {name} -o <file> --image=file=<file>,triple=<triple>[,arch=<arch>][,kind=<kind>][,<key>=<value>]...
+       {name} <file> --image=[file=<output>][,triple=<triple>][,arch=<arch>][,kind=<kind>]...
+
+OPTIONS:
+  --archive                   - Write extracted images to a static library
+  --help                      - Show this text
+  --image=<key>=<value>,...   - An image to pack, or which images to extract
+  -o <file>                   - Pack into <file>
+  --version                   - Show the version
+";
+
+/// Runs the drop-in called `name` with the arguments behind its name.
+///
+/// # Errors
+/// What `wrapgen pack` and `wrapgen extract` report, and an unknown option.
+pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
+    let arguments = response_file::expand(arguments)?;
+    match Options::parse(&arguments)? {
+        Request::Help => print!("{}", HELP.replace("{name}", name)),
+        Request::Version => {
+            println!(
+                "{name} of wrapgen {}, for LLVM {}",
+                env!("CARGO_PKG_VERSION"),
+                LLVM.major()
+            );
+        }
+        Request::Run(options) => options.run()?,
+    }
+    Ok(())
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Request {
+    Help,
+    Version,
+    Run(Options),
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Options {
+    output: Option<PathBuf>,
+    input: Option<PathBuf>,
+    images: Vec<ImageArgument>,
+    archive: bool,
+}
+
+impl Options {
+    fn parse(arguments: &[OsString]) -> Result<Request> {
+        let mut options = Self::default();
+        let mut arguments = arguments.iter();
+        let mut only_files = false;
+        while let Some(argument) = arguments.next() {
+            let text = argument.to_string_lossy();
+            let option = match text.strip_prefix('-') {
+                Some(option) if !option.is_empty() && !only_files => option,
+                _ => {
+                    if let Some(first) = options.input.replace(PathBuf::from(argument)) {
+                        return Err(Error::Usage(format!(
+                            "one input at a time: both '{}' and '{text}' are given",
+                            first.display()
+                        )));
+                    }
+                    continue;
+                }
+            };
+            let option = option.strip_prefix('-').unwrap_or(option);
+            let (key, value) = match option.split_once('=') {
+                Some((key, value)) => (key, Some(value)),
+                None => (option, None),
+            };
+            let mut required_value = || match value {
+                Some(value) => Ok(value.to_owned()),
+                None => match arguments.next() {
+                    Some(value) => Ok(value.to_string_lossy().into_owned()),
+                    None => Err(Error::Usage(format!("option '{text}' needs a value"))),
+                },
+            };
+            match (key, value) {
+                ("", None) => only_files = true,
+                ("o", _) => options.output = Some(required_value()?.into()),
+                ("image", _) => options
+                    .images
+                    .push(ImageArgument::from(required_value()?.as_str())),
+                ("archive", None | Some("true" | "1")) => options.archive = true,
+                ("archive", Some("false" | "0")) => options.archive = false,
+                ("h" | "help" | "help-list" | "help-hidden", None) => return Ok(Request::Help),
+                ("version", None) => return Ok(Request::Version),
+                _ => {
+                    return Err(Error::Usage(format!(
+                        "unknown option '{text}'; --help lists the known ones"
+                    )));
+                }
+            }
+        }
+        Ok(if options.output.is_none() && options.input.is_none() {
+            Request::Help
+        } else {
+            Request::Run(options)
+        })
+    }
+
+    fn run(mut self) -> Result<()> {
+        for image in &mut self.images {
+            if let Some(kind) = image.drop_unknown_kind() {
+                eprintln!(
+                    "warning: --image={}: the offload kind '{kind}' is unknown, so it is none",
+                    image.text()
+                );
+            }
+        }
+        match (&self.output, &self.input) {
+            (Some(output), Some(input)) => Err(Error::Usage(format!(
+                "either pack into '{}' or extract from '{}', not both",
+                output.display(),
+                input.display()
+            ))),
+            // The stock tools write an empty file.
+            (Some(output), None) if self.images.is_empty() => write_file(output, &[]),
+            (Some(output), None) => pack(&self.images, output),
+            (None, Some(input)) => self.extract(input),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// An image that is not there is no error to the stock tools.
+    fn extract(&self, input: &Path) -> Result<()> {
+        for argument in extract(input, &self.images, self.archive)? {
+            eprintln!(
+                "warning: '{}' holds no image that matches --image={argument}",
+                input.display()
+            );
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(arguments: &[&str]) -> Result<Request> {
+        Options::parse(&arguments.iter().map(OsString::from).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn spellings_of_llvm_options() {
+        let expected = Request::Run(Options {
+            output: Some("m".into()),
+            images: vec![ImageArgument::from("file=a.o,triple=t")],
+            ..Options::default()
+        });
+        for arguments in [
+            &["-o", "m", "--image=file=a.o,triple=t"][..],
+            &["-o=m", "-image", "file=a.o,triple=t"],
+            &["--image", "file=a.o,triple=t", "--o", "first", "--o", "m"],
+        ] {
+            assert_eq!(parse(arguments).unwrap(), expected, "{arguments:?}");
+        }
+        let Request::Run(options) = parse(&["--archive", "--", "-in"]).unwrap() else {
+            panic!("not run")
+        };
+        assert_eq!(options.input, Some("-in".into()));
+        assert!(options.archive);
+    }
+
+    #[test]
+    fn refused_command_lines() {
+        for arguments in [
+            &["--bogus"][..],
+            &["-om"],
+            &["-o"],
+            &["a", "b"],
+            &["--archive=maybe", "a"],
+        ] {
+            assert!(matches!(parse(arguments), Err(Error::Usage(_))), "{arguments:?}");
+        }
+        assert_eq!(parse(&[]).unwrap(), Request::Help);
+    }
+}
