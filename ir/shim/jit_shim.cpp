@@ -26,7 +26,8 @@ bool offloom_ir_has_address_taken_block(LLVMValueRef function) {
 }
 
 /// Removes what ties a global to the object it is defined in: comdat, section, visibility, `dso_local`, partition.
-/// With `drop_definition` its body or initialiser goes as well. The linkage becomes `linkage`.
+/// With `drop_definition` its body or initialiser goes as well. The linkage becomes `linkage`; a declaration that may stay
+/// undefined (`extern_weak`) stays one.
 void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLinkage linkage) {
   auto *value = unwrap<GlobalValue>(global);
   if (auto *object = dyn_cast<GlobalObject>(value)) {
@@ -45,7 +46,8 @@ void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLin
   value->setVisibility(GlobalValue::DefaultVisibility);
   value->setDLLStorageClass(GlobalValue::DefaultStorageClass);
   value->setPartition("");
-  LLVMSetLinkage(global, linkage);
+  if (!value->hasExternalWeakLinkage())
+    LLVMSetLinkage(global, linkage);
   value->setDSOLocal(value->hasLocalLinkage());
 }
 

@@ -61,7 +61,7 @@ pub fn link_modules<'ctx>(
     merged.ok_or(LinkModulesError::Nothing)
 }
 
-/// Reads bitcode whose bytes are copied first, since a module may be read lazily from them; `name` is for messages.
+/// Reads all of the bitcode at once; the bytes are not needed afterwards. `name` is for messages.
 ///
 /// # Errors
 /// When it is not bitcode of this LLVM.
@@ -71,7 +71,7 @@ pub fn parse_bitcode<'ctx>(
     name: &str,
     bitcode: &[u8],
 ) -> Result<Module<'ctx>, LinkModulesError> {
-    let buffer = MemoryBuffer::create_from_memory_range_copy(bitcode, name);
+    let buffer = MemoryBuffer::create_from_memory_range(bitcode, name);
     let module = Module::parse_bitcode_from_buffer(&buffer, context);
     let reported = errors.take();
     match (module, reported) {

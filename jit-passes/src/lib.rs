@@ -1,1 +1,24 @@
 //! The passes behind the JIT: dispatch stubs, variants, specialisation.
+//!
+//! At link time, [`prepare::prepare`] takes the merged device module apart:
+//!
+//! | module | does |
+//! | --- | --- |
+//! | [`survey`] | finds the kernels, what they reach, and what a variant must share with the base image: the *anchors* |
+//! | [`variant_module`] | makes the module that variants are compiled from: anchors are external, all else is its own |
+//! | [`dispatch_stub`] | gives each kernel of the base image its stub and slot |
+//! | [`announce`] | gives the base image its anchor table and the constructor that announces both |
+//! | [`prepare`] | runs these in order and writes the bundle |
+//!
+//! At run time, [`prune`] cuts the variant module down to one kernel.
+#![forbid(unsafe_code)]
+
+pub mod announce;
+pub mod dispatch_stub;
+pub mod error;
+pub mod prepare;
+pub mod prune;
+pub mod survey;
+pub mod variant_module;
+
+pub use error::JitPassError;

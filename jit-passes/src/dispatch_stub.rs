@@ -1,0 +1,227 @@
+//! Gives each kernel of the base image a stub under its name, and a slot that decides what the stub runs.
+//!
+//! The records and the protocol are those of [`offloom_abi::jit_image`].
+
+use offloom_abi::jit_image::ArgumentKind;
+use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
+use offloom_ir::inkwell::builder::Builder;
+use offloom_ir::inkwell::context::ContextRef;
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::inkwell::types::{BasicTypeEnum, StructType};
+use offloom_ir::inkwell::values::{
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, CallSiteValue, FunctionValue, GlobalValue,
+    PointerValue, StructValue,
+};
+use offloom_ir::inkwell::{AddressSpace, AtomicOrdering};
+use offloom_ir::jit_globals::{Global, find};
+
+use crate::error::JitPassError;
+
+/// What follows a kernel's name in the name of its ahead-of-time body.
+pub const AHEAD_OF_TIME_SUFFIX: &str = ".ahead_of_time";
+
+/// Name of the internal variable that holds the slots, one after the other.
+pub const SLOTS: &str = "offloom.jit.slots";
+
+/// Attributes that hold for the kernel's code but not for a stub, which writes memory of its own and calls the runtime.
+const NOT_OF_STUBS: [&str; 7] = [
+    "memory",
+    "norecurse",
+    "nosync",
+    "nofree",
+    "willreturn",
+    "speculatable",
+    "nocallback",
+];
+
+/// Replaces each kernel by a stub and returns the variable with their slots.
+///
+/// # Errors
+/// When a name is not a kernel of the module.
+pub fn add_dispatch_stubs<'ctx>(
+    module: &Module<'ctx>,
+    kernels: &[String],
+) -> Result<GlobalValue<'ctx>, JitPassError> {
+    let context = module.get_context();
+    let slot_type = slot_type(context);
+    // An array in memory; a structure in IR, so that its elements can be addressed without unchecked arithmetic.
+    let slots_type = context.struct_type(&vec![slot_type.into(); kernels.len()], false);
+    let slots = module.add_global(slots_type, None, SLOTS);
+    slots.set_linkage(Linkage::Internal);
+    slots.set_alignment(64);
+    let builder = context.create_builder();
+    let mut initial = Vec::new();
+    for (index, name) in kernels.iter().enumerate() {
+        let body = find(module, name).and_then(Global::as_function);
+        let body = body.ok_or_else(|| JitPassError::NoSuchKernel(name.clone()))?;
+        initial.push(initial_slot(module, slot_type, body, index as u32));
+        let stub = replace_by_stub(module, body, name);
+        let entry = context.append_basic_block(stub, "entry");
+        builder.position_at_end(entry);
+        let slot = builder.build_struct_gep(slots_type, slots.as_pointer_value(), index as u32, "slot")?;
+        build_stub(context, &builder, stub, body, slot, slot_type)?;
+    }
+    let initial: Vec<_> = initial.into_iter().map(Into::into).collect();
+    slots.set_initializer(&slots_type.const_named_struct(&initial));
+    Ok(slots)
+}
+
+/// [`offloom_abi::jit_image::Slot`] in IR.
+fn slot_type(context: ContextRef<'_>) -> StructType<'_> {
+    let pointer = context.ptr_type(AddressSpace::default()).into();
+    let int = context.i32_type().into();
+    context.struct_type(&[pointer, pointer, pointer, int, int], false)
+}
+
+fn initial_slot<'ctx>(
+    module: &Module<'ctx>,
+    slot_type: StructType<'ctx>,
+    kernel: FunctionValue<'ctx>,
+    index: u32,
+) -> StructValue<'ctx> {
+    let context = module.get_context();
+    let null = context.ptr_type(AddressSpace::default()).const_null();
+    let kinds: Vec<u8> = kernel
+        .get_param_iter()
+        .enumerate()
+        .map(|(position, parameter)| match parameter.get_type() {
+            _ if position == 0 => ArgumentKind::LaunchEnvironment,
+            BasicTypeEnum::PointerType(_) => ArgumentKind::Pointer,
+            _ => ArgumentKind::Scalar,
+        } as u8)
+        .collect();
+    let kinds = context.const_string(&kinds, false);
+    let kinds_variable = module.add_global(kinds.get_type(), None, "offloom.jit.argument_kinds");
+    kinds_variable.set_linkage(Linkage::Private);
+    kinds_variable.set_constant(true);
+    kinds_variable.set_initializer(&kinds);
+    slot_type.const_named_struct(&[
+        null.into(),
+        null.into(),
+        kinds_variable.as_pointer_value().into(),
+        context.i32_type().const_int(u64::from(index), false).into(),
+        context
+            .i32_type()
+            .const_int(u64::from(kernel.count_params()), false)
+            .into(),
+    ])
+}
+
+/// Moves the kernel's code to a body of its own and declares a function that takes over its name, uses and promises.
+fn replace_by_stub<'ctx>(
+    module: &Module<'ctx>,
+    body: FunctionValue<'ctx>,
+    name: &str,
+) -> FunctionValue<'ctx> {
+    let kernel = body.as_global_value();
+    for attribute in NOT_OF_STUBS {
+        if attribute == "alwaysinline" {
+            body.remove_enum_attribute(
+                AttributeLoc::Function,
+                Attribute::get_named_enum_kind_id(attribute),
+            );
+        }
+    }
+    let stub = module.add_function("offloom.stub", body.get_type(), Some(kernel.get_linkage()));
+    stub.as_global_value().set_visibility(kernel.get_visibility());
+    stub.as_global_value()
+        .set_unnamed_address(kernel.get_unnamed_address());
+    stub.set_call_conventions(body.get_call_conventions());
+    copy_attributes(body, stub);
+    body.replace_all_uses_with(stub);
+    Global::from(body).set_name(&format!("{name}{AHEAD_OF_TIME_SUFFIX}"));
+    Global::from(stub).set_name(name);
+    Global::from(body).become_internal();
+    // Two copies of a kernel's code are of no use, and a stub must stay small.
+    let noinline = Attribute::get_named_enum_kind_id("noinline");
+    body.add_attribute(
+        AttributeLoc::Function,
+        module.get_context().create_enum_attribute(noinline, 0),
+    );
+    stub
+}
+
+fn copy_attributes(from: FunctionValue<'_>, to: FunctionValue<'_>) {
+    let parameters = (0..from.count_params()).map(AttributeLoc::Param);
+    for location in parameters.chain([AttributeLoc::Function]) {
+        for attribute in from.attributes(location) {
+            to.add_attribute(location, attribute);
+        }
+    }
+    for attribute in NOT_OF_STUBS {
+        to.remove_enum_attribute(
+            AttributeLoc::Function,
+            Attribute::get_named_enum_kind_id(attribute),
+        );
+    }
+}
+
+fn build_stub<'ctx>(
+    context: ContextRef<'ctx>,
+    builder: &Builder<'ctx>,
+    stub: FunctionValue<'ctx>,
+    body: FunctionValue<'ctx>,
+    slot: PointerValue<'ctx>,
+    slot_type: StructType<'ctx>,
+) -> Result<(), JitPassError> {
+    let pointer = context.ptr_type(AddressSpace::default());
+    let parameters = stub.get_params();
+    let words: Vec<_> = parameters.iter().map(BasicValueEnum::get_type).collect();
+    let words_type = context.struct_type(&words, false);
+    let ask = context.append_basic_block(stub, "ask");
+    let variant = context.append_basic_block(stub, "variant");
+    let ahead_of_time = context.append_basic_block(stub, "ahead_of_time");
+
+    let arguments = builder.build_alloca(words_type, "arguments")?;
+    let dispatch_address = builder.build_struct_gep(slot_type, slot, 0, "dispatch.address")?;
+    let dispatch = builder
+        .build_load(pointer, dispatch_address, "dispatch")?
+        .into_pointer_value();
+    if let Some(load) = dispatch.as_instruction_value() {
+        // The runtime stores its state before the dispatch function; both must be seen in that order. A load takes any
+        // ordering but release, and eight is a power of two.
+        let _ = load.set_atomic_ordering(AtomicOrdering::Acquire);
+        let _ = load.set_alignment(8);
+    }
+    let empty = builder.build_is_null(dispatch, "empty")?;
+    builder.build_conditional_branch(empty, ahead_of_time, ask)?;
+
+    builder.position_at_end(ask);
+    for (index, parameter) in parameters.iter().enumerate() {
+        let word = builder.build_struct_gep(words_type, arguments, index as u32, "argument")?;
+        builder.build_store(word, *parameter)?;
+    }
+    let dispatch_type = pointer.fn_type(&[pointer.into(), pointer.into()], false);
+    let asked =
+        builder.build_indirect_call(dispatch_type, dispatch, &[slot.into(), arguments.into()], "code")?;
+    asked.add_attribute(
+        AttributeLoc::Function,
+        context.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0),
+    );
+    let code = asked
+        .try_as_basic_value()
+        .basic()
+        .map(|value| value.into_pointer_value());
+    let code = code.unwrap_or_else(|| pointer.const_null());
+    let none = builder.build_is_null(code, "none")?;
+    builder.build_conditional_branch(none, ahead_of_time, variant)?;
+
+    let forwarded: Vec<BasicMetadataValueEnum<'ctx>> =
+        parameters.iter().map(|&parameter| parameter.into()).collect();
+    builder.position_at_end(variant);
+    let call = builder.build_indirect_call(stub.get_type(), code, &forwarded, "")?;
+    call.set_call_convention(stub.get_call_conventions());
+    builder.build_return(None)?;
+
+    builder.position_at_end(ahead_of_time);
+    let call = builder.build_call(body, &forwarded, "")?;
+    finish_ahead_of_time_call(call, stub);
+    builder.build_return(None)?;
+    Ok(())
+}
+
+/// The body does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind.
+fn finish_ahead_of_time_call(call: CallSiteValue<'_>, stub: FunctionValue<'_>) {
+    call.set_call_convention(stub.get_call_conventions());
+    call.set_tail_call(true);
+}

@@ -1,0 +1,26 @@
+//! What can go wrong while a module is prepared for the JIT.
+
+use offloom_ir::codegen::CodegenError;
+use offloom_ir::inkwell::builder::BuilderError;
+
+/// A module that cannot be prepared.
+#[derive(Debug, thiserror::Error)]
+pub enum JitPassError {
+    /// A pass pipeline failed.
+    #[error(transparent)]
+    Codegen(#[from] CodegenError),
+    /// An instruction could not be built: a mistake of ours, reported instead of a panic.
+    #[error("cannot build a dispatch stub: {0}")]
+    Builder(#[from] BuilderError),
+    /// The result is not valid IR: a mistake of ours, or invalid input.
+    #[error("the {what} is not valid IR: {reason}")]
+    Invalid {
+        /// Which module.
+        what: &'static str,
+        /// The verifier's words.
+        reason: String,
+    },
+    /// A kernel that is not in the module.
+    #[error("the module defines no kernel `{0}`")]
+    NoSuchKernel(String),
+}

@@ -1,0 +1,99 @@
+//! Link-time preparation: the merged device module becomes the base image's module and a bundle for the runtime.
+
+use offloom_abi::jit_bundle::Bundle;
+use offloom_ir::codegen::run_pipeline;
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::targets::TargetMachine;
+use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::jit_globals::resolve_aliases;
+
+use crate::announce::add_announcement;
+use crate::dispatch_stub::add_dispatch_stubs;
+use crate::error::JitPassError;
+use crate::survey::{Obstacle, Survey, survey};
+use crate::variant_module::{defines_all, make_variant_module};
+
+/// What preparation leaves besides the changed module.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The bundle's bytes; `None` when no kernel can have variants, and then the module is unchanged.
+    pub bundle: Option<Vec<u8>>,
+    /// Kernels with a stub.
+    pub kernels: Vec<String>,
+    /// Kernels that stay ahead of time, each with the reason.
+    pub left_ahead_of_time: Vec<(String, Obstacle)>,
+}
+
+/// Prepares the merged device module, before the link-time pipeline has run over it: the module becomes the base image's,
+/// with stubs, slots and announcement, and what variants are compiled from goes into the bundle.
+///
+/// Both start from the same IR, so that both go through the same pipeline from there on.
+///
+/// # Errors
+/// When the module, or what is made of it, is not valid.
+pub fn prepare(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+    optimization_level: u32,
+) -> Result<Prepared, JitPassError> {
+    verify(module, "device code")?;
+    resolve_aliases(module);
+    let survey = survey(module);
+    if survey.kernels.is_empty() {
+        return Ok(Prepared {
+            bundle: None,
+            kernels: Vec::new(),
+            left_ahead_of_time: survey.left_ahead_of_time,
+        });
+    }
+    let bitcode = variant_bitcode(module, &survey, machine, errors)?;
+    let triple = module.get_triple();
+    let bundle = Bundle {
+        llvm_major: offloom_ir::LLVM.major(),
+        optimization_level,
+        target_triple: &triple.as_str().to_string_lossy(),
+        kernels: survey.kernels.iter().map(String::as_str).collect(),
+        anchors: survey
+            .anchors
+            .iter()
+            .map(|anchor| anchor.symbol.as_str())
+            .collect(),
+        bitcode: &bitcode,
+    };
+    let (bundle, id) = bundle.encode();
+    let slots = add_dispatch_stubs(module, &survey.kernels)?;
+    add_announcement(module, &survey, slots, id)?;
+    verify(module, "base image's module")?;
+    Ok(Prepared {
+        bundle: Some(bundle),
+        kernels: survey.kernels,
+        left_ahead_of_time: survey.left_ahead_of_time,
+    })
+}
+
+fn variant_bitcode(
+    module: &Module<'_>,
+    survey: &Survey,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+) -> Result<Vec<u8>, JitPassError> {
+    let variants = module.clone();
+    make_variant_module(&variants, survey);
+    verify(&variants, "variant module")?;
+    run_pipeline(&variants, machine, errors, "globaldce")?;
+    if !defines_all(&variants, survey) {
+        return Err(JitPassError::Invalid {
+            what: "variant module",
+            reason: "a kernel is missing".to_owned(),
+        });
+    }
+    Ok(variants.write_bitcode_to_memory().as_slice().to_vec())
+}
+
+fn verify(module: &Module<'_>, what: &'static str) -> Result<(), JitPassError> {
+    module.verify().map_err(|reason| JitPassError::Invalid {
+        what,
+        reason: reason.to_string(),
+    })
+}

@@ -1,0 +1,227 @@
+//! Finds a device module's kernels, what each reaches, and the anchors: what a variant must share with the base image.
+//!
+//! A variant may own code and nothing else. Shared are
+//! - variables, mutable or not: a variant never owns a copy of mutable state, and the address of a constant may be compared
+//!   with, or outlive, the variant that took it;
+//! - functions whose address is used other than as a callback of the OpenMP runtime, so that it equals the address that
+//!   ahead-of-time code takes;
+//! - whatever the module only declares, so that it resolves as it does in the image.
+
+use std::collections::HashSet;
+
+use offloom_abi::jit_image::ANCHOR_PREFIX;
+use offloom_abi::kernel_name;
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::inkwell::types::BasicTypeEnum;
+use offloom_ir::inkwell::values::FunctionValue;
+use offloom_ir::jit_globals::{AddressUse, Global, GlobalKind, globals};
+
+/// How the names of the OpenMP runtime's functions start. It calls what it is handed, and compares nothing.
+const OPENMP_RUNTIME_PREFIX: &str = "__kmpc_";
+
+/// Variables whose initialiser gives functions and variables to the linker, the loader or the offload runtime, none of which
+/// compares addresses.
+const TABLES: [&str; 4] = [
+    "llvm.used",
+    "llvm.compiler.used",
+    "llvm.global_ctors",
+    "llvm.global_dtors",
+];
+
+/// What the survey found. Names are those in the module at the time of the survey, which gives a name to what has none.
+#[derive(Debug, Default)]
+pub struct Survey {
+    /// Kernels that get a stub, in the order of the module.
+    pub kernels: Vec<String>,
+    /// What the variants of these kernels share with the base image.
+    pub anchors: Vec<Anchor>,
+    /// Kernels that stay ahead of time, each with the reason.
+    pub left_ahead_of_time: Vec<(String, Obstacle)>,
+}
+
+/// One thing shared between the base image and its variants.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Anchor {
+    /// Its name in the device module.
+    pub name: String,
+    /// The name by which variants refer to it: [`ANCHOR_PREFIX`] and the index for what the module defines; its own name
+    /// for what it only declares, since the optimiser knows library functions by name.
+    pub symbol: String,
+}
+
+/// Why a kernel cannot have variants.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Obstacle {
+    /// The JIT linker has no thread-local storage that the image could share.
+    #[error("it uses the thread-local variable `{0}`")]
+    ThreadLocal(String),
+    /// Which function it stands for is decided when the image is loaded.
+    #[error("it uses the indirect function (ifunc) `{0}`")]
+    IndirectFunction(String),
+    /// Block addresses belong to one copy of the code.
+    #[error("`{0}` takes the address of a label (computed goto)")]
+    LabelAddress(String),
+    /// A parameter that is no 8-byte word.
+    #[error("its parameter {0} is neither a pointer nor a 64-bit integer")]
+    Parameter(u32),
+    /// A kernel returns nothing.
+    #[error("it returns a value")]
+    ReturnsValue,
+}
+
+/// Whether the global is a kernel's entry point: defined, named by the offload scheme, exported.
+pub fn is_kernel(global: Global<'_>) -> bool {
+    global.kind() == GlobalKind::Function
+        && !global.is_declaration()
+        && !matches!(
+            global.as_global_value().get_linkage(),
+            Linkage::Internal | Linkage::Private
+        )
+        && global.name().starts_with(kernel_name::PREFIX)
+}
+
+/// Surveys the module. Aliases must have been resolved ([`offloom_ir::jit_globals::resolve_aliases`]).
+pub fn survey(module: &Module<'_>) -> Survey {
+    name_everything(module);
+    let mut survey = Survey::default();
+    let mut shared = Reached::default();
+    for kernel in globals(module).into_iter().filter(|&global| is_kernel(global)) {
+        let reached = Reached::from(kernel);
+        let obstacle = kernel.as_function().and_then(signature_obstacle);
+        match obstacle.or_else(|| reached.obstacle()) {
+            Some(obstacle) => survey.left_ahead_of_time.push((kernel.name(), obstacle)),
+            None => {
+                survey.kernels.push(kernel.name());
+                shared.merge(reached);
+            }
+        }
+    }
+    for global in shared.in_order {
+        if !must_be_shared(global) {
+            continue;
+        }
+        let name = global.name();
+        let symbol = if global.is_declaration() {
+            name.clone()
+        } else {
+            format!("{ANCHOR_PREFIX}{}", survey.anchors.len())
+        };
+        survey.anchors.push(Anchor { name, symbol });
+    }
+    survey
+}
+
+/// Whether a variant has to use the base image's copy.
+fn must_be_shared(global: Global<'_>) -> bool {
+    match global.kind() {
+        GlobalKind::Variable => true,
+        GlobalKind::Function if global.is_intrinsic() => false,
+        GlobalKind::Function => {
+            global.is_declaration() || global.is_interposable() || address_matters(global)
+        }
+        GlobalKind::Alias | GlobalKind::IndirectFunction => true,
+    }
+}
+
+/// Whether the program can tell which copy of a function's code an address belongs to.
+fn address_matters(function: Global<'_>) -> bool {
+    function
+        .address_uses()
+        .into_iter()
+        .any(|address_use| match address_use {
+            AddressUse::Callee | AddressUse::FunctionData => false,
+            AddressUse::Argument { callee } => {
+                !(callee.is_declaration() && callee.name().starts_with(OPENMP_RUNTIME_PREFIX))
+            }
+            AddressUse::Initializer { of } => !is_table(of),
+            AddressUse::Other => true,
+        })
+}
+
+/// Whether the variable is one of the tables, or an offload entry, that only hand symbols on.
+pub(crate) fn is_table(global: Global<'_>) -> bool {
+    let name = global.name();
+    TABLES.contains(&name.as_str()) || name.starts_with(offloom_abi::entry::GLOBAL_PREFIX)
+}
+
+fn signature_obstacle(kernel: FunctionValue<'_>) -> Option<Obstacle> {
+    if kernel.get_type().get_return_type().is_some() {
+        return Some(Obstacle::ReturnsValue);
+    }
+    let parameters = kernel
+        .get_param_iter()
+        .map(|parameter| match parameter.get_type() {
+            BasicTypeEnum::PointerType(_) => true,
+            BasicTypeEnum::IntType(int) => int.get_bit_width() == 64,
+            _ => false,
+        });
+    let wrong = parameters.into_iter().position(|is_word| !is_word)?;
+    Some(Obstacle::Parameter(wrong as u32))
+}
+
+/// Unnamed globals cannot be found again in a clone of the module, nor be anchors.
+fn name_everything(module: &Module<'_>) {
+    for global in globals(module) {
+        if global.name().is_empty() {
+            global.set_name("offloom.unnamed");
+        }
+    }
+}
+
+/// What code can get at, in the order it was found.
+#[derive(Default)]
+struct Reached<'ctx> {
+    in_order: Vec<Global<'ctx>>,
+    set: HashSet<Global<'ctx>>,
+}
+
+impl<'ctx> Reached<'ctx> {
+    /// Everything reached from a kernel, without the kernel itself. What a mutable variable's initialiser refers to is not
+    /// followed: a variant has no initialiser of it.
+    fn from(kernel: Global<'ctx>) -> Self {
+        let mut reached = Self::default();
+        let mut open = vec![kernel];
+        while let Some(global) = open.pop() {
+            if global.kind() == GlobalKind::Variable && !global.is_constant() {
+                continue;
+            }
+            for reference in global.references() {
+                if reference != kernel && reached.insert(reference) {
+                    open.push(reference);
+                }
+            }
+        }
+        if kernel.has_address_taken_block() {
+            reached.insert(kernel);
+        }
+        reached
+    }
+
+    fn insert(&mut self, global: Global<'ctx>) -> bool {
+        let new = self.set.insert(global);
+        if new {
+            self.in_order.push(global);
+        }
+        new
+    }
+
+    fn merge(&mut self, other: Self) {
+        for global in other.in_order {
+            self.insert(global);
+        }
+    }
+
+    fn obstacle(&self) -> Option<Obstacle> {
+        self.in_order.iter().find_map(|global| {
+            if global.is_thread_local() {
+                return Some(Obstacle::ThreadLocal(global.name()));
+            }
+            if global.kind() == GlobalKind::IndirectFunction {
+                return Some(Obstacle::IndirectFunction(global.name()));
+            }
+            global
+                .has_address_taken_block()
+                .then(|| Obstacle::LabelAddress(global.name()))
+        })
+    }
+}
