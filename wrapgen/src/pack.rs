@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use offloom_abi::LlvmVersion;
-use offloom_abi::offload_binary::{ImageKind, MemberDescription, TRIPLE};
+use offloom_abi::offload_binary::{ARCH, FEATURE, ImageKind, MemberDescription, TRIPLE};
 
 use crate::LLVM;
 use crate::error::{Error, Result};
@@ -129,13 +129,25 @@ fn write_header(
             ))
         })?,
         flags: 0,
-        strings: image.strings(),
+        strings: in_stock_order(image.strings()),
     };
     let header = description
         .header(size)
         .map_err(|error| image.error(error.to_string()))?;
     output.write(header.bytes())?;
     Ok(&[0; 8][..header.padding()])
+}
+
+/// The order in which LLVM's packager stores strings is that of a hash table; for the keys that Clang gives it is the
+/// one below, in every known release. Other keys follow in the order given.
+fn in_stock_order<'a>(mut strings: Vec<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
+    strings.sort_by_key(|(key, _)| match *key {
+        FEATURE => 0,
+        ARCH => 1,
+        TRIPLE => 2,
+        _ => 3,
+    });
+    strings
 }
 
 /// Bitcode is recognised by what it holds, because Clang gives it the extension `.o`; all else by its extension.

@@ -1,15 +1,15 @@
 //! Writes the bytes of an OffloadBinary member that stand before and behind its image.
 //!
 //! The image itself never passes through here: the caller writes [`MemberHeader::bytes`], then the image, then
-//! [`MemberHeader::padding`] zeros. The bytes equal those of the stock packagers: same order of keys, same string
-//! table with shared tails.
+//! [`MemberHeader::padding`] zeros. For strings in the same order the bytes equal those that LLVM's tools write: same
+//! layout, same string table with shared tails.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
 
 use zerocopy::IntoBytes;
 
-use super::{ALIGNMENT, ARCH, Entry, FEATURE, Header, ImageKind, MAGIC, StringPair, TRIPLE, VERSION};
+use super::{ALIGNMENT, Entry, Header, ImageKind, MAGIC, StringPair, VERSION};
 
 /// What a member says about its image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub struct MemberDescription<'a> {
     pub offload_kind: u16,
     /// Flags; 0.
     pub flags: u32,
-    /// Keys and values in any order; of a key given twice the last value counts.
+    /// Keys and values, stored in this order; of a key given twice the last value counts, in the place of the first.
     pub strings: Vec<(&'a str, &'a str)>,
 }
 
@@ -126,8 +126,7 @@ impl MemberDescription<'_> {
         })
     }
 
-    /// Each key once, in the order of the stock packagers: theirs is that of a hash table, which for the keys that
-    /// Clang writes is the one below. Other keys follow in the order given.
+    /// Each key once, in the order given.
     fn pairs(&self) -> Vec<(&str, &str)> {
         let mut pairs: Vec<(&str, &str)> = Vec::with_capacity(self.strings.len());
         for &(key, value) in &self.strings {
@@ -136,13 +135,6 @@ impl MemberDescription<'_> {
                 None => pairs.push((key, value)),
             }
         }
-        let rank = |key: &str| match key {
-            FEATURE => 0,
-            ARCH => 1,
-            TRIPLE => 2,
-            _ => 3,
-        };
-        pairs.sort_by_key(|(key, _)| rank(key));
         pairs
     }
 }
