@@ -76,22 +76,21 @@ def link_flags(version, scratch):
 
 
 def call(command, **kwargs):
-    """Runs a command; returns (exit status, output), with a note where it ran too long."""
+    """Runs a command; returns (exit status, output, diagnostics)."""
     try:
         done = subprocess.run(
-            [str(c) for c in command], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            timeout=SECONDS_PER_RUN, check=False, **kwargs,
-        )
+            [str(c) for c in command], capture_output=True, timeout=SECONDS_PER_RUN, check=False,
+            **kwargs)
     except subprocess.TimeoutExpired:
-        return 124, f"still running after {SECONDS_PER_RUN} s"
-    return done.returncode, done.stdout.decode(errors="replace")
+        return 124, "", f"still running after {SECONDS_PER_RUN} s"
+    return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 
 
 def check_device(program, version, level, scratch):
     """Builds and runs one program; returns (what went wrong or "", the device's output)."""
     executable = scratch / "program"
     clang = llvm_root(version) / "bin/clang"
-    status, text = call(
+    status, _, text = call(
         [clang, *common_flags(program, version, level),
          "-fopenmp-targets=x86_64-pc-linux-gnu", *program.files, "-o", executable,
          *link_flags(version, scratch)])
@@ -102,9 +101,9 @@ def check_device(program, version, level, scratch):
     outputs = {}
     for mode in ("mandatory", "disabled"):
         environment = {**os.environ, "OMP_TARGET_OFFLOAD": mode}
-        status, outputs[mode] = call([executable], env=environment)
+        status, outputs[mode], text = call([executable], env=environment)
         if status != 0:
-            return f"{mode}: exit {status}: {outputs[mode]}", ""
+            return f"{mode}: exit {status}: {outputs[mode]}{text}", ""
     if outputs["mandatory"] != outputs["disabled"] and not program.differs:
         return f"outputs differ:\n{outputs['mandatory']}---\n{outputs['disabled']}", ""
     if not outputs["mandatory"].strip():
@@ -116,7 +115,7 @@ def check_gpu(program, version, level, target, scratch):
     """Compiles the device modules of one program for a GPU; returns what went wrong or ""."""
     clang = llvm_root(version) / "bin/clang"
     for file in program.files:
-        status, text = call(
+        status, _, text = call(
             [clang, *common_flags(program, version, level),
              f"-fopenmp-targets={GPU_TARGETS[target]}", f"-Xopenmp-target={GPU_TARGETS[target]}",
              f"-march={GPU_ARCHITECTURES[target]}", "-nogpulib", "--offload-device-only",
