@@ -1,6 +1,8 @@
-//! Which package may use which. Holds for every kind of dependency; `ARCHITECTURE.md` says why.
+//! Which package may use which, for every kind of dependency, and that `ARCHITECTURE.md` names them all.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
 use crate::workspace::metadata;
 
@@ -64,4 +66,32 @@ fn packages_depend_only_on_what_is_below_them() {
             );
         }
     }
+}
+
+#[test]
+fn the_architecture_page_names_every_package_and_every_dependency() {
+    let metadata = metadata().unwrap();
+    let root = Path::new(metadata["workspace_root"].as_str().unwrap());
+    let page = fs::read_to_string(root.join("ARCHITECTURE.md")).unwrap();
+    let mut missing = BTreeSet::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap())
+            .parent()
+            .unwrap();
+        let folder = format!("`{}/`", folder.strip_prefix(root).unwrap().display());
+        if !page.contains(&folder) {
+            missing.insert(folder);
+        }
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let name = dependency["name"].as_str().unwrap();
+            let ours = MAY_USE.iter().any(|(package, _)| *package == name);
+            let named = page
+                .split(|c: char| !c.is_alphanumeric() && c != '-' && c != '_')
+                .any(|word| word == name);
+            if !ours && !named {
+                missing.insert(name.to_owned());
+            }
+        }
+    }
+    assert!(missing.is_empty(), "not in ARCHITECTURE.md: {missing:?}");
 }
