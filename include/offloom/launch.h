@@ -25,7 +25,7 @@
 /// offloom_value(&launch, &n, sizeof n);
 /// offloom_map_to(&launch, x, n * sizeof *x);
 /// offloom_map_tofrom(&launch, y, n * sizeof *y);
-/// if (offloom_launch_run(&launch) != OFFLOOM_RAN)
+/// if (offloom_launch_run(&launch) != OFFLOOM_SUCCESS)
 ///   saxpy(a, n, x, y);
 /// \endcode
 ///
@@ -89,9 +89,9 @@ typedef struct offloom_region {
 #define OFFLOOM_STRING(x) OFFLOOM_STRING_OF(x)
 #define OFFLOOM_STRING_OF(x) #x
 
-/// How a launch ended. Everything but `OFFLOOM_RAN` means that nothing ran and nothing was copied.
+/// How a call ended. Everything but `OFFLOOM_SUCCESS` means that nothing ran and nothing was copied.
 typedef enum offloom_status {
-  OFFLOOM_RAN = 0,                ///< the kernel has run on the device and mapped data is back
+  OFFLOOM_SUCCESS = 0,            ///< done; for a launch: the kernel has run on the device and mapped data is back
   OFFLOOM_NOT_OFFLOADED = 1,      ///< offloading is disabled, or the device is the host: run the host version
   OFFLOOM_TOO_MANY_ARGUMENTS = 2, ///< more than `OFFLOOM_MAX_ARGUMENTS`
   OFFLOOM_VALUE_TOO_LARGE = 3,    ///< a by-value argument of more than 8 bytes: map it instead
@@ -116,7 +116,7 @@ typedef struct offloom_launch {
   int32_t thread_limit; ///< as in `thread_limit(n)`; 0, at first: the runtime chooses
 
   uint32_t argument_count;              ///< arguments so far
-  offloom_status status;                ///< the first mistake made while adding arguments, or `OFFLOOM_RAN`
+  offloom_status status;                ///< the first mistake made while adding arguments, or `OFFLOOM_SUCCESS`
   void *values[OFFLOOM_MAX_ARGUMENTS];  ///< host address, or the bytes of a by-value argument
   int64_t sizes[OFFLOOM_MAX_ARGUMENTS]; ///< bytes
   int64_t types[OFFLOOM_MAX_ARGUMENTS]; ///< LLVM's map types
@@ -163,14 +163,14 @@ static inline void offloom_launch_init(offloom_launch *launch, const offloom_reg
   launch->num_teams = -1;
   launch->thread_limit = 0;
   launch->argument_count = 0;
-  launch->status = OFFLOOM_RAN;
+  launch->status = OFFLOOM_SUCCESS;
 }
 
 /// Adds an argument as the runtime sees it: `type` has every bit but the one that makes it a kernel argument.
 static inline void offloom_add_argument(offloom_launch *launch, void *value, size_t bytes, int64_t type) {
   const int64_t kernel_argument = 0x20;
   const uint32_t index = launch->argument_count;
-  if (launch->status != OFFLOOM_RAN)
+  if (launch->status != OFFLOOM_SUCCESS)
     return;
   if (index >= OFFLOOM_MAX_ARGUMENTS) {
     launch->status = OFFLOOM_TOO_MANY_ARGUMENTS;
@@ -187,7 +187,7 @@ static inline void offloom_value(offloom_launch *launch, const void *value, size
   const int64_t by_value = 0x100;
   void *argument = 0;
   if (bytes > sizeof argument) {
-    if (launch->status == OFFLOOM_RAN)
+    if (launch->status == OFFLOOM_SUCCESS)
       launch->status = OFFLOOM_VALUE_TOO_LARGE;
     return;
   }
@@ -238,10 +238,10 @@ static inline int offloom_device_exists(int64_t device) {
   return devices == 0 || device <= devices;
 }
 
-/// Runs the kernel and waits for it. On anything but `OFFLOOM_RAN` run the host version instead.
+/// Runs the kernel and waits for it. On anything but `OFFLOOM_SUCCESS` run the host version instead.
 static inline offloom_status offloom_launch_run(offloom_launch *launch) {
   offloom_kernel_arguments arguments;
-  if (launch->status != OFFLOOM_RAN)
+  if (launch->status != OFFLOOM_SUCCESS)
     return launch->status;
   if (!offloom_device_exists(launch->device))
     return OFFLOOM_NO_SUCH_DEVICE;
@@ -257,20 +257,20 @@ static inline offloom_status offloom_launch_run(offloom_launch *launch) {
   arguments.thread_limit[0] = (uint32_t)launch->thread_limit;
   return __tgt_target_kernel((void *)(uintptr_t)&launch->region->location, launch->device, launch->num_teams, launch->thread_limit,
                              (void *)(uintptr_t)launch->region->id, &arguments) == 0
-             ? OFFLOOM_RAN
+             ? OFFLOOM_SUCCESS
              : OFFLOOM_NOT_OFFLOADED;
 }
 
 /// Begins to map `bytes` bytes at `pointer` on `device` until the matching `offloom_data_end`, as `target enter data` does; with
 /// `OFFLOOM_TO` and `OFFLOOM_TOFROM` they are copied to the device. Launches that map the same memory then copy nothing.
-/// Does nothing where offloading is disabled. Returns `OFFLOOM_RAN` or `OFFLOOM_NO_SUCH_DEVICE`.
+/// Does nothing where offloading is disabled. Gives `OFFLOOM_SUCCESS` or `OFFLOOM_NO_SUCH_DEVICE`, as the next two do.
 static inline offloom_status offloom_data_begin(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = type;
   if (!offloom_device_exists(device))
     return OFFLOOM_NO_SUCH_DEVICE;
   __tgt_target_data_begin_mapper(0, device, 1, &address, &address, &size, &types, 0, 0);
-  return OFFLOOM_RAN;
+  return OFFLOOM_SUCCESS;
 }
 
 /// Ends what `offloom_data_begin` began with the same arguments; with `OFFLOOM_FROM` and `OFFLOOM_TOFROM` the last end copies the
@@ -281,7 +281,7 @@ static inline offloom_status offloom_data_end(int64_t device, const void *pointe
   if (!offloom_device_exists(device))
     return OFFLOOM_NO_SUCH_DEVICE;
   __tgt_target_data_end_mapper(0, device, 1, &address, &address, &size, &types, 0, 0);
-  return OFFLOOM_RAN;
+  return OFFLOOM_SUCCESS;
 }
 
 /// Copies mapped memory to the device (`OFFLOOM_TO`) or back (`OFFLOOM_FROM`) now, as `target update` does. Memory that is not
@@ -292,14 +292,14 @@ static inline offloom_status offloom_data_update(int64_t device, const void *poi
   if (!offloom_device_exists(device))
     return OFFLOOM_NO_SUCH_DEVICE;
   __tgt_target_data_update_mapper(0, device, 1, &address, &address, &size, &types, 0, 0);
-  return OFFLOOM_RAN;
+  return OFFLOOM_SUCCESS;
 }
 
 /// One sentence about `status`, without a full stop. Never null.
 static inline const char *offloom_status_message(offloom_status status) {
   switch (status) {
-  case OFFLOOM_RAN:
-    return "the kernel has run on the device";
+  case OFFLOOM_SUCCESS:
+    return "done";
   case OFFLOOM_NOT_OFFLOADED:
     return "not offloaded: offloading is disabled or the device is the host";
   case OFFLOOM_TOO_MANY_ARGUMENTS:

@@ -1,11 +1,11 @@
 // What the pass `offload-entries` and `wrapgen` make of a marked host module, made by hand: an offload entry with its region id for
 // each kernel, and the registration of one device image. For tests of the launching side alone.
 //
-// Compile with -DIMAGE='"file.so"', and with -DLLVM=19 or -DLLVM=22 for the layout of the entries.
+// Compile with -DIMAGE='"file.so"' and the Clang whose libomptarget will read it.
 #include <stdint.h>
 #include <stdlib.h>
 
-#if LLVM == 19
+#if __clang_major__ == 19
 typedef struct {
   const void *address;
   const char *name;
