@@ -1,5 +1,6 @@
 //! What can go wrong in `wrapgen`, each with the file it concerns and, where it can be told, the place in it.
 
+use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -95,6 +96,12 @@ pub enum Error {
         /// What is wrong and how to put it right.
         problem: String,
     },
+    /// There is nothing to extract.
+    #[error("'{}' holds no device image", path.display())]
+    NoImages {
+        /// The input.
+        path: PathBuf,
+    },
     /// No image of the input matches an `--image=` argument.
     #[error("'{}' holds no image that matches --image={argument}; `wrapgen inspect` lists what it holds", path.display())]
     NothingMatches {
@@ -114,6 +121,34 @@ pub enum Error {
         key: &'static str,
         /// Its value, escaped.
         value: String,
+    },
+    /// `-l` names a library that is in none of the folders.
+    #[error(
+        "cannot find the library -l{}: searched {}; add its folder with -L",
+        name.display(),
+        quoted(folders)
+    )]
+    LibraryNotFound {
+        /// What stands behind `-l`.
+        name: OsString,
+        /// The folders of `-L`.
+        folders: Vec<PathBuf>,
+    },
+    /// A program cannot be started.
+    #[error("cannot start '{}': {source}", program.display())]
+    Start {
+        /// The program.
+        program: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A program that was run failed; its own message was already shown.
+    #[error("'{}' {ending}", program.display())]
+    Program {
+        /// The program.
+        program: PathBuf,
+        /// How it ended, as the rest of a sentence.
+        ending: String,
     },
     /// A command line that does not make sense.
     #[error("{0}")]
@@ -139,4 +174,13 @@ impl Error {
             source,
         }
     }
+}
+
+/// A list of folders for a message.
+fn quoted(folders: &[PathBuf]) -> String {
+    if folders.is_empty() {
+        return "nowhere, as there is no -L".to_owned();
+    }
+    let folders: Vec<_> = folders.iter().map(|folder| format!("'{}'", folder.display())).collect();
+    folders.join(", ")
 }

@@ -38,6 +38,9 @@ impl ExtractArgs {
             &self.images
         };
         match extract(&self.input, images, self.archive)?.first() {
+            Some(&"") => Err(Error::NoImages {
+                path: self.input.clone(),
+            }),
             Some(argument) => Err(Error::NothingMatches {
                 path: self.input.clone(),
                 argument: argument.to_string(),
@@ -112,7 +115,7 @@ fn write(path: &Path, image: &EmbeddedMember<'_>) -> Result<OutputFile> {
     Ok(output)
 }
 
-/// `<stem>-<triple>[-<arch>].<index>.<kind>` in the current folder, as LLVM's packager names it.
+/// `<stem>-<triple>-<arch>.<index>.<kind>` in the current folder, as LLVM's packager names it.
 fn made_up_name(image: &EmbeddedMember<'_>, index: usize) -> Result<PathBuf> {
     let EmbeddedMember { origin, member } = image;
     for (key, value) in [("triple", member.triple()), ("arch", member.arch())] {
@@ -128,10 +131,8 @@ fn made_up_name(image: &EmbeddedMember<'_>, index: usize) -> Result<PathBuf> {
     let mut name = origin.path.file_stem().unwrap_or_default().to_owned();
     name.push("-");
     name.push(member.triple());
-    if !member.arch().is_empty() {
-        name.push("-");
-        name.push(member.arch());
-    }
+    name.push("-");
+    name.push(member.arch());
     name.push(format!(
         ".{index}.{}",
         member.image_kind().name().unwrap_or_default()

@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use crate::LLVM;
 use crate::error::{Error, Result};
@@ -13,9 +14,6 @@ use crate::image_argument::ImageArgument;
 use crate::output::write_file;
 use crate::pack::pack;
 use crate::response_file;
-
-/// The names under which this drop-in is called.
-pub const NAMES: [&str; 2] = ["clang-offload-packager", "llvm-offload-binary"];
 
 const HELP: &str = "\
 Puts device images into one file of OffloadBinary members, or takes them out again.
@@ -31,12 +29,12 @@ OPTIONS:
   --version                   - Show the version
 ";
 
-/// Runs the drop-in called `name` with the arguments behind its name.
+/// Runs the drop-in called `name` with its whole command line, the program's own name first.
 ///
 /// # Errors
 /// What `wrapgen pack` and `wrapgen extract` report, and an unknown option.
-pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> Result<()> {
-    let arguments = response_file::expand(arguments)?;
+pub fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
+    let arguments = response_file::expand(arguments.iter().skip(1).cloned())?;
     match Options::parse(&arguments)? {
         Request::Help => print!("{}", HELP.replace("{name}", name)),
         Request::Version => {
@@ -48,7 +46,7 @@ pub fn run(name: &str, arguments: impl IntoIterator<Item = OsString>) -> Result<
         }
         Request::Run(options) => options.run()?,
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 #[derive(Debug, PartialEq, Eq)]
