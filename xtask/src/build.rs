@@ -28,6 +28,9 @@ const STAGED: [(&str, &str); 4] = [
     ("liboffloom_jit.so", "lib"),
 ];
 
+/// Clang's configuration files, installed as they are.
+const CONFIGURATION_FILES: [&str; 2] = ["offloom.cfg", "offloom-jit.cfg"];
+
 /// The LLVM tools that `wrapgen` stands in for when it is called by their name.
 const DROP_IN_NAMES: [&str; 4] = [
     "clang-linker-wrapper",
@@ -96,6 +99,12 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
     let dist = std::path::absolute(dist)?.join(format!("llvm-{}", llvm.major));
     for (name, folder) in STAGED {
         install(&built.join(name), &dist.join(folder).join(name))?;
+    }
+    for name in CONFIGURATION_FILES {
+        install(
+            &workspace.root.join("packaging/clang").join(name),
+            &dist.join("share/offloom").join(name),
+        )?;
     }
     for name in DROP_IN_NAMES {
         replace_link(
