@@ -67,6 +67,16 @@ void offloom_ir_leave_comdat(LLVMValueRef V) {
     O->setComdat(nullptr);
 }
 
+/// Removes the global value from its module if nothing uses it.
+bool offloom_ir_erase_if_unused(LLVMValueRef V) {
+  auto *Symbol = unwrap<GlobalValue>(V);
+  Symbol->removeDeadConstantUsers();
+  if (!Symbol->use_empty())
+    return false;
+  Symbol->eraseFromParent();
+  return true;
+}
+
 /// The global value a constant pointer is an address in, or null.
 LLVMValueRef offloom_ir_symbol_behind(LLVMValueRef V) {
   if (!unwrap(V)->getType()->isPointerTy())

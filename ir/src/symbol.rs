@@ -9,8 +9,8 @@ use inkwell::llvm_sys::LLVMValueKind;
 use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMSetComdatSelectionKind};
 use inkwell::llvm_sys::core::{
     LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
-    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc, LLVMGetValueKind,
-    LLVMGlobalGetValueType,
+    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc,
+    LLVMGetNumOperands, LLVMGetOperand, LLVMGetValueKind, LLVMGlobalGetValueType,
 };
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
@@ -36,6 +36,7 @@ unsafe extern "C" {
     fn offloom_ir_remove_string_attribute(symbol: LLVMValueRef, key: *const c_char, key_length: usize);
     fn offloom_ir_comdat(symbol: LLVMValueRef) -> *mut LLVMComdat;
     fn offloom_ir_leave_comdat(symbol: LLVMValueRef);
+    fn offloom_ir_erase_if_unused(symbol: LLVMValueRef) -> bool;
     fn offloom_ir_symbol_behind(value: LLVMValueRef) -> LLVMValueRef;
 }
 
@@ -160,6 +161,22 @@ impl<'ctx> Symbol<'ctx> {
         self.as_variable()?.get_initializer()
     }
 
+    /// The symbols whose addresses are fields of a variable's initial value, in order; empty for another kind of symbol.
+    pub fn initializer_symbols(self) -> Vec<Self> {
+        let Some(value) = self.initializer() else {
+            return Vec::new();
+        };
+        // SAFETY: a live constant.
+        let count = unsafe { LLVMGetNumOperands(value.as_value_ref()) };
+        let operands = (0..u32::try_from(count).unwrap_or_default()).filter_map(|index| {
+            // SAFETY: the index is below the number of operands.
+            let operand = unsafe { LLVMGetOperand(value.as_value_ref(), index) };
+            // SAFETY: a live value.
+            Self::from_value(unsafe { offloom_ir_symbol_behind(operand) })
+        });
+        operands.collect()
+    }
+
     /// Whether the symbol is defined elsewhere.
     pub fn is_declaration(self) -> bool {
         self.value.is_declaration()
@@ -276,9 +293,32 @@ impl<'ctx> Symbol<'ctx> {
         unsafe { offloom_ir_leave_comdat(self.value.as_value_ref()) }
     }
 
+    /// Removes the symbol from its module if nothing uses it; otherwise it stays and the answer is `false`.
+    ///
+    /// Every other [`Symbol`] and inkwell value for it is dead afterwards and must not be used. Metadata that names it loses it.
+    pub fn erase_if_unused(self) -> bool {
+        // SAFETY: a live symbol.
+        unsafe { offloom_ir_erase_if_unused(self.value.as_value_ref()) }
+    }
+
     pub(crate) fn as_value_ref(self) -> LLVMValueRef {
         self.value.as_value_ref()
     }
+}
+
+impl<'ctx> From<GlobalValue<'ctx>> for Symbol<'ctx> {
+    fn from(value: GlobalValue<'ctx>) -> Self {
+        // inkwell uses its type for functions and aliases as well.
+        Self::from_value(value.as_value_ref()).unwrap_or(Self {
+            value,
+            kind: SymbolKind::Variable,
+        })
+    }
+}
+
+/// The variable of this name.
+pub fn find_variable<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
+    module.get_global(name).map(Symbol::from)
 }
 
 /// The module's global variables, in order.

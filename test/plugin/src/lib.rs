@@ -4,8 +4,10 @@
 use llvm_plugin::PassBuilder;
 
 mod glue_probes;
+mod strip_offload;
 
 #[llvm_plugin::plugin(name = "offloom-test", version = "0.1.0")]
 fn plugin_registrar(builder: &mut PassBuilder) {
     glue_probes::register(builder);
+    strip_offload::register(builder);
 }

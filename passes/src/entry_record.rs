@@ -1,0 +1,129 @@
+//! Offload entries in IR: the record in its section and the string with its name, as Clang writes them.
+
+use offloom_abi::entry::{self, EntryFlags};
+use offloom_abi::names::OFFLOADING_SYMBOLS_METADATA;
+use offloom_abi::{LlvmVersion, OffloadKind};
+use offloom_ir::LLVM;
+use offloom_ir::inkwell::AddressSpace;
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::inkwell::types::{BasicTypeEnum, StructType};
+use offloom_ir::inkwell::values::{BasicValueEnum, PointerValue, StructValue, UnnamedAddress};
+use offloom_ir::metadata::{Operand, append_node};
+use offloom_ir::symbol::{Symbol, variables};
+use std::collections::HashSet;
+
+/// What goes into an entry.
+#[derive(Debug)]
+pub(crate) struct EntryRecord<'a, 'ctx> {
+    /// The name of the device symbol.
+    pub(crate) name: &'a str,
+    /// The address that the program knows the device symbol by.
+    pub(crate) address: Symbol<'ctx>,
+    /// Bytes that a variable takes; 0 for a target region.
+    pub(crate) size: u64,
+    /// What kind of entry it is.
+    pub(crate) flags: EntryFlags,
+}
+
+/// The entries a module has, by name.
+pub(crate) fn existing_names(module: &Module<'_>) -> HashSet<String> {
+    let names = variables(module).into_iter().map(Symbol::name);
+    names
+        .filter_map(|name| Some(name.strip_prefix(entry::GLOBAL_PREFIX)?.to_owned()))
+        .collect()
+}
+
+/// Whether the variable is an entry of this build's LLVM.
+pub(crate) fn is_entry(symbol: Symbol<'_>) -> bool {
+    symbol.section().as_deref() == Some(entry::section(LLVM))
+}
+
+/// Adds an entry and its name to the module.
+pub(crate) fn add<'ctx>(module: &Module<'ctx>, record: &EntryRecord<'_, 'ctx>) {
+    let name = add_name(module, record.name);
+    let global = module.add_global(record_type(module), None, &entry::global_name(record.name));
+    global.set_initializer(&initial_value(module, record, name));
+    global.set_constant(true);
+    global.set_linkage(Linkage::WeakAny);
+    global.set_section(Some(entry::section(LLVM)));
+    global.set_alignment(entry::alignment(LLVM));
+}
+
+/// Adds the string with the entry's name and returns its address.
+fn add_name<'ctx>(module: &Module<'ctx>, name: &str) -> PointerValue<'ctx> {
+    let text = module.get_context().const_string(name.as_bytes(), true);
+    let global = module.add_global(text.get_type(), None, entry::NAME_GLOBAL);
+    global.set_initializer(&text);
+    global.set_constant(true);
+    global.set_linkage(Linkage::Internal);
+    global.set_unnamed_address(UnnamedAddress::Global);
+    if let Some(section) = entry::name_section(LLVM) {
+        global.set_section(Some(section));
+        // The section holds strings back to back.
+        global.set_alignment(1);
+    }
+    if LLVM >= LlvmVersion::V22 {
+        let symbol = Operand::Symbol(Symbol::from(global));
+        append_node(module, OFFLOADING_SYMBOLS_METADATA, &[symbol]);
+    }
+    global.as_pointer_value()
+}
+
+/// The record's type, under its name in the module's context.
+fn record_type<'ctx>(module: &Module<'ctx>) -> StructType<'ctx> {
+    let context = module.get_context();
+    let pointer: BasicTypeEnum<'_> = context.ptr_type(AddressSpace::default()).into();
+    let [i16, i32, i64]: [BasicTypeEnum<'_>; 3] = [
+        context.i16_type().into(),
+        context.i32_type().into(),
+        context.i64_type().into(),
+    ];
+    let fields: &[BasicTypeEnum<'_>] = match LLVM {
+        LlvmVersion::V19 => &[pointer, pointer, i64, i32, i32],
+        LlvmVersion::V22 => &[i64, i16, i16, i32, pointer, pointer, i64, i64, pointer],
+    };
+    if let Some(existing) = context.get_struct_type(entry::IR_STRUCT_NAME)
+        && existing.get_field_types() == fields
+    {
+        return existing;
+    }
+    let new = context.opaque_struct_type(entry::IR_STRUCT_NAME);
+    new.set_body(fields, false);
+    new
+}
+
+fn initial_value<'ctx>(
+    module: &Module<'ctx>,
+    record: &EntryRecord<'_, 'ctx>,
+    name: PointerValue<'ctx>,
+) -> StructValue<'ctx> {
+    let context = module.get_context();
+    let address = record.address.as_generic_pointer().into();
+    let name = name.into();
+    let size = context.i64_type().const_int(record.size, false).into();
+    let flags = context.i32_type().const_int(record.flags.0.into(), false).into();
+    let values: Vec<BasicValueEnum<'_>> = match LLVM {
+        LlvmVersion::V19 => {
+            let data = context.i32_type().const_zero().into();
+            vec![address, name, size, flags, data]
+        }
+        LlvmVersion::V22 => {
+            let kind = OffloadKind::OpenMp.number(LLVM).unwrap_or_default();
+            vec![
+                context.i64_type().const_zero().into(),
+                context
+                    .i16_type()
+                    .const_int(entry::RECORD_VERSION.into(), false)
+                    .into(),
+                context.i16_type().const_int(kind.into(), false).into(),
+                flags,
+                address,
+                name,
+                size,
+                context.i64_type().const_zero().into(),
+                context.ptr_type(AddressSpace::default()).const_null().into(),
+            ]
+        }
+    };
+    record_type(module).const_named_struct(&values)
+}

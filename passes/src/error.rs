@@ -1,0 +1,86 @@
+//! What can be wrong with a pass's parameters or with the module it runs on.
+
+use llvm_plugin::parameters::ParameterError;
+
+/// Reported as an LLVM error diagnostic, after the pass's name and the module's.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PassError {
+    /// The text between `<` and `>` cannot be taken apart.
+    #[error(transparent)]
+    Parameters(#[from] ParameterError),
+    /// A parameter that the pass does not have.
+    #[error("unknown parameter `{key}`: {}", known_parameters(known))]
+    UnknownParameter {
+        /// The parameter as it was written.
+        key: String,
+        /// Those that the pass has.
+        known: &'static [&'static str],
+    },
+    /// A parameter without the value it needs.
+    #[error("the parameter `{key}` needs a value: write `{key}=…`")]
+    MissingValue {
+        /// The parameter.
+        key: &'static str,
+    },
+    /// A marker whose value says nothing.
+    #[error("`{symbol}` is marked `{value}` for offloading, which is not known: {allowed}")]
+    UnknownMarker {
+        /// The marked symbol.
+        symbol: String,
+        /// What the marker says.
+        value: String,
+        /// What it may say.
+        allowed: &'static str,
+    },
+    /// Two markers that contradict each other.
+    #[error("`{symbol}` is marked both `{first}` and `{second}` for offloading: leave one of the markers")]
+    ConflictingMarkers {
+        /// The marked symbol.
+        symbol: String,
+        /// What one marker says.
+        first: &'static str,
+        /// What the other one says.
+        second: &'static str,
+    },
+    /// A marked function that other files cannot see.
+    #[error(
+        "the function `{symbol}` is marked as a kernel but is local to its file, and another file may have a function of that \
+         name: give it external linkage"
+    )]
+    LocalKernel {
+        /// The marked function.
+        symbol: String,
+    },
+    /// The symbol that must become a kernel's region id is something else.
+    #[error("`{symbol}` must be a variable of type i8, because it is the region id of a kernel")]
+    RegionIdTaken {
+        /// The name of the region id.
+        symbol: String,
+    },
+    /// A node of `omp_offload.info` that is neither a target region nor a global.
+    #[error("operand {index} of `!omp_offload.info` is malformed: {problem}")]
+    MalformedInfo {
+        /// Position in the list, from 0.
+        index: usize,
+        /// What is wrong with it.
+        problem: &'static str,
+    },
+    /// Two nodes of `omp_offload.info` with the same order number.
+    #[error(
+        "operand {index} of `!omp_offload.info` has the order number {order}, which another operand has already"
+    )]
+    DuplicateOrder {
+        /// Position of the second of them in the list, from 0.
+        index: usize,
+        /// The number.
+        order: u32,
+    },
+}
+
+fn known_parameters(known: &[&str]) -> String {
+    match known {
+        [] => "this pass has no parameters".to_owned(),
+        [one] => format!("the only parameter of this pass is `{one}`"),
+        several => format!("the parameters of this pass are `{}`", several.join("`, `")),
+    }
+}

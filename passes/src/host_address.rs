@@ -1,0 +1,63 @@
+//! Addresses that offload entries hold, some of which the module has only once they are asked for.
+
+use crate::error::PassError;
+use offloom_abi::kernel_name::region_id_name;
+use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_ir::inkwell::AddressSpace;
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::inkwell::types::BasicTypeEnum;
+use offloom_ir::module::pointer_size;
+use offloom_ir::symbol::{Symbol, find_variable};
+
+/// The address that an entry holds.
+#[derive(Debug)]
+pub(crate) enum Address<'ctx> {
+    /// That of a symbol.
+    Symbol(Symbol<'ctx>),
+    /// That of the region id of a kernel.
+    RegionId(String),
+    /// That of the pointer to a `link` variable.
+    LinkReference(Symbol<'ctx>),
+}
+
+impl<'ctx> Address<'ctx> {
+    /// The symbol with that address, added to the module where it is missing.
+    pub(crate) fn resolve(&self, module: &Module<'ctx>) -> Result<Symbol<'ctx>, PassError> {
+        match self {
+            Self::Symbol(symbol) => Ok(*symbol),
+            Self::RegionId(kernel) => define_region_id(module, kernel),
+            Self::LinkReference(variable) => Ok(define_link_reference(module, *variable)),
+        }
+    }
+}
+
+/// `@.<kernel>.region_id = weak constant i8 0`. A declaration, which launching code needs, becomes the definition.
+fn define_region_id<'ctx>(module: &Module<'ctx>, kernel: &str) -> Result<Symbol<'ctx>, PassError> {
+    let name = region_id_name(kernel);
+    let i8_type = module.get_context().i8_type();
+    let global = match module.get_global(&name) {
+        None => module.add_global(i8_type, None, &name),
+        Some(global) if BasicTypeEnum::try_from(global.get_value_type()) == Ok(i8_type.into()) => global,
+        Some(_) => return Err(PassError::RegionIdTaken { symbol: name }),
+    };
+    if global.is_declaration() {
+        global.set_initializer(&i8_type.const_zero());
+        global.set_constant(true);
+        global.set_linkage(Linkage::WeakAny);
+    }
+    Ok(global.into())
+}
+
+/// `@<variable>_decl_tgt_ref_ptr = weak global ptr @<variable>`.
+fn define_link_reference<'ctx>(module: &Module<'ctx>, variable: Symbol<'ctx>) -> Symbol<'ctx> {
+    let name = variable.name() + LINK_REFERENCE_SUFFIX;
+    if let Some(existing) = find_variable(module, &name) {
+        return existing;
+    }
+    let pointer_type = module.get_context().ptr_type(AddressSpace::default());
+    let global = module.add_global(pointer_type, None, &name);
+    global.set_initializer(&variable.as_generic_pointer());
+    global.set_linkage(Linkage::WeakAny);
+    global.set_alignment(pointer_size(module));
+    global.into()
+}

@@ -1,0 +1,119 @@
+//! What a front end wants offloaded, and how it says so.
+//!
+//! * A name: region ids (`.<kernel>.region_id`) on the host and kernels on a device follow Clang's scheme
+//!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`]).
+//! * A string attribute `"offload-entry"`: `"kernel"` on a function, `"to"`, `"enter"` or `"link"` on a variable.
+//! * A section: `.offload.kernel`, `.offload.to`, `.offload.enter`, `.offload.link`. It says nothing about where the symbol should
+//!   stand, so it is taken away once read.
+//!
+//! An attribute or a section says more than a name.
+
+use crate::error::PassError;
+use offloom_abi::entry;
+use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::symbol::{Symbol, SymbolKind, functions, variables};
+use std::collections::HashMap;
+
+/// The string attribute.
+const ATTRIBUTE: &str = "offload-entry";
+
+/// How the sections of marked symbols start.
+const SECTION_PREFIX: &str = ".offload.";
+
+/// What a marker asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// A function that runs on the device, called from the host.
+    Kernel,
+    /// A variable with a copy on the device (`declare target to` or `enter`).
+    Variable,
+    /// A variable that the device reaches through a pointer (`declare target link`).
+    Link,
+}
+
+impl Mark {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Kernel => "kernel",
+            Self::Variable => "to",
+            Self::Link => "link",
+        }
+    }
+
+    fn from_word(word: &str, kind: SymbolKind) -> Option<Self> {
+        match (word, kind) {
+            ("kernel", SymbolKind::Function) => Some(Self::Kernel),
+            ("to" | "enter", SymbolKind::Variable) => Some(Self::Variable),
+            ("link", SymbolKind::Variable) => Some(Self::Link),
+            _ => None,
+        }
+    }
+}
+
+/// The symbols with an attribute or a section that marks them.
+pub(crate) type Marked<'ctx> = HashMap<Symbol<'ctx>, Mark>;
+
+/// Reads the attributes and sections of the whole module.
+pub(crate) fn explicit<'ctx>(module: &Module<'ctx>) -> Result<Marked<'ctx>, PassError> {
+    let mut marked = Marked::new();
+    for symbol in variables(module).into_iter().chain(functions(module)) {
+        if let Some(mark) = mark_of(symbol)? {
+            marked.insert(symbol, mark);
+        }
+    }
+    Ok(marked)
+}
+
+/// What the symbol's attribute or section asks for.
+fn mark_of(symbol: Symbol<'_>) -> Result<Option<Mark>, PassError> {
+    let attribute = symbol.string_attribute(ATTRIBUTE);
+    let attribute = attribute.map(|word| read(symbol, &word)).transpose()?;
+    let section = marker_section(symbol)
+        .map(|word| read(symbol, &word))
+        .transpose()?;
+    match (attribute, section) {
+        (Some(first), Some(second)) if first != second => Err(PassError::ConflictingMarkers {
+            symbol: symbol.name(),
+            first: first.word(),
+            second: second.word(),
+        }),
+        (first, second) => Ok(first.or(second)),
+    }
+}
+
+/// Whether any symbol has an attribute or a section that marks it, whatever it says.
+pub(crate) fn any_explicit(module: &Module<'_>) -> bool {
+    let is_marked =
+        |symbol: Symbol<'_>| symbol.string_attribute(ATTRIBUTE).is_some() || marker_section(symbol).is_some();
+    variables(module).into_iter().any(is_marked) || functions(module).into_iter().any(is_marked)
+}
+
+/// Takes the attribute or the section away.
+pub(crate) fn clear(symbol: Symbol<'_>) {
+    symbol.remove_string_attribute(ATTRIBUTE);
+    if marker_section(symbol).is_some() {
+        symbol.set_section(None);
+    }
+}
+
+/// Whether a variable of this name is the pointer through which a device reaches a `link` variable.
+pub(crate) fn is_link_reference(name: &str) -> bool {
+    // The entry of such a pointer ends like it.
+    name.ends_with(LINK_REFERENCE_SUFFIX) && !name.starts_with(entry::GLOBAL_PREFIX)
+}
+
+fn marker_section(symbol: Symbol<'_>) -> Option<String> {
+    Some(symbol.section()?.strip_prefix(SECTION_PREFIX)?.to_owned())
+}
+
+fn read(symbol: Symbol<'_>, word: &str) -> Result<Mark, PassError> {
+    Mark::from_word(word, symbol.kind()).ok_or_else(|| PassError::UnknownMarker {
+        symbol: symbol.name(),
+        value: word.to_owned(),
+        allowed: match symbol.kind() {
+            SymbolKind::Function => "a function can be marked `kernel`",
+            _ => "a variable can be marked `to`, `enter` or `link`",
+        },
+    })
+}

@@ -1,0 +1,239 @@
+//! `offload-entries`: ties what a module offloads to its device symbols.
+//!
+//! For each target region and each variable with a copy on the device:
+//!
+//! ```text
+//! @.<kernel>.region_id = weak constant i8 0                                    ; host, where it is missing
+//! @.offloading.entry_name = internal unnamed_addr constant [N x i8] c"<kernel>\00"
+//! @.offloading.entry.<kernel> = weak constant %struct.__tgt_offload_entry { … }, section "…"
+//! !omp_offload.info = !{!{i32 0, …}, …}
+//! ```
+//!
+//! Host entries hold the region id or the variable, device entries the kernel or the variable; GPU images have no entries, only the
+//! metadata. A host function marked as a kernel keeps its name and gets the kernel `__omp_offloading_0_0_<function>_l0`.
+//! Entries and metadata that are there already, as Clang's are, stay as they are. Markers are taken away once acted on.
+//! Local and hidden variables get metadata and no entry, because the runtime could not find them.
+//!
+//! Unasked it runs at the start of every compile of a module with an explicit marker.
+
+use crate::entry_record::{self, EntryRecord};
+use crate::error::PassError;
+use crate::host_address::Address;
+use crate::markers::{self, Mark, Marked, is_link_reference};
+use crate::offload_info::{OffloadInfo, Subject};
+use crate::parameters::Parameters;
+use crate::registry::{ExtensionPoint, Pass, Unasked};
+use crate::target;
+use llvm_plugin::PreservedAnalyses;
+use offloom_abi::entry::EntryFlags;
+use offloom_abi::kernel_name::{KernelName, kernel_of_region_id};
+use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_ir::inkwell::GlobalVisibility;
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::module::pointer_size;
+use offloom_ir::symbol::{Symbol, functions, variables};
+use std::collections::HashSet;
+
+pub(crate) const PASS: Pass = Pass {
+    name: "offload-entries",
+    parameters: &[],
+    run,
+    unasked: Some(Unasked {
+        at: ExtensionPoint::PipelineStart,
+        concerns: markers::any_explicit,
+    }),
+};
+
+fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassError> {
+    let marked = markers::explicit(module)?;
+    let mut info = OffloadInfo::read(module)?;
+    let wanted = if target::is_device(module) {
+        wanted_on_device(module, &marked)
+    } else {
+        wanted_on_host(module, &marked)?
+    };
+    let mut preserved = PreservedAnalyses::All;
+    let mut entries = entry_record::existing_names(module);
+    for item in wanted {
+        let needs_info = !info.contains(&item.subject());
+        let needs_entry = item.has_entry && !entries.contains(&item.name);
+        if needs_info {
+            info.append(module, item.subject());
+        }
+        if needs_entry {
+            let address = item.address.resolve(module)?;
+            let record = EntryRecord {
+                name: &item.name,
+                address,
+                size: item.size,
+                flags: item.flags,
+            };
+            entry_record::add(module, &record);
+            entries.insert(item.name);
+        }
+        if needs_info || needs_entry {
+            preserved = PreservedAnalyses::None;
+        }
+    }
+    // On a device, a marked function has yet to be made a kernel by another pass.
+    for (symbol, mark) in marked {
+        if !(mark == Mark::Kernel && target::is_device(module)) {
+            markers::clear(symbol);
+            preserved = PreservedAnalyses::None;
+        }
+    }
+    Ok(preserved)
+}
+
+/// Something that must have an entry or metadata.
+struct Wanted<'ctx> {
+    /// The device symbol.
+    name: String,
+    address: Address<'ctx>,
+    /// Bytes of a variable, 0 for a kernel.
+    size: u64,
+    flags: EntryFlags,
+    has_entry: bool,
+    is_kernel: bool,
+}
+
+impl Wanted<'_> {
+    fn subject(&self) -> Subject {
+        let name = self.name.clone();
+        if self.is_kernel {
+            return Subject::Kernel(name);
+        }
+        let flags = self.flags.0;
+        Subject::Global { name, flags }
+    }
+}
+
+fn wanted_on_host<'ctx>(
+    module: &Module<'ctx>,
+    marked: &Marked<'ctx>,
+) -> Result<Vec<Wanted<'ctx>>, PassError> {
+    let mut wanted = Vec::new();
+    let mut kernels = HashSet::new();
+    for symbol in variables(module)
+        .into_iter()
+        .filter(|symbol| symbol.is_definition())
+    {
+        let name = symbol.name();
+        if let Some(mark) = marked.get(&symbol).copied() {
+            wanted.push(variable(module, symbol, mark));
+        } else if let Some(kernel) =
+            kernel_of_region_id(&name).filter(|name| KernelName::parse(name).is_some())
+        {
+            kernels.insert(kernel.to_owned());
+            wanted.push(region(kernel.to_owned()));
+        } else if is_link_reference(&name) {
+            wanted.push(variable(module, symbol, Mark::Link));
+        }
+    }
+    for symbol in functions(module)
+        .into_iter()
+        .filter(|symbol| symbol.is_definition())
+    {
+        let name = symbol.name();
+        let is_marked = marked.contains_key(&symbol);
+        if is_marked && symbol.is_local() {
+            return Err(PassError::LocalKernel { symbol: name });
+        }
+        let kernel = match KernelName::parse(&name) {
+            // Local ones are the host versions of Clang's regions, which exist without offloading as well.
+            Some(_) if !symbol.is_local() => name,
+            None if is_marked => kernel_of_function(&name),
+            _ => continue,
+        };
+        if kernels.insert(kernel.clone()) {
+            wanted.push(region(kernel));
+        }
+    }
+    Ok(wanted)
+}
+
+fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<Wanted<'ctx>> {
+    let has_entries = !target::is_gpu(module);
+    let mut wanted = Vec::new();
+    for symbol in variables(module)
+        .into_iter()
+        .filter(|symbol| symbol.is_definition())
+    {
+        // The pointer to a `link` variable is filled in by the runtime, through the host's entry.
+        if is_link_reference(&symbol.name()) {
+            let mark = marked.get(&symbol).copied().unwrap_or(Mark::Link);
+            let mut item = variable(module, symbol, mark);
+            item.has_entry = false;
+            wanted.push(item);
+        } else if let Some(mark @ Mark::Variable) = marked.get(&symbol).copied() {
+            let mut item = variable(module, symbol, mark);
+            item.has_entry &= has_entries;
+            wanted.push(item);
+        }
+    }
+    for symbol in functions(module) {
+        let name = symbol.name();
+        if symbol.is_definition() && !symbol.is_local() && KernelName::parse(&name).is_some() {
+            wanted.push(Wanted {
+                address: Address::Symbol(symbol),
+                has_entry: has_entries,
+                ..region(name)
+            });
+        }
+    }
+    wanted
+}
+
+fn region<'ctx>(kernel: String) -> Wanted<'ctx> {
+    Wanted {
+        address: Address::RegionId(kernel.clone()),
+        name: kernel,
+        size: 0,
+        flags: EntryFlags::NONE,
+        has_entry: true,
+        is_kernel: true,
+    }
+}
+
+fn variable<'ctx>(module: &Module<'ctx>, symbol: Symbol<'ctx>, mark: Mark) -> Wanted<'ctx> {
+    let name = symbol.name();
+    let is_marked_link = mark == Mark::Link && !is_link_reference(&name);
+    let size = if is_marked_link {
+        pointer_size(module).into()
+    } else {
+        symbol.value_size(module)
+    };
+    let cannot_be_found = symbol.is_local() || symbol.visibility() == GlobalVisibility::Hidden;
+    Wanted {
+        name: if is_marked_link {
+            name + LINK_REFERENCE_SUFFIX
+        } else {
+            name
+        },
+        address: if is_marked_link {
+            Address::LinkReference(symbol)
+        } else {
+            Address::Symbol(symbol)
+        },
+        size,
+        flags: if mark == Mark::Link {
+            EntryFlags::LINK
+        } else {
+            EntryFlags::NONE
+        },
+        has_entry: size != 0 && (is_marked_link || !cannot_be_found),
+        is_kernel: false,
+    }
+}
+
+/// The kernel that a marked function gets, of Clang's scheme with numbers that no directive has.
+fn kernel_of_function(function: &str) -> String {
+    let name = KernelName {
+        device_id: 0,
+        file_id: 0,
+        parent: function,
+        line: 0,
+        count: 0,
+    };
+    name.to_string()
+}

@@ -1,0 +1,133 @@
+//! The named metadata `omp_offload.info`: what the host compile tells the device compile.
+//!
+//! Target region: `!{i32 0, i32 device id, i32 file id, !"parent", i32 line, i32 count, i32 order}`.
+//! Global: `!{i32 1, !"name", i32 flags, i32 order}`.
+//! One order number counts through both kinds. Source: `OffloadEntriesInfoManager` in `llvm/Frontend/OpenMP/OMPIRBuilder.h`.
+
+use crate::error::PassError;
+use offloom_abi::kernel_name::KernelName;
+use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, OFFLOAD_INFO_TARGET_REGION};
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::metadata::{Operand, append_node, nodes};
+use std::collections::HashSet;
+
+/// What a node stands for, without its order number.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Subject {
+    /// The kernel of this name, which follows Clang's scheme.
+    Kernel(String),
+    /// The global whose device symbol has this name.
+    Global {
+        /// The device symbol.
+        name: String,
+        /// Flags of its offload entry.
+        flags: u32,
+    },
+}
+
+/// The nodes of a module.
+#[derive(Debug, Default)]
+pub(crate) struct OffloadInfo {
+    subjects: HashSet<Subject>,
+    /// One more than the highest order number.
+    next_order: u32,
+}
+
+impl OffloadInfo {
+    /// Reads a module's metadata. Nothing there: an empty list.
+    pub(crate) fn read(module: &Module<'_>) -> Result<Self, PassError> {
+        let mut info = Self::default();
+        let mut orders = HashSet::new();
+        for (index, node) in nodes(module, OFFLOAD_INFO_METADATA).into_iter().enumerate() {
+            let (subject, order) =
+                parse(&node).map_err(|problem| PassError::MalformedInfo { index, problem })?;
+            if !orders.insert(order) {
+                return Err(PassError::DuplicateOrder { index, order });
+            }
+            info.next_order = info.next_order.max(order.saturating_add(1));
+            info.subjects.insert(subject);
+        }
+        Ok(info)
+    }
+
+    /// Whether the module has the node already.
+    pub(crate) fn contains(&self, subject: &Subject) -> bool {
+        self.subjects.contains(subject)
+    }
+
+    /// The names of the globals.
+    pub(crate) fn global_names(&self) -> impl Iterator<Item = &str> {
+        self.subjects.iter().filter_map(|subject| match subject {
+            Subject::Global { name, .. } => Some(name.as_str()),
+            Subject::Kernel(_) => None,
+        })
+    }
+
+    /// Appends a node, with the next order number. A kernel's name must follow the scheme.
+    pub(crate) fn append(&mut self, module: &Module<'_>, subject: Subject) {
+        let order = Operand::Integer(self.next_order);
+        let node = match &subject {
+            Subject::Kernel(name) => {
+                let Some(kernel) = KernelName::parse(name) else {
+                    return;
+                };
+                vec![
+                    Operand::Integer(OFFLOAD_INFO_TARGET_REGION),
+                    Operand::Integer(kernel.device_id),
+                    Operand::Integer(kernel.file_id),
+                    Operand::String(kernel.parent.to_owned()),
+                    Operand::Integer(kernel.line),
+                    Operand::Integer(kernel.count),
+                    order,
+                ]
+            }
+            Subject::Global { name, flags } => vec![
+                Operand::Integer(OFFLOAD_INFO_DEVICE_GLOBAL),
+                Operand::String(name.clone()),
+                Operand::Integer(*flags),
+                order,
+            ],
+        };
+        append_node(module, OFFLOAD_INFO_METADATA, &node);
+        self.next_order = self.next_order.saturating_add(1);
+        self.subjects.insert(subject);
+    }
+}
+
+fn parse(node: &[Operand<'_>]) -> Result<(Subject, u32), &'static str> {
+    use Operand::{Integer, String};
+    match node {
+        [
+            Integer(OFFLOAD_INFO_TARGET_REGION),
+            Integer(device_id),
+            Integer(file_id),
+            String(parent),
+            Integer(line),
+            Integer(count),
+            Integer(order),
+        ] => {
+            let name = KernelName {
+                device_id: *device_id,
+                file_id: *file_id,
+                parent,
+                line: *line,
+                count: *count,
+            };
+            Ok((Subject::Kernel(name.to_string()), *order))
+        }
+        [
+            Integer(OFFLOAD_INFO_DEVICE_GLOBAL),
+            String(name),
+            Integer(flags),
+            Integer(order),
+        ] => {
+            let name = name.clone();
+            Ok((Subject::Global { name, flags: *flags }, *order))
+        }
+        [Integer(OFFLOAD_INFO_TARGET_REGION), ..] => {
+            Err("a target region is {0, device id, file id, name of the parent function, line, count, order}")
+        }
+        [Integer(OFFLOAD_INFO_DEVICE_GLOBAL), ..] => Err("a global is {1, name, flags, order}"),
+        _ => Err("it must start with 0 (a target region) or 1 (a global)"),
+    }
+}

@@ -1,0 +1,53 @@
+//! `offload-visibility`: what a device module exports cannot be replaced by another image's symbol.
+//!
+//! Before: `define weak_odr void @kernel()`      After: `define weak_odr protected void @kernel()`
+//!
+//! Definitions with default visibility become protected, as Clang's device jobs make them with `-fvisibility=protected`; explicit
+//! `hidden` and `protected` are kept. Left alone, as Clang leaves them: declarations, offload entries, the pointers to `link`
+//! variables (`*_decl_tgt_ref_ptr`), tentative definitions (`common`, such as the locks of critical sections), and LLVM's own lists.
+//!
+//! Unasked it runs at the start of every compile of a device module.
+
+use crate::entry_record;
+use crate::error::PassError;
+use crate::markers::is_link_reference;
+use crate::parameters::Parameters;
+use crate::registry::{ExtensionPoint, Pass, Unasked};
+use crate::target;
+use llvm_plugin::PreservedAnalyses;
+use offloom_ir::inkwell::GlobalVisibility;
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::symbol::{Symbol, symbols};
+
+pub(crate) const PASS: Pass = Pass {
+    name: "offload-visibility",
+    parameters: &[],
+    run,
+    unasked: Some(Unasked {
+        at: ExtensionPoint::PipelineStart,
+        concerns: target::is_device,
+    }),
+};
+
+fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassError> {
+    let mut preserved = PreservedAnalyses::All;
+    for symbol in symbols(module)
+        .into_iter()
+        .filter(|&symbol| becomes_protected(symbol))
+    {
+        symbol.set_visibility(GlobalVisibility::Protected);
+        preserved = PreservedAnalyses::None;
+    }
+    Ok(preserved)
+}
+
+fn becomes_protected(symbol: Symbol<'_>) -> bool {
+    if symbol.visibility() != GlobalVisibility::Default || symbol.is_local() || !symbol.is_definition() {
+        return false;
+    }
+    if matches!(symbol.linkage(), Linkage::Appending | Linkage::Common) || entry_record::is_entry(symbol) {
+        return false;
+    }
+    let name = symbol.name();
+    !name.starts_with("llvm.") && !is_link_reference(&name)
+}

@@ -1,0 +1,34 @@
+//! A pass's parameters, checked against those it has.
+
+use crate::error::PassError;
+use llvm_plugin::parameters::PassText;
+
+/// The parameters of one use of a pass.
+#[derive(Debug, Default)]
+pub(crate) struct Parameters(Vec<(&'static str, Option<String>)>);
+
+impl Parameters {
+    /// Reads `name<key=value;…>`.
+    pub(crate) fn parse(text: &str, known: &'static [&'static str]) -> Result<Self, PassError> {
+        let given = PassText::parse(text)?.parameters;
+        let checked = given.into_iter().map(|parameter| {
+            let key = known.iter().find(|&&key| key == parameter.key);
+            let key = key.ok_or_else(|| PassError::UnknownParameter {
+                key: parameter.key.to_owned(),
+                known,
+            })?;
+            Ok((*key, parameter.value.map(str::to_owned)))
+        });
+        Ok(Self(checked.collect::<Result<_, PassError>>()?))
+    }
+
+    /// The values of a parameter that is a list: `key=a,b;key=c` has three.
+    pub(crate) fn list(&self, key: &'static str) -> Result<Vec<&str>, PassError> {
+        let mut values = Vec::new();
+        for (_, value) in self.0.iter().filter(|(given, _)| *given == key) {
+            let value = value.as_deref().ok_or(PassError::MissingValue { key })?;
+            values.extend(value.split(',').filter(|value| !value.is_empty()));
+        }
+        Ok(values)
+    }
+}

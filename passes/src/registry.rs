@@ -1,0 +1,179 @@
+//! Every pass this plugin offers, and how LLVM gets at them.
+//!
+//! To add one: a file of its own with a `PASS`, a row in [`PASSES`] in alphabetical order, a folder `test/passes/<name>/`.
+
+use crate::error::PassError;
+use crate::parameters::Parameters;
+use crate::{offload_entries, offload_internalize, offload_visibility};
+use llvm_plugin::diagnostics::{Severity, diagnose};
+use llvm_plugin::{
+    LlvmModulePass, ModuleAnalysisManager, ModulePassManager, PassBuilder, PipelineParsing, PreservedAnalyses,
+};
+use offloom_ir::inkwell::module::Module;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Every pass.
+const PASSES: &[Pass] = &[
+    offload_entries::PASS,
+    offload_internalize::PASS,
+    offload_visibility::PASS,
+];
+
+const _: () = assert!(is_sorted(), "PASSES is in alphabetical order");
+
+/// A pass over a module.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pass {
+    /// Its name in a pipeline.
+    pub(crate) name: &'static str,
+    /// The parameters it has.
+    pub(crate) parameters: &'static [&'static str],
+    /// Does its work. On an error the module may be changed in part: the compilation fails.
+    pub(crate) run: fn(&Module<'_>, &Parameters) -> Result<PreservedAnalyses, PassError>,
+    /// Where it runs when nobody named it, as under `clang -fpass-plugin`.
+    pub(crate) unasked: Option<Unasked>,
+}
+
+/// When a pass runs without having been named.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Unasked {
+    /// The place in the pipeline.
+    pub(crate) at: ExtensionPoint,
+    /// Whether the module is one that the pass is for. Other modules it must leave alone.
+    pub(crate) concerns: fn(&Module<'_>) -> bool,
+}
+
+/// Places in LLVM's pipelines.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExtensionPoint {
+    /// The start of a compile.
+    PipelineStart,
+    /// The start of full LTO, on the merged module.
+    FullLtoEarly,
+}
+
+/// Registers every pass under its name and at its place.
+pub(crate) fn register(builder: &mut PassBuilder) {
+    let unfinished = RefCell::new(None);
+    builder.add_module_pipeline_parsing_callback(move |text, manager| parse(text, manager, &unfinished));
+    builder.add_pipeline_start_ep_callback(|manager, _| add_unasked(manager, ExtensionPoint::PipelineStart));
+    builder.add_full_lto_early_ep_callback(|manager, _| add_unasked(manager, ExtensionPoint::FullLtoEarly));
+}
+
+/// The text of a pass that LLVM may have handed over in pieces.
+type PassText = Rc<RefCell<String>>;
+
+/// Reads one piece of a pipeline.
+///
+/// LLVM cuts a pipeline at every comma, also at those inside of `<>`: `offload-internalize<keep=a,b>` arrives as
+/// `offload-internalize<keep=a` and `b>`. The pass is added with the first piece, and the others are put behind it.
+/// (A piece that is the name of one of LLVM's passes never gets here; `keep=a;keep=b` has no such trap.)
+fn parse(
+    text: &str,
+    manager: &mut ModulePassManager<'_>,
+    unfinished: &RefCell<Option<PassText>>,
+) -> PipelineParsing {
+    let name = text.split('<').next().unwrap_or_default();
+    let shared = if let Some(pass) = PASSES.iter().find(|pass| pass.name == name) {
+        let shared = PassText::new(RefCell::new(text.to_owned()));
+        manager.add_pass(NamedPass {
+            pass,
+            text: Rc::clone(&shared),
+        });
+        if !text.contains('<') {
+            unfinished.replace(None);
+            return PipelineParsing::Parsed;
+        }
+        shared
+    } else {
+        let Some(shared) = unfinished.take() else {
+            return PipelineParsing::NotParsed;
+        };
+        shared.borrow_mut().push(',');
+        shared.borrow_mut().push_str(text);
+        shared
+    };
+    unfinished.replace((!text.ends_with('>')).then_some(shared));
+    PipelineParsing::Parsed
+}
+
+fn add_unasked(manager: &mut ModulePassManager<'_>, at: ExtensionPoint) {
+    for pass in PASSES {
+        if let Some(unasked) = pass.unasked.filter(|unasked| unasked.at == at) {
+            manager.add_pass(UnaskedPass {
+                pass,
+                concerns: unasked.concerns,
+            });
+        }
+    }
+}
+
+/// A pass that somebody named.
+struct NamedPass {
+    pass: &'static Pass,
+    /// The name with its parameters; complete when the pass runs.
+    text: PassText,
+}
+
+impl LlvmModulePass for NamedPass {
+    fn run_pass(&self, module: &mut Module<'_>, _: &ModuleAnalysisManager) -> PreservedAnalyses {
+        let parameters = Parameters::parse(&self.text.borrow(), self.pass.parameters);
+        let result = parameters.and_then(|parameters| (self.pass.run)(module, &parameters));
+        report(self.pass, module, result)
+    }
+}
+
+/// A pass at its extension point.
+struct UnaskedPass {
+    pass: &'static Pass,
+    concerns: fn(&Module<'_>) -> bool,
+}
+
+impl LlvmModulePass for UnaskedPass {
+    fn run_pass(&self, module: &mut Module<'_>, _: &ModuleAnalysisManager) -> PreservedAnalyses {
+        if !(self.concerns)(module) {
+            return PreservedAnalyses::All;
+        }
+        let result = (self.pass.run)(module, &Parameters::default());
+        report(self.pass, module, result)
+    }
+}
+
+fn report(
+    pass: &Pass,
+    module: &Module<'_>,
+    result: Result<PreservedAnalyses, PassError>,
+) -> PreservedAnalyses {
+    result.unwrap_or_else(|error| {
+        let file = module.get_name().to_string_lossy();
+        diagnose(
+            module,
+            Severity::Error,
+            &format!("{file}: {}: {error}", pass.name),
+        );
+        PreservedAnalyses::None
+    })
+}
+
+const fn is_sorted() -> bool {
+    let mut index = 1;
+    while index < PASSES.len() {
+        if !is_before(PASSES[index - 1].name.as_bytes(), PASSES[index].name.as_bytes()) {
+            return false;
+        }
+        index += 1;
+    }
+    true
+}
+
+const fn is_before(first: &[u8], second: &[u8]) -> bool {
+    let mut index = 0;
+    while index < first.len() && index < second.len() {
+        if first[index] != second[index] {
+            return first[index] < second[index];
+        }
+        index += 1;
+    }
+    first.len() < second.len()
+}
