@@ -25,6 +25,7 @@ SOURCES = pathlib.Path(__file__).resolve().parent / "sources"
 GPU_TARGETS = {"nvptx64": "nvptx64-nvidia-cuda", "amdgcn": "amdgcn-amd-amdhsa"}
 GPU_ARCHITECTURES = {"nvptx64": "sm_52", "amdgcn": "gfx90a"}
 SECONDS_PER_RUN = 120
+MOST_CHARACTERS = 600
 
 
 class Program:
@@ -173,7 +174,7 @@ def main():
                     cell = "FAIL" if problem else "ok"
                 if problem:
                     failures += 1
-                    problems.append(f"== {where}: {problem}")
+                    problems.append(f"== {where}: {problem[:MOST_CHARACTERS]}")
                 cells.append(cell.ljust(len(f"{version}-O{level}-{target}")))
             print(program.name.ljust(34), *cells, flush=True)
             if arguments.print and expected:

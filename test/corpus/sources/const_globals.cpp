@@ -17,6 +17,7 @@ volatile int unstable = 9;
 const char *const words[2] = {"device", "host"};
 const int *const pointer_to_constant = &exported;
 int &alias = mutable_static;
+void bump() { alias += 1; }
 #pragma omp end declare target
 
 static int length(const char *s) {
@@ -29,12 +30,12 @@ static int length(const char *s) {
 int main() {
   int sum = 0, letters = 0;
   double real = 0;
-#pragma omp target map(from : sum, letters, real)
+#pragma omp target map(to : implicit_table) map(from : sum, letters, real)
   {
     sum = implicit_constant + plain + exported + *pointer_to_constant;
     for (int i = 0; i < 3; ++i)
       sum += implicit_table[i] * local_table[i] + computed[i];
-    alias += 1;
+    bump();
     unstable = unstable + 1;
     sum += mutable_static + unstable;
     real = implicit_real * 8;

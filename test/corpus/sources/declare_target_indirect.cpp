@@ -4,9 +4,9 @@
 #include <cstdio>
 
 int increment(int x) { return x + 1; }
-long increment(long x) { return x + 10; }
 #pragma omp begin declare target indirect
 int twice(int x) { return 2 * x; }
+long twice(long x) { return x + 10; }
 static int negate(int x) { return -x; }
 namespace inner {
 int square(int x) { return x * x; }
@@ -25,7 +25,7 @@ int main() {
     int (*functions[5])(int) = {increment, twice, negate, inner::square, cube};
     for (int i = 0; i < 5; ++i)
       results[i] = functions[i](3 + i);
-    long (*overloaded)(long) = increment;
+    long (*overloaded)(long) = twice;
     results[5] = static_cast<int>(overloaded(5));
   }
   for (int result : results)

@@ -1,16 +1,19 @@
-// Exercises: variable templates, inline variables and explicit instantiations under declare target.
+// Exercises: static members of class templates, inline variables and explicit instantiations under declare target.
 #include <cstdio>
 
 #pragma omp begin declare target
-template <typename T> T limit = T(100);
-template <> inline short limit<short> = 7;
+template <typename T> struct bounds {
+  static T limit;
+};
+template <typename T> T bounds<T>::limit = T(100);
+template <> short bounds<short>::limit = 7;
 template <typename T, int N> struct pool {
   T slots[N];
 };
-template <typename T> pool<T, 4> storage = {{T(1), T(2), T(3), T(4)}};
+pool<long, 4> storage = {{1, 2, 3, 4}};
 inline int inline_global = 21;
 inline constexpr int inline_constant = 6;
-template <typename T> T clamp(T x) { return x < limit<T> ? x : limit<T>; }
+template <typename T> T clamp(T x) { return x < bounds<T>::limit ? x : bounds<T>::limit; }
 template int clamp<int>(int);
 extern template float clamp<float>(float);
 template float clamp<float>(float);
@@ -23,10 +26,10 @@ int main() {
   {
     whole = clamp(250) + inline_global * inline_constant;
     small = clamp<short>(50);
-    limit<float> = 1.5f;
+    bounds<float>::limit = 1.5f;
     real = clamp(2.0f);
-    storage<long>.slots[3] += storage<long>.slots[2];
-    stored = static_cast<int>(storage<long>.slots[3]);
+    storage.slots[3] += storage.slots[2];
+    stored = static_cast<int>(storage.slots[3]);
     inline_global = 1;
   }
 #pragma omp target update from(inline_global)
