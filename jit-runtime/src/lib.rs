@@ -1,1 +1,71 @@
 //! `liboffloom_jit.so`: specialises kernels at run time.
+//!
+//! The hidden registration piece of a program linked with `--jit` loads this library and hands it the bundle
+//! ([`offloom_jit_attach`]); each device image, once per device, announces its slots and anchors
+//! ([`offloom_jit_announce_image`]). From then on kernels' stubs call [`dispatch`].
+//!
+//! | module | does |
+//! | --- | --- |
+//! | [`dispatch`] | what a stub calls: the code to run, or null for the ahead-of-time body |
+//! | [`image`] | one copy of a device image, and its slots' states |
+//! | [`bundle`] | a bundle, and each of its kernels' object, compiled once for all devices |
+//! | [`compile`] | from bitcode to an object, on a thread that LLVM may lose |
+//! | [`exit_gate`] | lets compiles end before the process tears LLVM down |
+//! | [`registry`] | what is attached and announced; the state that lives as long as the process |
+//! | [`settings`], [`report`] | the environment; what is said to the user |
+//!
+//! Nothing here is ever destroyed: variants may be running on any thread when the process ends.
+#![expect(
+    unsafe_code,
+    reason = "device images share memory with this library, and C code calls it"
+)]
+
+mod bundle;
+mod compile;
+mod dispatch;
+mod exit_gate;
+mod guard;
+mod image;
+mod registry;
+mod report;
+mod settings;
+
+use std::ffi::c_void;
+
+use offloom_abi::jit_image::ImageAnnouncement;
+
+use guard::guarded;
+
+/// Takes the bundle of an executable or shared library, before its images are registered with libomptarget. The bytes are
+/// copied. A bundle that cannot be used is refused with one line on the standard error stream.
+///
+/// # Safety
+/// `bundle` points to `size` readable bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) {
+    guarded((), || {
+        if bundle.is_null() {
+            return;
+        }
+        // SAFETY: as the caller promises.
+        let bytes = unsafe { std::slice::from_raw_parts(bundle.cast::<u8>(), size) };
+        registry::attach(bytes);
+    });
+}
+
+/// Takes the announcement of one copy of a device image, from the image's constructor. Images of bundles that are not
+/// attached are left alone.
+///
+/// # Safety
+/// `announcement` points to an [`ImageAnnouncement`] whose slots and anchors are as it says, and stays valid as long as the
+/// image's kernels may be launched. Its first field is the version, in every version of the record.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn offloom_jit_announce_image(announcement: *const ImageAnnouncement) {
+    guarded((), || {
+        if announcement.is_null() {
+            return;
+        }
+        // SAFETY: as the caller promises; the version is read before anything whose layout depends on it.
+        unsafe { registry::announce(announcement) };
+    });
+}

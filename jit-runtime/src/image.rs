@@ -1,0 +1,108 @@
+//! One copy of a device image: its anchors, and the state behind each of its slots.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicPtr, AtomicU64};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Instant;
+
+use offloom_ir::orc::{Dylib, OrcError, Session};
+
+use crate::bundle::AttachedBundle;
+use crate::report;
+
+/// One copy of a base image: what libomptarget loaded for one device.
+pub(crate) struct ImageCopy {
+    /// The bundle it was linked with.
+    pub(crate) bundle: &'static AttachedBundle,
+    /// Its number among the copies of this image, from 0.
+    pub(crate) number: u32,
+    /// Addresses of what variants share with this copy, by anchor index.
+    anchors: &'static [*const c_void],
+    /// The variants linked against this copy.
+    dylib: OnceLock<Result<Dylib<'static>, OrcError>>,
+}
+
+// SAFETY: the anchors are only read, and never change after the image's relocation.
+unsafe impl Send for ImageCopy {}
+// SAFETY: as above.
+unsafe impl Sync for ImageCopy {}
+
+/// What the runtime knows about one slot: one kernel of one image copy.
+pub(crate) struct SlotState {
+    /// The image copy.
+    pub(crate) image: &'static ImageCopy,
+    /// Index of the kernel in the bundle.
+    pub(crate) kernel: u32,
+    /// The variant's code, once it is linked.
+    pub(crate) code: AtomicPtr<c_void>,
+    /// Launches that ran the variant; only counted when they are logged.
+    pub(crate) launches: AtomicU64,
+    /// Held by the launch that links the variant, while others wait for it.
+    pub(crate) linking: Mutex<()>,
+}
+
+impl ImageCopy {
+    /// Describes a copy that was just announced.
+    pub(crate) fn new(bundle: &'static AttachedBundle, anchors: &'static [*const c_void]) -> Self {
+        Self {
+            bundle,
+            number: bundle.number_copy(),
+            anchors,
+            dylib: OnceLock::new(),
+        }
+    }
+
+    /// Links a kernel's object against this copy and returns the address of the kernel's code.
+    ///
+    /// # Errors
+    /// What ORC or JITLink says.
+    pub(crate) fn link(&'static self, kernel: u32, object: &[u8]) -> Result<*const c_void, OrcError> {
+        let start = Instant::now();
+        let name = self.bundle.contents.kernels[kernel as usize];
+        let dylib = self
+            .dylib
+            .get_or_init(|| self.create_dylib())
+            .as_ref()
+            .map_err(Clone::clone)?;
+        dylib.add_object(object, name)?;
+        let code = dylib.look_up(name)?;
+        report::log(format_args!(
+            "{name}: linked into image copy {} in {:.2} ms",
+            self.number,
+            start.elapsed().as_secs_f64() * 1e3
+        ));
+        Ok(code)
+    }
+
+    fn create_dylib(&self) -> Result<Dylib<'static>, OrcError> {
+        let dylib = session()?.create_dylib(&format!("image copy {} of {:p}", self.number, self.bundle))?;
+        dylib.define_absolute(
+            self.bundle
+                .contents
+                .anchors
+                .iter()
+                .copied()
+                .zip(self.anchors.iter().copied()),
+        )?;
+        Ok(dylib)
+    }
+}
+
+impl SlotState {
+    /// The kernel's name.
+    pub(crate) fn kernel_name(&self) -> &'static str {
+        self.image.bundle.contents.kernels[self.kernel as usize]
+    }
+}
+
+/// The process's only ORC session, started at the first link.
+fn session() -> Result<&'static Session, OrcError> {
+    static SESSION: Mutex<Option<&'static Session>> = Mutex::new(None);
+    let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(session) = *session {
+        return Ok(session);
+    }
+    let started: &'static Session = Box::leak(Box::new(Session::start()?));
+    *session = Some(started);
+    Ok(started)
+}

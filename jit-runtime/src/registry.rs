@@ -1,0 +1,151 @@
+//! What is attached and announced: the state that lives as long as the process.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+
+use libc::atexit;
+use offloom_abi::jit_bundle::{Bundle, BundleId};
+use offloom_abi::jit_image::{ImageAnnouncement, Slot, VERSION};
+
+use crate::bundle::AttachedBundle;
+use crate::dispatch::dispatch_function;
+use crate::guard::guarded;
+use crate::image::{ImageCopy, SlotState};
+use crate::report;
+use crate::settings::settings;
+
+#[derive(Default)]
+struct Registry {
+    bundles: HashMap<BundleId, &'static AttachedBundle>,
+    slots: Vec<&'static SlotState>,
+}
+
+fn registry() -> MutexGuard<'static, Registry> {
+    // Leaked, not a static by value: what waits on a static's mutex when `exit` destroys it hangs.
+    static REGISTRY: OnceLock<&'static Mutex<Registry>> = OnceLock::new();
+    let registry = REGISTRY.get_or_init(|| Box::leak(Box::default()));
+    registry.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Takes a copy of a bundle, if this library can use it.
+pub(crate) fn attach(bytes: &[u8]) {
+    if settings().off {
+        return;
+    }
+    let id = match Bundle::parse(bytes) {
+        Ok((bundle, id)) if bundle.llvm_major == offloom_ir::LLVM.major() => id,
+        Ok((bundle, _)) => {
+            return report::failure(format_args!(
+                "this library is for LLVM {}, the program was linked with --jit for LLVM {}: kernels stay ahead of time",
+                offloom_ir::LLVM.major(),
+                bundle.llvm_major
+            ));
+        }
+        Err(error) => return report::failure(format_args!("{error}: kernels stay ahead of time")),
+    };
+    let mut registry = registry();
+    if registry.bundles.contains_key(&id) {
+        return;
+    }
+    let copy: &'static [u8] = Box::leak(bytes.into());
+    if let Ok((contents, _)) = Bundle::parse(copy) {
+        report::log(format_args!(
+            "attached {} kernels, {} anchors, {} bytes of bitcode",
+            contents.kernels.len(),
+            contents.anchors.len(),
+            contents.bitcode.len()
+        ));
+        registry
+            .bundles
+            .insert(id, Box::leak(Box::new(AttachedBundle::new(contents))));
+    }
+}
+
+/// Fills the slots of an image copy whose bundle is attached.
+///
+/// # Safety
+/// As [`offloom_jit_announce_image`](crate::offloom_jit_announce_image).
+pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
+    // SAFETY: as the caller promises, the version comes first in every version of the record.
+    let version = unsafe { (&raw const (*announcement).version).read() };
+    if version != VERSION {
+        return report::failure(format_args!(
+            "a device image uses version {version} of the JIT's records, this library {VERSION}: its kernels stay ahead of time"
+        ));
+    }
+    // SAFETY: the version is ours, so the layout is; the image keeps the record.
+    let announcement = unsafe { &*announcement };
+    let mut registry = registry();
+    let Some(&bundle) = registry.bundles.get(&announcement.bundle) else {
+        return;
+    };
+    let contents = &bundle.contents;
+    let slot_count = announcement.slot_count as usize;
+    let anchor_count = announcement.anchor_count as usize;
+    if slot_count != contents.kernels.len() || anchor_count != contents.anchors.len() {
+        return report::failure("a device image does not match its bundle: its kernels stay ahead of time");
+    }
+    // SAFETY: as the caller promises. Other threads do not write slots, and kernels read them atomically.
+    let (slots, anchors) = unsafe {
+        (
+            std::slice::from_raw_parts(announcement.slots, slot_count),
+            slice_or_empty(announcement.anchors, anchor_count),
+        )
+    };
+    let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy::new(bundle, anchors)));
+    for slot in slots {
+        if (slot.kernel as usize) < slot_count {
+            fill(&mut registry, slot, image);
+        }
+    }
+    if settings().log {
+        static AT_EXIT: Once = Once::new();
+        // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
+        AT_EXIT.call_once(|| unsafe {
+            atexit(log_launches);
+        });
+    }
+}
+
+fn fill(registry: &mut Registry, slot: &Slot, image: &'static ImageCopy) {
+    let state: &'static SlotState = Box::leak(Box::new(SlotState {
+        image,
+        kernel: slot.kernel,
+        code: AtomicPtr::new(ptr::null_mut()),
+        launches: AtomicU64::new(0),
+        linking: Mutex::new(()),
+    }));
+    registry.slots.push(state);
+    slot.state
+        .store((&raw const *state).cast_mut().cast::<c_void>(), Ordering::Relaxed);
+    slot.dispatch
+        .store(dispatch_function() as *mut c_void, Ordering::Release);
+}
+
+/// # Safety
+/// `start` points to `count` elements that live as long as the process may use them, or `count` is 0.
+unsafe fn slice_or_empty<T>(start: *const T, count: usize) -> &'static [T] {
+    if count == 0 {
+        return &[];
+    }
+    // SAFETY: as the caller promises.
+    unsafe { std::slice::from_raw_parts(start, count) }
+}
+
+extern "C" fn log_launches() {
+    guarded((), || {
+        for state in &registry().slots {
+            let launches = state.launches.load(Ordering::Relaxed);
+            if launches > 0 {
+                let name = state.kernel_name();
+                report::log(format_args!(
+                    "{name}: image copy {}: {launches} launches ran the variant",
+                    state.image.number
+                ));
+            }
+        }
+    });
+}
