@@ -31,6 +31,8 @@ def load(config, lit_config):
 
     helpers = os.path.join(config.test_exec_root, "helpers")
     _link_helpers(lit_config, helpers, llvm_bin)
+    # A failed check shows the lines around the error, not the whole input.
+    config.environment["FILECHECK_OPTS"] = "--dump-input-filter=error"
     config.environment["PATH"] = os.pathsep.join([helpers, config.environment["PATH"]])
 
     config.substitutions += _substitutions(build)
