@@ -22,6 +22,26 @@ pub const MAX_ARGUMENTS: usize = 64;
 /// times.
 ///
 /// Each method that adds an argument adds the next one, in the order of the kernel's parameters.
+///
+/// What is mapped stays borrowed: nothing can be written and read by the same launch, or go away before it.
+/// ```compile_fail,E0502
+/// # use offloom_launch::{Launch, Region};
+/// # fn aliased(region: &Region, data: &mut [f32]) {
+/// let mut launch = unsafe { Launch::new(region) };
+/// launch.map_to(data).map_tofrom(data).run();
+/// # }
+/// ```
+/// ```compile_fail,E0597
+/// # use offloom_launch::{Launch, Region};
+/// # fn too_short(region: &Region) {
+/// let mut launch = unsafe { Launch::new(region) };
+/// {
+///     let data = [1.0_f32; 4];
+///     launch.map_to(&data);
+/// }
+/// launch.run();
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Launch<'a> {
     region: &'a Region,

@@ -58,6 +58,18 @@ impl<T: Mappable> Drop for Mapped<'_, T> {
 ///
 /// Host and device have a copy each, which [`MappedMut::update_to`] and [`MappedMut::update_from`] bring together. Where offloading is
 /// disabled or the device is the host, there is only the host's, and both do nothing.
+///
+/// As long as it is mapped, the data is reached through this alone:
+/// ```compile_fail,E0506
+/// # use offloom_launch::{Device, LaunchError, MappedMut};
+/// # fn written_behind_its_back() -> Result<(), LaunchError> {
+/// let mut data = [1.0_f32; 4];
+/// let mut mapped = MappedMut::tofrom(Device::Default, &mut data)?;
+/// data[0] = 2.0;
+/// mapped.update_from();
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct MappedMut<'a, T: Mappable> {
     host: &'a mut [T],
