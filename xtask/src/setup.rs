@@ -26,7 +26,11 @@ const COMMON: &[Package] = &[
 
 /// Packages for LLVM 19.
 const FOR_19: &[Package] = &[
-    ("clang-19", "Clang, its linker wrapper and its offload packager"),
+    ("clang-19", "the compiler"),
+    (
+        "clang-tools-19",
+        "clang-linker-wrapper and the offload packager, which our tools are compared with",
+    ),
     ("libomp-19-dev", "OpenMP runtime, libomptarget, omp.h"),
     ("lld-19", "ld.lld"),
     ("llvm-19-dev", "headers, libLLVM, llvm-config"),
@@ -35,7 +39,11 @@ const FOR_19: &[Package] = &[
 
 /// Packages for LLVM 22. Its own `libomp-22-dev` would push `libomp-19-dev` out; the host runtime of 19 serves both.
 const FOR_22: &[Package] = &[
-    ("clang-22", "Clang, its linker wrapper and its offload packager"),
+    ("clang-22", "the compiler"),
+    (
+        "clang-tools-22",
+        "clang-linker-wrapper and the offload packager, which our tools are compared with",
+    ),
     ("liboffload-22-dev", "libomptarget"),
     ("libomp-19-dev", "OpenMP host runtime, omp.h"),
     ("lld-22", "ld.lld"),
