@@ -114,14 +114,11 @@ fn replace_by_stub<'ctx>(
     name: &str,
 ) -> FunctionValue<'ctx> {
     let kernel = body.as_global_value();
-    for attribute in NOT_OF_STUBS {
-        if attribute == "alwaysinline" {
-            body.remove_enum_attribute(
-                AttributeLoc::Function,
-                Attribute::get_named_enum_kind_id(attribute),
-            );
-        }
-    }
+    // Clang's unoptimised kernels carry it, and it excludes `noinline`.
+    body.remove_enum_attribute(
+        AttributeLoc::Function,
+        Attribute::get_named_enum_kind_id("alwaysinline"),
+    );
     let stub = module.add_function("offloom.stub", body.get_type(), Some(kernel.get_linkage()));
     stub.as_global_value().set_visibility(kernel.get_visibility());
     stub.as_global_value()
