@@ -122,6 +122,22 @@ pub enum Error {
         /// Its value, escaped.
         value: String,
     },
+    /// Device code is for a programming model that is not linked here.
+    #[error("'{input}' holds device code of the kind {kind}; only openmp is supported")]
+    OffloadKind {
+        /// The file, with the archive member in parentheses if it is one.
+        input: String,
+        /// The kind.
+        kind: String,
+    },
+    /// An object for a device is malformed or not of a usable kind.
+    #[error("the device object in '{input}' cannot be used: {problem}")]
+    DeviceObject {
+        /// The file, with the archive member in parentheses if it is one.
+        input: String,
+        /// What is wrong.
+        problem: String,
+    },
     /// `-l` names a library that is in none of the folders.
     #[error(
         "cannot find the library -l{}: searched {}; add its folder with -L",
@@ -181,6 +197,9 @@ fn quoted(folders: &[PathBuf]) -> String {
     if folders.is_empty() {
         return "nowhere, as there is no -L".to_owned();
     }
-    let folders: Vec<_> = folders.iter().map(|folder| format!("'{}'", folder.display())).collect();
+    let folders: Vec<_> = folders
+        .iter()
+        .map(|folder| format!("'{}'", folder.display()))
+        .collect();
     folders.join(", ")
 }

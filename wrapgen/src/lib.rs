@@ -1,16 +1,22 @@
 //! Offload packager, wrapper and device linker.
 
+pub mod bitcode_tool;
+pub mod cli;
 pub mod error;
 pub mod extract;
 pub mod image_argument;
 pub mod inputs;
 pub mod inspect;
+pub mod link;
 pub mod output;
 pub mod pack;
 pub mod packager;
+pub mod process;
 pub mod response_file;
 mod static_library;
 mod table;
+pub mod toolchain;
+pub mod wrap;
 
 pub use error::{Error, Result};
 /// The LLVM release whose formats and commands this build stands in for.

@@ -1,4 +1,8 @@
-//! The command `wrapgen`.
+//! The command `wrapgen`, and every LLVM tool whose name it is called by.
 #![forbid(unsafe_code)]
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    wrapgen::cli::run(std::env::args_os().collect())
+}

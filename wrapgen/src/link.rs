@@ -1,0 +1,129 @@
+//! `wrapgen link`, also called as `clang-linker-wrapper`: links device code, wraps it, and runs the host linker.
+//!
+//! Data flows through phases, one module each: [`scan`] opens the inputs and finds device code, [`group`] sorts it by target,
+//! [`compile`] brings each group to objects, [`device_link`] links those to an image, [`wrap_images`] makes the registration
+//! object, [`host_link`] runs the host linker. Without device code the host linker takes over at once.
+
+pub mod command_line;
+pub mod compile;
+pub mod device_link;
+pub mod group;
+pub mod host_link;
+mod options;
+pub mod relocatable;
+pub mod scan;
+pub mod work_folder;
+pub mod wrap_images;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use object::Object;
+use offloom_abi::offload_binary::ImageKind;
+
+use self::command_line::CommandLine;
+use self::group::Target;
+use self::work_folder::WorkFolder;
+use self::wrap_images::LinkedImage;
+use crate::LLVM;
+use crate::error::{Error, Result};
+use crate::process::Runner;
+use crate::response_file;
+
+/// Runs a link with the arguments behind the program's name.
+///
+/// # Errors
+/// An input is missing or malformed, or a tool fails. The output is then as the host linker left it.
+pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
+    let line = CommandLine::parse(response_file::expand(arguments)?)?;
+    if line.options.help {
+        print!("{}", options::help());
+        return Ok(ExitCode::SUCCESS);
+    }
+    if line.options.version {
+        println!("wrapgen {}, for LLVM {}", env!("CARGO_PKG_VERSION"), LLVM.major());
+        return Ok(ExitCode::SUCCESS);
+    }
+    link(&line)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Links as the command line says.
+///
+/// # Errors
+/// As [`run`].
+pub fn link(line: &CommandLine) -> Result<()> {
+    let options = &line.options;
+    let runner = Runner {
+        verbose: options.verbose,
+        dry_run: options.dry_run,
+    };
+    let inputs = match options.override_images.is_empty() {
+        true => scan::open_inputs(line)?,
+        false => Vec::new(),
+    };
+    let code = scan::device_code(&inputs)?;
+    let groups = group::group(&code, &options.should_extract)?;
+    if groups.is_empty() && options.override_images.is_empty() {
+        return host_link::exec_host_linker(line, runner);
+    }
+
+    let folder = WorkFolder::create(&line.output(), options.save_temps)?;
+    let mut images = override_images(line)?;
+    let mut added = Vec::new();
+    let mut jit_bundle = None;
+    for group in &groups {
+        let compiled = compile::compile(group, options, &folder, runner)?;
+        images.push(LinkedImage {
+            target: group.target.clone(),
+            path: device_link::link_device(group, &compiled.device_inputs, line, &folder, runner)?,
+            kind: ImageKind::OBJECT,
+        });
+        added.extend(compiled.host_inputs);
+        jit_bundle = jit_bundle.or(compiled.jit_bundle);
+    }
+    let wrapper = wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)?;
+    added.insert(0, wrapper);
+    runner.run(&mut host_link::host_link_command(line, &added)?)?;
+    if options.relocatable {
+        relocatable::finish(line, runner)?;
+    }
+    Ok(())
+}
+
+/// The images of `--override-image=`, with the target that their ELF headers tell.
+fn override_images(line: &CommandLine) -> Result<Vec<LinkedImage>> {
+    let mut images = Vec::new();
+    for (kind, path) in &line.options.override_images {
+        if kind != "openmp" {
+            return Err(Error::Usage(format!(
+                "--override-image={kind}={}: only images of the kind openmp can be wrapped",
+                path.display()
+            )));
+        }
+        let bytes = crate::inputs::InputFile::open(path)?;
+        let malformed = |problem: String| Error::DeviceObject {
+            input: path.display().to_string(),
+            problem,
+        };
+        let file = object::File::parse(bytes.bytes()).map_err(|error| malformed(error.to_string()))?;
+        let triple = match file.architecture() {
+            object::Architecture::X86_64 => "x86_64-unknown-linux-gnu",
+            object::Architecture::Aarch64 => "aarch64-unknown-linux-gnu",
+            other => {
+                return Err(malformed(format!(
+                    "images for {other:?} cannot be given as they are"
+                )));
+            }
+        };
+        images.push(LinkedImage {
+            target: Target {
+                triple: triple.to_owned(),
+                arch: String::new(),
+            },
+            path: path.clone(),
+            kind: ImageKind::OBJECT,
+        });
+    }
+    Ok(images)
+}

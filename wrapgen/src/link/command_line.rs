@@ -1,0 +1,282 @@
+//! Splits a linker wrapper's command line into the wrapper's own options and the host linker's arguments.
+//!
+//! The host linker's arguments keep their bytes, their order and how they are split into words.
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::PathBuf;
+
+use super::options::{self, Meaning, Owner, Shape};
+use crate::error::{Error, Result};
+use crate::wrap::DEFAULT_HOST_TRIPLE;
+
+/// A command line, taken apart.
+#[derive(Debug, Default)]
+pub struct CommandLine {
+    /// What the wrapper was told.
+    pub options: Options,
+    /// What the host linker was told, in order.
+    pub host: Vec<HostArgument>,
+}
+
+/// The wrapper's own options.
+#[derive(Debug, Default)]
+pub struct Options {
+    /// `--linker-path=`: the host linker.
+    pub linker_path: Option<PathBuf>,
+    /// `--host-triple=`.
+    pub host_triple: Option<String>,
+    /// `--sysroot=`.
+    pub sysroot: Option<PathBuf>,
+    /// `--device-linker=`, in order.
+    pub device_linker: Vec<TargetArgument>,
+    /// `--device-compiler=`, in order.
+    pub device_compiler: Vec<TargetArgument>,
+    /// `--override-image=`: programming model and file.
+    pub override_images: Vec<(String, PathBuf)>,
+    /// `--opt-level=`, such as `O2`.
+    pub opt_level: Option<String>,
+    /// `--should-extract=`.
+    pub should_extract: Vec<String>,
+    /// `-mllvm` and `--offload-opt=`, in order.
+    pub llvm_arguments: Vec<OsString>,
+    /// `--cuda-path=`.
+    pub cuda_path: Option<PathBuf>,
+    /// `--dry-run`.
+    pub dry_run: bool,
+    /// `--wrapper-verbose`.
+    pub verbose: bool,
+    /// `--save-temps`.
+    pub save_temps: bool,
+    /// `--print-wrapped-module`.
+    pub print_wrapped_module: bool,
+    /// `--embed-bitcode`.
+    pub embed_bitcode: bool,
+    /// `--device-debug`.
+    pub device_debug: bool,
+    /// `-r`.
+    pub relocatable: bool,
+    /// `--jit`, also as `--device-linker=--jit`.
+    pub jit: bool,
+    /// `--help`.
+    pub help: bool,
+    /// `--version`.
+    pub version: bool,
+}
+
+/// An argument for all device targets or for one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetArgument {
+    /// The target triple it is for, if it names one.
+    pub triple: Option<String>,
+    /// The argument.
+    pub value: OsString,
+}
+
+/// One argument of the host linker.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostArgument {
+    /// Its words as given.
+    pub words: Vec<OsString>,
+    /// What it means to the wrapper.
+    pub role: Role,
+}
+
+/// What a host linker argument means to the wrapper.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Role {
+    /// An input file.
+    Input(PathBuf),
+    /// A library to be searched for: the name behind `-l`.
+    Library(OsString),
+    /// A folder to search libraries in.
+    LibraryPath(OsString),
+    /// A run-time search path.
+    RunPath(OsString),
+    /// `--whole-archive` (true) or `--no-whole-archive`.
+    WholeArchive(bool),
+    /// `-Bstatic` (true) or `-Bdynamic`.
+    Static(bool),
+    /// The file to write.
+    Output(PathBuf),
+    /// Nothing.
+    Other,
+}
+
+impl CommandLine {
+    /// Takes `arguments`, without the program's name and with response files expanded, apart.
+    ///
+    /// # Errors
+    /// The last option lacks its value, or an option's value is not text.
+    pub fn parse(arguments: Vec<OsString>) -> Result<Self> {
+        let mut line = Self::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(word) = arguments.next() {
+            let Some(row) = options::find(word.as_bytes()) else {
+                let role = match word.as_bytes().first() {
+                    Some(b'-') => Role::Other,
+                    _ => Role::Input(PathBuf::from(&word)),
+                };
+                line.host.push(HostArgument {
+                    words: vec![word],
+                    role,
+                });
+                continue;
+            };
+            let joined = &word.as_bytes()[row.spelling.len()..];
+            let (value, words) = match row.shape {
+                Shape::Flag => (OsString::new(), vec![word]),
+                Shape::Joined => (OsString::from_vec(joined.to_vec()), vec![word]),
+                Shape::JoinedOrSeparate if !joined.is_empty() => {
+                    (OsString::from_vec(joined.to_vec()), vec![word])
+                }
+                Shape::Separate | Shape::JoinedOrSeparate => match arguments.next() {
+                    Some(value) => (value.clone(), vec![word, value]),
+                    // The host linker may know an option of this name without a value, or report it in its own words.
+                    None if row.owner == Owner::HostLinker => (OsString::new(), vec![word]),
+                    None => return Err(Error::Usage(format!("{} needs a value", row.spelling))),
+                },
+            };
+            let role = line.options.apply(row.meaning, value)?;
+            if row.owner != Owner::Wrapper {
+                line.host.push(HostArgument { words, role });
+            }
+        }
+        Ok(line)
+    }
+
+    /// The file that the host linker will write.
+    pub fn output(&self) -> PathBuf {
+        let given = self.host.iter().rev().find_map(|argument| match &argument.role {
+            Role::Output(path) => Some(path.clone()),
+            _ => None,
+        });
+        given.unwrap_or_else(|| PathBuf::from("a.out"))
+    }
+
+    /// The host linker's words, with `inserted` behind the output file or, where none is given, in front.
+    pub fn host_words(&self, inserted: &[PathBuf]) -> Vec<OsString> {
+        let output = self
+            .host
+            .iter()
+            .rposition(|argument| matches!(argument.role, Role::Output(_)));
+        let mut words: Vec<OsString> = Vec::new();
+        if output.is_none() {
+            words.extend(inserted.iter().map(Into::into));
+        }
+        for (position, argument) in self.host.iter().enumerate() {
+            words.extend(argument.words.iter().cloned());
+            if output == Some(position) {
+                words.extend(inserted.iter().map(Into::into));
+            }
+        }
+        words
+    }
+}
+
+impl Options {
+    /// Target triple of the host.
+    pub fn host_triple(&self) -> &str {
+        self.host_triple.as_deref().unwrap_or(DEFAULT_HOST_TRIPLE)
+    }
+
+    /// Notes an option; returns what it means as an argument of the host linker.
+    fn apply(&mut self, meaning: Meaning, value: OsString) -> Result<Role> {
+        match meaning {
+            Meaning::LinkerPath => self.linker_path = Some(value.into()),
+            Meaning::HostTriple => self.host_triple = Some(text(meaning, value)?),
+            Meaning::CudaPath => self.cuda_path = Some(value.into()),
+            Meaning::DeviceLinker if value == "--jit" => self.jit = true,
+            Meaning::DeviceLinker => self.device_linker.push(TargetArgument::parse(&value)),
+            Meaning::DeviceCompiler => self.device_compiler.push(TargetArgument::parse(&value)),
+            Meaning::DryRun => self.dry_run = true,
+            Meaning::Verbose => self.verbose = true,
+            Meaning::SaveTemps => self.save_temps = true,
+            Meaning::PrintWrappedModule => self.print_wrapped_module = true,
+            Meaning::EmbedBitcode => self.embed_bitcode = true,
+            Meaning::OverrideImage => {
+                let text = text(meaning, value)?;
+                let (kind, file) = text.split_once('=').ok_or_else(|| {
+                    Error::Usage(format!(
+                        "--override-image={text}: give <kind>=<file>, such as openmp=device.so"
+                    ))
+                })?;
+                self.override_images.push((kind.to_owned(), file.into()));
+            }
+            Meaning::OptLevel => self.opt_level = Some(text(meaning, value)?),
+            Meaning::DeviceDebug => self.device_debug = true,
+            Meaning::Llvm | Meaning::OffloadOpt => self.llvm_arguments.push(value),
+            Meaning::ShouldExtract => self.should_extract.push(text(meaning, value)?),
+            Meaning::Jit => self.jit = true,
+            Meaning::Help => self.help = true,
+            Meaning::Version => self.version = true,
+            Meaning::Sysroot => self.sysroot = Some(value.into()),
+            Meaning::Output => return Ok(Role::Output(value.into())),
+            Meaning::LibraryPath => return Ok(Role::LibraryPath(value)),
+            Meaning::Library => return Ok(Role::Library(value)),
+            Meaning::RunPath => return Ok(Role::RunPath(value)),
+            Meaning::WholeArchive => return Ok(Role::WholeArchive(true)),
+            Meaning::NoWholeArchive => return Ok(Role::WholeArchive(false)),
+            Meaning::Static => return Ok(Role::Static(true)),
+            Meaning::Dynamic => return Ok(Role::Static(false)),
+            Meaning::Relocatable => self.relocatable = true,
+            Meaning::Ignored | Meaning::Host => {}
+        }
+        Ok(Role::Other)
+    }
+}
+
+fn text(meaning: Meaning, value: OsString) -> Result<String> {
+    value.into_string().map_err(|value| {
+        Error::Usage(format!(
+            "the value of {meaning:?} is not UTF-8: {}",
+            value.display()
+        ))
+    })
+}
+
+impl TargetArgument {
+    /// `<triple>=<value>`, or just a value, which may hold `=` as well.
+    fn parse(argument: &OsStr) -> Self {
+        let split = argument.to_str().and_then(|text| text.split_once('='));
+        match split {
+            Some((triple, value)) if is_triple(triple) && !value.is_empty() => Self {
+                triple: Some(triple.to_owned()),
+                value: value.into(),
+            },
+            _ => Self {
+                triple: None,
+                value: argument.to_owned(),
+            },
+        }
+    }
+
+    /// Whether it is for the target `triple`.
+    pub fn is_for(&self, triple: &str) -> bool {
+        self.triple.as_deref().is_none_or(|own| own == triple)
+    }
+}
+
+/// Whether a text starts as a target triple does: with the name of an architecture.
+fn is_triple(text: &str) -> bool {
+    const ARCHITECTURES: [&str; 16] = [
+        "x86_64",
+        "i386",
+        "i686",
+        "aarch64",
+        "arm",
+        "amdgcn",
+        "nvptx",
+        "nvptx64",
+        "powerpc64",
+        "powerpc64le",
+        "ppc64le",
+        "riscv64",
+        "s390x",
+        "spirv",
+        "spirv64",
+        "loongarch64",
+    ];
+    let name = text.split('-').next().unwrap_or_default();
+    ARCHITECTURES.contains(&name)
+}

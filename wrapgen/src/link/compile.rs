@@ -1,0 +1,115 @@
+//! Phase 3: brings the members of a group to files that the device linker takes, compiling bitcode.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::command_line::Options;
+use super::group::Group;
+use super::work_folder::WorkFolder;
+use crate::bitcode_tool::BitcodeTool;
+use crate::error::Result;
+use crate::inputs::is_bitcode;
+use crate::output::write_file;
+use crate::process::Runner;
+
+/// What the rest of the link gets from a group.
+#[derive(Debug, Default)]
+pub struct Compiled {
+    /// Objects for the device link.
+    pub device_inputs: Vec<PathBuf>,
+    /// Objects and libraries to add to the host link.
+    pub host_inputs: Vec<PathBuf>,
+    /// The bundle that the registration object announces to the JIT library.
+    pub jit_bundle: Option<PathBuf>,
+}
+
+/// Compiles a group.
+///
+/// The seam of the JIT: with `options.jit`, a group of bitcode only is to go through the job that makes dispatch stubs, anchors
+/// and the bundle. It takes the bitcode files that [`write_members`] makes, and fills all three fields of [`Compiled`].
+///
+/// # Errors
+/// A member cannot be written, or compiling failed.
+pub fn compile(
+    group: &Group<'_>,
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<Compiled> {
+    let members = write_members(group, folder, runner)?;
+    let mut compiled = Compiled {
+        device_inputs: members.native,
+        ..Compiled::default()
+    };
+    if !members.bitcode.is_empty() {
+        let object = folder.named(&group.target, "lto.o");
+        let mut command = Command::new(BitcodeTool::find()?.program());
+        command
+            .arg("lto")
+            .args(optimization_arguments(group, options))
+            .arg("-o")
+            .arg(&object)
+            .args(&members.bitcode);
+        runner.run(&mut command)?;
+        compiled.device_inputs.insert(0, object);
+    }
+    Ok(compiled)
+}
+
+/// The members of a group as files.
+#[derive(Debug, Default)]
+pub struct MemberFiles {
+    /// Bitcode files.
+    pub bitcode: Vec<PathBuf>,
+    /// Everything else.
+    pub native: Vec<PathBuf>,
+}
+
+/// Writes each member's image to a file, in the order of the inputs.
+///
+/// # Errors
+/// A file cannot be written.
+pub fn write_members(group: &Group<'_>, folder: &WorkFolder, runner: Runner) -> Result<MemberFiles> {
+    let mut files = MemberFiles::default();
+    for (number, found) in group.members.iter().enumerate() {
+        let image = found.member.image();
+        let (list, extension) = match is_bitcode(image) {
+            true => (&mut files.bitcode, "bc"),
+            false => (&mut files.native, "o"),
+        };
+        let origin = found
+            .origin
+            .member
+            .map_or_else(|| found.origin.path.display().to_string(), str::to_owned);
+        let path = folder.member(&origin, &group.target, number, extension);
+        if !runner.dry_run {
+            write_file(&path, image)?;
+        }
+        list.push(path);
+    }
+    Ok(files)
+}
+
+/// `-O<level>` as the driver of each release passes it for the group's target, and arguments for LLVM.
+pub fn optimization_arguments(group: &Group<'_>, options: &Options) -> Vec<OsString> {
+    let mut arguments: Vec<OsString> = Vec::new();
+    let from_compiler = options
+        .device_compiler
+        .iter()
+        .filter(|argument| argument.is_for(&group.target.triple))
+        .filter_map(|argument| argument.value.to_str()?.strip_prefix("-O"))
+        .next_back();
+    let level = match (from_compiler, options.opt_level.as_deref()) {
+        (Some(level), _) => level,
+        (None, Some(level)) => level.trim_start_matches('O'),
+        (None, None) => "2",
+    };
+    arguments.push(format!("--opt-level={level}").into());
+    for argument in &options.llvm_arguments {
+        let mut word = OsString::from("--llvm-argument=");
+        word.push(argument);
+        arguments.push(word);
+    }
+    arguments
+}

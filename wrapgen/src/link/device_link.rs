@@ -1,0 +1,190 @@
+//! Phase 4: links a group's objects to a device image.
+//!
+//! A device that runs the host's own instructions is linked by `ld.lld` directly, as the shared library that libomptarget
+//! opens: starting Clang only to have it start the linker would double the time. Its start files and libraries are those that
+//! the host link names. Any other device is linked by Clang, which knows the tools of each.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::command_line::{CommandLine, Role};
+use super::group::{Group, Target};
+use super::work_folder::WorkFolder;
+use crate::error::{Error, Result};
+use crate::inputs::InputKind;
+use crate::process::Runner;
+use crate::toolchain;
+
+/// Links `inputs` and returns the image's file.
+///
+/// # Errors
+/// A tool is missing or fails.
+pub fn link_device(
+    group: &Group<'_>,
+    inputs: &[PathBuf],
+    line: &CommandLine,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<PathBuf> {
+    let image = folder.image(&group.target);
+    let direct = group.target.triple == line.options.host_triple()
+        && group.target.triple.starts_with("x86_64-")
+        && group.target.triple.contains("linux");
+    let mut command = match direct {
+        true => host_like_link(&group.target, inputs, line, &image)?,
+        false => clang_link(&group.target, inputs, line, &image)?,
+    };
+    runner.run(&mut command)?;
+    Ok(image)
+}
+
+/// The command that links for a device of the host's own kind.
+fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image: &Path) -> Result<Command> {
+    let start_files = StartFiles::find(line)?;
+    let mut command = Command::new(device_linker(line)?);
+    command.args([
+        "-shared",
+        "--no-undefined",
+        "-Bsymbolic",
+        "--hash-style=gnu",
+        "--eh-frame-hdr",
+    ]);
+    command.args(["-m", "elf_x86_64", "-o"]).arg(image);
+    command.arg(&start_files.crti).arg(&start_files.crtbegin);
+    command.args(inputs);
+    // Libraries as the host link has them: device code calls the same functions.
+    for argument in &line.host {
+        match &argument.role {
+            Role::LibraryPath(_) | Role::Library(_) | Role::RunPath(_) | Role::WholeArchive(_) => {
+                command.args(&argument.words);
+            }
+            Role::Input(path) if is_library(path)? => {
+                command.args(&argument.words);
+            }
+            _ => {}
+        }
+    }
+    for argument in &line.options.device_linker {
+        if argument.is_for(&target.triple) {
+            command.arg(&argument.value);
+        }
+    }
+    // What Clang adds to every link.
+    command.args([
+        "-lgcc",
+        "--as-needed",
+        "-lgcc_s",
+        "--no-as-needed",
+        "-lc",
+        "-lgcc",
+    ]);
+    command.arg(&start_files.crtend).arg(&start_files.crtn);
+    Ok(command)
+}
+
+/// LLVM's linker; where it is not installed, the one of the host link does as well.
+fn device_linker(line: &CommandLine) -> Result<PathBuf> {
+    match (toolchain::find_llvm_program("ld.lld"), &line.options.linker_path) {
+        (Some(linker), _) => Ok(linker),
+        (None, Some(linker)) => Ok(linker.clone()),
+        (None, None) => toolchain::llvm_program("ld.lld"),
+    }
+}
+
+/// The command that has Clang link for a device it knows.
+fn clang_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image: &Path) -> Result<Command> {
+    let mut command = Command::new(toolchain::llvm_program("clang")?);
+    command.args(["--no-default-config", "-o"]).arg(image);
+    command.arg(format!("--target={}", target.triple));
+    if !target.arch.is_empty() {
+        let option = if target.triple.starts_with("amdgcn") {
+            "-mcpu"
+        } else {
+            "-march"
+        };
+        command.arg(format!("{option}={}", target.arch));
+    }
+    if let Some(path) = &line.options.cuda_path {
+        let mut option = OsString::from("--cuda-path=");
+        option.push(path);
+        command.arg(option);
+    }
+    command.args(inputs);
+    for argument in &line.options.device_linker {
+        if argument.is_for(&target.triple) {
+            command.arg("-Xlinker").arg(&argument.value);
+        }
+    }
+    for argument in &line.options.device_compiler {
+        if argument.is_for(&target.triple) {
+            command.arg(&argument.value);
+        }
+    }
+    Ok(command)
+}
+
+/// The files that frame the link of a shared library.
+struct StartFiles {
+    crti: PathBuf,
+    crtbegin: PathBuf,
+    crtend: PathBuf,
+    crtn: PathBuf,
+}
+
+impl StartFiles {
+    /// Finds them beside those of the host link, which may be of the kinds for executables, else in its library folders.
+    fn find(line: &CommandLine) -> Result<Self> {
+        let inputs = || {
+            line.host.iter().filter_map(|argument| match &argument.role {
+                Role::Input(path) => Some(path.as_path()),
+                _ => None,
+            })
+        };
+        let beside = |names: &[&str]| {
+            let file = inputs().find(|path| {
+                path.file_name()
+                    .is_some_and(|name| names.iter().any(|known| name == *known))
+            });
+            file.and_then(Path::parent).map(Path::to_owned)
+        };
+        let gcc = beside(&["crtbeginS.o", "crtbegin.o", "crtbeginT.o"]);
+        let libc = beside(&["crti.o", "Scrt1.o", "crt1.o"]);
+        let find = |name: &str, folder: &Option<PathBuf>| {
+            let searched = line.host.iter().filter_map(|argument| match &argument.role {
+                Role::LibraryPath(folder) => Some(PathBuf::from(folder)),
+                _ => None,
+            });
+            let mut folders = folder.iter().cloned().chain(searched);
+            folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file())).ok_or_else(|| {
+                Error::Usage(format!(
+                    "cannot find '{name}', which a device image starts or ends with: it is neither beside the start \
+                     files of the host link nor in a folder given by -L"
+                ))
+            })
+        };
+        Ok(Self {
+            crti: find("crti.o", &libc)?,
+            crtbegin: find("crtbeginS.o", &gcc)?,
+            crtend: find("crtendS.o", &gcc)?,
+            crtn: find("crtn.o", &libc)?,
+        })
+    }
+}
+
+/// Whether an input of the host link is a library that device code may use, too: an archive or a shared library.
+fn is_library(path: &Path) -> Result<bool> {
+    let object = path.extension() == Some(OsStr::new("o"));
+    if object || !path.is_file() {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(Error::read(path))?;
+    file.take(64).read_to_end(&mut start).map_err(Error::read(path))?;
+    Ok(matches!(
+        InputKind::of(&start),
+        InputKind::Archive | InputKind::ThinArchive | InputKind::Linked
+    ))
+}

@@ -1,0 +1,202 @@
+//! Phase 2: sorts the device code by target and decides which archive members are linked.
+//!
+//! The rules are those of the stock linker wrapper of each release; `reference` facts are tested against it.
+
+use std::collections::HashMap;
+
+use object::{Object, ObjectSymbol};
+use offloom_abi::{LlvmVersion, OffloadKind};
+
+use super::scan::DeviceCode;
+use crate::LLVM;
+use crate::error::{Error, Result};
+use crate::inputs::{EmbeddedMember, is_bitcode};
+
+/// A device target: what one device image is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Target triple.
+    pub triple: String,
+    /// Processor; empty or `generic` where none was asked for.
+    pub arch: String,
+}
+
+/// Device code that is linked to one image.
+#[derive(Debug)]
+pub struct Group<'a> {
+    /// What the image will be for.
+    pub target: Target,
+    /// The code, in the order of the inputs.
+    pub members: Vec<EmbeddedMember<'a>>,
+    symbols: SymbolTable,
+}
+
+/// Sorts device code by target. `always_extract` are the processors of `--should-extract=`.
+///
+/// # Errors
+/// A member is for a programming model that cannot be linked, or it is a malformed object.
+pub fn group<'a>(code: &[DeviceCode<'a>], always_extract: &[String]) -> Result<Vec<Group<'a>>> {
+    for code in code {
+        check_kind(&code.found)?;
+    }
+    let mut groups: Vec<Group<'a>> = Vec::new();
+    for code in code.iter().filter(|code| !code.lazy) {
+        let target = Target::of(&code.found);
+        if !groups.iter().any(|group| group.target == target) {
+            groups.push(Group::new(target.clone()));
+        }
+        for group in groups.iter_mut().filter(|group| group.target.takes(&target)) {
+            group.symbols.add(&code.found, false)?;
+            group.members.push(code.found);
+        }
+    }
+    let lazy: Vec<_> = code
+        .iter()
+        .filter(|code| code.lazy)
+        .map(|code| code.found)
+        .collect();
+    for member in &lazy {
+        let target = Target::of(member);
+        if always_extract.contains(&target.arch) && !groups.iter().any(|group| group.target == target) {
+            groups.push(Group::new(target));
+        }
+    }
+    for group in &mut groups {
+        group.add_lazy(&lazy)?;
+    }
+    groups.retain(|group| !group.members.is_empty());
+    // The order in which the stock wrapper presents images to the runtime.
+    groups.sort_by(|a, b| (&b.target.triple, &b.target.arch).cmp(&(&a.target.triple, &a.target.arch)));
+    Ok(groups)
+}
+
+fn check_kind(found: &EmbeddedMember<'_>) -> Result<()> {
+    match found.member.offload_kind() {
+        Some(OffloadKind::OpenMp) => Ok(()),
+        kind => Err(Error::OffloadKind {
+            input: found.origin.to_string(),
+            kind: match kind {
+                Some(kind) => kind.name().to_owned(),
+                None => format!("number {}", found.member.offload_kind_number()),
+            },
+        }),
+    }
+}
+
+impl Target {
+    fn of(found: &EmbeddedMember<'_>) -> Self {
+        Self {
+            triple: found.member.triple().to_owned(),
+            arch: found.member.arch().to_owned(),
+        }
+    }
+
+    /// Whether code for `other` can be linked into an image for this target.
+    fn takes(&self, other: &Self) -> bool {
+        let any = |target: &Self| matches!(target.arch.as_str(), "generic" | "all");
+        self.triple == other.triple && (self.arch == other.arch || any(self) || any(other))
+    }
+}
+
+impl<'a> Group<'a> {
+    fn new(target: Target) -> Self {
+        Self {
+            target,
+            members: Vec::new(),
+            symbols: SymbolTable::default(),
+        }
+    }
+
+    /// Takes archive members as long as one is needed; each that is taken can make others needed.
+    fn add_lazy(&mut self, lazy: &[EmbeddedMember<'a>]) -> Result<()> {
+        let mut waiting: Vec<_> = lazy
+            .iter()
+            .copied()
+            .filter(|found| self.target.takes(&Target::of(found)))
+            .collect();
+        loop {
+            let before = waiting.len();
+            let mut left = Vec::new();
+            for found in waiting {
+                if self.symbols.add(&found, true)? {
+                    self.members.push(found);
+                } else {
+                    left.push(found);
+                }
+            }
+            if left.is_empty() || left.len() == before {
+                return Ok(());
+            }
+            waiting = left;
+        }
+    }
+
+    /// Whether all of it is bitcode.
+    pub fn is_all_bitcode(&self) -> bool {
+        self.members.iter().all(|found| is_bitcode(found.member.image()))
+    }
+}
+
+/// The symbols of a group's members, as far as they decide about archive members.
+#[derive(Debug, Default)]
+struct SymbolTable {
+    symbols: HashMap<String, SymbolState>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SymbolState {
+    Defined,
+    Undefined { weak: bool },
+}
+
+impl SymbolTable {
+    /// Adds the symbols of a member; of a lazy one only if it is needed. Returns whether it was added.
+    ///
+    /// A member is needed if it defines what is undefined, or something new that is not hidden: the host may refer to that.
+    /// LLVM 22 takes every member. Bitcode, whose symbols only LLVM can read, is always taken.
+    fn add(&mut self, found: &EmbeddedMember<'_>, lazy: bool) -> Result<bool> {
+        let image = found.member.image();
+        if LLVM == LlvmVersion::V22 || is_bitcode(image) {
+            return Ok(true);
+        }
+        let file = object::File::parse(image).map_err(|error| Error::DeviceObject {
+            input: found.origin.to_string(),
+            problem: error.to_string(),
+        })?;
+        let mut needed = !lazy;
+        let mut changes = Vec::new();
+        for symbol in file
+            .symbols()
+            .filter(|symbol| symbol.is_global() || symbol.is_undefined())
+        {
+            let Ok(name) = symbol.name() else { continue };
+            let known = self.symbols.get(name).copied();
+            match (symbol.is_undefined(), known) {
+                (true, None) => {
+                    changes.push((
+                        name.to_owned(),
+                        SymbolState::Undefined {
+                            weak: symbol.is_weak(),
+                        },
+                    ));
+                }
+                (true, Some(_)) | (false, Some(SymbolState::Defined)) => {}
+                (false, _) => {
+                    needed |= known == Some(SymbolState::Undefined { weak: false }) || !is_hidden(&symbol);
+                    changes.push((name.to_owned(), SymbolState::Defined));
+                }
+            }
+        }
+        if needed {
+            self.symbols.extend(changes);
+        }
+        Ok(needed)
+    }
+}
+
+fn is_hidden<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
+    match symbol.flags() {
+        object::SymbolFlags::Elf { st_other, .. } => st_other.visibility() == object::elf::STV_HIDDEN,
+        _ => false,
+    }
+}

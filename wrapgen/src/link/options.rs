@@ -1,0 +1,429 @@
+//! The linker wrapper's options: one table of spellings, shapes, owners and meanings.
+//!
+//! To add an option, add a row to [`TABLE`] and, if it has an effect, a variant to [`Meaning`] and an arm in
+//! `command_line.rs`. What is not in the table belongs to the host linker and is handed on as it is.
+
+/// How an option takes its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shape {
+    /// No value.
+    Flag,
+    /// The rest of the word.
+    Joined,
+    /// The next word.
+    Separate,
+    /// The rest of the word or, where that is empty, the next word.
+    JoinedOrSeparate,
+}
+
+/// Who gets an option.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The wrapper alone: it is not handed to the host linker.
+    Wrapper,
+    /// The host linker, and the wrapper looks at it too.
+    Both,
+    /// The host linker alone. Rows exist only so that a separate value is not taken for an input file.
+    HostLinker,
+}
+
+/// What an option says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Meaning {
+    LinkerPath,
+    HostTriple,
+    CudaPath,
+    DeviceLinker,
+    DeviceCompiler,
+    DryRun,
+    Verbose,
+    SaveTemps,
+    PrintWrappedModule,
+    EmbedBitcode,
+    OverrideImage,
+    OptLevel,
+    DeviceDebug,
+    Llvm,
+    OffloadOpt,
+    ShouldExtract,
+    Jit,
+    Help,
+    Version,
+    Sysroot,
+    Output,
+    LibraryPath,
+    Library,
+    RunPath,
+    WholeArchive,
+    NoWholeArchive,
+    Static,
+    Dynamic,
+    Relocatable,
+    /// Accepted and without effect here; the help text says why.
+    Ignored,
+    /// For the host linker only.
+    Host,
+}
+
+/// One spelling of an option.
+#[derive(Debug)]
+pub(super) struct Row {
+    /// As written, with its dashes and, where the value is joined by it, its `=`.
+    pub(super) spelling: &'static str,
+    pub(super) shape: Shape,
+    pub(super) owner: Owner,
+    pub(super) meaning: Meaning,
+    /// Empty: not listed by `--help`.
+    pub(super) help: &'static str,
+}
+
+const fn row(
+    spelling: &'static str,
+    shape: Shape,
+    owner: Owner,
+    meaning: Meaning,
+    help: &'static str,
+) -> Row {
+    Row {
+        spelling,
+        shape,
+        owner,
+        meaning,
+        help,
+    }
+}
+
+/// A row for a host linker option whose value is the next word.
+const fn host(spelling: &'static str) -> Row {
+    row(spelling, Shape::Separate, Owner::HostLinker, Meaning::Host, "")
+}
+
+/// Every option that the wrapper of LLVM 19 or of LLVM 22 knows, and those of host linkers that take a separate value.
+pub(super) const TABLE: &[Row] = &{
+    use Meaning::*;
+    use Owner::{Both, Wrapper};
+    use Shape::*;
+    [
+        row(
+            "--linker-path=",
+            Joined,
+            Wrapper,
+            LinkerPath,
+            "The host linker to run",
+        ),
+        row(
+            "--host-triple=",
+            Joined,
+            Wrapper,
+            HostTriple,
+            "Target triple of the host",
+        ),
+        row(
+            "--device-linker=",
+            Joined,
+            Wrapper,
+            DeviceLinker,
+            "[<triple>=]<arg>: an argument for the device linker",
+        ),
+        row(
+            "--device-compiler=",
+            Joined,
+            Wrapper,
+            DeviceCompiler,
+            "[<triple>=]<arg>: an argument for the device compiler",
+        ),
+        row(
+            "--jit",
+            Flag,
+            Wrapper,
+            Jit,
+            "Prepare kernels of bitcode inputs for the JIT",
+        ),
+        row(
+            "--dry-run",
+            Flag,
+            Wrapper,
+            DryRun,
+            "Print the commands and run none",
+        ),
+        row(
+            "--wrapper-verbose",
+            Flag,
+            Wrapper,
+            Verbose,
+            "Print the commands that are run",
+        ),
+        row(
+            "--save-temps",
+            Flag,
+            Wrapper,
+            SaveTemps,
+            "Keep intermediate files in the current folder",
+        ),
+        row(
+            "--print-wrapped-module",
+            Flag,
+            Wrapper,
+            PrintWrappedModule,
+            "Print the registration module as LLVM IR",
+        ),
+        row(
+            "--override-image=",
+            Joined,
+            Wrapper,
+            OverrideImage,
+            "<kind>=<file>: wrap this file instead of linking device code",
+        ),
+        row(
+            "--embed-bitcode",
+            Flag,
+            Wrapper,
+            EmbedBitcode,
+            "Embed device bitcode instead of linked images",
+        ),
+        row(
+            "--opt-level=",
+            Joined,
+            Wrapper,
+            OptLevel,
+            "O0 to O3: optimisation of device bitcode",
+        ),
+        row(
+            "--device-debug",
+            Flag,
+            Wrapper,
+            DeviceDebug,
+            "Keep debug information of device code",
+        ),
+        row("--cuda-path=", Joined, Wrapper, CudaPath, "The CUDA installation"),
+        row(
+            "--should-extract=",
+            Joined,
+            Wrapper,
+            ShouldExtract,
+            "An arch whose archive members are linked even if nothing else is for it",
+        ),
+        row(
+            "-mllvm",
+            Separate,
+            Wrapper,
+            Llvm,
+            "An argument for LLVM's code generator",
+        ),
+        row(
+            "--offload-opt=",
+            Joined,
+            Wrapper,
+            OffloadOpt,
+            "An argument for LLVM's code generator, not for Clang",
+        ),
+        row("-offload-opt=", Joined, Wrapper, OffloadOpt, ""),
+        row("--help", Flag, Wrapper, Help, "Show this text"),
+        row("--help-hidden", Flag, Wrapper, Help, ""),
+        row("--version", Flag, Wrapper, Version, "Show the version"),
+        row("-version", Flag, Wrapper, Version, ""),
+        row("--v", Flag, Wrapper, Version, ""),
+        row("-v", Flag, Wrapper, Version, ""),
+        // Accepted for compatibility.
+        row(
+            "--wrapper-jobs=",
+            Joined,
+            Wrapper,
+            Ignored,
+            "Ignored: targets are linked one after the other",
+        ),
+        row("--wrapper-time-trace=", Joined, Wrapper, Ignored, ""),
+        row("--wrapper-time-trace-granularity=", Joined, Wrapper, Ignored, ""),
+        row(
+            "--compress",
+            Flag,
+            Wrapper,
+            Ignored,
+            "Ignored: OpenMP images are never compressed",
+        ),
+        row("--compression-level=", Joined, Wrapper, Ignored, ""),
+        row("--ptxas-arg=", Joined, Wrapper, Ignored, ""),
+        row("--clang-backend", Flag, Wrapper, Ignored, ""),
+        row("--pass-remarks=", Joined, Wrapper, Ignored, ""),
+        row("--pass-remarks-missed=", Joined, Wrapper, Ignored, ""),
+        row("--pass-remarks-analysis=", Joined, Wrapper, Ignored, ""),
+        row("--bitcode-library=", Joined, Wrapper, Ignored, ""),
+        row("--builtin-bitcode=", Joined, Wrapper, Ignored, ""),
+        row("--arch=", Joined, Wrapper, Ignored, ""),
+        row("--triple=", Joined, Wrapper, Ignored, ""),
+        row("--linker-arg=", Joined, Wrapper, Ignored, ""),
+        row("--compiler-arg=", Joined, Wrapper, Ignored, ""),
+        row("--whole-program", Flag, Wrapper, Ignored, ""),
+        row("--emit-fatbin-only", Flag, Wrapper, Ignored, ""),
+        // Host linker options that decide about device code, too.
+        row(
+            "--sysroot=",
+            Joined,
+            Both,
+            Sysroot,
+            "The folder that `=` in a library folder stands for",
+        ),
+        row("-o", JoinedOrSeparate, Both, Output, "The file to write"),
+        row("--output=", Joined, Both, Output, ""),
+        row("--output", Separate, Both, Output, ""),
+        row(
+            "-L",
+            JoinedOrSeparate,
+            Both,
+            LibraryPath,
+            "A folder to find libraries in",
+        ),
+        row("--library-path=", Joined, Both, LibraryPath, ""),
+        row("-library-path=", Joined, Both, LibraryPath, ""),
+        row("--library-path", Separate, Both, LibraryPath, ""),
+        row("-library-path", Separate, Both, LibraryPath, ""),
+        row("-l", JoinedOrSeparate, Both, Library, "A library"),
+        row("--library=", Joined, Both, Library, ""),
+        row("-library=", Joined, Both, Library, ""),
+        row("--library", Separate, Both, Library, ""),
+        row("-library", Separate, Both, Library, ""),
+        row(
+            "--rpath=",
+            Joined,
+            Both,
+            RunPath,
+            "A folder to find shared libraries in at run time",
+        ),
+        row("-rpath=", Joined, Both, RunPath, ""),
+        row("--rpath", Separate, Both, RunPath, ""),
+        row("-rpath", Separate, Both, RunPath, ""),
+        row(
+            "--whole-archive",
+            Flag,
+            Both,
+            WholeArchive,
+            "Link every member of the archives that follow",
+        ),
+        row("-whole-archive", Flag, Both, WholeArchive, ""),
+        row(
+            "--no-whole-archive",
+            Flag,
+            Both,
+            NoWholeArchive,
+            "End --whole-archive",
+        ),
+        row("-no-whole-archive", Flag, Both, NoWholeArchive, ""),
+        row(
+            "-r",
+            Flag,
+            Both,
+            Relocatable,
+            "Write an object to be linked again",
+        ),
+        row("-relocatable", Flag, Both, Relocatable, ""),
+        row("--relocatable", Flag, Both, Relocatable, ""),
+        row(
+            "-Bstatic",
+            Flag,
+            Both,
+            Static,
+            "Take archives for the libraries that follow",
+        ),
+        row("--Bstatic", Flag, Both, Static, ""),
+        row("-static", Flag, Both, Static, ""),
+        row("--static", Flag, Both, Static, ""),
+        row("-dn", Flag, Both, Static, ""),
+        row("-non_shared", Flag, Both, Static, ""),
+        row("-Bdynamic", Flag, Both, Dynamic, "End -Bstatic"),
+        row("--Bdynamic", Flag, Both, Dynamic, ""),
+        row("-dy", Flag, Both, Dynamic, ""),
+        row("-call_shared", Flag, Both, Dynamic, ""),
+        // One that starts like one of the above.
+        row("-lto_library", Separate, Owner::HostLinker, Host, ""),
+        host("-dynamic-linker"),
+        host("--dynamic-linker"),
+        host("-m"),
+        host("-z"),
+        host("-h"),
+        host("-soname"),
+        host("--soname"),
+        host("-T"),
+        host("--script"),
+        host("-dT"),
+        host("-e"),
+        host("--entry"),
+        host("-u"),
+        host("--undefined"),
+        host("-Map"),
+        host("--Map"),
+        host("-version-script"),
+        host("--version-script"),
+        host("--dynamic-list"),
+        host("-rpath-link"),
+        host("--rpath-link"),
+        host("-plugin"),
+        host("--plugin"),
+        host("-plugin-opt"),
+        host("--plugin-opt"),
+        host("-init"),
+        host("--init"),
+        host("-fini"),
+        host("--fini"),
+        host("-R"),
+        host("--just-symbols"),
+        host("-b"),
+        host("--format"),
+        host("-A"),
+        host("-a"),
+        host("-c"),
+        host("-F"),
+        host("-f"),
+        host("-G"),
+        host("-I"),
+        host("-P"),
+        host("-y"),
+        host("-Y"),
+        host("--defsym"),
+        host("-defsym"),
+        host("--wrap"),
+        host("-wrap"),
+        host("--section-start"),
+        host("-Ttext"),
+        host("-Tdata"),
+        host("-Tbss"),
+        host("--exclude-libs"),
+        host("--retain-symbols-file"),
+        host("--export-dynamic-symbol"),
+        host("--export-dynamic-symbol-list"),
+        host("--thinlto-cache-dir"),
+        host("--mllvm"),
+    ]
+};
+
+/// The row that a word is an option of: that of the longest spelling.
+pub(super) fn find(word: &[u8]) -> Option<&'static Row> {
+    if !word.starts_with(b"-") || word == b"-" {
+        return None;
+    }
+    TABLE
+        .iter()
+        .filter(|row| match row.shape {
+            Shape::Flag | Shape::Separate => word == row.spelling.as_bytes(),
+            Shape::Joined => word.starts_with(row.spelling.as_bytes()),
+            Shape::JoinedOrSeparate => word.starts_with(row.spelling.as_bytes()),
+        })
+        .max_by_key(|row| row.spelling.len())
+}
+
+/// What `--help` prints.
+pub(super) fn help() -> String {
+    let mut text = String::from(
+        "Links the device code in the inputs, wraps it for registration, and runs the host linker with it.\n\n\
+         USAGE: wrapgen link [options] <the host linker's arguments>\n       \
+         clang-linker-wrapper [options] <the host linker's arguments>\n\nOPTIONS:\n",
+    );
+    for row in TABLE.iter().filter(|row| !row.help.is_empty()) {
+        let value = match row.shape {
+            Shape::Flag => "",
+            Shape::Joined => "<value>",
+            Shape::Separate | Shape::JoinedOrSeparate => " <value>",
+        };
+        text += &format!("  {:<28} {}\n", format!("{}{value}", row.spelling), row.help);
+    }
+    text + "\nEvery other argument goes to the host linker as it is.\n"
+}

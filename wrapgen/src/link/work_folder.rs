@@ -1,0 +1,97 @@
+//! The folder of a link's intermediate files, and their names.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::group::Target;
+use crate::error::{Error, Result};
+
+/// Where intermediate files go: a folder that vanishes with this value, or with `--save-temps` the current folder.
+#[derive(Debug)]
+pub struct WorkFolder {
+    temporary: Option<TempDir>,
+    output_name: OsString,
+}
+
+impl WorkFolder {
+    /// Makes the folder for a link that writes `output`.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(output: &Path, keep: bool) -> Result<Self> {
+        let output_name = output.file_name().unwrap_or_default().to_owned();
+        let temporary = match keep {
+            true => None,
+            false => {
+                let parent = std::env::temp_dir();
+                let folder = tempfile::Builder::new()
+                    .prefix("wrapgen-link-")
+                    .tempdir_in(&parent)
+                    .map_err(Error::write(&parent))?;
+                Some(folder)
+            }
+        };
+        Ok(Self {
+            temporary,
+            output_name,
+        })
+    }
+
+    /// The file of the registration object: `<output>.openmp.image.wrapper.<extension>`.
+    pub fn wrapper(&self, extension: &str) -> PathBuf {
+        let mut name = self.output_name.clone();
+        name.push(".openmp.image.wrapper.");
+        name.push(extension);
+        self.place(name)
+    }
+
+    /// The file of a linked image: `<output>.<triple>.<arch>.img`.
+    pub fn image(&self, target: &Target) -> PathBuf {
+        self.named(target, "img")
+    }
+
+    /// A file that belongs to a target: `<output>.<triple>.<arch>.<extension>`.
+    pub fn named(&self, target: &Target, extension: &str) -> PathBuf {
+        let mut name = self.output_name.clone();
+        name.push(format!(
+            ".{}.{}.{extension}",
+            file_name_part(&target.triple),
+            file_name_part(&target.arch)
+        ));
+        self.place(name)
+    }
+
+    /// The file of a group's member: `<input stem>-<triple>-<arch>.<number>.<extension>`.
+    pub fn member(&self, origin: &str, target: &Target, number: usize, extension: &str) -> PathBuf {
+        let stem = Path::new(origin)
+            .file_stem()
+            .unwrap_or_default()
+            .to_string_lossy();
+        self.place(OsString::from(format!(
+            "{}-{}-{}.{number}.{extension}",
+            file_name_part(&stem),
+            file_name_part(&target.triple),
+            file_name_part(&target.arch)
+        )))
+    }
+
+    fn place(&self, name: OsString) -> PathBuf {
+        match &self.temporary {
+            Some(folder) => folder.path().join(name),
+            None => PathBuf::from(name),
+        }
+    }
+}
+
+/// Text from an input as a part of a file name.
+fn file_name_part(text: &str) -> String {
+    text.chars()
+        .map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '-' | '+' | '.' => c,
+            _ => '-',
+        })
+        .take(100)
+        .collect()
+}

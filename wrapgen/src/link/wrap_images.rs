@@ -1,0 +1,122 @@
+//! Phase 5: wraps linked device images for registration.
+
+use std::path::{Path, PathBuf};
+
+use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
+
+use super::command_line::Options;
+use super::group::Target;
+use super::work_folder::WorkFolder;
+use crate::LLVM;
+use crate::bitcode_tool::BitcodeTool;
+use crate::error::{Error, Result};
+use crate::image_argument::ImageArgument;
+use crate::inputs::InputFile;
+use crate::output::OutputFile;
+use crate::process::Runner;
+use crate::wrap::{EmbeddedImage, Registration, WrapArgs, openmp_number};
+
+/// A linked device image.
+#[derive(Debug)]
+pub struct LinkedImage {
+    /// What it is for.
+    pub target: Target,
+    /// Its file.
+    pub path: PathBuf,
+    /// What it holds.
+    pub kind: ImageKind,
+}
+
+/// Writes the registration object and returns its file.
+///
+/// # Errors
+/// An image cannot be read, or the object cannot be written.
+pub fn wrap_images(
+    images: &[LinkedImage],
+    jit_bundle: Option<&Path>,
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<PathBuf> {
+    let object = folder.wrapper("o");
+    if options.print_wrapped_module && !runner.dry_run {
+        print_module(images, options, folder)?;
+    }
+    if runner.verbose || runner.dry_run {
+        eprintln!("{}", as_command(images, jit_bundle, options, &object));
+    }
+    if runner.dry_run {
+        return Ok(object);
+    }
+    let files: Vec<_> = images
+        .iter()
+        .map(|image| InputFile::open(&image.path))
+        .collect::<Result<_>>()?;
+    let bundle = jit_bundle.map(InputFile::open).transpose()?;
+    let mut embedded = Vec::new();
+    for (image, file) in images.iter().zip(&files) {
+        let description = MemberDescription {
+            image_kind: image.kind,
+            offload_kind: openmp_number(),
+            flags: 0,
+            strings: vec![(ARCH, &image.target.arch), (TRIPLE, &image.target.triple)],
+        };
+        let image = EmbeddedImage::packed(&description, file.bytes())
+            .map_err(|error| Error::Usage(format!("cannot embed '{}': {error}", image.path.display())))?;
+        embedded.push(image);
+    }
+    let registration = Registration {
+        llvm: LLVM,
+        host_triple: options.host_triple(),
+        images: embedded,
+        relocatable: options.relocatable,
+        jit_bundle: bundle.as_ref().map(InputFile::bytes),
+    };
+    let mut output = OutputFile::create(&object)?;
+    registration.write_object(&mut output)?;
+    output.commit()?;
+    Ok(object)
+}
+
+/// The step as a command that a person can run.
+fn as_command(images: &[LinkedImage], jit_bundle: Option<&Path>, options: &Options, object: &Path) -> String {
+    let mut line = String::from(" \"wrapgen\" wrap");
+    for image in images {
+        line += &format!(" --image={}", image_argument(image));
+    }
+    if let Some(bundle) = jit_bundle {
+        line += &format!(" --jit-bundle={}", bundle.display());
+    }
+    if options.relocatable {
+        line += " --relocatable";
+    }
+    line + &format!(" --host-triple={} -o {}", options.host_triple(), object.display())
+}
+
+fn image_argument(image: &LinkedImage) -> String {
+    let Target { triple, arch } = &image.target;
+    format!(
+        "file={},triple={triple},arch={arch},kind=openmp",
+        image.path.display()
+    )
+}
+
+/// `--print-wrapped-module`: the module that the stock wrapper would compile, on the error output.
+fn print_module(images: &[LinkedImage], options: &Options, folder: &WorkFolder) -> Result<()> {
+    let output = folder.wrapper("ll");
+    let arguments = WrapArgs {
+        output: output.clone(),
+        images: images
+            .iter()
+            .map(|image| ImageArgument::from(image_argument(image).as_str()))
+            .collect(),
+        files: Vec::new(),
+        host_triple: options.host_triple().to_owned(),
+        relocatable: options.relocatable,
+        jit_bundle: None,
+    };
+    BitcodeTool::find()?.wrapped_module(&arguments)?;
+    let mut text = std::fs::File::open(&output).map_err(Error::read(&output))?;
+    std::io::copy(&mut text, &mut std::io::stderr()).map_err(Error::write(Path::new("standard error")))?;
+    Ok(())
+}

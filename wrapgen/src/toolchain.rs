@@ -1,0 +1,84 @@
+//! Where the programs are that wrapgen runs: those of the LLVM it was built for, and its own helper.
+
+use std::env;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The folder of LLVM's programs on the machine that built this.
+const LLVM_BIN_DIR: &str = env!("OFFLOOM_LLVM_BIN_DIR");
+
+/// The folder of the drop-in names, seen from the folder of an installed `wrapgen`.
+const INSTALLED_HELPER_DIR: &str = "../libexec/offloom";
+
+/// Finds a program of this build's LLVM, such as `ld.lld`: where it was at build time, else on `PATH` under its name with
+/// the version.
+pub fn find_llvm_program(name: &str) -> Option<PathBuf> {
+    let built = Path::new(LLVM_BIN_DIR).join(name);
+    if built.is_file() {
+        return Some(built);
+    }
+    let versioned = format!("{name}-{}", crate::LLVM.major());
+    env::split_paths(&env::var_os("PATH")?)
+        .map(|folder| folder.join(&versioned))
+        .find(|path| path.is_file())
+}
+
+/// As [`find_llvm_program`], for a program that there is no other way without.
+///
+/// # Errors
+/// It is not installed; the message names the Debian package.
+pub fn llvm_program(name: &str) -> Result<PathBuf> {
+    find_llvm_program(name).ok_or_else(|| {
+        let version = crate::LLVM.major();
+        let package = match name {
+            "ld.lld" => "lld",
+            "clang" => "clang",
+            _ => "llvm",
+        };
+        Error::Usage(format!(
+            "`{name}` of LLVM {version} is needed and not installed: install the Debian package `{package}-{version}`"
+        ))
+    })
+}
+
+/// The program `wrapgen-bitcode`: beside `wrapgen`, or where an installation has it.
+///
+/// # Errors
+/// It is in neither place.
+pub fn bitcode_program() -> Result<PathBuf> {
+    let folder = program_dir()?;
+    [folder.clone(), folder.join(INSTALLED_HELPER_DIR)]
+        .into_iter()
+        .map(|folder| folder.join("wrapgen-bitcode"))
+        .find(|path| path.is_file())
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "`wrapgen-bitcode`, which handles LLVM IR, is neither in '{0}' nor in '{0}/{INSTALLED_HELPER_DIR}': \
+                 the installation is incomplete",
+                folder.display()
+            ))
+        })
+}
+
+/// The folder that holds `wrapgen` under the names of the LLVM tools, for `clang -B`.
+///
+/// # Errors
+/// This `wrapgen` is not installed, so there is no such folder.
+pub fn dropin_dir() -> Result<PathBuf> {
+    let folder = program_dir()?.join(INSTALLED_HELPER_DIR);
+    folder.canonicalize().map_err(|_| {
+        Error::Usage(format!(
+            "there is no folder '{}': this wrapgen is not installed; `cargo xtask build` stages an installation",
+            folder.display()
+        ))
+    })
+}
+
+/// The folder of the running program itself, links followed.
+fn program_dir() -> Result<PathBuf> {
+    let program = env::current_exe()
+        .and_then(|path| path.canonicalize())
+        .map_err(Error::read(Path::new("/proc/self/exe")))?;
+    Ok(program.parent().unwrap_or(Path::new("/")).to_owned())
+}

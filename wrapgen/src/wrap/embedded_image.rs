@@ -1,0 +1,80 @@
+//! A device image as it lies in the wrapper object: usually inside an OffloadBinary, so that tools can list it.
+
+use offloom_abi::offload_binary::{DescriptionError, MemberDescription, members};
+
+use crate::error::{Error, Result};
+use crate::inputs::{InputFile, InputKind};
+
+/// The bytes to embed, and where in them the image is that the runtime gets to see.
+#[derive(Debug)]
+pub struct EmbeddedImage<'a> {
+    header: Vec<u8>,
+    bytes: &'a [u8],
+    padding: &'static [u8],
+    image_start: u64,
+    image_size: u64,
+}
+
+impl<'a> EmbeddedImage<'a> {
+    /// Puts `image` into an OffloadBinary of its own, which is where the stock linker wrapper puts it.
+    ///
+    /// # Errors
+    /// The description cannot be expressed in the format.
+    pub fn packed(description: &MemberDescription<'_>, image: &'a [u8]) -> Result<Self, DescriptionError> {
+        let header = description.header(image.len() as u64)?;
+        Ok(Self {
+            image_start: header.bytes().len() as u64,
+            image_size: image.len() as u64,
+            padding: &[0; 8][..header.padding()],
+            header: header.bytes().to_vec(),
+            bytes: image,
+        })
+    }
+
+    /// What a file given as it is stands for: each member of an OffloadBinary, or the whole file.
+    ///
+    /// # Errors
+    /// The file is a malformed OffloadBinary.
+    pub fn of_file(file: &'a InputFile) -> Result<Vec<Self>> {
+        let bytes = file.bytes();
+        if file.kind() != InputKind::OffloadBinary {
+            return Ok(vec![Self {
+                header: Vec::new(),
+                bytes,
+                padding: &[],
+                image_start: 0,
+                image_size: bytes.len() as u64,
+            }]);
+        }
+        members(bytes)
+            .map(|member| {
+                let member = member.map_err(|source| Error::OffloadBinary {
+                    input: file.path().display().to_string(),
+                    source,
+                })?;
+                Ok(Self {
+                    header: Vec::new(),
+                    bytes: member.bytes(),
+                    padding: &[],
+                    image_start: member.image_offset(),
+                    image_size: member.image().len() as u64,
+                })
+            })
+            .collect()
+    }
+
+    /// Everything to embed, in order and without copies.
+    pub fn pieces(&self) -> [&[u8]; 3] {
+        [&self.header, self.bytes, self.padding]
+    }
+
+    /// Bytes of everything to embed.
+    pub fn size(&self) -> u64 {
+        self.pieces().iter().map(|piece| piece.len() as u64).sum()
+    }
+
+    /// Where in the embedded bytes the image starts and ends.
+    pub const fn image_range(&self) -> std::ops::Range<u64> {
+        self.image_start..self.image_start + self.image_size
+    }
+}

@@ -1,0 +1,475 @@
+//! The registration object: images, descriptor, and the constructor that hands them to libomptarget.
+//!
+//! Symbols, sections and relocations are those of the module that LLVM's linker wrapper makes and compiles
+//! (`llvm/Frontend/Offloading/OffloadWrapper.cpp`); the machine code is put together from [`Architecture`].
+
+use object::elf;
+use offloom_abi::device_image::{descriptor, image, wrapper_symbol};
+use offloom_abi::{LlvmVersion, device_image, entry, names};
+
+use super::EmbeddedImage;
+use super::architecture::{Architecture, Code};
+use super::relocatable::{Contents, Place, Relocatable, Relocation, Section, Symbol};
+use crate::error::{Error, Result};
+use crate::output::OutputFile;
+
+/// The section of the JIT bundle.
+const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
+/// Local symbol at the start of the JIT bundle.
+const JIT_BUNDLE_START: &str = "__offloom_jit_bundle_start";
+/// Local symbol at the end of the JIT bundle.
+const JIT_BUNDLE_END: &str = "__offloom_jit_bundle_end";
+/// `void __offloom_jit_attach(const void *bundle_start, const void *bundle_end)`, hidden, in the piece of C that the
+/// JIT adds to the host link. Called before the images are registered.
+const JIT_ATTACH: &str = "__offloom_jit_attach";
+
+/// What a registration object holds.
+#[derive(Debug)]
+pub struct Registration<'a> {
+    /// The release whose libomptarget will read it.
+    pub llvm: LlvmVersion,
+    /// Target triple of the host.
+    pub host_triple: &'a str,
+    /// The images, in the order that the runtime sees them.
+    pub images: Vec<EmbeddedImage<'a>>,
+    /// Whether the object will be linked again with `-r`: its images then lie in a section of another name.
+    pub relocatable: bool,
+    /// A JIT bundle to announce first.
+    pub jit_bundle: Option<&'a [u8]>,
+}
+
+/// Positions of sections that symbols are in.
+const TEXT: usize = 0;
+const ENTRIES: usize = 1;
+const IMAGES: usize = 2;
+const DATA: usize = 3;
+const JIT_BUNDLE: usize = 7;
+
+impl Registration<'_> {
+    /// Writes the object. The images go from the mapped files to the output and nowhere else.
+    ///
+    /// # Errors
+    /// The host's processor is unknown, or the output cannot be written.
+    pub fn write_object(&self, output: &mut OutputFile) -> Result<()> {
+        let architecture = Architecture::of_triple(self.host_triple).ok_or_else(|| {
+            let known: Vec<_> = Architecture::ALL.iter().map(|known| known.name).collect();
+            Error::Usage(format!(
+                "no registration object can be written for the host '{}', only for {}",
+                self.host_triple,
+                known.join(", ")
+            ))
+        })?;
+        Layout::new(self, architecture).finish().write(output)
+    }
+}
+
+/// The object under construction.
+struct Layout<'a> {
+    registration: &'a Registration<'a>,
+    architecture: &'static Architecture,
+    symbols: Vec<Symbol>,
+}
+
+/// Positions of the symbols that code and data refer to.
+struct SymbolNumbers {
+    register: usize,
+    descriptor: usize,
+    unregister: usize,
+    bundle: Option<[usize; 2]>,
+    images: Vec<usize>,
+    image_table: usize,
+    register_lib: usize,
+    atexit: usize,
+    unregister_lib: usize,
+    attach: usize,
+    start: usize,
+    stop: usize,
+}
+
+/// Machine code with its relocations, growing.
+#[derive(Default)]
+struct Text {
+    bytes: Vec<u8>,
+    relocations: Vec<Relocation>,
+}
+
+impl Text {
+    fn push(&mut self, code: &Code, symbol: usize) {
+        let start = self.bytes.len() as u64;
+        self.bytes.extend_from_slice(code.bytes);
+        self.relocations
+            .extend(code.relocations.iter().map(|&(offset, kind, addend)| Relocation {
+                offset: start + offset,
+                symbol,
+                kind,
+                addend,
+            }));
+    }
+}
+
+impl<'a> Layout<'a> {
+    fn new(registration: &'a Registration<'a>, architecture: &'static Architecture) -> Self {
+        Self {
+            registration,
+            architecture,
+            symbols: Vec::new(),
+        }
+    }
+
+    fn finish(mut self) -> Relocatable<'a> {
+        let register_size = self.register_size();
+        let unregister_start = (register_size as u64).next_multiple_of(self.architecture.function_alignment);
+        let unregister_size = self.function_size(1, 1);
+        let numbers = self.add_symbols(register_size, unregister_start, unregister_size);
+        let text = self.text(&numbers, unregister_start);
+        let data = self.data(&numbers);
+        let mut sections = vec![
+            self.section(
+                device_image::REGISTER_FUNCTION_SECTION,
+                elf::SHF_ALLOC | elf::SHF_EXECINSTR,
+                16,
+                text.bytes,
+            ),
+            self.section(
+                entry::section(self.registration.llvm),
+                elf::SHF_ALLOC,
+                8,
+                Vec::new(),
+            ),
+            self.images_section(),
+            self.section(".data.rel.ro", elf::SHF_ALLOC | elf::SHF_WRITE, 16, data.bytes),
+        ];
+        sections[TEXT].relocations = text.relocations;
+        sections[DATA].relocations = data.relocations;
+
+        let mut constructors = self.section(
+            &format!(".init_array.{}", device_image::REGISTER_PRIORITY),
+            elf::SHF_ALLOC | elf::SHF_WRITE,
+            8,
+            vec![0; 8],
+        );
+        constructors.kind = elf::SHT_INIT_ARRAY;
+        constructors.relocations = vec![self.pointer(0, numbers.register)];
+        sections.push(constructors);
+        sections.push(self.section(".note.GNU-stack", elf::SectionFlags(0), 1, Vec::new()));
+        sections.push(self.unwind_section(&[
+            (numbers.register, register_size),
+            (numbers.unregister, unregister_size),
+        ]));
+        if let Some(bundle) = self.registration.jit_bundle {
+            let mut section = self.section(JIT_BUNDLE_SECTION, elf::SHF_ALLOC, 16, Vec::new());
+            section.contents = Contents::Pieces(vec![vec![bundle]]);
+            sections.push(section);
+        }
+        Relocatable {
+            machine: self.architecture.machine,
+            sections,
+            symbols: self.symbols,
+        }
+    }
+
+    /// The local symbols, then the global ones.
+    fn add_symbols(
+        &mut self,
+        register_size: usize,
+        unregister_start: u64,
+        unregister_size: usize,
+    ) -> SymbolNumbers {
+        let Registration {
+            llvm,
+            images,
+            jit_bundle,
+            ..
+        } = self.registration;
+        let image_table_size = (images.len() * image::SIZE) as u64;
+        self.local(
+            device_image::WRAPPER_MODULE_NAME,
+            elf::STT_FILE,
+            Place::Absolute,
+            0,
+        );
+        let function = |offset| Place::Section(TEXT, offset);
+        let register = self.local(
+            wrapper_symbol::REGISTER,
+            elf::STT_FUNC,
+            function(0),
+            register_size as u64,
+        );
+        let place = Place::Section(DATA, image_table_size);
+        let descriptor = self.local(
+            wrapper_symbol::DESCRIPTOR,
+            elf::STT_OBJECT,
+            place,
+            descriptor::SIZE as u64,
+        );
+        let place = function(unregister_start);
+        let unregister = self.local(
+            wrapper_symbol::UNREGISTER,
+            elf::STT_FUNC,
+            place,
+            unregister_size as u64,
+        );
+        self.local(
+            entry::dummy_symbol(*llvm),
+            elf::STT_OBJECT,
+            Place::Section(ENTRIES, 0),
+            0,
+        );
+
+        let mut image_symbols = Vec::new();
+        let mut offset = 0u64;
+        for (number, image) in images.iter().enumerate() {
+            // LLVM makes the names of equally named globals unique in this way.
+            let name = match number {
+                0 => wrapper_symbol::DEVICE_IMAGE.to_owned(),
+                _ => format!("{}.{number}", wrapper_symbol::DEVICE_IMAGE),
+            };
+            offset = offset.next_multiple_of(names::OFFLOADING_ALIGNMENT);
+            let place = Place::Section(IMAGES, offset);
+            image_symbols.push(self.local(&name, elf::STT_OBJECT, place, image.size()));
+            offset += image.size();
+        }
+        let place = Place::Section(DATA, 0);
+        let image_table = self.local(
+            wrapper_symbol::DEVICE_IMAGES,
+            elf::STT_OBJECT,
+            place,
+            image_table_size,
+        );
+        let bundle = jit_bundle.map(|bundle| {
+            let size = bundle.len() as u64;
+            [
+                self.local(
+                    JIT_BUNDLE_START,
+                    elf::STT_OBJECT,
+                    Place::Section(JIT_BUNDLE, 0),
+                    size,
+                ),
+                self.local(
+                    JIT_BUNDLE_END,
+                    elf::STT_NOTYPE,
+                    Place::Section(JIT_BUNDLE, size),
+                    0,
+                ),
+            ]
+        });
+
+        SymbolNumbers {
+            register,
+            descriptor,
+            unregister,
+            bundle,
+            images: image_symbols,
+            image_table,
+            register_lib: self.undefined(device_image::REGISTER_LIB, elf::STV_DEFAULT),
+            atexit: self.undefined("atexit", elf::STV_DEFAULT),
+            unregister_lib: self.undefined(device_image::UNREGISTER_LIB, elf::STV_DEFAULT),
+            start: self.undefined(entry::start_symbol(*llvm), elf::STV_HIDDEN),
+            stop: self.undefined(entry::stop_symbol(*llvm), elf::STV_HIDDEN),
+            attach: match jit_bundle {
+                Some(_) => self.undefined(JIT_ATTACH, elf::STV_HIDDEN),
+                None => 0,
+            },
+        }
+    }
+
+    /// Constructor and destructor.
+    fn text(&self, numbers: &SymbolNumbers, unregister_start: u64) -> Text {
+        let Architecture {
+            prologue,
+            load_address: [first, second],
+            call,
+            epilogue,
+            padding,
+            ..
+        } = self.architecture;
+        let mut text = Text::default();
+        text.bytes.extend_from_slice(prologue);
+        if let Some([bundle_start, bundle_end]) = numbers.bundle {
+            text.push(first, bundle_start);
+            text.push(second, bundle_end);
+            text.push(call, numbers.attach);
+        }
+        text.push(first, numbers.descriptor);
+        text.push(call, numbers.register_lib);
+        text.push(first, numbers.unregister);
+        text.push(call, numbers.atexit);
+        text.bytes.extend_from_slice(epilogue);
+        while (text.bytes.len() as u64) < unregister_start {
+            text.bytes.extend_from_slice(padding);
+        }
+        text.bytes.extend_from_slice(prologue);
+        text.push(first, numbers.descriptor);
+        text.push(call, numbers.unregister_lib);
+        text.bytes.extend_from_slice(epilogue);
+        text
+    }
+
+    fn register_size(&self) -> usize {
+        match self.registration.jit_bundle {
+            Some(_) => self.function_size(3, 3) + self.architecture.load_address[1].bytes.len(),
+            None => self.function_size(2, 2),
+        }
+    }
+
+    /// Bytes of a function that loads `addresses` first arguments and makes `calls` calls.
+    fn function_size(&self, addresses: usize, calls: usize) -> usize {
+        let Architecture {
+            prologue,
+            load_address,
+            call,
+            epilogue,
+            ..
+        } = self.architecture;
+        prologue.len() + addresses * load_address[0].bytes.len() + calls * call.bytes.len() + epilogue.len()
+    }
+
+    /// The table of images, then the descriptor.
+    fn data(&self, numbers: &SymbolNumbers) -> Text {
+        let images = &self.registration.images;
+        let table_size = images.len() * image::SIZE;
+        let mut data = Text {
+            bytes: vec![0; table_size + descriptor::SIZE],
+            relocations: Vec::new(),
+        };
+        for (number, (embedded, &symbol)) in images.iter().zip(&numbers.images).enumerate() {
+            let range = embedded.image_range();
+            let field = |field: usize| (number * image::SIZE + field) as u64;
+            for (offset, symbol, addend) in [
+                (image::IMAGE_START, symbol, range.start),
+                (image::IMAGE_END, symbol, range.end),
+                (image::ENTRIES_BEGIN, numbers.start, 0),
+                (image::ENTRIES_END, numbers.stop, 0),
+            ] {
+                let pointer = self.pointer(field(offset), symbol);
+                data.relocations.push(Relocation {
+                    addend: addend as i64,
+                    ..pointer
+                });
+            }
+        }
+        let count = (images.len() as u32).to_le_bytes();
+        let count_start = table_size + descriptor::NUM_DEVICE_IMAGES;
+        data.bytes[count_start..count_start + count.len()].copy_from_slice(&count);
+        for (offset, symbol) in [
+            (descriptor::DEVICE_IMAGES, numbers.image_table),
+            (descriptor::HOST_ENTRIES_BEGIN, numbers.start),
+            (descriptor::HOST_ENTRIES_END, numbers.stop),
+        ] {
+            data.relocations
+                .push(self.pointer((table_size + offset) as u64, symbol));
+        }
+        data
+    }
+
+    fn images_section(&self) -> Section<'a> {
+        let name = if self.registration.relocatable {
+            names::OFFLOADING_RELOCATABLE_SECTION
+        } else {
+            names::OFFLOADING_SECTION
+        };
+        let images = &self.registration.images;
+        Section {
+            name: name.to_owned(),
+            // LLVM gives the type to the section of this exact name only.
+            kind: match self.registration.relocatable {
+                false => elf::SectionType(names::SHT_LLVM_OFFLOADING),
+                true => elf::SHT_PROGBITS,
+            },
+            flags: elf::SHF_ALLOC,
+            alignment: names::OFFLOADING_ALIGNMENT,
+            contents: Contents::Pieces(images.iter().map(|image| image.pieces().to_vec()).collect()),
+            relocations: Vec::new(),
+        }
+    }
+
+    /// Lets unwinders and debuggers step through the two functions.
+    fn unwind_section(&self, functions: &[(usize, usize)]) -> Section<'a> {
+        let Architecture {
+            unwind_common,
+            unwind_prologue,
+            unwind_return,
+            return_size,
+            unwind_step,
+            prologue,
+            distance,
+            ..
+        } = self.architecture;
+        let mut bytes = Vec::new();
+        let mut relocations = Vec::new();
+        bytes.extend_from_slice(&(unwind_common.len() as u32 + 4).to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+        bytes.extend_from_slice(unwind_common);
+        for &(symbol, size) in functions {
+            let start = bytes.len();
+            bytes.extend_from_slice(&[0; 4]);
+            let record = bytes.len();
+            bytes.extend_from_slice(&(record as u32).to_le_bytes());
+            relocations.push(Relocation {
+                offset: bytes.len() as u64,
+                symbol,
+                kind: *distance,
+                addend: 0,
+            });
+            bytes.extend_from_slice(&[0; 4]);
+            bytes.extend_from_slice(&(size as u32).to_le_bytes());
+            bytes.push(0);
+            bytes.extend_from_slice(unwind_prologue);
+            // DW_CFA_advance_loc holds six bits.
+            let body = (size - prologue.len() - return_size) / unwind_step;
+            bytes.push(0x40 | body as u8);
+            bytes.extend_from_slice(unwind_return);
+            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            let length = (bytes.len() - record) as u32;
+            bytes[start..record].copy_from_slice(&length.to_le_bytes());
+        }
+        let mut section = self.section(".eh_frame", elf::SHF_ALLOC, 8, bytes);
+        section.kind = self.architecture.unwind_section;
+        section.relocations = relocations;
+        section
+    }
+
+    fn section(&self, name: &str, flags: elf::SectionFlags, alignment: u64, bytes: Vec<u8>) -> Section<'a> {
+        Section {
+            name: name.to_owned(),
+            kind: elf::SHT_PROGBITS,
+            flags,
+            alignment,
+            contents: Contents::Bytes(bytes),
+            relocations: Vec::new(),
+        }
+    }
+
+    fn pointer(&self, offset: u64, symbol: usize) -> Relocation {
+        Relocation {
+            offset,
+            symbol,
+            kind: self.architecture.pointer,
+            addend: 0,
+        }
+    }
+
+    fn local(&mut self, name: &str, kind: elf::SymbolType, place: Place, size: u64) -> usize {
+        self.symbols.push(Symbol {
+            name: name.to_owned(),
+            place,
+            size,
+            kind,
+            binding: elf::STB_LOCAL,
+            visibility: elf::STV_DEFAULT,
+        });
+        self.symbols.len() - 1
+    }
+
+    fn undefined(&mut self, name: &str, visibility: elf::SymbolVisibility) -> usize {
+        self.symbols.push(Symbol {
+            name: name.to_owned(),
+            place: Place::Undefined,
+            size: 0,
+            kind: elf::STT_NOTYPE,
+            binding: elf::STB_GLOBAL,
+            visibility,
+        });
+        self.symbols.len() - 1
+    }
+}
