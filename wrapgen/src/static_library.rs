@@ -100,15 +100,17 @@ const fn even(length: usize) -> usize {
 
 /// What stands in a header for `name`: the name itself, or where it stands among the long names.
 fn header_name(name: &OsStr, long_names: &mut Vec<u8>) -> String {
-    match name.to_str() {
-        Some(name) if name.len() <= MAX_SHORT_NAME => format!("{name}/"),
-        _ => {
-            let offset = long_names.len();
-            long_names.extend_from_slice(name.as_bytes());
-            long_names.extend_from_slice(b"/\n");
-            format!("/{offset}")
-        }
+    if let Some(name) = name.to_str().filter(|name| name.len() <= MAX_SHORT_NAME) {
+        return format!("{name}/");
     }
+    let line = [name.as_bytes(), b"/\n"].concat();
+    // A file name holds no slash, so it is found as a whole line or as the tail of one; both will do.
+    let known = long_names.windows(line.len()).position(|window| window == line);
+    let offset = known.unwrap_or_else(|| {
+        long_names.extend_from_slice(&line);
+        long_names.len() - line.len()
+    });
+    format!("/{offset}")
 }
 
 fn header(name: &str, mode: &str, size: usize) -> Vec<u8> {
