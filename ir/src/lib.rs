@@ -11,6 +11,7 @@ pub use inkwell;
 pub use inkwell::llvm_sys;
 
 pub mod codegen;
+pub mod command_line;
 pub mod jit_diagnostics;
 pub mod jit_fatal_errors;
 pub mod jit_globals;

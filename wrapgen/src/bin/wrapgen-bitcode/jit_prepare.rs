@@ -54,8 +54,16 @@ impl JitPrepareArgs {
     pub(crate) fn run(&self) -> Result<(), JitPrepareError> {
         let inputs = self.inputs.iter().map(|path| InputFile::open(path));
         let inputs = inputs.collect::<Result<Vec<_>, _>>()?;
-        let names: Vec<_> = self.inputs.iter().map(|path| path.display().to_string()).collect();
-        let members: Vec<_> = names.iter().map(String::as_str).zip(inputs.iter().map(InputFile::bytes)).collect();
+        let names: Vec<_> = self
+            .inputs
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let members: Vec<_> = names
+            .iter()
+            .map(String::as_str)
+            .zip(inputs.iter().map(InputFile::bytes))
+            .collect();
 
         let context = Context::create();
         let errors = CollectedErrors::install(&context);

@@ -1,11 +1,38 @@
-//! The half of wrapgen that needs LLVM, in a process of its own.
+//! The half of wrapgen that needs LLVM, in a process of its own: `wrapgen` starts it when bitcode has to be touched.
 #![forbid(unsafe_code)]
 
-use offloom_ir::inkwell::context::Context;
+mod jit_prepare;
+mod link_time_optimization;
+mod wrapped_module;
 
-fn main() {
-    let context = Context::create();
-    let module = context.create_module("x");
-    offloom_ir::module::erase_named_metadata(&module, "y");
-    print!("{}", module.print_to_string());
+use std::error::Error;
+use std::process::ExitCode;
+
+use clap::Parser;
+use wrapgen::wrap::WrapArgs;
+
+/// The jobs of wrapgen that need LLVM; wrapgen starts this program itself.
+#[derive(Debug, Parser)]
+#[command(name = "wrapgen-bitcode", version)]
+enum Job {
+    /// Write a registration module as LLVM IR.
+    WrappedModule(WrapArgs),
+    /// Merge device bitcode, optimise it and generate one object.
+    Lto(link_time_optimization::LtoArgs),
+    JitPrepare(jit_prepare::JitPrepareArgs),
+}
+
+fn main() -> ExitCode {
+    let result: Result<(), Box<dyn Error>> = match Job::parse() {
+        Job::WrappedModule(args) => wrapped_module::run(&args).map_err(Into::into),
+        Job::Lto(args) => args.run().map_err(Into::into),
+        Job::JitPrepare(args) => args.run().map_err(Into::into),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("wrapgen-bitcode: error: {error}");
+            ExitCode::FAILURE
+        }
+    }
 }
