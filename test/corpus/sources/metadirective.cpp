@@ -1,4 +1,4 @@
-// Exercises: metadirective choosing target directives by device, implementation and user condition.
+// Exercises: metadirective choosing target directives by implementation, architecture and user condition.
 #include <cstdio>
 
 template <bool parallel> int run(const int *values, int n) {
@@ -17,8 +17,8 @@ int main() {
     values[i] = i;
   int first = run<true>(values, 100), second = run<false>(values, 10);
 
-#pragma omp metadirective when(device = {arch(nvptx64)} : target parallel for reduction(- : other)) \
-    when(device = {kind(host, cpu)} : target simd reduction(+ : other))
+#pragma omp metadirective when(device = {arch(ppc)} : parallel for reduction(+ : other))           \
+    default(target simd reduction(+ : other))
   for (int i = 0; i < 100; ++i)
     other += 1;
 

@@ -2,8 +2,9 @@
 // functions of one line: their names get a count.
 #include <cstdio>
 
+#define PRAGMA(text) _Pragma(#text)
 #define STEP(variable, amount)                                                                     \
-  _Pragma("omp target map(tofrom : variable)") { variable += (amount); }
+  PRAGMA(omp target map(tofrom : variable)) { variable += (amount); }
 
 static int first(int x) { STEP(x, 1) STEP(x, 10) return x; } static int second(int x) { STEP(x, 100) return x; }
 
