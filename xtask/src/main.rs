@@ -3,6 +3,7 @@
 
 mod build;
 mod command;
+mod corpus;
 mod demo;
 mod lint;
 mod lit;

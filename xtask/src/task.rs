@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{build, demo, lint, lit, setup, test};
+use crate::{build, corpus, demo, lint, lit, setup, test};
 
 /// Chores of the Offloom project.
 #[derive(clap::Parser, Debug)]
@@ -25,6 +25,8 @@ enum Task {
     Lit(lit::Arguments),
     /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
     Test(test::Arguments),
+    /// Compare what our passes make with what Clang makes, for every program of the corpus
+    Corpus(corpus::Arguments),
     /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
     Demo(demo::Arguments),
 }
@@ -38,6 +40,7 @@ impl Arguments {
             Task::Lint(arguments) => lint::run(arguments),
             Task::Lit(arguments) => lit::run(arguments),
             Task::Test(arguments) => test::run(arguments),
+            Task::Corpus(arguments) => corpus::run(arguments),
             Task::Demo(arguments) => demo::run(arguments),
         }
     }

@@ -1,8 +1,9 @@
 //! The walk from source to program with each job of Clang's offload compile run by itself, and ours between them.
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 
 use super::{Demo, clang_job};
+use crate::command::shown;
 use crate::openmp::DEVICE_TRIPLE;
 
 /// Builds the program step by step.
@@ -44,7 +45,40 @@ fn host_ir(demo: &mut Demo) -> Result<()> {
         &passes,
         "offload-entries",
         ["host-stripped.bc", "host.bc"],
-    )
+    )?;
+
+    let entries = [
+        entries(demo, "host-clang.bc")?,
+        entries(demo, "host-stripped.bc")?,
+        entries(demo, "host.bc")?,
+    ];
+    println!("Offload entries in host-clang.bc, host-stripped.bc, host.bc: {entries:?}");
+    ensure!(
+        !entries[0].is_empty() && entries[1].is_empty() && entries[2] == entries[0],
+        "the entries that were put back are not those that were taken out"
+    );
+    Ok(())
+}
+
+/// The symbols of the offload entries in a module, sorted.
+fn entries(demo: &Demo, module: &str) -> Result<Vec<String>> {
+    let mut nm = demo.tool("llvm-nm");
+    nm.args(["--just-symbol-name", module]);
+    println!("$ {}", shown(&nm));
+    let output = nm.output().context("cannot run `llvm-nm`")?;
+    ensure!(
+        output.status.success(),
+        "`llvm-nm` failed: {}",
+        String::from_utf8_lossy(&output.stderr).trim()
+    );
+    let symbols = String::from_utf8_lossy(&output.stdout);
+    let mut entries: Vec<_> = symbols
+        .lines()
+        .filter(|name| name.contains(".offloading.entry."))
+        .map(str::to_owned)
+        .collect();
+    entries.sort();
+    Ok(entries)
 }
 
 /// Device code. Clang's device front end reads which regions to compile from our host IR.
