@@ -127,7 +127,7 @@ impl<'ctx> Exposed<'ctx> {
             .filter(|&symbol| entry_record::is_entry(symbol));
         Ok(Self {
             names,
-            addresses: entries.flat_map(|entry| entry.initializer_symbols()).collect(),
+            addresses: entries.flat_map(Symbol::initializer_symbols).collect(),
             assembly: inline_assembly(module),
         })
     }
