@@ -49,7 +49,12 @@
 //! ```no_run
 //! println!("cargo::rustc-link-search=/usr/lib/llvm-22/lib");
 //! println!("cargo::rustc-link-lib=dylib=omptarget");
+//! println!("cargo::rustc-link-arg=-Wl,-z,nostart-stop-gc");
 //! ```
+//!
+//! The last line keeps the offload entries: nothing refers to an entry, the registration refers to the section they are in, and lld, which
+//! is what rustc links with on x86_64 Linux, throws such a section away under `--gc-sections` (`undefined hidden symbol:
+//! __start_llvm_offload_entries`). GNU ld keeps it.
 //!
 //! # What ends the program
 //! libomptarget reports many errors by aborting: a region without an entry, a device image that lacks the kernel, a map that extends
