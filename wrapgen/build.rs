@@ -1,5 +1,5 @@
 //! Links the shared libLLVM into `wrapgen-bitcode` alone, since `wrapgen` itself never loads LLVM, and tells the crate where
-//! the programs of that LLVM are.
+//! the programs of that LLVM are. Compiles the piece of C that the JIT adds to programs.
 
 fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
@@ -11,4 +11,18 @@ fn main() {
         llvm.lib_dir.display()
     );
     println!("cargo::rustc-link-arg-bin=wrapgen-bitcode=-lLLVM-{}", llvm.major);
+    println!("cargo::rerun-if-changed=jit");
+    let objects = cc::Build::new()
+        .pic(true)
+        .opt_level(2)
+        .debug(false)
+        .flag("-fvisibility=hidden")
+        .file("jit/attach.c")
+        .compile_intermediates();
+    let out = std::env::var_os("OUT_DIR").map(std::path::PathBuf::from);
+    if let (Some(object), Some(out)) = (objects.first(), out)
+        && let Err(error) = std::fs::copy(object, out.join("offloom_jit_attach.o"))
+    {
+        println!("cargo::error=cannot copy {}: {error}", object.display());
+    }
 }

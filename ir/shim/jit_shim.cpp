@@ -1,10 +1,12 @@
 // What the LLVM C API lacks for the JIT's module surgery, as C functions with plain arguments. Rules as in ir_shim.cpp.
 
 #include "llvm-c/Core.h"
+#include "llvm-c/TargetMachine.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalObject.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
@@ -64,6 +66,13 @@ LLVMValueRef offloom_ir_clone_function(LLVMValueRef function) {
 /// Adds the function, `void ()`, to the module's constructors.
 void offloom_ir_append_constructor(LLVMModuleRef module, LLVMValueRef function, int priority) {
   appendToGlobalCtors(*unwrap(module), unwrap<Function>(function), priority);
+}
+
+// ---- codegen.rs ----
+
+/// Has constructors go to `.init_array`, as Clang does. LLVM's own default is `.ctors`, which lld drops without a word.
+void offloom_ir_use_init_array(LLVMTargetMachineRef machine) {
+  reinterpret_cast<TargetMachine *>(machine)->Options.UseInitArray = true;
 }
 
 } // extern "C"

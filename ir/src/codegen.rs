@@ -3,6 +3,7 @@
 use std::sync::Once;
 
 use inkwell::OptimizationLevel;
+use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -11,6 +12,10 @@ use inkwell::targets::{
 };
 
 use crate::jit_diagnostics::CollectedErrors;
+
+unsafe extern "C" {
+    fn offloom_ir_use_init_array(machine: LLVMTargetMachineRef);
+}
 
 /// Why there is no object.
 #[derive(Debug, thiserror::Error)]
@@ -68,7 +73,7 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
         2 => OptimizationLevel::Default,
         _ => OptimizationLevel::Aggressive,
     };
-    target
+    let machine = target
         .create_target_machine(
             &triple,
             options.cpu,
@@ -77,7 +82,10 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
             RelocMode::PIC,
             CodeModel::Default,
         )
-        .ok_or_else(|| no_target("no target machine".to_owned()))
+        .ok_or_else(|| no_target("no target machine".to_owned()))?;
+    // SAFETY: the machine is live; nothing has been generated with it yet.
+    unsafe { offloom_ir_use_init_array(machine.as_mut_ptr()) };
+    Ok(machine)
 }
 
 /// Runs a pipeline in the syntax of `opt -passes`.

@@ -76,7 +76,7 @@ pub fn dropin_dir() -> Result<PathBuf> {
 }
 
 /// The folder of the running program itself, links followed.
-fn program_dir() -> Result<PathBuf> {
+pub(crate) fn program_dir() -> Result<PathBuf> {
     let program = env::current_exe()
         .and_then(|path| path.canonicalize())
         .map_err(Error::read(Path::new("/proc/self/exe")))?;

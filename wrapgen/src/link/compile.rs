@@ -10,6 +10,7 @@ use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::Result;
 use crate::inputs::is_bitcode;
+use crate::jit;
 use crate::output::write_file;
 use crate::process::Runner;
 
@@ -26,8 +27,7 @@ pub struct Compiled {
 
 /// Compiles a group.
 ///
-/// The seam of the JIT: with `options.jit`, a group of bitcode only is to go through the job that makes dispatch stubs, anchors
-/// and the bundle. It takes the bitcode files that [`write_members`] makes, and fills all three fields of [`Compiled`].
+/// With `options.jit`, bitcode goes through the job that makes dispatch stubs, anchors and the bundle first.
 ///
 /// # Errors
 /// A member cannot be written, or compiling failed.
@@ -37,11 +37,14 @@ pub fn compile(
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<Compiled> {
-    let members = write_members(group, folder, runner)?;
+    let mut members = write_members(group, folder, runner)?;
     let mut compiled = Compiled {
-        device_inputs: members.native,
+        device_inputs: std::mem::take(&mut members.native),
         ..Compiled::default()
     };
+    if options.jit && jit::supports(&group.target.triple) {
+        prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
+    }
     if !members.bitcode.is_empty() {
         let object = folder.named(&group.target, "lto.o");
         let mut command = Command::new(BitcodeTool::find()?.program());
@@ -55,6 +58,41 @@ pub fn compile(
         compiled.device_inputs.insert(0, object);
     }
     Ok(compiled)
+}
+
+/// Puts the base image's bitcode in the place of the group's, and adds what the JIT needs to the host link.
+fn prepare_for_jit(
+    group: &Group<'_>,
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+    members: &mut MemberFiles,
+    compiled: &mut Compiled,
+) -> Result<()> {
+    if members.bitcode.is_empty() {
+        eprintln!(
+            "wrapgen: warning: --jit has no device bitcode to work on for {}: compile with -foffload-lto",
+            group.target.triple
+        );
+        return Ok(());
+    }
+    let base = folder.named(&group.target, "jit.bc");
+    let bundle = folder.named(&group.target, "jit");
+    let files = jit::Preparation {
+        bitcode: &members.bitcode,
+        base: &base,
+        bundle: &bundle,
+        optimization_level: optimization_level(group, options),
+    };
+    if jit::prepare(&files, runner)? {
+        let piece = folder.named(&group.target, "jit.attach.o");
+        let location = folder.named(&group.target, "jit.location.o");
+        jit::write_host_objects(&piece, &location, runner)?;
+        compiled.host_inputs = vec![piece, location];
+        compiled.jit_bundle = Some(bundle);
+    }
+    members.bitcode = vec![base];
+    Ok(())
 }
 
 /// The members of a group as files.
@@ -94,22 +132,26 @@ pub fn write_members(group: &Group<'_>, folder: &WorkFolder, runner: Runner) -> 
 /// `-O<level>` as the driver of each release passes it for the group's target, and arguments for LLVM.
 pub fn optimization_arguments(group: &Group<'_>, options: &Options) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
-    let from_compiler = options
-        .device_compiler
-        .iter()
-        .filter(|argument| argument.is_for(&group.target.triple))
-        .filter_map(|argument| argument.value.to_str()?.strip_prefix("-O"))
-        .next_back();
-    let level = match (from_compiler, options.opt_level.as_deref()) {
-        (Some(level), _) => level,
-        (None, Some(level)) => level.trim_start_matches('O'),
-        (None, None) => "2",
-    };
-    arguments.push(format!("--opt-level={level}").into());
+    arguments.push(format!("--opt-level={}", optimization_level(group, options)).into());
     for argument in &options.llvm_arguments {
         let mut word = OsString::from("--llvm-argument=");
         word.push(argument);
         arguments.push(word);
     }
     arguments
+}
+
+/// What stands behind `-O`, as the driver of each release passes it for the group's target.
+fn optimization_level<'a>(group: &Group<'_>, options: &'a Options) -> &'a str {
+    let from_compiler = options
+        .device_compiler
+        .iter()
+        .filter(|argument| argument.is_for(&group.target.triple))
+        .filter_map(|argument| argument.value.to_str()?.strip_prefix("-O"))
+        .next_back();
+    match (from_compiler, options.opt_level.as_deref()) {
+        (Some(level), _) => level,
+        (None, Some(level)) => level.trim_start_matches('O'),
+        (None, None) => "2",
+    }
 }

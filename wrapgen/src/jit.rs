@@ -1,0 +1,122 @@
+//! What `--jit` adds to a link: dispatch stubs and a bundle from the device bitcode, and the hidden piece of the host program
+//! that finds the JIT library and hands it the bundle.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use object::write::{Object, Symbol, SymbolSection};
+use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
+
+use crate::bitcode_tool::BitcodeTool;
+use crate::error::{Error, Result};
+use crate::output::write_file;
+use crate::process::Runner;
+use crate::toolchain;
+
+/// File name, and soname, of the JIT library.
+pub const LIBRARY: &str = "liboffloom_jit.so";
+
+/// The string that tells the hidden piece where the library is.
+const LIBRARY_SYMBOL: &[u8] = b"__offloom_jit_library";
+
+/// `jit/attach.c`, compiled: position-independent, hidden symbols, needs nothing but libc.
+const HIDDEN_PIECE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/offloom_jit_attach.o"));
+
+/// Whether kernels of this device triple can have variants.
+pub fn supports(triple: &str) -> bool {
+    triple.starts_with("x86_64-") && triple.contains("linux")
+}
+
+/// Files that a preparation reads and writes.
+#[derive(Debug)]
+pub struct Preparation<'a> {
+    /// Device bitcode, in link order.
+    pub bitcode: &'a [PathBuf],
+    /// The base image's bitcode, to be written.
+    pub base: &'a Path,
+    /// The bundle, to be written; it is not when no kernel can have variants.
+    pub bundle: &'a Path,
+    /// Optimisation level of the device link, as behind `-O`.
+    pub optimization_level: &'a str,
+}
+
+/// Gives the kernels of the device bitcode their stubs. Returns whether there is a bundle.
+///
+/// # Errors
+/// The bitcode cannot be read or merged.
+pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
+    let mut command = Command::new(BitcodeTool::find()?.program());
+    command.arg("jit-prepare").arg("-o").arg(files.base);
+    command.arg("--bundle").arg(files.bundle);
+    command.arg(format!("--opt-level={}", numeric_level(files.optimization_level)));
+    if runner.verbose {
+        command.arg("--verbose");
+    }
+    command.arg("--").args(files.bitcode);
+    runner.run(&mut command)?;
+    Ok(runner.dry_run || files.bundle.exists())
+}
+
+/// Writes the objects that go into the host link to `folder`: the hidden piece, and where the library is installed.
+///
+/// # Errors
+/// They cannot be written.
+pub fn write_host_objects(piece: &Path, location: &Path, runner: Runner) -> Result<()> {
+    if runner.dry_run {
+        return Ok(());
+    }
+    write_file(piece, HIDDEN_PIECE)?;
+    let library = installed_library()
+        .map(PathBuf::into_os_string)
+        .unwrap_or_default();
+    write_file(location, &location_object(&library, location)?)
+}
+
+/// The JIT library of this installation: in `../lib`, or beside the program in a build folder.
+fn installed_library() -> Option<PathBuf> {
+    let folder = toolchain::program_dir().ok()?;
+    [folder.join("../lib").join(LIBRARY), folder.join(LIBRARY)]
+        .into_iter()
+        .find_map(|path| path.canonicalize().ok())
+}
+
+/// An object that defines the path of the library, weak and hidden as the piece is.
+fn location_object(library: &OsString, file: &Path) -> Result<Vec<u8>> {
+    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let mut text = library.as_bytes().to_vec();
+    text.push(0);
+    let section = object.add_section(
+        Vec::new(),
+        b".rodata.offloom_jit".to_vec(),
+        SectionKind::ReadOnlyData,
+    );
+    let symbol = object.add_symbol(Symbol {
+        name: LIBRARY_SYMBOL.to_vec(),
+        value: 0,
+        size: 0,
+        kind: SymbolKind::Data,
+        scope: SymbolScope::Linkage,
+        weak: true,
+        section: SymbolSection::Undefined,
+        flags: SymbolFlags::None,
+    });
+    object.add_symbol_data(symbol, section, &text, 1);
+    // Without this note the linker takes the stack for executable.
+    object.add_section(Vec::new(), b".note.GNU-stack".to_vec(), SectionKind::Other);
+    object.write().map_err(|error| Error::DeviceObject {
+        input: file.display().to_string(),
+        problem: error.to_string(),
+    })
+}
+
+/// The number of an optimisation level; the levels for size optimise as `-O2` does.
+fn numeric_level(level: &str) -> u32 {
+    match level {
+        "0" => 0,
+        "1" | "g" => 1,
+        "3" | "fast" => 3,
+        _ => 2,
+    }
+}
