@@ -36,39 +36,66 @@ pub(crate) struct Reference {
 struct Run {
     /// The line it printed.
     line: String,
+    /// What it, or the JIT, said on the error stream.
+    messages: String,
     /// The bits of the vector it computed.
     numbers: Vec<u8>,
 }
+
+/// How the program of a JIT link is run ahead of time.
+const AHEAD_OF_TIME: &[(&str, &str)] = &[("OFFLOOM_JIT", "off")];
+
+/// How it is run with the JIT: a failure of the JIT fails the run, and it says what it did.
+const JIT: &[(&str, &str)] = &[
+    ("OFFLOOM_JIT", "sync"),
+    ("OFFLOOM_JIT_STRICT", "1"),
+    ("OFFLOOM_JIT_LOG", "1"),
+];
+
+/// What the JIT says at the end of a run in which code that it had made ran.
+const RAN_VARIANT: &str = "ran the variant";
 
 impl Reference {
     /// Runs the stock program.
     pub(crate) fn run(demo: &mut Demo, program: &str) -> Result<Self> {
         let mut numbers = Vec::new();
         for size in SIZES {
-            numbers.push(run(demo, program, size, &[], |run| Ok(times(&run.line)))?.numbers);
+            numbers.push(run(demo, program, size, &[], |_| Ok("the reference"))?.numbers);
         }
         Ok(Self { numbers })
     }
 
     /// Runs another build of the program; its numbers must be the same, bit for bit.
     pub(crate) fn compare(&self, demo: &mut Demo, program: &str) -> Result<()> {
-        self.compare_under(demo, program, &[])
+        self.compare_under(demo, program, &[], |_| Ok("same bits"))
     }
 
-    /// The same for a build with a JIT: once ahead of time, once with the runtime library.
+    /// The same for a build with the JIT: once with the code that was linked, once with code that the JIT makes.
     pub(crate) fn compare_jit(&self, demo: &mut Demo, program: &str) -> Result<()> {
-        self.compare_under(demo, program, &[("OFFLOOM_JIT", "off")])?;
-        self.compare_under(demo, program, &[("OFFLOOM_JIT", "sync")])
+        self.compare_under(demo, program, AHEAD_OF_TIME, |_| Ok("same bits"))?;
+        self.compare_under(demo, program, JIT, |run| {
+            ensure!(
+                run.messages.contains(RAN_VARIANT),
+                "no launch ran code that the JIT made"
+            );
+            Ok("same bits, by code of the JIT")
+        })
     }
 
-    fn compare_under(&self, demo: &mut Demo, program: &str, environment: &[(&str, &str)]) -> Result<()> {
+    fn compare_under(
+        &self,
+        demo: &mut Demo,
+        program: &str,
+        environment: &[(&str, &str)],
+        judge: impl Fn(&Run) -> Result<&'static str>,
+    ) -> Result<()> {
         for (size, expected) in SIZES.into_iter().zip(&self.numbers) {
             run(demo, program, size, environment, |run| {
                 ensure!(
                     run.numbers == *expected,
                     "its numbers differ from the stock program's"
                 );
-                Ok(format!("same bits as stock{}", times(&run.line)))
+                judge(run)
             })?;
         }
         Ok(())
@@ -81,7 +108,7 @@ fn run(
     program: &str,
     size: Size,
     environment: &[(&str, &str)],
-    judge: impl FnOnce(&Run) -> Result<String>,
+    judge: impl FnOnce(&Run) -> Result<&'static str>,
 ) -> Result<Run> {
     let file = format!("{program}.numbers");
     let mut command = demo.command(format!("./{program}").into());
@@ -95,19 +122,23 @@ fn run(
         .output()
         .with_context(|| format!("cannot run `{program}`"))?;
     let time = start.elapsed();
-    print!("{}", String::from_utf8_lossy(&output.stdout));
-    eprint!("{}", String::from_utf8_lossy(&output.stderr));
+    let [printed, messages] =
+        [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text).into_owned());
+    print!("{messages}{printed}");
     ensure!(output.status.success(), "`{program}` failed: {}", output.status);
 
     let path = demo.folder.join(&file);
+    let numbers = fs::read(&path).with_context(|| format!("`{program}` wrote no `{}`", path.display()))?;
     let run = Run {
-        line: String::from_utf8_lossy(&output.stdout).trim().to_owned(),
-        numbers: fs::read(&path).with_context(|| format!("`{program}` wrote no `{}`", path.display()))?,
+        line: printed,
+        messages,
+        numbers,
     };
     let result = judge(&run).with_context(|| format!("`{program}`, {} elements", size.elements))?;
     let tool = environment
         .first()
         .map_or(String::new(), |(name, value)| format!(", {name}={value}"));
+    let result = format!("{result}{}", times(&run.line));
     demo.table.add(
         &format!("run, N = {}", size.elements),
         &format!("{program}{tool}"),
@@ -118,7 +149,6 @@ fn run(
 }
 
 /// The part of the program's line that says how long its launches took; empty when there was only one.
-fn times(line: &str) -> String {
-    line.find(", first launch")
-        .map_or(String::new(), |at| line[at..].to_owned())
+fn times(line: &str) -> &str {
+    line.find(", first launch").map_or("", |at| line[at..].trim_end())
 }
