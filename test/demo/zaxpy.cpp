@@ -2,9 +2,22 @@
 //
 // Usage: zaxpy [N [FILE [LAUNCHES]]]: N elements (1024), the bits of Y written to FILE (not written), so many launches (1).
 // Prints one line, times in milliseconds: the first launch, and the fastest of the others.
+//
+// Built by the stock tools, by ours in their place, and for the JIT, it computes the same bits.
+// REQUIRES: x86_64-device
 // RUN: %clangxx -O2 %omp_compile %s -o %t.stock %omp_link
-// RUN: %run_offload %t.stock 1024 %t.numbers.stock | FileCheck %s
-// CHECK: N = 1024, Y[1023] = (217.83009765624999, 30.68834174738060{{[0-9]}})
+// RUN: %run_offload %t.stock 1024 %t.stock.numbers | FileCheck %s
+// RUN: %clangxx -O2 -B %dropin %omp_compile %s -o %t.drop-in %omp_link
+// RUN: %run_offload %t.drop-in 1024 %t.drop-in.numbers | FileCheck %s
+// RUN: cmp %t.stock.numbers %t.drop-in.numbers
+// RUN: %clangxx -O2 -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile %s -o %t.jit %omp_link
+// RUN: env OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 %run_offload %t.jit 1024 %t.jit.numbers 3 2>&1 \
+// RUN:   | FileCheck --check-prefix=JIT %s
+// RUN: env OFFLOOM_JIT_STRICT=1 %run_offload %t.jit 1024 %t.jit.once.numbers | FileCheck %s
+// RUN: cmp %t.jit.once.numbers %t.stock.numbers
+//
+// CHECK: N = 1024, Y[1023] = (
+// JIT: 3 launches ran the variant
 #include <algorithm>
 #include <chrono>
 #include <complex>
