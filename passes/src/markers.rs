@@ -2,9 +2,10 @@
 //!
 //! * A name: region ids (`.<kernel>.region_id`) on the host and kernels on a device follow Clang's scheme
 //!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`]).
-//! * A string attribute `"offload-entry"`: `"kernel"` on a function, `"to"`, `"enter"` or `"link"` on a variable.
-//! * A section: `.offload.kernel`, `.offload.to`, `.offload.enter`, `.offload.link`. It says nothing about where the symbol should
-//!   stand, so it is taken away once read.
+//! * A string attribute `"offload-entry"`: `"kernel"` or `"indirect"` on a function, `"to"`, `"enter"` or `"link"` on a variable.
+//!   `"offload-entry-name"` can name the device symbol of an `indirect` function.
+//! * A section: `.offload.kernel`, `.offload.to` and so on. It says nothing about where the symbol should stand, so it is taken
+//!   away once read.
 //!
 //! An attribute or a section says more than a name.
 
@@ -18,6 +19,9 @@ use std::collections::HashMap;
 /// The string attribute.
 const ATTRIBUTE: &str = "offload-entry";
 
+/// The string attribute with the name of an `indirect` function's device symbol.
+const NAME_ATTRIBUTE: &str = "offload-entry-name";
+
 /// How the sections of marked symbols start.
 const SECTION_PREFIX: &str = ".offload.";
 
@@ -26,6 +30,8 @@ const SECTION_PREFIX: &str = ".offload.";
 pub(crate) enum Mark {
     /// A function that runs on the device, called from the host.
     Kernel,
+    /// A function that device code may call through the host's pointer to it (`declare target indirect`).
+    Indirect,
     /// A variable with a copy on the device (`declare target to` or `enter`).
     Variable,
     /// A variable that the device reaches through a pointer (`declare target link`).
@@ -36,6 +42,7 @@ impl Mark {
     fn word(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
+            Self::Indirect => "indirect",
             Self::Variable => "to",
             Self::Link => "link",
         }
@@ -44,6 +51,7 @@ impl Mark {
     fn from_word(word: &str, kind: SymbolKind) -> Option<Self> {
         match (word, kind) {
             ("kernel", SymbolKind::Function) => Some(Self::Kernel),
+            ("indirect", SymbolKind::Function) => Some(Self::Indirect),
             ("to" | "enter", SymbolKind::Variable) => Some(Self::Variable),
             ("link", SymbolKind::Variable) => Some(Self::Link),
             _ => None,
@@ -92,9 +100,15 @@ pub(crate) fn any_explicit(module: &Module<'_>) -> bool {
 /// Takes the attribute or the section away.
 pub(crate) fn clear(symbol: Symbol<'_>) {
     symbol.remove_string_attribute(ATTRIBUTE);
+    symbol.remove_string_attribute(NAME_ATTRIBUTE);
     if marker_section(symbol).is_some() {
         symbol.set_section(None);
     }
+}
+
+/// The name of the device symbol of an `indirect` function, if a marker names it.
+pub(crate) fn device_symbol(function: Symbol<'_>) -> Option<String> {
+    function.string_attribute(NAME_ATTRIBUTE)
 }
 
 /// Whether a variable of this name is the pointer through which a device reaches a `link` variable.
@@ -112,7 +126,7 @@ fn read(symbol: Symbol<'_>, word: &str) -> Result<Mark, PassError> {
         symbol: symbol.name(),
         value: word.to_owned(),
         allowed: match symbol.kind() {
-            SymbolKind::Function => "a function can be marked `kernel`",
+            SymbolKind::Function => "a function can be marked `kernel` or `indirect`",
             _ => "a variable can be marked `to`, `enter` or `link`",
         },
     })

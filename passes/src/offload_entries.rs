@@ -12,7 +12,7 @@
 //! Host entries hold the region id or the variable, device entries the kernel or the variable; GPU images have no entries, only the
 //! metadata. A host function marked as a kernel keeps its name and gets the kernel `__omp_offloading_0_0_<function>_l0`.
 //! Entries and metadata that are there already, as Clang's are, stay as they are. Markers are taken away once acted on.
-//! Local and hidden variables get metadata and no entry, because the runtime could not find them.
+//! Local and hidden variables and declarations get metadata and no entry, because the runtime could not find them here.
 //!
 //! Unasked it runs at the start of every compile of a module with an explicit marker.
 
@@ -114,13 +114,12 @@ fn wanted_on_host<'ctx>(
 ) -> Result<Vec<Wanted<'ctx>>, PassError> {
     let mut wanted = Vec::new();
     let mut kernels = HashSet::new();
-    for symbol in variables(module)
-        .into_iter()
-        .filter(|symbol| symbol.is_definition())
-    {
+    for symbol in variables(module) {
         let name = symbol.name();
-        if let Some(mark) = marked.get(&symbol).copied() {
+        if let Some(&mark) = marked.get(&symbol) {
             wanted.push(variable(module, symbol, mark));
+        } else if symbol.is_declaration() {
+            // A region id that another file has, for example.
         } else if let Some(kernel) =
             kernel_of_region_id(&name).filter(|name| KernelName::parse(name).is_some())
         {
@@ -135,14 +134,19 @@ fn wanted_on_host<'ctx>(
         .filter(|symbol| symbol.is_definition())
     {
         let name = symbol.name();
-        let is_marked = marked.contains_key(&symbol);
-        if is_marked && symbol.is_local() {
+        let mark = marked.get(&symbol);
+        if mark == Some(&Mark::Indirect) {
+            let name = markers::device_symbol(symbol).unwrap_or_else(|| kernel_of_function(&name));
+            wanted.push(indirect(module, name, symbol));
+            continue;
+        }
+        if mark.is_some() && symbol.is_local() {
             return Err(PassError::LocalKernel { symbol: name });
         }
         let kernel = match KernelName::parse(&name) {
             // Local ones are the host versions of Clang's regions, which exist without offloading as well.
             Some(_) if !symbol.is_local() => name,
-            None if is_marked => kernel_of_function(&name),
+            None if mark.is_some() => kernel_of_function(&name),
             _ => continue,
         };
         if kernels.insert(kernel.clone()) {
@@ -153,22 +157,21 @@ fn wanted_on_host<'ctx>(
 }
 
 fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<Wanted<'ctx>> {
-    let has_entries = !target::is_gpu(module);
     let mut wanted = Vec::new();
-    for symbol in variables(module)
-        .into_iter()
-        .filter(|symbol| symbol.is_definition())
-    {
-        // The pointer to a `link` variable is filled in by the runtime, through the host's entry.
-        if is_link_reference(&symbol.name()) {
+    for symbol in variables(module) {
+        let name = symbol.name();
+        if is_link_reference(&name) && symbol.is_definition() {
+            // The runtime fills this pointer in, through the host's entry.
             let mark = marked.get(&symbol).copied().unwrap_or(Mark::Link);
-            let mut item = variable(module, symbol, mark);
-            item.has_entry = false;
-            wanted.push(item);
-        } else if let Some(mark @ Mark::Variable) = marked.get(&symbol).copied() {
-            let mut item = variable(module, symbol, mark);
-            item.has_entry &= has_entries;
-            wanted.push(item);
+            let has_entry = false;
+            wanted.push(Wanted {
+                has_entry,
+                ..variable(module, symbol, mark)
+            });
+        } else if marked.get(&symbol) == Some(&Mark::Variable) {
+            wanted.push(variable(module, symbol, Mark::Variable));
+        } else if symbol.is_definition() && KernelName::parse(&name).is_some() {
+            wanted.push(indirect(module, name, symbol));
         }
     }
     for symbol in functions(module) {
@@ -176,9 +179,13 @@ fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<W
         if symbol.is_definition() && !symbol.is_local() && KernelName::parse(&name).is_some() {
             wanted.push(Wanted {
                 address: Address::Symbol(symbol),
-                has_entry: has_entries,
                 ..region(name)
             });
+        }
+    }
+    if target::is_gpu(module) {
+        for item in &mut wanted {
+            item.has_entry = false;
         }
     }
     wanted
@@ -195,6 +202,20 @@ fn region<'ctx>(kernel: String) -> Wanted<'ctx> {
     }
 }
 
+/// A function that device code may call through the host's pointer. `address` is the function on the host, and on the device the
+/// constant that holds the device function's address.
+fn indirect<'ctx>(module: &Module<'ctx>, name: String, address: Symbol<'ctx>) -> Wanted<'ctx> {
+    Wanted {
+        name,
+        address: Address::Symbol(address),
+        size: pointer_size(module).into(),
+        flags: EntryFlags::INDIRECT,
+        has_entry: true,
+        is_kernel: false,
+    }
+}
+
+/// A variable, or the pointer to a `link` variable. One that is only declared here has no entry here.
 fn variable<'ctx>(module: &Module<'ctx>, symbol: Symbol<'ctx>, mark: Mark) -> Wanted<'ctx> {
     let name = symbol.name();
     let is_marked_link = mark == Mark::Link && !is_link_reference(&name);
@@ -221,7 +242,7 @@ fn variable<'ctx>(module: &Module<'ctx>, symbol: Symbol<'ctx>, mark: Mark) -> Wa
         } else {
             EntryFlags::NONE
         },
-        has_entry: size != 0 && (is_marked_link || !cannot_be_found),
+        has_entry: size != 0 && symbol.is_definition() && (is_marked_link || !cannot_be_found),
         is_kernel: false,
     }
 }

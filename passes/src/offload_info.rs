@@ -12,7 +12,7 @@ use offloom_ir::metadata::{Operand, append_node, nodes};
 use std::collections::HashSet;
 
 /// What a node stands for, without its order number.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug)]
 pub(crate) enum Subject {
     /// The kernel of this name, which follows Clang's scheme.
     Kernel(String),
@@ -28,7 +28,8 @@ pub(crate) enum Subject {
 /// The nodes of a module.
 #[derive(Debug, Default)]
 pub(crate) struct OffloadInfo {
-    subjects: HashSet<Subject>,
+    kernels: HashSet<String>,
+    globals: HashSet<String>,
     /// One more than the highest order number.
     next_order: u32,
 }
@@ -45,22 +46,29 @@ impl OffloadInfo {
                 return Err(PassError::DuplicateOrder { index, order });
             }
             info.next_order = info.next_order.max(order.saturating_add(1));
-            info.subjects.insert(subject);
+            info.insert(subject);
         }
         Ok(info)
     }
 
-    /// Whether the module has the node already.
+    /// Whether the module has a node for the kernel or the global already, whatever the flags.
     pub(crate) fn contains(&self, subject: &Subject) -> bool {
-        self.subjects.contains(subject)
+        match subject {
+            Subject::Kernel(name) => self.kernels.contains(name),
+            Subject::Global { name, .. } => self.globals.contains(name),
+        }
     }
 
     /// The names of the globals.
     pub(crate) fn global_names(&self) -> impl Iterator<Item = &str> {
-        self.subjects.iter().filter_map(|subject| match subject {
-            Subject::Global { name, .. } => Some(name.as_str()),
-            Subject::Kernel(_) => None,
-        })
+        self.globals.iter().map(String::as_str)
+    }
+
+    fn insert(&mut self, subject: Subject) {
+        match subject {
+            Subject::Kernel(name) => self.kernels.insert(name),
+            Subject::Global { name, .. } => self.globals.insert(name),
+        };
     }
 
     /// Appends a node, with the next order number. A kernel's name must follow the scheme.
@@ -90,7 +98,7 @@ impl OffloadInfo {
         };
         append_node(module, OFFLOAD_INFO_METADATA, &node);
         self.next_order = self.next_order.saturating_add(1);
-        self.subjects.insert(subject);
+        self.insert(subject);
     }
 }
 

@@ -4,7 +4,8 @@
 //!
 //! Definitions with default visibility become protected, as Clang's device jobs make them with `-fvisibility=protected`; explicit
 //! `hidden` and `protected` are kept. Left alone, as Clang leaves them: declarations, offload entries, the pointers to `link`
-//! variables (`*_decl_tgt_ref_ptr`), tentative definitions (`common`, such as the locks of critical sections), and LLVM's own lists.
+//! variables (`*_decl_tgt_ref_ptr`), tentative definitions (`common`, such as the locks of critical sections), inline functions
+//! (`linkonce`: Clang makes them hidden, unless the source says default, as the C++ library does), and LLVM's own lists.
 //!
 //! Unasked it runs at the start of every compile of a device module.
 
@@ -17,7 +18,7 @@ use crate::target;
 use llvm_plugin::PreservedAnalyses;
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::symbol::{Symbol, symbols};
+use offloom_ir::symbol::{Symbol, SymbolKind, symbols};
 
 pub(crate) const PASS: Pass = Pass {
     name: "offload-visibility",
@@ -46,6 +47,10 @@ fn becomes_protected(symbol: Symbol<'_>) -> bool {
         return false;
     }
     if matches!(symbol.linkage(), Linkage::Appending | Linkage::Common) || entry_record::is_entry(symbol) {
+        return false;
+    }
+    let is_inline = matches!(symbol.linkage(), Linkage::LinkOnceAny | Linkage::LinkOnceODR);
+    if is_inline && symbol.kind() == SymbolKind::Function {
         return false;
     }
     let name = symbol.name();

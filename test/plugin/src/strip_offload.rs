@@ -1,7 +1,7 @@
 //! `test-strip-offload`: takes away what `offload-entries` and `offload-visibility` must restore.
 //!
 //! Entries, their names, `omp_offload.info` and (LLVM 22) `llvm.offloading.symbols` go; on a device protected definitions get default
-//! visibility. Of what only the source knew a marker is left: which variables are `declare target`, and how. Entries of `requires`
+//! visibility. Of what only the source knew a marker is left: which variables and `indirect` functions are `declare target`, and how. Entries of `requires`
 //! directives stay.
 
 use llvm_plugin::diagnostics::{Severity, diagnose};
@@ -16,7 +16,7 @@ use offloom_abi::names::{
 use offloom_ir::LLVM;
 use offloom_ir::metadata::{Operand, append_node, nodes};
 use offloom_ir::module::erase_named_metadata;
-use offloom_ir::symbol::{Symbol, find_variable, symbols, variables};
+use offloom_ir::symbol::{Symbol, SymbolKind, find_variable, symbols, variables};
 
 pub(crate) fn register(builder: &mut PassBuilder) {
     builder.add_module_pipeline_parsing_callback(|text, manager| {
@@ -53,7 +53,7 @@ impl LlvmModulePass for StripOffload {
     }
 }
 
-/// Marks the variables that `omp_offload.info` lists.
+/// Marks what `omp_offload.info` lists.
 fn leave_markers(module: &Module<'_>) {
     for node in nodes(module, OFFLOAD_INFO_METADATA) {
         let [
@@ -65,16 +65,30 @@ fn leave_markers(module: &Module<'_>) {
         else {
             continue;
         };
-        let (variable, word) = match (EntryFlags(*flags), name.strip_suffix(LINK_REFERENCE_SUFFIX)) {
+        let (symbol, word) = match (EntryFlags(*flags), name.strip_suffix(LINK_REFERENCE_SUFFIX)) {
             // The variable itself, which the device module does not have.
-            (EntryFlags::LINK, Some(variable)) => (variable, "link"),
-            (EntryFlags::NONE, _) => (name.as_str(), "to"),
+            (EntryFlags::LINK, Some(variable)) => (find_variable(module, variable), "link"),
+            (EntryFlags::NONE, _) => (find_variable(module, name), "to"),
+            // On the device the name tells.
+            (EntryFlags::INDIRECT, _) => (indirect_function(module, name), "indirect"),
             _ => continue,
         };
-        if let Some(variable) = find_variable(module, variable).filter(|symbol| symbol.is_definition()) {
-            variable.set_string_attribute("offload-entry", word);
+        if let Some(symbol) = symbol {
+            symbol.set_string_attribute("offload-entry", word);
+            if word == "indirect" {
+                symbol.set_string_attribute("offload-entry-name", name);
+            }
         }
     }
+}
+
+/// The host function in the entry called `name`.
+fn indirect_function<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
+    let entry = find_variable(module, &entry::global_name(name))?;
+    let symbols = entry.initializer_symbols();
+    symbols
+        .into_iter()
+        .find(|symbol| symbol.kind() == SymbolKind::Function)
 }
 
 /// Erases the entries and their names. Returns the names that are still used.

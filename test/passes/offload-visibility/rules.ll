@@ -1,0 +1,51 @@
+; Which definitions of a device module become protected, and which are left as they are.
+
+; RUN: %opt -load-pass-plugin %passes -passes='offload-visibility,verify' -S %s -o %t.once
+; RUN: FileCheck %s < %t.once
+; RUN: %opt -load-pass-plugin %passes -passes='offload-visibility' -S %t.once -o %t.twice
+; RUN: FileCheck %s < %t.twice
+
+; CHECK: @variable = protected global i32 0
+; CHECK: @weak_variable = weak_odr protected constant i32 0, comdat($group)
+; CHECK: @explicit = hidden global i32 0
+; CHECK: @own = internal global i32 0
+; CHECK: @declared = external global i32
+; CHECK: @linked_decl_tgt_ref_ptr = weak global ptr null
+; CHECK: @lock = common global [8 x i32] zeroinitializer
+; CHECK: @.offloading.entry.{{variable|other}} = weak constant
+; CHECK: @llvm.compiler.used = appending global
+; CHECK: @other_name = protected alias i32, ptr @variable
+; CHECK: define weak_odr protected void @kernel()
+; CHECK: define hidden void @function()
+; CHECK: define linkonce_odr void @inline_function()
+; CHECK: define available_externally void @copy()
+
+$group = comdat any
+@variable = global i32 0
+@weak_variable = weak_odr constant i32 0, comdat($group)
+@explicit = hidden global i32 0
+@own = internal global i32 0
+@declared = external global i32
+@linked_decl_tgt_ref_ptr = weak global ptr null
+@lock = common global [8 x i32] zeroinitializer
+@.offloading.entry.variable = weak constant i32 0, section "omp_offloading_entries"
+@.offloading.entry.other = weak constant i32 0, section "llvm_offload_entries"
+@llvm.compiler.used = appending global [1 x ptr] [ptr @own], section "llvm.metadata"
+@other_name = alias i32, ptr @variable
+
+define weak_odr void @kernel() {
+  ret void
+}
+
+define hidden void @function() {
+  call void @kernel()
+  ret void
+}
+
+define linkonce_odr void @inline_function() {
+  ret void
+}
+
+define available_externally void @copy() {
+  ret void
+}
