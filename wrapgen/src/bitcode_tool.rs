@@ -8,7 +8,7 @@ use std::process::Command;
 use crate::error::Result;
 use crate::process;
 use crate::toolchain;
-use crate::wrap::WrapArgs;
+use crate::wrap::{OutputForm, WrapArgs};
 
 /// The installed `wrapgen-bitcode`.
 #[derive(Debug)]
@@ -48,6 +48,9 @@ impl BitcodeTool {
                 .iter()
                 .map(|image| format!("--image={}", image.text()).into()),
         );
+        if args.output_form() == OutputForm::Bitcode {
+            arguments.push("--emit=bc".into());
+        }
         if args.relocatable {
             arguments.push("--relocatable".into());
         }

@@ -1,19 +1,19 @@
 //! The command line: which command is meant, by the name the program was called under or by its first argument.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Args, Command, FromArgMatches, Parser, Subcommand};
+use clap::{Parser, Subcommand};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::extract::ExtractArgs;
 use crate::inspect::InspectArgs;
 use crate::link;
 use crate::pack::PackArgs;
 use crate::packager;
 use crate::toolchain;
-use crate::wrap::WrapArgs;
+use crate::wrap::{DEFAULT_HOST_TRIPLE, OutputForm, WrapArgs};
 
 /// Offload packager, wrapper and device linker.
 #[derive(Debug, Parser)]
@@ -42,6 +42,47 @@ enum WrapgenCommand {
     },
 }
 
+/// Generate registration code for a device image, as LLVM bitcode.
+#[derive(Debug, Parser)]
+#[command(name = "llvm-offload-wrapper", version)]
+struct OffloadWrapper {
+    /// Kind of the images; only openmp can be wrapped.
+    #[arg(long, default_value = "openmp")]
+    kind: String,
+
+    /// Target triple of the host.
+    #[arg(long, default_value = DEFAULT_HOST_TRIPLE)]
+    triple: String,
+
+    /// The bitcode file to write.
+    #[arg(short, value_name = "FILE")]
+    output: PathBuf,
+
+    /// Device images.
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+impl OffloadWrapper {
+    fn into_wrap_args(self) -> Result<WrapArgs> {
+        if self.kind != "openmp" {
+            return Err(Error::Usage(format!(
+                "--kind={}: only openmp images can be wrapped",
+                self.kind
+            )));
+        }
+        Ok(WrapArgs {
+            output: self.output,
+            emit: Some(OutputForm::Bitcode),
+            images: Vec::new(),
+            files: self.files,
+            host_triple: self.triple,
+            relocatable: false,
+            jit_bundle: None,
+        })
+    }
+}
+
 /// Runs the program with its whole command line, prints an error if there is one, and returns its exit code.
 pub fn run(arguments: Vec<OsString>) -> ExitCode {
     let name = arguments
@@ -68,7 +109,8 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
         return link::run(arguments.split_off(1));
     }
     if name.ends_with("llvm-offload-wrapper") {
-        return parse_wrapper_dropin(&arguments).run().map(|()| ExitCode::SUCCESS);
+        let dropin = OffloadWrapper::parse_from(&arguments);
+        return dropin.into_wrap_args()?.run().map(|()| ExitCode::SUCCESS);
     }
     if PACKAGER_NAMES.iter().any(|known| name.ends_with(known)) {
         return packager::run(name, &arguments);
@@ -90,12 +132,4 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
         None => {}
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// Parses the command line of `llvm-offload-wrapper`; clap ends the program on `--help` and on errors.
-fn parse_wrapper_dropin(arguments: &[OsString]) -> WrapArgs {
-    let command =
-        WrapArgs::augment_args(Command::new("llvm-offload-wrapper").version(env!("CARGO_PKG_VERSION")));
-    let matches = command.get_matches_from(arguments);
-    WrapArgs::from_arg_matches(&matches).unwrap_or_else(|error| error.exit())
 }

@@ -22,7 +22,6 @@ use object::Object;
 use offloom_abi::offload_binary::ImageKind;
 
 use self::command_line::CommandLine;
-use self::group::Target;
 use self::work_folder::WorkFolder;
 use self::wrap_images::LinkedImage;
 use crate::LLVM;
@@ -75,7 +74,8 @@ pub fn link(line: &CommandLine) -> Result<()> {
     for group in &groups {
         let compiled = compile::compile(group, options, &folder, runner)?;
         images.push(LinkedImage {
-            target: group.target.clone(),
+            triple: group.target.triple.clone(),
+            arch: Some(group.target.image_arch().to_owned()),
             path: device_link::link_device(group, &compiled.device_inputs, line, &folder, runner)?,
             kind: ImageKind::OBJECT,
         });
@@ -91,7 +91,7 @@ pub fn link(line: &CommandLine) -> Result<()> {
     Ok(())
 }
 
-/// The images of `--override-image=`, with the target that their ELF headers tell.
+/// The images of `--override-image=`, with the triple that LLVM makes of their ELF headers.
 fn override_images(line: &CommandLine) -> Result<Vec<LinkedImage>> {
     let mut images = Vec::new();
     for (kind, path) in &line.options.override_images {
@@ -108,8 +108,8 @@ fn override_images(line: &CommandLine) -> Result<Vec<LinkedImage>> {
         };
         let file = object::File::parse(bytes.bytes()).map_err(|error| malformed(error.to_string()))?;
         let triple = match file.architecture() {
-            object::Architecture::X86_64 => "x86_64-unknown-linux-gnu",
-            object::Architecture::Aarch64 => "aarch64-unknown-linux-gnu",
+            object::Architecture::X86_64 => "x86_64--",
+            object::Architecture::Aarch64 => "aarch64--",
             other => {
                 return Err(malformed(format!(
                     "images for {other:?} cannot be given as they are"
@@ -117,10 +117,8 @@ fn override_images(line: &CommandLine) -> Result<Vec<LinkedImage>> {
             }
         };
         images.push(LinkedImage {
-            target: Target {
-                triple: triple.to_owned(),
-                arch: String::new(),
-            },
+            triple: triple.to_owned(),
+            arch: None,
             path: path.clone(),
             kind: ImageKind::OBJECT,
         });

@@ -34,6 +34,10 @@ pub struct WrapArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
+    /// The form of the output, if its name does not tell.
+    #[arg(long, value_name = "FORM")]
+    pub emit: Option<OutputForm>,
+
     /// An image to put into an OffloadBinary and embed: file=F,triple=T,arch=A,kind=openmp.
     #[arg(long = "image", value_name = "KEY=VALUE,...")]
     pub images: Vec<ImageArgument>,
@@ -43,7 +47,7 @@ pub struct WrapArgs {
     pub files: Vec<PathBuf>,
 
     /// Target triple of the host.
-    #[arg(long, visible_alias = "triple", value_name = "TRIPLE", default_value = DEFAULT_HOST_TRIPLE)]
+    #[arg(long, value_name = "TRIPLE", default_value = DEFAULT_HOST_TRIPLE)]
     pub host_triple: String,
 
     /// Write code for an object that is linked again with `-r`.
@@ -56,19 +60,21 @@ pub struct WrapArgs {
 }
 
 /// The form of `wrap`'s output.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum OutputForm {
     /// A relocatable object.
     Object,
     /// LLVM IR as text.
+    #[value(name = "ll")]
     Assembly,
     /// LLVM bitcode.
+    #[value(name = "bc")]
     Bitcode,
 }
 
 impl OutputForm {
     /// The form that a file name asks for.
-    pub fn of(path: &Path) -> Self {
+    fn of(path: &Path) -> Self {
         match path.extension().and_then(OsStr::to_str) {
             Some("ll") => Self::Assembly,
             Some("bc") => Self::Bitcode,
@@ -78,12 +84,17 @@ impl OutputForm {
 }
 
 impl WrapArgs {
+    /// The form of the output: as asked for, else as its name tells.
+    pub fn output_form(&self) -> OutputForm {
+        self.emit.unwrap_or_else(|| OutputForm::of(&self.output))
+    }
+
     /// Writes the file.
     ///
     /// # Errors
     /// An argument is incomplete, an image cannot be read, or the output cannot be written.
     pub fn run(&self) -> Result<()> {
-        if OutputForm::of(&self.output) != OutputForm::Object {
+        if self.output_form() != OutputForm::Object {
             if self.jit_bundle.is_some() {
                 return Err(Error::Usage(
                     "--jit-bundle needs an object as output, not LLVM IR".to_owned(),

@@ -45,13 +45,11 @@ pub fn link_device(
 fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image: &Path) -> Result<Command> {
     let start_files = StartFiles::find(line)?;
     let mut command = Command::new(device_linker(line)?);
-    command.args([
-        "-shared",
-        "--no-undefined",
-        "-Bsymbolic",
-        "--hash-style=gnu",
-        "--eh-frame-hdr",
-    ]);
+    command.args(["-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"]);
+    // An object to be linked again is linked without libraries: its images find theirs in the program that loads them.
+    if !line.options.relocatable {
+        command.arg("--no-undefined");
+    }
     command.args(["-m", "elf_x86_64", "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs);

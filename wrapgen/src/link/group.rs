@@ -84,6 +84,14 @@ fn check_kind(found: &EmbeddedMember<'_>) -> Result<()> {
 }
 
 impl Target {
+    /// The arch that the linked image carries: LLVM 22 leaves the one that stands for none in particular empty.
+    pub fn image_arch(&self) -> &str {
+        match (LLVM, self.arch.as_str()) {
+            (LlvmVersion::V22, "generic") => "",
+            (_, arch) => arch,
+        }
+    }
+
     fn of(found: &EmbeddedMember<'_>) -> Self {
         Self {
             triple: found.member.triple().to_owned(),

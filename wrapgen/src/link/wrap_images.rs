@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
 
 use super::command_line::Options;
-use super::group::Target;
 use super::work_folder::WorkFolder;
 use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
@@ -19,12 +18,22 @@ use crate::wrap::{EmbeddedImage, Registration, WrapArgs, openmp_number};
 /// A linked device image.
 #[derive(Debug)]
 pub struct LinkedImage {
-    /// What it is for.
-    pub target: Target,
+    /// Target triple that it is for.
+    pub triple: String,
+    /// Processor that it is for, if that is known; may be empty.
+    pub arch: Option<String>,
     /// Its file.
     pub path: PathBuf,
     /// What it holds.
     pub kind: ImageKind,
+}
+
+impl LinkedImage {
+    /// What its OffloadBinary says about it.
+    fn strings(&self) -> Vec<(&str, &str)> {
+        let arch = self.arch.iter().map(|arch| (ARCH, arch.as_str()));
+        arch.chain([(TRIPLE, self.triple.as_str())]).collect()
+    }
 }
 
 /// Writes the registration object and returns its file.
@@ -59,7 +68,7 @@ pub fn wrap_images(
             image_kind: image.kind,
             offload_kind: openmp_number(),
             flags: 0,
-            strings: vec![(ARCH, &image.target.arch), (TRIPLE, &image.target.triple)],
+            strings: image.strings(),
         };
         let image = EmbeddedImage::packed(&description, file.bytes())
             .map_err(|error| Error::Usage(format!("cannot embed '{}': {error}", image.path.display())))?;
@@ -94,11 +103,9 @@ fn as_command(images: &[LinkedImage], jit_bundle: Option<&Path>, options: &Optio
 }
 
 fn image_argument(image: &LinkedImage) -> String {
-    let Target { triple, arch } = &image.target;
-    format!(
-        "file={},triple={triple},arch={arch},kind=openmp",
-        image.path.display()
-    )
+    let strings = image.strings().into_iter();
+    let strings: String = strings.map(|(key, value)| format!(",{key}={value}")).collect();
+    format!("file={}{strings},kind=openmp", image.path.display())
 }
 
 /// `--print-wrapped-module`: the module that the stock wrapper would compile, on the error output.
@@ -106,6 +113,7 @@ fn print_module(images: &[LinkedImage], options: &Options, folder: &WorkFolder) 
     let output = folder.wrapper("ll");
     let arguments = WrapArgs {
         output: output.clone(),
+        emit: None,
         images: images
             .iter()
             .map(|image| ImageArgument::from(image_argument(image).as_str()))

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &WrapArgs) -> Result<(), WrappedModuleError> {
         .create_module_from_ir(buffer)
         .map_err(|reason| invalid(reason.to_string()))?;
     module.verify().map_err(|reason| invalid(reason.to_string()))?;
-    match OutputForm::of(&args.output) {
+    match args.output_form() {
         OutputForm::Bitcode => write_file(&args.output, module.write_bitcode_to_memory().as_slice())?,
         _ => write_file(&args.output, module.print_to_string().to_bytes())?,
     }
