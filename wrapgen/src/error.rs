@@ -80,13 +80,15 @@ pub enum Error {
         /// The file.
         input: String,
     },
-    /// Device code embedded in LLVM bitcode can only be reached through LLVM.
-    #[error(
-        "'{input}' is LLVM bitcode; compile it to an object first, device images are read from objects only"
-    )]
+    /// LLVM bitcode is malformed.
+    #[error("'{input}' is malformed LLVM bitcode: {problem} (at offset {offset:#x})")]
     Bitcode {
         /// The file, with the archive member in parentheses if it is one.
         input: String,
+        /// Byte offset of the place up to which it could be read.
+        offset: u64,
+        /// What is wrong.
+        problem: &'static str,
     },
     /// An `--image=` argument lacks something or cannot be expressed.
     #[error("--image={argument}: {problem}")]

@@ -2,9 +2,12 @@
 //!
 //! [`InputFile`] owns a file's bytes, mapped where that is possible. [`InputFile::parts`] gives what it consists of:
 //! the file itself, or the members of an archive. [`InputPart::embedded`] gives the OffloadBinary members in a part.
-//! Everything after opening borrows from the file and copies nothing.
+//! Everything after opening borrows from the file and copies nothing. Only device code inside host bitcode, whose bytes
+//! do not start at byte boundaries, is copied out of it, on opening.
 
 mod archive;
+mod bitcode;
+mod bitstream;
 mod bytes;
 pub(crate) mod elf;
 mod kind;
@@ -25,7 +28,9 @@ use crate::error::{Error, Result};
 pub struct InputFile {
     path: PathBuf,
     bytes: FileBytes,
-    thin_members: Vec<InputFile>,
+    thin_members: Vec<(PathBuf, FileBytes)>,
+    /// For each part, the OffloadBinaries copied out of it, if it is bitcode.
+    decoded: Vec<Vec<Vec<u8>>>,
 }
 
 /// A file, or one member of an archive.
@@ -37,6 +42,7 @@ pub struct InputPart<'a> {
     pub bytes: &'a [u8],
     /// What the bytes are.
     pub kind: InputKind,
+    decoded: &'a [Vec<u8>],
 }
 
 /// Where some bytes come from; prints as `lib.a(member.o)` or `file.o`.
@@ -70,30 +76,27 @@ impl InputFile {
     /// Opens `path`; of a thin archive, its members too. `-` is the standard input.
     ///
     /// # Errors
-    /// A file cannot be read, or a thin archive is malformed.
+    /// A file cannot be read, or an archive or bitcode is malformed.
     pub fn open(path: &Path) -> Result<Self> {
         let bytes = FileBytes::open(path)?;
         let mut file = Self {
             path: path.to_owned(),
             bytes,
             thin_members: Vec::new(),
+            decoded: Vec::new(),
         };
         if file.kind() == InputKind::ThinArchive {
-            for member in archive::thin_member_paths(&file.path, &file.bytes)? {
-                file.thin_members.push(Self::open_thin_member(member)?);
+            for path in archive::thin_member_paths(&file.path, &file.bytes)? {
+                let bytes = FileBytes::open(&path)?;
+                file.thin_members.push((path, bytes));
             }
         }
+        file.decoded = file
+            .named_bytes()?
+            .into_iter()
+            .map(|(member, bytes)| decode(Origin { path, member }, bytes))
+            .collect::<Result<_>>()?;
         Ok(file)
-    }
-
-    /// Opens a member of a thin archive; an archive in there would be one that `ar` does not write.
-    fn open_thin_member(path: PathBuf) -> Result<Self> {
-        let bytes = FileBytes::open(&path)?;
-        Ok(Self {
-            path,
-            bytes,
-            thin_members: Vec::new(),
-        })
     }
 
     /// The file as it was named.
@@ -116,35 +119,37 @@ impl InputFile {
     /// # Errors
     /// The archive is malformed.
     pub fn parts(&self) -> Result<Vec<InputPart<'_>>> {
-        let part = |member, bytes| InputPart {
+        let parts = self.named_bytes()?.into_iter().zip(&self.decoded);
+        let parts = parts.map(|((member, bytes), decoded)| InputPart {
             origin: Origin {
                 path: &self.path,
                 member,
             },
             bytes,
             kind: InputKind::of(bytes),
-        };
-        match self.kind() {
+            decoded,
+        });
+        Ok(parts.collect())
+    }
+
+    /// The bytes of each part, with the name that it has in the archive.
+    fn named_bytes(&self) -> Result<Vec<(Option<&str>, &[u8])>> {
+        Ok(match self.kind() {
             InputKind::Archive => {
                 let members = archive::members(&self.path, &self.bytes)?;
-                Ok(members
-                    .into_iter()
-                    .map(|(name, bytes)| part(Some(name), bytes))
-                    .collect())
+                members.into_iter().map(|(name, bytes)| (Some(name), bytes)).collect()
             }
-            InputKind::ThinArchive => Ok(self
-                .thin_members
-                .iter()
-                .map(|file| part(file.path.to_str(), file.bytes()))
-                .collect()),
-            _ => Ok(vec![part(None, self.bytes())]),
-        }
+            InputKind::ThinArchive => {
+                self.thin_members.iter().map(|(path, bytes)| (path.to_str(), &**bytes)).collect()
+            }
+            _ => vec![(None, self.bytes())],
+        })
     }
 
     /// Every OffloadBinary member in the file, in order.
     ///
     /// # Errors
-    /// A container in the file is malformed, or LLVM is needed to look into it.
+    /// A container in the file is malformed.
     pub fn embedded(&self) -> Result<Vec<EmbeddedMember<'_>>> {
         let mut found = Vec::new();
         for part in self.parts()? {
@@ -158,26 +163,37 @@ impl<'a> InputPart<'a> {
     /// Every OffloadBinary member in this part, in order; none in a part of unknown kind.
     ///
     /// # Errors
-    /// The ELF file or OffloadBinary is malformed, or the part is LLVM bitcode.
+    /// The ELF file or OffloadBinary is malformed.
     pub fn embedded(&self) -> Result<Vec<EmbeddedMember<'a>>> {
         match self.kind {
-            InputKind::OffloadBinary => self.members_of(0, self.bytes),
+            InputKind::OffloadBinary => self.members_of(&self.origin, 0, self.bytes),
             kind if kind.is_elf() => {
                 let mut found = Vec::new();
                 let sections = elf::offloading_sections(self.bytes);
                 for section in sections.map_err(|problem| problem.in_input(&self.origin))? {
-                    found.extend(self.members_of(section.offset, section.bytes)?);
+                    found.extend(self.members_of(&self.origin, section.offset, section.bytes)?);
                 }
                 Ok(found)
             }
-            InputKind::Bitcode => Err(Error::Bitcode {
-                input: self.origin.to_string(),
-            }),
+            InputKind::Bitcode => {
+                // Offsets in a constant mean nothing in the file.
+                let input = format!("a constant of {}", self.origin);
+                let mut found = Vec::new();
+                for bytes in self.decoded {
+                    found.extend(self.members_of(&input, 0, bytes)?);
+                }
+                Ok(found)
+            }
             _ => Ok(Vec::new()),
         }
     }
 
-    fn members_of(&self, offset: u64, bytes: &'a [u8]) -> Result<Vec<EmbeddedMember<'a>>> {
+    fn members_of(
+        &self,
+        input: &impl ToString,
+        offset: u64,
+        bytes: &'a [u8],
+    ) -> Result<Vec<EmbeddedMember<'a>>> {
         members(bytes)
             .map(|member| match member {
                 Ok(member) => Ok(EmbeddedMember {
@@ -185,10 +201,22 @@ impl<'a> InputPart<'a> {
                     member,
                 }),
                 Err(error) => Err(Error::OffloadBinary {
-                    input: self.origin.to_string(),
+                    input: input.to_string(),
                     source: error.at_base(offset),
                 }),
             })
             .collect()
     }
+}
+
+/// The OffloadBinaries to be copied out of a part: only bitcode has any.
+fn decode(origin: Origin<'_>, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+    if InputKind::of(bytes) != InputKind::Bitcode {
+        return Ok(Vec::new());
+    }
+    bitcode::embedded_offload_binaries(bytes).map_err(|malformed| Error::Bitcode {
+        input: origin.to_string(),
+        offset: malformed.offset,
+        problem: malformed.problem,
+    })
 }

@@ -63,7 +63,13 @@ impl InputKind {
     }
 }
 
+/// First bytes of LLVM bitcode.
+pub(super) const BITCODE_MAGIC: [u8; 4] = [b'B', b'C', 0xc0, 0xde];
+
+/// First bytes of the header that Darwin puts before bitcode.
+pub(super) const BITCODE_WRAPPER_MAGIC: [u8; 4] = [0xde, 0xc0, 0x17, 0x0b];
+
 /// Whether `bytes` start as LLVM bitcode does, with or without the wrapper that Darwin uses.
 pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[b'B', b'C', 0xc0, 0xde]) || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
+    bytes.starts_with(&BITCODE_MAGIC) || bytes.starts_with(&BITCODE_WRAPPER_MAGIC)
 }
