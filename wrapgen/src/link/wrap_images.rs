@@ -29,10 +29,12 @@ pub struct LinkedImage {
 }
 
 impl LinkedImage {
-    /// What its OffloadBinary says about it.
-    fn strings(&self) -> Vec<(&str, &str)> {
-        let arch = self.arch.iter().map(|arch| (ARCH, arch.as_str()));
-        arch.chain([(TRIPLE, self.triple.as_str())]).collect()
+    /// What its OffloadBinary says about it, as one of `count` images.
+    fn strings(&self, count: usize) -> Vec<(&str, &str)> {
+        // The stock wrapper sorts images by these strings, and thereby adds an empty one where there is none.
+        let missing = if count > 1 { Some("") } else { None };
+        let arch = self.arch.as_deref().or(missing).map(|arch| (ARCH, arch));
+        [(TRIPLE, self.triple.as_str())].into_iter().chain(arch).collect()
     }
 }
 
@@ -68,7 +70,7 @@ pub fn wrap_images(
             image_kind: image.kind,
             offload_kind: openmp_number(),
             flags: 0,
-            strings: image.strings(),
+            strings: image.strings(images.len()),
         };
         let image = EmbeddedImage::packed(&description, file.bytes())
             .map_err(|error| Error::Usage(format!("cannot embed '{}': {error}", image.path.display())))?;
@@ -91,7 +93,7 @@ pub fn wrap_images(
 fn as_command(images: &[LinkedImage], jit_bundle: Option<&Path>, options: &Options, object: &Path) -> String {
     let mut line = String::from(" \"wrapgen\" wrap");
     for image in images {
-        line += &format!(" --image={}", image_argument(image));
+        line += &format!(" --image={}", image_argument(image, images.len()));
     }
     if let Some(bundle) = jit_bundle {
         line += &format!(" --jit-bundle={}", bundle.display());
@@ -102,8 +104,8 @@ fn as_command(images: &[LinkedImage], jit_bundle: Option<&Path>, options: &Optio
     line + &format!(" --host-triple={} -o {}", options.host_triple(), object.display())
 }
 
-fn image_argument(image: &LinkedImage) -> String {
-    let strings = image.strings().into_iter();
+fn image_argument(image: &LinkedImage, count: usize) -> String {
+    let strings = image.strings(count).into_iter();
     let strings: String = strings.map(|(key, value)| format!(",{key}={value}")).collect();
     format!("file={}{strings},kind=openmp", image.path.display())
 }
@@ -116,7 +118,7 @@ fn print_module(images: &[LinkedImage], options: &Options, folder: &WorkFolder) 
         emit: None,
         images: images
             .iter()
-            .map(|image| ImageArgument::from(image_argument(image).as_str()))
+            .map(|image| ImageArgument::from(image_argument(image, images.len()).as_str()))
             .collect(),
         files: Vec::new(),
         host_triple: options.host_triple().to_owned(),
