@@ -137,11 +137,16 @@ impl InputFile {
         Ok(match self.kind() {
             InputKind::Archive => {
                 let members = archive::members(&self.path, &self.bytes)?;
-                members.into_iter().map(|(name, bytes)| (Some(name), bytes)).collect()
+                members
+                    .into_iter()
+                    .map(|(name, bytes)| (Some(name), bytes))
+                    .collect()
             }
-            InputKind::ThinArchive => {
-                self.thin_members.iter().map(|(path, bytes)| (path.to_str(), &**bytes)).collect()
-            }
+            InputKind::ThinArchive => self
+                .thin_members
+                .iter()
+                .map(|(path, bytes)| (path.to_str(), &**bytes))
+                .collect(),
             _ => vec![(None, self.bytes())],
         })
     }
