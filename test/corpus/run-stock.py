@@ -129,6 +129,10 @@ def check_gpu(program, version, level, target, scratch):
 def select(names):
     programs = [Program(p) for p in sorted(SOURCES.iterdir())]
     programs = [p for p in programs if p.files]
+    table = (SOURCES.parent / "README.md").read_text()
+    for path in sorted(SOURCES.iterdir()):
+        if f"`{path.name}{'/' if path.is_dir() else ''}`" not in table:
+            sys.exit(f"{path.name} is missing in the table of README.md")
     if not names:
         return programs
     wanted = {n.rstrip("/") for n in names}
