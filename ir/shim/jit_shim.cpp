@@ -32,6 +32,9 @@ bool offloom_ir_has_address_taken_block(LLVMValueRef function) {
 /// undefined (`extern_weak`) stays one.
 void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLinkage linkage) {
   auto *value = unwrap<GlobalValue>(global);
+  // Deleting a body makes the linkage external, even where there is none.
+  if (value->hasExternalWeakLinkage())
+    linkage = LLVMExternalWeakLinkage;
   if (auto *object = dyn_cast<GlobalObject>(value)) {
     object->setComdat(nullptr);
     object->setSection("");
@@ -48,8 +51,7 @@ void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLin
   value->setVisibility(GlobalValue::DefaultVisibility);
   value->setDLLStorageClass(GlobalValue::DefaultStorageClass);
   value->setPartition("");
-  if (!value->hasExternalWeakLinkage())
-    LLVMSetLinkage(global, linkage);
+  LLVMSetLinkage(global, linkage);
   value->setDSOLocal(value->hasLocalLinkage());
 }
 

@@ -1,7 +1,6 @@
 //! Link-time preparation: the merged device module becomes the base image's module and a bundle for the runtime.
 
 use offloom_abi::jit_bundle::Bundle;
-use offloom_ir::codegen::run_pipeline;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
@@ -79,9 +78,8 @@ fn variant_bitcode(
     errors: &CollectedErrors<'_>,
 ) -> Result<Vec<u8>, JitPassError> {
     let variants = module.clone();
-    make_variant_module(&variants, survey);
+    make_variant_module(&variants, survey, machine, errors)?;
     verify(&variants, "variant module")?;
-    run_pipeline(&variants, machine, errors, "globaldce")?;
     if !defines_all(&variants, survey) {
         return Err(JitPassError::Invalid {
             what: "variant module",

@@ -133,13 +133,14 @@ fn address_matters(function: Global<'_>) -> bool {
             AddressUse::Argument { callee } => {
                 !(callee.is_declaration() && callee.name().starts_with(OPENMP_RUNTIME_PREFIX))
             }
-            AddressUse::Initializer { of } => !is_table(of),
+            // Aliases have been resolved: what is left of one is a name for other objects.
+            AddressUse::Initializer { of } => !is_table(of) && of.kind() != GlobalKind::Alias,
             AddressUse::Other => true,
         })
 }
 
 /// Whether the variable is one of the tables, or an offload entry, that only hand symbols on.
-pub(crate) fn is_table(global: Global<'_>) -> bool {
+fn is_table(global: Global<'_>) -> bool {
     let name = global.name();
     TABLES.contains(&name.as_str()) || name.starts_with(offloom_abi::entry::GLOBAL_PREFIX)
 }

@@ -1,0 +1,34 @@
+"""Takes a JIT bundle apart by its documented format: lists the names, writes the bitcode to a file."""
+
+import struct
+import sys
+
+data = open(sys.argv[1], "rb").read()
+magic, version, llvm, _identity, size, level = struct.unpack_from("<8sII16sQI", data)
+assert magic == b"OFFLOOMJ" and version == 1 and size == len(data), "not a bundle of version 1"
+offset = 44
+
+
+def string():
+    global offset
+    (length,) = struct.unpack_from("<I", data, offset)
+    offset += 4 + length
+    return data[offset - length : offset].decode()
+
+
+def strings():
+    global offset
+    (count,) = struct.unpack_from("<I", data, offset)
+    offset += 4
+    return [string() for _ in range(count)]
+
+
+print(f"bundle for LLVM {llvm}, -O{level}, {string()}")
+for kernel in strings():
+    print("kernel", kernel)
+for anchor in strings():
+    print("anchor", anchor)
+(bitcode_size,) = struct.unpack_from("<Q", data, offset)
+bitcode = data[offset + 8 :]
+assert len(bitcode) == bitcode_size, "the bitcode does not end the bundle"
+open(sys.argv[2], "wb").write(bitcode)

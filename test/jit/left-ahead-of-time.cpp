@@ -1,0 +1,47 @@
+// Kernels that cannot have variants are recognised at link time, named with the reason, and run ahead of time beside others
+// that have variants.
+// REQUIRES: x86_64-device
+// RUN: rm -rf %t && mkdir -p %t && cd %t
+// RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
+// RUN: %run_offload ./stock > stock.out
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit -Wl,--wrapper-verbose %s -o jit %omp_link 2>&1 | FileCheck %s
+// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
+// RUN: cmp stock.out jit.out
+// RUN: FileCheck --check-prefix=LOG --input-file=log %s
+// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+30]]: the JIT may specialise it
+// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+31]]: stays ahead of time: `{{.*}}steps{{.*}}` takes the address of a label (computed goto)
+// LOG: attached 1 kernels
+// LOG: compiled in
+// LOG-NOT: compiled in
+#include <cstdio>
+
+#pragma omp declare target
+__attribute__((noinline)) int steps(int n) {
+  static const void *const labels[] = {&&down, &&twice, &&done};
+  int steps = 0;
+  goto *labels[n % 2];
+down:
+  ++steps;
+  --n;
+  goto *labels[n <= 0 ? 2 : n % 2];
+twice:
+  ++steps;
+  n /= 2;
+  goto *labels[n <= 0 ? 2 : n % 2];
+done:
+  return steps;
+}
+#pragma omp end declare target
+
+int main() {
+  int answers[2] = {1, 2};
+  int n = 77;
+  for (int round = 0; round < 2; ++round) {
+    // The kernels.
+#pragma omp target map(tofrom : answers)
+    answers[0] *= n;
+#pragma omp target map(tofrom : answers)
+    answers[1] += steps(n);
+  }
+  std::printf("%d %d\n", answers[0], answers[1]);
+}

@@ -1,0 +1,146 @@
+; Link-time preparation, looked at as IR: the base image keeps each kernel's name for a stub and announces slots and anchors;
+; the variant module owns no mutable state.
+; RUN: rm -rf %t && mkdir -p %t && cd %t
+; RUN: %llvm_bin/llvm-as %s -o in.bc
+; RUN: %wrapgen_bitcode jit-prepare --verbose -o base.bc --bundle out.jit in.bc 2>&1 | FileCheck --check-prefix=REMARK %s
+; RUN: %llvm_bin/opt -passes=verify -S base.bc -o - | FileCheck %s
+; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc | FileCheck --check-prefix=BUNDLE %s
+; RUN: %llvm_bin/opt -passes=verify -S variant.bc -o - | FileCheck --check-prefix=VARIANT --implicit-check-not=llvm.used --implicit-check-not='@not_reached' %s
+
+target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
+target triple = "x86_64-pc-linux-gnu"
+
+; REMARK-DAG: remark: __omp_offloading_1_2_f_l3: the JIT may specialise it
+; REMARK-DAG: remark: __omp_offloading_1_2_f_l9: stays ahead of time: its parameter 1 is neither a pointer nor a 64-bit integer
+; REMARK-DAG: remark: __omp_offloading_1_2_f_l11: stays ahead of time: it uses the thread-local variable `own`
+; REMARK-DAG: remark: __omp_offloading_1_2_f_l12: stays ahead of time: it uses the indirect function (ifunc) `chosen_at_load`
+
+; BUNDLE: kernel __omp_offloading_1_2_f_l3
+; BUNDLE-NOT: kernel
+; BUNDLE: anchor __offloom_anchor_0
+; BUNDLE-DAG: anchor external_function
+; BUNDLE-DAG: anchor maybe
+
+$comdat_constant = comdat any
+
+@exported = protected global i32 5, align 4
+@local = internal global i64 7, align 8
+@comdat_constant = linkonce_odr protected constant i32 11, comdat, align 4
+@table = internal constant [1 x ptr] [ptr @compared], align 8
+@reference = weak global ptr null, align 8
+@own = thread_local global i32 0, align 4
+@not_reached = internal global i32 1, align 4
+@.offloading.entry.exported = weak constant { ptr } { ptr @exported }, section "omp_offloading_entries", align 1
+@llvm.used = appending global [1 x ptr] [ptr @not_reached], section "llvm.metadata"
+@chosen_at_load = internal ifunc void (), ptr @resolver
+@other_name = hidden alias void (), ptr @helper
+
+; The base image's module.
+; CHECK: @offloom.jit.slots = internal global { { ptr, ptr, ptr, i32, i32 } } { { ptr, ptr, ptr, i32, i32 } { ptr null, ptr null, ptr @[[KINDS:.+]], i32 0, i32 3 } }, align 64
+; CHECK: @[[KINDS]] = private constant [3 x i8] c"\00\01\02"
+; CHECK: @offloom.jit.anchors = internal constant
+; CHECK-SAME: ptr @exported
+; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 1, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
+; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.announce, ptr null }]
+
+; CHECK: define internal void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr noalias noundef %dyn, ptr noundef %p, i64 noundef %n) #[[BODY:[0-9]+]] {
+; CHECK: define weak_odr protected void @__omp_offloading_1_2_f_l9(ptr %dyn, double %x)
+; CHECK: define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) {{.*}}{
+; CHECK-NEXT: entry:
+; CHECK-NEXT: %arguments = alloca { ptr, ptr, i64 }
+; CHECK-NEXT: %dispatch = load atomic ptr, ptr @offloom.jit.slots acquire, align 8
+; CHECK: %code = call ptr %dispatch(ptr @offloom.jit.slots, ptr %arguments)
+; CHECK: variant:
+; CHECK-NEXT: call void %code(ptr %0, ptr %1, i64 %2)
+; CHECK: ahead_of_time:
+; CHECK-NEXT: tail call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %0, ptr %1, i64 %2)
+; CHECK: declare extern_weak void @offloom_jit_announce_image(ptr)
+; CHECK: attributes #[[BODY]] = {{.*}}noinline
+
+; The variant module. Mutable variables are declared, constants and functions whose address matters available externally.
+; VARIANT-DAG: @__offloom_anchor_{{[0-9]+}} = external global i32, align 4
+; VARIANT-DAG: @__offloom_anchor_{{[0-9]+}} = external global i64, align 8
+; VARIANT-DAG: @__offloom_anchor_{{[0-9]+}} = external global ptr, align 8
+; VARIANT-DAG: @__offloom_anchor_{{[0-9]+}} = available_externally constant i32 11, align 4
+; VARIANT-DAG: @__offloom_anchor_{{[0-9]+}} = available_externally constant [1 x ptr] [ptr @[[COMPARED:__offloom_anchor_[0-9]+]]], align 8
+
+define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %dyn, ptr noundef %p, i64 noundef %n) alwaysinline norecurse {
+; VARIANT: define void @__omp_offloading_1_2_f_l3(
+; VARIANT: call i32 @[[CLONE:compared.*]](i32
+; VARIANT: icmp eq ptr %{{.*}}, @[[COMPARED]]
+; VARIANT: call void @helper()
+; VARIANT: call void @__offloom_anchor_
+; VARIANT: call void (ptr, i32, ptr, ...) @__kmpc_fork_call(ptr null, i32 0, ptr @outlined)
+; VARIANT: call void @external_function()
+; VARIANT: icmp eq ptr @maybe, null
+  %a = load i32, ptr @exported
+  %b = call i32 @compared(i32 %a)
+  %f = load ptr, ptr @table
+  %same = icmp eq ptr %f, @compared
+  %c = load i32, ptr @comdat_constant
+  %r = load ptr, ptr @reference
+  store i64 %n, ptr @local
+  call void @other_name()
+  call void @replaceable()
+  call void (ptr, i32, ptr, ...) @__kmpc_fork_call(ptr null, i32 0, ptr @outlined)
+  call void @external_function()
+  %there = icmp eq ptr @maybe, null
+  %s1 = select i1 %same, i32 %b, i32 %c
+  %s2 = select i1 %there, i32 %s1, i32 0
+  store i32 %s2, ptr %p
+  store ptr %r, ptr %p
+  ret void
+}
+
+; VARIANT-DAG: define available_externally i32 @[[COMPARED]](i32 %x)
+; VARIANT-DAG: define internal i32 @[[CLONE]](i32 %x)
+define hidden i32 @compared(i32 %x) {
+  %y = mul i32 %x, 3
+  ret i32 %y
+}
+
+; VARIANT-DAG: define internal void @helper()
+define hidden void @helper() noinline {
+  call void @external_function()
+  ret void
+}
+
+define weak void @replaceable() {
+  ret void
+}
+
+; VARIANT-DAG: define internal void @outlined(
+define internal void @outlined(ptr %tid, ptr %bound) {
+  store i64 1, ptr @local
+  ret void
+}
+
+; VARIANT-DAG: declare void @external_function()
+declare hidden void @external_function()
+; VARIANT-DAG: declare extern_weak void @maybe()
+declare extern_weak void @maybe()
+declare !callback !0 void @__kmpc_fork_call(ptr, i32, ptr, ...)
+
+define internal ptr @resolver() {
+  ret ptr @compared
+}
+
+define weak_odr protected void @__omp_offloading_1_2_f_l9(ptr %dyn, double %x) {
+  ret void
+}
+
+define weak_odr protected void @__omp_offloading_1_2_f_l11(ptr %dyn) {
+  %a = call ptr @llvm.threadlocal.address.p0(ptr @own)
+  store i32 1, ptr %a
+  ret void
+}
+
+define weak_odr protected void @__omp_offloading_1_2_f_l12(ptr %dyn) {
+  call void @chosen_at_load()
+  ret void
+}
+
+declare ptr @llvm.threadlocal.address.p0(ptr)
+
+!0 = !{!1}
+!1 = !{i64 2, i64 -1, i64 -1, i1 true}

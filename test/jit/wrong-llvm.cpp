@@ -1,0 +1,17 @@
+// A JIT library of another LLVM refuses the program's bundle in one line and stays out of the way.
+// REQUIRES: x86_64-device, both-llvms
+// RUN: rm -rf %t && mkdir -p %t && cd %t
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
+// RUN: env OFFLOOM_JIT_LIBRARY=%dist/../llvm-19/lib/liboffloom_jit.so %run_offload ./jit > 19.out 2>&1
+// RUN: env OFFLOOM_JIT_LIBRARY=%dist/../llvm-22/lib/liboffloom_jit.so %run_offload ./jit > 22.out 2>&1
+// RUN: cat 19.out 22.out | FileCheck --implicit-check-not='{{.}}' %s
+// CHECK-DAG: offloom-jit: this library is for LLVM [[THEIRS:19|22]], the program was linked with --jit for LLVM [[OURS:19|22]]: kernels stay ahead of time
+// CHECK-DAG: answer 42
+// CHECK-DAG: answer 42
+#include <cstdio>
+int main() {
+  int answer = 0;
+#pragma omp target map(from : answer)
+  answer = 42;
+  std::printf("answer %d\n", answer);
+}
