@@ -10,16 +10,21 @@
 pub use inkwell;
 pub use inkwell::llvm_sys;
 
+pub mod annotations;
 pub mod codegen;
 pub mod command_line;
 pub mod jit_diagnostics;
 pub mod jit_fatal_errors;
 pub mod jit_globals;
 pub mod link_modules;
+pub mod link_variable;
 pub mod metadata;
 pub mod module;
 pub mod orc;
+pub mod reachable;
+pub mod read_module;
 pub mod symbol;
+pub mod target_kernel;
 pub mod used;
 
 /// The LLVM release this build is for.

@@ -1,5 +1,6 @@
 //! Whole-module operations that the C API lacks.
 
+use crate::metadata::{Operand, nodes};
 use inkwell::llvm_sys::core::LLVMGetModuleInlineAsm;
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize};
@@ -8,6 +9,25 @@ use std::ffi::c_char;
 
 unsafe extern "C" {
     fn offloom_ir_erase_named_metadata(module: LLVMModuleRef, name: *const c_char, length: usize);
+    fn offloom_ir_add_maximum_flag(module: LLVMModuleRef, key: *const c_char, length: usize, value: u32);
+}
+
+/// The value of the module flag `key`, if it is an integer.
+pub fn integer_flag(module: &Module<'_>, key: &str) -> Option<u32> {
+    nodes(module, "llvm.module.flags")
+        .into_iter()
+        .find_map(|node| match &node[..] {
+            [_, Operand::String(name), Operand::Integer(value)] if name == key => Some(*value),
+            _ => None,
+        })
+}
+
+/// Adds the module flag `key`, which the module must not have. When modules are linked the highest value wins.
+pub fn add_maximum_flag(module: &Module<'_>, key: &str, value: u32) {
+    // SAFETY: the module handle is live, and the key is passed with its length.
+    unsafe {
+        offloom_ir_add_maximum_flag(module.as_mut_ptr(), key.as_ptr().cast(), key.len(), value);
+    }
 }
 
 /// Removes the named metadata `name` from the module if it is there.

@@ -1,0 +1,329 @@
+// What device modules need and the LLVM C API lacks, as C functions with plain arguments. One section per Rust module that uses them.
+//
+// Rules: those of ir_shim.cpp.
+
+#include "llvm-c/Core.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Frontend/OpenMP/OMPIRBuilder.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/ReplaceConstant.h"
+#include "llvm/Support/Error.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
+
+#include <optional>
+
+using namespace llvm;
+
+// ---- annotations.rs ----
+
+static ConstantArray *annotationList(Module &M) {
+  GlobalVariable *List = M.getNamedGlobal("llvm.global.annotations");
+  return List && List->hasInitializer() ? dyn_cast<ConstantArray>(List->getInitializer()) : nullptr;
+}
+
+/// Erases a local variable that nothing uses.
+static void eraseIfDead(GlobalValue *G) {
+  auto *V = dyn_cast_or_null<GlobalVariable>(G);
+  if (!V || !V->hasLocalLinkage())
+    return;
+  V->removeDeadConstantUsers();
+  if (V->use_empty())
+    V->eraseFromParent();
+}
+
+static GlobalValue *symbolBehind(Value *V) { return dyn_cast<GlobalValue>(V->stripPointerCasts()); }
+
+// ---- reachable.rs ----
+
+namespace {
+
+/// The symbols that some roots need: what their bodies and initial values name, and whole comdats.
+class Reachable {
+public:
+  explicit Reachable(Module &M) {
+    for (GlobalObject &O : M.global_objects())
+      if (const Comdat *C = O.getComdat())
+        Groups[C].push_back(&O);
+  }
+
+  void add(GlobalValue *Root) {
+    push(Root);
+    while (!Pending.empty())
+      visit(Pending.pop_back_val());
+  }
+
+  bool contains(const GlobalValue *G) const { return Live.contains(G); }
+  const SmallPtrSetImpl<const GlobalValue *> &symbols() const { return Live; }
+
+private:
+  void push(GlobalValue *G) {
+    if (Live.insert(G).second)
+      Pending.push_back(G);
+  }
+
+  void visit(GlobalValue *G) {
+    visitOperands(*G);
+    if (auto *F = dyn_cast<Function>(G))
+      for (BasicBlock &B : *F)
+        for (Instruction &I : B)
+          visitOperands(I);
+    if (auto *O = dyn_cast<GlobalObject>(G))
+      if (const Comdat *C = O->getComdat())
+        for (GlobalObject *Member : Groups[C])
+          push(Member);
+  }
+
+  void visitOperands(User &U) {
+    for (Value *Operand : U.operands()) {
+      if (auto *G = dyn_cast<GlobalValue>(Operand))
+        push(G);
+      else if (auto *C = dyn_cast<Constant>(Operand))
+        if (C->getNumOperands() != 0 && Constants.insert(C).second)
+          visitOperands(*C);
+    }
+  }
+
+  SmallPtrSet<const GlobalValue *, 32> Live;
+  SmallPtrSet<const Constant *, 32> Constants;
+  SmallVector<GlobalValue *, 32> Pending;
+  DenseMap<const Comdat *, SmallVector<GlobalObject *, 2>> Groups;
+};
+
+/// Keeps those constructors or destructors that work on variables that are kept.
+void filterStructors(Module &M, StringRef Name, Reachable &Kept) {
+  GlobalVariable *List = M.getNamedGlobal(Name);
+  auto *Array = List && List->hasInitializer() ? dyn_cast<ConstantArray>(List->getInitializer()) : nullptr;
+  if (!Array)
+    return;
+  SmallVector<Constant *, 8> Elements;
+  for (Value *Element : Array->operands()) {
+    auto *Structor = dyn_cast<ConstantStruct>(Element);
+    auto *F = Structor ? dyn_cast<Function>(Structor->getOperand(1)->stripPointerCasts()) : nullptr;
+    if (!F)
+      continue;
+    Reachable Needed(M);
+    Needed.add(F);
+    bool WorksOnKept = any_of(Needed.symbols(), [&](const GlobalValue *G) {
+      auto *V = dyn_cast<GlobalVariable>(G);
+      return V && !V->isConstant() && !V->isDeclaration() && Kept.contains(V);
+    });
+    if (WorksOnKept) {
+      Kept.add(F);
+      Elements.push_back(Structor);
+    }
+  }
+  if (Elements.size() == Array->getNumOperands())
+    return;
+  Type *ElementType = Array->getType()->getElementType();
+  List->eraseFromParent();
+  if (Elements.empty())
+    return;
+  auto *NewType = ArrayType::get(ElementType, Elements.size());
+  new GlobalVariable(M, NewType, false, GlobalValue::AppendingLinkage, ConstantArray::get(NewType, Elements), Name);
+}
+
+} // namespace
+
+// ---- target_kernel.rs ----
+
+/// A builder for the OpenMP device code of `M`.
+static void configure(OpenMPIRBuilder &Builder) {
+  OpenMPIRBuilderConfig Config(/*IsTargetDevice=*/true, /*IsGPU=*/true, /*OpenMPOffloadMandatory=*/false,
+                               /*HasRequiresReverseOffload=*/false, /*HasRequiresUnifiedAddress=*/false,
+                               /*HasRequiresUnifiedSharedMemory=*/false, /*HasRequiresDynamicAllocators=*/false);
+  Builder.setConfig(Config);
+  Builder.initialize();
+}
+
+extern "C" {
+
+// ---- annotations.rs ----
+
+/// How many annotations `llvm.global.annotations` has.
+size_t offloom_ir_annotation_count(LLVMModuleRef M) {
+  ConstantArray *List = annotationList(*unwrap(M));
+  return List ? List->getNumOperands() : 0;
+}
+
+/// The text of the annotation with that index, its length and the symbol that has it. Null if it is not of the usual form.
+const char *offloom_ir_annotation(LLVMModuleRef M, size_t index, size_t *length, LLVMValueRef *symbol) {
+  auto *Entry = dyn_cast<ConstantStruct>(annotationList(*unwrap(M))->getOperand(index));
+  if (!Entry || Entry->getNumOperands() < 2)
+    return nullptr;
+  GlobalValue *Symbol = symbolBehind(Entry->getOperand(0));
+  auto *Text = dyn_cast_or_null<GlobalVariable>(symbolBehind(Entry->getOperand(1)));
+  auto *Bytes =
+      Text && Text->hasInitializer() ? dyn_cast<ConstantDataSequential>(Text->getInitializer()) : nullptr;
+  if (!Symbol || !Bytes || !Bytes->isCString())
+    return nullptr;
+  StringRef String = Bytes->getAsCString();
+  *length = String.size();
+  *symbol = wrap(Symbol);
+  return String.data();
+}
+
+/// Removes the annotations for which `keep`, one for each, is false, and the strings that only they used.
+void offloom_ir_keep_annotations(LLVMModuleRef M, const bool *keep) {
+  ConstantArray *Old = annotationList(*unwrap(M));
+  GlobalVariable *List = unwrap(M)->getNamedGlobal("llvm.global.annotations");
+  SmallVector<Constant *, 16> Elements;
+  SmallSetVector<GlobalValue *, 16> Strings;
+  for (unsigned I = 0; I != Old->getNumOperands(); ++I) {
+    Constant *Entry = Old->getOperand(I);
+    if (keep[I]) {
+      Elements.push_back(Entry);
+      continue;
+    }
+    for (unsigned Operand = 1; Operand != Entry->getNumOperands(); ++Operand)
+      if (Entry->getOperand(Operand)->getType()->isPointerTy())
+        if (GlobalValue *String = symbolBehind(Entry->getOperand(Operand)))
+          Strings.insert(String);
+  }
+  Type *ElementType = Old->getType()->getElementType();
+  std::string Section = List->getSection().str();
+  List->eraseFromParent();
+  if (!Elements.empty()) {
+    auto *NewType = ArrayType::get(ElementType, Elements.size());
+    auto *New = new GlobalVariable(*unwrap(M), NewType, false, GlobalValue::AppendingLinkage,
+                                   ConstantArray::get(NewType, Elements), "llvm.global.annotations");
+    New->setSection(Section);
+  }
+  for (GlobalValue *String : Strings)
+    eraseIfDead(String);
+}
+
+// ---- module.rs ----
+
+/// Adds an i32 module flag of which the highest value wins when modules are linked.
+void offloom_ir_add_maximum_flag(LLVMModuleRef M, const char *key, size_t length, uint32_t value) {
+  unwrap(M)->addModuleFlag(Module::Max, StringRef(key, length), value);
+}
+
+/// The producer that a bitcode file names, as a new string to be freed with LLVMDisposeMessage; null if it names none.
+char *offloom_ir_bitcode_producer(const char *bytes, size_t length) {
+  Expected<std::string> Producer = getBitcodeProducerString(MemoryBufferRef(StringRef(bytes, length), ""));
+  if (!Producer) {
+    consumeError(Producer.takeError());
+    return nullptr;
+  }
+  return LLVMCreateMessage(Producer->c_str());
+}
+
+// ---- reachable.rs ----
+
+/// Removes every symbol that the roots do not need. Constructors and destructors of variables that are kept are kept.
+void offloom_ir_keep_reachable(LLVMModuleRef M, const LLVMValueRef *roots, size_t count) {
+  Module &Mod = *unwrap(M);
+  Reachable Kept(Mod);
+  for (size_t I = 0; I != count; ++I)
+    Kept.add(unwrap<GlobalValue>(roots[I]));
+  filterStructors(Mod, "llvm.global_ctors", Kept);
+  filterStructors(Mod, "llvm.global_dtors", Kept);
+  for (bool CompilerOnly : {false, true}) {
+    SmallVector<GlobalValue *, 16> Old, New;
+    GlobalVariable *List = collectUsedGlobalVariables(Mod, Old, CompilerOnly);
+    copy_if(Old, std::back_inserter(New), [&](GlobalValue *G) { return Kept.contains(G); });
+    if (!List || Old.size() == New.size())
+      continue;
+    List->eraseFromParent();
+    if (!New.empty())
+      CompilerOnly ? appendToCompilerUsed(Mod, New) : appendToUsed(Mod, New);
+  }
+  SmallVector<GlobalValue *, 32> Dead;
+  for (GlobalValue &G : Mod.global_values()) {
+    bool IsList = G.hasAppendingLinkage() && G.getName().starts_with("llvm.");
+    if (!IsList && !Kept.contains(&G))
+      Dead.push_back(&G);
+  }
+  // Annotations and the like may name what goes: they keep their form without it.
+  for (GlobalValue *G : Dead) {
+    if (auto *F = dyn_cast<Function>(G))
+      F->deleteBody();
+    else if (auto *V = dyn_cast<GlobalVariable>(G))
+      V->setInitializer(nullptr);
+  }
+  for (GlobalValue *G : Dead) {
+    G->removeDeadConstantUsers();
+    G->replaceAllUsesWith(Constant::getNullValue(G->getType()));
+    G->eraseFromParent();
+  }
+}
+
+// ---- link_variable.rs ----
+
+/// Replaces each use of a variable in code by the pointer that `reference` holds. Returns a symbol whose initial value needs the
+/// variable's address, which is unknown before the program runs, or null.
+LLVMValueRef offloom_ir_load_address(LLVMValueRef variable, LLVMValueRef reference) {
+  auto *V = unwrap<GlobalVariable>(variable);
+  auto *Reference = unwrap<GlobalVariable>(reference);
+  const DataLayout &Layout = V->getParent()->getDataLayout();
+  V->removeDeadConstantUsers();
+  convertUsersOfConstantsToInstructions({V});
+  SmallVector<Use *, 16> Uses;
+  for (Use &U : V->uses()) {
+    if (isa<Instruction>(U.getUser())) {
+      Uses.push_back(&U);
+      continue;
+    }
+    // An initial value, perhaps at some depth.
+    SmallVector<User *, 8> Pending{U.getUser()};
+    SmallPtrSet<User *, 8> Seen;
+    while (!Pending.empty()) {
+      User *Current = Pending.pop_back_val();
+      if (auto *G = dyn_cast<GlobalValue>(Current))
+        return wrap(G);
+      if (Seen.insert(Current).second)
+        Pending.append(Current->user_begin(), Current->user_end());
+    }
+  }
+  DenseMap<Instruction *, Value *> Loaded;
+  for (Use *U : Uses) {
+    auto *Before = cast<Instruction>(U->getUser());
+    if (auto *Phi = dyn_cast<PHINode>(Before))
+      Before = Phi->getIncomingBlock(*U)->getTerminator();
+    Value *&Address = Loaded[Before];
+    if (!Address) {
+      IRBuilder<> Builder(Before);
+      Address = Builder.CreateAlignedLoad(Reference->getValueType(), Reference,
+                                          Layout.getABITypeAlign(Reference->getValueType()));
+      Address = Builder.CreateAddrSpaceCast(Address, V->getType());
+    }
+    U->set(Address);
+  }
+  return nullptr;
+}
+
+// ---- target_kernel.rs ----
+
+/// At the end of `entry`, the first block of a GPU kernel whose first parameter is the implicit one: starts the kernel in generic
+/// mode. `threads` and `teams` are limits, -1 for the target's default. Returns the block for the code of the one initial thread.
+LLVMBasicBlockRef offloom_ir_begin_target_kernel(LLVMBasicBlockRef entry, int32_t threads, int32_t teams) {
+  BasicBlock *Entry = unwrap(entry);
+  OpenMPIRBuilder Builder(*Entry->getModule());
+  configure(Builder);
+  OpenMPIRBuilder::LocationDescription Location({Entry, Entry->end()}, DebugLoc());
+#if LLVM_VERSION_MAJOR >= 20
+  OpenMPIRBuilder::TargetKernelDefaultAttrs Limits;
+  Limits.MaxThreads = {threads};
+  Limits.MinTeams = teams;
+  Limits.MaxTeams = {teams};
+  return wrap(Builder.createTargetInit(Location, Limits).getBlock());
+#else
+  return wrap(Builder.createTargetInit(Location, /*IsSPMD=*/false, /*MinThreadsVal=*/1, threads, teams, teams).getBlock());
+#endif
+}
+
+/// At the end of `block`: ends what `offloom_ir_begin_target_kernel` started.
+void offloom_ir_end_target_kernel(LLVMBasicBlockRef block) {
+  BasicBlock *Block = unwrap(block);
+  OpenMPIRBuilder Builder(*Block->getModule());
+  configure(Builder);
+  Builder.createTargetDeinit(OpenMPIRBuilder::LocationDescription({Block, Block->end()}, DebugLoc()));
+}
+
+} // extern "C"

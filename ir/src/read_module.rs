@@ -1,0 +1,85 @@
+//! Reads a module from a file, bitcode or text, and refuses that of another LLVM release.
+
+use crate::jit_diagnostics::CollectedErrors;
+use inkwell::context::Context;
+use inkwell::llvm_sys::core::LLVMDisposeMessage;
+use inkwell::memory_buffer::MemoryBuffer;
+use inkwell::module::Module;
+use std::ffi::{CStr, c_char};
+use std::path::Path;
+
+unsafe extern "C" {
+    fn offloom_ir_bitcode_producer(bytes: *const c_char, length: usize) -> *mut c_char;
+}
+
+/// Why a module could not be read. The messages do not name the file.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadModuleError {
+    /// The file cannot be read.
+    #[error("cannot be read: {0}")]
+    Io(String),
+    /// Bitcode that another release wrote.
+    #[error("is bitcode that {producer} wrote, and this is LLVM {major}: use one LLVM for all of a program", major = crate::LLVM.major())]
+    OtherLlvm {
+        /// What the file names as its producer, as `LLVM19.1.7`.
+        producer: String,
+    },
+    /// The file holds no module that this LLVM reads.
+    #[error("holds no LLVM module: {0}")]
+    Parse(String),
+}
+
+/// Reads all of the module in the file. `errors` must be installed in `context`.
+///
+/// # Errors
+/// When there is no such file, it holds neither bitcode nor text of a module, or another LLVM release wrote it. Text names no
+/// release.
+pub fn read_module<'ctx>(
+    context: &'ctx Context,
+    errors: &CollectedErrors<'ctx>,
+    path: &Path,
+) -> Result<Module<'ctx>, ReadModuleError> {
+    let buffer =
+        MemoryBuffer::create_from_file(path).map_err(|reason| ReadModuleError::Io(reason.to_string()))?;
+    let module = if is_bitcode(buffer.as_slice()) {
+        if let Some(producer) = producer(buffer.as_slice()).filter(|producer| is_of_other_release(producer)) {
+            return Err(ReadModuleError::OtherLlvm { producer });
+        }
+        Module::parse_bitcode_from_buffer(&buffer, context)
+    } else {
+        context.create_module_from_ir(buffer)
+    };
+    match (module, errors.take()) {
+        (Ok(module), None) => Ok(module),
+        (_, Some(reported)) => Err(ReadModuleError::Parse(reported)),
+        (Err(reason), None) => Err(ReadModuleError::Parse(reason.to_string().trim_end().to_owned())),
+    }
+}
+
+/// Whether the bytes start as bitcode does, with or without its wrapper (`llvm/Bitcode/BitcodeReader.h`).
+fn is_bitcode(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
+}
+
+fn producer(bytes: &[u8]) -> Option<String> {
+    // SAFETY: the bytes are passed with their length.
+    let text = unsafe { offloom_ir_bitcode_producer(bytes.as_ptr().cast(), bytes.len()) };
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: a string that ends with a NUL.
+    let producer = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
+    // SAFETY: the shim's string, freed once.
+    unsafe { LLVMDisposeMessage(text) };
+    Some(producer)
+}
+
+/// Whether the producer, as `LLVM22.1.2-rust-1.95.0-stable`, is another release than this one. A producer that names none is not.
+fn is_of_other_release(producer: &str) -> bool {
+    let version = producer.strip_prefix("LLVM").unwrap_or_default();
+    let digits = version
+        .split(|character: char| !character.is_ascii_digit())
+        .next();
+    let major: Option<u32> = digits.and_then(|digits| digits.parse().ok());
+    major.is_some_and(|major| major != u32::from(crate::LLVM.major()))
+}
