@@ -1,5 +1,5 @@
 // Exercises: inline functions with regions in a header that three units include, inline and static
-// device variables, and a static function with a region that exists once per unit.
+// device variables, and a static function with a region: its copies share one kernel.
 #include "device_math.h"
 #include <cstdio>
 
