@@ -25,6 +25,9 @@ const NAME_ATTRIBUTE: &str = "offload-entry-name";
 /// How the sections of marked symbols start.
 const SECTION_PREFIX: &str = ".offload.";
 
+/// The string attribute that says that the source asked for default visibility.
+const VISIBILITY_ATTRIBUTE: &str = "offload-visibility";
+
 /// What a marker asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mark {
@@ -109,6 +112,19 @@ pub(crate) fn clear(symbol: Symbol<'_>) {
 /// The name of the device symbol of an `indirect` function, if a marker names it.
 pub(crate) fn device_symbol(function: Symbol<'_>) -> Option<String> {
     function.string_attribute(NAME_ATTRIBUTE)
+}
+
+/// Whether the source asked for the symbol's default visibility.
+pub(crate) fn is_explicit_default(symbol: Symbol<'_>) -> Result<bool, PassError> {
+    match symbol.string_attribute(VISIBILITY_ATTRIBUTE).as_deref() {
+        None => Ok(false),
+        Some("default") => Ok(true),
+        Some(other) => Err(PassError::UnknownMarker {
+            symbol: symbol.name(),
+            value: other.to_owned(),
+            allowed: "`offload-visibility` can be `default`",
+        }),
+    }
 }
 
 /// Whether a variable of this name is the pointer through which a device reaches a `link` variable.

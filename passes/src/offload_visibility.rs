@@ -3,22 +3,23 @@
 //! Before: `define weak_odr void @kernel()`      After: `define weak_odr protected void @kernel()`
 //!
 //! Definitions with default visibility become protected, as Clang's device jobs make them with `-fvisibility=protected`; explicit
-//! `hidden` and `protected` are kept. Left alone, as Clang leaves them: declarations, offload entries, the pointers to `link`
-//! variables (`*_decl_tgt_ref_ptr`), tentative definitions (`common`, such as the locks of critical sections), inline functions
-//! (`linkonce`: Clang makes them hidden, unless the source says default, as the C++ library does), and LLVM's own lists.
+//! `hidden` and `protected` are kept. IR does not tell a default that the source asked for (as the C++ library does) from any other:
+//! a front end that has this says so with the string attribute `"offload-visibility"="default"`. Left alone, as Clang leaves them:
+//! declarations, offload entries, the pointers to `link` variables (`*_decl_tgt_ref_ptr`), tentative definitions (`common`, such as
+//! the locks of critical sections), and LLVM's own lists.
 //!
-//! Unasked it runs at the start of every compile of a device module.
+//! Unasked it runs at the start of every compile of a device module with an explicit marker; Clang's own have none.
 
 use crate::entry_record;
 use crate::error::PassError;
-use crate::markers::is_link_reference;
+use crate::markers::{self, is_link_reference};
 use crate::parameters::Parameters;
 use crate::registry::{ExtensionPoint, Pass, Unasked};
 use crate::target;
 use llvm_plugin::PreservedAnalyses;
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::symbol::{Symbol, SymbolKind, symbols};
+use offloom_ir::symbol::{Symbol, symbols};
 
 pub(crate) const PASS: Pass = Pass {
     name: "offload-visibility",
@@ -26,31 +27,26 @@ pub(crate) const PASS: Pass = Pass {
     run,
     unasked: Some(Unasked {
         at: ExtensionPoint::PipelineStart,
-        concerns: target::is_device,
+        concerns: |module| target::is_device(module) && markers::any_explicit(module),
     }),
 };
 
-fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassError> {
+pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassError> {
     let mut preserved = PreservedAnalyses::All;
-    for symbol in symbols(module)
-        .into_iter()
-        .filter(|&symbol| becomes_protected(symbol))
-    {
-        symbol.set_visibility(GlobalVisibility::Protected);
-        preserved = PreservedAnalyses::None;
+    for symbol in symbols(module) {
+        if could_be_protected(symbol) && !markers::is_explicit_default(symbol)? {
+            symbol.set_visibility(GlobalVisibility::Protected);
+            preserved = PreservedAnalyses::None;
+        }
     }
     Ok(preserved)
 }
 
-fn becomes_protected(symbol: Symbol<'_>) -> bool {
+fn could_be_protected(symbol: Symbol<'_>) -> bool {
     if symbol.visibility() != GlobalVisibility::Default || symbol.is_local() || !symbol.is_definition() {
         return false;
     }
     if matches!(symbol.linkage(), Linkage::Appending | Linkage::Common) || entry_record::is_entry(symbol) {
-        return false;
-    }
-    let is_inline = matches!(symbol.linkage(), Linkage::LinkOnceAny | Linkage::LinkOnceODR);
-    if is_inline && symbol.kind() == SymbolKind::Function {
         return false;
     }
     let name = symbol.name();

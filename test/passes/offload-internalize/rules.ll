@@ -13,13 +13,14 @@
 ; DEFAULT: @state = internal global i32 0
 ; KEEP: @state = weak protected global i32 0
 ; CHECK: @by_entry = protected global i32 0
-; CHECK: @.offloading.entry.by_entry = weak constant
+; CHECK: @.offloading.entry.by_entry{{(.22)?}} = weak constant
 ; CHECK: @__omp_offloading_1_2_main_l3_kernel_environment = weak_odr protected constant i32 0
 ; CHECK: @mentioned = global i32 0
 ; CHECK: @elsewhere = external global i32
 ; DEFAULT: @llvm.used = appending global [1 x ptr] [ptr @__omp_rtl_device_environment], section "llvm.metadata"
 ; KEEP: @llvm.used = appending global [2 x ptr] [ptr @__omp_rtl_device_environment, ptr @state], section "llvm.metadata"
-; CHECK-NOT: @llvm.compiler.used
+; DEFAULT-NOT: @llvm.compiler.used
+; KEEP: @llvm.compiler.used = appending global [1 x ptr] [ptr @helper], section "llvm.metadata"
 ; CHECK: define weak_odr protected void @__omp_offloading_1_2_main_l3(
 ; DEFAULT: define internal void @helper()
 ; KEEP: define hidden void @helper()

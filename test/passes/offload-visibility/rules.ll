@@ -17,7 +17,8 @@
 ; CHECK: @other_name = protected alias i32, ptr @variable
 ; CHECK: define weak_odr protected void @kernel()
 ; CHECK: define hidden void @function()
-; CHECK: define linkonce_odr void @inline_function()
+; CHECK: define linkonce_odr protected void @inline_function()
+; CHECK: define linkonce_odr void @of_the_library() #0
 ; CHECK: define available_externally void @copy()
 
 $group = comdat any
@@ -46,6 +47,12 @@ define linkonce_odr void @inline_function() {
   ret void
 }
 
+define linkonce_odr void @of_the_library() #0 {
+  ret void
+}
+
 define available_externally void @copy() {
   ret void
 }
+
+attributes #0 = { "offload-visibility"="default" }

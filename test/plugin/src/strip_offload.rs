@@ -1,7 +1,8 @@
 //! `test-strip-offload`: takes away what `offload-entries` and `offload-visibility` must restore.
 //!
 //! Entries, their names, `omp_offload.info` and (LLVM 22) `llvm.offloading.symbols` go; on a device protected definitions get default
-//! visibility. Of what only the source knew a marker is left: which variables and `indirect` functions are `declare target`, and how. Entries of `requires`
+//! visibility. Of what only the source knew a marker is left: which variables and `indirect` functions are `declare target`, and how;
+//! which functions have default visibility because the source says so. Entries of `requires`
 //! directives stay.
 
 use llvm_plugin::diagnostics::{Severity, diagnose};
@@ -44,8 +45,15 @@ impl LlvmModulePass for StripOffload {
         }
         if module.get_flag(OPENMP_DEVICE_MODULE_FLAG).is_some() {
             for symbol in symbols(module) {
-                if symbol.visibility() == GlobalVisibility::Protected {
-                    symbol.set_visibility(GlobalVisibility::Default);
+                match symbol.visibility() {
+                    GlobalVisibility::Protected => symbol.set_visibility(GlobalVisibility::Default),
+                    // Only the source knew that it asked for this.
+                    GlobalVisibility::Default if symbol.is_definition() && !symbol.is_local() => {
+                        if symbol.kind() == SymbolKind::Function {
+                            symbol.set_string_attribute("offload-visibility", "default");
+                        }
+                    }
+                    _ => {}
                 }
             }
         }

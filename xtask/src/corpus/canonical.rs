@@ -5,6 +5,7 @@
 //! * the numbers of metadata nodes (in order of use) and of attribute groups (written out);
 //! * the order of the operands of `omp_offload.info` and `llvm.offloading.symbols`, and the order numbers in the former;
 //! * `local_unnamed_addr` on entries, which the optimiser adds;
+//! * the marker for functions whose source asks for default visibility, which the strip pass leaves;
 //! * operands of `omp_offload.info` for variables that the module does not have (any more).
 //!
 //! Everything else counts, also the order of all other lines.
@@ -17,6 +18,8 @@ const ENTRY: &str = ".offloading.entry.";
 const REQUIRES_ENTRIES: [&str; 2] = [".offloading.entry.", ".offloading.entry..requires"];
 /// How entry-name strings start.
 const ENTRY_NAME: &str = "@.offloading.entry_name";
+/// What the strip pass leaves on functions whose source asks for default visibility, between other attributes.
+const MARKER: &str = "\"offload-visibility\"=\"default\" ";
 /// Lists whose order says nothing.
 const UNORDERED: [&str; 2] = ["!omp_offload.info", "!llvm.offloading.symbols"];
 
@@ -52,7 +55,7 @@ impl Canonical {
             if let Some(name) = defined_name(&line) {
                 canonical.names.insert(name.to_owned());
             }
-            let line = numbering.rewrite(&line, &parts);
+            let line = numbering.rewrite(&line, &parts).replace(MARKER, "");
             if is_entry || line.starts_with(ENTRY_NAME) {
                 let line = line.replacen("weak local_unnamed_addr constant", "weak constant", 1);
                 canonical.entries.push(line);

@@ -12,6 +12,9 @@ use crate::corpus::canonical::Canonical;
 use crate::corpus::program::Source;
 use crate::openmp::OpenMp;
 
+/// The pass plugin in the staged tree.
+const PLUGIN: &str = "lib/liboffloom_passes.so";
+
 /// What one Clang job makes of a source.
 #[derive(Debug)]
 pub(crate) struct Module {
@@ -62,7 +65,7 @@ pub(crate) fn compare(staged: &Staged, openmp: &OpenMp, module: &Module) -> Resu
     let scratch = tempfile::tempdir()?;
     let file = |name: &str| scratch.path().join(name);
     let (front_end, stripped) = (file("clang.bc"), file("stripped.bc"));
-    compile(staged, openmp, module, &front_end)?;
+    compile(staged, openmp, module, None, &front_end)?;
 
     let regenerate = match module.side {
         Side::Host => "offload-entries",
@@ -78,10 +81,12 @@ pub(crate) fn compare(staged: &Staged, openmp: &OpenMp, module: &Module) -> Resu
         twice == ours,
         "the passes run twice do not give what they give run once"
     );
-    let untouched = print(staged, &front_end, &format!("{regenerate},verify"))?;
+    let with_plugin = file("with-plugin.bc");
+    let plugin = staged.dist.join(PLUGIN);
+    compile(staged, openmp, module, Some(&plugin), &with_plugin)?;
     ensure!(
-        untouched == clang,
-        "the passes change what Clang has made already"
+        print(staged, &with_plugin, "verify")? == clang,
+        "with -fpass-plugin Clang makes another module"
     );
 
     let (clang, ours) = (Canonical::read(&clang), Canonical::read(&ours));
@@ -98,7 +103,13 @@ pub(crate) fn compare(staged: &Staged, openmp: &OpenMp, module: &Module) -> Resu
     })
 }
 
-fn compile(staged: &Staged, openmp: &OpenMp, module: &Module, output: &Path) -> Result<()> {
+fn compile(
+    staged: &Staged,
+    openmp: &OpenMp,
+    module: &Module,
+    plugin: Option<&Path>,
+    output: &Path,
+) -> Result<()> {
     let driver = if module.source.is_cxx() {
         "clang++"
     } else {
@@ -111,6 +122,9 @@ fn compile(staged: &Staged, openmp: &OpenMp, module: &Module, output: &Path) -> 
         Side::Host => "--offload-host-only",
         Side::Device => "--offload-device-only",
     });
+    if let Some(plugin) = plugin {
+        command.arg(format!("-fpass-plugin={}", plugin.display()));
+    }
     command.args(&module.source.flags);
     command.arg(&module.source.path).arg("-o").arg(output);
     run(&mut command).map(drop)
@@ -128,7 +142,7 @@ fn print(staged: &Staged, input: &Path, passes: &str) -> Result<String> {
 
 fn opt_command(staged: &Staged, input: &Path, passes: &str) -> Command {
     let mut command = Command::new(staged.llvm.bin_dir.join("opt"));
-    for plugin in [&staged.dist.join("lib/liboffloom_passes.so"), &staged.test_plugin] {
+    for plugin in [&staged.dist.join(PLUGIN), &staged.test_plugin] {
         command.arg("-load-pass-plugin").arg(plugin);
     }
     command.arg(format!("-passes={passes}")).arg(input);
