@@ -67,6 +67,7 @@ pub fn link(line: &CommandLine) -> Result<()> {
         return host_link::exec_host_linker(line, runner);
     }
 
+    host_link::host_linker(line)?;
     let folder = WorkFolder::create(&line.output(), options.save_temps)?;
     let mut images = override_images(line)?;
     let mut added = Vec::new();

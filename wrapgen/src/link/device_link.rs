@@ -53,10 +53,11 @@ fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image
     command.args(["-m", "elf_x86_64", "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs);
-    // Libraries as the host link has them: device code calls the same functions.
+    // Libraries as the host link has them: device code calls the same functions. But not `--whole-archive`, which would
+    // bring in the host's own objects and their constructors.
     for argument in &line.host {
         match &argument.role {
-            Role::LibraryPath(_) | Role::Library(_) | Role::RunPath(_) | Role::WholeArchive(_) => {
+            Role::LibraryPath(_) | Role::Library(_) | Role::RunPath(_) => {
                 command.args(&argument.words);
             }
             Role::Input(path) if is_library(path)? => {
