@@ -6,10 +6,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 use offloom_find_llvm::Llvm;
 
-use crate::command::{run_shown, shown};
+use crate::command::run_shown;
 use crate::llvm::Choice;
 
 /// A Debian package and what it is needed for.
@@ -123,22 +123,22 @@ fn install_by_apt(missing: &[Package]) -> Result<()> {
     println!("Debian packages to install:");
     list(missing);
     let names = missing.iter().map(|(name, _)| *name);
-    let mut update = apt_get();
-    update.arg("update");
-    let mut install = apt_get();
-    install
-        .args(["install", "--yes", "--no-install-recommends"])
-        .args(names);
+    let update = ["apt-get", "update"];
+    let install: Vec<_> = ["apt-get", "install", "--yes", "--no-install-recommends"]
+        .into_iter()
+        .chain(names)
+        .collect();
     let by_hand = format!(
-        "run this yourself, then try again:\n  {}\n  {}",
-        shown(&update),
-        shown(&install)
+        "run this as administrator, then try again:\n  {}\n  {}",
+        update.join(" "),
+        install.join(" ")
     );
 
-    if !is_root()? && !has_program("sudo") {
-        bail!("installing packages takes an administrator, and there is no `sudo`: {by_hand}");
-    }
-    run_shown(&mut update).with_context(|| by_hand.clone())?;
+    ensure!(
+        is_root()? || has_program("sudo"),
+        "installing packages takes an administrator, and there is no `sudo`: {by_hand}"
+    );
+    as_administrator(&update).with_context(|| by_hand.clone())?;
     let unavailable = unavailable(missing)?;
     ensure!(
         unavailable.is_empty(),
@@ -146,7 +146,20 @@ fn install_by_apt(missing: &[Package]) -> Result<()> {
          in /etc/apt/sources.list, or choose one LLVM with `--llvm`",
         unavailable.join(", ")
     );
-    run_shown(&mut install).with_context(|| by_hand)?;
+    as_administrator(&install).with_context(|| by_hand)
+}
+
+/// Runs a command of apt as administrator, so that it asks nothing about the packages.
+fn as_administrator(words: &[&str]) -> Result<()> {
+    // `env`, because `sudo` drops variables.
+    let mut command = if is_root()? {
+        Command::new("env")
+    } else {
+        let mut command = Command::new("sudo");
+        command.arg("env");
+        command
+    };
+    run_shown(command.arg("DEBIAN_FRONTEND=noninteractive").args(words))?;
     Ok(())
 }
 
@@ -167,20 +180,6 @@ fn unavailable(missing: &[Package]) -> Result<Vec<&'static str>> {
         }
     }
     Ok(none)
-}
-
-/// `apt-get`, asking nothing.
-fn apt_get() -> Command {
-    // `env` because `sudo` drops variables.
-    let mut command = if is_root().unwrap_or(false) {
-        Command::new("env")
-    } else {
-        let mut command = Command::new("sudo");
-        command.arg("env");
-        command
-    };
-    command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-    command
 }
 
 fn is_root() -> Result<bool> {
