@@ -39,8 +39,8 @@ pub(crate) const PASS: Pass = Pass {
 /// Symbols to keep besides.
 const KEEP: &str = "keep";
 
-/// What libomptarget's plugins look up in a device image, beside kernels and variables with entries.
-/// Source: `offload/plugins-nextgen` of LLVM 19 and 22.
+/// What libomptarget's plugins look up in a device image, beside kernels and variables with entries: the memory pools in LLVM 19,
+/// the RPC client in LLVM 22, the others in both. Source: `offload/plugins-nextgen`, and the strings in both `libomptarget`s.
 const RUNTIME_SYMBOLS: &[&str] = &[
     "__llvm_rpc_client",
     "__omp_rtl_device_environment",
@@ -52,8 +52,8 @@ const RUNTIME_SYMBOLS: &[&str] = &[
     "nvptx$device$init",
 ];
 
-/// What the plugins look up for each kernel: its name with one of these behind it.
-const KERNEL_SUFFIXES: &[&str] = &["_kernel_environment", "_exec_mode"];
+/// What the plugins look up for each kernel: its name with this behind it.
+const KERNEL_ENVIRONMENT_SUFFIX: &str = "_kernel_environment";
 
 /// What code generation calls without a call in the IR.
 const CODE_GENERATION_SYMBOLS: &[&str] = &[
@@ -153,9 +153,9 @@ fn is_kernel(symbol: Symbol<'_>, name: &str) -> bool {
         || symbol
             .as_function()
             .is_some_and(target::has_kernel_calling_convention)
-        || KERNEL_SUFFIXES
-            .iter()
-            .any(|suffix| name.strip_suffix(suffix).is_some_and(is_kernel_name))
+        || name
+            .strip_suffix(KERNEL_ENVIRONMENT_SUFFIX)
+            .is_some_and(is_kernel_name)
 }
 
 /// The module's comdats.
