@@ -3,9 +3,9 @@
 //! LLJIT uses JITLink for x86-64 ELF in LLVM 19 and 22 and registers exception frames. Its IR layers are not used: what is
 //! linked here are objects.
 
-use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr;
+use std::sync::{Mutex, PoisonError};
 
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -17,18 +17,17 @@ use inkwell::llvm_sys::orc2::*;
 #[error("{0}")]
 pub struct OrcError(String);
 
-thread_local! {
-    /// What ORC reported on this thread while it worked on a lookup. Work is done on the thread that asks; a lookup that fails
-    /// only says which symbols are missing because of it.
-    static REPORTED: RefCell<Vec<String>> = const { RefCell::new(Vec::new()) };
-}
-
 /// An ORC session for objects of this process's own architecture. Dropping it is a leak, on purpose: linked code may be
 /// running until the process ends.
 pub struct Session {
     jit: orc::LLVMOrcLLJITRef,
     session: LLVMOrcExecutionSessionRef,
+    reported: &'static Reported,
 }
+
+/// What ORC reported while it worked: a lookup that fails only says which symbols are missing because of that. Not kept by
+/// thread, since kernels are launched by threads that are ending, too.
+type Reported = Mutex<Vec<String>>;
 
 // SAFETY: LLVM's execution session locks itself; LLJIT's object layer may be used from several threads.
 unsafe impl Send for Session {}
@@ -58,9 +57,15 @@ impl Session {
             check(orc::LLVMOrcCreateLLJIT(&raw mut jit, ptr::null_mut()))?;
             orc::LLVMOrcLLJITGetExecutionSession(jit)
         };
-        // SAFETY: the session is live; the reporter is a function that lives as long as the program.
-        unsafe { LLVMOrcExecutionSessionSetErrorReporter(session, report_error, ptr::null_mut()) };
-        Ok(Self { jit, session })
+        let reported: &'static Reported = Box::leak(Box::default());
+        let context = (&raw const *reported).cast_mut().cast::<c_void>();
+        // SAFETY: the session is live; the reporter and its context live as long as the program.
+        unsafe { LLVMOrcExecutionSessionSetErrorReporter(session, report_error, context) };
+        Ok(Self {
+            jit,
+            session,
+            reported,
+        })
     }
 
     /// Makes an empty dylib. What its objects need and it does not define is looked up in the process: C and C++ library
@@ -180,7 +185,12 @@ impl Dylib<'_> {
             );
         }
         let result = receiver.recv();
-        let mut messages = REPORTED.take();
+        let mut reported = self
+            .session
+            .reported
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let mut messages = std::mem::take(&mut *reported);
         let address = result.map_err(|_| OrcError("the lookup was given up".to_owned()))?;
         let address = address.map_err(|OrcError(text)| {
             messages.push(text);
@@ -212,10 +222,11 @@ extern "C" fn on_lookup(
     }
 }
 
-extern "C" fn report_error(_context: *mut c_void, error: LLVMErrorRef) {
-    // SAFETY: the reporter owns the error it is given.
-    if let Err(OrcError(text)) = unsafe { check(error) } {
-        REPORTED.with_borrow_mut(|reported| reported.push(text));
+extern "C" fn report_error(context: *mut c_void, error: LLVMErrorRef) {
+    // SAFETY: the reporter owns the error it is given; the context is what was set with the reporter.
+    let (result, reported) = unsafe { (check(error), &*context.cast::<Reported>()) };
+    if let Err(OrcError(text)) = result {
+        reported.lock().unwrap_or_else(PoisonError::into_inner).push(text);
     }
 }
 

@@ -72,13 +72,15 @@ fn first_launch(slot: &Slot, state: &'static SlotState) -> *const c_void {
         let _work = exit_gate::enter()?;
         let code = make_variant(state);
         exit_gate::guard_exit_once();
-        match code {
-            Some(code) => state.code.store(code.cast_mut(), Ordering::Release),
-            None => slot.dispatch.store(ptr::null_mut(), Ordering::Release),
+        if let Some(code) = code {
+            state.code.store(code.cast_mut(), Ordering::Release);
         }
         code
     });
-    code.unwrap_or(ptr::null())
+    code.unwrap_or_else(|| {
+        slot.dispatch.store(ptr::null_mut(), Ordering::Release);
+        ptr::null()
+    })
 }
 
 fn make_variant(state: &'static SlotState) -> Option<*const c_void> {

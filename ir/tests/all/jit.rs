@@ -1,0 +1,143 @@
+//! Errors as values, objects, and linking them into the process.
+
+use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
+use offloom_ir::inkwell::context::Context;
+use offloom_ir::inkwell::targets::TargetMachine;
+use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::jit_fatal_errors::park_this_thread_on_fatal_error;
+use offloom_ir::jit_globals::{append_constructor, find};
+use offloom_ir::link_modules::{LinkModulesError, link_modules};
+use offloom_ir::orc::Session;
+
+use crate::parse;
+
+const TRIPLE: &str = "x86_64-pc-linux-gnu";
+
+fn machine() -> TargetMachine {
+    target_machine(&MachineOptions {
+        triple: TRIPLE,
+        cpu: "",
+        features: "",
+        optimization_level: 2,
+    })
+    .unwrap()
+}
+
+fn object(text: &str) -> Vec<u8> {
+    let context = Context::create();
+    let errors = CollectedErrors::install(&context);
+    let module = parse(&context, text);
+    emit_object(&module, &machine(), &errors)
+        .unwrap()
+        .as_slice()
+        .to_vec()
+}
+
+#[test]
+fn clashing_definitions_are_an_error_that_names_the_member() {
+    let context = Context::create();
+    let errors = CollectedErrors::install(&context);
+    let bitcode = |text: &str| {
+        parse(&context, text)
+            .write_bitcode_to_memory()
+            .as_slice()
+            .to_vec()
+    };
+    let (first, second) = (bitcode("@x = global i32 1"), bitcode("@x = global i32 2"));
+    let error = link_modules(&context, &errors, &[("a.bc", &first), ("b.bc", &second)]).unwrap_err();
+    assert!(matches!(error, LinkModulesError::Link { .. }));
+    assert!(
+        error.to_string().contains("b.bc") && error.to_string().contains('x'),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_is_not_bitcode_is_an_error() {
+    let context = Context::create();
+    let errors = CollectedErrors::install(&context);
+    let error = link_modules(&context, &errors, &[("a.bc", b"not bitcode")]).unwrap_err();
+    assert!(matches!(error, LinkModulesError::Parse { .. }), "{error}");
+}
+
+#[test]
+fn constructors_go_where_every_linker_finds_them() {
+    let context = Context::create();
+    let errors = CollectedErrors::install(&context);
+    let module = parse(&context, "define internal void @ctor() { ret void }");
+    append_constructor(&module, module.get_function("ctor").unwrap(), 101);
+    let object = emit_object(&module, &machine(), &errors).unwrap();
+    let names = String::from_utf8_lossy(object.as_slice()).into_owned();
+    assert!(
+        names.contains(".init_array.101"),
+        "the constructor is not in .init_array"
+    );
+}
+
+#[test]
+fn a_weak_reference_stays_weak_as_a_declaration() {
+    let context = Context::create();
+    let module = parse(
+        &context,
+        "declare extern_weak hidden void @maybe()\ndefine hidden i32 @f() { ret i32 1 }",
+    );
+    find(&module, "maybe").unwrap().become_declaration();
+    find(&module, "f").unwrap().become_declaration();
+    let printed = module.print_to_string().to_string();
+    assert!(printed.contains("declare extern_weak void @maybe()"), "{printed}");
+    assert!(printed.contains("declare i32 @f()"), "{printed}");
+}
+
+#[test]
+fn objects_see_absolute_symbols_and_missing_ones_are_named() {
+    let object = object(
+        "target triple = \"x86_64-pc-linux-gnu\"\n\
+         @state = external global i32\n\
+         declare void @nobody_defines_this()\n\
+         define ptr @good() { ret ptr @state }\n\
+         define void @bad() { call void @nobody_defines_this() ret void }",
+    );
+    let session = Session::start().unwrap();
+    let dylib = session.create_dylib("test").unwrap();
+    let state = 7_i32;
+    dylib
+        .define_absolute([("state", (&raw const state).cast())])
+        .unwrap();
+    assert!(dylib.define_absolute([("state", std::ptr::null())]).is_err());
+    dylib.add_object(&object, "object").unwrap();
+    let error = dylib.look_up("good").unwrap_err();
+    assert!(error.to_string().contains("nobody_defines_this"), "{error}");
+
+    let whole = session.create_dylib("whole").unwrap();
+    whole
+        .define_absolute([
+            ("state", (&raw const state).cast()),
+            ("nobody_defines_this", std::ptr::null()),
+        ])
+        .unwrap();
+    whole.add_object(&object, "object").unwrap();
+    assert!(!whole.look_up("good").unwrap().is_null());
+}
+
+#[test]
+fn a_fatal_error_ends_neither_the_process_nor_later_work() {
+    // A vector wider than any register of the baseline processor, through an intrinsic that needs it whole.
+    let text = "target triple = \"x86_64-pc-linux-gnu\"\n\
+        declare <16 x float> @llvm.x86.avx512.rcp14.ps.512(<16 x float>, <16 x float>, i16)\n\
+        define <16 x float> @f(<16 x float> %x) {\n\
+        %y = call <16 x float> @llvm.x86.avx512.rcp14.ps.512(<16 x float> %x, <16 x float> %x, i16 -1)\n\
+        ret <16 x float> %y\n}";
+    let (sender, receiver) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        let on_fatal_error = sender.clone();
+        park_this_thread_on_fatal_error(move |reason| on_fatal_error.send(Some(reason)).unwrap());
+        object(text);
+        sender.send(None).unwrap();
+    });
+    let reason = receiver.recv().unwrap();
+    assert!(
+        reason.is_some_and(|reason| !reason.is_empty()),
+        "the code generator managed"
+    );
+    assert!(!object("define void @f() { ret void }").is_empty());
+}
