@@ -51,6 +51,71 @@ pub(crate) enum PassError {
         /// The marked function.
         symbol: String,
     },
+    /// A marked function that a launch could not call.
+    #[error("the function `{symbol}` is marked as a kernel but {problem}")]
+    NotLaunchable {
+        /// The marked function.
+        symbol: String,
+        /// What about it, and what to do.
+        problem: String,
+    },
+    /// LLVM refuses to build a function.
+    #[error("`{symbol}` cannot be built: {problem}")]
+    Builder {
+        /// The function.
+        symbol: String,
+        /// LLVM's words.
+        problem: String,
+    },
+    /// A host module that a device module cannot be made for.
+    #[error("the host module `{file}` {problem}")]
+    HostModule {
+        /// The host module's file.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// A module that should be a device module.
+    #[error(
+        "this is a host module, because it defines the region id `{symbol}`: run this pass on the module for the device"
+    )]
+    NotADeviceModule {
+        /// The region id.
+        symbol: String,
+    },
+    /// A device module that does not fit its host module.
+    #[error(
+        "`{symbol}`, which the host module `{host}` offloads, {problem}: compile both modules from the same source"
+    )]
+    UnlikeHost {
+        /// The device symbol.
+        symbol: String,
+        /// The host module's file.
+        host: String,
+        /// What is different in this module.
+        problem: String,
+    },
+    /// A `link` variable whose address would have to be known before the program runs.
+    #[error(
+        "the initial value of `{user}` holds the address of `{symbol}`, which device code knows only through a pointer \
+         (`link`): store the address when the program runs, or mark `{symbol}` as `to`"
+    )]
+    LinkAddressNeeded {
+        /// The `link` variable.
+        symbol: String,
+        /// The symbol that needs its address.
+        user: String,
+    },
+    /// The symbol that must become another one is something else.
+    #[error(
+        "`{symbol}` exists already and is something else than the {expected} that has to be made under this name"
+    )]
+    NameTaken {
+        /// The name.
+        symbol: String,
+        /// What it must be.
+        expected: &'static str,
+    },
     /// The symbol that must become a kernel's region id is something else.
     #[error("`{symbol}` must be a variable of type i8, because it is the region id of a kernel")]
     RegionIdTaken {

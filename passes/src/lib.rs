@@ -10,6 +10,7 @@ mod entry_record;
 mod error;
 mod host_address;
 mod markers;
+mod offload_device;
 mod offload_entries;
 mod offload_info;
 mod offload_internalize;

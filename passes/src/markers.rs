@@ -2,16 +2,18 @@
 //!
 //! * A name: region ids (`.<kernel>.region_id`) on the host and kernels on a device follow Clang's scheme
 //!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`]).
-//! * A string attribute `"offload-entry"`: `"kernel"` or `"indirect"` on a function, `"to"`, `"enter"` or `"link"` on a variable.
-//!   `"offload-entry-name"` can name the device symbol of an `indirect` function.
+//! * A string attribute `"offload-entry"`: `"kernel"`, `"function"` or `"indirect"` on a function, `"to"`, `"enter"` or `"link"` on a
+//!   variable. `"offload-entry-name"` can name the device symbol of an `indirect` function.
+//! * An annotation, `"offload:kernel"` and so on: `__attribute__((annotate("offload:kernel")))` in C and C++.
 //! * A section: `.offload.kernel`, `.offload.to` and so on. It says nothing about where the symbol should stand, so it is taken
 //!   away once read.
 //!
-//! An attribute or a section says more than a name.
+//! Any of the last three says more than a name.
 
 use crate::error::PassError;
 use offloom_abi::entry;
 use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_ir::annotations::{has_annotation, take_annotations};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::symbol::{Symbol, SymbolKind, functions, variables};
 use std::collections::HashMap;
@@ -21,6 +23,9 @@ const ATTRIBUTE: &str = "offload-entry";
 
 /// The string attribute with the name of an `indirect` function's device symbol.
 const NAME_ATTRIBUTE: &str = "offload-entry-name";
+
+/// How the annotations of marked symbols start.
+const ANNOTATION_PREFIX: &str = "offload:";
 
 /// How the sections of marked symbols start.
 const SECTION_PREFIX: &str = ".offload.";
@@ -33,6 +38,8 @@ const VISIBILITY_ATTRIBUTE: &str = "offload-visibility";
 pub(crate) enum Mark {
     /// A function that runs on the device, called from the host.
     Kernel,
+    /// A function that device code of other files calls (`declare target`).
+    Function,
     /// A function that device code may call through the host's pointer to it (`declare target indirect`).
     Indirect,
     /// A variable with a copy on the device (`declare target to` or `enter`).
@@ -42,9 +49,11 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    fn word(self) -> &'static str {
+    /// The word that markers use for it.
+    pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
+            Self::Function => "function",
             Self::Indirect => "indirect",
             Self::Variable => "to",
             Self::Link => "link",
@@ -54,6 +63,7 @@ impl Mark {
     fn from_word(word: &str, kind: SymbolKind) -> Option<Self> {
         match (word, kind) {
             ("kernel", SymbolKind::Function) => Some(Self::Kernel),
+            ("function", SymbolKind::Function) => Some(Self::Function),
             ("indirect", SymbolKind::Function) => Some(Self::Indirect),
             ("to" | "enter", SymbolKind::Variable) => Some(Self::Variable),
             ("link", SymbolKind::Variable) => Some(Self::Link),
@@ -62,11 +72,16 @@ impl Mark {
     }
 }
 
-/// The symbols with an attribute or a section that marks them.
+/// The symbols with an attribute, an annotation or a section that marks them.
 pub(crate) type Marked<'ctx> = HashMap<Symbol<'ctx>, Mark>;
 
-/// Reads the attributes and sections of the whole module.
+/// Reads the attributes, annotations and sections of the whole module. Annotations become attributes.
 pub(crate) fn explicit<'ctx>(module: &Module<'ctx>) -> Result<Marked<'ctx>, PassError> {
+    for (symbol, word) in take_annotations(module, ANNOTATION_PREFIX) {
+        let mark = read(symbol, &word)?;
+        check_agreement(symbol, mark_of(symbol)?, Some(mark))?;
+        symbol.set_string_attribute(ATTRIBUTE, mark.word());
+    }
     let mut marked = Marked::new();
     for symbol in variables(module).into_iter().chain(functions(module)) {
         if let Some(mark) = mark_of(symbol)? {
@@ -83,21 +98,33 @@ fn mark_of(symbol: Symbol<'_>) -> Result<Option<Mark>, PassError> {
     let section = marker_section(symbol)
         .map(|word| read(symbol, &word))
         .transpose()?;
-    match (attribute, section) {
+    check_agreement(symbol, attribute, section)?;
+    Ok(attribute.or(section))
+}
+
+fn check_agreement(symbol: Symbol<'_>, first: Option<Mark>, second: Option<Mark>) -> Result<(), PassError> {
+    match (first, second) {
         (Some(first), Some(second)) if first != second => Err(PassError::ConflictingMarkers {
             symbol: symbol.name(),
             first: first.word(),
             second: second.word(),
         }),
-        (first, second) => Ok(first.or(second)),
+        _ => Ok(()),
     }
 }
 
-/// Whether any symbol has an attribute or a section that marks it, whatever it says.
+/// Whether any symbol has an attribute, an annotation or a section that marks it, whatever it says.
 pub(crate) fn any_explicit(module: &Module<'_>) -> bool {
     let is_marked =
         |symbol: Symbol<'_>| symbol.string_attribute(ATTRIBUTE).is_some() || marker_section(symbol).is_some();
-    variables(module).into_iter().any(is_marked) || functions(module).into_iter().any(is_marked)
+    variables(module).into_iter().any(is_marked)
+        || functions(module).into_iter().any(is_marked)
+        || has_annotation(module, ANNOTATION_PREFIX)
+}
+
+/// Marks the symbol as an attribute would.
+pub(crate) fn mark(symbol: Symbol<'_>, mark: Mark) {
+    symbol.set_string_attribute(ATTRIBUTE, mark.word());
 }
 
 /// Takes the attribute or the section away.
@@ -142,7 +169,7 @@ fn read(symbol: Symbol<'_>, word: &str) -> Result<Mark, PassError> {
         symbol: symbol.name(),
         value: word.to_owned(),
         allowed: match symbol.kind() {
-            SymbolKind::Function => "a function can be marked `kernel` or `indirect`",
+            SymbolKind::Function => "a function can be marked `kernel`, `function` or `indirect`",
             _ => "a variable can be marked `to`, `enter` or `link`",
         },
     })

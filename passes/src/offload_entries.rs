@@ -44,7 +44,7 @@ pub(crate) const PASS: Pass = Pass {
     }),
 };
 
-fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassError> {
+pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassError> {
     let marked = markers::explicit(module)?;
     let mut info = OffloadInfo::read(module)?;
     let wanted = if target::is_device(module) {
@@ -135,6 +135,9 @@ fn wanted_on_host<'ctx>(
     {
         let name = symbol.name();
         let mark = marked.get(&symbol);
+        if mark == Some(&Mark::Function) {
+            continue;
+        }
         if mark == Some(&Mark::Indirect) {
             let name = markers::device_symbol(symbol).unwrap_or_else(|| kernel_of_function(&name));
             wanted.push(indirect(module, name, symbol));
@@ -248,7 +251,7 @@ fn variable<'ctx>(module: &Module<'ctx>, symbol: Symbol<'ctx>, mark: Mark) -> Wa
 }
 
 /// The kernel that a marked function gets, of Clang's scheme with numbers that no directive has.
-fn kernel_of_function(function: &str) -> String {
+pub(crate) fn kernel_of_function(function: &str) -> String {
     let name = KernelName {
         device_id: 0,
         file_id: 0,

@@ -9,7 +9,7 @@ use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, OFFLOAD_INFO_TARGET_REGION};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::metadata::{Operand, append_node, nodes};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 /// What a node stands for, without its order number.
 #[derive(Debug)]
@@ -38,17 +38,16 @@ impl OffloadInfo {
     /// Reads a module's metadata. Nothing there: an empty list.
     pub(crate) fn read(module: &Module<'_>) -> Result<Self, PassError> {
         let mut info = Self::default();
-        let mut orders = HashSet::new();
-        for (index, node) in nodes(module, OFFLOAD_INFO_METADATA).into_iter().enumerate() {
-            let (subject, order) =
-                parse(&node).map_err(|problem| PassError::MalformedInfo { index, problem })?;
-            if !orders.insert(order) {
-                return Err(PassError::DuplicateOrder { index, order });
-            }
-            info.next_order = info.next_order.max(order.saturating_add(1));
+        for (order, subject) in ordered(module)? {
+            info.next_order = order.saturating_add(1);
             info.insert(subject);
         }
         Ok(info)
+    }
+
+    /// What a module's metadata lists, by order number.
+    pub(crate) fn subjects(module: &Module<'_>) -> Result<Vec<Subject>, PassError> {
+        Ok(ordered(module)?.into_values().collect())
     }
 
     /// Whether the module has a node for the kernel or the global already, whatever the flags.
@@ -100,6 +99,18 @@ impl OffloadInfo {
         self.next_order = self.next_order.saturating_add(1);
         self.insert(subject);
     }
+}
+
+/// The nodes by order number.
+fn ordered(module: &Module<'_>) -> Result<BTreeMap<u32, Subject>, PassError> {
+    let mut ordered = BTreeMap::new();
+    for (index, node) in nodes(module, OFFLOAD_INFO_METADATA).into_iter().enumerate() {
+        let (subject, order) = parse(&node).map_err(|problem| PassError::MalformedInfo { index, problem })?;
+        if ordered.insert(order, subject).is_some() {
+            return Err(PassError::DuplicateOrder { index, order });
+        }
+    }
+    Ok(ordered)
 }
 
 fn parse(node: &[Operand<'_>]) -> Result<(Subject, u32), &'static str> {

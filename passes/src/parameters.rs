@@ -22,6 +22,16 @@ impl Parameters {
         Ok(Self(checked.collect::<Result<_, PassError>>()?))
     }
 
+    /// The value of a parameter that has one: the last that was given.
+    pub(crate) fn value(&self, key: &'static str) -> Result<Option<&str>, PassError> {
+        let given = self.0.iter().rev().find(|(given, _)| *given == key);
+        match given {
+            None => Ok(None),
+            Some((_, Some(value))) if !value.is_empty() => Ok(Some(value)),
+            Some(_) => Err(PassError::MissingValue { key }),
+        }
+    }
+
     /// The values of a parameter that is a list: `key=a,b;key=c` has three.
     pub(crate) fn list(&self, key: &'static str) -> Result<Vec<&str>, PassError> {
         let mut values = Vec::new();

@@ -4,7 +4,7 @@
 
 use crate::error::PassError;
 use crate::parameters::Parameters;
-use crate::{offload_entries, offload_internalize, offload_visibility};
+use crate::{offload_device, offload_entries, offload_internalize, offload_visibility};
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::{
     LlvmModulePass, ModuleAnalysisManager, ModulePassManager, PassBuilder, PipelineParsing, PreservedAnalyses,
@@ -15,6 +15,7 @@ use std::rc::Rc;
 
 /// Every pass.
 const PASSES: &[Pass] = &[
+    offload_device::PASS,
     offload_entries::PASS,
     offload_internalize::PASS,
     offload_visibility::PASS,

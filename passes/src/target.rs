@@ -1,6 +1,8 @@
 //! Which side of the offloading a module is on.
 
+use offloom_abi::LlvmVersion;
 use offloom_abi::names::OPENMP_DEVICE_MODULE_FLAG;
+use offloom_ir::LLVM;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 
@@ -11,23 +13,51 @@ pub(crate) fn is_device(module: &Module<'_>) -> bool {
 
 /// Whether the module is for a GPU, whose images have no offload entries.
 pub(crate) fn is_gpu(module: &Module<'_>) -> bool {
+    is_nvptx(module) || is_amdgcn(module) || is_spirv(module)
+}
+
+/// Whether the module is for an AMD GPU.
+pub(crate) fn is_amdgcn(module: &Module<'_>) -> bool {
+    architecture(module) == "amdgcn"
+}
+
+fn is_nvptx(module: &Module<'_>) -> bool {
+    matches!(&architecture(module)[..], "nvptx" | "nvptx64")
+}
+
+fn is_spirv(module: &Module<'_>) -> bool {
+    matches!(&architecture(module)[..], "spirv" | "spirv32" | "spirv64")
+}
+
+fn architecture(module: &Module<'_>) -> String {
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy();
-    let architecture = triple.split('-').next().unwrap_or_default();
-    matches!(
-        architecture,
-        "nvptx" | "nvptx64" | "amdgcn" | "spirv" | "spirv32" | "spirv64"
-    )
+    triple.split('-').next().unwrap_or_default().to_owned()
 }
+
+// `llvm/IR/CallingConv.h`.
+const PTX_KERNEL: u32 = 71;
+const SPIR_KERNEL: u32 = 76;
+const AMDGPU_KERNEL: u32 = 91;
 
 /// Whether the function is a kernel by its calling convention: `ptx_kernel`, `amdgpu_kernel` or `spir_kernel`.
 pub(crate) fn has_kernel_calling_convention(function: FunctionValue<'_>) -> bool {
-    // `llvm/IR/CallingConv.h`.
-    const SPIR_KERNEL: u32 = 76;
-    const PTX_KERNEL: u32 = 71;
-    const AMDGPU_KERNEL: u32 = 91;
     matches!(
         function.get_call_conventions(),
         SPIR_KERNEL | PTX_KERNEL | AMDGPU_KERNEL
     )
+}
+
+/// The calling convention that this LLVM's Clang gives kernels of the module's target; `None`: that of any function.
+pub(crate) fn kernel_calling_convention(module: &Module<'_>) -> Option<u32> {
+    if is_amdgcn(module) {
+        Some(AMDGPU_KERNEL)
+    } else if is_spirv(module) {
+        Some(SPIR_KERNEL)
+    } else if is_nvptx(module) && LLVM >= LlvmVersion::V22 {
+        // Up to LLVM 19 metadata says so.
+        Some(PTX_KERNEL)
+    } else {
+        None
+    }
 }

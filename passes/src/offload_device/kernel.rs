@@ -1,0 +1,239 @@
+//! The kernel of a marked function, by the contract of `docs/dev/launch-contract.md`.
+
+use crate::error::PassError;
+use crate::offload_device::kernel_form::{self, KernelForm};
+use crate::target;
+use offloom_ir::inkwell::AddressSpace;
+use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
+use offloom_ir::inkwell::builder::{Builder, BuilderError};
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
+use offloom_ir::inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, PointerValue};
+use offloom_ir::module::store_size;
+use offloom_ir::symbol::Symbol;
+use offloom_ir::target_kernel::{LaunchLimits, begin_target_kernel, end_target_kernel};
+
+/// Attributes of the function that its kernel has as well: they hold for the code that calls it, or are about the compile.
+const INHERITED: [&str; 11] = [
+    "convergent",
+    "mustprogress",
+    "nounwind",
+    "null_pointer_is_valid",
+    "sanitize_address",
+    "sanitize_hwaddress",
+    "sanitize_memory",
+    "sanitize_thread",
+    "sspstrong",
+    "strictfp",
+    "uwtable",
+];
+
+/// Clang's attributes of kernels for any target.
+const OF_KERNELS: [&str; 2] = ["alwaysinline", "norecurse"];
+
+/// Parameter attributes that say that a parameter is passed in memory.
+const IN_MEMORY: [&str; 5] = ["byval", "byref", "inalloca", "preallocated", "sret"];
+
+/// Bytes of an argument of a launch.
+const ARGUMENT_SIZE: u64 = 8;
+
+/// Makes the kernel called `name` that calls `function`.
+pub(super) fn wrap<'ctx>(
+    module: &Module<'ctx>,
+    form: &KernelForm<'_, 'ctx>,
+    name: &str,
+    function: FunctionValue<'ctx>,
+) -> Result<FunctionValue<'ctx>, PassError> {
+    check(module, function)?;
+    let context = module.get_context();
+    let pointer: BasicMetadataTypeEnum<'_> = context.ptr_type(AddressSpace::default()).into();
+    let word = context.i64_type().into();
+    let mut parameters = vec![pointer];
+    parameters.extend(function.get_param_iter().map(|parameter| match parameter {
+        BasicValueEnum::PointerValue(_) => pointer,
+        _ => word,
+    }));
+    let kernel_type = context.void_type().fn_type(&parameters, false);
+    let kernel = module.add_function(name, kernel_type, Some(Linkage::WeakODR));
+    add_attributes(module, kernel, function);
+    let limits = kernel_form::limits(function);
+    build(module, kernel, function, limits).map_err(|error| PassError::Builder {
+        symbol: name.to_owned(),
+        problem: error.to_string(),
+    })?;
+    form.give(kernel, limits);
+    Ok(kernel)
+}
+
+/// Whether the function can be launched at all.
+fn check<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) -> Result<(), PassError> {
+    let symbol = Symbol::from(function);
+    let cannot = |problem: String| PassError::NotLaunchable {
+        symbol: symbol.name(),
+        problem,
+    };
+    if symbol.is_local() {
+        return Err(PassError::LocalKernel {
+            symbol: symbol.name(),
+        });
+    }
+    if function.get_type().get_return_type().is_some() {
+        return Err(cannot(
+            "returns a value, which a kernel cannot: write it to mapped memory".to_owned(),
+        ));
+    }
+    if function.get_type().is_var_arg() {
+        return Err(cannot("is variadic, which a kernel cannot be".to_owned()));
+    }
+    for (index, parameter) in (0..).zip(function.get_param_iter()) {
+        let number = index + 1;
+        let in_memory = IN_MEMORY.into_iter().find(|attribute| {
+            let kind = Attribute::get_named_enum_kind_id(attribute);
+            function
+                .get_enum_attribute(AttributeLoc::Param(index), kind)
+                .is_some()
+        });
+        if let Some(attribute) = in_memory {
+            return Err(cannot(format!(
+                "takes its parameter {number} in memory (`{attribute}`), where a launch does not put it: pass a pointer to mapped memory"
+            )));
+        }
+        let size = store_size(module, parameter.get_type());
+        if size > ARGUMENT_SIZE {
+            return Err(cannot(format!(
+                "takes {size} bytes as its parameter {number}, and a launch passes at most {ARGUMENT_SIZE}: pass a pointer to mapped memory"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn add_attributes<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, function: FunctionValue<'ctx>) {
+    let context = module.get_context();
+    let by_name = |name| context.create_enum_attribute(Attribute::get_named_enum_kind_id(name), 0);
+    let inherited = INHERITED.map(Attribute::get_named_enum_kind_id);
+    for attribute in function.attributes(AttributeLoc::Function) {
+        let is_inherited = if attribute.is_string() {
+            !kernel_form::is_marker_or_limit(&attribute.get_string_kind_id().to_string_lossy())
+        } else {
+            attribute.is_enum() && inherited.contains(&attribute.get_enum_kind_id())
+        };
+        if is_inherited {
+            kernel.add_attribute(AttributeLoc::Function, attribute);
+        }
+    }
+    for name in OF_KERNELS {
+        kernel.add_attribute(AttributeLoc::Function, by_name(name));
+    }
+    if target::is_gpu(module) {
+        for name in ["convergent", "mustprogress", "nounwind"] {
+            kernel.add_attribute(AttributeLoc::Function, by_name(name));
+        }
+    }
+    kernel.add_attribute(AttributeLoc::Param(0), by_name("noalias"));
+    for index in 0..kernel.count_params() {
+        kernel.add_attribute(AttributeLoc::Param(index), by_name("noundef"));
+    }
+}
+
+fn build<'ctx>(
+    module: &Module<'ctx>,
+    kernel: FunctionValue<'ctx>,
+    function: FunctionValue<'ctx>,
+    limits: LaunchLimits,
+) -> Result<(), BuilderError> {
+    let context = module.get_context();
+    let builder = context.create_builder();
+    let entry = context.append_basic_block(kernel, "entry");
+    builder.position_at_end(entry);
+    let given: Vec<BasicValueEnum<'ctx>> = kernel.get_param_iter().collect();
+    if let Some(implicit) = given.first() {
+        implicit.set_name("dyn_ptr");
+    }
+    let mut received = Vec::new();
+    for (parameter, &argument) in function.get_param_iter().zip(given.iter().skip(1)) {
+        received.push(match argument {
+            BasicValueEnum::PointerValue(pointer) => Argument::Pointer(pointer),
+            word => Argument::Slot(store_to_slot(&builder, word)?),
+        });
+        argument.set_name(&parameter.get_name().to_string_lossy());
+    }
+    let user_code = if target::is_gpu(module) {
+        begin_target_kernel(entry, limits).unwrap_or(entry)
+    } else {
+        entry
+    };
+    builder.position_at_end(user_code);
+    let mut arguments: Vec<BasicMetadataValueEnum<'ctx>> = Vec::new();
+    for (parameter, received) in function.get_param_iter().zip(received) {
+        arguments.push(received.load(&builder, parameter.get_type())?.into());
+    }
+    let call = builder.build_call(function, &arguments, "")?;
+    call.set_call_convention(function.get_call_conventions());
+    for index in 0..function.count_params() {
+        for attribute in function.attributes(AttributeLoc::Param(index)) {
+            call.add_attribute(AttributeLoc::Param(index), attribute);
+        }
+    }
+    let never_inlined = Attribute::get_named_enum_kind_id("noinline");
+    if function
+        .get_enum_attribute(AttributeLoc::Function, never_inlined)
+        .is_none()
+    {
+        let inlined = Attribute::get_named_enum_kind_id("alwaysinline");
+        call.add_attribute(AttributeLoc::Function, context.create_enum_attribute(inlined, 0));
+    }
+    if target::is_gpu(module) {
+        end_target_kernel(user_code);
+        builder.position_at_end(user_code);
+    }
+    builder.build_return(None)?;
+    Ok(())
+}
+
+/// An argument of the launch, as the kernel gets it.
+enum Argument<'ctx> {
+    Pointer(PointerValue<'ctx>),
+    /// A value is in the first bytes of this memory.
+    Slot(PointerValue<'ctx>),
+}
+
+impl<'ctx> Argument<'ctx> {
+    /// The argument as the function's parameter type.
+    fn load(
+        &self,
+        builder: &Builder<'ctx>,
+        parameter: BasicTypeEnum<'ctx>,
+    ) -> Result<BasicValueEnum<'ctx>, BuilderError> {
+        match (self, parameter) {
+            (Self::Pointer(pointer), BasicTypeEnum::PointerType(wanted)) => {
+                if pointer.get_type() == wanted {
+                    return Ok((*pointer).into());
+                }
+                Ok(builder.build_address_space_cast(*pointer, wanted, "")?.into())
+            }
+            (Self::Slot(slot), BasicTypeEnum::IntType(wanted)) if wanted.get_bit_width() == 1 => {
+                let byte_type = wanted.get_context().i8_type();
+                let byte = builder.build_load(byte_type, *slot, "")?.into_int_value();
+                Ok(builder.build_int_truncate(byte, wanted, "")?.into())
+            }
+            (Self::Slot(memory) | Self::Pointer(memory), wanted) => builder.build_load(wanted, *memory, ""),
+        }
+    }
+}
+
+/// Stores the value to memory of its own and returns the address, as a pointer of address space 0.
+fn store_to_slot<'ctx>(
+    builder: &Builder<'ctx>,
+    word: BasicValueEnum<'ctx>,
+) -> Result<PointerValue<'ctx>, BuilderError> {
+    let slot = builder.build_alloca(word.get_type(), "")?;
+    let generic = slot.get_type().get_context().ptr_type(AddressSpace::default());
+    let address = if slot.get_type() == generic {
+        slot
+    } else {
+        builder.build_address_space_cast(slot, generic, "")?
+    };
+    builder.build_store(address, word)?;
+    Ok(address)
+}
