@@ -34,17 +34,21 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask corpus`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut different = 0;
+    let mut failed = Vec::new();
     for llvm in arguments.llvm.find()? {
         let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        different += compare_all(&workspace, &staged, &arguments.programs)?;
+        if let Err(error) = compare_all(&workspace, &staged, &arguments.programs) {
+            failed.push(format!("{error:#}"));
+        }
     }
-    ensure!(different == 0, "{different} modules are not as Clang makes them");
+    ensure!(failed.is_empty(), "{}", failed.join("; "));
     Ok(())
 }
 
-/// Compares the corpus for one LLVM, prints the report and returns how many modules differ.
-pub(crate) fn compare_all(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<usize> {
+/// Compares the corpus for one LLVM and prints the report.
+///
+/// Fails when a module differs, and when there was nothing to compare.
+pub(crate) fn compare_all(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> {
     let major = staged.llvm.major;
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let modules = modules(workspace, major, only)?;
@@ -83,7 +87,12 @@ pub(crate) fn compare_all(workspace: &Workspace, staged: &Staged, only: &[String
     }
     ensure!(report.compared > 0, "no program of that name in the corpus");
     ensure!(report.entries > 0, "the corpus has no entries: nothing was shown");
-    Ok(report.different)
+    ensure!(
+        report.different == 0,
+        "LLVM {major}: {} modules are not as Clang makes them",
+        report.different
+    );
+    Ok(())
 }
 
 /// What has been found so far.

@@ -10,7 +10,7 @@ use crate::command::run_shown;
 use crate::llvm::{self, Choice};
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
-use crate::{lint, lit, setup};
+use crate::{corpus, lint, lit, setup};
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
 const WITHOUT_LLVM: [&str; 5] = [
@@ -51,6 +51,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         if let Some(staged) = built {
             steps.run(&format!("lit, LLVM {major}"), || {
                 lit::run_lit(&workspace, &staged, &[])
+            });
+            steps.run(&format!("corpus, LLVM {major}"), || {
+                corpus::compare_all(&workspace, &staged, &[])
             });
         }
     }
