@@ -107,10 +107,13 @@ impl Canonical {
 
     /// Whether the module still has what an operand of `omp_offload.info` is about.
     fn can_be_known(&self, operand: &str) -> bool {
-        let variable = operand
-            .strip_prefix("!{i32 1, !\"")
-            .and_then(|rest| rest.split('"').next());
-        variable.is_none_or(|name| self.names.contains(name))
+        let global = operand.strip_prefix("!{i32 1, !\"");
+        global
+            .and_then(|rest| rest.split_once('"'))
+            .is_none_or(|(name, flags)| {
+                // The name of an `indirect` function's operand is no symbol of the host module.
+                flags.starts_with(", i32 8,") || self.names.contains(name)
+            })
     }
 }
 
