@@ -42,15 +42,30 @@ struct Run {
     numbers: Vec<u8>,
 }
 
-/// How the program of a JIT link is run ahead of time.
-const AHEAD_OF_TIME: &[(&str, &str)] = &[("OFFLOOM_JIT", "off")];
+/// A way to run a program: what the table calls it, and its environment.
+#[derive(Clone, Copy)]
+struct Mode {
+    name: &'static str,
+    environment: &'static [(&'static str, &'static str)],
+}
 
-/// How it is run with the JIT: a failure of the JIT fails the run, and it says what it did.
-const JIT: &[(&str, &str)] = &[
-    ("OFFLOOM_JIT", "sync"),
-    ("OFFLOOM_JIT_STRICT", "1"),
-    ("OFFLOOM_JIT_LOG", "1"),
-];
+/// As it is.
+const PLAIN: Mode = Mode {
+    name: "",
+    environment: &[],
+};
+
+/// The program of a JIT link with the code that was linked.
+const AHEAD_OF_TIME: Mode = Mode {
+    name: ", ahead of time",
+    environment: &[("OFFLOOM_JIT", "off")],
+};
+
+/// The same with code that the JIT makes: a failure of the JIT fails the run, and it says what it did.
+const JIT: Mode = Mode {
+    name: ", JIT",
+    environment: &[("OFFLOOM_JIT_STRICT", "1"), ("OFFLOOM_JIT_LOG", "1")],
+};
 
 /// What the JIT says at the end of a run in which code that it had made ran.
 const RAN_VARIANT: &str = "ran the variant";
@@ -60,14 +75,14 @@ impl Reference {
     pub(crate) fn run(demo: &mut Demo, program: &str) -> Result<Self> {
         let mut numbers = Vec::new();
         for size in SIZES {
-            numbers.push(run(demo, program, size, &[], |_| Ok("the reference"))?.numbers);
+            numbers.push(run(demo, program, size, PLAIN, |_| Ok("the reference"))?.numbers);
         }
         Ok(Self { numbers })
     }
 
     /// Runs another build of the program; its numbers must be the same, bit for bit.
     pub(crate) fn compare(&self, demo: &mut Demo, program: &str) -> Result<()> {
-        self.compare_under(demo, program, &[], |_| Ok("same bits"))
+        self.compare_under(demo, program, PLAIN, |_| Ok("same bits"))
     }
 
     /// The same for a build with the JIT: once with the code that was linked, once with code that the JIT makes.
@@ -86,11 +101,11 @@ impl Reference {
         &self,
         demo: &mut Demo,
         program: &str,
-        environment: &[(&str, &str)],
+        mode: Mode,
         judge: impl Fn(&Run) -> Result<&'static str>,
     ) -> Result<()> {
         for (size, expected) in SIZES.into_iter().zip(&self.numbers) {
-            run(demo, program, size, environment, |run| {
+            run(demo, program, size, mode, |run| {
                 ensure!(
                     run.numbers == *expected,
                     "its numbers differ from the stock program's"
@@ -107,14 +122,14 @@ fn run(
     demo: &mut Demo,
     program: &str,
     size: Size,
-    environment: &[(&str, &str)],
+    mode: Mode,
     judge: impl FnOnce(&Run) -> Result<&'static str>,
 ) -> Result<Run> {
     let file = format!("{program}.numbers");
     let mut command = demo.command(format!("./{program}").into());
     command
         .env("OMP_TARGET_OFFLOAD", "mandatory")
-        .envs(environment.iter().copied());
+        .envs(mode.environment.iter().copied());
     command.args([&size.elements.to_string(), &file, &size.launches.to_string()]);
     println!("$ {}", shown(&command));
     let start = Instant::now();
@@ -135,16 +150,10 @@ fn run(
         numbers,
     };
     let result = judge(&run).with_context(|| format!("`{program}`, {} elements", size.elements))?;
-    let tool = environment
-        .first()
-        .map_or(String::new(), |(name, value)| format!(", {name}={value}"));
+    let tool = format!("{program}{}", mode.name);
     let result = format!("{result}{}", times(&run.line));
-    demo.table.add(
-        &format!("run, N = {}", size.elements),
-        &format!("{program}{tool}"),
-        time,
-        result,
-    );
+    demo.table
+        .add(&format!("run, N = {}", size.elements), &tool, time, result);
     Ok(run)
 }
 
