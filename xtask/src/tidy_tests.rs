@@ -154,3 +154,19 @@ fn names_place(line: &str, place: &str) -> bool {
         before.is_none_or(|c| !c.is_alphanumeric() && !"_-./)}>".contains(c))
     })
 }
+
+#[test]
+fn links_between_pages_lead_somewhere() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    check(|file| {
+        if extension(&file.path) != "md" {
+            return None;
+        }
+        let folder = root.join(&file.path).parent().unwrap().to_owned();
+        file.text.split("](").skip(1).find_map(|rest| {
+            let link = rest.split([')', '#']).next()?;
+            let elsewhere = link.is_empty() || link.contains(':');
+            (!elsewhere && !folder.join(link).exists()).then(|| format!("no `{link}`"))
+        })
+    });
+}
