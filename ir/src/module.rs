@@ -1,10 +1,11 @@
 //! Whole-module operations that the C API lacks.
 
 use crate::metadata::{Operand, nodes};
-use inkwell::llvm_sys::core::LLVMGetModuleInlineAsm;
+use inkwell::llvm_sys::core::{LLVMGetModuleInlineAsm, LLVMTypeIsSized};
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
-use inkwell::llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize};
+use inkwell::llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize, LLVMStoreSizeOfType};
 use inkwell::module::Module;
+use inkwell::types::{AsTypeRef, BasicTypeEnum};
 use std::ffi::c_char;
 
 unsafe extern "C" {
@@ -42,6 +43,18 @@ pub fn pointer_size(module: &Module<'_>) -> u32 {
     let layout = unsafe { LLVMGetModuleDataLayout(module.as_mut_ptr()) };
     // SAFETY: a live data layout.
     unsafe { LLVMPointerSize(layout) }
+}
+
+/// Bytes that storing a value of the type writes, by the module's data layout. 0 for a type without a size.
+pub fn store_size<'ctx>(module: &Module<'ctx>, value_type: BasicTypeEnum<'ctx>) -> u64 {
+    // SAFETY: a live type.
+    if unsafe { LLVMTypeIsSized(value_type.as_type_ref()) } == 0 {
+        return 0;
+    }
+    // SAFETY: the data layout belongs to the module, which is live.
+    let layout = unsafe { LLVMGetModuleDataLayout(module.as_mut_ptr()) };
+    // SAFETY: a live data layout and a type with a size.
+    unsafe { LLVMStoreSizeOfType(layout, value_type.as_type_ref()) }
 }
 
 /// The assembly text of the whole module, which may name symbols; empty if there is none.

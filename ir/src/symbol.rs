@@ -15,6 +15,7 @@ use inkwell::llvm_sys::core::{
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
 use inkwell::module::{Linkage, Module};
+use inkwell::types::BasicTypeEnum;
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue, PointerValue};
 use std::ffi::c_char;
 use std::ptr::NonNull;
@@ -224,6 +225,11 @@ impl<'ctx> Symbol<'ctx> {
     /// Puts the symbol in a section, or where the compiler chooses.
     pub fn set_section(self, section: Option<&str>) {
         self.value.set_section(section);
+    }
+
+    /// The type of a variable's value; `None` for another kind of symbol and for a type that no value has.
+    pub fn variable_type(self) -> Option<BasicTypeEnum<'ctx>> {
+        BasicTypeEnum::try_from(self.as_variable()?.get_value_type()).ok()
     }
 
     /// Bytes that an object of the symbol's type takes, with the module's data layout. 0 for a type without a size.
