@@ -68,7 +68,7 @@ impl Contents {
             // LLVM writes an empty section for code that has no section of its own.
             if !table && name != ".text" {
                 contents.sections.insert(Section {
-                    flags: sh_flags.0.into(),
+                    flags: sh_flags.0,
                     alignment: section.align(),
                     data: section.data().unwrap().to_vec(),
                     name,
