@@ -1,6 +1,7 @@
 //! What can be wrong with a pass's parameters or with the module it runs on.
 
 use llvm_plugin::parameters::ParameterError;
+use offloom_ir::library::LibraryError;
 
 /// Reported as an LLVM error diagnostic, after the pass's name and the module's.
 #[derive(Debug, thiserror::Error)]
@@ -94,6 +95,14 @@ pub(crate) enum PassError {
         host: String,
         /// What is different in this module.
         problem: String,
+    },
+    /// A library that cannot be linked.
+    #[error("the library `{file}` {problem}")]
+    Library {
+        /// The library's file.
+        file: String,
+        /// What is wrong with it.
+        problem: LibraryError,
     },
     /// A `link` variable whose address would have to be known before the program runs.
     #[error(

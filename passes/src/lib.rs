@@ -7,6 +7,7 @@
 use llvm_plugin::PassBuilder;
 
 mod entry_record;
+mod environment;
 mod error;
 mod host_address;
 mod markers;
@@ -14,6 +15,7 @@ mod offload_device;
 mod offload_entries;
 mod offload_info;
 mod offload_internalize;
+mod offload_runtime;
 mod offload_visibility;
 mod parameters;
 mod registry;

@@ -4,7 +4,7 @@ use crate::error::PassError;
 use llvm_plugin::parameters::PassText;
 
 /// The parameters of one use of a pass.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Parameters(Vec<(&'static str, Option<String>)>);
 
 impl Parameters {

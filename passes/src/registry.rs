@@ -2,9 +2,10 @@
 //!
 //! To add one: a file of its own with a `PASS`, a row in [`PASSES`] in alphabetical order, a folder `test/passes/<name>/`.
 
+use crate::environment::UnaskedParameters;
 use crate::error::PassError;
 use crate::parameters::Parameters;
-use crate::{offload_device, offload_entries, offload_internalize, offload_visibility};
+use crate::{offload_device, offload_entries, offload_internalize, offload_runtime, offload_visibility};
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::{
     LlvmModulePass, ModuleAnalysisManager, ModulePassManager, PassBuilder, PipelineParsing, PreservedAnalyses,
@@ -14,14 +15,37 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 /// Every pass.
-const PASSES: &[Pass] = &[
+pub(crate) const PASSES: &[Pass] = &[
     offload_device::PASS,
     offload_entries::PASS,
     offload_internalize::PASS,
+    offload_runtime::PASS,
     offload_visibility::PASS,
 ];
 
 const _: () = assert!(is_sorted(), "PASSES is in alphabetical order");
+
+/// Names for the passes that one side of the offloading needs.
+const ALIASES: &[Alias] = &[
+    Alias {
+        name: "offload-device-module",
+        parameters: offload_device::PASS.parameters,
+        passes: &[offload_device::PASS],
+    },
+    Alias {
+        name: "offload-host",
+        parameters: offload_entries::PASS.parameters,
+        passes: &[offload_entries::PASS],
+    },
+];
+
+/// A name for several passes.
+struct Alias {
+    name: &'static str,
+    /// Those of all of its passes, each of which takes its own.
+    parameters: &'static [&'static str],
+    passes: &'static [Pass],
+}
 
 /// A pass over a module.
 #[derive(Debug, Clone, Copy)]
@@ -58,8 +82,14 @@ pub(crate) enum ExtensionPoint {
 pub(crate) fn register(builder: &mut PassBuilder) {
     let unfinished = RefCell::new(None);
     builder.add_module_pipeline_parsing_callback(move |text, manager| parse(text, manager, &unfinished));
-    builder.add_pipeline_start_ep_callback(|manager, _| add_unasked(manager, ExtensionPoint::PipelineStart));
-    builder.add_full_lto_early_ep_callback(|manager, _| add_unasked(manager, ExtensionPoint::FullLtoEarly));
+    let parameters = Rc::new(UnaskedParameters::from_environment());
+    let of_lto = Rc::clone(&parameters);
+    builder.add_pipeline_start_ep_callback(move |manager, _| {
+        add_unasked(manager, ExtensionPoint::PipelineStart, &parameters);
+    });
+    builder.add_full_lto_early_ep_callback(move |manager, _| {
+        add_unasked(manager, ExtensionPoint::FullLtoEarly, &of_lto);
+    });
 }
 
 /// The text of a pass that LLVM may have handed over in pieces.
@@ -76,10 +106,11 @@ fn parse(
     unfinished: &RefCell<Option<PassText>>,
 ) -> PipelineParsing {
     let name = text.split('<').next().unwrap_or_default();
-    let shared = if let Some(pass) = PASSES.iter().find(|pass| pass.name == name) {
+    let shared = if let Some((passes, known)) = named(name) {
         let shared = PassText::new(RefCell::new(text.to_owned()));
-        manager.add_pass(NamedPass {
-            pass,
+        manager.add_pass(NamedPasses {
+            passes,
+            known,
             text: Rc::clone(&shared),
         });
         if !text.contains('<') {
@@ -99,29 +130,57 @@ fn parse(
     PipelineParsing::Parsed
 }
 
-fn add_unasked(manager: &mut ModulePassManager<'_>, at: ExtensionPoint) {
+/// The passes of that name or alias, and the parameters they have.
+fn named(name: &str) -> Option<(&'static [Pass], &'static [&'static str])> {
+    if let Some(pass) = PASSES.iter().find(|pass| pass.name == name) {
+        return Some((std::slice::from_ref(pass), pass.parameters));
+    }
+    let alias = ALIASES.iter().find(|alias| alias.name == name)?;
+    Some((alias.passes, alias.parameters))
+}
+
+fn add_unasked(
+    manager: &mut ModulePassManager<'_>,
+    at: ExtensionPoint,
+    parameters: &Result<UnaskedParameters, String>,
+) {
+    let parameters = match parameters {
+        Ok(parameters) => parameters,
+        Err(problem) => return manager.add_pass(ReportProblem(problem.clone())),
+    };
     for pass in PASSES {
         if let Some(unasked) = pass.unasked.filter(|unasked| unasked.at == at) {
             manager.add_pass(UnaskedPass {
                 pass,
                 concerns: unasked.concerns,
+                parameters: parameters.of(pass),
             });
         }
     }
 }
 
-/// A pass that somebody named.
-struct NamedPass {
-    pass: &'static Pass,
-    /// The name with its parameters; complete when the pass runs.
+/// Passes that somebody named.
+struct NamedPasses {
+    passes: &'static [Pass],
+    /// The parameters they have.
+    known: &'static [&'static str],
+    /// The name with its parameters; complete when the passes run.
     text: PassText,
 }
 
-impl LlvmModulePass for NamedPass {
+impl LlvmModulePass for NamedPasses {
     fn run_pass(&self, module: &mut Module<'_>, _: &ModuleAnalysisManager) -> PreservedAnalyses {
-        let parameters = Parameters::parse(&self.text.borrow(), self.pass.parameters);
-        let result = parameters.and_then(|parameters| (self.pass.run)(module, &parameters));
-        report(self.pass, module, result)
+        let text = self.text.borrow();
+        let mut preserved = PreservedAnalyses::All;
+        for pass in self.passes {
+            let parameters = Parameters::parse(&text, self.known);
+            match parameters.and_then(|parameters| (pass.run)(module, &parameters)) {
+                Ok(PreservedAnalyses::All) => {}
+                Ok(changed) => preserved = changed,
+                Err(error) => return report(pass, module, &error),
+            }
+        }
+        preserved
     }
 }
 
@@ -129,6 +188,7 @@ impl LlvmModulePass for NamedPass {
 struct UnaskedPass {
     pass: &'static Pass,
     concerns: fn(&Module<'_>) -> bool,
+    parameters: Parameters,
 }
 
 impl LlvmModulePass for UnaskedPass {
@@ -136,25 +196,28 @@ impl LlvmModulePass for UnaskedPass {
         if !(self.concerns)(module) {
             return PreservedAnalyses::All;
         }
-        let result = (self.pass.run)(module, &Parameters::default());
-        report(self.pass, module, result)
+        (self.pass.run)(module, &self.parameters).unwrap_or_else(|error| report(self.pass, module, &error))
     }
 }
 
-fn report(
-    pass: &Pass,
-    module: &Module<'_>,
-    result: Result<PreservedAnalyses, PassError>,
-) -> PreservedAnalyses {
-    result.unwrap_or_else(|error| {
-        let file = module.get_name().to_string_lossy();
-        diagnose(
-            module,
-            Severity::Error,
-            &format!("{file}: {}: {error}", pass.name),
-        );
-        PreservedAnalyses::None
-    })
+/// Fails every compile with a message, in place of the passes that would run unasked.
+struct ReportProblem(String);
+
+impl LlvmModulePass for ReportProblem {
+    fn run_pass(&self, module: &mut Module<'_>, _: &ModuleAnalysisManager) -> PreservedAnalyses {
+        diagnose(module, Severity::Error, &self.0);
+        PreservedAnalyses::All
+    }
+}
+
+fn report(pass: &Pass, module: &Module<'_>, error: &PassError) -> PreservedAnalyses {
+    let file = module.get_name().to_string_lossy();
+    diagnose(
+        module,
+        Severity::Error,
+        &format!("{file}: {}: {error}", pass.name),
+    );
+    PreservedAnalyses::None
 }
 
 const fn is_sorted() -> bool {
