@@ -18,6 +18,7 @@ fn main() {
         .file("shim/ir_shim.cpp")
         .file("shim/device_shim.cpp")
         .file("shim/jit_shim.cpp")
+        .file("shim/library_shim.cpp")
         .compile("offloom_ir_shim");
     // Our own tests are executables, so they link the shared libLLVM themselves.
     println!("cargo::rustc-link-arg-tests=-L{}", llvm.lib_dir.display());

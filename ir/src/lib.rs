@@ -16,6 +16,7 @@ pub mod command_line;
 pub mod jit_diagnostics;
 pub mod jit_fatal_errors;
 pub mod jit_globals;
+pub mod library;
 pub mod link_modules;
 pub mod link_variable;
 pub mod metadata;

@@ -42,7 +42,9 @@ pub fn read_module<'ctx>(
     let buffer =
         MemoryBuffer::create_from_file(path).map_err(|reason| ReadModuleError::Io(reason.to_string()))?;
     let module = if is_bitcode(buffer.as_slice()) {
-        if let Some(producer) = producer(buffer.as_slice()).filter(|producer| is_of_other_release(producer)) {
+        let own = u32::from(crate::LLVM.major());
+        let is_other = |producer: &String| bitcode_release(producer).is_some_and(|release| release != own);
+        if let Some(producer) = producer(buffer.as_slice()).filter(is_other) {
             return Err(ReadModuleError::OtherLlvm { producer });
         }
         Module::parse_bitcode_from_buffer(&buffer, context)
@@ -57,11 +59,12 @@ pub fn read_module<'ctx>(
 }
 
 /// Whether the bytes start as bitcode does, with or without its wrapper (`llvm/Bitcode/BitcodeReader.h`).
-fn is_bitcode(bytes: &[u8]) -> bool {
+pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
     bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
 }
 
-fn producer(bytes: &[u8]) -> Option<String> {
+/// What the bitcode names as its producer.
+pub(crate) fn producer(bytes: &[u8]) -> Option<String> {
     // SAFETY: the bytes are passed with their length.
     let text = unsafe { offloom_ir_bitcode_producer(bytes.as_ptr().cast(), bytes.len()) };
     if text.is_null() {
@@ -74,12 +77,11 @@ fn producer(bytes: &[u8]) -> Option<String> {
     Some(producer)
 }
 
-/// Whether the producer, as `LLVM22.1.2-rust-1.95.0-stable`, is another release than this one. A producer that names none is not.
-fn is_of_other_release(producer: &str) -> bool {
-    let version = producer.strip_prefix("LLVM").unwrap_or_default();
+/// The release in a producer's name: 22 for `LLVM22.1.2-rust-1.95.0-stable`. `None` for one that names none.
+pub(crate) fn bitcode_release(producer: &str) -> Option<u32> {
+    let version = producer.strip_prefix("LLVM")?;
     let digits = version
         .split(|character: char| !character.is_ascii_digit())
-        .next();
-    let major: Option<u32> = digits.and_then(|digits| digits.parse().ok());
-    major.is_some_and(|major| major != u32::from(crate::LLVM.major()))
+        .next()?;
+    digits.parse().ok()
 }
