@@ -68,6 +68,11 @@ pub fn link(line: &CommandLine) -> Result<()> {
     }
 
     host_link::host_linker(line)?;
+    if options.embed_bitcode {
+        return Err(Error::Usage(
+            "--embed-bitcode is not supported: device code is linked to images; leave it out".to_owned(),
+        ));
+    }
     let folder = WorkFolder::create(&line.output(), options.save_temps)?;
     let mut images = override_images(line)?;
     let mut added = Vec::new();

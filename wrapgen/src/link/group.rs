@@ -1,6 +1,6 @@
 //! Phase 2: sorts the device code by target and decides which archive members are linked.
 //!
-//! The rules are those of the stock linker wrapper of each release; `reference` facts are tested against it.
+//! The rules are those of the stock linker wrapper of each release.
 
 use std::collections::HashMap;
 

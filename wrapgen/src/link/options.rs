@@ -179,7 +179,7 @@ pub(super) const TABLE: &[Row] = &{
             Flag,
             Wrapper,
             EmbedBitcode,
-            "Embed device bitcode instead of linked images",
+            "Refused: device code is always linked to images",
         ),
         row(
             "--opt-level=",
