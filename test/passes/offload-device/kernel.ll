@@ -1,10 +1,10 @@
 ; A marked function with an ordinary signature gets its kernel: the implicit parameter first, pointers as they are, everything else as
 ; an i64 that holds the value in its first bytes. On CPUs that is all; the function itself stays, hidden. Twice is once.
-; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S %s -o %t.ll
+; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S < %s -o %t.ll
 ; RUN: FileCheck %s --input-file=%t.ll
-; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S %t.ll | diff -I ModuleID %t.ll -
-; RUN: %opt -load-pass-plugin %passes -passes=offload-device-module,verify -S %s | diff -I ModuleID %t.ll -
-; RUN: %opt -load-pass-plugin %passes -passes=offload-device,offload-entries,offload-visibility,verify -S %s | diff -I ModuleID %t.ll -
+; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S < %t.ll | diff %t.ll -
+; RUN: %opt -load-pass-plugin %passes -passes=offload-device-module,verify -S < %s | diff %t.ll -
+; RUN: %opt -load-pass-plugin %passes -passes=offload-device,offload-entries,offload-visibility,verify -S < %s | diff %t.ll -
 ; RUN: sed s/x86_64-unknown-linux-gnu/aarch64-unknown-linux-gnu/ %s | %opt -load-pass-plugin %passes -passes=offload-device,verify -S | FileCheck %s
 ; RUN: sed s/x86_64-unknown-linux-gnu/powerpc64le-unknown-linux-gnu/ %s | %opt -load-pass-plugin %passes -passes=offload-device,verify -S | FileCheck %s
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
@@ -18,9 +18,9 @@ target triple = "x86_64-unknown-linux-gnu"
 @shared = global i32 2
 
 ; Entries, as in Clang's x86_64 device modules: the device's own symbols.
-; CHECK: @.offloading.entry.counter = weak constant %struct.__tgt_offload_entry {{.*}}ptr @counter
-; CHECK: @.offloading.entry.__omp_offloading_0_0_f_l0 = weak constant %struct.__tgt_offload_entry {{.*}}ptr @__omp_offloading_0_0_f_l0,
-; CHECK: @.offloading.entry.__omp_offloading_0_0_in_final_form_l0 = weak constant %struct.__tgt_offload_entry {{.*}}ptr @__omp_offloading_0_0_in_final_form_l0,
+; CHECK-DAG: @.offloading.entry.counter = weak constant %struct.__tgt_offload_entry {{.*}}ptr @counter
+; CHECK-DAG: @.offloading.entry.__omp_offloading_0_0_f_l0 = weak constant %struct.__tgt_offload_entry {{.*}}ptr @__omp_offloading_0_0_f_l0,
+; CHECK-DAG: @.offloading.entry.__omp_offloading_0_0_in_final_form_l0 = weak constant %struct.__tgt_offload_entry {{.*}}ptr @__omp_offloading_0_0_in_final_form_l0,
 
 ; CHECK: define hidden void @f({{.*}}) [[F:#[0-9]+]] {
 define void @f(i1 zeroext %flag, i16 signext %small, float %a, double %d, <2 x float> %pair, ptr noalias %p, [2 x i32] %both) #0 section ".offload.kernel" {

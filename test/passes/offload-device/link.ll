@@ -1,7 +1,7 @@
 ; A `link` variable is not in the device module: code loads its address from the pointer that the runtime fills in.
-; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S %s -o %t.ll
+; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S < %s -o %t.ll
 ; RUN: FileCheck %s --input-file=%t.ll --implicit-check-not='@x ' --implicit-check-not='@x,' --implicit-check-not='@y,'
-; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S %t.ll | diff -I ModuleID %t.ll -
+; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S < %t.ll | diff %t.ll -
 ; RUN: sed 's/^;INITIAL //' %s | not %opt -load-pass-plugin %passes -passes=offload-device -S -o %t.none 2>&1 | FileCheck %s --check-prefix=INITIAL
 ; RUN: not ls %t.none
 target triple = "x86_64-unknown-linux-gnu"

@@ -1,10 +1,10 @@
 ; The same source compiled again, without the flag `openmp-device`: what only the host needs is removed, so that the device image does
 ; not need the region ids and the libraries of the program. A device module keeps all of its code.
-; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S %s | FileCheck %s --implicit-check-not=host
+; RUN: %opt -load-pass-plugin %passes -passes=offload-device,verify -S < %s | FileCheck %s --implicit-check-not=host
 ; RUN: sed 's/^;FLAGS //' %s | %opt -load-pass-plugin %passes -passes=offload-device,verify -S | FileCheck %s --check-prefix=DEVICE
+target triple = "x86_64-unknown-linux-gnu"
 ;FLAGS !llvm.module.flags = !{!0}
 ;FLAGS !0 = !{i32 7, !"openmp-device", i32 52}
-target triple = "x86_64-unknown-linux-gnu"
 
 @.__omp_offloading_0_0_f_l0.region_id = external constant i8
 @host_table = global ptr @main
