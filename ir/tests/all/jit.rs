@@ -13,6 +13,7 @@ use crate::parse;
 
 const TRIPLE: &str = "x86_64-pc-linux-gnu";
 
+#[expect(clippy::unwrap_used, reason = "a test without its object has failed")]
 fn machine() -> TargetMachine {
     target_machine(&MachineOptions {
         triple: TRIPLE,
@@ -23,6 +24,7 @@ fn machine() -> TargetMachine {
     .unwrap()
 }
 
+#[expect(clippy::unwrap_used, reason = "a test without its object has failed")]
 fn object(text: &str) -> Vec<u8> {
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
