@@ -284,6 +284,36 @@ static inline offloom_status offloom_data_end(int64_t device, const void *pointe
   return OFFLOOM_SUCCESS;
 }
 
+/// Declares, at file scope, that this file maps the variable that is marked `link` and has this name: see `offloom_link_begin`.
+#define OFFLOOM_LINK(variable) extern void *offloom_link_##variable __asm__(#variable "_decl_tgt_ref_ptr")
+
+/// What `offloom_link_begin` and `offloom_link_end` call the variable that `OFFLOOM_LINK(variable)` declared.
+#define OFFLOOM_LINK_OF(variable) (&offloom_link_##variable)
+
+/// The map type of an object that something on the device points to.
+#define OFFLOOM_POINTED_TO 0x10
+
+/// Maps a variable that is marked `link`, `bytes` bytes of it, until the matching `offloom_link_end`, as `target enter data` does:
+/// only then can kernels use it. The rest is as for `offloom_data_begin`.
+static inline offloom_status offloom_link_begin(int64_t device, void **link, size_t bytes, offloom_map_type type) {
+  void *address = *link, *reference = link;
+  int64_t size = (int64_t)bytes, types = type | OFFLOOM_POINTED_TO;
+  if (!offloom_device_exists(device))
+    return OFFLOOM_NO_SUCH_DEVICE;
+  __tgt_target_data_begin_mapper(0, device, 1, &reference, &address, &size, &types, 0, 0);
+  return OFFLOOM_SUCCESS;
+}
+
+/// Ends what `offloom_link_begin` began with the same arguments.
+static inline offloom_status offloom_link_end(int64_t device, void **link, size_t bytes, offloom_map_type type) {
+  void *address = *link, *reference = link;
+  int64_t size = (int64_t)bytes, types = type | OFFLOOM_POINTED_TO;
+  if (!offloom_device_exists(device))
+    return OFFLOOM_NO_SUCH_DEVICE;
+  __tgt_target_data_end_mapper(0, device, 1, &reference, &address, &size, &types, 0, 0);
+  return OFFLOOM_SUCCESS;
+}
+
 /// Copies mapped memory to the device (`OFFLOOM_TO`) or back (`OFFLOOM_FROM`) now, as `target update` does. Memory that is not
 /// mapped is left alone.
 static inline offloom_status offloom_data_update(int64_t device, const void *pointer, size_t bytes, offloom_map_type direction) {

@@ -51,11 +51,14 @@ fn define_region_id<'ctx>(module: &Module<'ctx>, kernel: &str) -> Result<Symbol<
 /// `@<variable>_decl_tgt_ref_ptr = weak global ptr @<variable>`.
 fn define_link_reference<'ctx>(module: &Module<'ctx>, variable: Symbol<'ctx>) -> Symbol<'ctx> {
     let name = variable.name() + LINK_REFERENCE_SUFFIX;
-    if let Some(existing) = find_variable(module, &name) {
+    let existing = find_variable(module, &name);
+    if let Some(existing) = existing.filter(|symbol| symbol.is_definition()) {
         return existing;
     }
     let pointer_type = module.get_context().ptr_type(AddressSpace::default());
-    let global = module.add_global(pointer_type, None, &name);
+    // Code that maps the variable declares the pointer.
+    let declared = existing.and_then(Symbol::as_variable);
+    let global = declared.unwrap_or_else(|| module.add_global(pointer_type, None, &name));
     global.set_initializer(&variable.as_generic_pointer());
     global.set_linkage(Linkage::WeakAny);
     global.set_alignment(pointer_size(module));

@@ -235,16 +235,21 @@ fn reach_through_pointer<'ctx>(
     changed: &mut bool,
 ) -> Result<Symbol<'ctx>, PassError> {
     let name = format!("{variable}{LINK_REFERENCE_SUFFIX}");
-    let reference = find_variable(module, &name).unwrap_or_else(|| {
-        let pointer_type = module.get_context().ptr_type(AddressSpace::default());
-        // In address space 0 on every target, as Clang's.
-        let reference = module.add_global(pointer_type, Some(AddressSpace::default()), &name);
-        reference.set_initializer(&pointer_type.const_null());
-        reference.set_linkage(Linkage::WeakAny);
-        reference.set_alignment(pointer_size(module));
-        *changed = true;
-        reference.into()
-    });
+    let existing = find_variable(module, &name);
+    let reference = existing
+        .filter(|symbol| symbol.is_definition())
+        .unwrap_or_else(|| {
+            let pointer_type = module.get_context().ptr_type(AddressSpace::default());
+            // Host code that maps the variable declares the pointer. It is in address space 0 on every target, as Clang's.
+            let reference = existing
+                .and_then(Symbol::as_variable)
+                .unwrap_or_else(|| module.add_global(pointer_type, Some(AddressSpace::default()), &name));
+            reference.set_initializer(&pointer_type.const_null());
+            reference.set_linkage(Linkage::WeakAny);
+            reference.set_alignment(pointer_size(module));
+            *changed = true;
+            reference.into()
+        });
     if let Some(symbol) = find_variable(module, variable) {
         load_address(symbol, reference).map_err(|user| PassError::LinkAddressNeeded {
             symbol: variable.to_owned(),

@@ -3,6 +3,8 @@
 use crate::error::PassError;
 use crate::offload_device::kernel_form::{self, KernelForm};
 use crate::target;
+use offloom_abi::LlvmVersion;
+use offloom_ir::LLVM;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::{Builder, BuilderError};
@@ -14,9 +16,8 @@ use offloom_ir::symbol::Symbol;
 use offloom_ir::target_kernel::{LaunchLimits, begin_target_kernel, end_target_kernel};
 
 /// Attributes of the function that its kernel has as well: they hold for the code that calls it, or are about the compile.
-const INHERITED: [&str; 11] = [
+const INHERITED: [&str; 10] = [
     "convergent",
-    "mustprogress",
     "nounwind",
     "null_pointer_is_valid",
     "sanitize_address",
@@ -122,13 +123,19 @@ fn add_attributes<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, func
             kernel.add_attribute(AttributeLoc::Function, attribute);
         }
     }
-    for name in OF_KERNELS {
+    let is_gpu = target::is_gpu(module);
+    // LLVM 19's Clang takes all OpenMP device code for code that threads run together.
+    let is_convergent = is_gpu || LLVM < LlvmVersion::V22;
+    let of_target = [
+        ("convergent", is_convergent),
+        ("mustprogress", is_gpu),
+        ("nounwind", is_gpu),
+    ];
+    let of_target = of_target
+        .into_iter()
+        .filter_map(|(name, has_it)| has_it.then_some(name));
+    for name in OF_KERNELS.into_iter().chain(of_target) {
         kernel.add_attribute(AttributeLoc::Function, by_name(name));
-    }
-    if target::is_gpu(module) {
-        for name in ["convergent", "mustprogress", "nounwind"] {
-            kernel.add_attribute(AttributeLoc::Function, by_name(name));
-        }
     }
     kernel.add_attribute(AttributeLoc::Param(0), by_name("noalias"));
     for index in 0..kernel.count_params() {
