@@ -7,6 +7,7 @@
 #include "phase_field.h"
 #include "workload.h"
 
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -102,6 +103,39 @@ static std::pair<double, double> plain_step(const model &m, const double *field,
   return {f + m.time_step * m.mobility * rate, composition[here] + m.time_step * inflow};
 }
 
+struct state {
+  std::vector<double> field, composition;
+};
+
+// The whole run on the host, one cell after the other.
+static void check_all_steps(workload &run, const model &m, const state &start, long steps, double start_temperature,
+                            double cooling, const double *field, const double *composition) {
+  state now = start, next = start;
+  std::vector<double> liquid = start.composition, solid = start.composition, force = start.composition;
+  size_t cells = liquid.size();
+  for (long step = 0; step < steps; ++step) {
+    double temperature = start_temperature - cooling * step;
+    for (size_t i = 0; i < cells; ++i) {
+      pair_of_compositions c = split(m.metal, now.composition[i], solid_share(now.field[i], m.kind), temperature,
+                                     m.tolerance, m.most_iterations, {{liquid[i], solid[i]}, 0});
+      liquid[i] = c.of[LIQUID], solid[i] = c.of[SOLID];
+      energy_values e = free_energy(m.metal, LIQUID, liquid[i], temperature);
+      force[i] = e.value - free_energy(m.metal, SOLID, solid[i], temperature).value - e.slope * (liquid[i] - solid[i]);
+    }
+    for (size_t i = 0; i < cells; ++i)
+      std::tie(next.field[i], next.composition[i]) =
+          plain_step(m, now.field.data(), now.composition.data(), liquid.data(), solid.data(), force.data(),
+                     (int)(i % m.nx), (int)(i / m.nx));
+    std::swap(now, next);
+  }
+  workload_check whole = workload_check_begin(&run, "all-steps");
+  for (size_t i = 0; i < cells; ++i) {
+    workload_check_value(&whole, 2 * i, field[i], now.field[i], 0, 1e-8);
+    workload_check_value(&whole, 2 * i + 1, composition[i], now.composition[i], 0, 1e-8);
+  }
+  workload_check_end(&whole);
+}
+
 int main(int argc, char **argv) {
   workload run = workload_begin(argc, argv, "phase-field", 32, 400);
   model m;
@@ -138,6 +172,7 @@ int main(int argc, char **argv) {
     compositions[0][i] = 0.4 + 0.05 * (workload_uniform(5, i) - 0.5);
     total += compositions[0][i];
   }
+  state start = {fields[0], compositions[0]}; // for the reference
   std::vector<double> liquids = compositions[0], solids = compositions[0], forces(cells);
   double *field = fields[0].data(), *next_field = fields[1].data(), *liquid = liquids.data();
   double *composition = compositions[0].data(), *next_composition = compositions[1].data(), *solid = solids.data();
@@ -187,6 +222,8 @@ int main(int argc, char **argv) {
   }
   workload_check_end(&split_check);
   workload_check_end(&step_check);
+  if (!run.is_large)
+    check_all_steps(run, m, start, steps, start_temperature, cooling, field, composition);
   workload_check_that(&run, "composition-is-conserved", fabs(after - total) < 1e-11 * total * (double)steps);
   workload_checksum("field", field, cells * sizeof(double));
   workload_checksum("composition", composition, cells * sizeof(double));
