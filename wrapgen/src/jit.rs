@@ -50,7 +50,7 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     let mut command = Command::new(BitcodeTool::find()?.program());
     command.arg("jit-prepare").arg("-o").arg(files.base);
     command.arg("--bundle").arg(files.bundle);
-    command.arg(format!("--opt-level={}", numeric_level(files.optimization_level)));
+    command.arg(format!("--opt-level={}", files.optimization_level));
     if runner.verbose {
         command.arg("--verbose");
     }
@@ -109,14 +109,4 @@ fn location_object(library: &OsString, file: &Path) -> Result<Vec<u8>> {
         input: file.display().to_string(),
         problem: error.to_string(),
     })
-}
-
-/// The number of an optimisation level; the levels for size optimise as `-O2` does.
-fn numeric_level(level: &str) -> u32 {
-    match level {
-        "0" => 0,
-        "1" | "g" => 1,
-        "3" | "fast" => 3,
-        _ => 2,
-    }
 }

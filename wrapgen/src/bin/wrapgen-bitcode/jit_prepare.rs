@@ -11,6 +11,8 @@ use offloom_jit_passes::prepare::prepare;
 use wrapgen::inputs::InputFile;
 use wrapgen::output::OutputFile;
 
+use crate::link_time_optimization::optimization_level;
+
 /// Merge device bitcode and give its kernels dispatch stubs, so that variants of them can be compiled at run time.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct JitPrepareArgs {
@@ -23,7 +25,7 @@ pub(crate) struct JitPrepareArgs {
     bundle: PathBuf,
 
     /// The optimisation level of the device link, which variants are compiled with too.
-    #[arg(long, value_name = "0-3", default_value_t = 2, value_parser = clap::value_parser!(u32).range(0..=3))]
+    #[arg(long, value_name = "LEVEL", default_value = "2", value_parser = optimization_level)]
     opt_level: u32,
 
     /// Say which kernels stay ahead of time, and why.

@@ -48,7 +48,7 @@ pub(crate) enum LtoError {
 }
 
 /// The number of a level as Clang takes it behind `-O`.
-fn optimization_level(text: &str) -> Result<u32, String> {
+pub(crate) fn optimization_level(text: &str) -> Result<u32, String> {
     match text {
         "0" => Ok(0),
         "1" | "g" => Ok(1),
