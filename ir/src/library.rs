@@ -91,7 +91,7 @@ impl<'ctx> Library<'ctx> {
         }
         let producer =
             producer(bytes.as_slice()).unwrap_or_else(|| "an LLVM that it does not name".to_owned());
-        if bitcode_release(&producer).is_some_and(|release| release > u32::from(crate::LLVM.major())) {
+        if bitcode_release(&producer).is_some_and(|release| release > crate::LLVM.major()) {
             return Err(LibraryError::NewerLlvm { producer });
         }
         let name = path.to_string_lossy();

@@ -42,7 +42,7 @@ pub fn read_module<'ctx>(
     let buffer =
         MemoryBuffer::create_from_file(path).map_err(|reason| ReadModuleError::Io(reason.to_string()))?;
     let module = if is_bitcode(buffer.as_slice()) {
-        let own = u32::from(crate::LLVM.major());
+        let own = crate::LLVM.major();
         let is_other = |producer: &String| bitcode_release(producer).is_some_and(|release| release != own);
         if let Some(producer) = producer(buffer.as_slice()).filter(is_other) {
             return Err(ReadModuleError::OtherLlvm { producer });

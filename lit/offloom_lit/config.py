@@ -40,6 +40,7 @@ def load(config, lit_config):
     config.available_features.add(f"llvm-{build['llvm']}")
     if build["other_llvm_bin"]:
         config.available_features.add("both-llvms")
+    _add_device_libraries(config, build)
     problem = device.probe(build, config.test_exec_root)
     if problem is None:
         config.available_features.add("x86_64-device")
@@ -70,6 +71,26 @@ def _link_helpers(lit_config, folder, llvm_bin):
         if os.path.lexists(link):
             os.remove(link)
         os.symlink(program, link)
+
+
+# Where CUDA's libdevice is installed: CUDA itself, Debian's `nvidia-cuda-toolkit`.
+LIBDEVICE_FOLDERS = ("/usr/local/cuda/nvvm/libdevice", "/usr/lib/nvidia-cuda-toolkit/libdevice")
+
+
+def _add_device_libraries(config, build):
+    """The bitcode libraries for GPUs that this machine has: the OpenMP device runtime (of LLVM 19 alone), CUDA's libdevice."""
+    prefixes = [os.path.dirname(folder) for folder in (build["llvm_bin"], build["other_llvm_bin"]) if folder]
+    folders = [os.path.join(prefix, "lib") for prefix in prefixes]
+    cuda = os.environ.get("CUDA_PATH")
+    libdevice_folders = [os.path.join(cuda, "nvvm", "libdevice")] if cuda else LIBDEVICE_FOLDERS
+    for feature, name, candidates in (
+        ("device-runtime", "libomptarget-nvptx-sm_75.bc", folders),
+        ("libdevice", "libdevice.10.bc", libdevice_folders),
+    ):
+        folder = next((folder for folder in candidates if os.path.exists(os.path.join(folder, name))), None)
+        if folder:
+            config.available_features.add(feature)
+            config.substitutions.append((rf"%{feature.replace('-', '_')}_folder\b", folder))
 
 
 def _substitutions(build):

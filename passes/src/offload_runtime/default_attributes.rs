@@ -129,7 +129,8 @@ impl DefaultAttributes {
         if merged != DenormalMode::IEEE {
             symbol.set_string_attribute(DENORMALS, &merged.text());
         }
-        if merged_f32 != merged {
+        // Clang writes the second one also where it says what the first one does.
+        if merged_f32 != merged || merged_f32 != DenormalMode::IEEE {
             symbol.set_string_attribute(DENORMALS_F32, &merged_f32.text());
         }
     }
