@@ -8,7 +8,7 @@ import json
 import os
 import shlex
 
-from offloom_lit import device
+from offloom_lit import device, rust
 from offloom_lit.format import CleanShTest
 
 # Test helpers of LLVM that tests call by their plain names. They are linked into a folder of their own, so that a test cannot
@@ -41,6 +41,10 @@ def load(config, lit_config):
     if build["other_llvm_bin"]:
         config.available_features.add("both-llvms")
     _add_device_libraries(config, build)
+    rustc = rust.find(build["llvm"])
+    if rustc:
+        config.available_features.add("rustc")
+        config.substitutions.append((r"%rustc\b", rustc))
     problem = device.probe(build, config.test_exec_root)
     if problem is None:
         config.available_features.add("x86_64-device")
