@@ -56,7 +56,7 @@ int main(int argc, char **argv) {
   chosen.weighted = (int)workload_setting(&run, "weighted", 0, 1, 1);
   chosen.clamped = (int)workload_setting(&run, "clamped", 0, 1, 1);
   int centres = (int)workload_setting(&run, "centre-blocks", 1, 8, 16) * 16;
-  long launches = workload_setting(&run, "launches", 1, 5, 120);
+  long launches = workload_setting(&run, "launches", 1, 5, 360);
   chosen.cutoff = (float)workload_real_setting(&run, "cutoff", 0.125);
   chosen.limit = (float)workload_real_setting(&run, "limit", 20);
   chosen.decay = (float)workload_real_setting(&run, "decay", 0.5);

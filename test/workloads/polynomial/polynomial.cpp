@@ -18,7 +18,7 @@ static void evaluate(const double *x, double *y, const double *coefficients, int
 int main(int argc, char **argv) {
   workload run = workload_begin(argc, argv, "polynomial", 64, 400);
   int degree = (int)workload_setting(&run, "degree", 0, 12, 12);
-  long launches = workload_setting(&run, "launches", 1, 10, 1000);
+  long launches = workload_setting(&run, "launches", 1, 10, 2500);
   workload_settings_end(&run);
 
   long points = run.size * 1000;

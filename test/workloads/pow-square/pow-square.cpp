@@ -14,7 +14,7 @@ static void raise(const double *x, double *y, double exponent, long count) {
 
 int main(int argc, char **argv) {
   workload run = workload_begin(argc, argv, "pow-square", 50, 2000);
-  long launches = workload_setting(&run, "launches", 1, 5, 80);
+  long launches = workload_setting(&run, "launches", 1, 5, 160);
   double exponent = workload_real_setting(&run, "exponent", 2.0);
   workload_settings_end(&run);
 

@@ -87,7 +87,7 @@ static double distance_from_unitary(const su3_matrix &m) {
 
 int main(int argc, char **argv) {
   workload run = workload_begin(argc, argv, "su3", 6, 20);
-  long launches = workload_setting(&run, "launches", 1, 10, 80);
+  long launches = workload_setting(&run, "launches", 1, 10, 200);
   workload_settings_end(&run);
 
   long extent = run.size, sites = extent * extent * extent * extent;
