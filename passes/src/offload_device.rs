@@ -15,7 +15,8 @@
 //!
 //! A module without the flag `openmp-device` is taken for the whole source, compiled a second time: host code, which is what no
 //! exported symbol and no function marked `function` needs, is removed, and the flag is set. A module with the flag keeps all of its
-//! code. Then visibility and entries follow, as `offload-visibility` and `offload-entries` make them.
+//! code. Then entries follow, as `offload-entries` makes them, and before them, unless the module came with an `omp_offload.info`,
+//! visibility as `offload-visibility` makes it.
 //!
 //! Unasked it runs at the start of every compile of a device module with an explicit marker.
 
@@ -96,6 +97,7 @@ fn make_device_module(
     for variable in &plan.links {
         exported.push(reach_through_pointer(module, variable, &mut changed)?);
     }
+    let is_listed = !nodes(module, OFFLOAD_INFO_METADATA).is_empty();
     if !target::is_device(module) {
         keep_reachable(module, &exported);
         hide_functions(module);
@@ -103,15 +105,20 @@ fn make_device_module(
         changed = true;
     }
     if let Some(host) = host
-        && nodes(module, OFFLOAD_INFO_METADATA).is_empty()
+        && !is_listed
     {
         host.copy_info(module);
         changed = true;
     }
     let parameters = Parameters::default();
-    for pass in [offload_visibility::run, offload_entries::run] {
-        changed |= !matches!(pass(module, &parameters)?, PreservedAnalyses::All);
+    // Who made the list, as Clang does, has decided on visibility too.
+    if !is_listed {
+        changed |= !matches!(
+            offload_visibility::run(module, &parameters)?,
+            PreservedAnalyses::All
+        );
     }
+    changed |= !matches!(offload_entries::run(module, &parameters)?, PreservedAnalyses::All);
     Ok(if changed {
         PreservedAnalyses::None
     } else {

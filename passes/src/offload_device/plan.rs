@@ -73,7 +73,7 @@ impl<'ctx> Plan<'ctx> {
                     plan.kernels.push((name, function));
                 }
                 Subject::Global { name, flags } => {
-                    plan.add_global(module, &own, host, name, EntryFlags(flags))?
+                    plan.add_global(module, &own, host, name, EntryFlags(flags))?;
                 }
             }
         }
