@@ -96,6 +96,14 @@ pub(crate) enum PassError {
         /// What is different in this module.
         problem: String,
     },
+    /// A file with symbols to keep that cannot be read.
+    #[error("the file `{file}` with the symbols to keep cannot be read: {problem}")]
+    KeepFile {
+        /// The file.
+        file: String,
+        /// The system's words.
+        problem: std::io::Error,
+    },
     /// A library that cannot be linked.
     #[error("the library `{file}` {problem}")]
     Library {

@@ -4,8 +4,9 @@
 //!
 //! The optimiser may then drop, inline and specialise it. Kept as they are: kernels, the variables that `omp_offload.info` or an
 //! entry names, the entries, what the runtime looks up by name ([`RUNTIME_SYMBOLS`]), what code generation may call by itself, what
-//! the module's assembly mentions, the parameter `keep=a,b` (or `keep=a;keep=b`), and every other member of a comdat with one of
-//! these. `@llvm.used` and `@llvm.compiler.used` lose all other symbols; an empty list goes.
+//! the module's assembly mentions, what the parameters `keep=a,b` (or `keep=a;keep=b`) and `keep-file=FILE` name, and every other
+//! member of a comdat with one of these. The file has names between white space, as LLVM's `-internalize-public-api-file` has.
+//! `@llvm.used` and `@llvm.compiler.used` lose all other symbols; an empty list goes.
 //!
 //! Only for modules that nothing will be linked to any more: never at compile time. Unasked it runs when full LTO starts on a
 //! device module.
@@ -25,10 +26,11 @@ use offloom_ir::module::inline_assembly;
 use offloom_ir::symbol::{Comdat, Symbol, SymbolKind, symbols, variables};
 use offloom_ir::used::{UsedList, set_used, used};
 use std::collections::{HashMap, HashSet};
+use std::fs;
 
 pub(crate) const PASS: Pass = Pass {
     name: "offload-internalize",
-    parameters: &[KEEP],
+    parameters: &[KEEP, KEEP_FILE],
     run,
     unasked: Some(Unasked {
         at: ExtensionPoint::FullLtoEarly,
@@ -39,9 +41,19 @@ pub(crate) const PASS: Pass = Pass {
 /// Symbols to keep besides.
 const KEEP: &str = "keep";
 
-/// What libomptarget's plugins look up in a device image, beside kernels and variables with entries: the memory pools in LLVM 19,
-/// the RPC client in LLVM 22, the others in both. Source: `offload/plugins-nextgen`, and the strings in both `libomptarget`s.
+/// A file with symbols to keep besides.
+const KEEP_FILE: &str = "keep-file";
+
+/// What libomptarget's plugins look up in a device image, beside kernels and variables with entries: the memory pools and
+/// `__llvm_libc_rpc_client` in LLVM 19, `__llvm_rpc_client` in LLVM 22, the others in both. Source:
+/// `offload/plugins-nextgen`, and the strings in both `libomptarget`s. The constants `__omp_rtl_debug_kind` and
+/// `__omp_rtl_assume_*` are not among them: device code alone reads those.
 const RUNTIME_SYMBOLS: &[&str] = &[
+    "__fini_array_end",
+    "__fini_array_start",
+    "__init_array_end",
+    "__init_array_start",
+    "__llvm_libc_rpc_client",
     "__llvm_rpc_client",
     "__omp_rtl_device_environment",
     "__omp_rtl_device_memory_pool",
@@ -50,6 +62,17 @@ const RUNTIME_SYMBOLS: &[&str] = &[
     "amdgcn.device.init",
     "nvptx$device$fini",
     "nvptx$device$init",
+];
+
+/// How the names start of what the plugins find by going through an image's symbols: constructors and destructors of NVPTX code,
+/// and profiles with what their library needs.
+const RUNTIME_PREFIXES: &[&str] = &[
+    "__fini_array_object_",
+    "__init_array_object_",
+    "__llvm_prf_",
+    "__llvm_profile_",
+    "__profc_",
+    "__profd_",
 ];
 
 /// What the plugins look up for each kernel: its name with this behind it.
@@ -108,7 +131,7 @@ struct Exposed<'ctx> {
     /// Addresses in entries.
     addresses: HashSet<Symbol<'ctx>>,
     /// Text that may name symbols.
-    assembly: String,
+    assembly: Assembly,
 }
 
 impl<'ctx> Exposed<'ctx> {
@@ -116,6 +139,9 @@ impl<'ctx> Exposed<'ctx> {
         let info = OffloadInfo::read(module)?;
         let mut names: HashSet<String> = info.global_names().map(str::to_owned).collect();
         names.extend(parameters.list(KEEP)?.into_iter().map(str::to_owned));
+        if let Some(file) = parameters.value(KEEP_FILE)? {
+            names.extend(names_in(file)?);
+        }
         names.extend(
             RUNTIME_SYMBOLS
                 .iter()
@@ -128,7 +154,7 @@ impl<'ctx> Exposed<'ctx> {
         Ok(Self {
             names,
             addresses: entries.flat_map(Symbol::initializer_symbols).collect(),
-            assembly: inline_assembly(module),
+            assembly: Assembly::read(inline_assembly(module)),
         })
     }
 
@@ -139,8 +165,44 @@ impl<'ctx> Exposed<'ctx> {
             || is_kernel(symbol, &name)
             || entry_record::is_entry(symbol)
             || is_link_reference(&name)
-            || (!self.assembly.is_empty() && self.assembly.contains(&name))
+            || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || self.assembly.may_name(&name)
     }
+}
+
+/// The names in a file of names.
+fn names_in(file: &str) -> Result<Vec<String>, PassError> {
+    let text = fs::read_to_string(file).map_err(|problem| PassError::KeepFile {
+        file: file.to_owned(),
+        problem,
+    })?;
+    Ok(text.split_whitespace().map(str::to_owned).collect())
+}
+
+/// The assembly text of a module.
+struct Assembly {
+    text: String,
+    /// What can be a name without quotation marks.
+    words: HashSet<String>,
+}
+
+impl Assembly {
+    fn read(text: String) -> Self {
+        let words = text.split(|character| !is_in_word(character));
+        Self {
+            words: words.map(str::to_owned).collect(),
+            text,
+        }
+    }
+
+    /// Whether the text may name the symbol.
+    fn may_name(&self, symbol: &str) -> bool {
+        self.words.contains(symbol) || (!symbol.chars().all(is_in_word) && self.text.contains(symbol))
+    }
+}
+
+fn is_in_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$')
 }
 
 /// Whether it is a kernel, or a variable that the runtime looks up for one.

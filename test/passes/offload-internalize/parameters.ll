@@ -12,7 +12,7 @@
 ; RUN: FileCheck %s --check-prefix=NAME < %t.err
 ; RUN: not test -e %t.out
 
-; UNKNOWN: {{^}}error: {{.*}}parameters.ll: offload-internalize: unknown parameter `keap`: the only parameter of this pass is `keep`{{$}}
+; UNKNOWN: {{^}}error: {{.*}}parameters.ll: offload-internalize: unknown parameter `keap`: the parameters of this pass are `keep`, `keep-file`{{$}}
 ; VALUE: {{^}}error: {{.*}}parameters.ll: offload-internalize: the parameter `keep` needs a value: write `keep=…`
 ; CLOSED: {{^}}error: {{.*}}parameters.ll: offload-internalize: in `offload-internalize<keep=a,b` the parameters are not closed: write `offload-internalize<key=value;key=value>`
 ; NAME: unknown pass name 'offload-internalise'
