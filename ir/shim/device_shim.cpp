@@ -249,7 +249,7 @@ void offloom_ir_keep_reachable(LLVMModuleRef M, const LLVMValueRef *roots, size_
   }
   for (GlobalValue *G : Dead) {
     G->removeDeadConstantUsers();
-    G->replaceAllUsesWith(Constant::getNullValue(G->getType()));
+    G->replaceNonMetadataUsesWith(Constant::getNullValue(G->getType()));
     G->eraseFromParent();
   }
 }

@@ -58,7 +58,19 @@ define i32 @main() {
   ret i32 0
 }
 declare void @host_library(ptr)
+@host_alias = alias ptr, ptr @host_table
+@host_chosen = ifunc void (), ptr @host_resolver
+define ptr @host_resolver() {
+  ret ptr @host_recursive
+}
+@host_annotation = private constant [5 x i8] c"text\00"
 ; CHECK-NOT: region_id
+; Metadata and annotations lose what is removed.
+; CHECK: = distinct !{null, !"about"}
 ; CHECK: !{i32 7, !"openmp-device", i32 51}
 ; DEVICE: !{i32 7, !"openmp-device", i32 52}
 ; DEVICE-NOT: "openmp-device"
+
+@llvm.global.annotations = appending global [1 x { ptr, ptr, ptr, i32, ptr }] [{ ptr, ptr, ptr, i32, ptr } { ptr @host_recursive, ptr @host_annotation, ptr @host_annotation, i32 1, ptr null }], section "llvm.metadata"
+!some.metadata = !{!1}
+!1 = !{ptr @main, !"about"}
