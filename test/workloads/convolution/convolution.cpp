@@ -1,5 +1,5 @@
-// Convolves an image with a square filter of run-time radius; beyond the edge its pixels repeat. A known
-// radius unrolls both inner loops.
+// Convolves an image with a square filter of run-time radius, one row a thread; beyond the edge its pixels
+// repeat. A known radius unrolls both inner loops.
 // --size: rows and columns. Results: equal bits unless the device fuses multiply and add.
 #include "workload.h"
 
@@ -9,7 +9,7 @@
 static void convolve(const float *image, float *out, const float *filter, int height, int width, int radius) {
   int pitch = width + 2 * radius; // the image has a margin of `radius` on each side
   int side = 2 * radius + 1;
-#pragma omp target teams distribute parallel for collapse(2)
+#pragma omp target teams distribute parallel for
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
       float sum = 0;
@@ -30,9 +30,12 @@ int main(int argc, char **argv) {
   std::vector<float> plain(extent * extent), padded(pitch * pitch), weights(side * side), outputs(extent * extent);
   workload_fill_float(plain.data(), plain.size(), 1, 0, 1);
   workload_fill_float(weights.data(), weights.size(), 2, -1, 1);
+  auto pixel = [&](long y, long x) {
+    return plain[std::clamp(y, 0L, extent - 1) * extent + std::clamp(x, 0L, extent - 1)];
+  };
   for (long y = 0; y < pitch; ++y)
     for (long x = 0; x < pitch; ++x)
-      padded[y * pitch + x] = plain[std::clamp(y - radius, 0L, extent - 1) * extent + std::clamp(x - radius, 0L, extent - 1)];
+      padded[y * pitch + x] = pixel(y - radius, x - radius);
   float *image = padded.data(), *filter = weights.data(), *out = outputs.data();
 
   workload_timer timer = workload_timer_new("convolve");
@@ -51,8 +54,7 @@ int main(int argc, char **argv) {
     double want = 0;
     for (long v = -radius; v <= radius; ++v)
       for (long u = -radius; u <= radius; ++u)
-        want += (double)weights[(v + radius) * side + u + radius] *
-                plain[std::clamp(y + v, 0L, extent - 1) * extent + std::clamp(x + u, 0L, extent - 1)];
+        want += (double)weights[(v + radius) * side + u + radius] * pixel(y + v, x + u);
     workload_check_value(&check, at, outputs[at], want, 1e-4, 1e-6 * side * side);
   }
   workload_check_end(&check);

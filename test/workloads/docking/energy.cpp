@@ -10,7 +10,8 @@ static float at_corner(const float *map, int x, int y, int z, int size_x, int si
 
 // Trilinear interpolation in one map.
 static float in_map(const float *map, int x, int y, int z, float u, float v, float w, int size_x, int size_y) {
-  float near_low = at_corner(map, x, y, z, size_x, size_y) * (1 - u) + at_corner(map, x + 1, y, z, size_x, size_y) * u;
+  float near_low =
+      at_corner(map, x, y, z, size_x, size_y) * (1 - u) + at_corner(map, x + 1, y, z, size_x, size_y) * u;
   float near_high =
       at_corner(map, x, y + 1, z, size_x, size_y) * (1 - u) + at_corner(map, x + 1, y + 1, z, size_x, size_y) * u;
   float far_low =

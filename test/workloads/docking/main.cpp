@@ -38,7 +38,8 @@ static void make_molecule(problem &p, int atoms, int torsions, int types) {
     for (int j = i + 4; j < atoms; ++j) {
       int index = i * atoms + j, bond = workload_uniform(4, index) < 0.2;
       float depth = (float)(0.1 + 0.2 * workload_uniform(5, index)), at = (float)(2.5 + workload_uniform(6, index));
-      float repulsion = depth * powf(at, 12) * (bond ? 5 : 1), attraction = depth * powf(at, bond ? 10 : 6) * (bond ? 6 : 2);
+      float repulsion = depth * powf(at, 12) * (bond ? 5 : 1);
+      float attraction = depth * powf(at, bond ? 10 : 6) * (bond ? 6 : 2);
       p.pairs.push_back({i, j, repulsion, attraction, bond});
     }
 }
@@ -73,7 +74,8 @@ static void make_maps(problem &p, int types, int nx, int ny, int nz, double spac
         }
         size_t here = ((size_t)z * ny + y) * nx + x, map = (size_t)nx * ny * nz;
         for (int type = 0; type < types; ++type) {
-          double radius6 = pow(2.8 + 0.3 * type, 6), value = 0.2 * (radius6 * radius6 * near[1] - 2 * radius6 * near[0]);
+          double radius6 = pow(2.8 + 0.3 * type, 6);
+          double value = 0.2 * (radius6 * radius6 * near[1] - 2 * radius6 * near[0]);
           p.maps[type * map + here] = (float)(value > 0 ? 50 * tanh(value / 50) : value);
         }
         p.maps[types * map + here] = (float)(10 * electric);
@@ -180,13 +182,15 @@ int main(int argc, char **argv) {
   int count = (int)run.size;
   std::vector<genotype> populations[2] = {std::vector<genotype>(count), std::vector<genotype>(count)};
   std::vector<float> energy_lists[2] = {std::vector<float>(count), std::vector<float>(count)};
+  const double box[3] = {0.8 * nx * spacing, 0.8 * ny * spacing, 0.8 * nz * spacing};
   for (int i = 0; i < count; ++i)
     for (int k = 0; k < MOST_GENES; ++k) {
-      double from = k < 3 ? 0.2 : 0, to = k == 0 ? 0.8 * nx * spacing : k == 1 ? 0.8 * ny * spacing : k == 2 ? 0.8 * nz * spacing : 6.28;
+      double from = k < 3 ? 0.2 : 0, to = k < 3 ? box[k] : 6.28;
       populations[0][i].genes[k] = (float)(from + (to - from) * workload_uniform(seed, (uint64_t)i * MOST_GENES + k));
     }
-  molecule m = {p.atoms.data(), p.torsions.data(), p.pairs.data(), p.maps.data(), atoms,       torsions, (int)p.pairs.size(),
-                types,          nx,                ny,             nz,            (float)(1 / spacing), 8.0f, 0.8f, 3.0f};
+  float inverse_spacing = (float)(1 / spacing), cutoff = 8, smoothing = 0.8f, dielectric = 3;
+  molecule m = {p.atoms.data(), p.torsions.data(), p.pairs.data(), p.maps.data(), atoms, torsions, (int)p.pairs.size(),
+                types, nx, ny, nz, inverse_spacing, cutoff, smoothing, dielectric};
   genotype *parents = populations[0].data(), *children = populations[1].data();
   float *parent_energies = energy_lists[0].data(), *child_energies = energy_lists[1].data();
   const atom *all_atoms = m.atoms;

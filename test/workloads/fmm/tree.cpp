@@ -10,7 +10,8 @@ static void split(tree &t, int parent, particles &all, std::vector<int> &octant,
   cell above = t.cells[parent];
   int counts[8] = {0, 0, 0, 0, 0, 0, 0, 0}, at[8];
   for (int i = above.first; i < above.first + above.count; ++i) {
-    octant[i] = (all.x[i] >= above.centre[0]) | (all.y[i] >= above.centre[1]) << 1 | (all.z[i] >= above.centre[2]) << 2;
+    octant[i] = all.x[i] >= above.centre[0];
+    octant[i] += 2 * (all.y[i] >= above.centre[1]) + 4 * (all.z[i] >= above.centre[2]);
     ++counts[octant[i]];
   }
   std::exclusive_scan(counts, counts + 8, at, above.first);

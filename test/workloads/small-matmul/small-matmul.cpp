@@ -23,11 +23,11 @@ static void multiply(const double *a, const double *b, double *c, int rows, int 
 }
 
 int main(int argc, char **argv) {
-  workload run = workload_begin(argc, argv, "small-matmul", 4, 20);
+  workload run = workload_begin(argc, argv, "small-matmul", 4, 5);
   int rows = (int)workload_setting(&run, "rows", 1, 4, 4);
   int inner = (int)workload_setting(&run, "inner", 1, 4, 4);
   int columns = (int)workload_setting(&run, "columns", 1, 4, 4);
-  long launches = workload_setting(&run, "launches", 1, 10, 6000);
+  long launches = workload_setting(&run, "launches", 1, 10, 25000);
   workload_settings_end(&run);
 
   long products = run.size * 1000;
@@ -52,7 +52,8 @@ int main(int argc, char **argv) {
     size_t product = at / (rows * columns), row = at / columns % rows, column = at % columns;
     long double want = 0;
     for (int k = 0; k < inner; ++k)
-      want += (long double)lefts[(product * rows + row) * inner + k] * rights[(product * inner + k) * columns + column];
+      want += (long double)lefts[(product * rows + row) * inner + k] *
+              rights[(product * inner + k) * columns + column];
     workload_check_value(&check, at, outs[at], (double)want, 1e-13, 1e-13 * inner);
   }
   workload_check_end(&check);

@@ -20,7 +20,9 @@ static int boundary_along(int axis) {
 }
 
 // Position across the pin, from its axis.
-static double from_pin(const particle &p, int axis) { return p.position[axis] - (p.cell[axis] + 0.5) * settings.pitch; }
+static double from_pin(const particle &p, int axis) {
+  return p.position[axis] - (p.cell[axis] + 0.5) * settings.pitch;
+}
 
 // A particle of fission energy somewhere in a pin.
 void start_history(particle &p, uint64_t history) {

@@ -54,8 +54,9 @@ int main(int argc, char **argv) {
   settings.fuel_radius = workload_real_setting(&run, "fuel-radius", 0.41);
   settings.neutrons_per_fission = workload_real_setting(&run, "neutrons-per-fission", 2.43);
   workload_settings_end(&run);
-  if (settings.fuel_radius * 2 >= settings.pitch || settings.height <= 0 || settings.fuel_radius <= 0) {
-    fprintf(stderr, "transport: the pin does not fit its cell\n");
+  if (settings.fuel_radius * 2 >= settings.pitch || settings.height <= 0 || settings.fuel_radius <= 0 ||
+      run.size > INT32_MAX / 100) {
+    fprintf(stderr, "transport: the pin does not fit its cell, or there are too many histories\n");
     return 2;
   }
   settings.lowest_energy = 1e-5;
@@ -82,7 +83,8 @@ int main(int argc, char **argv) {
   double in_cells = 0, in_histories = 0;
 
 #pragma omp target update to(settings)
-#pragma omp target data map(to : tables[0 : points]) map(tofrom : track_length[0 : bins], fission_neutrons[0 : cells]) \
+#pragma omp target data map(to : tables[0 : points])                                                               \
+    map(tofrom : track_length[0 : bins], fission_neutrons[0 : cells])                                             \
     map(alloc : particles[0 : count], queue[0 : count], collisions[0 : count], crossings[0 : count])              \
     map(alloc : lengths)
   for (long batch = 0; batch < batches; ++batch) {

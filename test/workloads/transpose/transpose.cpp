@@ -6,31 +6,27 @@
 #include <vector>
 
 // The output has extents (d3, d1, d0, d2) where the input has (d0, d1, d2, d3).
-static void permute(const double *in, double *out, int d0, int d1, int d2, int d3) {
-  int count = d0 * d1 * d2 * d3;
+static void permute(const double *in, double *out, long d0, long d1, long d2, long d3) {
+  long count = d0 * d1 * d2 * d3;
 #pragma omp target teams distribute parallel for
-  for (int i = 0; i < count; ++i) {
-    int i2 = i % d2;
-    int i0 = i / d2 % d0;
-    int i1 = i / d2 / d0 % d1;
-    int i3 = i / d2 / d0 / d1;
+  for (long i = 0; i < count; ++i) {
+    long i2 = i % d2;
+    long i0 = i / d2 % d0;
+    long i1 = i / d2 / d0 % d1;
+    long i3 = i / d2 / d0 / d1;
     out[i] = in[((i0 * d1 + i1) * d2 + i2) * d3 + i3];
   }
 }
 
 int main(int argc, char **argv) {
-  workload run = workload_begin(argc, argv, "transpose", 30, 480);
-  int d0 = (int)workload_setting(&run, "d0", 1, 5, 12);
-  int d1 = (int)workload_setting(&run, "d1", 1, 7, 20);
-  int d3 = (int)workload_setting(&run, "d3", 1, 4, 4);
-  long launches = workload_setting(&run, "launches", 1, 10, 2000);
+  workload run = workload_begin(argc, argv, "transpose", 30, 48);
+  long d0 = workload_setting(&run, "d0", 1, 5, 12);
+  long d1 = workload_setting(&run, "d1", 1, 7, 20);
+  long d3 = workload_setting(&run, "d3", 1, 4, 4);
+  long launches = workload_setting(&run, "launches", 1, 10, 20000);
   workload_settings_end(&run);
 
   long d2 = run.size, count = d0 * d1 * d2 * d3;
-  if (count > INT32_MAX) {
-    fprintf(stderr, "transpose: %ld elements are too many for int indices\n", count);
-    return 2;
-  }
   std::vector<double> inputs(count), outputs(count, -1.0);
   for (long i = 0; i < count; ++i)
     inputs[i] = (double)i;
@@ -40,7 +36,7 @@ int main(int argc, char **argv) {
 #pragma omp target data map(to : in[0 : count]) map(from : out[0 : count])
   for (long launch = 0; launch < launches; ++launch) {
     workload_timer_start(&timer);
-    permute(in, out, d0, d1, (int)d2, d3);
+    permute(in, out, d0, d1, d2, d3);
     workload_timer_stop(&timer);
   }
 
