@@ -23,7 +23,7 @@ static void convolve(const float *image, float *out, const float *filter, int he
 int main(int argc, char **argv) {
   workload run = workload_begin(argc, argv, "convolution", 160, 2048);
   int radius = (int)workload_setting(&run, "radius", 0, 2, 2);
-  long launches = workload_setting(&run, "launches", 1, 5, 40);
+  long launches = workload_setting(&run, "launches", 1, 5, 100);
   workload_settings_end(&run);
 
   long extent = run.size, pitch = extent + 2 * radius, side = 2 * radius + 1;

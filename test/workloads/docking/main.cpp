@@ -161,7 +161,7 @@ int main(int argc, char **argv) {
   int nx = (int)workload_setting(&run, "grid-x", 2, 24, 60);
   int ny = (int)workload_setting(&run, "grid-y", 2, 22, 56);
   int nz = (int)workload_setting(&run, "grid-z", 2, 20, 52);
-  int generations = (int)workload_setting(&run, "generations", 1, 8, 60);
+  int generations = (int)workload_setting(&run, "generations", 1, 8, 100);
   int tries = (int)workload_setting(&run, "tries", 0, 4, 16);
   uint64_t seed = (uint64_t)workload_setting(&run, "seed", 0, 20201, 20201);
   double spacing = workload_real_setting(&run, "spacing", run.is_large ? 0.5 : 1.0);

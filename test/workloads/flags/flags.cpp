@@ -50,7 +50,7 @@ int main(int argc, char **argv) {
   chosen.weighted = (int)workload_setting(&run, "weighted", 0, 1, 1);
   chosen.clamped = (int)workload_setting(&run, "clamped", 0, 1, 1);
   int centres = (int)workload_setting(&run, "centres", 1, 100, 400);
-  long launches = workload_setting(&run, "launches", 1, 5, 1500);
+  long launches = workload_setting(&run, "launches", 1, 5, 3000);
   chosen.period = (float)workload_real_setting(&run, "period", 1);
   chosen.softening = (float)workload_real_setting(&run, "softening", 0.0625);
   chosen.decay = (float)workload_real_setting(&run, "decay", 0.5);

@@ -145,7 +145,7 @@ int main(int argc, char **argv) {
   m.kind = (int)workload_setting(&run, "interpolation", 0, 2, 2);
   m.most_iterations = (int)workload_setting(&run, "most-iterations", 1, 50, 50);
   int mixing_terms = (int)workload_setting(&run, "mixing-terms", 0, 3, 3);
-  long steps = workload_setting(&run, "steps", 1, 10, 60);
+  long steps = workload_setting(&run, "steps", 1, 10, 120);
   m.tolerance = workload_real_setting(&run, "tolerance", 1e-10);
   m.time_step = workload_real_setting(&run, "time-step", 0.1);
   double start_temperature = workload_real_setting(&run, "temperature", 0.82);

@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
   long d0 = workload_setting(&run, "d0", 1, 5, 12);
   long d1 = workload_setting(&run, "d1", 1, 7, 20);
   long d3 = workload_setting(&run, "d3", 1, 4, 4);
-  long launches = workload_setting(&run, "launches", 1, 10, 20000);
+  long launches = workload_setting(&run, "launches", 1, 10, 10000);
   workload_settings_end(&run);
 
   long d2 = run.size, count = d0 * d1 * d2 * d3;
