@@ -6,7 +6,7 @@
 //! `hidden` and `protected` are kept. IR does not tell a default that the source asked for (as the C++ library does) from any other:
 //! a front end that has this says so with the string attribute `"offload-visibility"="default"`. Left alone, as Clang leaves them:
 //! declarations, offload entries, the pointers to `link` variables (`*_decl_tgt_ref_ptr`), tentative definitions (`common`, such as
-//! the locks of critical sections), and LLVM's own lists.
+//! the locks of critical sections), the buffer of Clang's reductions on GPUs, and LLVM's own lists.
 //!
 //! Unasked it runs at the start of every compile of a device module with an explicit marker; Clang's own have none.
 
@@ -20,6 +20,9 @@ use llvm_plugin::PreservedAnalyses;
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::symbol::{Symbol, symbols};
+
+/// Where reductions of Clang's GPU code hand values from warp to warp. Clang gives it default visibility, whatever it is told.
+const REDUCTION_BUFFER: &str = "__openmp_nvptx_data_transfer_temporary_storage";
 
 pub(crate) const PASS: Pass = Pass {
     name: "offload-visibility",
@@ -50,5 +53,5 @@ fn could_be_protected(symbol: Symbol<'_>) -> bool {
         return false;
     }
     let name = symbol.name();
-    !name.starts_with("llvm.") && !is_link_reference(&name)
+    !name.starts_with("llvm.") && !is_link_reference(&name) && name != REDUCTION_BUFFER
 }

@@ -1,21 +1,35 @@
-//! `cargo xtask corpus`: Clang's modules against the ones our passes make of them once everything our passes make is taken away.
+//! `cargo xtask corpus`: the passes over the corpus of `test/corpus`, measured by Clang.
 //!
-//! For each source of `test/corpus/sources`, each LLVM, `-O0` and `-O2`, host and x86_64 device: compile with Clang, strip with the
-//! test plugin, regenerate with `offload-entries` (on the device also `offload-visibility`), and compare the two modules in a
-//! canonical form. Ends with the numbers of modules compared, equal and different, after every difference.
+//! For each LLVM:
+//! * each source at `-O0` and `-O2`, for the host and each device: compile with Clang, strip with the test plugin, regenerate with
+//!   `offload-entries` (on devices also `offload-visibility`), and compare the two modules in a canonical form;
+//! * every pass over each of these modules: verified, and the same when run twice;
+//! * programs built through our passes, run on the x86_64 device next to the stock build;
+//! * random modules through every pass.
+//!
+//! Ends with the numbers of modules compared, equal and different, after every difference.
 
 mod canonical;
 mod comparison;
+mod every_pass;
+mod execution;
 mod program;
+mod random_ir;
+mod report;
+mod target;
+mod tools;
+mod workers;
 
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::num::NonZeroUsize;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 
 use crate::build::{self, Staged, Staging};
-use crate::corpus::comparison::{Module, Side, compare};
+use crate::corpus::comparison::Module;
+use crate::corpus::every_pass::Runtimes;
+use crate::corpus::program::{Program, Source};
+use crate::corpus::report::{Comparisons, Tally};
+use crate::corpus::target::Target;
 use crate::llvm::Choice;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
@@ -27,8 +41,35 @@ pub(crate) struct Arguments {
     llvm: Choice,
     #[command(flatten)]
     staging: Staging,
+    #[command(flatten)]
+    extent: Extent,
     /// Only programs whose name contains one of these. Default: all
     programs: Vec<String>,
+}
+
+/// How much is done.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Extent {
+    /// Compare every N-th source
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) compare_every: NonZeroUsize,
+    /// Build and run every N-th program
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub(crate) run_every: NonZeroUsize,
+    /// How many random modules go through each pass
+    #[arg(long, value_name = "NUMBER", default_value = "40")]
+    pub(crate) random_modules: u32,
+}
+
+impl Extent {
+    /// What fits in a test run: every module, and programs and random modules enough to see that they go through.
+    pub(crate) fn short() -> Self {
+        Self {
+            compare_every: NonZeroUsize::MIN,
+            run_every: NonZeroUsize::MIN.saturating_add(7),
+            random_modules: 16,
+        }
+    }
 }
 
 /// Runs `cargo xtask corpus`.
@@ -37,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut failed = Vec::new();
     for llvm in arguments.llvm.find()? {
         let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        if let Err(error) = compare_all(&workspace, &staged, &arguments.programs) {
+        if let Err(error) = check_all(&workspace, &staged, &arguments.extent, &arguments.programs) {
             failed.push(format!("{error:#}"));
         }
     }
@@ -45,112 +86,100 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Compares the corpus for one LLVM and prints the report.
+/// Does everything for one LLVM and prints the report.
 ///
-/// Fails when a module differs, and when there was nothing to compare.
-pub(crate) fn compare_all(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> {
+/// Fails when a module or an output differs, and when there was nothing to compare.
+pub(crate) fn check_all(
+    workspace: &Workspace,
+    staged: &Staged,
+    extent: &Extent,
+    only: &[String],
+) -> Result<()> {
     let major = staged.llvm.major;
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
-    let modules = modules(workspace, major, only)?;
+    let runtimes = Runtimes::compile(workspace, staged)?;
+    let is_wanted = |name: &str| only.is_empty() || only.iter().any(|part| name.contains(part.as_str()));
+
+    let mut sources = program::sources(&workspace.root)?;
+    sources.retain(|source| is_wanted(&source.name));
+    let sources: Vec<_> = sources.into_iter().step_by(extent.compare_every.get()).collect();
+    ensure!(!sources.is_empty(), "no program of that name in the corpus");
+    let modules = modules(&sources, major);
     println!("LLVM {major}: comparing {} modules with Clang's", modules.len());
-    let next = AtomicUsize::new(0);
-    let report = Mutex::new(Report::default());
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                while let Some(module) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let outcome = compare(staged, &openmp, module);
-                    if let Ok(mut report) = report.lock() {
-                        report.add(module, outcome);
-                    }
-                }
-            });
-        }
-    });
-    let Ok(report) = report.into_inner() else {
-        bail!("a comparison panicked");
-    };
+    let mut comparisons = Comparisons::default();
+    workers::for_each(
+        &modules,
+        |module| comparison::compare(staged, &openmp, &runtimes, module),
+        |module, outcome| comparisons.add(module, outcome),
+    )?;
+
+    let mut programs = program::programs(&workspace.root)?;
+    programs.retain(|program| is_wanted(&program.name) && is_for(program, major));
+    let programs: Vec<_> = programs.into_iter().step_by(extent.run_every.get()).collect();
     println!(
-        "LLVM {major}: {} modules compared, {} equal, {} different",
-        report.compared, report.equal, report.different
+        "LLVM {major}: building and running {} programs twice",
+        programs.len()
     );
-    println!(
-        "LLVM {major}: {} entries and {} operands of omp_offload.info were taken away and made again",
-        report.entries, report.operands
-    );
-    if report.dropped > 0 {
-        println!(
-            "LLVM {major}: {} operands for variables that the optimiser had dropped were left out",
-            report.dropped
-        );
-    }
-    ensure!(report.compared > 0, "no program of that name in the corpus");
-    ensure!(report.entries > 0, "the corpus has no entries: nothing was shown");
-    ensure!(
-        report.different == 0,
-        "LLVM {major}: {} modules are not as Clang makes them",
-        report.different
-    );
+    let mut runs = Tally::default();
+    workers::for_each(
+        &programs,
+        |program| execution::run_both(staged, &openmp, program),
+        |program, outcome| runs.add(&program.name, outcome),
+    )?;
+
+    let cases = random_ir::cases(extent.random_modules);
+    let mut random = Tally::default();
+    workers::for_each(
+        &cases,
+        |case| random_ir::run(staged, &runtimes, case),
+        |case, outcome| random.add(case, outcome),
+    )?;
+
+    println!();
+    let found = [
+        comparisons.finish(major),
+        runs.finish(
+            major,
+            "programs built through our passes print what the stock builds print",
+        ),
+        random.finish(major, "random modules went through a pass"),
+    ];
+    let problems: Vec<_> = found
+        .into_iter()
+        .filter_map(Result::err)
+        .map(|error| format!("{error:#}"))
+        .collect();
+    ensure!(problems.is_empty(), "LLVM {major}: {}", problems.join("; "));
     Ok(())
 }
 
-/// What has been found so far.
-#[derive(Default)]
-struct Report {
-    compared: usize,
-    equal: usize,
-    different: usize,
-    /// Entries taken away.
-    entries: usize,
-    /// Operands of `omp_offload.info` taken away.
-    operands: usize,
-    /// Operands left out of the comparison.
-    dropped: usize,
+/// Whether a program can be built with this LLVM. (Reasons are in the report on its modules.)
+fn is_for(program: &Program, major: u32) -> bool {
+    let sources = &program.sources;
+    sources.iter().all(|source| source.not_for_llvm(major).is_none())
 }
 
-impl Report {
-    fn add(&mut self, module: &Module, outcome: Result<comparison::Outcome>) {
-        self.compared += 1;
-        match outcome {
-            Ok(outcome) => {
-                self.entries += outcome.entries;
-                self.operands += outcome.operands;
-                self.dropped += outcome.dropped;
-                if outcome.differences.is_empty() {
-                    self.equal += 1;
-                    return;
-                }
-                println!("different: {module}");
-                for line in outcome.differences {
-                    println!("  {line}");
-                }
-            }
-            Err(error) => println!("failed: {module}: {error:#}"),
-        }
-        self.different += 1;
-    }
-}
-
-/// Every module to compare.
-fn modules(workspace: &Workspace, major: u32, only: &[String]) -> Result<Vec<Module>> {
+/// Every module to compare. Those that cannot be made are named, with the reason.
+fn modules(sources: &[Source], major: u32) -> Vec<Module<'_>> {
     let mut modules = Vec::new();
-    for source in program::sources(&workspace.root)? {
-        let name = source.name(&workspace.root);
-        let is_wanted = only.is_empty() || only.iter().any(|part| name.contains(part));
-        if !is_wanted || !source.is_for(major) {
+    for source in sources {
+        if let Some(reason) = source.not_for_llvm(major) {
+            println!("left out: {} with LLVM {major}: {reason}", source.name);
             continue;
         }
-        for level in ["-O0", "-O2"] {
-            for side in [Side::Host, Side::Device] {
+        for target in Target::ALL {
+            if let Some(reason) = source.not_for(target.device()) {
+                println!("left out: {} for {target}: {reason}", source.name);
+                continue;
+            }
+            for level in ["-O0", "-O2"] {
                 modules.push(Module {
-                    name: name.clone(),
-                    source: source.clone(),
+                    source,
                     level,
-                    side,
+                    target,
                 });
             }
         }
     }
-    Ok(modules)
+    modules
 }

@@ -3,7 +3,6 @@
 //! stock program's, bit for bit.
 
 mod by_hand;
-mod clang_job;
 mod program;
 mod table;
 

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod build;
+mod clang_job;
 mod command;
 mod corpus;
 mod demo;

@@ -25,7 +25,7 @@ enum Task {
     Lit(lit::Arguments),
     /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
     Test(test::Arguments),
-    /// Compare what our passes make with what Clang makes, for every program of the corpus
+    /// The passes over the corpus: compared with what Clang makes, run on the device; random modules
     Corpus(corpus::Arguments),
     /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
     Demo(demo::Arguments),

@@ -12,6 +12,7 @@
 ; CHECK: @declared = external global i32
 ; CHECK: @linked_decl_tgt_ref_ptr = weak global ptr null
 ; CHECK: @lock = common global [8 x i32] zeroinitializer
+; CHECK: @__openmp_nvptx_data_transfer_temporary_storage = weak addrspace(3) global [32 x i32] undef
 ; CHECK: @.offloading.entry.{{variable|other}} = weak constant
 ; CHECK: @llvm.compiler.used = appending global
 ; CHECK: @other_name = protected alias i32, ptr @variable
@@ -29,6 +30,7 @@ $group = comdat any
 @declared = external global i32
 @linked_decl_tgt_ref_ptr = weak global ptr null
 @lock = common global [8 x i32] zeroinitializer
+@__openmp_nvptx_data_transfer_temporary_storage = weak addrspace(3) global [32 x i32] undef
 @.offloading.entry.variable = weak constant i32 0, section "omp_offloading_entries"
 @.offloading.entry.other = weak constant i32 0, section "llvm_offload_entries"
 @llvm.compiler.used = appending global [1 x ptr] [ptr @own], section "llvm.metadata"

@@ -4,10 +4,12 @@
 use llvm_plugin::PassBuilder;
 
 mod glue_probes;
+mod print_module;
 mod strip_offload;
 
 #[llvm_plugin::plugin(name = "offloom-test", version = "0.1.0")]
 fn plugin_registrar(builder: &mut PassBuilder) {
     glue_probes::register(builder);
+    print_module::register(builder);
     strip_offload::register(builder);
 }

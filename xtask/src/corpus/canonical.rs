@@ -94,15 +94,20 @@ impl Canonical {
             .iter()
             .cloned()
             .partition(|operand| self.can_be_known(operand));
+        (self.compare(&operands, other), dropped.len())
+    }
+
+    /// What a pass that has nothing to do in `self` changed by making `other` of it.
+    pub(crate) fn changes(&self, other: &Self) -> Vec<String> {
+        self.compare(&self.operands, other)
+    }
+
+    fn compare(&self, operands: &[String], other: &Self) -> Vec<String> {
         let mut found = different_lines(&self.lines, &other.lines);
-        for (clang, ours) in [
-            (&self.entries, &other.entries),
-            (&operands, &other.operands),
-            (&self.symbols, &other.symbols),
-        ] {
-            found.extend(different_lines(clang, ours));
-        }
-        (found, dropped.len())
+        found.extend(different_lines(&self.entries, &other.entries));
+        found.extend(different_lines(operands, &other.operands));
+        found.extend(different_lines(&self.symbols, &other.symbols));
+        found
     }
 
     /// Whether the module still has what an operand of `omp_offload.info` is about.

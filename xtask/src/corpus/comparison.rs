@@ -1,15 +1,16 @@
 //! One module of the corpus: made by Clang, stripped, regenerated, compared.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, bail, ensure};
 
 use crate::build::Staged;
-use crate::command::shown;
 use crate::corpus::canonical::Canonical;
 use crate::corpus::program::Source;
+use crate::corpus::target::Target;
+use crate::corpus::tools::PRINT;
+use crate::corpus::{every_pass, tools};
 use crate::openmp::OpenMp;
 
 /// A pipeline with the extension points at which a plugin's passes run without having been named.
@@ -17,33 +18,18 @@ const UNASKED: &str = "default<O0>";
 
 /// What one Clang job makes of a source.
 #[derive(Debug)]
-pub(crate) struct Module {
-    /// The source, for reports.
-    pub(crate) name: String,
+pub(crate) struct Module<'a> {
     /// The source.
-    pub(crate) source: Source,
+    pub(crate) source: &'a Source,
     /// `-O0` or `-O2`.
     pub(crate) level: &'static str,
-    /// Which of the two jobs.
-    pub(crate) side: Side,
+    /// Which of the jobs.
+    pub(crate) target: Target,
 }
 
-/// Host or device job.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Side {
-    /// The host.
-    Host,
-    /// The x86_64 device.
-    Device,
-}
-
-impl fmt::Display for Module {
+impl fmt::Display for Module<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let side = match self.side {
-            Side::Host => "host",
-            Side::Device => "device",
-        };
-        write!(f, "{} {} {side}", self.name, self.level)
+        write!(f, "{} {} {}", self.source.name, self.level, self.target)
     }
 }
 
@@ -58,108 +44,99 @@ pub(crate) struct Outcome {
     pub(crate) operands: usize,
     /// Operands for variables that are not in Clang's module any more, which nothing can bring back.
     pub(crate) dropped: usize,
+    /// How often a pass was run, run again, and its result verified.
+    pub(crate) pass_runs: usize,
 }
 
-/// Makes the module twice and compares.
-pub(crate) fn compare(staged: &Staged, openmp: &OpenMp, module: &Module) -> Result<Outcome> {
+/// Makes the module twice and compares; then runs every pass over it.
+pub(crate) fn compare(
+    staged: &Staged,
+    openmp: &OpenMp,
+    runtimes: &every_pass::Runtimes,
+    module: &Module<'_>,
+) -> Result<Outcome> {
     let scratch = tempfile::tempdir()?;
-    let file = |name: &str| scratch.path().join(name);
-    let (front_end, stripped) = (file("clang.bc"), file("stripped.bc"));
-    compile(staged, openmp, module, &front_end)?;
+    let scratch = scratch.path();
+    let front_end = scratch.join("clang.bc");
+    compile(staged, openmp, module, module.target, &front_end)?;
 
-    let regenerate = match module.side {
-        Side::Host => "offload-entries",
-        Side::Device => "offload-entries,offload-visibility",
+    let regenerate: &[&str] = match module.target {
+        Target::Host => &["offload-entries"],
+        Target::Device(_) => &["offload-entries", "offload-visibility"],
     };
-    let clang = print(staged, &front_end, "verify")?;
-    opt(staged, &front_end, "test-strip-offload,verify", &stripped)?;
-    let without = Canonical::read(&print(staged, &stripped, "verify")?);
-    let ours = print(staged, &stripped, &format!("{regenerate},verify"))?;
-
-    let twice = print(staged, &stripped, &format!("{regenerate},{regenerate},verify"))?;
+    let regenerate: Vec<_> = regenerate.iter().flat_map(|pass| [pass, "verify"]).collect();
+    let pipeline = [
+        &["verify", PRINT, "test-strip-offload", "verify", PRINT],
+        &regenerate[..],
+        &[PRINT],
+        &regenerate[..],
+        &[PRINT],
+    ];
+    let printed = tools::printed(staged, &front_end, &pipeline.concat(), scratch)?;
+    let [clang, without, ours, twice] = printed.as_slice() else {
+        bail!("{} modules were printed, not four", printed.len());
+    };
     ensure!(
         twice == ours,
         "the passes run twice do not give what they give run once"
     );
-    let without_plugin = run(opt_command(staged, &front_end, UNASKED, &[]).args(["-S", "-o", "-"]))?;
-    ensure!(
-        print(staged, &front_end, UNASKED)? == without_plugin,
-        "loading the plugin changes what Clang has made already"
-    );
+    check_nothing_unasked(staged, &front_end)?;
 
-    let (clang, ours) = (Canonical::read(&clang), Canonical::read(&ours));
+    let [clang, without, ours] = [clang, without, ours].map(|text| Canonical::read(text));
     ensure!(
         without.entries() == 0 && without.operands() == 0,
         "the test plugin left entries behind"
     );
-    let (differences, dropped) = clang.differences(&ours);
+    let (mut differences, dropped) = clang.differences(&ours);
+
+    let host = scratch.join("host.bc");
+    compile(staged, openmp, module, Target::Host, &host)?;
+    let every_pass = every_pass::Input {
+        module: &front_end,
+        target: module.target,
+        host: &host,
+        clang: &clang,
+    };
+    let (pass_runs, changes) = every_pass::run(staged, runtimes, &every_pass, scratch)?;
+    differences.extend(changes);
     Ok(Outcome {
         differences,
         entries: clang.entries(),
         operands: clang.operands() - dropped,
         dropped,
+        pass_runs,
     })
 }
 
-fn compile(staged: &Staged, openmp: &OpenMp, module: &Module, output: &Path) -> Result<()> {
-    let driver = if module.source.is_cxx() {
-        "clang++"
-    } else {
-        "clang"
-    };
-    let mut command = Command::new(staged.llvm.bin_dir.join(driver));
-    command.args(openmp.compile_options());
-    command.args([module.level, "-w", "-c", "-emit-llvm"]);
-    command.arg(match module.side {
-        Side::Host => "--offload-host-only",
-        Side::Device => "--offload-device-only",
+/// Checks that loading the plugin does not change what Clang has made already.
+fn check_nothing_unasked(staged: &Staged, module: &Path) -> Result<()> {
+    let text = ["-S", "-o", "-"];
+    let with = tools::output(tools::opt(staged, UNASKED).arg(module).args(text))?;
+    let mut without = tools::tool(staged, "opt");
+    without.arg(format!("-passes={UNASKED}")).arg(module).args(text);
+    ensure!(
+        with == tools::output(&mut without)?,
+        "loading the plugin changes what Clang has made already"
+    );
+    Ok(())
+}
+
+/// Compiles the module's source for `target`; for the host of the module's device if that is not the device itself.
+fn compile(
+    staged: &Staged,
+    openmp: &OpenMp,
+    module: &Module<'_>,
+    target: Target,
+    output: &Path,
+) -> Result<()> {
+    let mut command = tools::clang(staged, module.source.is_cxx());
+    command.args(module.target.device().compile_options(openmp));
+    command.args([module.level, "-c", "-emit-llvm"]);
+    command.arg(match target {
+        Target::Host => "--offload-host-only",
+        Target::Device(_) => "--offload-device-only",
     });
     command.args(&module.source.flags);
     command.arg(&module.source.path).arg("-o").arg(output);
-    run(&mut command).map(drop)
-}
-
-/// Runs passes and writes bitcode.
-fn opt(staged: &Staged, input: &Path, passes: &str, output: &Path) -> Result<()> {
-    run(opt_command(staged, input, passes, &plugins(staged))
-        .arg("-o")
-        .arg(output))
-    .map(drop)
-}
-
-/// Runs passes and returns the module's text.
-fn print(staged: &Staged, input: &Path, passes: &str) -> Result<String> {
-    run(opt_command(staged, input, passes, &plugins(staged)).args(["-S", "-o", "-"]))
-}
-
-/// The passes under test and those that only tests use.
-fn plugins(staged: &Staged) -> [PathBuf; 2] {
-    [
-        staged.dist.join("lib/liboffloom_passes.so"),
-        staged.test_plugin.clone(),
-    ]
-}
-
-fn opt_command(staged: &Staged, input: &Path, passes: &str, plugins: &[PathBuf]) -> Command {
-    let mut command = Command::new(staged.llvm.bin_dir.join("opt"));
-    for plugin in plugins {
-        command.arg("-load-pass-plugin").arg(plugin);
-    }
-    command.arg(format!("-passes={passes}")).arg(input);
-    command
-}
-
-/// Runs a command and returns what it printed on its standard output.
-fn run(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot run {}", shown(command)))?;
-    ensure!(
-        output.status.success(),
-        "{} ended with {}: {}",
-        shown(command),
-        output.status,
-        String::from_utf8_lossy(&output.stderr).trim()
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    tools::output(&mut command).map(drop)
 }

@@ -1,15 +1,20 @@
-//! The sources of the corpus and what their first lines say about them.
+//! The programs and sources of the corpus and what their first lines say about them.
 //!
-//! `// FLAGS: …` adds compile options, `// ONLY: 22 (reason)` limits a source to one LLVM. `test/corpus/run-stock.py` describes the
-//! directives that are about running the programs.
+//! `// FLAGS: …` adds compile options, `// ONLY: 22 (reason)` limits a source to one LLVM, `// TARGETS: x86_64 (reason)` to some
+//! devices. `test/corpus/run-stock.py` describes them, and the directives that are about running the programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-/// Where the sources are, from the root of the checkout.
-const FOLDERS: [&str; 2] = ["test/corpus/sources", "test/demo"];
+use crate::corpus::target::Device;
+
+/// Where the programs are, from the root of the checkout.
+const PROGRAMS: &str = "test/corpus/sources";
+
+/// More sources.
+const DEMO: &str = "test/demo";
 
 /// How many lines at the start of a source may hold directives.
 const DIRECTIVE_LINES: usize = 8;
@@ -19,40 +24,64 @@ const DIRECTIVE_LINES: usize = 8;
 pub(crate) struct Source {
     /// The file.
     pub(crate) path: PathBuf,
+    /// The path from the corpus's folder, for reports.
+    pub(crate) name: String,
     /// Compile options.
     pub(crate) flags: Vec<String>,
-    /// The major versions it is for; empty: all.
-    only: Vec<String>,
+    /// Where it can be used.
+    limits: Limits,
+}
+
+/// Several sources, or one, that make a program.
+#[derive(Debug)]
+pub(crate) struct Program {
+    /// The name of its file or folder.
+    pub(crate) name: String,
+    /// Its C and C++ files.
+    pub(crate) sources: Vec<Source>,
+}
+
+/// What `ONLY` and `TARGETS` say, each with its reason.
+#[derive(Debug, Clone, Default)]
+struct Limits {
+    llvm: Option<Limit>,
+    devices: Option<Limit>,
+}
+
+#[derive(Debug, Clone)]
+struct Limit {
+    to: Vec<String>,
+    reason: String,
 }
 
 impl Source {
-    fn read(path: PathBuf) -> Result<Self> {
+    fn read(path: PathBuf, folder: &Path) -> Result<Self> {
         let text = fs::read_to_string(&path).with_context(|| format!("cannot read `{}`", path.display()))?;
-        let words = |key: &str| -> Vec<String> {
-            let lines = text.lines().take(DIRECTIVE_LINES);
-            let values =
-                lines.filter_map(|line| line.strip_prefix("// ")?.strip_prefix(key)?.strip_prefix(':'));
-            let before_reason = values.map(|value| value.split('(').next().unwrap_or_default());
-            before_reason
-                .flat_map(str::split_whitespace)
-                .map(str::to_owned)
-                .collect()
+        let directive = |key: &str| {
+            let mut lines = text.lines().take(DIRECTIVE_LINES);
+            lines.find_map(|line| line.strip_prefix("// ")?.strip_prefix(key)?.strip_prefix(':'))
         };
-        let (flags, only) = (words("FLAGS"), words("ONLY"));
-        Ok(Self { path, flags, only })
+        let flags = directive("FLAGS").unwrap_or_default();
+        let name = path.strip_prefix(folder).unwrap_or(&path);
+        Ok(Self {
+            name: name.display().to_string(),
+            flags: flags.split_whitespace().map(str::to_owned).collect(),
+            limits: Limits {
+                llvm: directive("ONLY").map(Limit::read),
+                devices: directive("TARGETS").map(Limit::read),
+            },
+            path,
+        })
     }
 
-    /// The path from the corpus's folder, for reports.
-    pub(crate) fn name(&self, root: &Path) -> String {
-        let path = FOLDERS
-            .iter()
-            .find_map(|folder| self.path.strip_prefix(root.join(folder)).ok());
-        path.unwrap_or(&self.path).display().to_string()
+    /// Why the source is not for this LLVM, if it is not.
+    pub(crate) fn not_for_llvm(&self, major: u32) -> Option<&str> {
+        self.limits.llvm.as_ref()?.excludes(&major.to_string())
     }
 
-    /// Whether the source is for this LLVM.
-    pub(crate) fn is_for(&self, major: u32) -> bool {
-        self.only.is_empty() || self.only.contains(&major.to_string())
+    /// Why the source is not for this device, if it is not.
+    pub(crate) fn not_for(&self, device: Device) -> Option<&str> {
+        self.limits.devices.as_ref()?.excludes(device.name())
     }
 
     /// Whether it is C++, not C.
@@ -61,29 +90,92 @@ impl Source {
     }
 }
 
-/// Every source, in alphabetical order.
-pub(crate) fn sources(root: &Path) -> Result<Vec<Source>> {
-    let mut paths = Vec::new();
-    for folder in FOLDERS {
-        collect(&root.join(folder), &mut paths)?;
-    }
-    paths.sort();
-    paths.into_iter().map(Source::read).collect()
-}
-
-fn collect(folder: &Path, paths: &mut Vec<PathBuf>) -> Result<()> {
-    let entries =
-        fs::read_dir(folder).with_context(|| format!("cannot read folder `{}`", folder.display()))?;
-    for entry in entries {
-        let path = entry?.path();
-        if path.is_dir() {
-            collect(&path, paths)?;
-        } else if path
-            .extension()
-            .is_some_and(|extension| extension == "c" || extension == "cpp")
-        {
-            paths.push(path);
+impl Limit {
+    fn read(value: &str) -> Self {
+        let (words, reason) = value.split_once('(').unwrap_or((value, "no reason given"));
+        Self {
+            to: words.split_whitespace().map(str::to_owned).collect(),
+            reason: reason.trim_end().trim_end_matches(')').to_owned(),
         }
     }
+
+    /// The reason, when `word` is not among those listed.
+    fn excludes(&self, word: &str) -> Option<&str> {
+        let is_listed = self.to.iter().any(|listed| listed == word);
+        (!is_listed).then_some(&self.reason)
+    }
+}
+
+/// Every source, in alphabetical order: those of the programs, and the demo's.
+pub(crate) fn sources(root: &Path) -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    for folder in [PROGRAMS, DEMO] {
+        let folder = root.join(folder);
+        let mut paths = Vec::new();
+        for path in entries(&folder)? {
+            collect(path, &mut paths)?;
+        }
+        for path in paths {
+            sources.push(Source::read(path, &folder)?);
+        }
+    }
+    Ok(sources)
+}
+
+/// Every program, in alphabetical order.
+pub(crate) fn programs(root: &Path) -> Result<Vec<Program>> {
+    let folder = root.join(PROGRAMS);
+    let mut programs = Vec::new();
+    for path in entries(&folder)? {
+        let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+        let mut paths = Vec::new();
+        collect(path, &mut paths)?;
+        let sources: Vec<_> = paths
+            .into_iter()
+            .map(|path| Source::read(path, &folder))
+            .collect::<Result<_>>()?;
+        if !sources.is_empty() {
+            programs.push(Program { name, sources });
+        }
+    }
+    Ok(programs)
+}
+
+/// What is in a folder, in alphabetical order.
+fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries =
+        fs::read_dir(folder).with_context(|| format!("cannot read folder `{}`", folder.display()))?;
+    let mut paths = entries
+        .map(|entry| entry.map(|entry| entry.path()))
+        .collect::<Result<Vec<_>, _>>()
+        .with_context(|| format!("cannot read folder `{}`", folder.display()))?;
+    paths.sort();
+    Ok(paths)
+}
+
+/// The C and C++ files that are `path` or in the folder `path`.
+fn collect(path: PathBuf, files: &mut Vec<PathBuf>) -> Result<()> {
+    if path.is_dir() {
+        for entry in entries(&path)? {
+            collect(entry, files)?;
+        }
+    } else if path
+        .extension()
+        .is_some_and(|extension| extension == "c" || extension == "cpp")
+    {
+        files.push(path);
+    }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_excludes_what_it_does_not_list_and_says_why() {
+        let limit = Limit::read(" x86_64 amdgcn (GPUs have no (such) type)");
+        assert_eq!(limit.excludes("x86_64"), None);
+        assert_eq!(limit.excludes("nvptx64"), Some("GPUs have no (such) type"));
+    }
 }

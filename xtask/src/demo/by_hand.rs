@@ -2,7 +2,8 @@
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::{Demo, clang_job};
+use super::Demo;
+use crate::clang_job;
 use crate::command::shown;
 use crate::openmp::DEVICE_TRIPLE;
 
