@@ -119,6 +119,10 @@ impl EntryFlags {
     pub const NONE: Self = Self(0);
     /// A `link` variable: the address is that of `<name>_decl_tgt_ref_ptr`, the size that of a pointer.
     pub const LINK: Self = Self(1);
+    /// A target region (entry size 0) that constructs globals. Compilers up to LLVM 17 wrote it; no later runtime knows it.
+    pub const CONSTRUCTOR: Self = Self(2);
+    /// A target region (entry size 0) that destroys globals. Compilers up to LLVM 17 wrote it; no later runtime knows it.
+    pub const DESTRUCTOR: Self = Self(4);
     /// An `indirect` function: the address is the function, the size that of a pointer.
     pub const INDIRECT: Self = Self(8);
     /// A `requires` directive: address null, size 0, the clauses are in the entry's data.
@@ -132,6 +136,10 @@ impl EntryFlags {
 pub enum EntryKind {
     /// A target region.
     Kernel,
+    /// A target region that constructs globals.
+    Constructor,
+    /// A target region that destroys globals.
+    Destructor,
     /// A `declare target to` or `enter` variable.
     Variable,
     /// A `declare target link` variable.
@@ -171,6 +179,8 @@ impl Entry {
         match self.flags {
             EntryFlags::NONE if self.size == 0 => EntryKind::Kernel,
             EntryFlags::NONE => EntryKind::Variable,
+            EntryFlags::CONSTRUCTOR if self.size == 0 => EntryKind::Constructor,
+            EntryFlags::DESTRUCTOR if self.size == 0 => EntryKind::Destructor,
             EntryFlags::LINK => EntryKind::Link,
             EntryFlags::INDIRECT => EntryKind::Indirect,
             EntryFlags::REQUIRES => EntryKind::Requires,

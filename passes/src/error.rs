@@ -52,6 +52,16 @@ pub(crate) enum PassError {
         /// The marked function.
         symbol: String,
     },
+    /// A constructor or destructor that nobody could call.
+    #[error(
+        "the function `{symbol}` is marked `{mark}` but has parameters or a result: such a function gets and gives nothing"
+    )]
+    ConstructorSignature {
+        /// The marked function.
+        symbol: String,
+        /// What the marker says.
+        mark: &'static str,
+    },
     /// A marked function that a launch could not call.
     #[error("the function `{symbol}` is marked as a kernel but {problem}")]
     NotLaunchable {

@@ -2,8 +2,8 @@
 //!
 //! * A name: region ids (`.<kernel>.region_id`) on the host and kernels on a device follow Clang's scheme
 //!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`]).
-//! * A string attribute `"offload-entry"`: `"kernel"`, `"function"` or `"indirect"` on a function, `"to"`, `"enter"` or `"link"` on a
-//!   variable. `"offload-entry-name"` can name the device symbol of an `indirect` function.
+//! * A string attribute `"offload-entry"`: `"kernel"`, `"function"`, `"indirect"`, `"ctor"` or `"dtor"` on a function, `"to"`, `"enter"` or
+//!   `"link"` on a variable. `"offload-entry-name"` can name the device symbol of an `indirect` function.
 //! * An annotation, `"offload:kernel"` and so on: `__attribute__((annotate("offload:kernel")))` in C and C++.
 //! * A section: `.offload.kernel`, `.offload.to` and so on. It says nothing about where the symbol should stand, so it is taken
 //!   away once read.
@@ -11,7 +11,8 @@
 //! Any of the last three says more than a name.
 
 use crate::error::PassError;
-use offloom_abi::entry;
+use offloom_abi::entry::{self, EntryFlags};
+use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::LINK_REFERENCE_SUFFIX;
 use offloom_ir::annotations::{has_annotation, take_annotations};
 use offloom_ir::inkwell::module::Module;
@@ -38,6 +39,10 @@ const VISIBILITY_ATTRIBUTE: &str = "offload-visibility";
 pub(crate) enum Mark {
     /// A function that runs on the device, called from the host.
     Kernel,
+    /// A kernel without arguments whose entry says that it constructs globals.
+    Constructor,
+    /// A kernel without arguments whose entry says that it destroys globals.
+    Destructor,
     /// A function that device code of other files calls (`declare target`).
     Function,
     /// A function that device code may call through the host's pointer to it (`declare target indirect`).
@@ -53,6 +58,8 @@ impl Mark {
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Kernel => "kernel",
+            Self::Constructor => "ctor",
+            Self::Destructor => "dtor",
             Self::Function => "function",
             Self::Indirect => "indirect",
             Self::Variable => "to",
@@ -60,9 +67,21 @@ impl Mark {
         }
     }
 
+    /// The flags of the function's entry if it is to be a kernel.
+    pub(crate) fn kernel_flags(self) -> Option<EntryFlags> {
+        match self {
+            Self::Kernel => Some(EntryFlags::NONE),
+            Self::Constructor => Some(EntryFlags::CONSTRUCTOR),
+            Self::Destructor => Some(EntryFlags::DESTRUCTOR),
+            Self::Function | Self::Indirect | Self::Variable | Self::Link => None,
+        }
+    }
+
     fn from_word(word: &str, kind: SymbolKind) -> Option<Self> {
         match (word, kind) {
             ("kernel", SymbolKind::Function) => Some(Self::Kernel),
+            ("ctor", SymbolKind::Function) => Some(Self::Constructor),
+            ("dtor", SymbolKind::Function) => Some(Self::Destructor),
             ("function", SymbolKind::Function) => Some(Self::Function),
             ("indirect", SymbolKind::Function) => Some(Self::Indirect),
             ("to" | "enter", SymbolKind::Variable) => Some(Self::Variable),
@@ -85,6 +104,7 @@ pub(crate) fn explicit<'ctx>(module: &Module<'ctx>) -> Result<Marked<'ctx>, Pass
     let mut marked = Marked::new();
     for symbol in variables(module).into_iter().chain(functions(module)) {
         if let Some(mark) = mark_of(symbol)? {
+            check_signature(symbol, mark)?;
             marked.insert(symbol, mark);
         }
     }
@@ -100,6 +120,25 @@ fn mark_of(symbol: Symbol<'_>) -> Result<Option<Mark>, PassError> {
         .transpose()?;
     check_agreement(symbol, attribute, section)?;
     Ok(attribute.or(section))
+}
+
+/// Whether a constructor or destructor can be called without arguments.
+fn check_signature(symbol: Symbol<'_>, mark: Mark) -> Result<(), PassError> {
+    let function = match mark {
+        Mark::Constructor | Mark::Destructor => symbol.as_function(),
+        _ => None,
+    };
+    let Some(function) = function else { return Ok(()) };
+    // A kernel in its final form has the implicit parameter.
+    let parameters = u32::from(KernelName::parse(&symbol.name()).is_some());
+    let function_type = function.get_type();
+    if function_type.get_return_type().is_some() || function_type.count_param_types() > parameters {
+        return Err(PassError::ConstructorSignature {
+            symbol: symbol.name(),
+            mark: mark.word(),
+        });
+    }
+    Ok(())
 }
 
 fn check_agreement(symbol: Symbol<'_>, first: Option<Mark>, second: Option<Mark>) -> Result<(), PassError> {
@@ -169,7 +208,9 @@ fn read(symbol: Symbol<'_>, word: &str) -> Result<Mark, PassError> {
         symbol: symbol.name(),
         value: word.to_owned(),
         allowed: match symbol.kind() {
-            SymbolKind::Function => "a function can be marked `kernel`, `function` or `indirect`",
+            SymbolKind::Function => {
+                "a function can be marked `kernel`, `function`, `indirect`, `ctor` or `dtor`"
+            }
             _ => "a variable can be marked `to`, `enter` or `link`",
         },
     })

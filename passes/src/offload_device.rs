@@ -93,7 +93,7 @@ fn make_device_module(
         exported.push(define_indirect(module, name, (*function).into(), &mut changed)?);
     }
     exported.extend(own_indirect_constants(module));
-    clear_markers(&marked, &plan);
+    clear_markers(module, &marked, &plan);
     for variable in &plan.links {
         exported.push(reach_through_pointer(module, variable, &mut changed)?);
     }
@@ -224,14 +224,23 @@ fn own_indirect_constants<'ctx>(module: &Module<'ctx>) -> impl Iterator<Item = S
         .filter(|symbol| symbol.is_definition() && KernelName::parse(&symbol.name()).is_some())
 }
 
-/// Takes the markers away that this pass has acted on; those of variables are for `offload-entries`.
-fn clear_markers<'ctx>(marked: &Marked<'ctx>, plan: &Plan<'ctx>) {
+/// Takes the markers away that this pass has acted on; those of variables, constructors and destructors are for
+/// `offload-entries`.
+fn clear_markers<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>, plan: &Plan<'ctx>) {
     for &symbol in marked.keys() {
         markers::clear(symbol);
     }
     for &variable in &plan.variables {
         markers::clear(variable);
         markers::mark(variable, Mark::Variable);
+    }
+    for (name, function) in &plan.kernels {
+        let mark = marked.get(&Symbol::from(*function));
+        if let Some(&mark @ (Mark::Constructor | Mark::Destructor)) = mark
+            && let Some(kernel) = module.get_function(name)
+        {
+            markers::mark(kernel.into(), mark);
+        }
     }
 }
 

@@ -75,9 +75,10 @@ pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalys
             preserved = PreservedAnalyses::None;
         }
     }
-    // On a device, a marked function has yet to be made a kernel by another pass.
     for (symbol, mark) in marked {
-        if !(mark == Mark::Kernel && target::is_device(module)) {
+        // On a device, a marked function has yet to be made a kernel by another pass.
+        let waits = mark.kernel_flags().is_some() && target::is_device(module);
+        if !waits || KernelName::parse(&symbol.name()).is_some() {
             markers::clear(symbol);
             preserved = PreservedAnalyses::None;
         }
@@ -135,12 +136,14 @@ fn wanted_on_host<'ctx>(
     {
         let name = symbol.name();
         let mark = marked.get(&symbol);
-        if mark == Some(&Mark::Function) {
-            continue;
-        }
         if mark == Some(&Mark::Indirect) {
             let name = markers::device_symbol(symbol).unwrap_or_else(|| kernel_of_function(&name));
             wanted.push(indirect(module, name, symbol));
+            continue;
+        }
+        let marked_flags = mark.and_then(|mark| mark.kernel_flags());
+        if mark.is_some() && marked_flags.is_none() {
+            // Only device code calls it.
             continue;
         }
         if mark.is_some() && symbol.is_local() {
@@ -153,7 +156,11 @@ fn wanted_on_host<'ctx>(
             _ => continue,
         };
         if kernels.insert(kernel.clone()) {
-            wanted.push(region(kernel));
+            let flags = marked_flags.unwrap_or(EntryFlags::NONE);
+            wanted.push(Wanted {
+                flags,
+                ..region(kernel)
+            });
         }
     }
     Ok(wanted)
@@ -184,6 +191,10 @@ fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<W
                 address: Address::Symbol(symbol),
                 ..region(name)
             });
+                flags: marked
+                    .get(&symbol)
+                    .and_then(|mark| mark.kernel_flags())
+                    .unwrap_or(EntryFlags::NONE),
         }
     }
     if target::is_gpu(module) {

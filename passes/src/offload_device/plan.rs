@@ -50,7 +50,9 @@ impl<'ctx> Plan<'ctx> {
                 _ if KernelName::parse(&name).is_some() && !symbol.is_local() => {
                     plan.kernels.push((name, function));
                 }
-                Some(Mark::Kernel) => plan.kernels.push((kernel_of_function(&name), function)),
+                Some(Mark::Kernel | Mark::Constructor | Mark::Destructor) => {
+                    plan.kernels.push((kernel_of_function(&name), function));
+                }
                 _ => {}
             }
         }
