@@ -6,6 +6,8 @@
 #include "llvm-c/Core.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Support/SourceMgr.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -114,6 +116,22 @@ void offloom_ir_set_used(LLVMModuleRef M, bool compilerOnly, const LLVMValueRef 
     appendToCompilerUsed(*unwrap(M), New);
   else
     appendToUsed(*unwrap(M), New);
+}
+
+// ---- read_module.rs ----
+
+/// Reads text or bitcode; the buffer stays the caller's. On failure null and a message, to be freed with `LLVMDisposeMessage`.
+/// The C API has two functions for this, of which LLVM 22 has both and LLVM 19 one: called from Rust, the newer one would keep
+/// a plugin of LLVM 22 from being loaded far enough by LLVM 19 to say what is wrong.
+LLVMModuleRef offloom_ir_parse(LLVMContextRef C, LLVMMemoryBufferRef buffer, char **message) {
+  SMDiagnostic Error;
+  if (std::unique_ptr<Module> M = parseIR(unwrap(buffer)->getMemBufferRef(), Error, *unwrap(C)))
+    return wrap(M.release());
+  std::string Text;
+  raw_string_ostream Stream(Text);
+  Error.print(nullptr, Stream, /*ShowColors=*/false);
+  *message = LLVMCreateMessage(Stream.str().c_str());
+  return nullptr;
 }
 
 } // extern "C"

@@ -1,14 +1,20 @@
 //! Reads a module from a file, bitcode or text, and refuses that of another LLVM release.
 
 use crate::jit_diagnostics::CollectedErrors;
-use inkwell::context::Context;
+use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMDisposeMessage;
+use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMMemoryBufferRef, LLVMModuleRef};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 
 unsafe extern "C" {
+    fn offloom_ir_parse(
+        context: LLVMContextRef,
+        buffer: LLVMMemoryBufferRef,
+        message: *mut *mut c_char,
+    ) -> LLVMModuleRef;
     fn offloom_ir_bitcode_producer(bytes: *const c_char, length: usize) -> *mut c_char;
 }
 
@@ -47,15 +53,30 @@ pub fn read_module<'ctx>(
         if let Some(producer) = producer(buffer.as_slice()).filter(is_other) {
             return Err(ReadModuleError::OtherLlvm { producer });
         }
-        Module::parse_bitcode_from_buffer(&buffer, context)
+        Module::parse_bitcode_from_buffer(&buffer, context).map_err(|reason| reason.to_string())
     } else {
-        context.create_module_from_ir(buffer)
+        parse(context, &buffer)
     };
     match (module, errors.take()) {
         (Ok(module), None) => Ok(module),
         (_, Some(reported)) => Err(ReadModuleError::Parse(reported)),
-        (Err(reason), None) => Err(ReadModuleError::Parse(reason.to_string().trim_end().to_owned())),
+        (Err(reason), None) => Err(ReadModuleError::Parse(reason.trim_end().to_owned())),
     }
+}
+
+fn parse<'ctx>(context: &'ctx Context, buffer: &MemoryBuffer) -> Result<Module<'ctx>, String> {
+    let mut message = std::ptr::null_mut();
+    // SAFETY: the context and the buffer are live, and there is room for a message.
+    let module = unsafe { offloom_ir_parse(context.as_ctx_ref(), buffer.as_mut_ptr(), &raw mut message) };
+    if module.is_null() {
+        // SAFETY: where there is no module there is a message that ends with a NUL.
+        let text = unsafe { CStr::from_ptr(message) }.to_string_lossy().into_owned();
+        // SAFETY: the shim's string, freed once.
+        unsafe { LLVMDisposeMessage(message) };
+        return Err(text);
+    }
+    // SAFETY: a new module of the context, which nobody else owns.
+    Ok(unsafe { Module::new(module) })
 }
 
 /// Whether the bytes start as bitcode does, with or without its wrapper (`llvm/Bitcode/BitcodeReader.h`).

@@ -274,6 +274,8 @@ fn reach_through_pointer<'ctx>(
         symbol.erase_if_unused();
         *changed = true;
     }
+    // For `offload-entries`, which the name alone does not tell that the host has an entry for it.
+    markers::mark(reference, Mark::Link);
     Ok(reference)
 }
 

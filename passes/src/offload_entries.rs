@@ -170,14 +170,16 @@ fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<W
     let mut wanted = Vec::new();
     for symbol in variables(module) {
         let name = symbol.name();
-        if is_link_reference(&name) && symbol.is_definition() {
-            // The runtime fills this pointer in, through the host's entry.
-            let mark = marked.get(&symbol).copied().unwrap_or(Mark::Link);
-            let has_entry = false;
-            wanted.push(Wanted {
-                has_entry,
-                ..variable(module, symbol, mark)
-            });
+        if is_link_reference(&name) {
+            // The runtime fills this pointer in, through the host's entry. The name alone does not tell that the host has one: Clang 22
+            // makes such pointers for every variable of the headers where memory is shared.
+            if let Some(&mark) = marked.get(&symbol) {
+                let has_entry = false;
+                wanted.push(Wanted {
+                    has_entry,
+                    ..variable(module, symbol, mark)
+                });
+            }
         } else if marked.get(&symbol) == Some(&Mark::Variable) {
             wanted.push(variable(module, symbol, Mark::Variable));
         } else if symbol.is_definition() && KernelName::parse(&name).is_some() {

@@ -10,6 +10,7 @@
 ; CPU-NOT: @.offloading.entry
 ; GPU-NOT: @.offloading.entry
 ; CHECK-NOT: region_id
+; CHECK-NOT: !"stderr_decl_tgt_ref_ptr"
 ; CHECK-DAG: !{i32 1, !"g", i32 0, i32 0}
 ; CHECK-DAG: !{i32 1, !"x_decl_tgt_ref_ptr", i32 1, i32 1}
 ; CHECK-DAG: !{i32 1, !"__omp_offloading_1_2_twice_l4", i32 8, i32 2}
@@ -18,7 +19,9 @@
 target triple = "x86_64-pc-linux-gnu"
 
 @g = protected global i32 0 #0
-@x_decl_tgt_ref_ptr = weak global ptr null
+@x_decl_tgt_ref_ptr = weak global ptr null #1
+; Made by Clang 22 where memory is shared, and listed nowhere.
+@stderr_decl_tgt_ref_ptr = weak global ptr null
 @__omp_offloading_1_2_twice_l4 = protected constant ptr @twice
 
 define hidden void @twice() {
@@ -34,6 +37,7 @@ define internal void @__omp_offloading_1_2_main_l3.omp_outlined() {
 }
 
 attributes #0 = { "offload-entry"="to" }
+attributes #1 = { "offload-entry"="link" }
 
 !llvm.module.flags = !{!0}
 !0 = !{i32 7, !"openmp-device", i32 51}

@@ -48,10 +48,8 @@ impl LlvmModulePass for StripOffload {
                 match symbol.visibility() {
                     GlobalVisibility::Protected => symbol.set_visibility(GlobalVisibility::Default),
                     // Only the source knew that it asked for this.
-                    GlobalVisibility::Default if symbol.is_definition() && !symbol.is_local() => {
-                        if symbol.kind() == SymbolKind::Function {
-                            symbol.set_string_attribute("offload-visibility", "default");
-                        }
+                    GlobalVisibility::Default if is_exported_function(symbol) => {
+                        symbol.set_string_attribute("offload-visibility", "default");
                     }
                     _ => {}
                 }
@@ -74,8 +72,11 @@ fn leave_markers(module: &Module<'_>) {
             continue;
         };
         let (symbol, word) = match (EntryFlags(*flags), name.strip_suffix(LINK_REFERENCE_SUFFIX)) {
-            // The variable itself, which the device module does not have.
-            (EntryFlags::LINK, Some(variable)) => (find_variable(module, variable), "link"),
+            // The variable itself; the device module has only the pointer to it.
+            (EntryFlags::LINK, Some(variable)) => {
+                let variable = find_variable(module, variable);
+                (variable.or_else(|| find_variable(module, name)), "link")
+            }
             (EntryFlags::NONE, _) => (find_variable(module, name), "to"),
             // On the device the name tells.
             (EntryFlags::INDIRECT, _) => (indirect_function(module, name), "indirect"),
@@ -88,6 +89,10 @@ fn leave_markers(module: &Module<'_>) {
             }
         }
     }
+}
+
+fn is_exported_function(symbol: Symbol<'_>) -> bool {
+    symbol.kind() == SymbolKind::Function && symbol.is_definition() && !symbol.is_local()
 }
 
 /// The host function in the entry called `name`.
