@@ -41,8 +41,9 @@ pub(crate) fn is_entry(symbol: Symbol<'_>) -> bool {
 /// Adds an entry and its name to the module.
 pub(crate) fn add<'ctx>(module: &Module<'ctx>, record: &EntryRecord<'_, 'ctx>) {
     let name = add_name(module, record.name);
-    let global = module.add_global(record_type(module), None, &entry::global_name(record.name));
-    global.set_initializer(&initial_value(module, record, name));
+    let record_type = record_type(module);
+    let global = module.add_global(record_type, None, &entry::global_name(record.name));
+    global.set_initializer(&initial_value(module, record_type, record, name));
     global.set_constant(true);
     global.set_linkage(Linkage::WeakAny);
     global.set_section(Some(entry::section(LLVM)));
@@ -94,6 +95,7 @@ fn record_type<'ctx>(module: &Module<'ctx>) -> StructType<'ctx> {
 
 fn initial_value<'ctx>(
     module: &Module<'ctx>,
+    record_type: StructType<'ctx>,
     record: &EntryRecord<'_, 'ctx>,
     name: PointerValue<'ctx>,
 ) -> StructValue<'ctx> {
@@ -125,5 +127,5 @@ fn initial_value<'ctx>(
             ]
         }
     };
-    record_type(module).const_named_struct(&values)
+    record_type.const_named_struct(&values)
 }
