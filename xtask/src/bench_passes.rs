@@ -1,0 +1,239 @@
+//! `cargo xtask bench-passes`: how long `offload-entries` takes on a large host module, beside what LLVM needs for the same module.
+//!
+//! The module has as many target regions as declare target variables. Interleaved, each repetition runs `opt` without a pass, with
+//! `globaldce` and with `offload-entries`, with reading and writing, and notes LLVM's own figure for the pass alone (`-time-passes`).
+//! Processor time is compared, because it says the same on a machine that does other work as well.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::build::{self, Staged, Staging};
+use crate::command::shown;
+use crate::llvm::Choice;
+use crate::workspace::Workspace;
+
+/// Options of `cargo xtask bench-passes`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+    #[command(flatten)]
+    staging: Staging,
+    /// Target regions, and as many declare target variables
+    #[arg(long, default_value_t = 20_000)]
+    regions: u32,
+    /// Repetitions
+    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+}
+
+/// Runs `cargo xtask bench-passes`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    for llvm in arguments.llvm.find()? {
+        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+        let folder = workspace.llvm_target(staged.llvm.major).join("bench-passes");
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+        bench(&staged, &folder, arguments.regions, arguments.repetitions)?;
+    }
+    Ok(())
+}
+
+fn bench(staged: &Staged, folder: &Path, regions: u32, repetitions: u32) -> Result<()> {
+    let major = staged.llvm.major;
+    let small = Input::write(staged, folder, regions / 4)?;
+    let large = Input::write(staged, folder, regions)?;
+    let mut figures = [const { Vec::new() }; 5];
+    for _ in 0..repetitions {
+        let measured = [
+            large.opt("no-op-module")?.total,
+            large.opt("globaldce")?.total,
+            large.opt("offload-entries")?.total,
+            large.opt("offload-entries")?.pass,
+            small.opt("offload-entries")?.pass,
+        ];
+        for (list, seconds) in figures.iter_mut().zip(measured) {
+            list.push(seconds);
+        }
+    }
+    let [nothing, globaldce, entries, pass, quarter] = figures.map(Figures::of);
+    println!(
+        "LLVM {major}, {regions} target regions and {regions} variables, processor seconds (minimum, median, maximum):"
+    );
+    println!("read and write                      {nothing}");
+    println!("read, globaldce, write              {globaldce}");
+    println!("read, offload-entries, write        {entries}");
+    println!("offload-entries alone               {pass}");
+    println!("offload-entries alone, a quarter    {quarter}");
+    println!(
+        "offload-entries alone takes {:.2} of what `opt -passes=globaldce` takes with reading and writing",
+        pass.median / globaldce.median
+    );
+    println!(
+        "4 times the module takes {:.2} times as long (linear: 4)",
+        pass.median / quarter.median
+    );
+    Ok(())
+}
+
+/// A module in a file, and the tools that work on it.
+struct Input<'a> {
+    staged: &'a Staged,
+    module: PathBuf,
+}
+
+/// Processor seconds of one run of `opt`.
+struct Run {
+    total: f64,
+    /// The pass alone.
+    pass: f64,
+}
+
+impl<'a> Input<'a> {
+    fn write(staged: &'a Staged, folder: &Path, regions: u32) -> Result<Self> {
+        let text = folder.join(format!("regions-{regions}.ll"));
+        fs::write(&text, host_module(regions))
+            .with_context(|| format!("cannot write `{}`", text.display()))?;
+        let module = text.with_extension("bc");
+        let mut command = Command::new(staged.llvm.bin_dir.join("opt"));
+        let status = command.arg(&text).arg("-o").arg(&module).status();
+        ensure!(
+            status.is_ok_and(|status| status.success()),
+            "`{}` failed",
+            shown(&command)
+        );
+        Ok(Self { staged, module })
+    }
+
+    fn opt(&self, pass: &str) -> Result<Run> {
+        let output_file = self.module.with_extension("out.bc");
+        let mut command = Command::new(self.staged.llvm.bin_dir.join("opt"));
+        command
+            .arg("-load-pass-plugin")
+            .arg(self.staged.dist.join("lib/liboffloom_passes.so"))
+            .arg(format!("-passes={pass}"))
+            .args(["-time-passes", "-disable-verify"])
+            .arg(&self.module)
+            .arg("-o")
+            .arg(output_file);
+        let output = command.output().context("cannot run `opt`")?;
+        let report = String::from_utf8_lossy(&output.stderr);
+        ensure!(output.status.success(), "`{}` failed: {report}", shown(&command));
+        read_report(&report).with_context(|| format!("`{}` reports no times: {report}", shown(&command)))
+    }
+}
+
+/// Reads what `-time-passes` writes: tables of lines such as `0.29 ( 25.3%)  0.05 ( 36.0%)  0.33 ( 26.4%)  0.87 ( 27.2%)  Name`, where
+/// the third number is user and system time together. Our passes go by the name of the plugin's C++ class.
+fn read_report(report: &str) -> Option<Run> {
+    let rows = report.lines().filter_map(|line| {
+        let columns: Vec<&str> = line.split(')').collect();
+        let (name, times) = columns.split_last()?;
+        // A table without system time has one column less before the sum.
+        let sum = times.get(times.len().checked_sub(2)?)?;
+        let seconds: f64 = sum.split('(').next()?.trim().parse().ok()?;
+        Some((name.trim(), seconds))
+    });
+    let rows: Vec<(&str, f64)> = rows.collect();
+    let sum_of = |wanted: &str| -> f64 {
+        rows.iter()
+            .filter(|(name, _)| name.contains(wanted))
+            .map(|(_, seconds)| seconds)
+            .sum()
+    };
+    // Totals: of the passes, which include writing, and of reading.
+    let total = sum_of("Total");
+    (total > 0.0).then(|| Run {
+        total,
+        pass: sum_of("RustModulePass"),
+    })
+}
+
+/// Minimum, median and maximum of repeated measurements, in seconds.
+struct Figures {
+    minimum: f64,
+    median: f64,
+    maximum: f64,
+}
+
+impl Figures {
+    fn of(mut seconds: Vec<f64>) -> Self {
+        seconds.sort_by(f64::total_cmp);
+        let at = |index: usize| seconds.get(index).copied().unwrap_or_default();
+        Self {
+            minimum: at(0),
+            median: at(seconds.len() / 2),
+            maximum: at(seconds.len().saturating_sub(1)),
+        }
+    }
+}
+
+impl std::fmt::Display for Figures {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "{:.3}  {:.3}  {:.3}",
+            self.minimum, self.median, self.maximum
+        )
+    }
+}
+
+/// A host module as Clang leaves it before offload entries: for each region its id, its host version and a launch, and a marked variable.
+fn host_module(regions: u32) -> String {
+    let mut text = String::from("target triple = \"x86_64-unknown-linux-gnu\"\n");
+    text.push_str("declare i32 @__tgt_target_kernel(ptr, i64, i32, i32, ptr, ptr)\n");
+    for index in 0..regions {
+        let kernel = format!("__omp_offloading_1_2_f{index}_l{}", index + 1);
+        // Writing to a string cannot fail.
+        let _ = writeln!(
+            text,
+            "@.{kernel}.region_id = weak constant i8 0\n\
+             @g{index} = global i32 {index} #0\n\
+             define internal void @{kernel}(ptr %p) {{\n\
+               %v = load i32, ptr %p\n\
+               %g = load i32, ptr @g{index}\n\
+               %s = add i32 %v, %g\n\
+               store i32 %s, ptr %p\n\
+               ret void\n\
+             }}\n\
+             define void @f{index}(ptr %p) {{\n\
+               %r = call i32 @__tgt_target_kernel(ptr null, i64 -1, i32 -1, i32 0, ptr @.{kernel}.region_id, ptr %p)\n\
+               %failed = icmp ne i32 %r, 0\n\
+               br i1 %failed, label %fallback, label %done\n\
+             fallback:\n\
+               call void @{kernel}(ptr %p)\n\
+               br label %done\n\
+             done:\n\
+               ret void\n\
+             }}"
+        );
+    }
+    text.push_str("attributes #0 = { \"offload-entry\"=\"to\" }\n");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_time_passes_writes() {
+        let report = "\
+===-------------------------------------------------------------------------===
+                          Pass execution timing report
+   ---User Time---   --System Time--   --User+System--   ---Wall Time---  --- Name ---
+   0.7366 ( 65.1%)   0.0821 ( 64.0%)   0.8187 ( 64.9%)   2.0512 ( 64.3%)  BitcodeWriterPass
+   0.2862 ( 25.3%)   0.0463 ( 36.0%)   0.3325 ( 26.4%)   0.8666 ( 27.2%)  {anonymous}::RustModulePass
+   1.1323 (100.0%)   0.1284 (100.0%)   1.2500 (100.0%)   3.1895 (100.0%)  Total
+   0.1090 (100.0%)   0.2500 (100.0%)   0.2712 (100.0%)  Total
+";
+        let run = read_report(report).expect("there are times");
+        assert!((run.pass - 0.3325).abs() < 1e-9);
+        assert!((run.total - 1.5).abs() < 1e-9);
+        assert!(read_report("nothing").is_none());
+    }
+}
