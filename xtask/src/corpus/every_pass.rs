@@ -125,14 +125,18 @@ fn passes(runtimes: &Runtimes, input: &Input<'_>) -> Result<Vec<Pass>> {
         Target::Device(device) => {
             let host = input.host.display();
             let runtime = runtimes.file(device)?.display();
-            vec![
+            let mut passes = vec![
                 pass("offload-entries".to_owned(), true),
-                pass(format!("offload-device<host-ir={host}>"), true),
                 pass("offload-device".to_owned(), true),
                 pass(format!("offload-runtime<bitcode={runtime}>"), false),
                 pass("offload-visibility".to_owned(), false),
                 pass("offload-internalize".to_owned(), false),
-            ]
+            ];
+            // The pass refuses a host module that lists nothing; Clang copies the list to the device module.
+            if input.clang.operands() > 0 {
+                passes.insert(1, pass(format!("offload-device<host-ir={host}>"), true));
+            }
+            passes
         }
     })
 }
