@@ -159,13 +159,56 @@ pub(crate) enum PassError {
     },
     /// Two nodes of `omp_offload.info` with the same order number.
     #[error(
-        "operand {index} of `!omp_offload.info` has the order number {order}, which another operand has already"
+        "operand {index} of `!omp_offload.info`, `{symbol}`, has the order number {order}, which `{other}` has already"
     )]
     DuplicateOrder {
         /// Position of the second of them in the list, from 0.
         index: usize,
         /// The number.
         order: u32,
+        /// What the second of them stands for.
+        symbol: String,
+        /// What the first of them stands for.
+        other: String,
+    },
+    /// Two nodes of `omp_offload.info` for the same symbol.
+    #[error("operand {index} of `!omp_offload.info` lists `{symbol}`, which another operand lists already")]
+    ListedTwice {
+        /// Position of the second of them in the list, from 0.
+        index: usize,
+        /// The device symbol.
+        symbol: String,
+    },
+    /// The highest order number is taken.
+    #[error(
+        "`{symbol}` cannot be added to `!omp_offload.info`: an operand has the highest order number, {}",
+        u32::MAX
+    )]
+    OrderNumbersUsedUp {
+        /// The device symbol that needs another one.
+        symbol: String,
+    },
+    /// A variable that each thread has its own of.
+    #[error(
+        "the variable `{symbol}` is marked `{mark}` but is thread-local, and no entry can hold its address"
+    )]
+    ThreadLocal {
+        /// The marked variable.
+        symbol: String,
+        /// What the marker says.
+        mark: &'static str,
+    },
+    /// Two functions that would have the same device symbol.
+    #[error(
+        "the functions `{first}` and `{second}` are both marked to have the device symbol `{symbol}`: name one otherwise"
+    )]
+    SameDeviceSymbol {
+        /// A marked function.
+        first: String,
+        /// Another one.
+        second: String,
+        /// The device symbol.
+        symbol: String,
     },
 }
 

@@ -6,6 +6,7 @@ use offloom_abi::names::LINK_REFERENCE_SUFFIX;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::BasicTypeEnum;
+use offloom_ir::inkwell::values::GlobalValue;
 use offloom_ir::module::pointer_size;
 use offloom_ir::symbol::{Symbol, find_variable};
 
@@ -26,7 +27,7 @@ impl<'ctx> Address<'ctx> {
         match self {
             Self::Symbol(symbol) => Ok(*symbol),
             Self::RegionId(kernel) => define_region_id(module, kernel),
-            Self::LinkReference(variable) => Ok(define_link_reference(module, *variable)),
+            Self::LinkReference(variable) => define_link_reference(module, *variable),
         }
     }
 }
@@ -36,7 +37,7 @@ fn define_region_id<'ctx>(module: &Module<'ctx>, kernel: &str) -> Result<Symbol<
     let name = region_id_name(kernel);
     let i8_type = module.get_context().i8_type();
     let global = match module.get_global(&name) {
-        None => module.add_global(i8_type, None, &name),
+        None => add_global(module, i8_type.into(), &name, "region id of a kernel")?,
         Some(global) if BasicTypeEnum::try_from(global.get_value_type()) == Ok(i8_type.into()) => global,
         Some(_) => return Err(PassError::RegionIdTaken { symbol: name }),
     };
@@ -49,18 +50,51 @@ fn define_region_id<'ctx>(module: &Module<'ctx>, kernel: &str) -> Result<Symbol<
 }
 
 /// `@<variable>_decl_tgt_ref_ptr = weak global ptr @<variable>`.
-fn define_link_reference<'ctx>(module: &Module<'ctx>, variable: Symbol<'ctx>) -> Symbol<'ctx> {
+fn define_link_reference<'ctx>(
+    module: &Module<'ctx>,
+    variable: Symbol<'ctx>,
+) -> Result<Symbol<'ctx>, PassError> {
+    let expected = "pointer to a `link` variable";
     let name = variable.name() + LINK_REFERENCE_SUFFIX;
     let existing = find_variable(module, &name);
+    let is_pointer =
+        |symbol: Symbol<'ctx>| matches!(symbol.variable_type(), Some(BasicTypeEnum::PointerType(_)));
+    if existing.is_some_and(|symbol| !is_pointer(symbol)) {
+        return Err(PassError::NameTaken {
+            symbol: name,
+            expected,
+        });
+    }
     if let Some(existing) = existing.filter(|symbol| symbol.is_definition()) {
-        return existing;
+        return Ok(existing);
     }
     let pointer_type = module.get_context().ptr_type(AddressSpace::default());
     // Code that maps the variable declares the pointer.
     let declared = existing.and_then(Symbol::as_variable);
-    let global = declared.unwrap_or_else(|| module.add_global(pointer_type, None, &name));
+    let global = match declared {
+        Some(global) => global,
+        None => add_global(module, pointer_type.into(), &name, expected)?,
+    };
     global.set_initializer(&variable.as_generic_pointer());
     global.set_linkage(Linkage::WeakAny);
     global.set_alignment(pointer_size(module));
-    global.into()
+    Ok(global.into())
+}
+
+/// Adds a variable under exactly this name.
+fn add_global<'ctx>(
+    module: &Module<'ctx>,
+    value_type: BasicTypeEnum<'ctx>,
+    name: &str,
+    expected: &'static str,
+) -> Result<GlobalValue<'ctx>, PassError> {
+    let global = module.add_global(value_type, None, name);
+    // LLVM gives it another name where a function or an alias has this one.
+    if global.get_name().to_bytes() == name.as_bytes() {
+        return Ok(global);
+    }
+    Err(PassError::NameTaken {
+        symbol: name.to_owned(),
+        expected,
+    })
 }

@@ -16,6 +16,7 @@ use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::LINK_REFERENCE_SUFFIX;
 use offloom_ir::annotations::{has_annotation, take_annotations};
 use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::values::GlobalValue;
 use offloom_ir::symbol::{Symbol, SymbolKind, functions, variables};
 use std::collections::HashMap;
 
@@ -104,7 +105,7 @@ pub(crate) fn explicit<'ctx>(module: &Module<'ctx>) -> Result<Marked<'ctx>, Pass
     let mut marked = Marked::new();
     for symbol in variables(module).into_iter().chain(functions(module)) {
         if let Some(mark) = mark_of(symbol)? {
-            check_signature(symbol, mark)?;
+            check_suits(symbol, mark)?;
             marked.insert(symbol, mark);
         }
     }
@@ -122,8 +123,15 @@ fn mark_of(symbol: Symbol<'_>) -> Result<Option<Mark>, PassError> {
     Ok(attribute.or(section))
 }
 
-/// Whether a constructor or destructor can be called without arguments.
-fn check_signature(symbol: Symbol<'_>, mark: Mark) -> Result<(), PassError> {
+/// Whether the symbol can be what the marker asks for: a constructor or destructor is called without arguments, and an entry holds
+/// the address of a variable that all threads share.
+fn check_suits(symbol: Symbol<'_>, mark: Mark) -> Result<(), PassError> {
+    if symbol.as_variable().is_some_and(GlobalValue::is_thread_local) {
+        return Err(PassError::ThreadLocal {
+            symbol: symbol.name(),
+            mark: mark.word(),
+        });
+    }
     let function = match mark {
         Mark::Constructor | Mark::Destructor => symbol.as_function(),
         _ => None,

@@ -32,7 +32,7 @@ use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::module::pointer_size;
 use offloom_ir::symbol::{Symbol, functions, variables};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 pub(crate) const PASS: Pass = Pass {
     name: "offload-entries",
@@ -58,7 +58,7 @@ pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalys
         let needs_info = !info.contains(&item.subject());
         let needs_entry = item.has_entry && !entries.contains(&item.name);
         if needs_info {
-            info.append(module, item.subject());
+            info.append(module, item.subject())?;
         }
         if needs_entry {
             let address = item.address.resolve(module)?;
@@ -115,6 +115,7 @@ fn wanted_on_host<'ctx>(
 ) -> Result<Vec<Wanted<'ctx>>, PassError> {
     let mut wanted = Vec::new();
     let mut kernels = HashSet::new();
+    let mut indirect_functions = HashMap::new();
     for symbol in variables(module) {
         let name = symbol.name();
         if let Some(&mark) = marked.get(&symbol) {
@@ -137,8 +138,15 @@ fn wanted_on_host<'ctx>(
         let name = symbol.name();
         let mark = marked.get(&symbol);
         if mark == Some(&Mark::Indirect) {
-            let name = markers::device_symbol(symbol).unwrap_or_else(|| kernel_of_function(&name));
-            wanted.push(indirect(module, name, symbol));
+            let device_symbol = markers::device_symbol(symbol).unwrap_or_else(|| kernel_of_function(&name));
+            if let Some(first) = indirect_functions.insert(device_symbol.clone(), symbol) {
+                return Err(PassError::SameDeviceSymbol {
+                    first: first.name(),
+                    second: name,
+                    symbol: device_symbol,
+                });
+            }
+            wanted.push(indirect(module, device_symbol, symbol));
             continue;
         }
         let marked_flags = mark.and_then(|mark| mark.kernel_flags());
@@ -191,12 +199,12 @@ fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<W
         if symbol.is_definition() && !symbol.is_local() && KernelName::parse(&name).is_some() {
             wanted.push(Wanted {
                 address: Address::Symbol(symbol),
-                ..region(name)
-            });
                 flags: marked
                     .get(&symbol)
                     .and_then(|mark| mark.kernel_flags())
                     .unwrap_or(EntryFlags::NONE),
+                ..region(name)
+            });
         }
     }
     if target::is_gpu(module) {

@@ -9,6 +9,7 @@ use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, OFFLOAD_INFO_TARGET_REGION};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::metadata::{Operand, append_node, nodes};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashSet};
 
 /// What a node stands for, without its order number.
@@ -25,21 +26,34 @@ pub(crate) enum Subject {
     },
 }
 
+impl Subject {
+    /// The device symbol.
+    pub(crate) fn name(&self) -> &str {
+        match self {
+            Self::Kernel(name) | Self::Global { name, .. } => name,
+        }
+    }
+}
+
 /// The nodes of a module.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct OffloadInfo {
     kernels: HashSet<String>,
     globals: HashSet<String>,
-    /// One more than the highest order number.
-    next_order: u32,
+    /// One more than the highest order number; `None`: there is none.
+    next_order: Option<u32>,
 }
 
 impl OffloadInfo {
     /// Reads a module's metadata. Nothing there: an empty list.
     pub(crate) fn read(module: &Module<'_>) -> Result<Self, PassError> {
-        let mut info = Self::default();
+        let mut info = Self {
+            kernels: HashSet::new(),
+            globals: HashSet::new(),
+            next_order: Some(0),
+        };
         for (order, subject) in ordered(module)? {
-            info.next_order = order.saturating_add(1);
+            info.next_order = order.checked_add(1);
             info.insert(subject);
         }
         Ok(info)
@@ -71,12 +85,16 @@ impl OffloadInfo {
     }
 
     /// Appends a node, with the next order number. A kernel's name must follow the scheme.
-    pub(crate) fn append(&mut self, module: &Module<'_>, subject: Subject) {
-        let order = Operand::Integer(self.next_order);
+    pub(crate) fn append(&mut self, module: &Module<'_>, subject: Subject) -> Result<(), PassError> {
+        let order = self.next_order.ok_or_else(|| PassError::OrderNumbersUsedUp {
+            symbol: subject.name().to_owned(),
+        })?;
+        self.next_order = order.checked_add(1);
+        let order = Operand::Integer(order);
         let node = match &subject {
             Subject::Kernel(name) => {
                 let Some(kernel) = KernelName::parse(name) else {
-                    return;
+                    return Ok(());
                 };
                 vec![
                     Operand::Integer(OFFLOAD_INFO_TARGET_REGION),
@@ -96,19 +114,32 @@ impl OffloadInfo {
             ],
         };
         append_node(module, OFFLOAD_INFO_METADATA, &node);
-        self.next_order = self.next_order.saturating_add(1);
         self.insert(subject);
+        Ok(())
     }
 }
 
 /// The nodes by order number.
 fn ordered(module: &Module<'_>) -> Result<BTreeMap<u32, Subject>, PassError> {
-    let mut ordered = BTreeMap::new();
+    let mut ordered: BTreeMap<u32, Subject> = BTreeMap::new();
+    let mut names = HashSet::new();
     for (index, node) in nodes(module, OFFLOAD_INFO_METADATA).into_iter().enumerate() {
         let (subject, order) = parse(&node).map_err(|problem| PassError::MalformedInfo { index, problem })?;
-        if ordered.insert(order, subject).is_some() {
-            return Err(PassError::DuplicateOrder { index, order });
+        if !names.insert(subject.name().to_owned()) {
+            let symbol = subject.name().to_owned();
+            return Err(PassError::ListedTwice { index, symbol });
         }
+        match ordered.entry(order) {
+            Entry::Vacant(place) => place.insert(subject),
+            Entry::Occupied(other) => {
+                return Err(PassError::DuplicateOrder {
+                    index,
+                    order,
+                    symbol: subject.name().to_owned(),
+                    other: other.get().name().to_owned(),
+                });
+            }
+        };
     }
     Ok(ordered)
 }
