@@ -40,6 +40,8 @@ def load(config, lit_config):
     config.available_features.add(f"llvm-{build['llvm']}")
     if build["other_llvm_bin"]:
         config.available_features.add("both-llvms")
+    if build["other_dist"]:
+        config.available_features.add("both-builds")
     _add_device_libraries(config, build)
     rustc = rust.find(build["llvm"])
     if rustc:
@@ -113,6 +115,7 @@ def _substitutions(build):
         "wrapgen_bitcode": os.path.join(dist, "libexec", "offloom", "wrapgen-bitcode"),
         "dropin": os.path.join(dist, "libexec", "offloom"),
         "dist": dist,
+        "other_dist": build["other_dist"] or "",
         "omp_compile": shlex.join(build["omp_compile"]),
         "omp_link": shlex.join(build["omp_link"]),
         "run_offload": "env OMP_TARGET_OFFLOAD=mandatory",

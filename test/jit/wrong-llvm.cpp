@@ -1,10 +1,10 @@
 // A JIT library of another LLVM refuses the program's bundle in one line and stays out of the way.
-// REQUIRES: x86_64-device, both-llvms
+// REQUIRES: x86_64-device, both-builds
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
-// RUN: env OFFLOOM_JIT_LIBRARY=%dist/../llvm-19/lib/liboffloom_jit.so %run_offload ./jit > 19.out 2>&1
-// RUN: env OFFLOOM_JIT_LIBRARY=%dist/../llvm-22/lib/liboffloom_jit.so %run_offload ./jit > 22.out 2>&1
-// RUN: cat 19.out 22.out | FileCheck --implicit-check-not='{{.}}' %s
+// RUN: env OFFLOOM_JIT_LIBRARY=%dist/lib/liboffloom_jit.so %run_offload ./jit > own.out 2>&1
+// RUN: env OFFLOOM_JIT_LIBRARY=%other_dist/lib/liboffloom_jit.so %run_offload ./jit > other.out 2>&1
+// RUN: cat own.out other.out | FileCheck --implicit-check-not='{{.}}' %s
 // CHECK-DAG: offloom-jit: this library is for LLVM [[THEIRS:19|22]], the program was linked with --jit for LLVM [[OURS:19|22]]: kernels stay ahead of time
 // CHECK-DAG: answer 42
 // CHECK-DAG: answer 42

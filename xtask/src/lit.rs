@@ -28,10 +28,14 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask lit`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut failed = Vec::new();
+    // All builds first: some tests mix the builds of two LLVMs.
+    let mut builds = Vec::new();
     for llvm in arguments.llvm.find()? {
-        let major = llvm.major;
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+        builds.push(build::build(&workspace, llvm, &arguments.staging)?);
+    }
+    let mut failed = Vec::new();
+    for staged in builds {
+        let major = staged.llvm.major;
         if let Err(error) = run_lit(&workspace, &staged, &arguments.paths) {
             println!("{error:#}");
             failed.push(format!("LLVM {major}"));
@@ -135,11 +139,17 @@ fn program(llvm: &Llvm) -> Result<PathBuf> {
 /// Everything that `lit/offloom_lit` has to know about this build and this machine.
 fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Result<Value> {
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+    let other = llvm::other(&staged.llvm);
+    let other_dist = other
+        .as_ref()
+        .map(|other| staged.dist.with_file_name(format!("llvm-{}", other.major)))
+        .filter(|dist| dist.is_dir());
     Ok(json!({
         "llvm": staged.llvm.major,
         "llvm_bin": staged.llvm.bin_dir,
-        "other_llvm_bin": llvm::other(&staged.llvm).map(|other| other.bin_dir),
+        "other_llvm_bin": other.map(|other| other.bin_dir),
         "dist": staged.dist,
+        "other_dist": other_dist,
         "test_plugin": staged.test_plugin,
         "omp_compile": openmp.compile_options(),
         "omp_link": openmp.link_options,
