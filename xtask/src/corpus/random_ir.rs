@@ -23,6 +23,13 @@ const PASSES: [&str; 5] = [
     "offload-visibility",
 ];
 
+/// The targets. Not AMD GPUs: `llvm-stress` makes allocas in an address space that LLVM 22's verifier rejects there.
+const TARGETS: [Target; 3] = [
+    Target::Host,
+    Target::Device(Device::X86_64),
+    Target::Device(Device::Nvptx64),
+];
+
 /// A section that makes a kernel of a function.
 const KERNEL: &str = " section \".offload.kernel\" {";
 
@@ -60,7 +67,7 @@ impl fmt::Display for Case {
 
 /// `seeds` modules for each pass: for every target in turn, every other one marked.
 pub(crate) fn cases(seeds: u32) -> Vec<Case> {
-    let targets = (0..seeds).zip(Target::ALL.into_iter().cycle());
+    let targets = (0..seeds).zip(TARGETS.into_iter().cycle());
     targets
         .flat_map(|(seed, target)| {
             PASSES.map(|pass| Case {
@@ -71,7 +78,7 @@ pub(crate) fn cases(seeds: u32) -> Vec<Case> {
                     ("offload-device" | "offload-runtime", Target::Host) => Target::Device(Device::X86_64),
                     _ => target,
                 },
-                marked: (seed / 4) % 2 == 0,
+                marked: (seed / 3) % 2 == 0,
             })
         })
         .collect()
