@@ -50,7 +50,7 @@ int main() {
   int total = 0;
   for (int count : histogram)
     total += count;
-  return total == n && rows[0][0] == 240 && rows[3][5] == 355 && range.low == -20 &&
+  return total == n && histogram[2] == 16 && running == 3523 && rows[0][0] == 240 && rows[3][5] == 355 && range.low == -20 &&
                  range.high == 80 && prefix[n - 1] == running
              ? 0
              : 1;

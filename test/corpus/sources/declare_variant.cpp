@@ -30,5 +30,5 @@ int main() {
   for (int value : values)
     std::printf("%d ", value);
   std::printf("\n");
-  return values[0] == 1 && values[4] == 2 ? 0 : 1;
+  return values[0] == 1 && values[1] == 2 && values[2] == 11 && values[3] == 105 && values[4] == 2 ? 0 : 1;
 }

@@ -44,7 +44,7 @@ int main() {
 
   std::printf("sum %ld half %.1f bits %x %x %x every %d some %d range %d..%d product %llu\n", sum,
               half, all_bits, any_bits, odd_bits, every, some, lowest, highest, product);
-  return half == 100.0 && any_bits == 0x3c && every && some && lowest == 0 && highest == 255 &&
+  return sum == 24300 && half == 100.0 && all_bits == 0xf0 && odd_bits == 0xb0 && any_bits == 0x3c && every && some && lowest == 0 && highest == 255 &&
                  product == 1ull << 40
              ? 0
              : 1;

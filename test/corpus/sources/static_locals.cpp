@@ -53,7 +53,7 @@ int main() {
     std::printf("%d ", result);
   std::printf("\n");
   return results[0] == 201 && results[1] == 21 && results[2] == 1004 && results[3] == 85 &&
-                 results[4] == 8 && results[6] == 102 && results[7] == 14
+                 results[4] == 8 && results[5] == 9 && results[6] == 102 && results[7] == 14
              ? 0
              : 1;
 }
