@@ -25,8 +25,8 @@ def load(config, lit_config):
     config.name = f"Offloom, LLVM {build['llvm']}"
     config.test_format = CleanShTest()
     config.suffixes = [".ll", ".c", ".cpp", ".test", ".sh"]
-    # Sources and workloads are programs that tests compile, not tests.
-    config.excludes = ["Inputs", "sources", "workloads"]
+    # Programs that tests compile, not tests.
+    config.excludes = ["Inputs", "corpus", "workloads"]
     config.test_source_root = os.path.join(root, "test")
     config.test_exec_root = build["exec_root"]
 
