@@ -20,11 +20,5 @@ fn main() {
         .file("shim/jit_shim.cpp")
         .file("shim/library_shim.cpp")
         .compile("offloom_ir_shim");
-    // Our own tests are executables, so they link the shared libLLVM themselves.
-    println!("cargo::rustc-link-arg-tests=-L{}", llvm.lib_dir.display());
-    println!(
-        "cargo::rustc-link-arg-tests=-Wl,-rpath,{}",
-        llvm.lib_dir.display()
-    );
-    println!("cargo::rustc-link-arg-tests=-lLLVM-{}", llvm.major);
+    offloom_find_llvm::link_tests(&llvm);
 }

@@ -19,11 +19,5 @@ fn main() {
         .flag_if_supported("-Wno-comment")
         .file("shim/plugin_shim.cpp")
         .compile("llvm_plugin_shim");
-    // Our own tests are executables, so they link the shared libLLVM themselves.
-    println!("cargo::rustc-link-arg-tests=-L{}", llvm.lib_dir.display());
-    println!(
-        "cargo::rustc-link-arg-tests=-Wl,-rpath,{}",
-        llvm.lib_dir.display()
-    );
-    println!("cargo::rustc-link-arg-tests=-lLLVM-{}", llvm.major);
+    offloom_find_llvm::link_tests(&llvm);
 }

@@ -142,6 +142,17 @@ pub fn for_build_script() -> Option<Llvm> {
     }
 }
 
+/// For build scripts: links the shared libLLVM into the integration tests of the crate being built, which are programs and so
+/// have nobody to take LLVM's symbols from.
+pub fn link_tests(llvm: &Llvm) {
+    println!("cargo::rustc-link-arg-tests=-L{}", llvm.lib_dir.display());
+    println!(
+        "cargo::rustc-link-arg-tests=-Wl,-rpath,{}",
+        llvm.lib_dir.display()
+    );
+    println!("cargo::rustc-link-arg-tests=-lLLVM-{}", llvm.major);
+}
+
 fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|dir| dir.join(program))

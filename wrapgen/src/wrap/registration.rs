@@ -5,6 +5,7 @@
 
 use object::elf;
 use offloom_abi::device_image::{descriptor, image, wrapper_symbol};
+use offloom_abi::jit_image::HIDDEN_ATTACH_SYMBOL;
 use offloom_abi::{LlvmVersion, device_image, entry, names};
 
 use super::EmbeddedImage;
@@ -19,9 +20,6 @@ const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
 const JIT_BUNDLE_START: &str = "__offloom_jit_bundle_start";
 /// Local symbol at the end of the JIT bundle.
 const JIT_BUNDLE_END: &str = "__offloom_jit_bundle_end";
-/// `void __offloom_jit_attach(const void *bundle_start, const void *bundle_end)`, hidden, in the piece of C that the
-/// JIT adds to the host link. Called before the images are registered.
-const JIT_ATTACH: &str = "__offloom_jit_attach";
 
 /// What a registration object holds.
 #[derive(Debug)]
@@ -267,7 +265,7 @@ impl<'a> Layout<'a> {
             start: self.undefined(entry::start_symbol(*llvm), elf::STV_HIDDEN),
             stop: self.undefined(entry::stop_symbol(*llvm), elf::STV_HIDDEN),
             attach: match jit_bundle {
-                Some(_) => self.undefined(JIT_ATTACH, elf::STV_HIDDEN),
+                Some(_) => self.undefined(HIDDEN_ATTACH_SYMBOL, elf::STV_HIDDEN),
                 None => 0,
             },
         }

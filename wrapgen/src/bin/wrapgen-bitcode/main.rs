@@ -1,6 +1,7 @@
 //! The half of wrapgen that needs LLVM, in a process of its own: `wrapgen` starts it when bitcode has to be touched.
 #![forbid(unsafe_code)]
 
+mod device_bitcode;
 mod jit_prepare;
 mod link_time_optimization;
 mod wrapped_module;

@@ -1,0 +1,78 @@
+//! What both jobs on device code begin with: the bitcode files of one target, merged, and the machine to compile them for.
+
+use std::path::PathBuf;
+
+use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
+use offloom_ir::inkwell::context::Context;
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::targets::TargetMachine;
+use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::link_modules::{LinkModulesError, link_modules};
+use wrapgen::inputs::InputFile;
+
+/// The device code of one target and how far to optimise it.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct DeviceBitcode {
+    /// The optimisation level of the device link, as behind Clang's -O.
+    #[arg(long = "opt-level", value_name = "LEVEL", default_value = "2", value_parser = optimization_level)]
+    pub(crate) optimization_level: u32,
+
+    /// Bitcode files of one device target, in link order.
+    #[arg(required = true, value_name = "FILE")]
+    inputs: Vec<PathBuf>,
+}
+
+/// Why the inputs could not be merged.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum MergeError {
+    /// A file could not be read.
+    #[error(transparent)]
+    File(#[from] wrapgen::Error),
+    /// A file is not bitcode of this LLVM, or definitions clash.
+    #[error(transparent)]
+    Link(#[from] LinkModulesError),
+}
+
+impl DeviceBitcode {
+    /// Links the inputs into one module. The files are mapped only meanwhile.
+    pub(crate) fn merge<'ctx>(
+        &self,
+        context: &'ctx Context,
+        errors: &CollectedErrors<'ctx>,
+    ) -> Result<Module<'ctx>, MergeError> {
+        let files = self.inputs.iter().map(|path| InputFile::open(path));
+        let files = files.collect::<Result<Vec<_>, _>>()?;
+        let names: Vec<_> = self
+            .inputs
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let members: Vec<_> = names
+            .iter()
+            .map(String::as_str)
+            .zip(files.iter().map(InputFile::bytes))
+            .collect();
+        Ok(link_modules(context, errors, &members)?)
+    }
+
+    /// The machine of the module's triple; what a function may use stands in its own attributes.
+    pub(crate) fn machine(&self, module: &Module<'_>) -> Result<TargetMachine, CodegenError> {
+        target_machine(&MachineOptions {
+            triple: &module.get_triple().as_str().to_string_lossy(),
+            cpu: "",
+            features: "",
+            optimization_level: self.optimization_level,
+        })
+    }
+}
+
+/// The number of a level as Clang takes it behind `-O`.
+fn optimization_level(text: &str) -> Result<u32, String> {
+    match text {
+        "0" => Ok(0),
+        "1" | "g" => Ok(1),
+        "2" | "s" | "z" => Ok(2),
+        "3" | "4" | "fast" => Ok(3),
+        _ => Err("expected 0, 1, 2, 3, g, s, z or fast".to_owned()),
+    }
+}
