@@ -15,16 +15,20 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("offloom-abi", &[]),
     ("offloom-find-llvm", &[]),
     ("offloom-ir", &["offloom-abi"]),
-    ("offloom-jit-passes", &["offloom-abi", "offloom-ir"]),
+    ("offloom-jit-cache", &["offloom-abi"]),
+    (
+        "offloom-jit-passes",
+        &["offloom-abi", "offloom-ir", "offloom-jit-cache"],
+    ),
     (
         "offloom-jit-runtime",
-        &["offloom-abi", "offloom-ir", "offloom-jit-passes"],
+        &["offloom-abi", "offloom-ir", "offloom-jit-cache", "offloom-jit-passes"],
     ),
     ("offloom-launch", &["offloom-abi"]),
     ("offloom-launch-test", &["offloom-abi", "offloom-launch"]),
     (
         "offloom-passes",
-        &["llvm-plugin", "offloom-abi", "offloom-ir", "offloom-jit-passes"],
+        &["llvm-plugin", "offloom-abi", "offloom-ir", "offloom-jit-cache", "offloom-jit-passes"],
     ),
     (
         "offloom-test-plugin",
