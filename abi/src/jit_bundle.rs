@@ -13,17 +13,20 @@
 //! | size | 8 | bytes of the whole bundle, this header included |
 //! | optimisation level | 4 | 0 to 3: the pipeline the ahead-of-time code went through |
 //! | target triple | string | of the device |
-//! | kernels | 4 + strings | names of the kernels that have a stub; the position is the kernel index of a [`Slot`] |
+//! | kernels | 4 + kernels | the kernels that have a stub; the position is the kernel index of a [`Slot`] |
 //! | anchors | 4 + strings | names by which variants refer to the base image; the position is the index in the image's anchor table |
 //! | bitcode size | 8 | |
 //! | bitcode | | the variant module, from which one kernel's variant is made; ends the bundle |
+//!
+//! A kernel is its name, the number of its parameters (4 bytes), and 8 bytes for each [`Parameter`]: its kind (1), the size of
+//! its value (1), its uses (2) and the size of its contents (4).
 //!
 //! [`Slot`]: crate::jit_image::Slot
 
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// Bytes before the field that the id is computed over.
 const ID_END: usize = 32;
 
@@ -42,11 +45,60 @@ pub struct Bundle<'a> {
     /// Target triple of the device.
     pub target_triple: &'a str,
     /// Kernels that have a stub, by kernel index.
-    pub kernels: Vec<&'a str>,
+    pub kernels: Vec<Kernel<'a>>,
     /// Names by which variants refer to the base image, by anchor index.
     pub anchors: Vec<&'a str>,
     /// The variant module's bitcode.
     pub bitcode: &'a [u8],
+}
+
+/// A kernel that has a stub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kernel<'a> {
+    /// The name of its stub in the base image and of its code in the bitcode.
+    pub name: &'a str,
+    /// Its parameters, the implicit first one (`dyn_ptr`) included. Each is one 8-byte word on x86_64.
+    pub parameters: Vec<Parameter>,
+}
+
+/// What the link knows about one parameter of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// What the word holds.
+    pub kind: ParameterKind,
+    /// Bytes of the word that the kernel looks at, 1 to 8; what lies past them is unspecified at launch.
+    pub size: u8,
+    /// What the kernel does with the value. Specialising a parameter without uses that matter buys nothing.
+    pub uses: ParameterUses,
+    /// Bytes at the start of the object behind a pointer that the kernel provably only reads and that a variant may hold as
+    /// constants; 0: none.
+    pub contents: u32,
+}
+
+/// What a kernel's parameter holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ParameterKind {
+    /// The implicit first parameter, the launch environment: all ones on x86_64, never looked at.
+    LaunchEnvironment = 0,
+    /// A device pointer.
+    Pointer = 1,
+    /// A scalar by value.
+    Scalar = 2,
+}
+
+/// What a kernel does with a parameter's value where a constant can make better code: a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ParameterUses(pub u16);
+
+impl ParameterUses {
+    /// Not analysed: it may be any of them.
+    pub const UNKNOWN: Self = Self(u16::MAX);
+
+    /// Whether a constant can make no difference.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
 }
 
 /// Why bytes are not a bundle that can be used.
@@ -96,7 +148,10 @@ impl Bundle<'_> {
         bytes.extend_from_slice(&[0; 8]);
         bytes.extend_from_slice(&self.optimization_level.to_le_bytes());
         put_string(&mut bytes, self.target_triple);
-        put_strings(&mut bytes, &self.kernels);
+        bytes.extend_from_slice(&(self.kernels.len() as u32).to_le_bytes());
+        for kernel in &self.kernels {
+            put_kernel(&mut bytes, kernel);
+        }
         put_strings(&mut bytes, &self.anchors);
         bytes.extend_from_slice(&(self.bitcode.len() as u64).to_le_bytes());
         bytes.extend_from_slice(self.bitcode);
@@ -134,7 +189,7 @@ impl<'a> Bundle<'a> {
             return Err(damaged("the optimisation level", fields.offset - 4));
         }
         let target_triple = fields.string("the target triple")?;
-        let kernels = fields.strings("a kernel name")?;
+        let kernels = fields.kernels()?;
         let anchors = fields.strings("an anchor name")?;
         let bitcode_size = fields.u64("the bitcode size")?;
         let bitcode_offset = fields.offset;
@@ -179,6 +234,16 @@ fn id_of(bytes: &[u8]) -> BundleId {
 fn put_string(bytes: &mut Vec<u8>, string: &str) {
     bytes.extend_from_slice(&(string.len() as u32).to_le_bytes());
     bytes.extend_from_slice(string.as_bytes());
+}
+
+fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
+    put_string(bytes, kernel.name);
+    bytes.extend_from_slice(&(kernel.parameters.len() as u32).to_le_bytes());
+    for parameter in &kernel.parameters {
+        bytes.extend_from_slice(&[parameter.kind as u8, parameter.size]);
+        bytes.extend_from_slice(&parameter.uses.0.to_le_bytes());
+        bytes.extend_from_slice(&parameter.contents.to_le_bytes());
+    }
 }
 
 fn put_strings(bytes: &mut Vec<u8>, strings: &[&str]) {
@@ -228,9 +293,44 @@ impl<'a> Fields<'a> {
         std::str::from_utf8(bytes).map_err(|_| BundleError::NotUtf8 { what, offset })
     }
 
+    fn kernels(&mut self) -> Result<Vec<Kernel<'a>>, BundleError> {
+        let count = self.u32("the number of kernels")?;
+        // Not reserved ahead, here and below: a hostile count would reserve gigabytes.
+        let mut kernels = Vec::new();
+        for _ in 0..count {
+            let name = self.string("a kernel name")?;
+            let count = self.u32("a kernel's number of parameters")?;
+            let mut parameters = Vec::new();
+            for _ in 0..count {
+                parameters.push(self.parameter()?);
+            }
+            kernels.push(Kernel { name, parameters });
+        }
+        Ok(kernels)
+    }
+
+    fn parameter(&mut self) -> Result<Parameter, BundleError> {
+        let offset = self.offset;
+        let [kind, size, uses @ .., c0, c1, c2, c3] = self.array::<8>("a parameter")?;
+        let kind = match kind {
+            0 => ParameterKind::LaunchEnvironment,
+            1 => ParameterKind::Pointer,
+            2 => ParameterKind::Scalar,
+            _ => return Err(damaged("a parameter's kind", offset)),
+        };
+        if !(1..=8).contains(&size) {
+            return Err(damaged("a parameter's size", offset + 1));
+        }
+        Ok(Parameter {
+            kind,
+            size,
+            uses: ParameterUses(u16::from_le_bytes(uses)),
+            contents: u32::from_le_bytes([c0, c1, c2, c3]),
+        })
+    }
+
     fn strings(&mut self, what: &'static str) -> Result<Vec<&'a str>, BundleError> {
         let count = self.u32(what)?;
-        // Not reserved ahead: a hostile count would reserve gigabytes, while each string that is there takes four bytes.
         let mut strings = Vec::new();
         for _ in 0..count {
             strings.push(self.string(what)?);
@@ -244,12 +344,30 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn kernel(name: &str, parameters: usize) -> Kernel<'_> {
+        let kinds = [
+            ParameterKind::LaunchEnvironment,
+            ParameterKind::Pointer,
+            ParameterKind::Scalar,
+        ];
+        let parameters = (0..parameters).map(|index| Parameter {
+            kind: kinds[index % 3],
+            size: (index % 8 + 1) as u8,
+            uses: ParameterUses((index * 257) as u16),
+            contents: (index * 65537) as u32,
+        });
+        Kernel {
+            name,
+            parameters: parameters.collect(),
+        }
+    }
+
     fn example() -> Bundle<'static> {
         Bundle {
             llvm_major: 19,
             optimization_level: 2,
             target_triple: "x86_64-pc-linux-gnu",
-            kernels: vec!["k0", "k1"],
+            kernels: vec![kernel("k0", 3), kernel("k1", 0)],
             anchors: vec!["__offloom_anchor_0", "printf"],
             bitcode: b"BC\xC0\xDEsome bitcode",
         }
@@ -277,6 +395,20 @@ mod tests {
     }
 
     #[test]
+    fn a_parameter_of_unknown_kind_or_size_is_refused() {
+        let (bytes, _) = example().encode();
+        let parameter = 44 + 4 + example().target_triple.len() + 4 + 4 + 2 + 4;
+        for (field, value) in [(0, 3), (1, 0), (1, 9)] {
+            let mut changed = bytes.clone();
+            changed[parameter + field] = value;
+            assert!(
+                matches!(Bundle::parse(&changed), Err(BundleError::Damaged { .. })),
+                "{field} {value}"
+            );
+        }
+    }
+
+    #[test]
     fn a_count_larger_than_the_bundle_is_refused_without_reserving_memory() {
         let (mut bytes, _) = example().encode();
         let kernel_count = 44 + 4 + example().target_triple.len();
@@ -290,7 +422,7 @@ mod tests {
             llvm_major in any::<u32>(),
             optimization_level in 0u32..4,
             triple in ".{0,20}",
-            kernels in prop::collection::vec(".{0,40}", 0..5),
+            kernels in prop::collection::vec((".{0,40}", 0usize..12), 0..5),
             anchors in prop::collection::vec(".{0,40}", 0..5),
             bitcode in prop::collection::vec(any::<u8>(), 0..200),
         ) {
@@ -298,7 +430,7 @@ mod tests {
                 llvm_major,
                 optimization_level,
                 target_triple: &triple,
-                kernels: kernels.iter().map(String::as_str).collect(),
+                kernels: kernels.iter().map(|(name, count)| kernel(name, *count)).collect(),
                 anchors: anchors.iter().map(String::as_str).collect(),
                 bitcode: &bitcode,
             };

@@ -7,8 +7,9 @@
 //! A kernel's stub does this, `slot` being the kernel's own:
 //!
 //! 1. load `slot.dispatch` with acquire ordering; null: call the ahead-of-time body, return;
-//! 2. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`;
-//! 3. null: call the ahead-of-time body; otherwise call the returned code with the original arguments.
+//! 2. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`, which gives a [`Choice`];
+//! 3. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments;
+//! 4. its ticket is not 0: call `slot.finished(slot, ticket)`.
 //!
 //! Layouts are those of the 64-bit System V ABI; pointers are native.
 
@@ -19,7 +20,7 @@ use std::sync::atomic::AtomicPtr;
 use crate::jit_bundle::BundleId;
 
 /// Version of the records of this module; the announcement begins with it.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// The weak function that an image's constructor calls with a pointer to its [`ImageAnnouncement`]; defined by
 /// `liboffloom_jit.so`: `void offloom_jit_announce_image(const struct ImageAnnouncement *)`.
@@ -35,9 +36,21 @@ pub const HIDDEN_ATTACH_SYMBOL: &str = "__offloom_jit_attach";
 /// How the names start by which a variant refers to what the base image defines; the anchor's index follows in decimal.
 pub const ANCHOR_PREFIX: &str = "__offloom_anchor_";
 
-/// Code that chooses what a launch runs: a slot and its launch's argument words in, the address of code with the kernel's
-/// own signature out, or null for the ahead-of-time body. It must not unwind.
-pub type Dispatch = unsafe extern "C" fn(slot: *const Slot, arguments: *const u64) -> *const c_void;
+/// Code that chooses what a launch runs, from a slot and the launch's argument words. It must not unwind.
+pub type Dispatch = unsafe extern "C" fn(slot: *const Slot, arguments: *const u64) -> Choice;
+
+/// Code that is told, on the launching thread, that the code chosen with this ticket has returned. It must not unwind.
+pub type Finished = unsafe extern "C" fn(slot: *const Slot, ticket: u64);
+
+/// What a launch runs. Comes back in two registers.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Choice {
+    /// Code with the kernel's own signature, or null for the ahead-of-time body.
+    pub code: *const c_void,
+    /// What [`Finished`] is to be told once that code has returned; 0: nothing.
+    pub ticket: u64,
+}
 
 /// What a kernel's stub asks, one per kernel and per copy of the image.
 #[derive(Debug)]
@@ -48,24 +61,12 @@ pub struct Slot {
     pub dispatch: AtomicPtr<c_void>,
     /// The runtime's own record for this slot. Null in the file; written by the runtime before `dispatch`.
     pub state: AtomicPtr<c_void>,
-    /// `argument_count` bytes, each an [`ArgumentKind`]. Written by the link.
-    pub argument_kinds: *const u8,
+    /// A [`Finished`]. Null in the file; written by the runtime before `dispatch`.
+    pub finished: AtomicPtr<c_void>,
     /// Index of the kernel in the bundle's table of kernels. Written by the link.
     pub kernel: u32,
     /// Number of the kernel's parameters, the implicit first one (`dyn_ptr`) included. Written by the link.
     pub argument_count: u32,
-}
-
-/// What a kernel's parameter holds. Every parameter on x86_64 is one 8-byte word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub enum ArgumentKind {
-    /// The implicit first parameter, the launch environment: all ones on x86_64, never looked at.
-    LaunchEnvironment = 0,
-    /// A device pointer.
-    Pointer = 1,
-    /// A scalar by value. Bytes past the scalar's size are unspecified.
-    Scalar = 2,
 }
 
 /// What an image tells the runtime about itself when it is loaded. Constant after the loader's relocation.
@@ -91,9 +92,10 @@ const _: () = {
     assert!(size_of::<Slot>() == 32);
     assert!(offset_of!(Slot, dispatch) == 0);
     assert!(offset_of!(Slot, state) == 8);
-    assert!(offset_of!(Slot, argument_kinds) == 16);
+    assert!(offset_of!(Slot, finished) == 16);
     assert!(offset_of!(Slot, kernel) == 24);
     assert!(offset_of!(Slot, argument_count) == 28);
+    assert!(size_of::<Choice>() == 16);
     assert!(size_of::<ImageAnnouncement>() == 48);
     assert!(offset_of!(ImageAnnouncement, version) == 0);
     assert!(offset_of!(ImageAnnouncement, slot_count) == 4);

@@ -2,17 +2,16 @@
 //!
 //! The records and the protocol are those of [`offloom_abi::jit_image`].
 
-use offloom_abi::jit_image::ArgumentKind;
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::context::ContextRef;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::inkwell::types::{BasicTypeEnum, StructType};
+use offloom_ir::inkwell::types::StructType;
 use offloom_ir::inkwell::values::{
     BasicMetadataValueEnum, BasicValue, BasicValueEnum, CallSiteValue, FunctionValue, GlobalValue,
     PointerValue, StructValue,
 };
-use offloom_ir::inkwell::{AddressSpace, AtomicOrdering};
+use offloom_ir::inkwell::{AddressSpace, AtomicOrdering, IntPredicate};
 use offloom_ir::jit_globals::{Global, find};
 
 use crate::error::JitPassError;
@@ -81,24 +80,10 @@ fn initial_slot<'ctx>(
 ) -> StructValue<'ctx> {
     let context = module.get_context();
     let null = context.ptr_type(AddressSpace::default()).const_null();
-    let kinds: Vec<u8> = kernel
-        .get_param_iter()
-        .enumerate()
-        .map(|(position, parameter)| match parameter.get_type() {
-            _ if position == 0 => ArgumentKind::LaunchEnvironment,
-            BasicTypeEnum::PointerType(_) => ArgumentKind::Pointer,
-            _ => ArgumentKind::Scalar,
-        } as u8)
-        .collect();
-    let kinds = context.const_string(&kinds, false);
-    let kinds_variable = module.add_global(kinds.get_type(), None, "offloom.jit.argument_kinds");
-    kinds_variable.set_linkage(Linkage::Private);
-    kinds_variable.set_constant(true);
-    kinds_variable.set_initializer(&kinds);
     slot_type.const_named_struct(&[
         null.into(),
         null.into(),
-        kinds_variable.as_pointer_value().into(),
+        null.into(),
         context.i32_type().const_int(u64::from(index), false).into(),
         context
             .i32_type()
@@ -162,24 +147,35 @@ fn build_stub<'ctx>(
     slot_type: StructType<'ctx>,
 ) -> Result<(), JitPassError> {
     let pointer = context.ptr_type(AddressSpace::default());
+    let ticket_type = context.i64_type();
     let parameters = stub.get_params();
+    let forwarded: Vec<BasicMetadataValueEnum<'ctx>> =
+        parameters.iter().map(|&parameter| parameter.into()).collect();
     let words: Vec<_> = parameters.iter().map(BasicValueEnum::get_type).collect();
     let words_type = context.struct_type(&words, false);
-    let ask = context.append_basic_block(stub, "ask");
-    let variant = context.append_basic_block(stub, "variant");
-    let ahead_of_time = context.append_basic_block(stub, "ahead_of_time");
+    let block = |name| context.append_basic_block(stub, name);
+    let ask = block("ask");
+    let chosen = block("chosen");
+    let declined = block("declined");
+    let observed = block("observed");
+    let returned = block("returned");
+    let finish = block("finish");
+    let end = block("end");
+    let ahead_of_time = block("ahead_of_time");
 
     let arguments = builder.build_alloca(words_type, "arguments")?;
-    let dispatch_address = builder.build_struct_gep(slot_type, slot, 0, "dispatch.address")?;
-    let dispatch = builder
-        .build_load(pointer, dispatch_address, "dispatch")?
-        .into_pointer_value();
-    if let Some(load) = dispatch.as_instruction_value() {
-        // The runtime stores its state before the dispatch function; both must be seen in that order. A load takes any
-        // ordering but release, and eight is a power of two.
-        let _ = load.set_atomic_ordering(AtomicOrdering::Acquire);
-        let _ = load.set_alignment(8);
-    }
+    let load_function = |field, name: &str| -> Result<PointerValue<'ctx>, JitPassError> {
+        let address = builder.build_struct_gep(slot_type, slot, field, "")?;
+        let function = builder.build_load(pointer, address, name)?.into_pointer_value();
+        if let Some(load) = function.as_instruction_value() {
+            // The runtime stores its state before the dispatch function; both must be seen in that order. A load takes any
+            // ordering but release, and eight is a power of two.
+            let _ = load.set_atomic_ordering(AtomicOrdering::Acquire);
+            let _ = load.set_alignment(8);
+        }
+        Ok(function)
+    };
+    let dispatch = load_function(0, "dispatch")?;
     let empty = builder.build_is_null(dispatch, "empty")?;
     builder.build_conditional_branch(empty, ahead_of_time, ask)?;
 
@@ -188,37 +184,67 @@ fn build_stub<'ctx>(
         let word = builder.build_struct_gep(words_type, arguments, index as u32, "argument")?;
         builder.build_store(word, *parameter)?;
     }
-    let dispatch_type = pointer.fn_type(&[pointer.into(), pointer.into()], false);
-    let asked =
-        builder.build_indirect_call(dispatch_type, dispatch, &[slot.into(), arguments.into()], "code")?;
-    asked.add_attribute(
-        AttributeLoc::Function,
-        context.create_enum_attribute(Attribute::get_named_enum_kind_id("nounwind"), 0),
-    );
-    let code = asked
+    let choice_type = context.struct_type(&[pointer.into(), ticket_type.into()], false);
+    let dispatch_type = choice_type.fn_type(&[pointer.into(), pointer.into()], false);
+    let asked = builder.build_indirect_call(
+        dispatch_type,
+        dispatch,
+        &[slot.into(), arguments.into()],
+        "choice",
+    )?;
+    does_not_unwind(context, asked);
+    let choice = asked
         .try_as_basic_value()
         .basic()
-        .map(|value| value.into_pointer_value());
-    let code = code.unwrap_or_else(|| pointer.const_null());
+        .map_or_else(|| choice_type.const_zero(), BasicValueEnum::into_struct_value);
+    let code = builder
+        .build_extract_value(choice, 0, "code")?
+        .into_pointer_value();
+    let ticket = builder.build_extract_value(choice, 1, "ticket")?.into_int_value();
     let none = builder.build_is_null(code, "none")?;
-    builder.build_conditional_branch(none, ahead_of_time, variant)?;
+    builder.build_conditional_branch(none, declined, chosen)?;
 
-    let forwarded: Vec<BasicMetadataValueEnum<'ctx>> =
-        parameters.iter().map(|&parameter| parameter.into()).collect();
-    builder.position_at_end(variant);
+    builder.position_at_end(chosen);
     let call = builder.build_indirect_call(stub.get_type(), code, &forwarded, "")?;
     call.set_call_convention(stub.get_call_conventions());
+    builder.build_unconditional_branch(returned)?;
+
+    builder.position_at_end(declined);
+    let unobserved =
+        builder.build_int_compare(IntPredicate::EQ, ticket, ticket_type.const_zero(), "unobserved")?;
+    builder.build_conditional_branch(unobserved, ahead_of_time, observed)?;
+
+    builder.position_at_end(observed);
+    let call = builder.build_call(body, &forwarded, "")?;
+    call.set_call_convention(stub.get_call_conventions());
+    builder.build_unconditional_branch(returned)?;
+
+    builder.position_at_end(returned);
+    let silent = builder.build_int_compare(IntPredicate::EQ, ticket, ticket_type.const_zero(), "silent")?;
+    builder.build_conditional_branch(silent, end, finish)?;
+
+    builder.position_at_end(finish);
+    let finished = load_function(2, "finished")?;
+    let finished_type = context
+        .void_type()
+        .fn_type(&[pointer.into(), ticket_type.into()], false);
+    let told = builder.build_indirect_call(finished_type, finished, &[slot.into(), ticket.into()], "")?;
+    does_not_unwind(context, told);
+    builder.build_unconditional_branch(end)?;
+
+    builder.position_at_end(end);
     builder.build_return(None)?;
 
     builder.position_at_end(ahead_of_time);
     let call = builder.build_call(body, &forwarded, "")?;
-    finish_ahead_of_time_call(call, stub);
+    call.set_call_convention(stub.get_call_conventions());
+    // The body does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind.
+    call.set_tail_call(true);
     builder.build_return(None)?;
     Ok(())
 }
 
-/// The body does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind.
-fn finish_ahead_of_time_call(call: CallSiteValue<'_>, stub: FunctionValue<'_>) {
-    call.set_call_convention(stub.get_call_conventions());
-    call.set_tail_call(true);
+fn does_not_unwind(context: ContextRef<'_>, call: CallSiteValue<'_>) {
+    let nounwind = Attribute::get_named_enum_kind_id("nounwind");
+    call.add_attribute(AttributeLoc::Function, context.create_enum_attribute(nounwind, 0));
 }

@@ -1,10 +1,11 @@
 //! Link-time preparation: the merged device module becomes the base image's module and a bundle for the runtime.
 
-use offloom_abi::jit_bundle::Bundle;
+use offloom_abi::jit_bundle::{Bundle, Kernel, Parameter, ParameterKind, ParameterUses};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
+use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::resolve_aliases;
+use offloom_ir::jit_globals::{Global, find, resolve_aliases};
 
 use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
@@ -52,7 +53,11 @@ pub fn prepare(
         llvm_major: offloom_ir::LLVM.major(),
         optimization_level,
         target_triple: &triple.as_str().to_string_lossy(),
-        kernels: survey.kernels.iter().map(String::as_str).collect(),
+        kernels: survey
+            .kernels
+            .iter()
+            .map(|name| describe_kernel(module, name))
+            .collect(),
         anchors: survey
             .anchors
             .iter()
@@ -69,6 +74,29 @@ pub fn prepare(
         kernels: survey.kernels,
         left_ahead_of_time: survey.left_ahead_of_time,
     })
+}
+
+fn describe_kernel<'a>(module: &Module<'_>, name: &'a str) -> Kernel<'a> {
+    let function = find(module, name).and_then(Global::as_function);
+    let parameters = function.into_iter().flat_map(|function| function.get_params());
+    let describe = |(position, kind)| Parameter {
+        kind: match kind {
+            _ if position == 0 => ParameterKind::LaunchEnvironment,
+            BasicTypeEnum::PointerType(_) => ParameterKind::Pointer,
+            _ => ParameterKind::Scalar,
+        },
+        size: 8,
+        uses: ParameterUses::UNKNOWN,
+        contents: 0,
+    };
+    Kernel {
+        name,
+        parameters: parameters
+            .map(|parameter| parameter.get_type())
+            .enumerate()
+            .map(describe)
+            .collect(),
+    }
 }
 
 fn variant_bitcode(

@@ -37,7 +37,7 @@ impl AttachedBundle {
     /// said once, and is not tried again.
     pub(crate) fn object(&'static self, kernel: u32) -> Option<&'static [u8]> {
         let index = kernel as usize;
-        let name = self.contents.kernels[index];
+        let name = self.contents.kernels[index].name;
         let object = self.objects[index].get_or_init(|| match compile(&self.contents, name) {
             Ok(Compiled { object, phases }) => {
                 report::log(format_args!(

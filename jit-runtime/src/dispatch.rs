@@ -7,7 +7,7 @@ use std::ptr;
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use offloom_abi::jit_image::{Dispatch, Slot};
+use offloom_abi::jit_image::{Choice, Dispatch, Slot};
 
 use crate::exit_gate;
 use crate::guard::guarded;
@@ -26,7 +26,7 @@ pub(crate) fn dispatch_function() -> Dispatch {
 
 /// # Safety
 /// As [`Dispatch`]: `slot` is a slot of an announced image, whose state was set before this function was published in it.
-unsafe extern "C" fn dispatch(slot: *const Slot, _arguments: *const u64) -> *const c_void {
+unsafe extern "C" fn dispatch(slot: *const Slot, _arguments: *const u64) -> Choice {
     // SAFETY: as the caller promises; states are never freed.
     let (slot, state) = unsafe {
         (
@@ -34,26 +34,26 @@ unsafe extern "C" fn dispatch(slot: *const Slot, _arguments: *const u64) -> *con
             &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>(),
         )
     };
-    let code = state.code.load(Ordering::Acquire);
+    let mut code = state.code.load(Ordering::Acquire).cast_const();
     if code.is_null() {
-        return first_launch(slot, state);
+        code = first_launch(slot, state);
     }
-    code
+    Choice { code, ticket: 0 }
 }
 
 /// As [`dispatch`], and counts.
 ///
 /// # Safety
 /// As [`dispatch`].
-unsafe extern "C" fn dispatch_and_count(slot: *const Slot, arguments: *const u64) -> *const c_void {
+unsafe extern "C" fn dispatch_and_count(slot: *const Slot, arguments: *const u64) -> Choice {
     // SAFETY: as the caller promises.
-    let code = unsafe { dispatch(slot, arguments) };
-    if !code.is_null() {
+    let choice = unsafe { dispatch(slot, arguments) };
+    if !choice.code.is_null() {
         // SAFETY: as in `dispatch`.
         let state = unsafe { &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>() };
         state.launches.fetch_add(1, Ordering::Relaxed);
     }
-    code
+    choice
 }
 
 /// Compiles the kernel if no device has, links it for this one, and publishes it. Null when that fails, and then the slot is

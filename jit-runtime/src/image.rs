@@ -58,7 +58,7 @@ impl ImageCopy {
     /// What ORC or JITLink says.
     pub(crate) fn link(&'static self, kernel: u32, object: &[u8]) -> Result<*const c_void, OrcError> {
         let start = Instant::now();
-        let name = self.bundle.contents.kernels[kernel as usize];
+        let name = self.bundle.contents.kernels[kernel as usize].name;
         let dylib = self
             .dylib
             .get_or_init(|| self.create_dylib())
@@ -91,7 +91,7 @@ impl ImageCopy {
 impl SlotState {
     /// The kernel's name.
     pub(crate) fn kernel_name(&self) -> &'static str {
-        self.image.bundle.contents.kernels[self.kernel as usize]
+        self.image.bundle.contents.kernels[self.kernel as usize].name
     }
 }
 

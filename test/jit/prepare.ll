@@ -16,6 +16,9 @@ target triple = "x86_64-pc-linux-gnu"
 ; REMARK-DAG: remark: __omp_offloading_1_2_f_l12: stays ahead of time: it uses the indirect function (ifunc) `chosen_at_load`
 
 ; BUNDLE: kernel __omp_offloading_1_2_f_l3
+; BUNDLE-NEXT: parameter 0: launch environment, 8 bytes, uses 0xffff, 0 bytes of contents
+; BUNDLE-NEXT: parameter 1: pointer, 8 bytes, uses 0xffff, 0 bytes of contents
+; BUNDLE-NEXT: parameter 2: scalar, 8 bytes, uses 0xffff, 0 bytes of contents
 ; BUNDLE-NOT: kernel
 ; BUNDLE: anchor __offloom_anchor_0
 ; BUNDLE-DAG: anchor external_function
@@ -36,11 +39,10 @@ $comdat_constant = comdat any
 @other_name = hidden alias void (), ptr @helper
 
 ; The base image's module.
-; CHECK: @offloom.jit.slots = internal global { { ptr, ptr, ptr, i32, i32 } } { { ptr, ptr, ptr, i32, i32 } { ptr null, ptr null, ptr @[[KINDS:.+]], i32 0, i32 3 } }, align 64
-; CHECK: @[[KINDS]] = private constant [3 x i8] c"\00\01\02"
+; CHECK: @offloom.jit.slots = internal global { { ptr, ptr, ptr, i32, i32 } } { { ptr, ptr, ptr, i32, i32 } { ptr null, ptr null, ptr null, i32 0, i32 3 } }, align 64
 ; CHECK: @offloom.jit.anchors = internal constant
 ; CHECK-SAME: ptr @exported
-; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 1, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
+; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 2, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
 ; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.announce, ptr null }]
 
 ; CHECK: define internal void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr noalias noundef %dyn, ptr noundef %p, i64 noundef %n) #[[BODY:[0-9]+]] {
@@ -49,9 +51,16 @@ $comdat_constant = comdat any
 ; CHECK-NEXT: entry:
 ; CHECK-NEXT: %arguments = alloca { ptr, ptr, i64 }
 ; CHECK-NEXT: %dispatch = load atomic ptr, ptr @offloom.jit.slots acquire, align 8
-; CHECK: %code = call ptr %dispatch(ptr @offloom.jit.slots, ptr %arguments)
-; CHECK: variant:
+; CHECK: %choice = call { ptr, i64 } %dispatch(ptr @offloom.jit.slots, ptr %arguments)
+; CHECK: chosen:
 ; CHECK-NEXT: call void %code(ptr %0, ptr %1, i64 %2)
+; CHECK-NEXT: br label %returned
+; CHECK: observed:
+; CHECK-NEXT: call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %0, ptr %1, i64 %2)
+; CHECK-NEXT: br label %returned
+; CHECK: finish:
+; CHECK: %finished = load atomic ptr, ptr {{.+}} acquire, align 8
+; CHECK-NEXT: call void %finished(ptr @offloom.jit.slots, i64 %ticket)
 ; CHECK: ahead_of_time:
 ; CHECK-NEXT: tail call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %0, ptr %1, i64 %2)
 ; CHECK: declare extern_weak void @offloom_jit_announce_image(ptr)

@@ -5,7 +5,7 @@ import sys
 
 data = open(sys.argv[1], "rb").read()
 magic, version, llvm, _identity, size, level = struct.unpack_from("<8sII16sQI", data)
-assert magic == b"OFFLOOMJ" and version == 1 and size == len(data), "not a bundle of version 1"
+assert magic == b"OFFLOOMJ" and version == 2 and size == len(data), "not a bundle of version 2"
 offset = 44
 
 
@@ -24,8 +24,17 @@ def strings():
 
 
 print(f"bundle for LLVM {llvm}, -O{level}, {string()}")
-for kernel in strings():
-    print("kernel", kernel)
+(kernel_count,) = struct.unpack_from("<I", data, offset)
+offset += 4
+for _ in range(kernel_count):
+    print("kernel", string())
+    (parameter_count,) = struct.unpack_from("<I", data, offset)
+    offset += 4
+    for position in range(parameter_count):
+        kind, size, uses, contents = struct.unpack_from("<BBHI", data, offset)
+        offset += 8
+        kinds = ["launch environment", "pointer", "scalar"]
+        print(f"  parameter {position}: {kinds[kind]}, {size} bytes, uses {uses:#x}, {contents} bytes of contents")
 for anchor in strings():
     print("anchor", anchor)
 (bitcode_size,) = struct.unpack_from("<Q", data, offset)
