@@ -8,6 +8,8 @@
 //! | [`kernel_name`] | names of target regions and of what belongs to them | symbols |
 //! | [`offload_binary`] | the container of device images | `.llvm.offloading` sections, packager output |
 //! | [`device_image`] | `__tgt_device_image`, `__tgt_bin_desc` and the wrapper module's symbols | linked host programs |
+//! | [`fat_binary`] | the record of a fat binary and its registration, for CUDA and HIP | linked host programs |
+//! | [`sycl_image`] | image records and registration of SYCL | linked host programs |
 //! | [`kernel_arguments`] | `__tgt_kernel_arguments` and map types | memory, at every launch |
 //! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
@@ -21,6 +23,7 @@
 pub mod device_image;
 pub mod entry;
 pub mod error;
+pub mod fat_binary;
 pub mod jit_bundle;
 pub mod jit_image;
 pub mod kernel_arguments;
@@ -28,6 +31,7 @@ pub mod kernel_name;
 pub mod names;
 pub mod offload_binary;
 pub mod offload_kind;
+pub mod sycl_image;
 pub mod version;
 
 pub use error::{FormatError, Problem};

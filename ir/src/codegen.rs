@@ -60,7 +60,12 @@ pub struct MachineOptions<'a> {
 /// When this LLVM has no such target.
 pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, CodegenError> {
     static X86: Once = Once::new();
-    X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+    static AARCH64: Once = Once::new();
+    if options.triple.starts_with("aarch64") {
+        AARCH64.call_once(|| Target::initialize_aarch64(&InitializationConfig::default()));
+    } else {
+        X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+    }
     let no_target = |reason: String| CodegenError::NoTarget {
         triple: options.triple.to_owned(),
         reason,

@@ -32,7 +32,7 @@ impl BitcodeTool {
         &self.program
     }
 
-    /// Writes the registration module that `args` describe as LLVM IR.
+    /// Writes the registration module that `args` describe as LLVM IR, or the object that LLVM generates of it.
     ///
     /// # Errors
     /// It reported one.
@@ -42,15 +42,19 @@ impl BitcodeTool {
             (&args.host_triple).into(),
             "-o".into(),
             (&args.output).into(),
+            format!("--kind={}", args.kind.name()).into(),
         ];
         arguments.extend(
             args.images
                 .iter()
                 .map(|image| format!("--image={}", image.text()).into()),
         );
-        if args.output_form() == OutputForm::Bitcode {
-            arguments.push("--emit=bc".into());
-        }
+        let form = match args.output_form() {
+            OutputForm::Object => "object",
+            OutputForm::Assembly => "ll",
+            OutputForm::Bitcode => "bc",
+        };
+        arguments.push(format!("--emit={form}").into());
         if args.relocatable {
             arguments.push("--relocatable".into());
         }

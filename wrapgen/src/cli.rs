@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use offloom_abi::OffloadKind;
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::extract::ExtractArgs;
 use crate::inspect::InspectArgs;
 use crate::link;
@@ -46,8 +47,8 @@ enum WrapgenCommand {
 #[derive(Debug, Parser)]
 #[command(name = "llvm-offload-wrapper", version)]
 struct OffloadWrapper {
-    /// Kind of the images; only openmp can be wrapped.
-    #[arg(long, default_value = "openmp")]
+    /// Kind of the images: openmp, cuda or hip; the latter two take one fat binary.
+    #[arg(long, default_value = "openmp", value_parser = ["openmp", "cuda", "hip"])]
     kind: String,
 
     /// Target triple of the host.
@@ -64,22 +65,17 @@ struct OffloadWrapper {
 }
 
 impl OffloadWrapper {
-    fn into_wrap_args(self) -> Result<WrapArgs> {
-        if self.kind != "openmp" {
-            return Err(Error::Usage(format!(
-                "--kind={}: only openmp images can be wrapped",
-                self.kind
-            )));
-        }
-        Ok(WrapArgs {
+    fn into_wrap_args(self) -> WrapArgs {
+        WrapArgs {
             output: self.output,
             emit: Some(OutputForm::Bitcode),
+            kind: OffloadKind::from_name(&self.kind).unwrap_or(OffloadKind::OpenMp),
             images: Vec::new(),
             files: self.files,
             host_triple: self.triple,
             relocatable: false,
             jit_bundle: None,
-        })
+        }
     }
 }
 
@@ -110,7 +106,7 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
     }
     if name.ends_with("llvm-offload-wrapper") {
         let dropin = OffloadWrapper::parse_from(&arguments);
-        return dropin.into_wrap_args()?.run().map(|()| ExitCode::SUCCESS);
+        return dropin.into_wrap_args().run().map(|()| ExitCode::SUCCESS);
     }
     if PACKAGER_NAMES.iter().any(|known| name.ends_with(known)) {
         return packager::run(name, &arguments);

@@ -1,10 +1,14 @@
 //! `wrapgen wrap`: embeds linked device images in a host object together with the code that registers them.
 //!
-//! The object is written directly, see [`Registration::write_object`]. The same as LLVM IR comes from
-//! `wrapgen-bitcode`, the only program here that loads LLVM.
+//! An object that registers OpenMP images is written directly, see [`Registration::write_object`]. The same as LLVM IR, and
+//! everything for the runtimes of CUDA, HIP and SYCL, comes from `wrapgen-bitcode`, the only program here that loads LLVM: their
+//! registration code loops over the entries, so it is left to a code generator. Images are copied once in either case, see
+//! [`ImageSection`].
 
 mod architecture;
 mod embedded_image;
+mod generated_object;
+mod inputs;
 mod registration;
 mod relocatable;
 
@@ -12,16 +16,17 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use offloom_abi::OffloadKind;
-use offloom_abi::offload_binary::{ImageKind, MemberDescription};
 
 pub use embedded_image::EmbeddedImage;
+pub use generated_object::ImageSection;
+pub use inputs::{SyclImage, WrapContent, WrapInputs};
 pub use registration::Registration;
 
 use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
-use crate::inputs::{InputFile, is_bitcode};
+use crate::inputs::InputFile;
 use crate::output::OutputFile;
 
 /// The host that registration code is for unless told otherwise.
@@ -38,7 +43,12 @@ pub struct WrapArgs {
     #[arg(long, value_name = "FORM")]
     pub emit: Option<OutputForm>,
 
-    /// An image to put into an OffloadBinary and embed: file=F,triple=T,arch=A,kind=openmp.
+    /// Whose images these are, and so which runtime they are registered with: openmp, cuda, hip or sycl.
+    #[arg(long, value_name = "KIND", default_value = "openmp", value_parser = wrapped_kind)]
+    pub kind: OffloadKind,
+
+    /// An image to put into an OffloadBinary and embed: file=F,triple=T,arch=A,kind=openmp. The images of SYCL need
+    /// symbols=K, the names of their kernels, one a line. CUDA and HIP take one fat binary, as a FILE.
     #[arg(long = "image", value_name = "KEY=VALUE,...")]
     pub images: Vec<ImageArgument>,
 
@@ -94,10 +104,10 @@ impl WrapArgs {
     /// # Errors
     /// An argument is incomplete, an image cannot be read, or the output cannot be written.
     pub fn run(&self) -> Result<()> {
-        if self.output_form() != OutputForm::Object {
+        if self.output_form() != OutputForm::Object || self.kind != OffloadKind::OpenMp {
             if self.jit_bundle.is_some() {
                 return Err(Error::Usage(
-                    "--jit-bundle needs an object as output, not LLVM IR".to_owned(),
+                    "--jit-bundle needs an object for OpenMP as output".to_owned(),
                 ));
             }
             return BitcodeTool::find()?.wrapped_module(self);
@@ -117,76 +127,26 @@ impl WrapArgs {
     }
 }
 
-/// The files that `wrap` embeds, open.
-#[derive(Debug)]
-pub struct WrapInputs<'a> {
-    packed: Vec<(&'a ImageArgument, InputFile)>,
-    whole: Vec<InputFile>,
-}
-
-impl<'a> WrapInputs<'a> {
-    /// Opens every image that the arguments name.
-    ///
-    /// # Errors
-    /// There is none, or one cannot be read.
-    pub fn open(args: &'a WrapArgs) -> Result<Self> {
-        if args.images.is_empty() && args.files.is_empty() {
-            return Err(Error::Usage(
-                "nothing to wrap: give --image=file=F,triple=T,arch=A,kind=openmp or a file".to_owned(),
-            ));
-        }
-        let mut packed = Vec::new();
-        for argument in &args.images {
-            let file = argument
-                .file()
-                .ok_or_else(|| argument.error("file= is missing: give the file that holds the image"))?;
-            if !matches!(argument.kind()?, OffloadKind::OpenMp | OffloadKind::None) {
-                return Err(argument.error("only images of kind=openmp can be wrapped"));
-            }
-            packed.push((argument, InputFile::open(&file)?));
-        }
-        let whole = args
-            .files
-            .iter()
-            .map(|path| InputFile::open(path))
-            .collect::<Result<_>>()?;
-        Ok(Self { packed, whole })
-    }
-
-    /// The images as they are to be embedded: those of `--image=` first.
-    ///
-    /// # Errors
-    /// An image cannot be described in an OffloadBinary, or a given OffloadBinary is malformed.
-    pub fn images(&self) -> Result<Vec<EmbeddedImage<'_>>> {
-        let mut images = Vec::new();
-        for (argument, file) in &self.packed {
-            let description = MemberDescription {
-                image_kind: image_kind(file),
-                offload_kind: openmp_number(),
-                flags: 0,
-                strings: argument.strings(),
-            };
-            images.push(
-                EmbeddedImage::packed(&description, file.bytes())
-                    .map_err(|error| argument.error(error.to_string()))?,
-            );
-        }
-        for file in &self.whole {
-            images.extend(EmbeddedImage::of_file(file)?);
-        }
-        Ok(images)
-    }
-}
-
 /// The number of OpenMP in the OffloadBinary format of this build's LLVM.
 pub(crate) fn openmp_number() -> u16 {
     OffloadKind::OpenMp.number(LLVM).unwrap_or_default()
 }
 
-fn image_kind(file: &InputFile) -> ImageKind {
-    if is_bitcode(file.bytes()) {
-        ImageKind::BITCODE
-    } else {
-        ImageKind::OBJECT
+/// The kind spelt `name`, if its images can be wrapped for this build's LLVM.
+fn wrapped_kind(name: &str) -> Result<OffloadKind, String> {
+    let known = OffloadKind::ALL
+        .into_iter()
+        .filter(|kind| *kind != OffloadKind::None && kind.number(LLVM).is_some());
+    let mut names = Vec::new();
+    for kind in known {
+        if kind.name() == name {
+            return Ok(kind);
+        }
+        names.push(kind.name());
     }
+    Err(format!(
+        "LLVM {} wraps images of the kinds {}",
+        LLVM.major(),
+        names.join(", ")
+    ))
 }

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
 
 use super::command_line::Options;
@@ -116,6 +117,7 @@ fn print_module(images: &[LinkedImage], options: &Options, folder: &WorkFolder) 
     let arguments = WrapArgs {
         output: output.clone(),
         emit: None,
+        kind: OffloadKind::OpenMp,
         images: images
             .iter()
             .map(|image| ImageArgument::from(image_argument(image, images.len()).as_str()))

@@ -22,6 +22,8 @@ pub(super) struct Architecture {
     pub(super) epilogue: &'static [u8],
     /// Fills functions up to their alignment.
     pub(super) padding: &'static [u8],
+    /// Local symbol that says where code starts, if the processor's ABI has one.
+    pub(super) code_mark: Option<&'static str>,
     /// Alignment of functions and of their section, in bytes.
     pub(super) function_alignment: u64,
     /// A pointer in data.
@@ -34,7 +36,8 @@ pub(super) struct Architecture {
     pub(super) unwind_common: &'static [u8],
     /// Unwind instructions of the prologue.
     pub(super) unwind_prologue: &'static [u8],
-    /// Unwind instructions of the return; before them the location advances to behind the body.
+    /// Unwind instructions of the return; before them the location advances to behind the body. None where the code generator
+    /// describes the body alone.
     pub(super) unwind_return: &'static [u8],
     /// Bytes of the last instruction, the return.
     pub(super) return_size: usize,
@@ -52,7 +55,7 @@ pub(super) struct Code {
 
 impl Architecture {
     /// Every processor that registration code can be written for.
-    pub(super) const ALL: [&'static Self; 1] = [&X86_64];
+    pub(super) const ALL: [&'static Self; 2] = [&X86_64, &AARCH64];
 
     /// The processor of a target triple, if registration code can be written for it.
     pub(super) fn of_triple(triple: &str) -> Option<&'static Self> {
@@ -90,6 +93,7 @@ static X86_64: Architecture = Architecture {
     epilogue: &[0x58, 0xc3],
     // nop
     padding: &[0x90],
+    code_mark: None,
     function_alignment: 16,
     pointer: elf::R_X86_64_64,
     distance: elf::R_X86_64_PC32,
@@ -106,3 +110,51 @@ static X86_64: Architecture = Architecture {
     return_size: 1,
     unwind_step: 1,
 };
+
+/// AArch64, little endian, position-independent.
+static AARCH64: Architecture = Architecture {
+    name: "aarch64",
+    machine: elf::EM_AARCH64,
+    // str x30, [sp, #-16]!
+    prologue: &[0xfe, 0x0f, 0x1f, 0xf8],
+    load_address: [
+        // adrp x0, symbol; add x0, x0, :lo12:symbol
+        Code {
+            bytes: &[0, 0, 0, 0x90, 0, 0, 0, 0x91],
+            relocations: AARCH64_ADDRESS,
+        },
+        // adrp x1, symbol; add x1, x1, :lo12:symbol
+        Code {
+            bytes: &[1, 0, 0, 0x90, 0x21, 0, 0, 0x91],
+            relocations: AARCH64_ADDRESS,
+        },
+    ],
+    // bl function
+    call: Code {
+        bytes: &[0, 0, 0, 0x94],
+        relocations: &[(0, elf::R_AARCH64_CALL26, 0)],
+    },
+    // ldr x30, [sp], #16; ret
+    epilogue: &[0xfe, 0x07, 0x41, 0xf8, 0xc0, 0x03, 0x5f, 0xd6],
+    // nop
+    padding: &[0x1f, 0x20, 0x03, 0xd5],
+    code_mark: Some("$x"),
+    function_alignment: 4,
+    pointer: elf::R_AARCH64_ABS64,
+    distance: elf::R_AARCH64_PREL32,
+    unwind_section: elf::SHT_PROGBITS,
+    // Version 1, augmentation "zR", code alignment 1, data alignment -4, return address in x30, pointers as 32-bit distances;
+    // the frame is at sp.
+    unwind_common: &[1, b'z', b'R', 0, 1, 0x7c, 30, 1, 0x1b, 0x0c, 31, 0],
+    // After four bytes of code the frame is 16 bytes and x30 at its start.
+    unwind_prologue: &[0x44, 0x0e, 16, 0x9e, 4],
+    unwind_return: &[],
+    return_size: 4,
+    unwind_step: 1,
+};
+
+/// The page of an address, and its offset in the page.
+const AARCH64_ADDRESS: &[(u64, RelocationType, i64)] = &[
+    (0, elf::R_AARCH64_ADR_PREL_PG_HI21, 0),
+    (4, elf::R_AARCH64_ADD_ABS_LO12_NC, 0),
+];

@@ -125,7 +125,7 @@ impl<'a> Layout<'a> {
             self.section(
                 device_image::REGISTER_FUNCTION_SECTION,
                 elf::SHF_ALLOC | elf::SHF_EXECINSTR,
-                16,
+                self.architecture.function_alignment,
                 text.bytes,
             ),
             self.section(
@@ -187,6 +187,9 @@ impl<'a> Layout<'a> {
             0,
         );
         let function = |offset| Place::Section(TEXT, offset);
+        if let Some(mark) = self.architecture.code_mark {
+            self.local(mark, elf::STT_NOTYPE, function(0), 0);
+        }
         let register = self.local(
             wrapper_symbol::REGISTER,
             elf::STT_FUNC,
@@ -376,6 +379,7 @@ impl<'a> Layout<'a> {
             },
             flags: elf::SHF_ALLOC,
             alignment: names::OFFLOADING_ALIGNMENT,
+            entry_size: 0,
             contents: Contents::Pieces(images.iter().map(|image| image.pieces().to_vec()).collect()),
             relocations: Vec::new(),
         }
@@ -398,7 +402,7 @@ impl<'a> Layout<'a> {
         bytes.extend_from_slice(&(unwind_common.len() as u32 + 4).to_le_bytes());
         bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(unwind_common);
-        for &(symbol, size) in functions {
+        for (number, &(symbol, size)) in functions.iter().enumerate() {
             let start = bytes.len();
             bytes.extend_from_slice(&[0; 4]);
             let record = bytes.len();
@@ -413,11 +417,15 @@ impl<'a> Layout<'a> {
             bytes.extend_from_slice(&(size as u32).to_le_bytes());
             bytes.push(0);
             bytes.extend_from_slice(unwind_prologue);
-            // DW_CFA_advance_loc holds six bits.
-            let body = (size - prologue.len() - return_size) / unwind_step;
-            bytes.push(0x40 | body as u8);
-            bytes.extend_from_slice(unwind_return);
-            bytes.resize(bytes.len().next_multiple_of(8), 0);
+            if !unwind_return.is_empty() {
+                // DW_CFA_advance_loc holds six bits.
+                let body = (size - prologue.len() - return_size) / unwind_step;
+                bytes.push(0x40 | body as u8);
+                bytes.extend_from_slice(unwind_return);
+            }
+            // Records end at multiples of their distances' size, the last one of a pointer's.
+            let alignment = if number + 1 == functions.len() { 8 } else { 4 };
+            bytes.resize(bytes.len().next_multiple_of(alignment), 0);
             let length = (bytes.len() - record) as u32;
             bytes[start..record].copy_from_slice(&length.to_le_bytes());
         }
@@ -433,6 +441,7 @@ impl<'a> Layout<'a> {
             kind: elf::SHT_PROGBITS,
             flags,
             alignment,
+            entry_size: 0,
             contents: Contents::Bytes(bytes),
             relocations: Vec::new(),
         }

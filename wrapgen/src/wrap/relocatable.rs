@@ -28,6 +28,8 @@ pub(super) struct Section<'a> {
     pub(super) kind: SectionType,
     pub(super) flags: SectionFlags,
     pub(super) alignment: u64,
+    /// Bytes of one item, in sections whose items the linker may merge; otherwise 0.
+    pub(super) entry_size: u64,
     pub(super) contents: Contents<'a>,
     pub(super) relocations: Vec<Relocation>,
 }
@@ -39,6 +41,8 @@ pub(super) enum Contents<'a> {
     Bytes(Vec<u8>),
     /// Borrowed: items that start at multiples of the section's alignment, each of pieces that follow each other.
     Pieces(Vec<Vec<&'a [u8]>>),
+    /// So many zeros, which take no space in the file.
+    Zeros(u64),
 }
 
 /// A place in a section that the linker fills in.
@@ -88,6 +92,7 @@ impl Section<'_> {
                 let size: usize = pieces.iter().map(|piece| piece.len()).sum();
                 end.next_multiple_of(self.alignment) + size as u64
             }),
+            Contents::Zeros(size) => *size,
         }
     }
 }
@@ -243,7 +248,7 @@ impl Relocatable<'_> {
                 sh_link: 0,
                 sh_info: 0,
                 sh_addralign: section.alignment,
-                sh_entsize: 0,
+                sh_entsize: section.entry_size,
             });
             if let Some(name) = relocation_name {
                 let (offset, count) = (relocation_offsets[position], section.relocations.len());

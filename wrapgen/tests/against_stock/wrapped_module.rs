@@ -4,12 +4,19 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::tools::{image_arguments, images, llvm, stock_wrapper, succeed, wrapgen};
+use crate::tools::{fat_binary_of, image_arguments, images, llvm, stock_wrapper, succeed, wrapgen};
 
 fn check_printed_module(count: usize) {
     let folder = TempDir::new().unwrap();
     let images = images(folder.path(), count);
-    let stock = stock_wrapper(folder.path(), &images, &["--print-wrapped-module"]).stderr;
+    let stock = stock_wrapper(
+        folder.path(),
+        "x86_64-pc-linux-gnu",
+        "openmp",
+        &images,
+        &["--print-wrapped-module"],
+    )
+    .stderr;
 
     let ours = folder.path().join("ours.ll");
     succeed(
@@ -87,4 +94,30 @@ fn the_bitcode_form_holds_the_same_module() {
         text.lines().skip(1).collect::<Vec<_>>().join("\n")
     };
     assert_eq!(body(disassembled), body(text));
+}
+
+fn check_fat_binary(kind: &str) {
+    let folder = TempDir::new().unwrap();
+    let image = images(folder.path(), 1);
+    let host = "x86_64-pc-linux-gnu";
+    let stock = stock_wrapper(folder.path(), host, kind, &image, &["--print-wrapped-module"]).stderr;
+    let stock = String::from_utf8(stock).unwrap();
+    let [fat_binary, ours] = ["fat", "ours.ll"].map(|name| folder.path().join(name));
+    fs::write(&fat_binary, fat_binary_of(&stock)).unwrap();
+    succeed(
+        wrapgen()
+            .args(["wrap", "--kind", kind, "-o"])
+            .args([&ours, &fat_binary]),
+    );
+    assert_eq!(fs::read_to_string(ours).unwrap(), stock);
+}
+
+#[test]
+fn a_fat_binary_of_cuda_is_printed_as_stock_prints_it() {
+    check_fat_binary("cuda");
+}
+
+#[test]
+fn a_fat_binary_of_hip_is_printed_as_stock_prints_it() {
+    check_fat_binary("hip");
 }

@@ -1,0 +1,47 @@
+//! The drop-in for `llvm-offload-wrapper`, which LLVM 22 alone has.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::tools::{llvm, succeed, wrapgen};
+
+/// The module that a wrapper makes of the file `image` in `folder`, as text without the line that names its file.
+fn module(wrapper: &mut Command, folder: &Path, kind: &str) -> String {
+    succeed(wrapper.current_dir(folder).args([
+        &format!("--kind={kind}"),
+        "--triple=aarch64-unknown-linux-gnu",
+        "-o",
+        "module.bc",
+        "image",
+    ]));
+    let text = succeed(
+        llvm("llvm-dis")
+            .current_dir(folder)
+            .args(["-o", "-", "module.bc"]),
+    )
+    .stdout;
+    String::from_utf8(text)
+        .unwrap()
+        .lines()
+        .skip(1)
+        .collect::<Vec<_>>()
+        .join("\n")
+}
+
+#[test]
+fn the_drop_in_makes_the_same_modules() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("image"), "neither of them looks into it").unwrap();
+    let dropin = folder.join("llvm-offload-wrapper");
+    symlink(wrapgen().get_program(), &dropin).unwrap();
+    for kind in ["openmp", "cuda", "hip"] {
+        let stock = module(&mut llvm("llvm-offload-wrapper"), folder, kind);
+        assert!(stock.contains("neither of them"));
+        assert_eq!(module(&mut Command::new(&dropin), folder, kind), stock, "{kind}");
+    }
+}
