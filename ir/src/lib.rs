@@ -11,8 +11,10 @@ pub use inkwell;
 pub use inkwell::llvm_sys;
 
 pub mod annotations;
+pub mod call_sites;
 pub mod codegen;
 pub mod command_line;
+pub mod function_arguments;
 pub mod jit_diagnostics;
 pub mod jit_fatal_errors;
 pub mod jit_globals;
@@ -22,6 +24,7 @@ pub mod link_variable;
 pub mod metadata;
 pub mod module;
 pub mod orc;
+pub mod pointer_uses;
 pub mod reachable;
 pub mod read_module;
 pub mod symbol;

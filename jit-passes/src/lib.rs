@@ -14,9 +14,11 @@
 #![forbid(unsafe_code)]
 
 pub mod announce;
+pub mod captured;
 pub mod dispatch_stub;
 pub mod error;
 pub mod prepare;
+pub mod propagate;
 pub mod prune;
 pub mod survey;
 pub mod variant_module;

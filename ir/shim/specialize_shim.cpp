@@ -1,0 +1,223 @@
+// What the LLVM C API lacks for following values into outlined functions, as C functions with plain arguments. Rules as in
+// ir_shim.cpp.
+
+#include "llvm-c/Core.h"
+#include "llvm/Analysis/ConstantFolding.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DataLayout.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Transforms/Scalar/EarlyCSE.h"
+#include "llvm/Transforms/Scalar/InstSimplifyPass.h"
+#include "llvm/Transforms/Scalar/SCCP.h"
+#include "llvm/Transforms/Scalar/SROA.h"
+#include "llvm/Transforms/Utils/Local.h"
+
+using namespace llvm;
+
+namespace {
+
+const DataLayout &layoutOf(const Instruction *I) { return I->getModule()->getDataLayout(); }
+
+/// The pointer behind casts of address space and constant offsets, which are added to `Offset`.
+const Value *objectBehind(const Value *Pointer, const DataLayout &Layout, int64_t &Offset) {
+  APInt Sum(Layout.getIndexTypeSizeInBits(Pointer->getType()), 0);
+  while (true) {
+    const Value *Base = Pointer->stripAndAccumulateConstantOffsets(Layout, Sum, /*AllowNonInbounds=*/true);
+    if (Base == Pointer)
+      break;
+    Pointer = Base;
+  }
+  Offset = Sum.getSExtValue();
+  return Pointer;
+}
+
+} // namespace
+
+extern "C" {
+
+// ---- call_sites.rs ----
+
+/// The store that decides what the alloca behind `array` holds at `offset` whenever `call`, which gets it, is reached: the only one
+/// to these bytes, if it dominates the call, and if the alloca is only written to and handed to `call`. Else null.
+LLVMValueRef offloom_ir_argument_array_store(LLVMValueRef array, uint64_t offset, LLVMValueRef call) {
+  auto *Call = unwrap<CallBase>(call);
+  const DataLayout &Layout = layoutOf(Call);
+  int64_t Start = 0;
+  auto *Array = dyn_cast<AllocaInst>(objectBehind(unwrap(array), Layout, Start));
+  if (!Array || Start != 0)
+    return nullptr;
+  StoreInst *Found = nullptr;
+  SmallVector<const Value *, 8> Pending{Array};
+  while (!Pending.empty()) {
+    for (const User *U : Pending.pop_back_val()->users()) {
+      if (isa<GetElementPtrInst>(U) || isa<AddrSpaceCastInst>(U)) {
+        Pending.push_back(U);
+        continue;
+      }
+      if (U == Call || cast<Instruction>(U)->isLifetimeStartOrEnd())
+        continue;
+      auto *Store = const_cast<StoreInst *>(dyn_cast<StoreInst>(U));
+      int64_t At = 0;
+      if (!Store || objectBehind(Store->getPointerOperand(), Layout, At) != Array || Store->isVolatile())
+        return nullptr;
+      auto Size = static_cast<int64_t>(Layout.getTypeStoreSize(Store->getValueOperand()->getType()).getFixedValue());
+      auto Slot = static_cast<int64_t>(offset);
+      if (At >= Slot + 8 || At + Size <= Slot)
+        continue;
+      if (Found || At != Slot)
+        return nullptr;
+      Found = Store;
+    }
+  }
+  if (!Found || !DominatorTree(*Call->getFunction()).dominates(Found, Call))
+    return nullptr;
+  return wrap(Found);
+}
+
+// ---- function_arguments.rs ----
+
+/// The constant as a value of the type, which has its size: integers, pointers and floating-point values have the same bits. Null if
+/// the sizes differ or the constant is no plain data.
+LLVMValueRef offloom_ir_constant_as(LLVMModuleRef module, LLVMValueRef constant, LLVMTypeRef type) {
+  const DataLayout &Layout = unwrap(module)->getDataLayout();
+  auto *From = dyn_cast<Constant>(unwrap(constant));
+  Type *To = unwrap(type);
+  if (!From || From->getType()->isAggregateType() || To->isAggregateType() ||
+      Layout.getTypeSizeInBits(From->getType()) != Layout.getTypeSizeInBits(To))
+    return nullptr;
+  if (From->getType() == To)
+    return constant;
+  if (From->getType()->isPointerTy()) {
+    From = ConstantFoldCastOperand(Instruction::PtrToInt, From, Layout.getIntPtrType(From->getType()), Layout);
+    if (!From)
+      return nullptr;
+  }
+  if (To->isPointerTy()) {
+    Type *Integer = Layout.getIntPtrType(To);
+    From = ConstantFoldCastOperand(Instruction::BitCast, From, Integer, Layout);
+    return From ? wrap(ConstantFoldCastOperand(Instruction::IntToPtr, From, To, Layout)) : nullptr;
+  }
+  return wrap(ConstantFoldCastOperand(Instruction::BitCast, From, To, Layout));
+}
+
+/// Whether the constant is made of numbers alone: no address of a global, nothing undefined.
+bool offloom_ir_is_number(LLVMValueRef value) {
+  auto *C = dyn_cast<Constant>(unwrap(value));
+  if (auto *Cast = dyn_cast_or_null<ConstantExpr>(C); Cast && Cast->getOpcode() == Instruction::IntToPtr)
+    C = Cast->getOperand(0);
+  return C && (isa<ConstantInt>(C) || isa<ConstantFP>(C) || isa<ConstantPointerNull>(C));
+}
+
+/// Bytes that the pointer is known to be aligned to where `at` is reached.
+uint64_t offloom_ir_known_alignment(LLVMValueRef pointer, LLVMValueRef at) {
+  auto *At = unwrap<Instruction>(at);
+  return getKnownAlignment(unwrap(pointer), layoutOf(At), At).value();
+}
+
+// ---- pointer_uses.rs ----
+
+/// Whether a user of a pointer is a pointer to the same object at a constant distance, which is written to `distance`.
+bool offloom_ir_is_derived_pointer(LLVMValueRef user, int64_t *distance) {
+  *distance = 0;
+  if (isa<AddrSpaceCastInst>(unwrap(user)))
+    return true;
+  auto *Step = dyn_cast<GetElementPtrInst>(unwrap(user));
+  if (!Step)
+    return false;
+  const DataLayout &Layout = layoutOf(Step);
+  APInt Offset(Layout.getIndexTypeSizeInBits(Step->getType()), 0);
+  if (!Step->getType()->isPointerTy() || !Step->accumulateConstantOffset(Layout, Offset))
+    return false;
+  *distance = Offset.getSExtValue();
+  return true;
+}
+
+/// Whether the instruction only says where its operand's memory begins or ends to be in use.
+bool offloom_ir_is_lifetime_marker(LLVMValueRef instruction) {
+  auto *I = unwrap<Instruction>(instruction);
+  auto *Call = dyn_cast<CallBase>(I);
+  Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+  return I->isLifetimeStartOrEnd() || (Callee && Callee->getName() == "__kmpc_free_shared");
+}
+
+/// Whether the instruction makes memory that belongs to this execution of its function: on the stack or, on a GPU, where the other
+/// threads of the team can reach it.
+bool offloom_ir_is_local_variable(LLVMValueRef instruction) {
+  auto *Call = dyn_cast<CallBase>(unwrap(instruction));
+  Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+  return isa<AllocaInst>(unwrap(instruction)) || (Callee && Callee->getName() == "__kmpc_alloc_shared");
+}
+
+/// Bytes that a load reads or a store writes; 0 for one that is volatile, atomic or of a type without a fixed size.
+uint64_t offloom_ir_access_size(LLVMValueRef access) {
+  auto *I = unwrap<Instruction>(access);
+  if (I->isVolatile() || I->isAtomic())
+    return 0;
+  TypeSize Size = layoutOf(I).getTypeStoreSize(getLoadStoreType(I));
+  return Size.isScalable() ? 0 : Size.getFixedValue();
+}
+
+/// Whether `first` has always been executed when `second`, of the same function, is.
+bool offloom_ir_dominates(LLVMValueRef first, LLVMValueRef second) {
+  auto *First = unwrap<Instruction>(first);
+  DominatorTree Tree(*First->getFunction());
+  return Tree.dominates(First, unwrap<Instruction>(second));
+}
+
+/// What a load finds `offset` bytes into memory that holds the constant; null if that is no plain data.
+LLVMValueRef offloom_ir_loaded_constant(LLVMValueRef load, LLVMValueRef constant, uint64_t offset) {
+  auto *Load = unwrap<LoadInst>(load);
+  const DataLayout &Layout = layoutOf(Load);
+  APInt Offset(64, offset);
+  Constant *Found = ConstantFoldLoadFromConst(unwrap<Constant>(constant), Load->getType(), Offset, Layout);
+  return Found && !isa<UndefValue>(Found) ? wrap(Found) : nullptr;
+}
+
+/// Replaces a load by a value and deletes it.
+void offloom_ir_replace_load(LLVMValueRef load, LLVMValueRef value) {
+  auto *Load = unwrap<LoadInst>(load);
+  Load->replaceAllUsesWith(unwrap(value));
+  Load->eraseFromParent();
+}
+
+/// Says of a pointer that is loaded that it is aligned to `alignment` bytes. Whether that says more than was said before.
+bool offloom_ir_raise_loaded_alignment(LLVMValueRef load, uint64_t alignment) {
+  auto *Load = unwrap<LoadInst>(load);
+  if (Load->getPointerAlignment(layoutOf(Load)).value() >= alignment)
+    return false;
+  Type *Word = Type::getInt64Ty(Load->getContext());
+  auto *Value = ConstantAsMetadata::get(ConstantInt::get(Word, alignment));
+  Load->setMetadata(LLVMContext::MD_align, MDNode::get(Load->getContext(), Value));
+  return true;
+}
+
+// ---- function_arguments.rs ----
+
+/// Promotes local variables to values and folds what is constant, function by function.
+void offloom_ir_fold_constants(LLVMModuleRef module) {
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PassBuilder Builder;
+  Builder.registerModuleAnalyses(MAM);
+  Builder.registerCGSCCAnalyses(CGAM);
+  Builder.registerFunctionAnalyses(FAM);
+  Builder.registerLoopAnalyses(LAM);
+  Builder.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  FunctionPassManager Passes;
+  Passes.addPass(SROAPass(SROAOptions::PreserveCFG));
+  Passes.addPass(EarlyCSEPass());
+  Passes.addPass(SCCPPass());
+  Passes.addPass(InstSimplifyPass());
+  ModulePassManager Manager;
+  Manager.addPass(createModuleToFunctionPassAdaptor(std::move(Passes)));
+  Manager.run(*unwrap(module), MAM);
+}
+
+} // extern "C"
