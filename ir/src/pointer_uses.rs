@@ -146,8 +146,7 @@ pub fn loaded_constant<'ctx>(
         return None;
     }
     // SAFETY: a live load and a live constant of the same context.
-    let value =
-        unsafe { offloom_ir_loaded_constant(load.as_value_ref(), constant.as_value_ref(), offset) };
+    let value = unsafe { offloom_ir_loaded_constant(load.as_value_ref(), constant.as_value_ref(), offset) };
     // SAFETY: null or a live constant of the load's type.
     (!value.is_null()).then(|| unsafe { BasicValueEnum::new(value) })
 }

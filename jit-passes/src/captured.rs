@@ -21,7 +21,11 @@ pub fn fold_captured_loads(module: &Module<'_>) -> bool {
         for load in &variable.loads {
             let constant = variable.store_seen_by(load).and_then(|store| {
                 let number = as_number(store.value)?;
-                loaded_constant(load.instruction, number, (load.offset - store.offset).cast_unsigned())
+                loaded_constant(
+                    load.instruction,
+                    number,
+                    (load.offset - store.offset).cast_unsigned(),
+                )
             });
             if let Some(constant) = constant {
                 changed |= replace_load(load.instruction, constant);
@@ -82,8 +86,8 @@ impl<'ctx> CapturedVariable<'ctx> {
             store.offset < end(load.offset, load.size) && load.offset < end(store.offset, store.size)
         });
         let store = overlapping.next().filter(|_| overlapping.next().is_none())?;
-        let covers = store.offset <= load.offset
-            && end(load.offset, load.size) <= end(store.offset, store.size);
+        let covers =
+            store.offset <= load.offset && end(load.offset, load.size) <= end(store.offset, store.size);
         let before = |instruction| dominates(store.instruction, instruction);
         let in_time = if load.is_own {
             before(load.instruction)
@@ -125,7 +129,8 @@ impl<'ctx> Receivers<'ctx> {
             for site in &sites.known {
                 for (index, argument) in (0..).zip(&site.arguments) {
                     let parameter = function.get_nth_param(index);
-                    if let (Some(argument), Some(BasicValueEnum::PointerValue(parameter))) = (argument, parameter)
+                    if let (Some(argument), Some(BasicValueEnum::PointerValue(parameter))) =
+                        (argument, parameter)
                         && let BasicValueEnum::PointerValue(pointer) = argument.value
                         && !is_copied(function, index)
                     {

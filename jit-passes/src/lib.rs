@@ -10,7 +10,9 @@
 //! | [`announce`] | gives the base image its anchor table and the constructor that announces both |
 //! | [`prepare`] | runs these in order and writes the bundle |
 //!
-//! At run time, [`prune`] cuts the variant module down to one kernel.
+//! At run time, [`prune`](mod@prune) cuts the variant module down to one kernel, and [`specialize`](mod@specialize) puts in what a
+//! launch descriptor says of it. [`propagate`] carries that into the bodies of regions; [`captured`] into what they capture by
+//! reference.
 #![forbid(unsafe_code)]
 
 pub mod announce;
@@ -20,6 +22,7 @@ pub mod error;
 pub mod prepare;
 pub mod propagate;
 pub mod prune;
+pub mod specialize;
 pub mod survey;
 pub mod variant_module;
 

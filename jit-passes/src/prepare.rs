@@ -78,7 +78,9 @@ pub fn prepare(
 
 fn describe_kernel<'a>(module: &Module<'_>, name: &'a str) -> Kernel<'a> {
     let function = find(module, name).and_then(Global::as_function);
-    let parameters = function.into_iter().flat_map(|function| function.get_params());
+    let parameters = function
+        .into_iter()
+        .flat_map(offloom_ir::inkwell::values::FunctionValue::get_params);
     let describe = |(position, kind)| Parameter {
         kind: match kind {
             _ if position == 0 => ParameterKind::LaunchEnvironment,

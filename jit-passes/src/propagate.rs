@@ -42,6 +42,12 @@ fn carry_constants(module: &Module<'_>) -> bool {
 fn carry_alignments(module: &Module<'_>) -> bool {
     let mut changed = false;
     for (function, index, sites) in open_parameters(module) {
+        if !function
+            .get_nth_param(index)
+            .is_some_and(|parameter| matches!(parameter, BasicValueEnum::PointerValue(_)))
+        {
+            continue;
+        }
         let alignments = sites.known.iter().map(|site| alignment(site, index));
         let Some(lowest) = alignments.min() else {
             continue;

@@ -2,6 +2,8 @@
 
 use llvm_plugin::parameters::ParameterError;
 use offloom_ir::library::LibraryError;
+use offloom_jit_cache::descriptor::DescriptorError;
+use offloom_jit_passes::specialize::SpecializeError;
 
 /// Reported as an LLVM error diagnostic, after the pass's name and the module's.
 #[derive(Debug, thiserror::Error)]
@@ -114,6 +116,25 @@ pub(crate) enum PassError {
         /// The system's words.
         problem: std::io::Error,
     },
+    /// A file with a descriptor that cannot be read.
+    #[error("the file `{file}` with the descriptor cannot be read: {problem}")]
+    DescriptorFile {
+        /// The file.
+        file: String,
+        /// The system's words.
+        problem: std::io::Error,
+    },
+    /// A text that is no descriptor.
+    #[error("{source}: {problem}", source = file.as_deref().unwrap_or("parameter `descriptor`"))]
+    Descriptor {
+        /// The file it is in; none: it is the parameter itself.
+        file: Option<String>,
+        /// What is wrong with it.
+        problem: DescriptorError,
+    },
+    /// A descriptor that does not fit the module.
+    #[error(transparent)]
+    Specialize(#[from] SpecializeError),
     /// A library that cannot be linked.
     #[error("the library `{file}` {problem}")]
     Library {

@@ -16,6 +16,7 @@ mod offload_entries;
 mod offload_info;
 mod offload_internalize;
 mod offload_runtime;
+mod offload_specialize;
 mod offload_visibility;
 mod parameters;
 mod registry;

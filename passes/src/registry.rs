@@ -5,7 +5,10 @@
 use crate::environment::UnaskedParameters;
 use crate::error::PassError;
 use crate::parameters::Parameters;
-use crate::{offload_device, offload_entries, offload_internalize, offload_runtime, offload_visibility};
+use crate::{
+    offload_device, offload_entries, offload_internalize, offload_runtime, offload_specialize,
+    offload_visibility,
+};
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::{
     LlvmModulePass, ModuleAnalysisManager, ModulePassManager, PassBuilder, PipelineParsing, PreservedAnalyses,
@@ -20,6 +23,10 @@ pub(crate) const PASSES: &[Pass] = &[
     offload_entries::PASS,
     offload_internalize::PASS,
     offload_runtime::PASS,
+    offload_specialize::PASS,
+    offload_specialize::ALIGN,
+    offload_specialize::ARGS,
+    offload_specialize::LAUNCH,
     offload_visibility::PASS,
 ];
 

@@ -22,13 +22,24 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "offloom-jit-runtime",
-        &["offloom-abi", "offloom-ir", "offloom-jit-cache", "offloom-jit-passes"],
+        &[
+            "offloom-abi",
+            "offloom-ir",
+            "offloom-jit-cache",
+            "offloom-jit-passes",
+        ],
     ),
     ("offloom-launch", &["offloom-abi"]),
     ("offloom-launch-test", &["offloom-abi", "offloom-launch"]),
     (
         "offloom-passes",
-        &["llvm-plugin", "offloom-abi", "offloom-ir", "offloom-jit-cache", "offloom-jit-passes"],
+        &[
+            "llvm-plugin",
+            "offloom-abi",
+            "offloom-ir",
+            "offloom-jit-cache",
+            "offloom-jit-passes",
+        ],
     ),
     (
         "offloom-test-plugin",

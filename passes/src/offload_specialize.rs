@@ -1,0 +1,90 @@
+//! `offload-specialize<descriptor=…>`: a kernel for the launches that a descriptor describes.
+//!
+//! Before: `define void @kernel(ptr %dyn_ptr, i64 %n, ptr %x)`, `br i1 %many, …` in the region
+//! After: the region's body has 4 in place of `n`, and knows that `x` is aligned to 64 bytes
+//!
+//! The descriptor is a file or the text itself, with `;` between its items: `descriptor=kernel=k;arch=x86-64;1=i32:4;2=align:64`.
+//! It is the last parameter. Each transform alone: `offload-specialize-args`, `offload-specialize-align`,
+//! `offload-specialize-launch`. Only functions of the module's own are looked into: run `offload-internalize` before.
+
+use crate::error::PassError;
+use crate::parameters::{Parameters, TAKES_THE_REST as DESCRIPTOR};
+use crate::registry::Pass;
+use llvm_plugin::PreservedAnalyses;
+use offloom_ir::inkwell::module::Module;
+use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_passes::specialize::{Transforms, specialize};
+use std::fs;
+
+pub(crate) const PASS: Pass = Pass {
+    name: "offload-specialize",
+    parameters: &[DESCRIPTOR],
+    run: |module, parameters| run(module, parameters, Transforms::ALL),
+    unasked: None,
+};
+
+pub(crate) const ALIGN: Pass = Pass {
+    name: "offload-specialize-align",
+    parameters: &[DESCRIPTOR],
+    run: |module, parameters| {
+        let transforms = Transforms {
+            alignment: true,
+            ..Transforms::NONE
+        };
+        run(module, parameters, transforms)
+    },
+    unasked: None,
+};
+
+pub(crate) const ARGS: Pass = Pass {
+    name: "offload-specialize-args",
+    parameters: &[DESCRIPTOR],
+    run: |module, parameters| {
+        let transforms = Transforms {
+            arguments: true,
+            ..Transforms::NONE
+        };
+        run(module, parameters, transforms)
+    },
+    unasked: None,
+};
+
+pub(crate) const LAUNCH: Pass = Pass {
+    name: "offload-specialize-launch",
+    parameters: &[DESCRIPTOR],
+    run: |module, parameters| {
+        let transforms = Transforms {
+            launch: true,
+            ..Transforms::NONE
+        };
+        run(module, parameters, transforms)
+    },
+    unasked: None,
+};
+
+fn run(
+    module: &Module<'_>,
+    parameters: &Parameters,
+    transforms: Transforms,
+) -> Result<PreservedAnalyses, PassError> {
+    specialize(module, &descriptor(parameters)?, transforms)?;
+    Ok(PreservedAnalyses::None)
+}
+
+/// The descriptor that the parameter holds or names.
+fn descriptor(parameters: &Parameters) -> Result<Descriptor, PassError> {
+    let missing = PassError::MissingValue { key: DESCRIPTOR };
+    let given = parameters.value(DESCRIPTOR)?.ok_or(missing)?;
+    let is_text = given.contains("kernel=");
+    let file = (!is_text).then(|| given.to_owned());
+    let text = if is_text {
+        given.to_owned()
+    } else {
+        fs::read_to_string(given).map_err(|problem| PassError::DescriptorFile {
+            file: given.to_owned(),
+            problem,
+        })?
+    };
+    text.parse()
+        .map_err(|problem| PassError::Descriptor { file, problem })
+}

@@ -1,0 +1,36 @@
+# Compiles a source with one target region for a device and specialises its kernel.
+#
+# specialize.sh LLVM_BIN PASSES SOURCE TRIPLE OUT PASS ITEMS
+#
+# OUT.before.ll: the innermost body as Clang and O3 make it. OUT.module.ll: the module after PASS, with the descriptor's ITEMS.
+# OUT.after.ll: the innermost body after PASS and O3.
+set -eu
+llvm_bin=$1 passes=$2 source=$3 triple=$4 out=$5 pass=$6 items=$7
+
+case $triple in
+nvptx64*) processor="-Xopenmp-target=$triple -march=sm_70 --cuda-feature=+ptx63" ;;
+amdgcn*) processor="-Xopenmp-target=$triple -march=gfx90a" ;;
+*) processor= ;;
+esac
+language=c
+case $source in *.cpp) language=c++ ;; esac
+# shellcheck disable=SC2086
+"$llvm_bin/clang" -x $language -O3 -fno-exceptions -fopenmp "-fopenmp-targets=$triple" $processor -nogpulib --offload-device-only \
+    -Wno-unused-command-line-argument -Wno-openmp-target -Xclang -disable-llvm-passes -S -emit-llvm "$source" -o "$out.input.ll"
+kernel=$(sed -n 's/^define weak_odr .*@\(__omp_offloading_[0-9a-z_]*\)(.*/\1/p' "$out.input.ll" | head -n 1)
+
+optimize() {
+    "$llvm_bin/opt" -passes='default<O3>,verify' -S "$1" -o "$out.optimized.ll"
+    "$llvm_bin/llvm-extract" -rfunc='omp_outlined[._]omp_outlined$' -S "$out.optimized.ll" -o "$2"
+}
+
+"$llvm_bin/opt" -load-pass-plugin "$passes" -passes=offload-internalize -S "$out.input.ll" -o "$out.internal.ll"
+optimize "$out.internal.ll" "$out.before.ll"
+"$llvm_bin/opt" -load-pass-plugin "$passes" -passes="$pass<descriptor=kernel=$kernel;arch=any;$items>,verify" -S "$out.internal.ll" \
+    -o "$out.module.ll"
+optimize "$out.module.ll" "$out.after.ll"
+
+# The machine code of both bodies.
+for body in before after; do
+    "$llvm_bin/llc" -O3 "$out.$body.ll" -o "$out.$body.s"
+done
