@@ -1,0 +1,45 @@
+//! Launches for tests.
+
+use crate::signature::Launch;
+
+/// A launch that is all there in memory.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Words {
+    pub(crate) arguments: Vec<u64>,
+    /// Objects by the index of the argument that leads to them.
+    pub(crate) objects: Vec<(usize, Vec<u8>)>,
+    pub(crate) teams: u32,
+    pub(crate) threads: u32,
+}
+
+impl Words {
+    /// A launch with only argument words.
+    pub(crate) fn of<const N: usize>(arguments: [u64; N]) -> Self {
+        Self {
+            arguments: arguments.to_vec(),
+            ..Self::default()
+        }
+    }
+}
+
+impl Launch for Words {
+    fn argument(&self, index: usize) -> u64 {
+        self.arguments[index]
+    }
+
+    fn object(&self, index: usize, offset: usize, length: usize) -> u64 {
+        let object = self.objects.iter().find(|(argument, _)| *argument == index);
+        let bytes = &object.unwrap().1[offset..offset + length];
+        let mut word = [0; 8];
+        word[..length].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    }
+
+    fn teams(&self) -> u32 {
+        self.teams
+    }
+
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+}

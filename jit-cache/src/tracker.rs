@@ -1,0 +1,281 @@
+//! Which arguments of a kernel are still specialised: the paper's section 4.7.
+//!
+//! The paper counts, for a kernel, all specialisations N and those of each argument n_i, and stops specialising argument i for
+//! good once N > T and n_i / N > R. An argument that has the same value in every launch takes part in every specialisation; it is
+//! not what makes them many. So n_i counts the specialisations in which the argument's value *differs from the one before*
+//! (the first counts for every argument).
+//!
+//! Alignments narrow in the same way: a kernel's pointer is specialised to the weakest alignment class that a launch has
+//! shown so far. So 0x1230 and 0x4560 share a variant in whichever order they come, and a pointer whose class changes
+//! from launch to launch costs at most five variants.
+//!
+//! What is specialised at one time is a [`Shape`]. Shapes follow one another, each more general than the last, and there are at
+//! most as many as there is to give up, so they are kept for good: a launch reads the current one without a lock.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use crate::descriptor::{Alignment, Argument, Contents, Descriptor, Scalar};
+use crate::signature::{Launch, MAX_KEY_WORDS, Parameter, Signature, Source, Subject};
+
+/// When an argument is no longer specialised: both conditions must hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// T: specialisations of the kernel that are always allowed.
+    pub threshold: u64,
+    /// R: share of the specialisations, from 0 to 1, that an argument may cause.
+    pub ratio: f64,
+}
+
+/// What identifies a launch under one shape: equal keys may run the same code.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct LaunchKey {
+    /// The shape's number.
+    pub(crate) shape: usize,
+    /// One word for each field of the signature, with only the bits that the shape specialises.
+    pub(crate) words: Box<[u64]>,
+}
+
+/// What is specialised at one time.
+#[derive(Debug)]
+pub(crate) struct Shape {
+    /// For each field, the bits of its word that count.
+    pub(crate) masks: Box<[u64]>,
+}
+
+/// What becomes of a launch for which no code is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Decision {
+    /// Less is specialised from now on: the look-up has to be done again, and may find code.
+    LookAgain,
+    /// Code for this key is to be made; it has been counted.
+    Specialize(LaunchKey),
+}
+
+/// The tracker of one kernel, for all devices of one architecture.
+#[derive(Debug)]
+pub struct Tracker {
+    signature: Signature,
+    limits: Limits,
+    /// The shapes so far; the number of places is the number of shapes there can be.
+    shapes: Box<[OnceLock<Shape>]>,
+    /// The number of the current shape. Stored with release ordering once the shape is there.
+    current: AtomicUsize,
+    counts: Mutex<Counts>,
+}
+
+/// The paper's N and n_i.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// N: specialisations of the kernel.
+    pub total: u64,
+    /// n_i, by index in [`Signature::subjects`].
+    pub of_subject: Vec<u64>,
+    /// The words of the last specialisation; empty before the first.
+    last: Vec<u64>,
+}
+
+impl Tracker {
+    /// A kernel that was never launched: everything that its signature allows is specialised.
+    pub fn new(signature: Signature, limits: Limits) -> Self {
+        // Each step gives up one alignment class or one subject.
+        let steps: u32 = signature
+            .fields
+            .iter()
+            .map(|field| match field.source {
+                Source::Alignment(_) => field.mask.count_ones(),
+                _ => 1,
+            })
+            .sum();
+        let shapes: Box<[OnceLock<Shape>]> = (0..=steps).map(|_| OnceLock::new()).collect();
+        let masks = signature.fields.iter().map(|field| field.mask).collect();
+        // The place is empty, so this cannot fail.
+        let _ = shapes[0].set(Shape { masks });
+        let counts = Counts {
+            of_subject: vec![0; signature.subjects.len()],
+            ..Counts::default()
+        };
+        Self {
+            signature,
+            limits,
+            shapes,
+            current: AtomicUsize::new(0),
+            counts: Mutex::new(counts),
+        }
+    }
+
+    /// What may be specialised.
+    pub fn signature(&self) -> &Signature {
+        &self.signature
+    }
+
+    /// The counts as they are now.
+    pub fn counts(&self) -> Counts {
+        self.lock().clone()
+    }
+
+    /// Whether something of this subject is still specialised.
+    pub fn specializes(&self, subject: Subject) -> bool {
+        let masks = &self.shape(self.current()).masks;
+        let fields = self.signature.fields.iter().zip(masks);
+        fields
+            .into_iter()
+            .any(|(field, mask)| self.signature.subjects[field.subject] == subject && *mask != 0)
+    }
+
+    /// How many words identify a launch.
+    #[inline]
+    pub(crate) fn field_count(&self) -> usize {
+        self.signature.fields.len()
+    }
+
+    /// How many shapes there can be.
+    pub(crate) fn shape_limit(&self) -> usize {
+        self.shapes.len()
+    }
+
+    /// The number of the current shape.
+    #[inline]
+    pub(crate) fn current(&self) -> usize {
+        self.current.load(Ordering::Acquire)
+    }
+
+    /// The shape of this number, which must have been current.
+    #[inline]
+    pub(crate) fn shape(&self, number: usize) -> &Shape {
+        static NOTHING: OnceLock<Shape> = OnceLock::new();
+        // A number that was never current specialises nothing.
+        self.shapes[number]
+            .get()
+            .unwrap_or_else(|| NOTHING.get_or_init(|| Shape { masks: Box::new([]) }))
+    }
+
+    /// Reads the words of a launch into `words`; returns how many there are.
+    #[inline]
+    pub(crate) fn read(&self, launch: &impl Launch, words: &mut [u64]) -> usize {
+        let count = self.signature.fields.len().min(words.len());
+        for (word, field) in words.iter_mut().zip(&self.signature.fields) {
+            *word = field.read(launch);
+        }
+        count
+    }
+
+    /// Decides what becomes of a launch for which no code is known and for which none is being made. Locks; not for the path
+    /// of a launch that finds its code.
+    pub fn decide(&self, launch: &impl Launch) -> Decision {
+        let mut words = [0; MAX_KEY_WORDS];
+        let count = self.read(launch, &mut words);
+        let words = &words[..count];
+        let mut counts = self.lock();
+        let number = self.current();
+        let masks = &self.shape(number).masks;
+        let narrowed = self.narrow(masks, words, &counts);
+        if narrowed != *masks {
+            // There is a place for each step that can be taken.
+            let _ = self.shapes[number + 1].set(Shape { masks: narrowed });
+            self.current.store(number + 1, Ordering::Release);
+            return Decision::LookAgain;
+        }
+        let words: Box<[u64]> = words.iter().zip(masks).map(|(word, mask)| word & mask).collect();
+        counts.add(&self.signature, masks, &words);
+        Decision::Specialize(LaunchKey { shape: number, words })
+    }
+
+    /// The masks that remain: without alignments that the launch does not have, and without subjects over their quota.
+    fn narrow(&self, masks: &[u64], words: &[u64], counts: &Counts) -> Box<[u64]> {
+        let fields = self.signature.fields.iter().zip(masks.iter().zip(words));
+        let narrowed = fields.map(|(field, (&mask, &word))| {
+            let specializations = counts.of_subject[field.subject] as f64;
+            let exceeded = counts.total > self.limits.threshold
+                && specializations / counts.total as f64 > self.limits.ratio;
+            match field.source {
+                _ if exceeded => 0,
+                Source::Alignment(_) => mask & word,
+                _ => mask,
+            }
+        });
+        narrowed.collect()
+    }
+
+    /// What code for this key is specialised to.
+    pub fn descriptor(&self, key: &LaunchKey, kernel: &str, architecture: &str) -> Descriptor {
+        let masks = &self.shape(key.shape).masks;
+        let mut descriptor = Descriptor::unspecialized(kernel, architecture);
+        let parameters = &self.signature.parameters;
+        let mut alignments = vec![None; parameters.len()];
+        let mut objects = vec![Vec::new(); parameters.len()];
+        descriptor.arguments = vec![Argument::Any; parameters.len()];
+        for ((field, &mask), &word) in self.signature.fields.iter().zip(masks).zip(&key.words) {
+            if mask == 0 {
+                continue;
+            }
+            match field.source {
+                Source::Argument(index) => descriptor.arguments[index] = value(&parameters[index], word),
+                Source::Alignment(index) => {
+                    let strictest = 64 - word.leading_zeros();
+                    alignments[index] = Alignment::from_bytes(4 << strictest);
+                }
+                Source::Object {
+                    argument,
+                    offset,
+                    length,
+                } => {
+                    let bytes = &mut objects[argument];
+                    bytes.resize(offset, None);
+                    let known = (0..length).map(|byte| {
+                        let known = mask >> (8 * byte) & 0xff != 0;
+                        known.then_some((word >> (8 * byte)) as u8)
+                    });
+                    bytes.extend(known);
+                }
+                // Zero: not decided before the launch.
+                Source::Teams => descriptor.teams = Some(word as u32).filter(|teams| *teams != 0),
+                Source::Threads => descriptor.threads = Some(word as u32).filter(|threads| *threads != 0),
+            }
+        }
+        for (index, (alignment, object)) in alignments.into_iter().zip(objects).enumerate() {
+            if alignment.is_some() || !object.is_empty() {
+                descriptor.arguments[index] = Argument::pointer(alignment, Some(Contents::new(object)));
+            }
+        }
+        descriptor
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn value(parameter: &Parameter, word: u64) -> Argument {
+    match parameter {
+        Parameter::Scalar(scalar_type) => Argument::Value(Scalar::from_word(*scalar_type, word)),
+        Parameter::Bytes(length) => {
+            let bytes = word.to_le_bytes();
+            Argument::Bytes(bytes[..usize::from(*length).clamp(1, 8)].to_vec())
+        }
+        Parameter::Unused | Parameter::Pointer { .. } => Argument::Any,
+    }
+}
+
+impl Counts {
+    /// Counts one specialisation.
+    fn add(&mut self, signature: &Signature, masks: &[u64], words: &[u64]) {
+        self.total += 1;
+        let mut counted = usize::MAX;
+        for (index, field) in signature.fields.iter().enumerate() {
+            let differs = self
+                .last
+                .get(index)
+                .is_none_or(|last| last & masks[index] != words[index]);
+            // The fields of one subject follow one another, and it is counted once.
+            if masks[index] != 0 && differs && field.subject != counted {
+                counted = field.subject;
+                self.of_subject[field.subject] += 1;
+            }
+        }
+        self.last = words.to_vec();
+    }
+}
+
+#[cfg(test)]
+mod tests;

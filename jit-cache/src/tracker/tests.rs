@@ -1,0 +1,190 @@
+//! The paper's conditions for when launches share a variant and when an argument is given up.
+
+use super::*;
+use crate::descriptor::ScalarType;
+use crate::testing::Words;
+
+const NEVER: Limits = Limits {
+    threshold: u64::MAX,
+    ratio: 0.5,
+};
+
+fn i32() -> Parameter {
+    Parameter::Scalar(ScalarType::integer(32).unwrap())
+}
+
+fn aligned() -> Parameter {
+    Parameter::Pointer {
+        declared_alignment: Some(1),
+        contents: Vec::new(),
+    }
+}
+
+fn tracker(parameters: Vec<Parameter>, limits: Limits) -> Tracker {
+    Tracker::new(Signature::new(parameters, false), limits)
+}
+
+/// The key under which code for this launch is made.
+fn key(tracker: &Tracker, launch: &Words) -> LaunchKey {
+    loop {
+        if let Decision::Specialize(key) = tracker.decide(launch) {
+            return key;
+        }
+    }
+}
+
+fn items(tracker: &Tracker, launch: &Words) -> String {
+    let descriptor = tracker
+        .descriptor(&key(tracker, launch), "k", "x86-64")
+        .to_string();
+    descriptor.replace("kernel=k;arch=x86-64;", "")
+}
+
+#[test]
+fn a_launch_is_described_by_what_counts_of_it() {
+    let parameters = vec![
+        Parameter::Unused,
+        Parameter::Scalar(ScalarType::integer(8).unwrap()),
+        Parameter::Scalar(ScalarType::Float),
+        Parameter::Bytes(3),
+        Parameter::Pointer {
+            declared_alignment: Some(16),
+            contents: vec![true, true, false, false, false, false, false, false, false, true],
+        },
+        aligned(),
+    ];
+    let launch = Words {
+        arguments: vec![
+            u64::MAX,
+            0xabcd_ef01,
+            0x1111_2222_3f80_0000,
+            0xff03_0201,
+            0x1040,
+            0x1004,
+        ],
+        objects: vec![(4, vec![10, 11, 12, 13, 14, 15, 16, 17, 18, 19])],
+        ..Words::default()
+    };
+    assert_eq!(
+        items(&tracker(parameters, NEVER), &launch),
+        "0=any;1=i8:0x1;2=float:0x3f800000;3=bytes:010203;4=align:64+contents:0a0b??????????????13;5=any"
+    );
+}
+
+#[test]
+fn numbers_of_teams_and_threads_count_only_where_code_may_rely_on_them() {
+    let launch = Words {
+        teams: 80,
+        threads: 0,
+        ..Words::default()
+    };
+    for (launch_parameters, expected) in [
+        (true, "kernel=k;arch=sm_90;teams=80"),
+        (false, "kernel=k;arch=sm_90"),
+    ] {
+        let tracker = Tracker::new(Signature::new(Vec::new(), launch_parameters), NEVER);
+        let descriptor = tracker.descriptor(&key(&tracker, &launch), "k", "sm_90");
+        assert_eq!(descriptor.to_string(), expected);
+    }
+}
+
+#[test]
+fn the_papers_two_pointers_share_a_variant_in_either_order() {
+    for order in [[0x1230, 0x4560], [0x4560, 0x1230]] {
+        let tracker = tracker(vec![aligned()], NEVER);
+        let keys = order.map(|address| key(&tracker, &Words::of([address])));
+        let last = key(&tracker, &Words::of([order[0]]));
+        assert_eq!(keys[1], last, "both run the same code from the second launch on");
+        assert_eq!(items(&tracker, &Words::of([order[1]])), "0=align:16");
+    }
+}
+
+#[test]
+fn a_pointer_costs_at_most_one_variant_for_each_class() {
+    let tracker = tracker(vec![aligned()], NEVER);
+    let mut keys = std::collections::HashSet::new();
+    for address in (0..4096).rev() {
+        keys.insert(key(&tracker, &Words::of([address])));
+    }
+    assert!(keys.len() <= 6, "{}", keys.len());
+    assert!(!tracker.specializes(Subject::Alignment(0)));
+}
+
+#[test]
+fn nothing_is_given_up_before_more_than_t_specializations() {
+    let limits = Limits {
+        threshold: 10,
+        ratio: 0.5,
+    };
+    let tracker = tracker(vec![i32()], limits);
+    for value in 0..=10 {
+        assert!(tracker.specializes(Subject::Value(0)), "after {value}");
+        assert!(matches!(
+            tracker.decide(&Words::of([value])),
+            Decision::Specialize(_)
+        ));
+    }
+    // N is 11 now, so N > T.
+    assert_eq!(tracker.decide(&Words::of([11])), Decision::LookAgain);
+    assert!(!tracker.specializes(Subject::Value(0)));
+}
+
+#[test]
+fn only_the_argument_that_changes_is_given_up_and_then_all_launches_share_a_key() {
+    let limits = Limits {
+        threshold: 4,
+        ratio: 0.5,
+    };
+    let tracker = tracker(vec![i32(), i32()], limits);
+    for value in 0..5 {
+        key(&tracker, &Words::of([7, value]));
+    }
+    assert_eq!(tracker.counts().of_subject, [1, 5]);
+    let shared = key(&tracker, &Words::of([7, 5]));
+    for value in 6..1000 {
+        assert_eq!(key(&tracker, &Words::of([7, value])).words, shared.words);
+    }
+    assert_eq!(items(&tracker, &Words::of([7, 1])), "0=i32:0x7;1=any");
+}
+
+#[test]
+fn the_ratio_must_be_exceeded_not_reached() {
+    // The second argument changes in every second specialisation: n_i / N is 1/2 whenever N is even.
+    for (ratio, kept) in [(0.5, true), (0.49, false)] {
+        let tracker = tracker(vec![i32(), i32()], Limits { threshold: 5, ratio });
+        for value in 0..6 {
+            assert!(matches!(
+                tracker.decide(&Words::of([1, value / 2])),
+                Decision::Specialize(_)
+            ));
+        }
+        assert_eq!(tracker.counts().total, 6);
+        assert_eq!(tracker.counts().of_subject, [1, 3]);
+        tracker.decide(&Words::of([1, 3]));
+        assert_eq!(tracker.specializes(Subject::Value(1)), kept, "R = {ratio}");
+    }
+}
+
+#[test]
+fn contents_of_an_object_are_counted_once_and_given_up_whole() {
+    let limits = Limits {
+        threshold: 2,
+        ratio: 0.5,
+    };
+    let object = Parameter::Pointer {
+        declared_alignment: None,
+        contents: vec![true; 24],
+    };
+    let tracker = tracker(vec![object], limits);
+    let launch = |byte| Words {
+        arguments: vec![0],
+        objects: vec![(0, vec![byte; 24])],
+        ..Words::default()
+    };
+    for byte in 0..3 {
+        assert!(matches!(tracker.decide(&launch(byte)), Decision::Specialize(_)));
+    }
+    assert_eq!(tracker.counts().of_subject, [3]);
+    assert_eq!(tracker.decide(&launch(3)), Decision::LookAgain);
+    assert_eq!(items(&tracker, &launch(4)), "0=any");
+}
