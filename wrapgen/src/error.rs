@@ -140,6 +140,23 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// A host object asks for something that the device images do not have.
+    #[error(
+        "'{input}' has an offload entry for the {what} '{name}', which {problem} ({triple}): compile it for host and device \
+         from the same source with the same macros"
+    )]
+    OffloadEntry {
+        /// The host object, with the archive member in parentheses if it is one.
+        input: String,
+        /// What the entry stands for.
+        what: &'static str,
+        /// The device symbol.
+        name: String,
+        /// What is wrong, with the file that holds the device code, as the rest of a sentence.
+        problem: String,
+        /// The device target.
+        triple: String,
+    },
     /// `-l` names a library that is in none of the folders.
     #[error(
         "cannot find the library -l{}: searched {}; add its folder with -L",

@@ -10,6 +10,7 @@ mod bitcode;
 mod bitstream;
 mod bytes;
 pub(crate) mod elf;
+mod entries;
 mod kind;
 
 use std::fmt;
@@ -18,6 +19,7 @@ use std::path::{Path, PathBuf};
 use offloom_abi::offload_binary::{Member, members};
 
 pub use bytes::FileBytes;
+pub use entries::HostEntry;
 pub use kind::InputKind;
 pub(crate) use kind::is_bitcode;
 
@@ -189,6 +191,17 @@ impl<'a> InputPart<'a> {
                 }
                 Ok(found)
             }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The offload entries in this part, in order; none in a part that is no relocatable ELF object.
+    ///
+    /// # Errors
+    /// The object or its entry table is malformed.
+    pub fn offload_entries(&self) -> Result<Vec<HostEntry<'a>>> {
+        match self.kind {
+            InputKind::Object => entries::host_entries(self.origin, self.bytes),
             _ => Ok(Vec::new()),
         }
     }

@@ -1,14 +1,17 @@
 //! `wrapgen link`, also called as `clang-linker-wrapper`: links device code, wraps it, and runs the host linker.
 //!
 //! Data flows through phases, one module each: [`scan`] opens the inputs and finds device code, [`group`] sorts it by target,
-//! [`compile`] brings each group to objects, [`device_link`] links those to an image, [`wrap_images`] makes the registration
-//! object, [`host_link`] runs the host linker. Without device code the host linker takes over at once.
+//! [`compile`] brings each group to objects, [`device_link`] links those to an image, [`entry_check`] compares it with what the
+//! host objects expect, [`wrap_images`] makes the registration object, [`host_link`] runs the host linker. Without device code the
+//! host linker takes over at once.
 
 pub mod command_line;
 pub mod compile;
 pub mod device_link;
+pub mod entry_check;
 pub mod group;
 pub mod host_link;
+mod host_symbols;
 mod options;
 pub mod relocatable;
 pub mod scan;
@@ -87,6 +90,9 @@ pub fn link(line: &CommandLine) -> Result<()> {
         });
         added.extend(compiled.host_inputs);
         jit_bundle = jit_bundle.or(compiled.jit_bundle);
+    }
+    if !runner.dry_run && options.override_images.is_empty() {
+        entry_check::check_entries(&inputs, &groups, &images)?;
     }
     let wrapper = wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)?;
     added.insert(0, wrapper);

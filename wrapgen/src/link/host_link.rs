@@ -1,4 +1,4 @@
-//! Phase 6: runs the host linker with the arguments it was given and what the link added to them.
+//! Phase 7: runs the host linker with the arguments it was given and what the link added to them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

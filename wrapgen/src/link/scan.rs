@@ -16,6 +16,18 @@ pub struct ScannedInput {
     lazy: bool,
 }
 
+impl ScannedInput {
+    /// The file.
+    pub fn file(&self) -> &InputFile {
+        &self.file
+    }
+
+    /// Whether its members are linked only if something needs them.
+    pub fn is_lazy(&self) -> bool {
+        self.lazy
+    }
+}
+
 /// Device code found in an input.
 #[derive(Debug, Clone, Copy)]
 pub struct DeviceCode<'a> {

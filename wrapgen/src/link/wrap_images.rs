@@ -1,4 +1,4 @@
-//! Phase 5: wraps linked device images for registration.
+//! Phase 6: wraps linked device images for registration.
 
 use std::path::{Path, PathBuf};
 

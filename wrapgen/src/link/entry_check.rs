@@ -1,0 +1,230 @@
+//! Phase 5: checks that each device image has what the host objects' offload entries ask for.
+//!
+//! A program whose images lack a symbol of its entries links, and stops when it reaches the region: the device compile saw
+//! another source, or other macros, than the host compile. An object's entries must be in each image that its own device code
+//! went into; those of an object without device code, in some image. What an archive member asks for counts only if the host
+//! linker takes the member.
+
+use std::collections::{HashMap, HashSet};
+
+use object::{Object, ObjectSymbol, SymbolKind};
+use offloom_abi::OffloadKind;
+use offloom_abi::entry::EntryKind;
+use offloom_abi::kernel_name::KernelName;
+
+use super::group::Group;
+use super::host_symbols::linked_archive_members;
+use super::scan::ScannedInput;
+use super::wrap_images::LinkedImage;
+use crate::error::{Error, Result};
+use crate::inputs::{EmbeddedMember, HostEntry, InputFile, Origin};
+
+/// Checks the entries of `inputs` against the images, one for each group.
+///
+/// # Errors
+/// An image lacks a symbol, or has it with another type or size; or a host object or an image is malformed.
+pub fn check_entries(inputs: &[ScannedInput], groups: &[Group<'_>], images: &[LinkedImage]) -> Result<()> {
+    let mut checks = Vec::new();
+    let files: Vec<_> = images
+        .iter()
+        .map(|image| InputFile::open(&image.path))
+        .collect::<Result<_>>()?;
+    for (group, file) in groups.iter().zip(&files) {
+        // An image that is no ELF file, such as PTX, is compiled when it is loaded: its symbols are not known yet.
+        if let Ok(symbols) = ImageSymbols::read(file.bytes()) {
+            checks.push(ImageCheck {
+                group,
+                symbols,
+                contributors: group.members.iter().map(|member| member.origin).collect(),
+            });
+        }
+    }
+    if checks.is_empty() {
+        return Ok(());
+    }
+    let all_known = checks.len() == groups.len();
+    let mut from_archives = Vec::new();
+    for input in inputs {
+        for part in input.file().parts()? {
+            for entry in part.offload_entries()? {
+                match mismatch(&entry, &checks, all_known) {
+                    Some(found) if input.is_lazy() => from_archives.push(found),
+                    Some(found) => return Err(found.into_error()),
+                    None => {}
+                }
+            }
+        }
+    }
+    if from_archives.is_empty() {
+        return Ok(());
+    }
+    let linked = linked_archive_members(inputs)?;
+    match from_archives
+        .into_iter()
+        .find(|found| linked.contains(&found.entry.origin))
+    {
+        Some(found) => Err(found.into_error()),
+        None => Ok(()),
+    }
+}
+
+/// An image and what went into it.
+struct ImageCheck<'a> {
+    group: &'a Group<'a>,
+    symbols: ImageSymbols<'a>,
+    contributors: HashSet<Origin<'a>>,
+}
+
+/// An entry that an image does not satisfy.
+struct Mismatch<'a> {
+    entry: HostEntry<'a>,
+    group: &'a Group<'a>,
+    problem: MismatchKind,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum MismatchKind {
+    Missing,
+    NotAFunction,
+    NotAVariable,
+    Size(u64),
+}
+
+/// The first image that must satisfy an entry and does not.
+fn mismatch<'a>(
+    entry: &HostEntry<'a>,
+    checks: &'a [ImageCheck<'a>],
+    all_known: bool,
+) -> Option<Mismatch<'a>> {
+    let found = |check: &ImageCheck<'a>| {
+        check.symbols.problem(entry).map(|problem| Mismatch {
+            entry: *entry,
+            group: check.group,
+            problem,
+        })
+    };
+    let mut own = checks
+        .iter()
+        .filter(|check| check.contributors.contains(&entry.origin))
+        .peekable();
+    if own.peek().is_some() {
+        return own.find_map(found);
+    }
+    // Without device code of its own: the code may come from another file, for any target.
+    let problems: Option<Vec<_>> = checks.iter().map(found).collect();
+    problems
+        .filter(|_| all_known)
+        .and_then(|problems| problems.into_iter().next())
+}
+
+/// What an image offers to libomptarget.
+struct ImageSymbols<'a> {
+    defined: HashMap<&'a str, (SymbolKind, u64)>,
+    /// Sanitizers enlarge variables of the device code that they instrument.
+    sanitized: bool,
+}
+
+impl<'a> ImageSymbols<'a> {
+    fn read(image: &'a [u8]) -> Result<Self, object::Error> {
+        let file = object::File::parse(image)?;
+        let mut symbols = Self {
+            defined: HashMap::new(),
+            sanitized: false,
+        };
+        // Shared objects are searched by their dynamic symbols; a cubin has none.
+        let dynamic = file.dynamic_symbols();
+        let all = file.symbols().filter(|_| file.dynamic_symbol_table().is_none());
+        for symbol in dynamic.chain(all) {
+            let name = symbol.name()?;
+            if symbol.is_undefined() {
+                symbols.sanitized |= name.starts_with("__asan_") || name.starts_with("__hwasan_");
+            } else if symbol.is_global() {
+                symbols.defined.insert(name, (symbol.kind(), symbol.size()));
+            }
+        }
+        Ok(symbols)
+    }
+
+    fn problem(&self, entry: &HostEntry<'_>) -> Option<MismatchKind> {
+        if entry.record.kind != OffloadKind::OpenMp {
+            return None;
+        }
+        let kind = entry.record.entry_kind();
+        let (is_function, size) = match self.defined.get(entry.name) {
+            Some(&(kind, size)) => (kind == SymbolKind::Text, size),
+            None if matches!(kind, EntryKind::Kernel | EntryKind::Variable) => {
+                return Some(MismatchKind::Missing);
+            }
+            None => return None,
+        };
+        let is_kernel = entry.has_region_id || KernelName::parse(entry.name).is_some();
+        let other_size = match size < entry.record.size {
+            true => size != 0,
+            false => size > entry.record.size && !self.sanitized,
+        };
+        match kind {
+            EntryKind::Kernel if is_kernel && !is_function => Some(MismatchKind::NotAFunction),
+            EntryKind::Variable if is_function => Some(MismatchKind::NotAVariable),
+            EntryKind::Variable if other_size => Some(MismatchKind::Size(size)),
+            _ => None,
+        }
+    }
+}
+
+impl Mismatch<'_> {
+    fn into_error(self) -> Error {
+        let HostEntry {
+            name, record, origin, ..
+        } = self.entry;
+        let defining = self.group.members.iter().find(|member| defines(member, name));
+        let device = match defining {
+            Some(member) => format!("the device code in '{}'", member.origin),
+            None => format!("the device code of {}", self.names()),
+        };
+        let what = match record.entry_kind() {
+            EntryKind::Variable => "variable",
+            _ => "target region",
+        };
+        let problem = match (self.problem, defining) {
+            (MismatchKind::Missing, None) => format!("is missing in {device}"),
+            (MismatchKind::Missing, Some(_)) => {
+                format!("{device} has, but does not export from the device image")
+            }
+            (MismatchKind::NotAFunction, _) => format!("is a variable in {device}"),
+            (MismatchKind::NotAVariable, _) => format!("is a function in {device}"),
+            (MismatchKind::Size(size), _) => {
+                format!("has {} bytes there, but {size} bytes in {device}", record.size)
+            }
+        };
+        Error::OffloadEntry {
+            input: origin.to_string(),
+            what,
+            name: name.to_owned(),
+            problem,
+            triple: self.group.target.triple.clone(),
+        }
+    }
+
+    /// The files that the image was linked from.
+    fn names(&self) -> String {
+        const SHOWN: usize = 3;
+        let members = &self.group.members;
+        let names: Vec<_> = members
+            .iter()
+            .take(SHOWN)
+            .map(|member| format!("'{}'", member.origin))
+            .collect();
+        match members.len().checked_sub(SHOWN) {
+            None | Some(0) => names.join(", "),
+            Some(more) => format!("{} and {more} more", names.join(", ")),
+        }
+    }
+}
+
+/// Whether a member of the device link defines `name`; unknown, so no, of bitcode.
+fn defines(member: &EmbeddedMember<'_>, name: &str) -> bool {
+    object::File::parse(member.member.image()).is_ok_and(|file| {
+        file.symbols()
+            .any(|symbol| !symbol.is_undefined() && symbol.name() == Ok(name))
+    })
+}
