@@ -23,6 +23,8 @@
 //!
 //! [`Slot`]: crate::jit_image::Slot
 
+use crate::wire::{Damage, Fields, put_string, put_strings};
+
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
@@ -170,7 +172,7 @@ impl<'a> Bundle<'a> {
     /// # Errors
     /// When the bytes are not a whole bundle of this format version. The LLVM version is the caller's to compare.
     pub fn parse(bytes: &'a [u8]) -> Result<(Self, BundleId), BundleError> {
-        let mut fields = Fields { bytes, offset: 0 };
+        let mut fields = Fields::new(bytes);
         if fields.array::<8>("the magic").ok() != Some(MAGIC) {
             return Err(BundleError::BadMagic);
         }
@@ -180,22 +182,26 @@ impl<'a> Bundle<'a> {
         }
         let llvm_major = fields.u32("the LLVM version")?;
         let id = BundleId(fields.array("the id")?);
-        let size_offset = fields.offset;
+        let size_offset = fields.offset();
         if fields.u64("the size")? != bytes.len() as u64 {
-            return Err(damaged("the size", size_offset));
+            return Err(Damage::at("the size", size_offset).into());
         }
         let optimization_level = fields.u32("the optimisation level")?;
         if optimization_level > 3 {
-            return Err(damaged("the optimisation level", fields.offset - 4));
+            return Err(Damage::at("the optimisation level", fields.offset() - 4).into());
         }
         let target_triple = fields.string("the target triple")?;
-        let kernels = fields.kernels()?;
+        let kernels = fields.table("the kernels", |fields| {
+            Ok(Kernel {
+                name: fields.string("a kernel name")?,
+                parameters: fields.table("a kernel's parameters", parameter)?,
+            })
+        })?;
         let anchors = fields.strings("an anchor name")?;
         let bitcode_size = fields.u64("the bitcode size")?;
-        let bitcode_offset = fields.offset;
-        let bitcode = &bytes[bitcode_offset..];
+        let bitcode = fields.rest();
         if bitcode.len() as u64 != bitcode_size {
-            return Err(damaged("the bitcode", bitcode_offset));
+            return Err(Damage::at("the bitcode", fields.offset()).into());
         }
         let bundle = Self {
             llvm_major,
@@ -231,11 +237,6 @@ fn id_of(bytes: &[u8]) -> BundleId {
     BundleId(id)
 }
 
-fn put_string(bytes: &mut Vec<u8>, string: &str) {
-    bytes.extend_from_slice(&(string.len() as u32).to_le_bytes());
-    bytes.extend_from_slice(string.as_bytes());
-}
-
 fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
     put_string(bytes, kernel.name);
     bytes.extend_from_slice(&(kernel.parameters.len() as u32).to_le_bytes());
@@ -246,96 +247,34 @@ fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
     }
 }
 
-fn put_strings(bytes: &mut Vec<u8>, strings: &[&str]) {
-    bytes.extend_from_slice(&(strings.len() as u32).to_le_bytes());
-    for string in strings {
-        put_string(bytes, string);
+fn parameter(fields: &mut Fields<'_>) -> Result<Parameter, Damage> {
+    let offset = fields.offset();
+    let [kind, size, uses @ .., c0, c1, c2, c3] = fields.array::<8>("a parameter")?;
+    let kind = match kind {
+        0 => ParameterKind::LaunchEnvironment,
+        1 => ParameterKind::Pointer,
+        2 => ParameterKind::Scalar,
+        _ => return Err(Damage::at("a parameter's kind", offset)),
+    };
+    if !(1..=8).contains(&size) {
+        return Err(Damage::at("a parameter's size", offset + 1));
     }
+    Ok(Parameter {
+        kind,
+        size,
+        uses: ParameterUses(u16::from_le_bytes(uses)),
+        contents: u32::from_le_bytes([c0, c1, c2, c3]),
+    })
 }
 
-const fn damaged(what: &'static str, offset: usize) -> BundleError {
-    BundleError::Damaged { what, offset }
-}
-
-/// A position in the bundle that only moves over bytes that are there.
-struct Fields<'a> {
-    bytes: &'a [u8],
-    offset: usize,
-}
-
-impl<'a> Fields<'a> {
-    fn take(&mut self, length: usize, what: &'static str) -> Result<&'a [u8], BundleError> {
-        let end = self.offset.checked_add(length);
-        let taken = end.and_then(|end| self.bytes.get(self.offset..end));
-        let taken = taken.ok_or(damaged(what, self.offset))?;
-        self.offset += length;
-        Ok(taken)
-    }
-
-    fn array<const N: usize>(&mut self, what: &'static str) -> Result<[u8; N], BundleError> {
-        let mut array = [0; N];
-        array.copy_from_slice(self.take(N, what)?);
-        Ok(array)
-    }
-
-    fn u32(&mut self, what: &'static str) -> Result<u32, BundleError> {
-        Ok(u32::from_le_bytes(self.array(what)?))
-    }
-
-    fn u64(&mut self, what: &'static str) -> Result<u64, BundleError> {
-        Ok(u64::from_le_bytes(self.array(what)?))
-    }
-
-    fn string(&mut self, what: &'static str) -> Result<&'a str, BundleError> {
-        let length = self.u32(what)? as usize;
-        let offset = self.offset;
-        let bytes = self.take(length, what)?;
-        std::str::from_utf8(bytes).map_err(|_| BundleError::NotUtf8 { what, offset })
-    }
-
-    fn kernels(&mut self) -> Result<Vec<Kernel<'a>>, BundleError> {
-        let count = self.u32("the number of kernels")?;
-        // Not reserved ahead, here and below: a hostile count would reserve gigabytes.
-        let mut kernels = Vec::new();
-        for _ in 0..count {
-            let name = self.string("a kernel name")?;
-            let count = self.u32("a kernel's number of parameters")?;
-            let mut parameters = Vec::new();
-            for _ in 0..count {
-                parameters.push(self.parameter()?);
-            }
-            kernels.push(Kernel { name, parameters });
+impl From<Damage> for BundleError {
+    fn from(damage: Damage) -> Self {
+        let Damage { what, offset, .. } = damage;
+        if damage.not_utf8 {
+            Self::NotUtf8 { what, offset }
+        } else {
+            Self::Damaged { what, offset }
         }
-        Ok(kernels)
-    }
-
-    fn parameter(&mut self) -> Result<Parameter, BundleError> {
-        let offset = self.offset;
-        let [kind, size, uses @ .., c0, c1, c2, c3] = self.array::<8>("a parameter")?;
-        let kind = match kind {
-            0 => ParameterKind::LaunchEnvironment,
-            1 => ParameterKind::Pointer,
-            2 => ParameterKind::Scalar,
-            _ => return Err(damaged("a parameter's kind", offset)),
-        };
-        if !(1..=8).contains(&size) {
-            return Err(damaged("a parameter's size", offset + 1));
-        }
-        Ok(Parameter {
-            kind,
-            size,
-            uses: ParameterUses(u16::from_le_bytes(uses)),
-            contents: u32::from_le_bytes([c0, c1, c2, c3]),
-        })
-    }
-
-    fn strings(&mut self, what: &'static str) -> Result<Vec<&'a str>, BundleError> {
-        let count = self.u32(what)?;
-        let mut strings = Vec::new();
-        for _ in 0..count {
-            strings.push(self.string(what)?);
-        }
-        Ok(strings)
     }
 }
 

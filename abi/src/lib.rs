@@ -12,6 +12,7 @@
 //! | [`sycl_image`] | image records and registration of SYCL | linked host programs |
 //! | [`kernel_arguments`] | `__tgt_kernel_arguments` and map types | memory, at every launch |
 //! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
+//! | [`jit_compile`] | compile requests and replies | pipe between the JIT library and its worker process |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
 //! | [`names`] | section names and types, metadata names | objects and IR |
 //!
@@ -25,6 +26,7 @@ pub mod entry;
 pub mod error;
 pub mod fat_binary;
 pub mod jit_bundle;
+pub mod jit_compile;
 pub mod jit_image;
 pub mod kernel_arguments;
 pub mod kernel_name;
@@ -33,6 +35,7 @@ pub mod offload_binary;
 pub mod offload_kind;
 pub mod sycl_image;
 pub mod version;
+mod wire;
 
 pub use error::{FormatError, Problem};
 pub use offload_kind::OffloadKind;

@@ -54,17 +54,22 @@ pub struct MachineOptions<'a> {
     pub optimization_level: u32,
 }
 
+/// Registers the code generator and what the JIT linker asks of its target. Does nothing the second time.
+pub(crate) fn initialize_host_code_generator() {
+    static X86: Once = Once::new();
+    X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+}
+
 /// A target machine for position-independent code.
 ///
 /// # Errors
 /// When this LLVM has no such target.
 pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, CodegenError> {
-    static X86: Once = Once::new();
-    static AARCH64: Once = Once::new();
     if options.triple.starts_with("aarch64") {
+        static AARCH64: Once = Once::new();
         AARCH64.call_once(|| Target::initialize_aarch64(&InitializationConfig::default()));
     } else {
-        X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+        initialize_host_code_generator();
     }
     let no_target = |reason: String| CodegenError::NoTarget {
         triple: options.triple.to_owned(),

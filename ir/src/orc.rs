@@ -12,6 +12,8 @@ use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErr
 use inkwell::llvm_sys::orc2::lljit as orc;
 use inkwell::llvm_sys::orc2::*;
 
+use crate::codegen::initialize_host_code_generator;
+
 /// An error of ORC or JITLink, in LLVM's words.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
@@ -51,6 +53,7 @@ impl Session {
     /// # Errors
     /// When LLVM cannot describe the processor it runs on.
     pub fn start() -> Result<Self, OrcError> {
+        initialize_host_code_generator();
         let mut jit = ptr::null_mut();
         // SAFETY: a null builder asks for the defaults; on success the handle is written.
         let session = unsafe {

@@ -10,13 +10,14 @@
 //! | [`announce`] | gives the base image its anchor table and the constructor that announces both |
 //! | [`prepare`] | runs these in order and writes the bundle |
 //!
-//! At run time, [`prune`](mod@prune) cuts the variant module down to one kernel, and [`specialize`](mod@specialize) puts in what a
-//! launch descriptor says of it. [`propagate`] carries that into the bodies of regions; [`captured`] into what they capture by
-//! reference.
+//! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant module down to one kernel,
+//! and [`specialize`](mod@specialize) puts in what a launch descriptor says of it. [`propagate`] carries that into the bodies of
+//! regions; [`captured`] into what they capture by reference.
 #![forbid(unsafe_code)]
 
 pub mod announce;
 pub mod captured;
+pub mod compile;
 pub mod dispatch_stub;
 pub mod error;
 pub mod prepare;

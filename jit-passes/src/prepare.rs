@@ -4,6 +4,7 @@ use offloom_abi::jit_bundle::{Bundle, Kernel, Parameter, ParameterKind, Paramete
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::inkwell::types::BasicTypeEnum;
+use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, find, resolve_aliases};
 
@@ -78,9 +79,7 @@ pub fn prepare(
 
 fn describe_kernel<'a>(module: &Module<'_>, name: &'a str) -> Kernel<'a> {
     let function = find(module, name).and_then(Global::as_function);
-    let parameters = function
-        .into_iter()
-        .flat_map(offloom_ir::inkwell::values::FunctionValue::get_params);
+    let parameters = function.into_iter().flat_map(FunctionValue::get_params);
     let describe = |(position, kind)| Parameter {
         kind: match kind {
             _ if position == 0 => ParameterKind::LaunchEnvironment,

@@ -4,9 +4,12 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use offloom_abi::jit_bundle::Bundle;
+use offloom_abi::jit_compile::{Phases, Request};
+use offloom_jit_passes::compile::Compiled;
 
-use crate::compile::{Compiled, compile};
+use crate::compile::compile;
 use crate::report;
+use crate::settings::settings;
 
 /// A bundle as the process keeps it, for ever.
 pub(crate) struct AttachedBundle {
@@ -38,10 +41,22 @@ impl AttachedBundle {
     pub(crate) fn object(&'static self, kernel: u32) -> Option<&'static [u8]> {
         let index = kernel as usize;
         let name = self.contents.kernels[index].name;
-        let object = self.objects[index].get_or_init(|| match compile(&self.contents, name) {
+        let request = Request {
+            target_triple: self.contents.target_triple,
+            optimization_level: self.contents.optimization_level,
+            processor: "",
+            features: "",
+            kernel: name,
+            descriptor: "",
+            match_floating_point: true,
+            deadline: settings().deadline,
+            bitcode: self.contents.bitcode,
+        };
+        let object = self.objects[index].get_or_init(|| match compile(request) {
             Ok(Compiled { object, phases }) => {
                 report::log(format_args!(
-                    "{name}: compiled in {phases}, {} bytes",
+                    "{name}: compiled in {}, {} bytes",
+                    in_milliseconds(phases),
                     object.len()
                 ));
                 Some(object)
@@ -53,4 +68,22 @@ impl AttachedBundle {
         });
         object.as_deref()
     }
+}
+
+fn in_milliseconds(phases: Phases) -> String {
+    let Phases {
+        parse,
+        specialize,
+        optimize,
+        generate,
+    } = phases;
+    let ms = |microseconds: u32| f64::from(microseconds) / 1e3;
+    format!(
+        "{:.1} ms (parse {:.1}, specialise {:.1}, optimise {:.1}, generate {:.1})",
+        ms(parse) + ms(specialize) + ms(optimize) + ms(generate),
+        ms(parse),
+        ms(specialize),
+        ms(optimize),
+        ms(generate)
+    )
 }

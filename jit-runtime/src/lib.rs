@@ -9,7 +9,8 @@
 //! | [`dispatch`] | what a stub calls: the code to run, or null for the ahead-of-time body |
 //! | [`image`] | one copy of a device image, and its slots' states |
 //! | [`bundle`] | a bundle, and each of its kernels' object, compiled once for all devices |
-//! | [`compile`] | from bitcode to an object, on a thread that LLVM may lose |
+//! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
+//! | [`worker`] | the worker process: started, asked, given up |
 //! | [`exit_gate`] | lets compiles end before the process tears LLVM down |
 //! | [`registry`] | what is attached and announced; the state that lives as long as the process |
 //! | [`settings`], [`report`] | the environment; what is said to the user |
@@ -29,6 +30,7 @@ mod image;
 mod registry;
 mod report;
 mod settings;
+mod worker;
 
 use std::ffi::c_void;
 

@@ -12,6 +12,14 @@ pub(crate) struct Settings {
     pub(crate) log: bool,
     /// `OFFLOOM_JIT_STRICT=1`: a failure ends the process.
     pub(crate) strict: bool,
+    /// `OFFLOOM_JIT_WORKER=off`: compiles run in the program itself.
+    pub(crate) worker: bool,
+    /// How long a compile may take, in milliseconds.
+    pub(crate) deadline: u32,
+    /// Memory that the worker process may use, in MiB of address space.
+    pub(crate) memory: u32,
+    /// The worker process's niceness.
+    pub(crate) niceness: u32,
 }
 
 /// The settings of this process.
@@ -27,6 +35,10 @@ impl Settings {
             off: is("OFFLOOM_JIT", "off"),
             log: is("OFFLOOM_JIT_LOG", "1"),
             strict: is("OFFLOOM_JIT_STRICT", "1"),
+            worker: !is("OFFLOOM_JIT_WORKER", "off"),
+            deadline: 10_000,
+            memory: 4096,
+            niceness: 5,
         }
     }
 }
@@ -46,5 +58,6 @@ mod tests {
         assert!(!with("OFFLOOM_JIT", "sync").off);
         assert!(with("OFFLOOM_JIT_LOG", "1").log);
         assert!(with("OFFLOOM_JIT_STRICT", "1").strict);
+        assert!(nothing.worker && !with("OFFLOOM_JIT_WORKER", "off").worker);
     }
 }

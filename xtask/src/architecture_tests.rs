@@ -29,6 +29,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-jit-passes",
         ],
     ),
+    (
+        "offloom-jit-worker",
+        &["offloom-abi", "offloom-ir", "offloom-jit-passes"],
+    ),
     ("offloom-launch", &["offloom-abi"]),
     ("offloom-launch-test", &["offloom-abi", "offloom-launch"]),
     (

@@ -13,17 +13,19 @@ use crate::openmp::replace_link;
 use crate::workspace::{Workspace, cargo};
 
 /// What `cargo build` is asked for: the installed artefacts and the plugin that only tests load.
-const PACKAGES: [&str; 4] = [
+const PACKAGES: [&str; 5] = [
     "wrapgen",
     "offloom-passes",
     "offloom-jit-runtime",
+    "offloom-jit-worker",
     "offloom-test-plugin",
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
-const STAGED: [(&str, &str); 4] = [
+const STAGED: [(&str, &str); 5] = [
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
+    ("offloom-jit-worker", "libexec/offloom"),
     ("liboffloom_passes.so", "lib"),
     ("liboffloom_jit.so", "lib"),
 ];

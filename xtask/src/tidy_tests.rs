@@ -42,7 +42,9 @@ fn files() -> Vec<File> {
                 if !output && name != "__pycache__" {
                     folders.push(path);
                 }
-            } else if let Ok(text) = fs::read_to_string(&path) {
+            } else if name != ".git"
+                && let Ok(text) = fs::read_to_string(&path)
+            {
                 let path = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
                 found.push(File { path, text });
             }

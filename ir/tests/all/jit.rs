@@ -1,10 +1,12 @@
 //! Errors as values, objects, and linking them into the process.
 
+use std::time::Duration;
+
 use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
+use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_fatal_errors::park_this_thread_on_fatal_error;
 use offloom_ir::jit_globals::{append_constructor, find};
 use offloom_ir::link_modules::{LinkModulesError, link_modules};
 use offloom_ir::orc::Session;
@@ -129,17 +131,20 @@ fn a_fatal_error_ends_neither_the_process_nor_later_work() {
         define <16 x float> @f(<16 x float> %x) {\n\
         %y = call <16 x float> @llvm.x86.avx512.rcp14.ps.512(<16 x float> %x, <16 x float> %x, i16 -1)\n\
         ret <16 x float> %y\n}";
-    let (sender, receiver) = std::sync::mpsc::channel();
-    std::thread::spawn(move || {
-        let on_fatal_error = sender.clone();
-        park_this_thread_on_fatal_error(move |reason| on_fatal_error.send(Some(reason)).unwrap());
-        object(text);
-        sender.send(None).unwrap();
-    });
-    let reason = receiver.recv().unwrap();
+    let outcome = run_on_expendable_thread(Duration::from_secs(60), move || object(text).len());
     assert!(
-        reason.is_some_and(|reason| !reason.is_empty()),
-        "the code generator managed"
+        matches!(&outcome, Err(Lost::FatalError(reason)) if !reason.is_empty()),
+        "{outcome:?}"
     );
     assert!(!object("define void @f() { ret void }").is_empty());
+}
+
+#[test]
+fn work_that_takes_too_long_is_left_alone() {
+    let (never_sent, never_received) = std::sync::mpsc::channel::<()>();
+    let outcome = run_on_expendable_thread(Duration::from_millis(20), move || never_received.recv());
+    assert!(matches!(outcome, Err(Lost::Deadline(_))), "{outcome:?}");
+    drop(never_sent);
+    let sum = run_on_expendable_thread(Duration::from_secs(60), || 2 + 2);
+    assert_eq!(sum.ok(), Some(4));
 }

@@ -1,0 +1,291 @@
+//! What `liboffloom_jit.so` and its worker process say to each other: compile requests and replies.
+//!
+//! Each message is a [`Header`] and as many bytes as it says. Both ends come from the same build of Offloom, and a worker of
+//! another one is recognised by [`VERSION`]. Strings and byte runs are a 32-bit length and that many bytes; all numbers are
+//! little-endian.
+
+use crate::wire::{Damage, Fields, put_string};
+
+/// Version of the messages; in every header.
+pub const VERSION: u32 = 1;
+/// How the worker process's file is called; it is installed in `libexec/offloom`.
+pub const WORKER_NAME: &str = "offloom-jit-worker";
+
+const MAGIC: [u8; 4] = *b"OFJC";
+
+/// What every message begins with: four bytes of magic, the version, the message's length behind the header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// Bytes that follow.
+    pub length: u64,
+}
+
+impl Header {
+    /// Bytes of an encoded header.
+    pub const SIZE: usize = 16;
+
+    /// The header's bytes.
+    pub fn encode(self) -> [u8; Self::SIZE] {
+        let mut bytes = [0; Self::SIZE];
+        bytes[..4].copy_from_slice(&MAGIC);
+        bytes[4..8].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a header.
+    ///
+    /// # Errors
+    /// When the bytes are not a header of this version.
+    pub fn parse(bytes: [u8; Self::SIZE]) -> Result<Self, MessageError> {
+        let mut fields = Fields::new(&bytes);
+        let magic: [u8; 4] = fields.array("the magic")?;
+        let version = fields.u32("the version")?;
+        if magic != MAGIC || version != VERSION {
+            return Err(MessageError::OtherVersion);
+        }
+        Ok(Self {
+            length: fields.u64("the length")?,
+        })
+    }
+}
+
+/// What to compile, for what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// Target triple of the device.
+    pub target_triple: &'a str,
+    /// Optimisation level of the ahead-of-time code, 0 to 3.
+    pub optimization_level: u32,
+    /// The processor to compile for; empty: the one that the ahead-of-time code was made for.
+    pub processor: &'a str,
+    /// Features of that processor in LLVM's form (`+avx2,-avx512f`).
+    pub features: &'a str,
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// The launch descriptor in its text form: what the kernel is specialised to; empty: nothing.
+    pub descriptor: &'a str,
+    /// Whether the variant must give the bits that the ahead-of-time code gives.
+    pub match_floating_point: bool,
+    /// How long the compile may take, in milliseconds.
+    pub deadline: u32,
+    /// The module to compile from.
+    pub bitcode: &'a [u8],
+}
+
+/// How long each phase of a compile took, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Phases {
+    /// Reading the bitcode and cutting it down to the kernel.
+    pub parse: u32,
+    /// Specialising the kernel.
+    pub specialize: u32,
+    /// LLVM's passes.
+    pub optimize: u32,
+    /// LLVM's code generator.
+    pub generate: u32,
+}
+
+/// How a compile ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// A relocatable object without addresses.
+    Object {
+        /// The object file.
+        object: Vec<u8>,
+        /// How long it took.
+        phases: Phases,
+    },
+    /// One line on why there is none.
+    Failure(String),
+}
+
+/// Why bytes are not a message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MessageError {
+    /// The other end is not of this build.
+    #[error("the compile worker is of another version of Offloom")]
+    OtherVersion,
+    /// A field does not fit.
+    #[error("damaged message of the compile worker: {what} at offset {offset:#x}")]
+    Damaged {
+        /// The field.
+        what: &'static str,
+        /// Its offset behind the header, in bytes.
+        offset: usize,
+    },
+}
+
+impl From<Damage> for MessageError {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged {
+            what: damage.what,
+            offset: damage.offset,
+        }
+    }
+}
+
+impl<'a> Request<'a> {
+    /// Header and bytes up to the bitcode; the bitcode itself follows. Apart, so that it need not be copied.
+    pub fn encode_head(&self) -> Vec<u8> {
+        let mut bytes = vec![0; Header::SIZE];
+        for string in [
+            self.target_triple,
+            self.processor,
+            self.features,
+            self.kernel,
+            self.descriptor,
+        ] {
+            put_string(&mut bytes, string);
+        }
+        for number in [
+            self.optimization_level,
+            u32::from(self.match_floating_point),
+            self.deadline,
+        ] {
+            bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        put_header(&mut bytes, self.bitcode.len());
+        bytes
+    }
+
+    /// Reads a request from the bytes behind its header.
+    ///
+    /// # Errors
+    /// When a field does not fit.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, MessageError> {
+        let mut fields = Fields::new(bytes);
+        Ok(Self {
+            target_triple: fields.string("the target triple")?,
+            processor: fields.string("the processor")?,
+            features: fields.string("the features")?,
+            kernel: fields.string("the kernel")?,
+            descriptor: fields.string("the descriptor")?,
+            optimization_level: fields.u32("the optimisation level")?,
+            match_floating_point: fields.u32("the floating-point mode")? != 0,
+            deadline: fields.u32("the deadline")?,
+            bitcode: fields.rest(),
+        })
+    }
+}
+
+impl Reply {
+    /// The whole message.
+    pub fn encode(&self) -> Vec<u8> {
+        let mut bytes = vec![0; Header::SIZE];
+        match self {
+            Self::Object { object, phases } => {
+                let Phases {
+                    parse,
+                    specialize,
+                    optimize,
+                    generate,
+                } = *phases;
+                for number in [1, parse, specialize, optimize, generate] {
+                    bytes.extend_from_slice(&number.to_le_bytes());
+                }
+                bytes.extend_from_slice(object);
+            }
+            Self::Failure(reason) => {
+                bytes.extend_from_slice(&0u32.to_le_bytes());
+                bytes.extend_from_slice(reason.as_bytes());
+            }
+        }
+        put_header(&mut bytes, 0);
+        bytes
+    }
+
+    /// Reads a reply from the bytes behind its header.
+    ///
+    /// # Errors
+    /// When a field does not fit.
+    pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
+        let mut fields = Fields::new(bytes);
+        match fields.u32("the kind of reply")? {
+            0 => Ok(Self::Failure(String::from_utf8_lossy(fields.rest()).into_owned())),
+            1 => {
+                let phases = Phases {
+                    parse: fields.u32("a time")?,
+                    specialize: fields.u32("a time")?,
+                    optimize: fields.u32("a time")?,
+                    generate: fields.u32("a time")?,
+                };
+                Ok(Self::Object {
+                    object: fields.rest().to_vec(),
+                    phases,
+                })
+            }
+            _ => Err(Damage::at("the kind of reply", 0).into()),
+        }
+    }
+}
+
+/// Fills in the header of a message that begins with room for it; `more` bytes will follow.
+fn put_header(message: &mut [u8], more: usize) {
+    let length = (message.len() - Header::SIZE + more) as u64;
+    message[..Header::SIZE].copy_from_slice(&Header { length }.encode());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn behind_header(message: &[u8]) -> &[u8] {
+        let mut header = [0; Header::SIZE];
+        header.copy_from_slice(&message[..Header::SIZE]);
+        let rest = &message[Header::SIZE..];
+        assert_eq!(Header::parse(header).unwrap().length, rest.len() as u64);
+        rest
+    }
+
+    proptest! {
+        #[test]
+        fn requests_are_read_as_written(
+            strings in prop::array::uniform5(".{0,20}"),
+            numbers in any::<(u32, bool, u32)>(),
+            bitcode in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let request = Request {
+                target_triple: &strings[0],
+                optimization_level: numbers.0,
+                processor: &strings[1],
+                features: &strings[2],
+                kernel: &strings[3],
+                descriptor: &strings[4],
+                match_floating_point: numbers.1,
+                deadline: numbers.2,
+                bitcode: &bitcode,
+            };
+            let message = [request.encode_head(), bitcode.clone()].concat();
+            prop_assert_eq!(Request::parse(behind_header(&message)), Ok(request));
+        }
+
+        #[test]
+        fn replies_are_read_as_written(
+            object in prop::collection::vec(any::<u8>(), 0..100),
+            times in any::<[u32; 4]>(),
+            reason in ".{0,40}",
+        ) {
+            let [parse, specialize, optimize, generate] = times;
+            let phases = Phases { parse, specialize, optimize, generate };
+            for reply in [Reply::Object { object, phases }, Reply::Failure(reason)] {
+                prop_assert_eq!(Reply::parse(behind_header(&reply.encode())), Ok(reply));
+            }
+        }
+
+        #[test]
+        fn hostile_bytes_give_errors(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            // They must come back, whatever they answer.
+            let _ = Request::parse(&bytes);
+            let _ = Reply::parse(&bytes);
+        }
+    }
+
+    #[test]
+    fn another_version_is_refused() {
+        let mut header = Header { length: 3 }.encode();
+        header[4] ^= 1;
+        assert_eq!(Header::parse(header), Err(MessageError::OtherVersion));
+    }
+}

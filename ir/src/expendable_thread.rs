@@ -1,0 +1,116 @@
+//! Runs work on a thread that LLVM may lose, so that a fatal error or a hang does not end the program.
+//!
+//! LLVM aborts the process after a fatal error ("Cannot select", for instance), whatever the handler does, unless the handler
+//! does not come back. Unwinding through LLVM's frames is not possible. So work that may fail like this runs on a thread of its
+//! own, which reports the error and then sleeps for ever; one that takes too long is left alone as well. A crash is not caught.
+
+use std::cell::RefCell;
+use std::ffi::{CStr, c_char};
+use std::io::{self, Write};
+use std::sync::Once;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use inkwell::llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
+
+/// LLVM recurses deeply over large functions.
+const STACK_SIZE: usize = 64 << 20;
+
+/// Why there is no result.
+#[derive(Debug, thiserror::Error)]
+pub enum Lost {
+    /// LLVM gave up. The thread sleeps for ever; what it owned is leaked and its locks stay locked.
+    #[error("fatal error in LLVM: {0}")]
+    FatalError(String),
+    /// The work panicked; the panic's message has been printed.
+    #[error("an internal error (a panic)")]
+    Panic,
+    /// It took too long. The thread may still be running.
+    #[error("it took longer than {} ms", .0.as_millis())]
+    Deadline(Duration),
+    /// The system has no thread left.
+    #[error("cannot start a thread: {0}")]
+    NoThread(io::Error),
+}
+
+/// How work on the thread ends: with its value, or with LLVM's message.
+type Outcome<T> = Result<T, String>;
+
+/// What a thread does with LLVM's message before it parks.
+type Report = Box<dyn FnOnce(String)>;
+
+thread_local! {
+    static REPORT: RefCell<Option<Report>> = const { RefCell::new(None) };
+}
+
+/// Runs `work` on a thread of its own and waits for it, at most `deadline`.
+///
+/// The thread blocks all signals: handlers of the program are not to run on it.
+///
+/// # Errors
+/// When the work has no result.
+pub fn run_on_expendable_thread<T: Send + 'static>(
+    deadline: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Lost> {
+    let (sender, receiver) = mpsc::channel::<Outcome<T>>();
+    let on_fatal_error = sender.clone();
+    let body = move || {
+        park_this_thread_on_fatal_error(move |reason| {
+            // The other end may have given up waiting.
+            let _ = on_fatal_error.send(Err(reason));
+        });
+        let _ = sender.send(Ok(work()));
+    };
+    spawn_without_signals(body).map_err(Lost::NoThread)?;
+    match receiver.recv_timeout(deadline) {
+        Ok(outcome) => outcome.map_err(Lost::FatalError),
+        Err(RecvTimeoutError::Timeout) => Err(Lost::Deadline(deadline)),
+        Err(RecvTimeoutError::Disconnected) => Err(Lost::Panic),
+    }
+}
+
+/// Starts a thread on which no signal is delivered.
+///
+/// # Errors
+/// When the system has no thread left.
+pub fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    // SAFETY: both sets are local and initialised by the calls; the mask is restored before returning.
+    unsafe {
+        let mut all = std::mem::zeroed::<libc::sigset_t>();
+        let mut before = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let thread = thread::Builder::new()
+            .name("offloom-jit".to_owned())
+            .stack_size(STACK_SIZE)
+            .spawn(body);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
+        thread.map(drop)
+    }
+}
+
+/// From now on, a fatal error on *this* thread calls `report` with LLVM's message and parks the thread for ever. Fatal errors
+/// on threads that never called this end the process, as LLVM does by itself.
+fn park_this_thread_on_fatal_error(report: impl FnOnce(String) + 'static) {
+    static INSTALL: Once = Once::new();
+    // SAFETY: the handler is a function that lives as long as the program.
+    INSTALL.call_once(|| unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal_error)) });
+    REPORT.set(Some(Box::new(report)));
+}
+
+extern "C" fn on_fatal_error(reason: *const c_char) {
+    // SAFETY: LLVM passes a C string that lives during the call.
+    let reason = unsafe { CStr::from_ptr(reason) }.to_string_lossy().into_owned();
+    let report = REPORT.try_with(RefCell::take).ok().flatten();
+    let Some(report) = report else {
+        // With a handler installed LLVM prints nothing itself before it aborts.
+        let _ = writeln!(io::stderr(), "LLVM ERROR: {reason}");
+        return;
+    };
+    report(reason);
+    loop {
+        thread::park();
+    }
+}

@@ -1,0 +1,76 @@
+//! From a bundle's bitcode to one kernel's object, without addresses, good for every device of its architecture.
+
+use std::time::{Duration, Instant};
+
+use offloom_abi::jit_compile::{Phases, Request};
+use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object, run_pipeline, target_machine};
+use offloom_ir::inkwell::context::Context;
+use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
+
+use crate::error::JitPassError;
+use crate::prune::prune;
+
+/// A kernel's relocatable object.
+#[derive(Debug)]
+pub struct Compiled {
+    /// The object file.
+    pub object: Vec<u8>,
+    /// How long each phase took.
+    pub phases: Phases,
+}
+
+/// Why a kernel cannot be compiled.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The bitcode cannot be read.
+    #[error(transparent)]
+    Bitcode(#[from] LinkModulesError),
+    /// A transform failed.
+    #[error(transparent)]
+    Transform(#[from] JitPassError),
+    /// LLVM's passes or code generator failed.
+    #[error(transparent)]
+    Codegen(#[from] CodegenError),
+}
+
+/// Compiles a kernel, in a context of its own. May be called from several threads at once.
+///
+/// # Errors
+/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not come back here
+/// ([`offloom_ir::expendable_thread`]).
+pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
+    let start = Instant::now();
+    let context = Context::create();
+    let errors = CollectedErrors::install(&context);
+    let machine = target_machine(&MachineOptions {
+        triple: request.target_triple,
+        // Functions carry the processor the ahead-of-time code was made for.
+        cpu: "",
+        features: "",
+        optimization_level: request.optimization_level,
+    })?;
+    let module = parse_bitcode(&context, &errors, "JIT bundle", request.bitcode)?;
+    prune(&module, request.kernel, &machine, &errors)?;
+    let parsed = Instant::now();
+    let specialized = Instant::now();
+    // The pipeline of the ahead-of-time code, which link-time optimisation compiled from the same IR.
+    let pipeline = format!("lto<O{}>", request.optimization_level);
+    run_pipeline(&module, &machine, &errors, &pipeline)?;
+    let optimized = Instant::now();
+    let object = emit_object(&module, &machine, &errors)?;
+    let object = object.as_slice().to_vec();
+    Ok(Compiled {
+        object,
+        phases: Phases {
+            parse: microseconds(parsed - start),
+            specialize: microseconds(specialized - parsed),
+            optimize: microseconds(optimized - specialized),
+            generate: microseconds(optimized.elapsed()),
+        },
+    })
+}
+
+fn microseconds(duration: Duration) -> u32 {
+    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
+}

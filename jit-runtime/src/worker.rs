@@ -1,0 +1,173 @@
+//! The worker process: where kernels are compiled, so that no compile can take the program with it.
+//!
+//! Started at the first compile, serves one compile at a time, and is started again after it was lost. What it is lost over is
+//! the caller's to remember.
+
+mod spawn;
+
+use std::io::{self, Read};
+use std::os::fd::AsFd;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use offloom_abi::jit_compile::{Header, MessageError, Reply, Request, WORKER_NAME};
+use rustix::fs::{Stat, fstat};
+use rustix::net::{SendFlags, send};
+
+/// What the worker gets beyond the compile's own deadline before it is given up.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Why the worker has not answered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WorkerError {
+    /// There is none to start.
+    #[error("no compile worker: {0}")]
+    Unavailable(String),
+    /// It died, or closed the socket.
+    #[error("the compile worker ended in the middle of the compile (a crash of LLVM, or its memory limit)")]
+    Died,
+    /// It has not answered in time.
+    #[error("the compile worker did not answer in time")]
+    Silent,
+    /// It says something else.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+}
+
+/// A running worker.
+struct Worker {
+    socket: UnixStream,
+    /// The process that started it: after a fork, the parent's worker is not ours.
+    owner: u32,
+    /// What the socket was when it was opened: a program may close descriptors it does not know, and open others under the
+    /// same number.
+    identity: (u64, u64),
+}
+
+/// Has the worker compile, starting it if need be.
+///
+/// # Errors
+/// When there is no answer. The worker is given up then, and the next call starts another one.
+pub(crate) fn compile(request: &Request<'_>, limits: Limits) -> Result<Reply, WorkerError> {
+    let mut slot = worker().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut running = match slot.take() {
+        Some(running) if running.is_ours() => running,
+        Some(not_ours) => {
+            not_ours.abandon();
+            Worker::start(limits)?
+        }
+        None => Worker::start(limits)?,
+    };
+    let reply = running.ask(request)?;
+    *slot = Some(running);
+    Ok(reply)
+}
+
+/// What the worker may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Memory in MiB.
+    pub(crate) memory: u32,
+    /// Its niceness.
+    pub(crate) niceness: u32,
+}
+
+fn worker() -> &'static Mutex<Option<Worker>> {
+    // Leaked, as all of this library's state.
+    static WORKER: OnceLock<&'static Mutex<Option<Worker>>> = OnceLock::new();
+    WORKER.get_or_init(|| Box::leak(Box::default()))
+}
+
+impl Worker {
+    fn start(limits: Limits) -> Result<Self, WorkerError> {
+        let program = program()?;
+        let unavailable = |error: io::Error| {
+            WorkerError::Unavailable(format!("cannot start {}: {error}", program.display()))
+        };
+        let (socket, other_end) = UnixStream::pair().map_err(unavailable)?;
+        spawn::spawn_detached(program, &[limits.memory, limits.niceness], other_end.as_fd())
+            .map_err(unavailable)?;
+        let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
+        Ok(Self {
+            socket,
+            owner: std::process::id(),
+            identity: identity(&stat),
+        })
+    }
+
+    fn is_ours(&self) -> bool {
+        self.owner == std::process::id()
+            && fstat(&self.socket).is_ok_and(|stat| identity(&stat) == self.identity)
+    }
+
+    /// Lets go of a worker that another process uses, or of a descriptor that is no longer ours to close.
+    fn abandon(self) {
+        let same = fstat(&self.socket).is_ok_and(|stat| identity(&stat) == self.identity);
+        if !same {
+            std::mem::forget(self.socket);
+        }
+    }
+
+    fn ask(&mut self, request: &Request<'_>) -> Result<Reply, WorkerError> {
+        self.send(&request.encode_head())?;
+        self.send(request.bitcode)?;
+        let patience = Duration::from_millis(u64::from(request.deadline)) + GRACE;
+        self.socket
+            .set_read_timeout(Some(patience))
+            .map_err(|_| WorkerError::Died)?;
+        let mut header = [0; Header::SIZE];
+        self.socket
+            .read_exact(&mut header)
+            .map_err(|error| lost(&error))?;
+        let length = Header::parse(header)?.length;
+        let mut reply = Vec::new();
+        let read = (&self.socket)
+            .take(length)
+            .read_to_end(&mut reply)
+            .map_err(|error| lost(&error))?;
+        if read as u64 != length {
+            return Err(WorkerError::Died);
+        }
+        Ok(Reply::parse(&reply)?)
+    }
+
+    /// Sends all of it. A worker that is gone is an error here, not a signal to the program.
+    fn send(&self, mut bytes: &[u8]) -> Result<(), WorkerError> {
+        while !bytes.is_empty() {
+            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(rustix::io::Errno::INTR) => {}
+                Err(_) => return Err(WorkerError::Died),
+            }
+        }
+        Ok(())
+    }
+}
+
+fn lost(error: &io::Error) -> WorkerError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => WorkerError::Silent,
+        _ => WorkerError::Died,
+    }
+}
+
+const fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// The worker's file: where it is installed, seen from this library, or beside it in a build folder.
+fn program() -> Result<&'static Path, WorkerError> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| {
+        let folder = spawn::library_folder()?;
+        let installed = folder.join("../libexec/offloom").join(WORKER_NAME);
+        [installed, folder.join(WORKER_NAME)]
+            .into_iter()
+            .find(|candidate| candidate.is_file())
+    });
+    program
+        .as_deref()
+        .ok_or_else(|| WorkerError::Unavailable(format!("{WORKER_NAME} is not installed")))
+}

@@ -1,0 +1,139 @@
+//! Starts a process that is not the program's child: a program that waits for its children must not meet ours.
+
+use std::ffi::{CStr, CString, c_int, c_void};
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::ptr;
+
+/// Enough for the few calls between clone and exec, aligned as the ABI wants a stack.
+#[repr(align(16))]
+struct Stack([u8; 16 << 10]);
+
+/// What the two short-lived children need, prepared before they start: they may not allocate.
+struct Plan {
+    program: CString,
+    arguments: Vec<*const libc::c_char>,
+    environment: Vec<*const libc::c_char>,
+    socket: c_int,
+    stack: Box<Stack>,
+    /// What exec said, if it came back.
+    error: c_int,
+}
+
+/// Starts `program` with `numbers` as arguments, `socket` as standard input and nothing else open. It blocks all signals, and
+/// is no child of this process by the time this returns: its end is seen at the socket.
+///
+/// Memory is not copied (the children share it until exec), so the time does not depend on how large the program is.
+///
+/// # Errors
+/// When it cannot be started.
+pub(super) fn spawn_detached(program: &Path, numbers: &[u32], socket: BorrowedFd<'_>) -> io::Result<()> {
+    let program = CString::new(program.as_os_str().as_bytes())?;
+    let numbers: Vec<CString> = numbers
+        .iter()
+        .map(|number| CString::new(number.to_string()))
+        .collect::<Result<_, _>>()?;
+    // Only what it takes to find libLLVM; above all no LD_PRELOAD of the program.
+    let library_path = std::env::var_os("LD_LIBRARY_PATH")
+        .map(|path| CString::new([b"LD_LIBRARY_PATH=", path.as_bytes()].concat()))
+        .transpose()?;
+    let null_terminated = |strings: &mut dyn Iterator<Item = &CStr>| -> Vec<*const libc::c_char> {
+        strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
+    };
+    let mut plan = Plan {
+        arguments: null_terminated(
+            &mut std::iter::once(program.as_c_str()).chain(numbers.iter().map(CString::as_c_str)),
+        ),
+        environment: null_terminated(&mut library_path.iter().map(CString::as_c_str)),
+        program,
+        socket: socket.as_raw_fd(),
+        stack: Box::new(Stack([0; 16 << 10])),
+        error: 0,
+    };
+    let mut stack = Box::new(Stack([0; 16 << 10]));
+    // SAFETY: the sets are initialised by the calls that fill them. The child runs on a stack of its own while this thread waits
+    // (CLONE_VFORK), and uses only what `plan` holds. No signal handler of the program can run in it, since it inherits the
+    // blocked signals. It is reaped here: without an exit signal only __WCLONE sees it.
+    unsafe {
+        let mut all = std::mem::zeroed::<libc::sigset_t>();
+        let mut before = std::mem::zeroed::<libc::sigset_t>();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let child = libc::clone(
+            between,
+            top(&mut stack),
+            libc::CLONE_VM | libc::CLONE_VFORK,
+            (&raw mut plan).cast(),
+        );
+        let failed = (child < 0).then(io::Error::last_os_error);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
+        if let Some(error) = failed {
+            return Err(error);
+        }
+        while libc::waitpid(child, ptr::null_mut(), libc::__WCLONE) < 0
+            && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
+        {}
+    }
+    match plan.error {
+        0 => Ok(()),
+        error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+fn top(stack: &mut Stack) -> *mut c_void {
+    stack.0.as_mut_ptr_range().end.cast()
+}
+
+/// The child in between: starts the real one and ends, which makes that one an orphan. Runs in the program's memory.
+extern "C" fn between(plan: *mut c_void) -> c_int {
+    // SAFETY: `spawn_detached` waits and keeps the plan; nobody else uses it.
+    unsafe {
+        let plan = plan.cast::<Plan>();
+        let stack = top(&mut (*plan).stack);
+        let child = libc::clone(
+            become_worker,
+            stack,
+            libc::CLONE_VM | libc::CLONE_VFORK,
+            plan.cast(),
+        );
+        if child < 0 {
+            (*plan).error = *libc::__errno_location();
+        }
+    }
+    0
+}
+
+/// The real child, up to exec. Runs in the program's memory, so it may neither allocate nor lock.
+extern "C" fn become_worker(plan: *mut c_void) -> c_int {
+    // SAFETY: as above; descriptors are this process's own since CLONE_FILES is not given.
+    unsafe {
+        let plan = plan.cast::<Plan>();
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
+        libc::dup2((*plan).socket, 0);
+        libc::dup2(nowhere, 1);
+        libc::dup2(nowhere, 2);
+        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        libc::execve(
+            (*plan).program.as_ptr(),
+            (*plan).arguments.as_ptr(),
+            (*plan).environment.as_ptr(),
+        );
+        (*plan).error = *libc::__errno_location();
+    }
+    127
+}
+
+/// The folder that this library was loaded from.
+pub(super) fn library_folder() -> Option<PathBuf> {
+    // SAFETY: the record is filled by the call, which is given an address of this library; its strings live as long as the
+    // library, which is never unloaded.
+    let file = unsafe {
+        let mut info = std::mem::zeroed::<libc::Dl_info>();
+        let found = libc::dladdr(library_folder as *const c_void, &raw mut info) != 0;
+        (found && !info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname))
+    }?;
+    let file = Path::new(std::ffi::OsStr::from_bytes(file.to_bytes()));
+    Some(std::path::absolute(file).ok()?.parent()?.to_owned())
+}

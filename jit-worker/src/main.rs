@@ -1,0 +1,30 @@
+//! `offloom-jit-worker`: compiles kernels for `liboffloom_jit.so` in a process of its own, so that a compile that crashes,
+//! hangs or eats all memory does not reach the program.
+//!
+//! Started by the library with a socket as standard input, on which [`offloom_abi::jit_compile`] is spoken, and two numbers:
+//! the memory it may use, in MiB, and its niceness. It ends when the other end of the socket is closed.
+#![forbid(unsafe_code)]
+
+mod limits;
+mod serve;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let numbers: Vec<u32> = std::env::args()
+        .skip(1)
+        .filter_map(|argument| argument.parse().ok())
+        .collect();
+    let &[memory, niceness] = numbers.as_slice() else {
+        eprintln!("offloom-jit-worker: is started by liboffloom_jit.so, not by hand");
+        return ExitCode::FAILURE;
+    };
+    limits::apply(memory, niceness);
+    match serve::serve() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("offloom-jit-worker: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

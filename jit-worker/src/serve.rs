@@ -1,0 +1,97 @@
+//! Answers requests one after the other, each compiled on a thread that may be lost.
+
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::thread;
+use std::time::Duration;
+
+use offloom_abi::jit_compile::{Header, MessageError, Reply, Request};
+use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
+use offloom_jit_passes::compile::compile;
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::process::{Signal, getpid, kill_process};
+use rustix::stdio::stdin;
+
+/// Why the worker stops.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ServeError {
+    /// Standard input is not a socket, or broke.
+    #[error("cannot talk to the program: {0}")]
+    Socket(#[from] io::Error),
+    /// The program says something else.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+}
+
+/// Serves until the program closes its end.
+pub(crate) fn serve() -> Result<(), ServeError> {
+    let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
+    let watched = socket.try_clone()?;
+    thread::Builder::new().spawn(move || end_with_the_program(&watched))?;
+    while let Some(message) = read_message(&mut socket)? {
+        let (reply, lost) = answer(message)?;
+        socket.write_all(&reply.encode())?;
+        if lost {
+            // A thread is still inside LLVM; leaving in the ordinary way would wait for it or crash it.
+            end_now();
+        }
+    }
+    Ok(())
+}
+
+/// The reply, and whether a thread was lost over it.
+fn answer(message: Vec<u8>) -> Result<(Reply, bool), MessageError> {
+    let deadline = Duration::from_millis(u64::from(Request::parse(&message)?.deadline));
+    let outcome = run_on_expendable_thread(deadline, move || {
+        let request = Request::parse(&message).map_err(|error| error.to_string())?;
+        compile(&request).map_err(|error| error.to_string())
+    });
+    Ok(match outcome {
+        Ok(Ok(compiled)) => {
+            let reply = Reply::Object {
+                object: compiled.object,
+                phases: compiled.phases,
+            };
+            (reply, false)
+        }
+        Ok(Err(reason)) => (Reply::Failure(reason), false),
+        Err(lost) => {
+            let ended = matches!(lost, Lost::Panic | Lost::NoThread(_));
+            (Reply::Failure(lost.to_string()), !ended)
+        }
+    })
+}
+
+/// The bytes behind the next header; `None` at the end.
+fn read_message(socket: &mut UnixStream) -> Result<Option<Vec<u8>>, ServeError> {
+    let mut header = [0; Header::SIZE];
+    match socket.read_exact(&mut header) {
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(None),
+        other => other?,
+    }
+    let length = Header::parse(header)?.length;
+    let mut message = Vec::new();
+    // Not reserved ahead: the length comes from outside.
+    if socket.take(length).read_to_end(&mut message)? as u64 != length {
+        return Ok(None);
+    }
+    Ok(Some(message))
+}
+
+/// Waits for the program to close its end, as it also does by ending in whatever way, and ends the process even while it
+/// compiles.
+fn end_with_the_program(socket: &UnixStream) {
+    let mut hang_up = [PollFd::new(socket, PollFlags::empty())];
+    loop {
+        match poll(&mut hang_up, None) {
+            Ok(_) if hang_up[0].revents().contains(PollFlags::HUP) => end_now(),
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            Err(_) => return,
+        }
+    }
+}
+
+/// Ends without running exit handlers, which would take LLVM's state from under the thread that compiles.
+fn end_now() {
+    let _ = kill_process(getpid(), Signal::KILL);
+}
