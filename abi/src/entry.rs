@@ -29,12 +29,11 @@ pub fn global_name(name: &str) -> String {
     format!("{GLOBAL_PREFIX}{name}")
 }
 
-/// Name of the entry global of a `requires` directive. Its entry's name is what follows [`GLOBAL_PREFIX`]:
-/// empty in LLVM 19, `.requires` in LLVM 22.
-pub const fn requires_global_name(version: LlvmVersion) -> &'static str {
+/// Name of the entry of a `requires` directive.
+pub const fn requires_name(version: LlvmVersion) -> &'static str {
     match version {
-        LlvmVersion::V19 => ".offloading.entry.",
-        LlvmVersion::V22 => ".offloading.entry..requires",
+        LlvmVersion::V19 => "",
+        LlvmVersion::V22 => ".requires",
     }
 }
 
@@ -119,6 +118,8 @@ impl EntryFlags {
     pub const NONE: Self = Self(0);
     /// A `link` variable: the address is that of `<name>_decl_tgt_ref_ptr`, the size that of a pointer.
     pub const LINK: Self = Self(1);
+    /// An `enter` variable in LLVM's enumeration. Compilers write [`EntryFlags::NONE`] for one.
+    pub const ENTER: Self = Self(2);
     /// A target region (entry size 0) that constructs globals. Compilers up to LLVM 17 wrote it; no later runtime knows it.
     pub const CONSTRUCTOR: Self = Self(2);
     /// A target region (entry size 0) that destroys globals. Compilers up to LLVM 17 wrote it; no later runtime knows it.

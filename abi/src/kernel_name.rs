@@ -14,6 +14,15 @@ use std::fmt;
 /// How every name starts.
 pub const PREFIX: &str = "__omp_offloading_";
 
+/// How the device constant for an `indirect` table of virtual functions ends (LLVM 22): a name of the scheme comes before.
+pub const VTABLE_SUFFIX: &str = "addr";
+
+/// Whether the device constant of this name holds the address of an `indirect` table of virtual functions.
+pub fn is_vtable_constant(name: &str) -> bool {
+    name.strip_suffix(VTABLE_SUFFIX)
+        .is_some_and(|name| KernelName::parse(name).is_some())
+}
+
 /// The parts of a target region's name, borrowed from it.
 ///
 /// [`KernelName::parse`] accepts exactly what [`fmt::Display`] prints: no leading zeros, lower-case hexadecimal,

@@ -20,4 +20,12 @@ impl LlvmVersion {
             Self::V22 => 22,
         }
     }
+
+    /// The other one.
+    pub const fn other(self) -> Self {
+        match self {
+            Self::V19 => Self::V22,
+            Self::V22 => Self::V19,
+        }
+    }
 }

@@ -150,6 +150,50 @@ private:
   const offloom_status begin_status;
 };
 
+/// A variable that is marked `link`, mapped on a device as long as this lives: only then can kernels use it.
+///
+/// `OFFLOOM_LINK(table);` at file scope, then `offloom::mapped_link there(OFFLOOM_LINK_OF(table), table, OFFLOOM_TO);`
+class mapped_link {
+public:
+  /// Maps `variable`, all of it, on `device`, copying it there with `OFFLOOM_TO` and `OFFLOOM_TOFROM`.
+  template <typename T>
+  mapped_link(void **link, const T &variable, offloom_map_type type, std::int64_t device = default_device)
+      : link(link), bytes(sizeof variable), type(type), device(device),
+        begin_status(offloom_link_begin(device, link, bytes, type)) {
+    static_assert(std::is_trivially_copyable<T>::value, "only plain bytes reach a device");
+  }
+
+  /// Ends the mapping, copying it back with `OFFLOOM_FROM` and `OFFLOOM_TOFROM`.
+  ~mapped_link() {
+    if (begin_status == OFFLOOM_SUCCESS)
+      offloom_link_end(device, link, bytes, type);
+  }
+
+  mapped_link(const mapped_link &) = delete;
+  mapped_link &operator=(const mapped_link &) = delete;
+
+  /// `OFFLOOM_SUCCESS`, or `OFFLOOM_NO_SUCH_DEVICE`: then nothing is mapped.
+  offloom_status status() const { return begin_status; }
+
+  /// `target update to(variable)`: copies it to the device now.
+  void update_to() { update(OFFLOOM_TO); }
+
+  /// `target update from(variable)`: copies it to the host now.
+  void update_from() { update(OFFLOOM_FROM); }
+
+private:
+  void update(offloom_map_type direction) {
+    if (begin_status == OFFLOOM_SUCCESS)
+      offloom_data_update(device, *link, bytes, direction);
+  }
+
+  void **const link;
+  const std::size_t bytes;
+  const offloom_map_type type;
+  const std::int64_t device;
+  const offloom_status begin_status;
+};
+
 } // namespace offloom
 
 #endif

@@ -26,4 +26,7 @@ pub enum LaunchError {
         /// Where the kernel would run.
         launch: Device,
     },
+    /// The data is not the variable that [`link!`](crate::link!) names.
+    #[error("the data to be mapped as a `link` variable is not that variable")]
+    OtherVariable,
 }

@@ -34,6 +34,7 @@
 //! | module | is |
 //! | --- | --- |
 //! | [`mod@region`] | the host's identity of a kernel, and the macro that names it |
+//! | [`mod@link`] | the host's identity of a variable that is marked `link`, and the macro that names it |
 //! | [`launch`] | one launch: arguments, maps, number of teams, outcome |
 //! | [`mapped`] | data that stays mapped over several launches, released by `Drop` |
 //! | [`mappable`] | the types whose bytes may travel |
@@ -64,6 +65,7 @@
 pub mod device;
 pub mod error;
 pub mod launch;
+pub mod link;
 pub mod mappable;
 pub mod mapped;
 pub mod region;
@@ -72,6 +74,7 @@ mod runtime;
 pub use device::Device;
 pub use error::LaunchError;
 pub use launch::{Launch, MAX_ARGUMENTS, Outcome};
+pub use link::Link;
 pub use mappable::Mappable;
 pub use mapped::{Mapped, MappedMut};
 pub use region::Region;

@@ -6,6 +6,7 @@ use offloom_abi::kernel_arguments::MapType;
 use crate::device::Device;
 use crate::error::LaunchError;
 use crate::launch::TOFROM;
+use crate::link::Link;
 use crate::mappable::Mappable;
 use crate::runtime::DataMap;
 
@@ -24,10 +25,24 @@ impl<'a, T: Mappable> Mapped<'a, T> {
     /// # Errors
     /// When there is no such device.
     pub fn to(device: Device, data: &'a [T]) -> Result<Self, LaunchError> {
+        Self::begin(device, None, data)
+    }
+
+    /// The same for a variable that is marked `link`, which kernels can then use by its name: `link` is `link!(TABLE)` and `data` the
+    /// variable itself.
+    ///
+    /// # Errors
+    /// When there is no such device, and when `data` does not start where the variable does.
+    pub fn link_to(device: Device, link: &'static Link, data: &'a [T]) -> Result<Self, LaunchError> {
+        Self::begin(device, Some(link), data)
+    }
+
+    fn begin(device: Device, link: Option<&'static Link>, data: &'a [T]) -> Result<Self, LaunchError> {
         // SAFETY: `data` is borrowed as long as it is mapped, and only read.
         let map = unsafe {
             DataMap::begin(
                 device,
+                link,
                 data.as_ptr().cast_mut().cast(),
                 size_of_val(data),
                 MapType::TO,
@@ -82,7 +97,7 @@ impl<'a, T: Mappable> MappedMut<'a, T> {
     /// # Errors
     /// When there is no such device.
     pub fn tofrom(device: Device, data: &'a mut [T]) -> Result<Self, LaunchError> {
-        Self::begin(device, data, TOFROM)
+        Self::begin(device, None, data, TOFROM)
     }
 
     /// `target data map(to: data)`: copied to `device` now. What kernels write reaches the host by [`MappedMut::update_from`] alone.
@@ -90,7 +105,7 @@ impl<'a, T: Mappable> MappedMut<'a, T> {
     /// # Errors
     /// When there is no such device.
     pub fn to(device: Device, data: &'a mut [T]) -> Result<Self, LaunchError> {
-        Self::begin(device, data, MapType::TO)
+        Self::begin(device, None, data, MapType::TO)
     }
 
     /// `target data map(from: data)`: unspecified on `device` at first, copied back when this is dropped.
@@ -98,7 +113,7 @@ impl<'a, T: Mappable> MappedMut<'a, T> {
     /// # Errors
     /// When there is no such device.
     pub fn from(device: Device, data: &'a mut [T]) -> Result<Self, LaunchError> {
-        Self::begin(device, data, MapType::FROM)
+        Self::begin(device, None, data, MapType::FROM)
     }
 
     /// `target data map(alloc: data)`: unspecified on `device` at first, never copied by itself.
@@ -106,7 +121,16 @@ impl<'a, T: Mappable> MappedMut<'a, T> {
     /// # Errors
     /// When there is no such device.
     pub fn alloc(device: Device, data: &'a mut [T]) -> Result<Self, LaunchError> {
-        Self::begin(device, data, MapType(0))
+        Self::begin(device, None, data, MapType(0))
+    }
+
+    /// As [`MappedMut::tofrom`] for a variable that is marked `link`, which kernels can then use by its name: `link` is
+    /// `link!(TABLE)` and `data` the variable itself.
+    ///
+    /// # Errors
+    /// When there is no such device, and when `data` does not start where the variable does.
+    pub fn link_tofrom(device: Device, link: &'static Link, data: &'a mut [T]) -> Result<Self, LaunchError> {
+        Self::begin(device, Some(link), data, TOFROM)
     }
 
     /// The data on the host.
@@ -136,9 +160,15 @@ impl<'a, T: Mappable> MappedMut<'a, T> {
         self.map.device()
     }
 
-    fn begin(device: Device, host: &'a mut [T], map_type: MapType) -> Result<Self, LaunchError> {
+    fn begin(
+        device: Device,
+        link: Option<&'static Link>,
+        host: &'a mut [T],
+        map_type: MapType,
+    ) -> Result<Self, LaunchError> {
+        let bytes = size_of_val(host);
         // SAFETY: `host` is borrowed mutably as long as it is mapped.
-        let map = unsafe { DataMap::begin(device, host.as_mut_ptr().cast(), size_of_val(host), map_type)? };
+        let map = unsafe { DataMap::begin(device, link, host.as_mut_ptr().cast(), bytes, map_type)? };
         Ok(Self { host, map })
     }
 }

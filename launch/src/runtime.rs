@@ -13,6 +13,7 @@ use offloom_abi::kernel_arguments::{KernelArguments, MapType};
 
 use crate::device::Device;
 use crate::error::LaunchError;
+use crate::link::Link;
 use crate::region::SourceLocation;
 
 /// Begins, ends or updates the mapping of `count` objects.
@@ -87,29 +88,38 @@ pub(crate) struct DataMap {
     device: Device,
     /// The device as libomptarget knows it; `None`: nothing was mapped, the data stays on the host.
     number: Option<i64>,
+    /// The `link` variable it is, if it is one.
+    link: Option<&'static Link>,
     bytes: usize,
     map_type: MapType,
 }
 
 impl DataMap {
-    /// Maps `bytes` bytes at `address`, copying them if `map_type` says so.
+    /// Maps `bytes` bytes at `address`, copying them if `map_type` says so. With `link` they are that variable.
     ///
     /// # Safety
     /// They can be read.
     pub(crate) unsafe fn begin(
         device: Device,
+        link: Option<&'static Link>,
         address: *mut c_void,
         bytes: usize,
         map_type: MapType,
     ) -> Result<Self, LaunchError> {
+        if let Some(link) = link
+            && link.variable() != address
+        {
+            return Err(LaunchError::OtherVariable);
+        }
         let map = Self {
             device,
             number: device.number()?,
+            link,
             bytes,
             map_type,
         };
         // SAFETY: promised by the caller.
-        unsafe { map.call(__tgt_target_data_begin_mapper, address, map_type) };
+        unsafe { map.call_for_link(__tgt_target_data_begin_mapper, address) };
         Ok(map)
     }
 
@@ -119,7 +129,7 @@ impl DataMap {
     /// `address` is the one it was mapped with, and can be read, or written where it is copied back.
     pub(crate) unsafe fn update(&self, address: *mut c_void, map_type: MapType) {
         // SAFETY: promised by the caller.
-        unsafe { self.call(__tgt_target_data_update_mapper, address, map_type) };
+        unsafe { self.call(__tgt_target_data_update_mapper, address, address, map_type) };
     }
 
     /// Ends the mapping, copying back if its map type says so. To be called once.
@@ -128,7 +138,7 @@ impl DataMap {
     /// `address` is the one it was mapped with, and can be written where it is copied back.
     pub(crate) unsafe fn end(&self, address: *mut c_void) {
         // SAFETY: promised by the caller.
-        unsafe { self.call(__tgt_target_data_end_mapper, address, self.map_type) };
+        unsafe { self.call_for_link(__tgt_target_data_end_mapper, address) };
     }
 
     /// Where it is mapped.
@@ -136,7 +146,29 @@ impl DataMap {
         self.device
     }
 
-    unsafe fn call(&self, data_call: DataCall, mut address: *mut c_void, map_type: MapType) {
+    /// Begins or ends the mapping; that of a `link` variable together with the device's pointer to it.
+    ///
+    /// # Safety
+    /// As for `begin` and `end`.
+    unsafe fn call_for_link(&self, data_call: DataCall, address: *mut c_void) {
+        let (base, map_type) = match self.link {
+            Some(link) => (
+                link.reference(),
+                MapType(self.map_type.0 | MapType::PTR_AND_OBJ.0),
+            ),
+            None => (address, self.map_type),
+        };
+        // SAFETY: promised by the caller; the runtime reads the pointer to a `link` variable, which lives as long as the program.
+        unsafe { self.call(data_call, base, address, map_type) };
+    }
+
+    unsafe fn call(
+        &self,
+        data_call: DataCall,
+        mut base: *mut c_void,
+        mut address: *mut c_void,
+        map_type: MapType,
+    ) {
         let Some(number) = self.number else { return };
         let mut size = self.bytes as i64;
         let mut map_type = map_type.0 as i64;
@@ -146,7 +178,7 @@ impl DataMap {
                 ptr::null(),
                 number,
                 1,
-                &raw mut address,
+                &raw mut base,
                 &raw mut address,
                 &raw mut size,
                 &raw mut map_type,

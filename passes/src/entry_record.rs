@@ -17,21 +17,44 @@ use std::collections::HashSet;
 pub(crate) struct EntryRecord<'a, 'ctx> {
     /// The name of the device symbol.
     pub(crate) name: &'a str,
-    /// The address that the program knows the device symbol by.
-    pub(crate) address: Symbol<'ctx>,
+    /// The address that the program knows the device symbol by; `None`: null.
+    pub(crate) address: Option<Symbol<'ctx>>,
     /// Bytes that a variable takes; 0 for a target region.
     pub(crate) size: u64,
     /// What kind of entry it is.
     pub(crate) flags: EntryFlags,
+    /// The clauses of a `requires` directive; 0 for other entries.
+    pub(crate) data: u32,
 }
 
 /// The entries a module has, by name.
-pub(crate) fn existing_names(module: &Module<'_>) -> HashSet<String> {
-    let names = variables(module).into_iter().map(Symbol::name);
-    names
-        .filter_map(|name| Some(name.strip_prefix(entry::GLOBAL_PREFIX)?.to_owned()))
-        .collect()
+pub(crate) fn existing_names(module: &Module<'_>) -> Result<HashSet<String>, OtherLlvmEntry> {
+    let mut names = HashSet::new();
+    for symbol in variables(module) {
+        let Some(section) = symbol.section() else {
+            continue;
+        };
+        let name = symbol.name();
+        if section == entry::section(LLVM.other()) {
+            return Err(OtherLlvmEntry(name));
+        }
+        if section == entry::section(LLVM)
+            && let Some(name) = name.strip_prefix(entry::GLOBAL_PREFIX)
+        {
+            names.insert(name.to_owned());
+        }
+    }
+    Ok(names)
 }
+
+/// An entry that the other LLVM made, whose layout this one's runtime does not know.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "has the offload entry `{0}` as LLVM {other} writes it, and this is LLVM {this}: use one LLVM for all of a program",
+    other = LLVM.other().major(),
+    this = LLVM.major()
+)]
+pub(crate) struct OtherLlvmEntry(String);
 
 /// Whether the variable is an entry of this build's LLVM.
 pub(crate) fn is_entry(symbol: Symbol<'_>) -> bool {
@@ -100,13 +123,14 @@ fn initial_value<'ctx>(
     name: PointerValue<'ctx>,
 ) -> StructValue<'ctx> {
     let context = module.get_context();
-    let address = record.address.as_generic_pointer().into();
+    let null = context.ptr_type(AddressSpace::default()).const_null();
+    let address = record.address.map_or(null, Symbol::as_generic_pointer).into();
     let name = name.into();
     let size = context.i64_type().const_int(record.size, false).into();
     let flags = context.i32_type().const_int(record.flags.0.into(), false).into();
     let values: Vec<BasicValueEnum<'_>> = match LLVM {
         LlvmVersion::V19 => {
-            let data = context.i32_type().const_zero().into();
+            let data = context.i32_type().const_int(record.data.into(), false).into();
             vec![address, name, size, flags, data]
         }
         LlvmVersion::V22 => {
@@ -122,8 +146,8 @@ fn initial_value<'ctx>(
                 address,
                 name,
                 size,
-                context.i64_type().const_zero().into(),
-                context.ptr_type(AddressSpace::default()).const_null().into(),
+                context.i64_type().const_int(record.data.into(), false).into(),
+                null.into(),
             ]
         }
     };

@@ -1,5 +1,7 @@
 //! What can be wrong with a pass's parameters or with the module it runs on.
 
+use crate::entry_record::OtherLlvmEntry;
+use crate::markers::REQUIRES_METADATA;
 use llvm_plugin::parameters::ParameterError;
 use offloom_ir::library::LibraryError;
 use offloom_jit_cache::descriptor::DescriptorError;
@@ -47,12 +49,14 @@ pub(crate) enum PassError {
     },
     /// A marked function that other files cannot see.
     #[error(
-        "the function `{symbol}` is marked as a kernel but is local to its file, and another file may have a function of that \
+        "the function `{symbol}` is marked `{mark}` but is local to its file, and another file may have a function of that \
          name: give it external linkage"
     )]
     LocalKernel {
         /// The marked function.
         symbol: String,
+        /// What the marker says.
+        mark: &'static str,
     },
     /// A constructor or destructor that nobody could call.
     #[error(
@@ -80,6 +84,15 @@ pub(crate) enum PassError {
         /// LLVM's words.
         problem: String,
     },
+    /// An offload entry that the other LLVM made.
+    #[error("the module {0}")]
+    OtherLlvm(#[from] OtherLlvmEntry),
+    /// A `requires` marker that is not a set of clauses.
+    #[error(
+        "`!{REQUIRES_METADATA}` must be `!{{!{{i32 clauses}}}}`, the sum of 2 (reverse_offload), 4 (unified_address), 8 (unified_shared_memory) \
+         and 16 (dynamic_allocators)"
+    )]
+    MalformedRequires,
     /// A host module that a device module cannot be made for.
     #[error("the host module `{file}` {problem}")]
     HostModule {

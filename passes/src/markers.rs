@@ -2,28 +2,32 @@
 //!
 //! * A name: region ids (`.<kernel>.region_id`) on the host and kernels on a device follow Clang's scheme
 //!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`]).
-//! * A string attribute `"offload-entry"`: `"kernel"`, `"function"`, `"indirect"`, `"ctor"` or `"dtor"` on a function, `"to"`, `"enter"` or
-//!   `"link"` on a variable. `"offload-entry-name"` can name the device symbol of an `indirect` function.
+//! * A string attribute `"offload-entry"`: `"kernel"`, `"function"`, `"indirect"`, `"ctor"` or `"dtor"` on a function, `"to"`, `"enter"`,
+//!   `"link"` or, in LLVM 22, `"indirect"` on a variable. `"offload-entry-name"` can name the device symbol of what is `indirect`.
 //! * An annotation, `"offload:kernel"` and so on: `__attribute__((annotate("offload:kernel")))` in C and C++.
 //! * A section: `.offload.kernel`, `.offload.to` and so on. It says nothing about where the symbol should stand, so it is taken
 //!   away once read.
 //!
-//! Any of the last three says more than a name.
+//! Any of the last three says more than a name. What a whole module requires of the runtime (`requires` directives) is said by named
+//! metadata: `!offload.requires = !{!{i32 clauses}}`.
 
 use crate::error::PassError;
+use offloom_abi::LlvmVersion;
 use offloom_abi::entry::{self, EntryFlags};
-use offloom_abi::kernel_name::KernelName;
+use offloom_abi::kernel_name::{KernelName, VTABLE_SUFFIX};
 use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_ir::LLVM;
 use offloom_ir::annotations::{has_annotation, take_annotations};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::GlobalValue;
+use offloom_ir::metadata::{Operand, nodes};
 use offloom_ir::symbol::{Symbol, SymbolKind, functions, variables};
 use std::collections::HashMap;
 
 /// The string attribute.
 const ATTRIBUTE: &str = "offload-entry";
 
-/// The string attribute with the name of an `indirect` function's device symbol.
+/// The string attribute with the name of the device symbol of what is `indirect`.
 const NAME_ATTRIBUTE: &str = "offload-entry-name";
 
 /// How the annotations of marked symbols start.
@@ -34,6 +38,12 @@ const SECTION_PREFIX: &str = ".offload.";
 
 /// The string attribute that says that the source asked for default visibility.
 const VISIBILITY_ATTRIBUTE: &str = "offload-visibility";
+
+/// The named metadata with the clauses of `requires` directives.
+pub(crate) const REQUIRES_METADATA: &str = "offload.requires";
+
+/// The clauses there are: `OMP_REQ_*` in `offload/include/OpenMP/Mapping.h`, but for the one that says that there is none.
+const REQUIRES_CLAUSES: u32 = 2 | 4 | 8 | 16;
 
 /// What a marker asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,6 +58,9 @@ pub(crate) enum Mark {
     Function,
     /// A function that device code may call through the host's pointer to it (`declare target indirect`).
     Indirect,
+    /// A table of virtual functions that device code finds through the host's pointer to it (`declare target indirect` on a class,
+    /// LLVM 22).
+    IndirectVtable,
     /// A variable with a copy on the device (`declare target to` or `enter`).
     Variable,
     /// A variable that the device reaches through a pointer (`declare target link`).
@@ -62,7 +75,7 @@ impl Mark {
             Self::Constructor => "ctor",
             Self::Destructor => "dtor",
             Self::Function => "function",
-            Self::Indirect => "indirect",
+            Self::Indirect | Self::IndirectVtable => "indirect",
             Self::Variable => "to",
             Self::Link => "link",
         }
@@ -74,7 +87,7 @@ impl Mark {
             Self::Kernel => Some(EntryFlags::NONE),
             Self::Constructor => Some(EntryFlags::CONSTRUCTOR),
             Self::Destructor => Some(EntryFlags::DESTRUCTOR),
-            Self::Function | Self::Indirect | Self::Variable | Self::Link => None,
+            Self::Function | Self::Indirect | Self::IndirectVtable | Self::Variable | Self::Link => None,
         }
     }
 
@@ -85,6 +98,7 @@ impl Mark {
             ("dtor", SymbolKind::Function) => Some(Self::Destructor),
             ("function", SymbolKind::Function) => Some(Self::Function),
             ("indirect", SymbolKind::Function) => Some(Self::Indirect),
+            ("indirect", SymbolKind::Variable) if LLVM >= LlvmVersion::V22 => Some(Self::IndirectVtable),
             ("to" | "enter", SymbolKind::Variable) => Some(Self::Variable),
             ("link", SymbolKind::Variable) => Some(Self::Link),
             _ => None,
@@ -123,11 +137,17 @@ fn mark_of(symbol: Symbol<'_>) -> Result<Option<Mark>, PassError> {
     Ok(attribute.or(section))
 }
 
-/// Whether the symbol can be what the marker asks for: a constructor or destructor is called without arguments, and an entry holds
-/// the address of a variable that all threads share.
+/// Whether the symbol can be what the marker asks for: a kernel is found by its name, a constructor or destructor is called without
+/// arguments, and an entry holds the address of a variable that all threads share.
 fn check_suits(symbol: Symbol<'_>, mark: Mark) -> Result<(), PassError> {
     if symbol.as_variable().is_some_and(GlobalValue::is_thread_local) {
         return Err(PassError::ThreadLocal {
+            symbol: symbol.name(),
+            mark: mark.word(),
+        });
+    }
+    if mark.kernel_flags().is_some() && symbol.is_local() {
+        return Err(PassError::LocalKernel {
             symbol: symbol.name(),
             mark: mark.word(),
         });
@@ -164,9 +184,25 @@ fn check_agreement(symbol: Symbol<'_>, first: Option<Mark>, second: Option<Mark>
 pub(crate) fn any_explicit(module: &Module<'_>) -> bool {
     let is_marked =
         |symbol: Symbol<'_>| symbol.string_attribute(ATTRIBUTE).is_some() || marker_section(symbol).is_some();
-    variables(module).into_iter().any(is_marked)
+    !nodes(module, REQUIRES_METADATA).is_empty()
+        || variables(module).into_iter().any(is_marked)
         || functions(module).into_iter().any(is_marked)
         || has_annotation(module, ANNOTATION_PREFIX)
+}
+
+/// What the module requires of the runtime; `None`: it does not say.
+pub(crate) fn requires(module: &Module<'_>) -> Result<Option<u32>, PassError> {
+    let nodes = nodes(module, REQUIRES_METADATA);
+    match nodes.as_slice() {
+        [] => Ok(None),
+        [node] => match node.as_slice() {
+            [Operand::Integer(clauses)] if *clauses != 0 && clauses & !REQUIRES_CLAUSES == 0 => {
+                Ok(Some(*clauses))
+            }
+            _ => Err(PassError::MalformedRequires),
+        },
+        _ => Err(PassError::MalformedRequires),
+    }
 }
 
 /// Marks the symbol as an attribute would.
@@ -183,9 +219,27 @@ pub(crate) fn clear(symbol: Symbol<'_>) {
     }
 }
 
-/// The name of the device symbol of an `indirect` function, if a marker names it.
-pub(crate) fn device_symbol(function: Symbol<'_>) -> Option<String> {
-    function.string_attribute(NAME_ATTRIBUTE)
+/// The name of the device constant that holds the address of an `indirect` function or table.
+pub(crate) fn indirect_name(symbol: Symbol<'_>) -> String {
+    symbol.string_attribute(NAME_ATTRIBUTE).unwrap_or_else(|| {
+        let of_function = kernel_of_function(&symbol.name());
+        match symbol.kind() {
+            SymbolKind::Variable => of_function + VTABLE_SUFFIX,
+            _ => of_function,
+        }
+    })
+}
+
+/// The kernel that a marked function gets, of Clang's scheme with numbers that no directive has.
+pub(crate) fn kernel_of_function(function: &str) -> String {
+    let name = KernelName {
+        device_id: 0,
+        file_id: 0,
+        parent: function,
+        line: 0,
+        count: 0,
+    };
+    name.to_string()
 }
 
 /// Whether the source asked for the symbol's default visibility.
@@ -219,7 +273,7 @@ fn read(symbol: Symbol<'_>, word: &str) -> Result<Mark, PassError> {
             SymbolKind::Function => {
                 "a function can be marked `kernel`, `function`, `indirect`, `ctor` or `dtor`"
             }
-            _ => "a variable can be marked `to`, `enter` or `link`",
+            _ => "a variable can be marked `to`, `enter`, `link` or, from LLVM 22 on, `indirect`",
         },
     })
 }

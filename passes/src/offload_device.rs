@@ -34,7 +34,7 @@ use crate::parameters::Parameters;
 use crate::registry::{ExtensionPoint, Pass, Unasked};
 use crate::{offload_entries, offload_visibility, target};
 use llvm_plugin::PreservedAnalyses;
-use offloom_abi::kernel_name::{KernelName, kernel_of_region_id};
+use offloom_abi::kernel_name::{KernelName, is_vtable_constant, kernel_of_region_id};
 use offloom_abi::names::{
     LINK_REFERENCE_SUFFIX, OFFLOAD_INFO_METADATA, OPENMP_DEVICE_MODULE_FLAG, OPENMP_MODULE_FLAG,
 };
@@ -89,8 +89,8 @@ fn make_device_module(
         changed |= export_variable(*variable, host.is_some() || target::is_gpu(module));
         exported.push(*variable);
     }
-    for (name, function) in &plan.indirect {
-        exported.push(define_indirect(module, name, (*function).into(), &mut changed)?);
+    for (name, symbol) in &plan.indirect {
+        exported.push(define_indirect(module, name, *symbol, &mut changed)?);
     }
     exported.extend(own_indirect_constants(module));
     clear_markers(module, &marked, &plan);
@@ -182,11 +182,11 @@ fn export_variable(variable: Symbol<'_>, even_hidden: bool) -> bool {
     true
 }
 
-/// `@<name> = protected constant ptr @<function>`
+/// `@<name> = protected constant ptr @<symbol>`
 fn define_indirect<'ctx>(
     module: &Module<'ctx>,
     name: &str,
-    function: Symbol<'ctx>,
+    symbol: Symbol<'ctx>,
     changed: &mut bool,
 ) -> Result<Symbol<'ctx>, PassError> {
     if let Some(existing) = find_variable(module, name) {
@@ -195,7 +195,7 @@ fn define_indirect<'ctx>(
     if module.get_function(name).is_some() {
         return Err(PassError::NameTaken {
             symbol: name.to_owned(),
-            expected: "constant with the address of a function",
+            expected: "constant with the address of an `indirect` function or table",
         });
     }
     let pointer_type = module.get_context().ptr_type(AddressSpace::default());
@@ -205,23 +205,25 @@ fn define_indirect<'ctx>(
         None
     };
     let constant = module.add_global(pointer_type, space, name);
-    constant.set_initializer(&function.as_generic_pointer());
+    constant.set_initializer(&symbol.as_generic_pointer());
     constant.set_constant(true);
     constant.set_alignment(pointer_size(module));
     let constant = Symbol::from(constant);
     constant.set_visibility(GlobalVisibility::Protected);
-    if !function.is_local() && function.visibility() == GlobalVisibility::Default {
-        function.set_visibility(GlobalVisibility::Hidden);
+    let is_function = symbol.as_function().is_some();
+    if is_function && !symbol.is_local() && symbol.visibility() == GlobalVisibility::Default {
+        symbol.set_visibility(GlobalVisibility::Hidden);
     }
     *changed = true;
     Ok(constant)
 }
 
-/// The constants of `indirect` functions that the front end has made, which are known by their names.
+/// The constants of `indirect` functions and tables that the front end has made, which are known by their names.
 fn own_indirect_constants<'ctx>(module: &Module<'ctx>) -> impl Iterator<Item = Symbol<'ctx>> {
+    let is_constant = |name: &str| KernelName::parse(name).is_some() || is_vtable_constant(name);
     variables(module)
         .into_iter()
-        .filter(|symbol| symbol.is_definition() && KernelName::parse(&symbol.name()).is_some())
+        .filter(move |symbol| symbol.is_definition() && is_constant(&symbol.name()))
 }
 
 /// Takes the markers away that this pass has acted on; those of variables, constructors and destructors are for

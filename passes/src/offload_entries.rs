@@ -8,6 +8,7 @@
 //! @.offloading.entry.<kernel> = weak constant %struct.__tgt_offload_entry { … }, section "…"
 //! !omp_offload.info = !{!{i32 0, …}, …}
 //! ```
+//! and an entry for what the module requires of the runtime, if a marker says so.
 //!
 //! Host entries hold the region id or the variable, device entries the kernel or the variable; GPU images have no entries, only the
 //! metadata. A host function marked as a kernel keeps its name and gets the kernel `__omp_offloading_0_0_<function>_l0`.
@@ -19,18 +20,19 @@
 use crate::entry_record::{self, EntryRecord};
 use crate::error::PassError;
 use crate::host_address::Address;
-use crate::markers::{self, Mark, Marked, is_link_reference};
+use crate::markers::{self, Mark, Marked, REQUIRES_METADATA, is_link_reference, kernel_of_function};
 use crate::offload_info::{OffloadInfo, Subject};
 use crate::parameters::Parameters;
 use crate::registry::{ExtensionPoint, Pass, Unasked};
 use crate::target;
 use llvm_plugin::PreservedAnalyses;
-use offloom_abi::entry::EntryFlags;
-use offloom_abi::kernel_name::{KernelName, kernel_of_region_id};
+use offloom_abi::entry::{self, EntryFlags};
+use offloom_abi::kernel_name::{KernelName, is_vtable_constant, kernel_of_region_id};
 use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_ir::LLVM;
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::module::pointer_size;
+use offloom_ir::module::{erase_named_metadata, pointer_size};
 use offloom_ir::symbol::{Symbol, functions, variables};
 use std::collections::{HashMap, HashSet};
 
@@ -53,27 +55,37 @@ pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalys
         wanted_on_host(module, &marked)?
     };
     let mut preserved = PreservedAnalyses::All;
-    let mut entries = entry_record::existing_names(module);
+    let mut entries = entry_record::existing_names(module)?;
     for item in wanted {
+        let entry_name = item.entry_name.as_ref().unwrap_or(&item.name);
         let needs_info = !info.contains(&item.subject());
-        let needs_entry = item.has_entry && !entries.contains(&item.name);
+        let needs_entry = item.has_entry && !entries.contains(entry_name);
         if needs_info {
             info.append(module, item.subject())?;
         }
         if needs_entry {
             let address = item.address.resolve(module)?;
             let record = EntryRecord {
-                name: &item.name,
-                address,
+                name: entry_name,
+                address: Some(address),
                 size: item.size,
                 flags: item.flags,
+                data: 0,
             };
             entry_record::add(module, &record);
-            entries.insert(item.name);
+            entries.insert(entry_name.clone());
         }
         if needs_info || needs_entry {
             preserved = PreservedAnalyses::None;
         }
+    }
+    if let Some(clauses) = markers::requires(module)? {
+        // The device module of Clang has no trace of it.
+        if !target::is_device(module) {
+            add_requires(module, clauses, &entries);
+        }
+        erase_named_metadata(module, REQUIRES_METADATA);
+        preserved = PreservedAnalyses::None;
     }
     for (symbol, mark) in marked {
         // On a device, a marked function has yet to be made a kernel by another pass.
@@ -86,10 +98,27 @@ pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalys
     Ok(preserved)
 }
 
+/// The entry that tells the runtime what the program requires.
+fn add_requires(module: &Module<'_>, clauses: u32, existing: &HashSet<String>) {
+    let name = entry::requires_name(LLVM);
+    if !existing.contains(name) {
+        let record = EntryRecord {
+            name,
+            address: None,
+            size: 0,
+            flags: EntryFlags::REQUIRES,
+            data: clauses,
+        };
+        entry_record::add(module, &record);
+    }
+}
+
 /// Something that must have an entry or metadata.
 struct Wanted<'ctx> {
     /// The device symbol.
     name: String,
+    /// What the entry is called where that is not the device symbol.
+    entry_name: Option<String>,
     address: Address<'ctx>,
     /// Bytes of a variable, 0 for a kernel.
     size: u64,
@@ -119,7 +148,15 @@ fn wanted_on_host<'ctx>(
     for symbol in variables(module) {
         let name = symbol.name();
         if let Some(&mark) = marked.get(&symbol) {
-            wanted.push(variable(module, symbol, mark));
+            wanted.push(match mark {
+                Mark::IndirectVtable => Wanted {
+                    size: symbol.value_size(module),
+                    flags: EntryFlags::INDIRECT_VTABLE,
+                    has_entry: symbol.is_definition(),
+                    ..indirect(module, markers::indirect_name(symbol), symbol)
+                },
+                _ => variable(module, symbol, mark),
+            });
         } else if symbol.is_declaration() {
             // A region id that another file has, for example.
         } else if let Some(kernel) =
@@ -138,7 +175,7 @@ fn wanted_on_host<'ctx>(
         let name = symbol.name();
         let mark = marked.get(&symbol);
         if mark == Some(&Mark::Indirect) {
-            let device_symbol = markers::device_symbol(symbol).unwrap_or_else(|| kernel_of_function(&name));
+            let device_symbol = markers::indirect_name(symbol);
             if let Some(first) = indirect_functions.insert(device_symbol.clone(), symbol) {
                 return Err(PassError::SameDeviceSymbol {
                     first: first.name(),
@@ -153,9 +190,6 @@ fn wanted_on_host<'ctx>(
         if mark.is_some() && marked_flags.is_none() {
             // Only device code calls it.
             continue;
-        }
-        if mark.is_some() && symbol.is_local() {
-            return Err(PassError::LocalKernel { symbol: name });
         }
         let kernel = match KernelName::parse(&name) {
             // Local ones are the host versions of Clang's regions, which exist without offloading as well.
@@ -192,6 +226,14 @@ fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<W
             wanted.push(variable(module, symbol, Mark::Variable));
         } else if symbol.is_definition() && KernelName::parse(&name).is_some() {
             wanted.push(indirect(module, name, symbol));
+        } else if let Some(table) = indirect_vtable(symbol, &name) {
+            // The runtime finds the table by the constant, which needs no entry.
+            wanted.push(Wanted {
+                entry_name: Some(table.name()),
+                size: table.value_size(module),
+                flags: EntryFlags::INDIRECT_VTABLE,
+                ..indirect(module, name, table)
+            });
         }
     }
     for symbol in functions(module) {
@@ -219,6 +261,7 @@ fn region<'ctx>(kernel: String) -> Wanted<'ctx> {
     Wanted {
         address: Address::RegionId(kernel.clone()),
         name: kernel,
+        entry_name: None,
         size: 0,
         flags: EntryFlags::NONE,
         has_entry: true,
@@ -231,12 +274,21 @@ fn region<'ctx>(kernel: String) -> Wanted<'ctx> {
 fn indirect<'ctx>(module: &Module<'ctx>, name: String, address: Symbol<'ctx>) -> Wanted<'ctx> {
     Wanted {
         name,
+        entry_name: None,
         address: Address::Symbol(address),
         size: pointer_size(module).into(),
         flags: EntryFlags::INDIRECT,
         has_entry: true,
         is_kernel: false,
     }
+}
+
+/// The table whose address the device constant `symbol` holds, if it is such a constant.
+fn indirect_vtable<'ctx>(symbol: Symbol<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
+    if !is_vtable_constant(name) || !symbol.is_definition() {
+        return None;
+    }
+    Symbol::behind(&symbol.initializer()?).filter(|table| table.as_variable().is_some())
 }
 
 /// A variable, or the pointer to a `link` variable. One that is only declared here has no entry here.
@@ -255,6 +307,7 @@ fn variable<'ctx>(module: &Module<'ctx>, symbol: Symbol<'ctx>, mark: Mark) -> Wa
         } else {
             name
         },
+        entry_name: None,
         address: if is_marked_link {
             Address::LinkReference(symbol)
         } else {
@@ -269,16 +322,4 @@ fn variable<'ctx>(module: &Module<'ctx>, symbol: Symbol<'ctx>, mark: Mark) -> Wa
         has_entry: size != 0 && symbol.is_definition() && (is_marked_link || !cannot_be_found),
         is_kernel: false,
     }
-}
-
-/// The kernel that a marked function gets, of Clang's scheme with numbers that no directive has.
-pub(crate) fn kernel_of_function(function: &str) -> String {
-    let name = KernelName {
-        device_id: 0,
-        file_id: 0,
-        parent: function,
-        line: 0,
-        count: 0,
-    };
-    name.to_string()
 }

@@ -5,8 +5,11 @@
 //! One order number counts through both kinds. Source: `OffloadEntriesInfoManager` in `llvm/Frontend/OpenMP/OMPIRBuilder.h`.
 
 use crate::error::PassError;
+use offloom_abi::LlvmVersion;
+use offloom_abi::entry::EntryFlags;
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, OFFLOAD_INFO_TARGET_REGION};
+use offloom_ir::LLVM;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::metadata::{Operand, append_node, nodes};
 use std::collections::btree_map::Entry;
@@ -144,6 +147,15 @@ fn ordered(module: &Module<'_>) -> Result<BTreeMap<u32, Subject>, PassError> {
     Ok(ordered)
 }
 
+/// Whether this LLVM has globals with these flags.
+fn is_known(flags: EntryFlags) -> bool {
+    match flags {
+        EntryFlags::NONE | EntryFlags::LINK | EntryFlags::ENTER | EntryFlags::INDIRECT => true,
+        EntryFlags::INDIRECT_VTABLE => LLVM >= LlvmVersion::V22,
+        _ => false,
+    }
+}
+
 fn parse(node: &[Operand<'_>]) -> Result<(Subject, u32), &'static str> {
     use Operand::{Integer, String};
     match node {
@@ -170,13 +182,21 @@ fn parse(node: &[Operand<'_>]) -> Result<(Subject, u32), &'static str> {
             String(name),
             Integer(flags),
             Integer(order),
-        ] => {
+        ] if is_known(EntryFlags(*flags)) => {
             let name = name.clone();
             Ok((Subject::Global { name, flags: *flags }, *order))
         }
         [Integer(OFFLOAD_INFO_TARGET_REGION), ..] => {
             Err("a target region is {0, device id, file id, name of the parent function, line, count, order}")
         }
+        [
+            Integer(OFFLOAD_INFO_DEVICE_GLOBAL),
+            String(_),
+            Integer(_),
+            Integer(_),
+        ] => Err(
+            "the flags of a global are 0 (to), 1 (link), 2 (enter), 8 (indirect) or, in LLVM 22, 32 (indirect vtable)",
+        ),
         [Integer(OFFLOAD_INFO_DEVICE_GLOBAL), ..] => Err("a global is {1, name, flags, order}"),
         _ => Err("it must start with 0 (a target region) or 1 (a global)"),
     }

@@ -14,6 +14,8 @@
 namespace kernels {
 OFFLOOM_REGION(saxpy);
 OFFLOOM_REGION(increment);
+OFFLOOM_REGION(double_table);
+OFFLOOM_LINK(table);
 OFFLOOM_REGION_OF_KERNEL(values, "__omp_offloading_0_0_values_l0");
 } // namespace kernels
 using namespace kernels;
@@ -88,6 +90,26 @@ static void misuse(const int *constant, int *pointer, std::string &text) {
 }
 #endif
 
+extern "C" int table[4];
+
+// On the device that is used first: the images of x86_64 devices share the pointer, in Clang's programs too.
+static void show_link() {
+  {
+    offloom::mapped_link there(OFFLOOM_LINK_OF(table), table, OFFLOOM_TOFROM);
+    offloom::launch launch(OFFLOOM_REGION_OF(double_table));
+    launch.value(std::uint64_t(4)).run();
+    std::printf("table: %d %d", table[0], table[3]);
+    there.update_from();
+    std::printf(", updated %d %d", table[0], table[3]);
+    table[0] = 100;
+    there.update_to();
+    launch.run();
+  }
+  std::printf(", at the end %d %d\n", table[0], table[3]);
+  const offloom::mapped_link nowhere(OFFLOOM_LINK_OF(table), table, OFFLOOM_TO, -2);
+  std::printf("table nowhere: %s\n", offloom_status_message(nowhere.status()));
+}
+
 int main() {
   // DEVICE: saxpy on the device: 12 24, status 0
   // HOST: saxpy on the host: 12 24, status 1
@@ -98,6 +120,10 @@ int main() {
   // HOST: mapped: 1 2, updated 1 2, at the end 100 2
   show_mapped();
   // CHECK: mapped nowhere: no such device
+  // DEVICE: table: 1 4, updated 2 8, at the end 200 16
+  // HOST: table: 1 4, updated 1 4, at the end 100 4
+  // CHECK: table nowhere: no such device
+  show_link();
   // DEVICE: values: 1 ffff 8000000000000000 same
   // HOST: values: 0 0 0 other
   show_values();

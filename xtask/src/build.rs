@@ -33,6 +33,9 @@ const STAGED: [(&str, &str); 5] = [
 /// Clang's configuration files, installed as they are.
 const CONFIGURATION_FILES: [&str; 2] = ["offloom.cfg", "offloom-jit.cfg"];
 
+/// Headers for programs that launch kernels themselves, installed as they are.
+const HEADERS: [&str; 2] = ["launch.h", "launch.hpp"];
+
 /// The LLVM tools that `wrapgen` stands in for when it is called by their name.
 const DROP_IN_NAMES: [&str; 4] = [
     "clang-linker-wrapper",
@@ -106,6 +109,12 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         install(
             &workspace.root.join("packaging/clang").join(name),
             &dist.join("share/offloom").join(name),
+        )?;
+    }
+    for name in HEADERS {
+        install(
+            &workspace.root.join("include/offloom").join(name),
+            &dist.join("include/offloom").join(name),
         )?;
     }
     for name in DROP_IN_NAMES {

@@ -2,10 +2,9 @@
 
 use crate::entry_record;
 use crate::error::PassError;
+use crate::markers;
 use crate::offload_info::{OffloadInfo, Subject};
 use offloom_abi::names::{OFFLOAD_INFO_METADATA, OPENMP_DEVICE_MODULE_FLAG, OPENMP_MODULE_FLAG};
-use offloom_abi::{LlvmVersion, entry};
-use offloom_ir::LLVM;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::types::BasicTypeEnum;
@@ -13,7 +12,7 @@ use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::metadata::{Operand, append_node, nodes};
 use offloom_ir::module::integer_flag;
 use offloom_ir::read_module::read_module;
-use offloom_ir::symbol::{Symbol, find_variable, variables};
+use offloom_ir::symbol::{Symbol, find_variable};
 use std::collections::HashSet;
 use std::path::Path;
 
@@ -37,10 +36,14 @@ pub(super) fn with_host_module<T>(
         file: file.to_owned(),
         problem: source.to_string(),
     })?;
+    let entries = entry_record::existing_names(&module).map_err(|source| PassError::HostModule {
+        file: file.to_owned(),
+        problem: source.to_string(),
+    })?;
     let host = HostModule {
         file: file.to_owned(),
-        entries: entry_record::existing_names(&module),
         module,
+        entries,
     };
     host.check()?;
     work(&host)
@@ -49,28 +52,13 @@ pub(super) fn with_host_module<T>(
 impl<'ctx> HostModule<'ctx> {
     /// Whether it is what it should be.
     fn check(&self) -> Result<(), PassError> {
-        let other = match LLVM {
-            LlvmVersion::V19 => LlvmVersion::V22,
-            LlvmVersion::V22 => LlvmVersion::V19,
-        };
-        let section = Some(entry::section(other));
-        if let Some(symbol) = variables(&self.module)
-            .into_iter()
-            .find(|symbol| symbol.section().as_deref() == section)
-        {
-            return Err(self.problem(format!(
-                "has the offload entry `{}` as LLVM {} writes it, and this is LLVM {}: use one LLVM for all of a program",
-                symbol.name(),
-                other.major(),
-                LLVM.major()
-            )));
-        }
         if self.module.get_flag(OPENMP_DEVICE_MODULE_FLAG).is_some() {
             return Err(self.problem("is a device module".to_owned()));
         }
-        if nodes(&self.module, OFFLOAD_INFO_METADATA).is_empty() {
+        // Without marks and without a list it offloads nothing.
+        if nodes(&self.module, OFFLOAD_INFO_METADATA).is_empty() && markers::any_explicit(&self.module) {
             return Err(self.problem(
-                "has no `!omp_offload.info`, so nothing says what it offloads: run `offload-entries` on it first".to_owned(),
+                "has marks but no `!omp_offload.info`: run `offload-entries` on it first".to_owned(),
             ));
         }
         Ok(())

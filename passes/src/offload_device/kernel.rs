@@ -1,6 +1,7 @@
 //! The kernel of a marked function, by the contract of `docs/dev/launch-contract.md`.
 
 use crate::error::PassError;
+use crate::markers::Mark;
 use crate::offload_device::kernel_form::{self, KernelForm};
 use crate::target;
 use offloom_abi::LlvmVersion;
@@ -76,6 +77,7 @@ fn check<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) -> Result<(
     if symbol.is_local() {
         return Err(PassError::LocalKernel {
             symbol: symbol.name(),
+            mark: Mark::Kernel.word(),
         });
     }
     if function.get_type().get_return_type().is_some() {

@@ -1,12 +1,11 @@
 //! What a device module must export: by the host module's list, or by its own markers.
 
 use crate::error::PassError;
-use crate::markers::{self, Mark, Marked, is_link_reference};
+use crate::markers::{self, Mark, Marked, is_link_reference, kernel_of_function};
 use crate::offload_device::host_module::{HostModule, same_type};
-use crate::offload_entries::kernel_of_function;
 use crate::offload_info::Subject;
 use offloom_abi::entry::EntryFlags;
-use offloom_abi::kernel_name::KernelName;
+use offloom_abi::kernel_name::{KernelName, VTABLE_SUFFIX, is_vtable_constant};
 use offloom_abi::names::LINK_REFERENCE_SUFFIX;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
@@ -21,8 +20,8 @@ pub(super) struct Plan<'ctx> {
     pub(super) variables: Vec<Symbol<'ctx>>,
     /// Names of variables that are reached through a pointer. The module need not have them.
     pub(super) links: Vec<String>,
-    /// Constants with the address of a function, by name.
-    pub(super) indirect: Vec<(String, FunctionValue<'ctx>)>,
+    /// What `indirect` constants hold the address of, by the constant's name.
+    pub(super) indirect: Vec<(String, Symbol<'ctx>)>,
     /// Functions that device code of other files calls.
     pub(super) functions: Vec<Symbol<'ctx>>,
 }
@@ -35,6 +34,9 @@ impl<'ctx> Plan<'ctx> {
             let name = symbol.name();
             match marked.get(&symbol) {
                 Some(Mark::Link) if !is_link_reference(&name) => plan.links.push(name),
+                Some(Mark::IndirectVtable) if symbol.is_definition() => {
+                    plan.indirect.push((markers::indirect_name(symbol), symbol));
+                }
                 Some(Mark::Variable) if symbol.is_definition() => plan.variables.push(symbol),
                 _ => {}
             }
@@ -45,7 +47,7 @@ impl<'ctx> Plan<'ctx> {
             };
             let name = symbol.name();
             match marked.get(&symbol) {
-                Some(Mark::Indirect) => plan.indirect.push((indirect_name(symbol, &name), function)),
+                Some(Mark::Indirect) => plan.indirect.push((markers::indirect_name(symbol), symbol)),
                 Some(Mark::Function) => plan.functions.push(symbol),
                 _ if KernelName::parse(&name).is_some() && !symbol.is_local() => {
                     plan.kernels.push((name, function));
@@ -97,7 +99,7 @@ impl<'ctx> Plan<'ctx> {
             }
             return Ok(());
         }
-        if flags == EntryFlags::INDIRECT {
+        if matches!(flags, EntryFlags::INDIRECT | EntryFlags::INDIRECT_VTABLE) {
             if find_variable(module, &name).is_some_and(Symbol::is_definition) {
                 return Ok(());
             }
@@ -105,9 +107,9 @@ impl<'ctx> Plan<'ctx> {
                 .indirect
                 .iter()
                 .find(|(own, _)| *own == name)
-                .map(|(_, function)| *function);
-            match marked.or_else(|| kernel_function(module, &name)) {
-                Some(function) => self.indirect.push((name, function)),
+                .map(|(_, symbol)| *symbol);
+            match marked.or_else(|| indirect_symbol(module, &name)) {
+                Some(symbol) => self.indirect.push((name, symbol)),
                 None if host.has_entry(&name) => {
                     return Err(unlike(host, &name, "is missing here".to_owned()));
                 }
@@ -143,6 +145,17 @@ fn kernel_function<'ctx>(module: &Module<'ctx>, name: &str) -> Option<FunctionVa
         Symbol::from(function).is_definition().then_some(function)
     };
     defined(name).or_else(|| defined(function_of_kernel(name)?))
+}
+
+/// The function or table for a listed `indirect` constant that nobody marks here.
+fn indirect_symbol<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
+    let Some(name) = name
+        .strip_suffix(VTABLE_SUFFIX)
+        .filter(|_| is_vtable_constant(name))
+    else {
+        return kernel_function(module, name).map(Symbol::from);
+    };
+    find_variable(module, function_of_kernel(name)?).filter(|symbol| symbol.is_definition())
 }
 
 /// The function that a kernel of the launch contract calls.
@@ -196,10 +209,6 @@ fn unlike(host: &HostModule<'_>, symbol: &str, problem: String) -> PassError {
         host: host.file.clone(),
         problem,
     }
-}
-
-fn indirect_name(function: Symbol<'_>, name: &str) -> String {
-    markers::device_symbol(function).unwrap_or_else(|| kernel_of_function(name))
 }
 
 fn definitions<'ctx>(module: &Module<'ctx>) -> impl Iterator<Item = Symbol<'ctx>> {

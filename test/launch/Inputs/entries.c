@@ -8,4 +8,6 @@ ENTRY(map_types)
 ENTRY(increment)
 ENTRY(count_launches)
 ENTRY(many)
+ENTRY(double_table)
+LINK_ENTRY(table)
 #endif

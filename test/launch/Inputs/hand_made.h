@@ -13,7 +13,7 @@ typedef struct {
   int32_t flags, data;
 } entry;
 #define SECTION omp_offloading_entries
-#define FIELDS(id, symbol) {&id, symbol, 0, 0, 0}
+#define FIELDS(id, symbol, size, flags) {&id, symbol, size, flags, 0}
 #else
 typedef struct {
   uint64_t reserved;
@@ -25,7 +25,7 @@ typedef struct {
   const void *auxiliary_address;
 } entry;
 #define SECTION llvm_offload_entries
-#define FIELDS(id, symbol) {0, 1, 1, 0, &id, symbol, 0, 0, 0}
+#define FIELDS(id, symbol, size, flags) {0, 1, 1, flags, &id, symbol, size, 0, 0}
 #endif
 
 #define STRING_OF(x) #x
@@ -37,9 +37,16 @@ typedef struct {
 #define ENTRY_OF_KERNEL(name, kernel)                                                                                          \
   extern const char region_id_##name __asm__("." kernel ".region_id") __attribute__((weak));                                   \
   const char region_id_##name = 0;                                                                                             \
-  __attribute__((section(STRING(SECTION)), used, aligned(8))) static const entry entry_##name = FIELDS(region_id_##name, kernel);
+  __attribute__((section(STRING(SECTION)), used, aligned(8))) static const entry entry_##name = FIELDS(region_id_##name, kernel, 0, 0);
 /// The region id and the entry of the marked function `function`.
 #define ENTRY(function) ENTRY_OF_KERNEL(function, "__omp_offloading_0_0_" #function "_l0")
+
+/// The variable `name`, an array of ints marked `link`, its pointer and the entry of that.
+#define LINK_ENTRY(name)                                                                                                       \
+  __attribute__((weak)) int32_t name[4] = {1, 2, 3, 4};                                                                        \
+  __attribute__((weak)) void *name##_decl_tgt_ref_ptr = name;                                                                  \
+  __attribute__((section(STRING(SECTION)), used, aligned(8))) static const entry entry_link_##name =                           \
+      FIELDS(name##_decl_tgt_ref_ptr, #name "_decl_tgt_ref_ptr", sizeof(void *), 1);
 
 typedef struct {
   const void *begin, *end;

@@ -43,6 +43,14 @@ KERNEL(increment)(void *dyn_ptr, uint64_t n, int32_t *data) {
     data[i]++;
 }
 
+// Reaches a `link` variable through the pointer that the runtime fills in.
+__attribute__((weak)) int32_t *table_decl_tgt_ref_ptr;
+KERNEL(double_table)(void *dyn_ptr, uint64_t n) {
+  (void)dyn_ptr;
+  for (uint64_t i = 0; i < n; i++)
+    table_decl_tgt_ref_ptr[i] *= 2;
+}
+
 // Counts the launches on each device's own copy of the image.
 static uint64_t launches;
 KERNEL(count_launches)(void *dyn_ptr, uint64_t *result) {

@@ -1,14 +1,15 @@
 //! `test-strip-offload`: takes away what `offload-entries` and `offload-visibility` must restore.
 //!
 //! Entries, their names, `omp_offload.info` and (LLVM 22) `llvm.offloading.symbols` go; on a device protected definitions get default
-//! visibility. Of what only the source knew a marker is left: which variables and `indirect` functions are `declare target`, and how;
-//! which functions have default visibility because the source says so. Entries of `requires`
-//! directives stay.
+//! visibility. Of what only the source knew a marker is left: which variables, `indirect` functions and tables of virtual functions are `declare target`, and how;
+//! which functions have default visibility because the source says so; the clauses of `requires` directives.
 
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::inkwell::GlobalVisibility;
 use llvm_plugin::inkwell::module::Module;
+use llvm_plugin::inkwell::values::BasicValueEnum;
 use llvm_plugin::{LlvmModulePass, ModuleAnalysisManager, PassBuilder, PipelineParsing, PreservedAnalyses};
+use offloom_abi::LlvmVersion;
 use offloom_abi::entry::{self, EntryFlags};
 use offloom_abi::names::{
     LINK_REFERENCE_SUFFIX, OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, OFFLOADING_SYMBOLS_METADATA,
@@ -35,14 +36,8 @@ impl LlvmModulePass for StripOffload {
     fn run_pass(&self, module: &mut Module<'_>, _: &ModuleAnalysisManager) -> PreservedAnalyses {
         leave_markers(module);
         erase_named_metadata(module, OFFLOAD_INFO_METADATA);
-        let symbols_before = nodes(module, OFFLOADING_SYMBOLS_METADATA);
         erase_named_metadata(module, OFFLOADING_SYMBOLS_METADATA);
-        let names_left = erase_entries(module);
-        for node in symbols_before {
-            if matches!(&node[..], [Operand::Symbol(symbol)] if names_left.contains(symbol)) {
-                append_node(module, OFFLOADING_SYMBOLS_METADATA, &node);
-            }
-        }
+        erase_entries(module);
         if module.get_flag(OPENMP_DEVICE_MODULE_FLAG).is_some() {
             for symbol in symbols(module) {
                 match symbol.visibility() {
@@ -59,8 +54,12 @@ impl LlvmModulePass for StripOffload {
     }
 }
 
-/// Marks what `omp_offload.info` lists.
+/// Marks what `omp_offload.info` lists, and says what the module requires.
 fn leave_markers(module: &Module<'_>) {
+    if let Some(clauses) = required_clauses(module) {
+        append_node(module, "offload.requires", &[Operand::Integer(clauses)]);
+    }
+    let is_device = module.get_flag(OPENMP_DEVICE_MODULE_FLAG).is_some();
     for node in nodes(module, OFFLOAD_INFO_METADATA) {
         let [
             Operand::Integer(OFFLOAD_INFO_DEVICE_GLOBAL),
@@ -78,8 +77,10 @@ fn leave_markers(module: &Module<'_>) {
                 (variable.or_else(|| find_variable(module, name)), "link")
             }
             (EntryFlags::NONE, _) => (find_variable(module, name), "to"),
-            // On the device the name tells.
-            (EntryFlags::INDIRECT, _) => (indirect_function(module, name), "indirect"),
+            (EntryFlags::INDIRECT | EntryFlags::INDIRECT_VTABLE, _) if !is_device => {
+                (address_in_entry(module, name), "indirect")
+            }
+            // On the device the name of an `indirect` constant tells.
             _ => continue,
         };
         if let Some(symbol) = symbol {
@@ -91,33 +92,40 @@ fn leave_markers(module: &Module<'_>) {
     }
 }
 
+/// The clauses in the entry of the `requires` directives.
+fn required_clauses(module: &Module<'_>) -> Option<u32> {
+    let name = entry::global_name(entry::requires_name(LLVM));
+    let data_field = match LLVM {
+        LlvmVersion::V19 => 4,
+        LlvmVersion::V22 => 7,
+    };
+    let BasicValueEnum::StructValue(record) = find_variable(module, &name)?.initializer()? else {
+        return None;
+    };
+    let BasicValueEnum::IntValue(data) = record.get_field_at_index(data_field)? else {
+        return None;
+    };
+    data.get_zero_extended_constant()?.try_into().ok()
+}
+
 fn is_exported_function(symbol: Symbol<'_>) -> bool {
     symbol.kind() == SymbolKind::Function && symbol.is_definition() && !symbol.is_local()
 }
 
-/// The host function in the entry called `name`.
-fn indirect_function<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
+/// What the entry called `name` holds the address of.
+fn address_in_entry<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
     let entry = find_variable(module, &entry::global_name(name))?;
-    let symbols = entry.initializer_symbols();
-    symbols
-        .into_iter()
-        .find(|symbol| symbol.kind() == SymbolKind::Function)
+    entry.initializer_symbols().into_iter().next()
 }
 
-/// Erases the entries and their names. Returns the names that are still used.
-fn erase_entries<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
-    let all = variables(module);
-    let requires = entry::requires_global_name(LLVM);
-    for &symbol in &all {
-        let name = symbol.name();
-        let is_entry = name.starts_with(entry::GLOBAL_PREFIX) && name != requires;
-        if is_entry && !symbol.erase_if_unused() {
-            diagnose(module, Severity::Error, &format!("the entry `{name}` is used"));
+/// Erases the entries, then their names.
+fn erase_entries(module: &Module<'_>) {
+    for prefix in [entry::GLOBAL_PREFIX, entry::NAME_GLOBAL] {
+        for symbol in variables(module) {
+            let name = symbol.name();
+            if name.starts_with(prefix) && !symbol.erase_if_unused() {
+                diagnose(module, Severity::Error, &format!("`{name}` is used"));
+            }
         }
     }
-    // The entries of `all` are dead, so look again.
-    let names = variables(module)
-        .into_iter()
-        .filter(|symbol| symbol.name().starts_with(entry::NAME_GLOBAL));
-    names.filter(|name| !name.erase_if_unused()).collect()
 }

@@ -14,8 +14,6 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// How the names of entry globals start.
 const ENTRY: &str = ".offloading.entry.";
-/// The entries of a `requires` directive, which the strip pass leaves.
-const REQUIRES_ENTRIES: [&str; 2] = [".offloading.entry.", ".offloading.entry..requires"];
 /// How entry-name strings start.
 const ENTRY_NAME: &str = "@.offloading.entry_name";
 /// What the strip pass leaves on functions whose source asks for default visibility, between other attributes.
@@ -51,7 +49,7 @@ impl Canonical {
         };
         for line in &parts.lines {
             let line = rename_strings(line, &parts.strings);
-            let is_entry = defined_name(&line).is_some_and(is_regenerated_entry);
+            let is_entry = defined_name(&line).is_some_and(is_entry);
             if let Some(name) = defined_name(&line) {
                 canonical.names.insert(name.to_owned());
             }
@@ -75,10 +73,10 @@ impl Canonical {
         canonical
     }
 
-    /// How many entries there are, without those of `requires` directives.
+    /// How many entries there are.
     pub(crate) fn entries(&self) -> usize {
         let names = self.entries.iter().filter_map(|line| defined_name(line));
-        names.filter(|name| is_regenerated_entry(name)).count()
+        names.filter(|name| is_entry(name)).count()
     }
 
     /// How many operands `omp_offload.info` has.
@@ -116,8 +114,8 @@ impl Canonical {
         global
             .and_then(|rest| rest.split_once('"'))
             .is_none_or(|(name, flags)| {
-                // The name of an `indirect` function's operand is no symbol of the host module.
-                flags.starts_with(", i32 8,") || self.names.contains(name)
+                // The names in operands of `indirect` functions and tables are no symbols of the host module.
+                flags.starts_with(", i32 8,") || flags.starts_with(", i32 32,") || self.names.contains(name)
             })
     }
 }
@@ -288,8 +286,8 @@ fn rename_strings(line: &str, strings: &HashMap<&str, &str>) -> String {
     result
 }
 
-fn is_regenerated_entry(name: &str) -> bool {
-    name.starts_with(ENTRY) && !REQUIRES_ENTRIES.contains(&name)
+fn is_entry(name: &str) -> bool {
+    name.starts_with(ENTRY)
 }
 
 /// The name of the variable that a line defines.

@@ -19,30 +19,61 @@ pub const LLVM: LlvmVersion = if cfg!(feature = "llvm22") {
     LlvmVersion::V19
 };
 
-/// A kernel as an offload entry names it.
+/// A device symbol as an offload entry names it.
 #[derive(Debug)]
-pub struct Kernel {
-    /// Address of the region id.
-    pub region_id: *const u8,
+pub struct DeviceSymbol {
+    /// Address of the region id, or of the pointer to a `link` variable.
+    pub address: *const u8,
     /// Name of the device symbol.
     pub name: &'static CStr,
+    /// Bytes of the pointer, 0 for a kernel.
+    pub size: u64,
+    /// What kind of entry it is.
+    pub flags: EntryFlags,
 }
 
-/// Defines the region ids of marked functions and gives their [`Kernel`]s.
+/// Defines the pointer to the variable that `variable` points to and is marked `link`, and gives its [`DeviceSymbol`].
+#[macro_export]
+macro_rules! link_variable {
+    ($name:literal, $variable:expr) => {{
+        /// Shared as a pointer is not.
+        #[repr(transparent)]
+        struct Reference(*const ::core::ffi::c_void);
+        // SAFETY: never written.
+        unsafe impl Sync for Reference {}
+        #[unsafe(export_name = concat!($name, "_decl_tgt_ref_ptr"))]
+        static REFERENCE: Reference = Reference($variable.cast());
+        $crate::DeviceSymbol {
+            address: (&raw const REFERENCE).cast(),
+            name: match ::core::ffi::CStr::from_bytes_with_nul(
+                concat!($name, "_decl_tgt_ref_ptr\0").as_bytes(),
+            ) {
+                Ok(name) => name,
+                Err(_) => c"",
+            },
+            size: size_of::<Reference>() as u64,
+            flags: ::offloom_abi::entry::EntryFlags::LINK,
+        }
+    }};
+}
+
+/// Defines the region ids of marked functions and gives their [`DeviceSymbol`]s.
 #[macro_export]
 macro_rules! kernels {
     ($($function:ident)*) => {
         [$({
             #[unsafe(export_name = concat!(".__omp_offloading_0_0_", stringify!($function), "_l0.region_id"))]
             static REGION_ID: u8 = 0;
-            $crate::Kernel {
-                region_id: &raw const REGION_ID,
+            $crate::DeviceSymbol {
+                address: &raw const REGION_ID,
                 name: match ::core::ffi::CStr::from_bytes_with_nul(
                     concat!("__omp_offloading_0_0_", stringify!($function), "_l0\0").as_bytes(),
                 ) {
                     Ok(name) => name,
                     Err(_) => c"",
                 },
+                size: 0,
+                flags: ::offloom_abi::entry::EntryFlags::NONE,
             }
         }),*]
     };
@@ -91,24 +122,24 @@ pub fn compile_image(clang: &str, source: &Path) -> Vec<u8> {
     bytes
 }
 
-/// Registers `image` with an entry for each of `kernels`, for the rest of the process.
-pub fn register(image: Vec<u8>, kernels: &[Kernel]) {
-    let entries: Vec<u8> = kernels
+/// Registers `image` with an entry for each of `symbols`, for the rest of the process.
+pub fn register(image: Vec<u8>, symbols: &[DeviceSymbol]) {
+    let entries: Vec<u8> = symbols
         .iter()
-        .flat_map(|kernel| {
+        .flat_map(|symbol| {
             let entry = Entry {
                 kind: OffloadKind::OpenMp,
-                flags: EntryFlags::NONE,
-                address: kernel.region_id.expose_provenance() as u64,
-                name: kernel.name.as_ptr().expose_provenance() as u64,
-                size: 0,
+                flags: symbol.flags,
+                address: symbol.address.expose_provenance() as u64,
+                name: symbol.name.as_ptr().expose_provenance() as u64,
+                size: symbol.size,
                 data: 0,
                 aux_address: 0,
             };
             entry.encode(LLVM).unwrap()
         })
         .collect();
-    assert_eq!(entries.len(), kernels.len() * entry::size(LLVM));
+    assert_eq!(entries.len(), symbols.len() * entry::size(LLVM));
     // The runtime keeps all of it.
     let image = image.leak().as_ptr_range();
     let entries = entries.leak().as_ptr_range();

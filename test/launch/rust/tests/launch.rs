@@ -6,8 +6,11 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Once;
 
-use offloom_launch::{Device, Launch, LaunchError, MAX_ARGUMENTS, Mapped, MappedMut, Outcome, region};
-use offloom_launch_test::{compile_image, kernels, register};
+use offloom_launch::{Device, Launch, LaunchError, MAX_ARGUMENTS, Mapped, MappedMut, Outcome, link, region};
+use offloom_launch_test::{compile_image, kernels, link_variable, register};
+
+/// Marked `link` on the device.
+static mut TABLE: [i32; 4] = [1, 2, 3, 4];
 
 /// Registers the device image, once for all tests.
 fn set_up() {
@@ -15,10 +18,10 @@ fn set_up() {
     ONCE.call_once(|| {
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../Inputs/kernels.c");
         let image = compile_image(env!("CLANG"), &source);
-        register(
-            image,
-            &kernels!(saxpy values map_types increment count_launches many),
-        );
+        let mut symbols =
+            Vec::from(kernels!(saxpy values map_types increment count_launches many double_table));
+        symbols.push(link_variable!("table", (&raw const TABLE)));
+        register(image, &symbols);
     });
 }
 
@@ -243,6 +246,32 @@ fn shared_mapped_data_is_read_by_several_launches() {
         }
     });
     assert_eq!(mapped.host()[999], 1.0);
+}
+
+#[test]
+fn a_link_variable_is_reached_while_it_is_mapped() {
+    set_up();
+    let table = &raw mut TABLE;
+    // SAFETY: only this test uses it.
+    let table = unsafe { &mut *table };
+    let mut mapped = MappedMut::link_tofrom(Device::Default, link!(table), table).unwrap();
+    // SAFETY: the kernel's parameter; it stays within the mapped variable.
+    let mut launch = unsafe { Launch::new(region!(double_table)) };
+    launch.value(4_u64);
+    assert_eq!(launch.run(), Ok(Outcome::Ran));
+    assert_eq!(mapped.host(), [1, 2, 3, 4]);
+    mapped.update_from();
+    assert_eq!(mapped.host(), [2, 4, 6, 8]);
+    mapped.host_mut()[0] = 100;
+    mapped.update_to();
+    assert_eq!(launch.run(), Ok(Outcome::Ran));
+    drop(mapped);
+    assert_eq!(*table, [200, 8, 12, 16]);
+
+    let other = [1];
+    let error = Mapped::link_to(Device::Default, link!(table), &other).map(|_| ());
+    assert_eq!(error, Err(LaunchError::OtherVariable));
+    assert!(Mapped::link_to(Device::Default, link!(table), table).is_ok());
 }
 
 #[test]
