@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | [`descriptor`] | what a kernel is specialised to, as a value and as text |
 //! | [`signature`] | what of a kernel's launches can be specialised, and how a launch is read |
+//! | [`store`] | images on disk, shared by processes and runs (the paper's 4.6, level 2) |
 //! | [`tracker`] | what of them still is (the paper's 4.7) |
 //! | [`variants`] | the code that launches may run, found by hash (the paper's 4.6, level 1) |
 #![forbid(unsafe_code)]
 
 pub mod descriptor;
 pub mod signature;
+pub mod store;
 #[cfg(test)]
 mod testing;
 pub mod tracker;

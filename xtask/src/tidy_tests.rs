@@ -32,7 +32,8 @@ fn files() -> Vec<File> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path: PathBuf = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            if path.is_symlink() {
+            // In a work tree of its own, `.git` is a file that names the folder of the repository.
+            if path.is_symlink() || name == ".git" {
                 continue;
             }
             if path.is_dir() {

@@ -147,7 +147,7 @@ impl fmt::Display for Argument {
 }
 
 /// A name whose special characters are printed as `%XX`.
-struct EscapedName<'a>(&'a str);
+pub(crate) struct EscapedName<'a>(pub(crate) &'a str);
 
 impl fmt::Display for EscapedName<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

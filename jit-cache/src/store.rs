@@ -1,0 +1,211 @@
+//! Images on disk: the paper's second level, shared by processes, machines and runs.
+//!
+//! Layers that are only read lie under one private directory that is written. Nothing read is trusted: a file must belong to
+//! the layer's owner, its checksum must hold and its key must be the one asked for; otherwise it counts as absent. Files are written
+//! under a temporary name and renamed, so every process sees all of one or nothing.
+//!
+//! Trouble with the cache is never trouble for a launch: [`Store::load`] finds nothing, the others return errors that can be ignored.
+
+mod claim;
+mod error;
+mod key;
+mod layer;
+mod pack;
+mod process;
+mod record;
+mod upkeep;
+
+use std::fs::{self, DirBuilder, FileTimes};
+use std::io::{self, Write};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, SystemTime};
+
+use tempfile::Builder;
+
+pub use claim::Claim;
+pub use error::StoreError;
+pub use key::ImageKey;
+pub use layer::FORMAT_FOLDER;
+pub use record::Record;
+pub use upkeep::{Stats, Stored, Verified};
+
+use layer::Layer;
+use process::Process;
+
+/// How long a failure is remembered: it may have been for want of memory or time.
+pub const FAILURE_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// How much older an image's time of last use may be than its last use: so a hit rarely writes.
+const USE_PRECISION: Duration = Duration::from_secs(60 * 60);
+
+/// Where the cache is and what may be done with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// The private directory; none: nothing is written.
+    pub directory: Option<PathBuf>,
+    /// Whether the private directory is only read.
+    pub read_only: bool,
+    /// Directories that are only read, asked in this order after the private one.
+    pub shared: Vec<PathBuf>,
+    /// How large the private directory may be, in bytes.
+    pub size_limit: u64,
+    /// How long making an image may take before another process tries.
+    pub claim_limit: Duration,
+}
+
+/// The cache as one process sees it.
+#[derive(Debug)]
+pub struct Store {
+    layers: Vec<Layer>,
+    /// The private layer, if it may be written.
+    writable: Option<Layer>,
+    size_limit: u64,
+    claim_limit: Duration,
+    /// Bytes written since the size was last looked at.
+    written: AtomicU64,
+}
+
+impl Store {
+    /// Opens what can be opened; what cannot is in the list of errors, one each, for one warning each.
+    ///
+    /// A program that runs with more rights than its user has no cache at all: its environment is not to be trusted.
+    pub fn open(options: &StoreOptions) -> (Self, Vec<StoreError>) {
+        let mut store = Self {
+            layers: Vec::new(),
+            writable: None,
+            size_limit: options.size_limit,
+            claim_limit: options.claim_limit,
+            // The first publication looks at the size, and clears what a killed process left behind.
+            written: AtomicU64::new(u64::MAX / 2),
+        };
+        let mut errors = Vec::new();
+        if runs_with_more_rights() {
+            return (store, errors);
+        }
+        if let Some(directory) = &options.directory {
+            match Layer::private(directory) {
+                Ok(layer) => {
+                    store.writable = (!options.read_only).then(|| layer.clone());
+                    store.layers.push(layer);
+                }
+                Err(error) => errors.push(error),
+            }
+        }
+        for directory in &options.shared {
+            match Layer::shared(directory) {
+                Ok(layer) => store.layers.push(layer),
+                Err(error) => errors.push(error),
+            }
+        }
+        (store, errors)
+    }
+
+    /// What is kept for a key, from the first layer that has it. Nothing on any trouble.
+    pub fn load(&self, key: &ImageKey) -> Option<Record> {
+        let key = key.to_string();
+        self.layers.iter().find_map(|layer| self.load_from(layer, &key))
+    }
+
+    fn load_from(&self, layer: &Layer, key: &str) -> Option<Record> {
+        let path = layer.image_path(key);
+        let (file, bytes) = layer.read(&path).ok()?;
+        let ours = self
+            .writable
+            .as_ref()
+            .is_some_and(|own| own.root() == layer.root());
+        let record = match Record::decode(&bytes) {
+            Some((found, record)) if found == key => record,
+            _ => {
+                // Damaged: room for a good one.
+                if ours {
+                    let _ = fs::remove_file(&path);
+                }
+                return None;
+            }
+        };
+        let now = SystemTime::now();
+        let modified = file.metadata().and_then(|metadata| metadata.modified()).ok()?;
+        let age = now
+            .duration_since(modified)
+            .unwrap_or_else(|error| error.duration());
+        match record {
+            Record::Failure(_) if age > FAILURE_LIFETIME => return None,
+            Record::Image(_) if ours && age > USE_PRECISION => {
+                let _ = file.set_times(FileTimes::new().set_modified(now));
+            }
+            _ => {}
+        }
+        Some(record)
+    }
+
+    /// The right to make the image of this key, or nothing: another process is at it. After getting it, look again: the
+    /// image may have been published just before.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written: then nobody else is told, and the image may be made anyway.
+    pub fn claim(&self, key: &ImageKey) -> Result<Option<Claim>, StoreError> {
+        claim::claim(self.writable()?, &key.to_string(), self.claim_limit)
+    }
+
+    /// Keeps a record for all processes, in place of what there was.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written. Nothing is left behind then.
+    pub fn publish(&self, key: &ImageKey, record: &Record) -> Result<(), StoreError> {
+        let key = key.to_string();
+        self.write(&key, &record.encode(&key))
+    }
+
+    /// Puts the bytes of a whole file in the place of a key.
+    fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let layer = self.writable()?;
+        let path = layer.image_path(key);
+        let failed = StoreError::io("write", &path);
+        let folder = path.parent().unwrap_or_else(|| Path::new("."));
+        for folder in [folder, &layer.temporary_folder()] {
+            make_private(folder).map_err(&failed)?;
+        }
+        let mut file = Builder::new()
+            .prefix(&Process::current().name())
+            .tempfile_in(layer.temporary_folder())
+            .map_err(&failed)?;
+        file.write_all(bytes).map_err(&failed)?;
+        file.persist(&path).map_err(|error| failed(error.error))?;
+        let size = bytes.len() as u64;
+        let written = self
+            .written
+            .fetch_add(size, Ordering::Relaxed)
+            .saturating_add(size);
+        if written > self.size_limit / 16 {
+            self.written.store(0, Ordering::Relaxed);
+            self.prune(self.size_limit)?;
+        }
+        Ok(())
+    }
+
+    fn writable(&self) -> Result<&Layer, StoreError> {
+        self.writable.as_ref().ok_or(StoreError::ReadOnly)
+    }
+}
+
+/// Makes a folder for the user alone. It may have been removed while the program runs, with its parents.
+fn make_private(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
+}
+
+/// Whether the kernel started this program with more rights than its user has (`AT_SECURE`). Where that cannot be found out, it did.
+fn runs_with_more_rights() -> bool {
+    const AT_SECURE: u64 = 23;
+    let Ok(vector) = fs::read("/proc/self/auxv") else {
+        return true;
+    };
+    let numbers: Vec<_> = vector
+        .as_chunks::<8>()
+        .0
+        .iter()
+        .map(|bytes| u64::from_ne_bytes(*bytes))
+        .collect();
+    let secure = numbers.chunks(2).find(|pair| pair[0] == AT_SECURE);
+    secure.is_none_or(|pair| pair.get(1) != Some(&0))
+}

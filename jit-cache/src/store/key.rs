@@ -1,0 +1,88 @@
+//! What an image on disk depends on.
+
+use std::fmt;
+
+use offloom_abi::jit_bundle::BundleId;
+
+use crate::descriptor::Descriptor;
+use crate::descriptor::text::EscapedName;
+
+/// Everything that an image depends on. Two images with equal keys are interchangeable; keys that differ in any field are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ImageKey {
+    /// Version of Offloom that makes the image.
+    pub offloom_version: String,
+    /// Version of LLVM that makes the image, with its patch level.
+    pub llvm_version: String,
+    /// The bundle that the image is made from.
+    pub bundle: BundleId,
+    /// Target triple of the device.
+    pub target_triple: String,
+    /// Features of the device beyond the descriptor's architecture, as LLVM writes them.
+    pub target_features: String,
+    /// Settings that change the code, in any fixed form.
+    pub options: String,
+    /// What the image is specialised to; names the kernel and the architecture.
+    pub descriptor: Descriptor,
+}
+
+impl fmt::Display for ImageKey {
+    /// The form that is stored: one line for each field, `name=value`. Distinct for distinct keys.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bundle = self.bundle.0.map(|byte| format!("{byte:02x}")).concat();
+        for (name, value) in [
+            ("offloom", self.offloom_version.as_str()),
+            ("llvm", &self.llvm_version),
+            ("bundle", &bundle),
+            ("triple", &self.target_triple),
+            ("features", &self.target_features),
+            ("options", &self.options),
+        ] {
+            writeln!(formatter, "{name}={}", EscapedName(value))?;
+        }
+        writeln!(formatter, "descriptor={}", self.descriptor)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// A key whose descriptor has this value.
+    pub(crate) fn key(value: u64) -> ImageKey {
+        ImageKey {
+            offloom_version: "0.1.0".to_owned(),
+            llvm_version: "19.1.7".to_owned(),
+            bundle: BundleId([7; 16]),
+            target_triple: "x86_64-pc-linux-gnu".to_owned(),
+            target_features: "+avx2,+fma".to_owned(),
+            options: "fp=match".to_owned(),
+            descriptor: format!("kernel=k;arch=x86-64;0=i64:{value}").parse().unwrap(),
+        }
+    }
+
+    #[test]
+    fn keys_differ_when_any_field_does() {
+        let change: [fn(&mut ImageKey); 8] = [
+            |_| {},
+            |key| key.offloom_version.push('1'),
+            |key| key.llvm_version = "22.1.8".to_owned(),
+            |key| key.bundle.0[15] = 0,
+            |key| key.target_triple.push_str("x32"),
+            |key| key.target_features.clear(),
+            // A value must not be able to pass for another field.
+            |key| key.options = "fp=match\ndescriptor=kernel".to_owned(),
+            |key| key.descriptor.kernel.push('2'),
+        ];
+        let texts: HashSet<_> = change
+            .map(|change| {
+                let mut key = key(1);
+                change(&mut key);
+                key.to_string()
+            })
+            .into();
+        assert_eq!(texts.len(), change.len());
+        assert!(texts.iter().all(|text| text.lines().count() == 7));
+    }
+}

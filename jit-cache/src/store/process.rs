@@ -1,0 +1,96 @@
+//! Names for processes, by which what a dead one left behind is recognised.
+
+use std::fs;
+
+/// A process: the running system it is of, its number, and when it started, so that a number used again is told apart.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Process {
+    boot: String,
+    number: u32,
+    start: u64,
+}
+
+impl Process {
+    /// This process.
+    pub(super) fn current() -> Self {
+        let number = std::process::id();
+        Self {
+            boot: boot(),
+            number,
+            start: start_of(number).unwrap_or(0),
+        }
+    }
+
+    /// The process that a [`name`](Self::name) was made for.
+    pub(super) fn from_name(name: &str) -> Option<Self> {
+        let mut parts = name.split('.');
+        Some(Self {
+            boot: parts.next()?.to_owned(),
+            number: parts.next()?.parse().ok()?,
+            start: parts.next()?.parse().ok()?,
+        })
+    }
+
+    /// A name for it that may begin the name of a file.
+    pub(super) fn name(&self) -> String {
+        format!("{}.{}.{}.", self.boot, self.number, self.start)
+    }
+
+    /// Whether the process is known to be gone. Of one on another machine nothing is known.
+    pub(super) fn is_gone(&self) -> bool {
+        self.boot == boot() && start_of(self.number) != Some(self.start)
+    }
+}
+
+/// The identity of the running system and of its process numbers: containers on one machine have their own.
+fn boot() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let processes = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+    let identity = format!("{} {}", boot.trim(), processes.display());
+    blake3::hash(identity.as_bytes()).to_hex()[..16].to_owned()
+}
+
+/// When a process started, in clock ticks since the system did; nothing if there is no such process.
+fn start_of(number: u32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
+    // The name, in parentheses, may hold anything.
+    let (_, fields) = stat.rsplit_once(") ")?;
+    let mut fields = fields.split(' ');
+    if fields.next()? == "Z" {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::Command;
+
+    #[test]
+    fn a_process_is_gone_once_it_ended() {
+        let current = Process::current();
+        assert_eq!(Process::from_name(&current.name()).as_ref(), Some(&current));
+        assert!(!current.is_gone());
+        let mut child = Command::new("sleep").arg("100").spawn().unwrap();
+        let sleeping = Process {
+            number: child.id(),
+            start: start_of(child.id()).unwrap(),
+            ..current.clone()
+        };
+        assert!(!sleeping.is_gone());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(sleeping.is_gone());
+        let elsewhere = Process {
+            boot: "0123".to_owned(),
+            ..sleeping
+        };
+        assert!(!elsewhere.is_gone());
+        let number_used_again = Process {
+            start: current.start + 1,
+            ..current
+        };
+        assert!(number_used_again.is_gone());
+    }
+}

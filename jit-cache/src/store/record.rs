@@ -1,0 +1,126 @@
+//! One file of the cache: the whole key, and an image or the reason why there is none, under one checksum.
+//!
+//! | field | size | |
+//! | --- | --- | --- |
+//! | magic | 8 | [`MAGIC`] |
+//! | kind | 8 | 0: an image; 1: making it failed, the contents say why |
+//! | key size | 8 | bytes |
+//! | contents size | 8 | bytes |
+//! | checksum | 32 | BLAKE3 of all the other bytes |
+//! | key | | UTF-8, as [`ImageKey`](super::ImageKey) is printed |
+//! | contents | | ends the file |
+//!
+//! Numbers are little-endian. The version of this format is in the name of the folder ([`super::FORMAT_FOLDER`]), so another
+//! version does not even see these files.
+
+/// The first eight bytes of a file.
+pub(super) const MAGIC: [u8; 8] = *b"OFFLOOMI";
+/// Bytes before the checksum.
+const CHECKSUM: usize = 32;
+/// Bytes before the key.
+pub(super) const HEADER: usize = 64;
+
+/// What is kept for a key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Record {
+    /// An image.
+    Image(Vec<u8>),
+    /// Making the image failed, for this reason; it is not to be tried again in a loop.
+    Failure(String),
+}
+
+impl Record {
+    /// The bytes of a file.
+    pub(super) fn encode(&self, key: &str) -> Vec<u8> {
+        let (kind, contents) = match self {
+            Self::Image(image) => (0_u64, image.as_slice()),
+            Self::Failure(reason) => (1, reason.as_bytes()),
+        };
+        let mut bytes = Vec::with_capacity(HEADER + key.len() + contents.len());
+        bytes.extend_from_slice(&MAGIC);
+        bytes.extend_from_slice(&kind.to_le_bytes());
+        bytes.extend_from_slice(&(key.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&(contents.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&[0; HEADER - CHECKSUM]);
+        bytes.extend_from_slice(key.as_bytes());
+        bytes.extend_from_slice(contents);
+        let checksum = checksum(&bytes);
+        bytes[CHECKSUM..HEADER].copy_from_slice(checksum.as_bytes());
+        bytes
+    }
+
+    /// Reads a file: its key and its record. Nothing for bytes that are not, to the last one, what was written.
+    pub(super) fn decode(bytes: &[u8]) -> Option<(&str, Self)> {
+        let number = |offset: usize| {
+            let bytes = bytes.get(offset..offset + 8)?;
+            Some(u64::from_le_bytes(bytes.try_into().ok()?))
+        };
+        let header = bytes.get(..HEADER)?;
+        let key_size = usize::try_from(number(16)?).ok()?;
+        let contents_size = usize::try_from(number(24)?).ok()?;
+        let size = HEADER.checked_add(key_size)?.checked_add(contents_size)?;
+        if header[..8] != MAGIC || bytes.len() != size || checksum(bytes) != header[CHECKSUM..] {
+            return None;
+        }
+        let (key, contents) = bytes[HEADER..].split_at(key_size);
+        let key = std::str::from_utf8(key).ok()?;
+        let record = match number(8)? {
+            0 => Self::Image(contents.to_vec()),
+            1 => Self::Failure(String::from_utf8(contents.to_vec()).ok()?),
+            _ => return None,
+        };
+        Some((key, record))
+    }
+}
+
+/// The checksum of a file with at least a header.
+fn checksum(bytes: &[u8]) -> blake3::Hash {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&bytes[..CHECKSUM]);
+    hasher.update(&bytes[HEADER..]);
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn record() -> impl Strategy<Value = Record> {
+        prop_oneof![
+            prop::collection::vec(any::<u8>(), 0..300).prop_map(Record::Image),
+            ".{0,40}".prop_map(Record::Failure),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read(key in ".{0,60}", record in record()) {
+            let bytes = record.encode(&key);
+            prop_assert_eq!(Record::decode(&bytes), Some((key.as_str(), record)));
+        }
+
+        #[test]
+        fn no_bytes_make_the_reader_panic(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            let mut with_magic = MAGIC.to_vec();
+            with_magic.extend(&bytes);
+            prop_assert_eq!(Record::decode(&bytes), None);
+            prop_assert_eq!(Record::decode(&with_magic), None);
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_and_every_truncation_is_noticed() {
+        let bytes = Record::Image(vec![3; 100]).encode("key");
+        for bit in 0..8 * bytes.len() {
+            let mut changed = bytes.clone();
+            changed[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(Record::decode(&changed), None, "bit {bit}");
+        }
+        for length in 0..bytes.len() {
+            assert_eq!(Record::decode(&bytes[..length]), None, "{length} bytes");
+        }
+        let longer = [bytes.as_slice(), &[0]].concat();
+        assert_eq!(Record::decode(&longer), None);
+    }
+}

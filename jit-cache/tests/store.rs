@@ -1,0 +1,400 @@
+//! The cache on disk from outside: what is kept, what is refused, and faults of the file system.
+
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use offloom_abi::jit_bundle::BundleId;
+use offloom_jit_cache::store::{FAILURE_LIFETIME, ImageKey, Record, Store, StoreError, StoreOptions};
+use proptest::prelude::*;
+use tempfile::TempDir;
+
+fn key(value: u64) -> ImageKey {
+    ImageKey {
+        offloom_version: "0.1.0".to_owned(),
+        llvm_version: "19.1.7".to_owned(),
+        bundle: BundleId([7; 16]),
+        target_triple: "x86_64-pc-linux-gnu".to_owned(),
+        target_features: String::new(),
+        options: String::new(),
+        descriptor: format!("kernel=k;arch=x86-64;0=i64:{value}").parse().unwrap(),
+    }
+}
+
+fn image(value: u64) -> Record {
+    Record::Image(vec![value as u8; 1000])
+}
+
+fn options(directory: &Path) -> StoreOptions {
+    StoreOptions {
+        directory: Some(directory.to_owned()),
+        read_only: false,
+        shared: Vec::new(),
+        size_limit: 1 << 30,
+        claim_limit: Duration::from_secs(60),
+    }
+}
+
+fn open(options: &StoreOptions) -> Store {
+    let (store, errors) = Store::open(options);
+    assert!(errors.is_empty(), "{errors:?}");
+    store
+}
+
+/// A cache in a new folder, which is removed with it.
+fn new_store() -> (TempDir, PathBuf, Store) {
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path().join("parent/cache");
+    let store = open(&options(&directory));
+    (folder, directory, store)
+}
+
+fn only_file(store: &Store) -> PathBuf {
+    let files = store.list();
+    assert_eq!(files.len(), 1);
+    files[0].path.clone()
+}
+
+#[test]
+fn what_one_process_publishes_another_finds() {
+    let (_folder, directory, store) = new_store();
+    assert_eq!(store.load(&key(1)), None);
+    store.publish(&key(1), &image(1)).unwrap();
+    store
+        .publish(&key(2), &Record::Failure("no registers left".to_owned()))
+        .unwrap();
+    let other = open(&options(&directory));
+    assert_eq!(other.load(&key(1)), Some(image(1)));
+    assert_eq!(
+        other.load(&key(2)),
+        Some(Record::Failure("no registers left".to_owned()))
+    );
+    assert_eq!(other.load(&key(3)), None);
+    store.publish(&key(1), &image(9)).unwrap();
+    assert_eq!(other.load(&key(1)), Some(image(9)), "the last one counts");
+    let mode = fs::metadata(&directory).unwrap().permissions().mode();
+    assert_eq!(mode & 0o7777, 0o700);
+    assert_eq!(fs::read_dir(directory.join("v1/temporary")).unwrap().count(), 0);
+}
+
+#[test]
+fn a_private_directory_that_others_could_change_is_refused() {
+    let (_folder, directory, _) = new_store();
+    for mode in [0o770, 0o702, 0o755, 0o1777] {
+        fs::set_permissions(&directory, Permissions::from_mode(mode)).unwrap();
+        let (store, errors) = Store::open(&options(&directory));
+        assert!(
+            matches!(errors[..], [StoreError::NotPrivate { mode: found, .. }] if found == mode),
+            "{mode:o}: {errors:?}"
+        );
+        assert!(matches!(
+            store.publish(&key(1), &image(1)),
+            Err(StoreError::ReadOnly)
+        ));
+    }
+}
+
+#[test]
+fn directories_of_other_users_are_refused() {
+    let (_folder, directory, _) = new_store();
+    // Only root can give a directory away; everybody else has those of root to try with.
+    let foreign = match chown(&directory, Some(12345), None) {
+        Ok(()) => directory,
+        Err(_) => PathBuf::from("/usr"),
+    };
+    let (_, errors) = Store::open(&options(&foreign));
+    assert!(
+        matches!(errors[..], [StoreError::NotPrivate { .. }]),
+        "{errors:?}"
+    );
+}
+
+#[test]
+fn links_in_the_place_of_a_directory_or_a_file_are_not_followed() {
+    let (folder, directory, store) = new_store();
+    let link = folder.path().join("link");
+    symlink(&directory, &link).unwrap();
+    let (_, errors) = Store::open(&options(&link));
+    assert!(
+        matches!(errors[..], [StoreError::NotADirectory { .. }]),
+        "{errors:?}"
+    );
+
+    store.publish(&key(1), &image(1)).unwrap();
+    let file = only_file(&store);
+    let elsewhere = folder.path().join("elsewhere");
+    fs::rename(&file, &elsewhere).unwrap();
+    symlink(&elsewhere, &file).unwrap();
+    assert_eq!(store.load(&key(1)), None);
+}
+
+#[test]
+fn files_that_others_could_change_are_not_taken() {
+    let (_folder, _, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    let file = only_file(&store);
+    fs::set_permissions(&file, Permissions::from_mode(0o622)).unwrap();
+    assert_eq!(store.load(&key(1)), None);
+    assert_eq!(store.verify().damaged, [file.clone()]);
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    if chown(&file, Some(12345), None).is_ok() {
+        assert_eq!(store.load(&key(1)), None);
+    }
+}
+
+#[test]
+fn shared_layers_are_read_and_never_written() {
+    let (_folder, site, warm) = new_store();
+    warm.publish(&key(1), &image(1)).unwrap();
+    let (folder, directory, _) = new_store();
+    fs::set_permissions(&site, Permissions::from_mode(0o755)).unwrap();
+    let layered = StoreOptions {
+        shared: vec![folder.path().join("missing"), site.clone()],
+        ..options(&directory)
+    };
+    let (store, errors) = Store::open(&layered);
+    assert!(
+        matches!(errors[..], [StoreError::Io { .. }]),
+        "one for the missing: {errors:?}"
+    );
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    store.publish(&key(2), &image(2)).unwrap();
+    assert_eq!(warm.load(&key(2)), None);
+    let stats = store.stats();
+    assert_eq!((stats.files, stats.shared_files), (1, 1));
+    // A damaged file is not taken, and not removed either.
+    let file = only_file(&warm);
+    File::options()
+        .write(true)
+        .open(&file)
+        .unwrap()
+        .set_len(70)
+        .unwrap();
+    assert_eq!(store.load(&key(1)), None);
+    assert!(file.exists());
+    for mode in [0o775, 0o757] {
+        fs::set_permissions(&site, Permissions::from_mode(mode)).unwrap();
+        let (_, errors) = Store::open(&layered);
+        assert!(
+            errors
+                .iter()
+                .any(|error| matches!(error, StoreError::Writable { .. }))
+        );
+    }
+}
+
+#[test]
+fn a_cache_that_is_only_read_is_not_written() {
+    let (_folder, directory, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    let read_only = open(&StoreOptions {
+        read_only: true,
+        ..options(&directory)
+    });
+    assert_eq!(read_only.load(&key(1)), Some(image(1)));
+    assert!(matches!(
+        read_only.publish(&key(2), &image(2)),
+        Err(StoreError::ReadOnly)
+    ));
+    assert!(matches!(read_only.claim(&key(2)), Err(StoreError::ReadOnly)));
+    assert!(matches!(read_only.clear(), Err(StoreError::ReadOnly)));
+}
+
+#[test]
+fn a_place_that_cannot_be_written_costs_the_cache_and_nothing_else() {
+    // Nobody, not even root, makes directories there.
+    let (store, errors) = Store::open(&options(Path::new("/proc/offloom/cache")));
+    assert!(matches!(errors[..], [StoreError::Io { .. }]), "{errors:?}");
+    assert_eq!(store.load(&key(1)), None);
+    assert!(matches!(
+        store.publish(&key(1), &image(1)),
+        Err(StoreError::ReadOnly)
+    ));
+}
+
+#[test]
+fn a_directory_removed_meanwhile_is_made_again() {
+    let (_folder, directory, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(store.load(&key(1)), None);
+    store.publish(&key(1), &image(1)).unwrap();
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+}
+
+#[test]
+fn files_that_were_swapped_are_not_taken_for_one_another() {
+    let (_folder, _, store) = new_store();
+    for value in 0..2 {
+        store.publish(&key(value), &image(value)).unwrap();
+    }
+    let files = store.list();
+    let aside = files[0].path.with_extension("aside");
+    fs::rename(&files[0].path, &aside).unwrap();
+    fs::rename(&files[1].path, &files[0].path).unwrap();
+    fs::rename(&aside, &files[1].path).unwrap();
+    assert_eq!(store.verify().damaged.len(), 2);
+    assert_eq!(store.load(&key(0)), None);
+    assert_eq!(store.load(&key(1)), None);
+    store.publish(&key(0), &image(0)).unwrap();
+    assert_eq!(
+        store.load(&key(0)),
+        Some(image(0)),
+        "there is room for a good one"
+    );
+}
+
+#[test]
+fn the_least_recently_used_go_first() {
+    let (_folder, directory, store) = new_store();
+    for value in 0..20 {
+        store.publish(&key(value), &image(value)).unwrap();
+        let newest = store.list().into_iter().max_by_key(|file| file.last_use).unwrap();
+        assert!(newest.size > 1000);
+    }
+    let long_ago = SystemTime::now() - Duration::from_secs(1_000_000);
+    for file in store.list() {
+        File::open(&file.path).unwrap().set_modified(long_ago).unwrap();
+    }
+    for value in 15..20 {
+        assert!(store.load(&key(value)).is_some(), "a use is noted");
+    }
+    let size = store.stats().bytes;
+    store.prune(size / 2).unwrap();
+    let stats = store.stats();
+    assert!(stats.bytes <= size / 2, "{stats:?}");
+    for value in 15..20 {
+        assert!(store.load(&key(value)).is_some(), "{value}");
+    }
+    // The bound holds without being asked for.
+    let small = open(&StoreOptions {
+        size_limit: 5_000,
+        ..options(&directory)
+    });
+    for value in 0..50 {
+        small.publish(&key(value), &image(value)).unwrap();
+        assert!(small.stats().bytes <= 5_000 + 1_500);
+    }
+    assert_eq!(small.load(&key(49)), Some(image(49)));
+}
+
+#[test]
+fn a_clock_that_goes_backwards_loses_nothing() {
+    let (_folder, _, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    let future = SystemTime::now() + Duration::from_secs(1_000_000);
+    File::open(only_file(&store))
+        .unwrap()
+        .set_modified(future)
+        .unwrap();
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    let (held, again) = (store.claim(&key(2)).unwrap(), store.claim(&key(2)).unwrap());
+    assert!(held.is_some() && again.is_none());
+    assert_eq!(store.prune(u64::MAX).unwrap(), 0);
+}
+
+#[test]
+fn a_failure_is_remembered_for_a_time() {
+    let (_folder, _, store) = new_store();
+    let failure = Record::Failure("the compiler crashed".to_owned());
+    store.publish(&key(1), &failure).unwrap();
+    let file = File::open(only_file(&store)).unwrap();
+    let at = |age| file.set_modified(SystemTime::now() - age).unwrap();
+    at(FAILURE_LIFETIME / 2);
+    assert_eq!(store.load(&key(1)), Some(failure));
+    at(FAILURE_LIFETIME + Duration::from_secs(60));
+    assert_eq!(store.load(&key(1)), None);
+}
+
+#[test]
+fn one_at_a_time_has_the_claim() {
+    let (_folder, directory, store) = new_store();
+    let other = open(&options(&directory));
+    let claim = store.claim(&key(1)).unwrap();
+    assert!(claim.is_some());
+    assert!(other.claim(&key(1)).unwrap().is_none());
+    assert!(other.claim(&key(2)).unwrap().is_some(), "claims are for one key");
+    drop(claim);
+    assert!(other.claim(&key(1)).unwrap().is_some());
+    // A claim that is older than a compile may take is taken over; the first owner then leaves it alone.
+    let impatient = open(&StoreOptions {
+        claim_limit: Duration::ZERO,
+        ..options(&directory)
+    });
+    let lost = store.claim(&key(3)).unwrap();
+    std::thread::sleep(Duration::from_millis(20));
+    let taken = impatient.claim(&key(3)).unwrap();
+    assert!(taken.is_some());
+    drop(lost);
+    assert!(store.claim(&key(3)).unwrap().is_none());
+}
+
+#[test]
+fn another_version_of_the_format_lives_beside_this_one() {
+    let (_folder, directory, store) = new_store();
+    let other = directory.join("v2/ab");
+    fs::create_dir_all(&other).unwrap();
+    fs::write(other.join("cdef"), "of another version").unwrap();
+    store.publish(&key(1), &image(1)).unwrap();
+    assert_eq!(store.stats().files, 1);
+    assert_eq!(store.clear().unwrap(), 1);
+    store.prune(0).unwrap();
+    assert!(other.join("cdef").exists());
+    assert!(store.verify().damaged.is_empty());
+}
+
+#[test]
+fn a_packed_cache_warms_another() {
+    let (folder, _, store) = new_store();
+    for value in 0..5 {
+        store.publish(&key(value), &image(value)).unwrap();
+    }
+    store
+        .publish(&key(9), &Record::Failure("only here".to_owned()))
+        .unwrap();
+    let pack = folder.path().join("pack");
+    assert_eq!(store.pack(&pack).unwrap(), 5);
+    let (_folder, _, other) = new_store();
+    assert_eq!(other.unpack(&pack).unwrap(), 5);
+    for value in 0..5 {
+        assert_eq!(other.load(&key(value)), Some(image(value)));
+    }
+    assert_eq!(other.load(&key(9)), None);
+    // Cut short anywhere, also between two files, it is refused.
+    let bytes = fs::read(&pack).unwrap();
+    for length in 0..bytes.len() {
+        if length % 97 != 0 && length + 9 < bytes.len() {
+            continue;
+        }
+        fs::write(&pack, &bytes[..length]).unwrap();
+        let error = other.unpack(&pack).unwrap_err();
+        assert!(matches!(error, StoreError::BadPack { .. }), "{length}: {error}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+    // 64 cases of 40 mutations each.
+    #[test]
+    fn a_damaged_file_is_never_served(mutations in prop::collection::vec((any::<prop::sample::Index>(), 0..4, any::<u8>()), 40)) {
+        let (_folder, _, store) = new_store();
+        for (at, how, byte) in mutations {
+            store.publish(&key(1), &image(1)).unwrap();
+            let file = only_file(&store);
+            let original = fs::read(&file).unwrap();
+            let mut bytes = original.clone();
+            let at = at.index(bytes.len());
+            match how {
+                0 => bytes[at] = byte,
+                1 => bytes.truncate(at),
+                2 => bytes.insert(at, byte),
+                _ => { bytes.remove(at); }
+            }
+            fs::write(&file, &bytes).unwrap();
+            let expected = (bytes == original).then(|| image(1));
+            prop_assert_eq!(store.load(&key(1)), expected);
+        }
+    }
+}
