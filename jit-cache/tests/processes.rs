@@ -1,6 +1,7 @@
 //! Several processes on one cache: killed at random moments, short of file handles, short of disk.
 //!
 //! Started with an argument, this program is one of those processes. `OFFLOOM_TEST_KILLS` says how many are killed.
+#![expect(clippy::unwrap_used, reason = "a test without the test harness")]
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -151,8 +152,8 @@ fn killed_processes_leave_nothing_wrong_behind() {
     assert!(verified.damaged.is_empty(), "{:?}", verified.damaged);
     assert!(!verified.images.is_empty());
     store.prune(300_000).unwrap();
-    assert_eq!(names(directory.join("v1/temporary")), [PathBuf::new(); 0]);
-    assert_eq!(names(directory.join("v1/claims")), [PathBuf::new(); 0]);
+    assert_eq!(names(directory.join("v1/temporary")), Vec::<PathBuf>::new());
+    assert_eq!(names(directory.join("v1/claims")), Vec::<PathBuf>::new());
     for value in 0..KEYS {
         if let Some(found) = store.load(&key(value)) {
             assert_eq!(found, image(value));
@@ -201,7 +202,7 @@ fn a_process_that_cannot_write_leaves_nothing(limit: &str) {
         .status()
         .unwrap();
     assert!(status.success(), "{limit}: {status}");
-    assert_eq!(names(directory.join("v1/temporary")), [PathBuf::new(); 0]);
+    assert_eq!(names(directory.join("v1/temporary")), Vec::<PathBuf>::new());
     let verified = store(&directory).verify();
     assert!(verified.damaged.is_empty());
     assert_eq!(verified.images.len(), 1);

@@ -1,4 +1,5 @@
 //! The cache on disk from outside: what is kept, what is refused, and faults of the file system.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
