@@ -48,17 +48,30 @@ pub fn llvm_program(name: &str) -> Result<PathBuf> {
 /// It is in neither place.
 pub fn bitcode_program() -> Result<PathBuf> {
     let folder = program_dir()?;
-    [folder.clone(), folder.join(INSTALLED_HELPER_DIR)]
+    helper_program(&folder, "wrapgen-bitcode").ok_or_else(|| {
+        Error::Usage(format!(
+            "`wrapgen-bitcode`, which handles LLVM IR, is neither in '{0}' nor in '{0}/{INSTALLED_HELPER_DIR}': \
+             the installation is incomplete",
+            folder.display()
+        ))
+    })
+}
+
+/// LLVM's linker for device images of the host's kind: `wrapgen-lld`, which starts without libLLVM, where it is installed,
+/// else `ld.lld`.
+pub fn find_device_linker() -> Option<PathBuf> {
+    let helper = program_dir()
+        .ok()
+        .and_then(|folder| helper_program(&folder, "wrapgen-lld"));
+    helper.or_else(|| find_llvm_program("ld.lld"))
+}
+
+/// A program of our own: beside `wrapgen` in `folder`, or where an installation has it.
+fn helper_program(folder: &Path, name: &str) -> Option<PathBuf> {
+    [folder.to_owned(), folder.join(INSTALLED_HELPER_DIR)]
         .into_iter()
-        .map(|folder| folder.join("wrapgen-bitcode"))
+        .map(|folder| folder.join(name))
         .find(|path| path.is_file())
-        .ok_or_else(|| {
-            Error::Usage(format!(
-                "`wrapgen-bitcode`, which handles LLVM IR, is neither in '{0}' nor in '{0}/{INSTALLED_HELPER_DIR}': \
-                 the installation is incomplete",
-                folder.display()
-            ))
-        })
 }
 
 /// The folder that holds `wrapgen` under the names of the LLVM tools, for `clang -B`.

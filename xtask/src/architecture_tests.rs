@@ -13,6 +13,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("llvm-plugin", &["llvm-plugin-macros"]),
     ("llvm-plugin-macros", &[]),
     ("offloom-abi", &[]),
+    ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),
     ("offloom-ir", &["offloom-abi"]),
     ("offloom-jit-cache", &["offloom-abi"]),

@@ -13,8 +13,9 @@ use crate::openmp::replace_link;
 use crate::workspace::{Workspace, cargo};
 
 /// What `cargo build` is asked for: the installed artefacts and the plugin that only tests load.
-const PACKAGES: [&str; 5] = [
+const PACKAGES: [&str; 6] = [
     "wrapgen",
+    "offloom-device-linker",
     "offloom-passes",
     "offloom-jit-runtime",
     "offloom-jit-worker",
@@ -22,10 +23,11 @@ const PACKAGES: [&str; 5] = [
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
-const STAGED: [(&str, &str); 5] = [
+const STAGED: [(&str, &str); 6] = [
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
     ("offloom-jit-worker", "libexec/offloom"),
+    ("wrapgen-lld", "libexec/offloom"),
     ("liboffloom_passes.so", "lib"),
     ("liboffloom_jit.so", "lib"),
 ];

@@ -21,7 +21,9 @@ const COMMON: &[Package] = &[
         "g++",
         "C++ compiler and standard library, for the C++ shims and for the test programs",
     ),
+    ("libzstd-dev", "decompression, which lld needs"),
     ("python3", "runs lit"),
+    ("zlib1g-dev", "decompression, which lld needs"),
 ];
 
 /// Packages for LLVM 19.
@@ -31,6 +33,7 @@ const FOR_19: &[Package] = &[
         "clang-tools-19",
         "clang-linker-wrapper and the offload packager, which our tools are compared with",
     ),
+    ("liblld-19-dev", "lld as a library, for the device linker"),
     ("libomp-19-dev", "OpenMP runtime, libomptarget, omp.h"),
     ("lld-19", "ld.lld"),
     ("llvm-19-dev", "headers, libLLVM, llvm-config"),
@@ -45,6 +48,7 @@ const FOR_22: &[Package] = &[
         "clang-linker-wrapper and the offload packager, which our tools are compared with",
     ),
     ("liboffload-22-dev", "libomptarget"),
+    ("liblld-22-dev", "lld as a library, for the device linker"),
     ("libomp-19-dev", "OpenMP host runtime, omp.h"),
     ("lld-22", "ld.lld"),
     ("llvm-22-dev", "headers, libLLVM, llvm-config"),

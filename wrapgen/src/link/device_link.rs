@@ -1,8 +1,8 @@
 //! Phase 4: links a group's objects to a device image.
 //!
-//! A device that runs the host's own instructions is linked by `ld.lld` directly, as the shared library that libomptarget
-//! opens: starting Clang only to have it start the linker would double the time. Its start files and libraries are those that
-//! the host link names. Any other device is linked by Clang, which knows the tools of each.
+//! A device that runs the host's own instructions is linked by lld directly, as the shared library that libomptarget opens:
+//! starting Clang only to have it start the linker would double the time. Its start files and libraries are those that the host
+//! link names. Any other device is linked by Clang, which knows the tools of each.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -50,6 +50,9 @@ fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image
     if !line.options.relocatable {
         command.arg("--no-undefined");
     }
+    if size_of_files(inputs) < SIZE_WORTH_THREADS {
+        command.arg("--threads=1");
+    }
     command.args(["-m", "elf_x86_64", "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs);
@@ -84,9 +87,20 @@ fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image
     Ok(command)
 }
 
+/// Below so many bytes of objects, starting the linker's threads takes longer than they save.
+const SIZE_WORTH_THREADS: u64 = 1 << 20;
+
+fn size_of_files(paths: &[PathBuf]) -> u64 {
+    paths
+        .iter()
+        .filter_map(|path| path.metadata().ok())
+        .map(|metadata| metadata.len())
+        .sum()
+}
+
 /// LLVM's linker; where it is not installed, the one of the host link does as well.
 fn device_linker(line: &CommandLine) -> Result<PathBuf> {
-    match (toolchain::find_llvm_program("ld.lld"), &line.options.linker_path) {
+    match (toolchain::find_device_linker(), &line.options.linker_path) {
         (Some(linker), _) => Ok(linker),
         (None, Some(linker)) => Ok(linker.clone()),
         (None, None) => toolchain::llvm_program("ld.lld"),
