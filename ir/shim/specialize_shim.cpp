@@ -220,4 +220,61 @@ void offloom_ir_fold_constants(LLVMModuleRef module) {
   Manager.run(*unwrap(module), MAM);
 }
 
+// ---- target_queries.rs ----
+
+/// Replaces the calls of a function without parameters, or of an intrinsic, by a number of the type it returns. How many there were.
+size_t offloom_ir_fold_queries(LLVMModuleRef module, const char *function, size_t length, uint32_t value) {
+  Function *F = unwrap(module)->getFunction(StringRef(function, length));
+  if (!F || !F->getReturnType()->isIntegerTy() || !F->arg_empty())
+    return 0;
+  size_t Folded = 0;
+  for (User *U : make_early_inc_range(F->users())) {
+    auto *Call = dyn_cast<CallInst>(U);
+    if (!Call || Call->getCalledOperand() != F || Call->getFunctionType() != F->getFunctionType())
+      continue;
+    Call->replaceAllUsesWith(ConstantInt::get(F->getReturnType(), value));
+    Call->eraseFromParent();
+    ++Folded;
+  }
+  return Folded;
+}
+
+/// The configuration in a kernel's environment (`KernelEnvironmentTy`), or null.
+static Constant *configurationOf(LLVMValueRef environment) {
+  auto *Variable = unwrap<GlobalVariable>(environment);
+  if (!Variable->hasInitializer() || !Variable->getValueType()->isStructTy())
+    return nullptr;
+  Constant *Configuration = Variable->getInitializer()->getAggregateElement(0u);
+  return Configuration && Configuration->getType()->isStructTy() ? Configuration : nullptr;
+}
+
+/// The execution mode in a kernel's environment; 0 if it has none.
+uint8_t offloom_ir_kernel_execution_mode(LLVMValueRef environment) {
+  Constant *Configuration = configurationOf(environment);
+  auto *Mode = Configuration ? dyn_cast_or_null<ConstantInt>(Configuration->getAggregateElement(2u)) : nullptr;
+  return Mode && Mode->getType()->isIntegerTy(8) ? Mode->getZExtValue() : 0;
+}
+
+/// Sets two fields that follow each other in the configuration of a kernel's environment.
+void offloom_ir_set_kernel_limits(LLVMValueRef environment, uint32_t first_field, uint32_t value) {
+  auto *Variable = unwrap<GlobalVariable>(environment);
+  Constant *Configuration = configurationOf(environment);
+  if (!Configuration)
+    return;
+  auto *Type = cast<StructType>(Configuration->getType());
+  SmallVector<Constant *, 16> Fields;
+  for (unsigned I = 0; I != Type->getNumElements(); ++I)
+    Fields.push_back(Configuration->getAggregateElement(I));
+  for (unsigned I = first_field; I != first_field + 2; ++I) {
+    if (I >= Fields.size() || !Fields[I]->getType()->isIntegerTy(32))
+      return;
+    Fields[I] = ConstantInt::get(Fields[I]->getType(), value);
+  }
+  auto *Whole = cast<StructType>(Variable->getValueType());
+  SmallVector<Constant *, 4> Parts{ConstantStruct::get(Type, Fields)};
+  for (unsigned I = 1; I != Whole->getNumElements(); ++I)
+    Parts.push_back(Variable->getInitializer()->getAggregateElement(I));
+  Variable->setInitializer(ConstantStruct::get(Whole, Parts));
+}
+
 } // extern "C"

@@ -29,6 +29,7 @@ pub mod reachable;
 pub mod read_module;
 pub mod symbol;
 pub mod target_kernel;
+pub mod target_queries;
 pub mod used;
 
 /// The LLVM release this build is for.

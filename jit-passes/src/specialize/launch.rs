@@ -1,7 +1,98 @@
-//! Teams and threads.
+//! Numbers of teams and threads of a launch, for GPUs: as if the clauses had been given constants.
+//!
+//! What asks the hardware for them is folded, and the kernel declares them, in the words of each target. In generic mode the hardware
+//! runs more threads than the team has, so nothing is said of threads there. On other targets nothing is done: the runtime
+//! may form a smaller team than it was asked for, and what it was asked for reaches the kernel as arguments.
+
+use offloom_ir::LLVM;
+use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
+use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::target_queries::{
+    ExecutionMode, Limit, execution_mode, fold_queries, set_limits, set_nvvm_annotation,
+};
 use offloom_jit_cache::descriptor::Descriptor;
 
-/// Puts in.
-pub fn specialize_launch(_module: &Module<'_>, _kernel: FunctionValue<'_>, _descriptor: &Descriptor) {}
+/// What is called for the number of threads that the hardware runs in a team: of the device runtime, and NVIDIA's register.
+const THREAD_QUERIES: [&str; 2] = [
+    "__kmpc_get_hardware_num_threads_in_block",
+    "llvm.nvvm.read.ptx.sreg.ntid.x",
+];
+
+/// What is called for the number of teams.
+const TEAM_QUERIES: [&str; 3] = [
+    "__kmpc_get_hardware_num_blocks",
+    "omp_get_num_teams",
+    "llvm.nvvm.read.ptx.sreg.nctaid.x",
+];
+
+/// The kinds of GPU, which have a word of their own for everything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Gpu {
+    Nvptx,
+    Amdgpu,
+}
+
+/// Puts the descriptor's numbers of teams and threads into a GPU's kernel.
+pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, descriptor: &Descriptor) {
+    let triple = module.get_triple();
+    let gpu = match triple.as_str().to_bytes() {
+        triple if triple.starts_with(b"nvptx") => Gpu::Nvptx,
+        triple if triple.starts_with(b"amdgcn") => Gpu::Amdgpu,
+        _ => return,
+    };
+    let environment = find(module, &format!("{}_kernel_environment", descriptor.kernel))
+        .map(Global::as_global_value);
+    if let Some(teams) = descriptor.teams {
+        for query in TEAM_QUERIES {
+            fold_queries(module, query, teams);
+        }
+        if let Some(environment) = environment {
+            set_limits(environment, Limit::Teams, teams);
+        }
+        set_attribute(module, kernel, "omp_target_num_teams", &teams.to_string());
+        if gpu == Gpu::Amdgpu {
+            set_attribute(module, kernel, "amdgpu-max-num-workgroups", &format!("{teams},1,1"));
+        }
+    }
+    let mode = environment.and_then(execution_mode);
+    if let Some(threads) = descriptor.threads.filter(|_| mode == Some(ExecutionMode::Spmd)) {
+        for query in THREAD_QUERIES {
+            fold_queries(module, query, threads);
+        }
+        if let Some(environment) = environment {
+            set_limits(environment, Limit::Threads, threads);
+        }
+        set_attribute(module, kernel, "omp_target_thread_limit", &threads.to_string());
+        declare_threads(module, kernel, gpu, threads);
+    }
+}
+
+/// Has code generation rely on that many threads in a team.
+fn declare_threads<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, gpu: Gpu, threads: u32) {
+    match gpu {
+        Gpu::Amdgpu => {
+            set_attribute(
+                module,
+                kernel,
+                "amdgpu-flat-work-group-size",
+                &format!("{threads},{threads}"),
+            );
+        }
+        Gpu::Nvptx if LLVM == offloom_abi::LlvmVersion::V19 => {
+            set_nvvm_annotation(module, kernel, "maxntidx", threads);
+            set_nvvm_annotation(module, kernel, "reqntidx", threads);
+        }
+        Gpu::Nvptx => {
+            set_attribute(module, kernel, "nvvm.maxntid", &threads.to_string());
+            set_attribute(module, kernel, "nvvm.reqntid", &threads.to_string());
+        }
+    }
+}
+
+fn set_attribute<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, key: &str, value: &str) {
+    kernel.remove_string_attribute(AttributeLoc::Function, key);
+    let attribute = module.get_context().create_string_attribute(key, value);
+    kernel.add_attribute(AttributeLoc::Function, attribute);
+}

@@ -1,0 +1,35 @@
+// Numbers of teams and threads are constants in a GPU's kernel, and it declares them. Threads of a kernel in generic mode are left
+// alone: the hardware runs more of them than the team has. On x86_64 nothing is known: the runtime may form a smaller team.
+// RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s nvptx64-nvidia-cuda %t.nvptx64 offload-specialize-launch "teams=24;threads=64"
+// RUN: FileCheck %s --check-prefixes=GPU,%if llvm-19 %{NVPTX19%} %else %{NVPTX22%} < %t.nvptx64.module.ll
+// RUN: FileCheck %s --check-prefix=BEFORE < %t.nvptx64.before.ll
+// RUN: FileCheck %s --check-prefix=AFTER < %t.nvptx64.after.ll
+// RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s amdgcn-amd-amdhsa %t.amdgcn offload-specialize-launch "teams=24;threads=64"
+// RUN: FileCheck %s --check-prefixes=GPU,AMDGCN < %t.amdgcn.module.ll
+// RUN: FileCheck %s --check-prefix=BEFORE < %t.amdgcn.before.ll
+// RUN: FileCheck %s --check-prefix=AFTER < %t.amdgcn.after.ll
+// RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s x86_64-pc-linux-gnu %t.x86_64 offload-specialize-launch "teams=24;threads=64"
+// RUN: FileCheck %s --check-prefix=BEFORE < %t.x86_64.after.ll
+
+int omp_get_num_teams(void);
+
+// GPU: @{{.*}}_kernel_environment = {{.*}} { i8 0, i8 1, i8 2, i32 64, i32 64, i32 24, i32 24, i32 0, i32 0 }
+// GPU-NOT: call i32 @__kmpc_get_hardware_num_threads_in_block
+// NVPTX22: attributes #0 = { {{.*}}"nvvm.maxntid"="64" "nvvm.reqntid"="64" "omp_target_num_teams"="24" "omp_target_thread_limit"="64"
+// NVPTX19-DAG: attributes #0 = { {{.*}}"omp_target_num_teams"="24" "omp_target_thread_limit"="64"
+// NVPTX19-DAG: = !{ptr @[[KERNEL:.*]], !"kernel", i32 1}
+// NVPTX19-DAG: = !{ptr @[[KERNEL]], !"maxntidx", i32 64}
+// NVPTX19-DAG: = !{ptr @[[KERNEL]], !"reqntidx", i32 64}
+// NVPTX19-NOT: !"maxntidx", i32 128
+// AMDGCN: attributes #0 = { {{.*}}"amdgpu-flat-work-group-size"="64,64" "amdgpu-max-num-workgroups"="24,1,1"{{.*}}"omp_target_num_teams"="24" "omp_target_thread_limit"="64"
+
+void run(int *x, int n) {
+#pragma omp target teams distribute parallel for map(tofrom : x[0 : n])
+  for (int i = 0; i < n; i++)
+    x[i] = x[i] / omp_get_num_teams();
+}
+
+// BEFORE: call i32 @omp_get_num_teams
+// AFTER-NOT: omp_get_num_teams
+// AFTER: sdiv i32 %{{.*}}, 24
+// AFTER-NOT: omp_get_num_teams
