@@ -26,7 +26,7 @@ void run(int *x, int n, int changed, int step) {
 
 // BEFORE: define {{.*}}omp_outlined{{[._]}}omp_outlined(
 // BEFORE: sdiv i32 %{{.*}}, %
-// AFTER: define {{.*}}omp_outlined{{[._]}}omp_outlined({{.*}}, {{.*}}, ptr {{[^,]*}} [[CHANGED:%[0-9]+]],
+// AFTER: define {{.*}}omp_outlined{{[._]}}omp_outlined({{[^,]*, [^,]*, [^,%]*}}[[CHANGED:%[0-9]+]],
 // AFTER: store i32 %{{.*}}, ptr [[CHANGED]]
 // AFTER: [[VALUE:%.*]] = load i32, ptr [[CHANGED]]
 // AFTER-NEXT: [[QUOTIENT:%.*]] = sdiv i32 [[VALUE]], 1000
