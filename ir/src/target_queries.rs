@@ -40,7 +40,14 @@ pub enum Limit {
 /// Replaces the calls of a function without parameters (or of an intrinsic) by the number it returns. How many there were.
 pub fn fold_queries(module: &Module<'_>, function: &str, value: u32) -> usize {
     // SAFETY: the module is live, and the name is passed with its length.
-    unsafe { offloom_ir_fold_queries(module.as_mut_ptr(), function.as_ptr().cast(), function.len(), value) }
+    unsafe {
+        offloom_ir_fold_queries(
+            module.as_mut_ptr(),
+            function.as_ptr().cast(),
+            function.len(),
+            value,
+        )
+    }
 }
 
 /// The mode in a kernel's environment; `None` where it has none that is known.

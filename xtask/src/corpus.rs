@@ -17,7 +17,7 @@ mod program;
 mod random_ir;
 mod report;
 mod target;
-mod tools;
+pub(crate) mod tools;
 mod workers;
 
 use std::num::NonZeroUsize;

@@ -12,6 +12,7 @@ mod lit;
 mod llvm;
 mod openmp;
 mod setup;
+mod specialize_check;
 mod steps;
 mod task;
 mod test;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{bench_passes, build, corpus, demo, lint, lit, setup, test};
+use crate::{bench_passes, build, corpus, demo, lint, lit, setup, specialize_check, test};
 
 /// Chores of the Offloom project.
 #[derive(clap::Parser, Debug)]
@@ -27,6 +27,8 @@ enum Task {
     Test(test::Arguments),
     /// The passes over the corpus: compared with what Clang makes, run on the device; random modules
     Corpus(corpus::Arguments),
+    /// Random kernels, specialised to random launches, give the bits that they give as they are
+    SpecializeCheck(specialize_check::Arguments),
     /// How long the passes take on a large module, beside LLVM's own work on it
     BenchPasses(bench_passes::Arguments),
     /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
@@ -43,6 +45,7 @@ impl Arguments {
             Task::Lit(arguments) => lit::run(arguments),
             Task::Test(arguments) => test::run(arguments),
             Task::Corpus(arguments) => corpus::run(arguments),
+            Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),
             Task::Demo(arguments) => demo::run(arguments),
         }

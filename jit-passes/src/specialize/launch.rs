@@ -42,8 +42,8 @@ pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx
         triple if triple.starts_with(b"amdgcn") => Gpu::Amdgpu,
         _ => return,
     };
-    let environment = find(module, &format!("{}_kernel_environment", descriptor.kernel))
-        .map(Global::as_global_value);
+    let environment =
+        find(module, &format!("{}_kernel_environment", descriptor.kernel)).map(Global::as_global_value);
     if let Some(teams) = descriptor.teams {
         for query in TEAM_QUERIES {
             fold_queries(module, query, teams);
@@ -53,7 +53,12 @@ pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx
         }
         set_attribute(module, kernel, "omp_target_num_teams", &teams.to_string());
         if gpu == Gpu::Amdgpu {
-            set_attribute(module, kernel, "amdgpu-max-num-workgroups", &format!("{teams},1,1"));
+            set_attribute(
+                module,
+                kernel,
+                "amdgpu-max-num-workgroups",
+                &format!("{teams},1,1"),
+            );
         }
     }
     let mode = environment.and_then(execution_mode);

@@ -1,0 +1,300 @@
+//! Cases in one program, built with their device code as it is and specialised, and run.
+
+use std::fs;
+use std::ops::Range;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use crate::build::Staged;
+use crate::corpus::tools;
+use crate::openmp::{DEVICE_TRIPLE, OpenMp};
+
+use super::kernel::{ELEMENTS, Kernel};
+use super::launch::{Mutant, items};
+
+/// Options of both compiles. Without names for values the descriptors could not be matched to parameters.
+const COMPILE: [&str; 3] = ["-O3", "-ffp-contract=off", "-fno-discard-value-names"];
+
+/// The pipeline that device code goes through after it was specialised, or was not.
+const PIPELINE: &str = "default<O3>";
+
+/// The most seconds one run may take before it counts as hanging.
+const SECONDS_PER_RUN: &str = "120";
+
+/// Some cases.
+#[derive(Debug)]
+pub(crate) struct Batch {
+    kernels: Vec<Kernel>,
+}
+
+/// What came of the two runs.
+#[derive(Debug)]
+pub(crate) enum Outcome {
+    /// All results are equal.
+    Same,
+    /// The results of these seeds differ.
+    Different(Vec<u64>),
+    /// The specialised program did not come to its end.
+    Crashed(String),
+}
+
+impl Batch {
+    /// The cases of these seeds.
+    pub(crate) fn of(seeds: Range<u64>) -> Self {
+        Self {
+            kernels: seeds.map(Kernel::of).collect(),
+        }
+    }
+
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.kernels.len()
+    }
+
+    /// The last seed.
+    pub(crate) fn last(&self) -> u64 {
+        self.kernels.last().map_or(0, |kernel| kernel.seed)
+    }
+
+    /// Builds both programs and runs them.
+    pub(crate) fn run(&self, staged: &Staged, openmp: &OpenMp, mutant: Option<Mutant>) -> Result<Outcome> {
+        let scratch = tempfile::tempdir()?;
+        let build = Build {
+            staged,
+            openmp,
+            folder: scratch.path(),
+        };
+        let source = scratch.path().join("cases.c");
+        fs::write(&source, self.source()).with_context(|| format!("cannot write `{}`", source.display()))?;
+        build.front_end()?;
+        let specialize = self.passes(&build.device_text()?, mutant);
+        build.program("plain", PIPELINE)?;
+        build.program("specialized", &format!("{specialize},verify,{PIPELINE}"))?;
+        let plain = build.run("plain")?;
+        Ok(match build.run("specialized") {
+            Err(error) => Outcome::Crashed(format!("the specialised program fails: {error:#}")),
+            Ok(specialized) => self.compare(&plain, &specialized)?,
+        })
+    }
+
+    fn source(&self) -> String {
+        let mut source = PRELUDE.replace("ELEMENTS", &ELEMENTS.to_string());
+        for kernel in &self.kernels {
+            source.push_str(&kernel.source);
+        }
+        source.push_str("int main(void) {\n  start();\n");
+        for kernel in &self.kernels {
+            source.push_str(&kernel.launch());
+        }
+        source.push_str("  return 0;\n}\n");
+        source
+    }
+
+    /// The passes that specialise every kernel to its launch.
+    fn passes(&self, device: &str, mutant: Option<Mutant>) -> String {
+        let mut passes = vec!["offload-internalize".to_owned()];
+        for kernel in &self.kernels {
+            let function = format!("_{}_l", kernel.name());
+            let definition = device
+                .lines()
+                .find(|line| line.starts_with("define weak_odr ") && line.contains(&function));
+            let Some((name, parameters)) = definition.and_then(signature) else {
+                continue;
+            };
+            let items = items(&parameters, &kernel.scalars, &kernel.pointers, mutant).join(";");
+            passes.push(format!(
+                "offload-specialize<descriptor=kernel={name};arch=x86-64;{items}>"
+            ));
+        }
+        passes.join(",")
+    }
+
+    fn compare(&self, plain: &str, specialized: &str) -> Result<Outcome> {
+        let lines: Vec<_> = plain.lines().collect();
+        anyhow::ensure!(
+            lines.len() == self.len(),
+            "the program prints {} results",
+            lines.len()
+        );
+        let different: Vec<_> = (self.kernels.iter().zip(lines))
+            .zip(specialized.lines())
+            .filter(|((_, plain), specialized)| plain != specialized)
+            .map(|((kernel, _), _)| kernel.seed)
+            .collect();
+        Ok(if different.is_empty() {
+            Outcome::Same
+        } else {
+            Outcome::Different(different)
+        })
+    }
+}
+
+/// The name of a function and those of its parameters, from the line that begins its definition.
+fn signature(line: &str) -> Option<(&str, Vec<String>)> {
+    let (before, after) = line.split_once('(')?;
+    let (_, name) = before.rsplit_once('@')?;
+    let (parameters, _) = after.split_once(')')?;
+    let names = parameters.split(',').map(|parameter| {
+        let (_, name) = parameter.rsplit_once('%').unwrap_or_default();
+        name.to_owned()
+    });
+    Some((name, names.collect()))
+}
+
+/// The files of a batch, in a folder of its own.
+struct Build<'a> {
+    staged: &'a Staged,
+    openmp: &'a OpenMp,
+    folder: &'a Path,
+}
+
+impl Build<'_> {
+    /// The host side's bitcode, and the device side's before any optimisation.
+    fn front_end(&self) -> Result<()> {
+        for (side, output, options) in [
+            ("--offload-host-only", "host.bc", &[][..]),
+            (
+                "--offload-device-only",
+                "device.bc",
+                &["-Xclang", "-disable-llvm-passes"],
+            ),
+        ] {
+            let mut command = self.clang();
+            command.args(["-c", "-emit-llvm", side]).args(options);
+            command.args(self.openmp.compile_options());
+            tools::output(command.args(["cases.c", "-o", output]))?;
+        }
+        Ok(())
+    }
+
+    fn device_text(&self) -> Result<String> {
+        let mut dis = self.in_folder(tools::tool(self.staged, "llvm-dis"));
+        tools::output(dis.args(["device.bc", "-o", "-"]))
+    }
+
+    /// The program with this name, its device code having gone through the passes.
+    fn program(&self, name: &str, passes: &str) -> Result<()> {
+        let file = |extension: &str| format!("{name}.{extension}");
+        let mut opt = self.in_folder(tools::opt(self.staged, passes));
+        tools::output(opt.args(["device.bc", "-o", &file("bc")]))?;
+        let mut generate = self.clang();
+        generate.args(["-Xclang", "-disable-llvm-passes", "-fPIC", "-c"]);
+        tools::output(generate.args([&file("bc"), "-o", &file("device.o")]))?;
+        let mut pack = self.wrapgen();
+        pack.args(["pack", "-o", &file("offload")]).arg(format!(
+            "--image=file={},triple={DEVICE_TRIPLE},arch=generic,kind=openmp",
+            file("device.o")
+        ));
+        tools::output(&mut pack)?;
+        let mut embed = self.clang();
+        embed.args([
+            "-c",
+            "-Xclang",
+            &format!("-fembed-offload-object={}", file("offload")),
+        ]);
+        tools::output(embed.args(["host.bc", "-o", &file("o")]))?;
+        let mut link = self.clang();
+        let tools_folder = self.staged.dist.join("libexec/offloom");
+        link.arg("-B")
+            .arg(tools_folder)
+            .args(self.openmp.compile_options());
+        link.arg(file("o")).args(&self.openmp.link_options);
+        tools::output(link.args(["-lm", "-o", name])).map(drop)
+    }
+
+    /// Runs a program on the device; returns what it printed.
+    fn run(&self, program: &str) -> Result<String> {
+        let mut command = self.in_folder(Command::new("timeout"));
+        command.args([SECONDS_PER_RUN, &format!("./{program}")]);
+        command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        command.env("OMP_MAX_ACTIVE_LEVELS", "3");
+        tools::output(&mut command)
+    }
+
+    fn clang(&self) -> Command {
+        let mut command = self.in_folder(tools::clang(self.staged, false));
+        command.args(COMPILE);
+        command
+    }
+
+    fn wrapgen(&self) -> Command {
+        self.in_folder(Command::new(self.staged.dist.join("bin/wrapgen")))
+    }
+
+    fn in_folder(&self, mut command: Command) -> Command {
+        command.current_dir(self.folder);
+        command
+    }
+}
+
+/// What all kernels need, and how each is launched: arrays on the device, where the test says how they are aligned, filled from the
+/// seed before and hashed after the launch.
+const PRELUDE: &str = r#"#include <omp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef uint64_t u64;
+#define whole(x) _Generic((x), float: (u64)(long)(x), double: (u64)(long)(x), default: (u64)(x))
+
+static float float_of(unsigned bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static double double_of(u64 bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static char *memory[4];
+static size_t offsets[4];
+static u64 words[4][ELEMENTS];
+static u64 result;
+
+static void start(void) {
+  for (int i = 0; i < 4; i++)
+    memory[i] = omp_target_alloc(sizeof words[i] + 256, omp_get_default_device());
+}
+
+static void *at(int array) {
+  return memory[array] + (128 - (uintptr_t)memory[array] % 128) + offsets[array];
+}
+
+static void copy(int to_device) {
+  int device = omp_get_default_device(), host = omp_get_initial_device();
+  for (int i = 0; i < 4; i++)
+    if (omp_target_memcpy(to_device ? at(i) : words[i], to_device ? (void *)words[i] : at(i), sizeof words[i], 0, 0,
+                          to_device ? device : host, to_device ? host : device))
+      exit(1);
+}
+
+static void begin(u64 seed, size_t in, size_t fin, size_t out, size_t fout) {
+  offsets[0] = in, offsets[1] = fin, offsets[2] = out, offsets[3] = fout;
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < ELEMENTS; k++) {
+      seed = seed * 6364136223846793005ul + 1442695040888963407ul;
+      double value = (double)(seed >> 56) / 16 - 8;
+      words[i][k] = seed >> 40;
+      if (i % 2)
+        memcpy(&words[i][k], &value, sizeof value);
+    }
+  result = 0;
+  copy(1);
+}
+
+static void end(u64 seed) {
+  copy(0);
+  u64 hash = 14695981039346656037ul ^ result;
+  for (int i = 0; i < 4; i++)
+    for (int k = 0; k < ELEMENTS; k++)
+      hash = (hash ^ words[i][k]) * 1099511628211ul ^ hash >> 29;
+  printf("%lu %016lx\n", seed, hash);
+}
+
+"#;

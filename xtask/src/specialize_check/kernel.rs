@@ -1,0 +1,301 @@
+//! Random kernels: a function of C with one target region.
+//!
+//! What is computed does not depend on the number of threads or their order: floating-point sums stay within an iteration, sums over
+//! threads are of unsigned integers.
+
+use std::fmt::Write as _;
+
+use super::launch::{Pointer, SCALAR_TYPES, Scalar};
+use super::random::Random;
+
+/// Elements of each array; a power of two.
+pub(crate) const ELEMENTS: u64 = 64;
+
+/// One kernel and what it is launched with.
+#[derive(Debug)]
+pub(crate) struct Kernel {
+    pub(crate) seed: u64,
+    pub(crate) scalars: Vec<Scalar>,
+    pub(crate) pointers: Vec<Pointer>,
+    /// Its function in C, and what this needs.
+    pub(crate) source: String,
+}
+
+impl Kernel {
+    /// The kernel of a seed.
+    pub(crate) fn of(seed: u64) -> Self {
+        let mut random = Random::new(seed);
+        let mut scalars = Vec::new();
+        for index in 0..random.below(6) + 2 {
+            let scalar_type = random.pick(&SCALAR_TYPES);
+            scalars.push(Scalar::new(&mut random, format!("s{index}"), scalar_type));
+        }
+        let (n, m) = (random.pick(&[1, 7, 32, 64]), random.below(9));
+        scalars.push(Scalar::of_value(&mut random, "n", n));
+        scalars.push(Scalar::of_value(&mut random, "m", m));
+        let teams = random.below(3) + 1;
+        let threads = random.below(3) + 1;
+        scalars.push(Scalar::of_value(&mut random, "teams", teams));
+        scalars.push(Scalar::of_value(&mut random, "threads", threads));
+        let pointers = ["in", "fin", "out", "fout"].map(|name| Pointer::new(&mut random, name));
+        let source = Writer {
+            random: &mut random,
+            scalars: &scalars,
+        }
+        .function(seed);
+        Self {
+            seed,
+            scalars,
+            pointers: pointers.to_vec(),
+            source,
+        }
+    }
+
+    /// The name of its function.
+    pub(crate) fn name(&self) -> String {
+        format!("case_{}", self.seed)
+    }
+
+    /// The statements that launch it once and print what it left.
+    pub(crate) fn launch(&self) -> String {
+        let offsets = self.pointers.iter().map(|pointer| pointer.offset.to_string());
+        let values = self.scalars.iter().map(Scalar::in_c);
+        format!(
+            "  begin({}ul, {});\n  {}(at(0), at(1), at(2), at(3), {});\n  end({}ul);\n",
+            self.seed,
+            offsets.collect::<Vec<_>>().join(", "),
+            self.name(),
+            values.collect::<Vec<_>>().join(", "),
+            self.seed
+        )
+    }
+}
+
+/// Device pointers that a region gets as they are.
+const POINTERS: &str = "is_device_ptr(in, fin, out, fout)";
+
+struct Writer<'a> {
+    random: &'a mut Random,
+    scalars: &'a [Scalar],
+}
+
+impl Writer<'_> {
+    fn function(&mut self, seed: u64) -> String {
+        let parameters = self.parameters();
+        let (helper, region) = match self.random.below(9) {
+            0 => (String::new(), self.combined("parallel for")),
+            1 => (String::new(), self.combined("parallel for simd")),
+            2 => (String::new(), self.captured()),
+            3 => (String::new(), self.nested_loops()),
+            4 => (String::new(), self.reduction()),
+            5 => (String::new(), self.serial()),
+            6 => (String::new(), self.nested_parallel()),
+            7 => self.helper(seed),
+            _ => (String::new(), self.straight()),
+        };
+        format!("{helper}static void case_{seed}({parameters}) {{\n{region}}}\n\n")
+    }
+
+    fn parameters(&self) -> String {
+        let scalars = self
+            .scalars
+            .iter()
+            .map(|scalar| format!("{} {}", scalar.scalar_type.name, scalar.name));
+        format!(
+            "u64 *in, double *fin, u64 *out, double *fout, {}",
+            scalars.collect::<Vec<_>>().join(", ")
+        )
+    }
+
+    /// `target teams distribute parallel for`, also `simd`.
+    fn combined(&mut self, kind: &str) -> String {
+        let body = self.iteration();
+        format!(
+            "#pragma omp target teams distribute {kind} num_teams(teams) thread_limit(threads) {POINTERS}\n  for (int i = 0; i < n; i++) \
+             {{\n{body}    out[i] = a;\n    fout[i] = b;\n  }}\n"
+        )
+    }
+
+    /// Variables captured by reference, some of which change before, between or in the regions.
+    fn captured(&mut self) -> String {
+        let (first, second) = (self.iteration(), self.iteration());
+        let changed = self.any_scalar();
+        let before = if self.random.chance(50) {
+            format!("    {changed} += 3;\n")
+        } else {
+            String::new()
+        };
+        let between = if self.random.chance(50) {
+            format!("    local ^= 5;\n    {changed} -= 1;\n")
+        } else {
+            String::new()
+        };
+        let private = self.any_scalar();
+        let local = self.integer(2, false);
+        format!(
+            "#pragma omp target {POINTERS}\n  {{\n{before}    u64 local = {local};\n#pragma omp parallel for num_threads(threads)\n    \
+             for (int i = 0; i < n; i++) {{\n{first}    out[i] = a + local;\n    fout[i] = b;\n    }}\n{between}#pragma omp parallel \
+             num_threads(threads) firstprivate({private})\n    {{\n    {private} += 2;\n#pragma omp for\n    for (int i = 0; i < n; i++) \
+             {{\n{second}    out[i] ^= a * local;\n    fout[i] += b + (double){private};\n    }}\n    }}\n  }}\n"
+        )
+    }
+
+    fn nested_loops(&mut self) -> String {
+        let body = self.iteration();
+        format!(
+            "#pragma omp target teams distribute num_teams(teams) thread_limit(threads) {POINTERS}\n  for (int k = 0; k < 8; k++) {{\n    \
+             u64 row = (u64)k * m;\n#pragma omp parallel for num_threads(threads)\n    for (int l = 0; l < 8; l++) {{\n    int i = k * 8 \
+             + l;\n{body}    out[i] = a + row;\n    fout[i] = b;\n    }}\n  }}\n"
+        )
+    }
+
+    fn reduction(&mut self) -> String {
+        let body = self.iteration();
+        let construct = self
+            .random
+            .pick(&["parallel for", "teams distribute parallel for num_teams(teams)"]);
+        format!(
+            "  u64 sum = 7;\n#pragma omp target {construct} reduction(+ : sum) map(tofrom : sum) {POINTERS}\n  for (int i = 0; i < n; i++) \
+             {{\n{body}    sum += a;\n    fout[i] = b;\n  }}\n  result += sum;\n"
+        )
+    }
+
+    fn serial(&mut self) -> String {
+        let body = self.iteration();
+        let changed = self.any_scalar();
+        format!(
+            "#pragma omp target {POINTERS}\n  for (int i = 0; i < n; i++) {{\n{body}    out[i] = a;\n    fout[i] = b;\n    {changed} = \
+             {changed} + 1;\n  }}\n"
+        )
+    }
+
+    fn nested_parallel(&mut self) -> String {
+        let value = self.integer(3, false);
+        format!(
+            "#pragma omp target {POINTERS}\n#pragma omp parallel num_threads(threads)\n#pragma omp for\n  for (int i = 0; i < 8; i++) {{\n    \
+             int j = i;\n#pragma omp parallel num_threads(2)\n#pragma omp for\n    for (int k = 0; k < 8; k++) {{\n      u64 value = \
+             {value} + k;\n#pragma omp atomic\n      out[j] += value;\n    }}\n  }}\n"
+        )
+    }
+
+    /// A function with a region of its own, called twice, perhaps with the same values.
+    fn helper(&mut self, seed: u64) -> (String, String) {
+        let function = format!(
+            "static __attribute__((noinline)) void helper_{seed}(u64 *out, int from, int n, u64 p, double q) {{\n#pragma omp parallel \
+             for\n  for (int i = 0; i < n; i++)\n    out[from + i] = p * i + (p >> 3) + (q > 1.5 ? p : 7);\n}}\n"
+        );
+        let mut calls = String::new();
+        for from in [0, 32] {
+            let (p, q) = (self.leaf(false), self.double_leaf(false));
+            let n = self.random.pick(&["n / 2", "32", "m"]);
+            let _ = writeln!(calls, "    helper_{seed}(out, {from}, {n}, {p}, {q});");
+        }
+        (
+            function,
+            format!("#pragma omp target {POINTERS}\n  {{\n{calls}  }}\n"),
+        )
+    }
+
+    /// Loops that the vectoriser takes.
+    fn straight(&mut self) -> String {
+        let (p, q) = (self.leaf(false), self.double_leaf(false));
+        format!(
+            "#pragma omp target {POINTERS}\n  {{\n    for (int i = 0; i < 64; i++)\n      fout[i] = fin[i] * {q};\n    for (int i = 0; i < \
+             64; i++)\n      out[i] = in[i] + {p};\n  }}\n"
+        )
+    }
+
+    /// Statements that compute `a` and `b` for one `i`.
+    fn iteration(&mut self) -> String {
+        let mut text = format!(
+            "    u64 a = {};\n    double b = {};\n",
+            self.integer(2, false),
+            self.double(2, false)
+        );
+        for _ in 0..self.random.below(3) + 1 {
+            match self.random.below(4) {
+                0 | 1 => {
+                    let (x, y) = (self.integer(2, true), self.double(2, true));
+                    let _ = writeln!(
+                        text,
+                        "    for (int j = 0; j < m; j++) {{\n      a = a * 3 + ({x});\n      b = b * 0.5 + ({y});\n    }}"
+                    );
+                }
+                2 => {
+                    let condition = self.integer(1, false);
+                    let (x, y) = (self.integer(2, false), self.double(2, false));
+                    let _ = writeln!(
+                        text,
+                        "    if (({condition}) & 1)\n      a ^= {x};\n    else\n      b = {y};"
+                    );
+                }
+                _ => {
+                    let (value, x, y) = (self.leaf(false), self.integer(2, false), self.double(2, false));
+                    let _ = writeln!(
+                        text,
+                        "    switch (({value}) % 5) {{\n    case 0: a += 17; break;\n    case 1: a = {x}; break;\n    case 2: b = {y}; \
+                         break;\n    default: a /= 3;\n    }}"
+                    );
+                }
+            }
+        }
+        text
+    }
+
+    fn any_scalar(&mut self) -> String {
+        let index = self.random.below(self.scalars.len() as u64 - 4) as usize;
+        self.scalars[index].name.clone()
+    }
+
+    /// An unsigned value. `in_loop`: `j` is there.
+    fn integer(&mut self, depth: u32, in_loop: bool) -> String {
+        if depth == 0 {
+            return self.leaf(in_loop);
+        }
+        let (x, y) = (self.integer(depth - 1, in_loop), self.integer(depth - 1, in_loop));
+        match self.random.below(9) {
+            0 => format!("({x} + {y})"),
+            1 => format!("({x} - {y})"),
+            2 => format!("({x} * {y})"),
+            3 => format!("({x} / ({y} | 1))"),
+            4 => format!("({x} % ({y} | 1))"),
+            5 => format!("({x} << ({y} & 63))"),
+            6 => format!("({x} >> ({y} & 63))"),
+            7 => format!("({x} ^ {y})"),
+            _ => format!("({x} < {y} ? {x} : {y})"),
+        }
+    }
+
+    fn leaf(&mut self, in_loop: bool) -> String {
+        match self.random.below(6) {
+            0 => self.random.below(100).to_string() + "ul",
+            1 if in_loop => "(u64)j".to_owned(),
+            2 => format!("in[{} & 63]", if in_loop { "j" } else { "n" }),
+            _ => format!("whole({})", self.any_scalar()),
+        }
+    }
+
+    fn double(&mut self, depth: u32, in_loop: bool) -> String {
+        if depth == 0 {
+            return self.double_leaf(in_loop);
+        }
+        let (x, y) = (self.double(depth - 1, in_loop), self.double(depth - 1, in_loop));
+        match self.random.below(6) {
+            0 => format!("({x} + {y})"),
+            1 => format!("({x} - {y})"),
+            2 => format!("({x} * {y})"),
+            3 => format!("({x} / ({y} * {y} + 1.0))"),
+            4 => format!("(-{x})"),
+            _ => format!("({x} < {y} ? {x} : {y})"),
+        }
+    }
+
+    fn double_leaf(&mut self, in_loop: bool) -> String {
+        match self.random.below(6) {
+            0 => format!("{}.25", self.random.below(9)),
+            1 if in_loop => "(double)j".to_owned(),
+            2 => format!("fin[{} & 63]", if in_loop { "j" } else { "m" }),
+            _ => format!("(double){}", self.any_scalar()),
+        }
+    }
+}

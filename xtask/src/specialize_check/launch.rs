@@ -1,0 +1,193 @@
+//! What a kernel is launched with, and the descriptor of it: right, or wrong on purpose.
+
+use super::random::Random;
+
+/// A scalar type of C and what a descriptor calls it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ScalarType {
+    /// In C.
+    pub(crate) name: &'static str,
+    /// In a descriptor.
+    in_descriptor: &'static str,
+    bits: u32,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Boolean,
+    Integer,
+    Float,
+    Double,
+}
+
+const fn scalar(name: &'static str, in_descriptor: &'static str, bits: u32, kind: Kind) -> ScalarType {
+    ScalarType {
+        name,
+        in_descriptor,
+        bits,
+        kind,
+    }
+}
+
+/// The types of arguments.
+pub(crate) const SCALAR_TYPES: [ScalarType; 9] = [
+    scalar("_Bool", "i8", 8, Kind::Boolean),
+    scalar("signed char", "i8", 8, Kind::Integer),
+    scalar("unsigned char", "i8", 8, Kind::Integer),
+    scalar("short", "i16", 16, Kind::Integer),
+    scalar("int", "i32", 32, Kind::Integer),
+    scalar("unsigned", "i32", 32, Kind::Integer),
+    scalar("long", "i64", 64, Kind::Integer),
+    scalar("float", "float", 32, Kind::Float),
+    scalar("double", "double", 64, Kind::Double),
+];
+
+/// The type of numbers of iterations.
+pub(crate) const INT: ScalarType = SCALAR_TYPES[4];
+
+/// A scalar argument: its name, type, and value as bits.
+#[derive(Debug, Clone)]
+pub(crate) struct Scalar {
+    pub(crate) name: String,
+    pub(crate) scalar_type: ScalarType,
+    bits: u64,
+    specialized: bool,
+}
+
+/// A pointer argument.
+#[derive(Debug, Clone)]
+pub(crate) struct Pointer {
+    pub(crate) name: &'static str,
+    /// Bytes past an address that is aligned to 128.
+    pub(crate) offset: u64,
+    /// The alignment the descriptor claims; none: nothing.
+    claimed: Option<u64>,
+}
+
+/// A mistake that a pass could make, made in the descriptor instead: to the pass it is all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Mutant {
+    /// A value is masked to one byte too few.
+    NarrowMask,
+    /// A value goes to the next scalar of the same type.
+    WrongArgument,
+    /// A pointer is said to be of the next alignment class.
+    HigherAlignment,
+    /// A value is that of an earlier launch.
+    StaleValue,
+}
+
+impl Scalar {
+    pub(crate) fn new(random: &mut Random, name: String, scalar_type: ScalarType) -> Self {
+        let bits = match scalar_type.kind {
+            Kind::Boolean => random.below(2),
+            Kind::Integer if random.chance(60) => random.below(12),
+            Kind::Integer => random.next() & (u64::MAX >> (64 - scalar_type.bits)),
+            Kind::Float => u64::from((random.below(64) as f32 * 0.37 - 9.5).to_bits()),
+            Kind::Double => (random.below(64) as f64 * 0.37 - 9.5).to_bits(),
+        };
+        Self {
+            name,
+            scalar_type,
+            bits,
+            specialized: random.chance(75),
+        }
+    }
+
+    pub(crate) fn of_value(random: &mut Random, name: &str, value: u64) -> Self {
+        Self {
+            name: name.to_owned(),
+            scalar_type: INT,
+            bits: value,
+            specialized: random.chance(75),
+        }
+    }
+
+    /// An expression of C that has the value.
+    pub(crate) fn in_c(&self) -> String {
+        let bits = self.bits;
+        match self.scalar_type.kind {
+            Kind::Float => format!("float_of({bits}u)"),
+            Kind::Double => format!("double_of({bits}ul)"),
+            Kind::Boolean | Kind::Integer => format!("({}){bits}ul", self.scalar_type.name),
+        }
+    }
+
+    fn item(&self, index: usize, mutant: Option<Mutant>) -> Option<String> {
+        if !self.specialized {
+            return None;
+        }
+        let bits = match mutant {
+            Some(Mutant::NarrowMask) => self.bits & (u64::MAX >> (64 - self.scalar_type.bits) >> 8),
+            Some(Mutant::StaleValue) => self.bits ^ 1,
+            _ => self.bits,
+        };
+        Some(format!("{index}={}:0x{bits:x}", self.scalar_type.in_descriptor))
+    }
+}
+
+impl Pointer {
+    pub(crate) fn new(random: &mut Random, name: &'static str) -> Self {
+        let offset = random.pick(&[0_u64, 0, 8, 16, 24, 32, 64, 96]);
+        let class = if offset == 0 {
+            128
+        } else {
+            1 << offset.trailing_zeros()
+        };
+        let claimed = match random.below(4) {
+            0 => None,
+            1 if class > 8 => Some(class / 2),
+            _ => Some(class),
+        };
+        Self {
+            name,
+            offset,
+            claimed,
+        }
+    }
+
+    fn item(&self, index: usize, mutant: Option<Mutant>) -> Option<String> {
+        let claimed = self.claimed?;
+        let class = match mutant {
+            Some(Mutant::HigherAlignment) => (claimed * 2).min(128),
+            _ => claimed,
+        };
+        Some(format!("{index}=align:{class}"))
+    }
+}
+
+/// The items of a descriptor for a kernel whose parameters have these names.
+pub(crate) fn items(
+    parameters: &[String],
+    scalars: &[Scalar],
+    pointers: &[Pointer],
+    mutant: Option<Mutant>,
+) -> Vec<String> {
+    let position = |name: &str| parameters.iter().position(|parameter| parameter == name);
+    let mut items = Vec::new();
+    for scalar in scalars {
+        let Some(index) = position(&scalar.name) else {
+            continue;
+        };
+        let index = if mutant == Some(Mutant::WrongArgument) {
+            let same_type = |other: &&Scalar| other.scalar_type == scalar.scalar_type;
+            let names: Vec<_> = scalars
+                .iter()
+                .filter(same_type)
+                .filter_map(|other| position(&other.name))
+                .collect();
+            let own = names.iter().position(|&other| other == index).unwrap_or_default();
+            names[(own + 1) % names.len()]
+        } else {
+            index
+        };
+        items.extend(scalar.item(index, mutant));
+    }
+    for pointer in pointers {
+        if let Some(index) = position(pointer.name) {
+            items.extend(pointer.item(index, mutant));
+        }
+    }
+    items
+}
