@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{bench_passes, build, corpus, demo, lint, lit, setup, specialize_check, test};
+use crate::{bench_link, bench_passes, build, corpus, demo, lint, lit, setup, specialize_check, test};
 
 /// Chores of the Offloom project.
 #[derive(clap::Parser, Debug)]
@@ -29,6 +29,8 @@ enum Task {
     Corpus(corpus::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
+    /// What links with device code take, beside LLVM's linker wrapper and the host link alone
+    BenchLink(bench_link::Arguments),
     /// How long the passes take on a large module, beside LLVM's own work on it
     BenchPasses(bench_passes::Arguments),
     /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
@@ -46,6 +48,7 @@ impl Arguments {
             Task::Test(arguments) => test::run(arguments),
             Task::Corpus(arguments) => corpus::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
+            Task::BenchLink(arguments) => bench_link::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),
             Task::Demo(arguments) => demo::run(arguments),
         }

@@ -1,0 +1,266 @@
+//! `cargo xtask bench-link`: what links with device code take, by ours, by LLVM's linker wrapper, and of both the host link alone.
+//!
+//! The programs run in turn within each repetition, so that a machine that does other work slows all of them alike. What is
+//! measured is said by `Bench::all`; the figures are written to `docs/results/link.md`.
+
+mod inputs;
+mod measurement;
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use self::measurement::Measured;
+use crate::build::{self, Staged, Staging};
+use crate::clang_job;
+use crate::llvm::Choice;
+use crate::openmp::OpenMp;
+use crate::workspace::Workspace;
+
+/// Options of `cargo xtask bench-link`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+    #[command(flatten)]
+    staging: Staging,
+    /// Repetitions
+    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
+}
+
+/// Runs `cargo xtask bench-link`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let mut report = String::from(
+        "# Links with device code, measured\n\n\
+         Written by `cargo xtask bench-link`. `host` is the host link alone, with the registration object already made; `stock` is \
+         LLVM's `clang-linker-wrapper`; the host linker is `ld.lld`. In turn within each repetition. Times in milliseconds, memory in \
+         megabytes; private memory is that of the wrapper's own process, without mapped files.\n",
+    );
+    for llvm in arguments.llvm.find()? {
+        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+        let folder = workspace.llvm_target(staged.llvm.major).join("bench-link");
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+        let bench = Bench {
+            openmp: OpenMp::prepare(&workspace, &staged.llvm)?,
+            staged: &staged,
+            folder: &folder,
+            repetitions: arguments.repetitions,
+        };
+        bench.all(&mut report)?;
+        fs::remove_dir_all(&folder)?;
+    }
+    let results = workspace.root.join("docs/results");
+    fs::create_dir_all(&results).with_context(|| format!("cannot make folder `{}`", results.display()))?;
+    let file = results.join("link.md");
+    fs::write(&file, report).with_context(|| format!("cannot write `{}`", file.display()))?;
+    println!("figures are in {}", file.display());
+    Ok(())
+}
+
+/// One LLVM's tools, and the folder to work in.
+struct Bench<'a> {
+    staged: &'a Staged,
+    openmp: OpenMp,
+    folder: &'a Path,
+    repetitions: u32,
+}
+
+/// A program under measurement.
+struct Contender {
+    name: &'static str,
+    command: Command,
+    runs: Vec<Measured>,
+}
+
+impl Contender {
+    fn new(name: &'static str, command: Command) -> Self {
+        Self {
+            name,
+            command,
+            runs: Vec::new(),
+        }
+    }
+}
+
+impl Bench<'_> {
+    fn all(&self, report: &mut String) -> Result<()> {
+        let _ = writeln!(report, "\n## LLVM {}", self.staged.llvm.version);
+        self.link("ZAXPY", &[self.zaxpy()?], true, report)?;
+        self.link(
+            "device image of 200 MB",
+            &[self.large_image(200 << 20)?],
+            true,
+            report,
+        )?;
+        self.link(
+            "1500 objects without device code",
+            &self.objects(1500, false)?,
+            false,
+            report,
+        )?;
+        self.link(
+            "300 objects with device code",
+            &self.objects(300, true)?,
+            true,
+            report,
+        )?;
+        self.link(
+            "archive of 5000 members, 10 of them needed and with device code",
+            &self.archive(5000, 10)?,
+            true,
+            report,
+        )?;
+        self.wrap(1 << 30, report)
+    }
+
+    fn wrapgen(&self) -> PathBuf {
+        self.staged.dist.join("bin/wrapgen")
+    }
+
+    fn llvm_tool(&self, name: &str) -> Command {
+        let mut command = Command::new(self.staged.llvm.bin_dir.join(name));
+        command.current_dir(self.folder);
+        command
+    }
+
+    fn clang(&self) -> Command {
+        self.llvm_tool("clang++")
+    }
+
+    /// Measures the link of `inputs`.
+    fn link(&self, title: &str, inputs: &[PathBuf], device_code: bool, report: &mut String) -> Result<()> {
+        let mut clang = self.clang();
+        clang
+            .args(["-O2", "-fuse-ld=lld", "-o", "out"])
+            .args(self.openmp.compile_options())
+            .args(inputs)
+            .args(&self.openmp.link_options);
+        let words = clang_job::find(&mut clang, "--host-triple=")?;
+        let arguments = words.get(1..).unwrap_or_default();
+        let wrapper = |program: PathBuf| {
+            let mut command = Command::new(program);
+            command.current_dir(self.folder).args(arguments);
+            command
+        };
+        let stock = wrapper(self.staged.llvm.bin_dir.join("clang-linker-wrapper"));
+        let ours = || wrapper(self.staged.dist.join("libexec/offloom/clang-linker-wrapper"));
+        self.run(ours().arg("--save-temps"))?;
+
+        let mut host = self.llvm_tool("ld.lld");
+        let of_the_wrapper = [
+            "--host-triple=",
+            "--linker-path=",
+            "--opt-level=",
+            "--device-compiler=",
+        ];
+        host.args(
+            arguments
+                .iter()
+                .filter(|word| !of_the_wrapper.iter().any(|own| word.starts_with(own))),
+        );
+        if device_code {
+            host.arg("out.openmp.image.wrapper.o");
+        }
+        let contenders = vec![
+            Contender::new("host", host),
+            Contender::new("stock", stock),
+            Contender::new("ours", ours()),
+        ];
+        self.compare(title, contenders, report)
+    }
+
+    /// Measures wrapping an image of `bytes` bytes beside copying it.
+    fn wrap(&self, bytes: usize, report: &mut String) -> Result<()> {
+        let image = self.folder.join("image");
+        fs::write(&image, vec![90; bytes])?;
+        let mut copy = Command::new("cp");
+        copy.current_dir(self.folder).args(["image", "copy"]);
+        let mut wrap = Command::new(self.wrapgen());
+        wrap.current_dir(self.folder)
+            .args(["wrap", "image", "-o", "wrapped.o"]);
+        let contenders = vec![Contender::new("cp", copy), Contender::new("wrap", wrap)];
+        self.compare("`wrapgen wrap` of a 1 GB image beside `cp`", contenders, report)
+    }
+
+    /// Runs the contenders in turn and adds their figures to the report.
+    fn compare(&self, title: &str, mut contenders: Vec<Contender>, report: &mut String) -> Result<()> {
+        println!("LLVM {}: {title}", self.staged.llvm.major);
+        for repetition in 0..=self.repetitions {
+            for contender in &mut contenders {
+                let measured = measurement::measure(&mut contender.command)?;
+                // The first run warms the file cache.
+                if repetition > 0 {
+                    contender.runs.push(measured);
+                }
+            }
+        }
+        let mut text = format!(
+            "\n### {title}\n\n\
+             | | wall: minimum, median, maximum | processor: minimum, median, maximum | peak memory, with the linkers | private memory | \
+             wall / {first} | processor / {first} |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+            first = contenders.first().map_or("", |contender| contender.name)
+        );
+        let mut bases: Option<(Figures, Figures)> = None;
+        for contender in &mut contenders {
+            let milliseconds =
+                |time: fn(&Measured) -> f64| Figures::of(contender.runs.iter().map(time).collect());
+            let wall = milliseconds(|run| run.wall.as_secs_f64() * 1e3);
+            let processor = milliseconds(|run| run.processor.as_secs_f64() * 1e3);
+            let resident = contender
+                .runs
+                .iter()
+                .map(|run| run.resident)
+                .max()
+                .unwrap_or_default();
+            let private = measurement::private_memory(&mut contender.command)?;
+            let (wall_base, processor_base) = bases.get_or_insert((wall, processor));
+            let _ = writeln!(
+                text,
+                "| {} | {wall} | {processor} | {} | {} | {:.2} | {:.2} |",
+                contender.name,
+                resident >> 20,
+                private >> 20,
+                wall.minimum / wall_base.minimum,
+                processor.minimum / processor_base.minimum,
+            );
+        }
+        print!("{text}");
+        report.push_str(&text);
+        Ok(())
+    }
+}
+
+/// Minimum, median and maximum of repeated measurements.
+#[derive(Debug, Clone, Copy)]
+struct Figures {
+    minimum: f64,
+    median: f64,
+    maximum: f64,
+}
+
+impl Figures {
+    fn of(mut values: Vec<f64>) -> Self {
+        values.sort_by(f64::total_cmp);
+        let at = |index: usize| values.get(index).copied().unwrap_or_default();
+        Self {
+            minimum: at(0),
+            median: at(values.len() / 2),
+            maximum: at(values.len().saturating_sub(1)),
+        }
+    }
+}
+
+impl std::fmt::Display for Figures {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "{:.1}, {:.1}, {:.1}",
+            self.minimum, self.median, self.maximum
+        )
+    }
+}
