@@ -134,11 +134,12 @@ impl Bench<'_> {
             }
             list.push(member);
         }
-        // Names as in the objects, which are C++.
+        // Names as in the objects, which are C++. With device code of its own, if only an empty image: members of an archive alone
+        // make no image.
         let main = self.compile(
             "archive-main",
             &format!("extern \"C\" {{\n{declarations}}}\nint main() {{ return 0{calls}; }}\n"),
-            false,
+            true,
         )?;
         let archive = self.folder.join("libmembers.a");
         if archive.exists() {
