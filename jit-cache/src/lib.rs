@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`descriptor`] | what a kernel is specialised to, as a value and as text |
+//! | [`settings`] | what the user asked for, from the environment and a file |
 //! | [`signature`] | what of a kernel's launches can be specialised, and how a launch is read |
 //! | [`store`] | images on disk, shared by processes and runs (the paper's 4.6, level 2) |
 //! | [`tracker`] | what of them still is (the paper's 4.7) |
@@ -10,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod descriptor;
+pub mod settings;
 pub mod signature;
 pub mod store;
 #[cfg(test)]

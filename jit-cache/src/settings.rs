@@ -1,0 +1,344 @@
+//! What the user asked for: environment variables, and the same names in a TOML file that `OFFLOOM_CONFIG` names.
+//!
+//! The environment wins over the file, the file over the defaults. A name that does not exist or a value that cannot be is one
+//! [`Warning`], and the default stays. [`SETTINGS`] is the one table of all of them, from which documentation can be made.
+
+mod values;
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub use values::{CacheMode, FloatingPoint, Mode, Specializations};
+
+/// The variable that names the TOML file.
+pub const CONFIG_VARIABLE: &str = "OFFLOOM_CONFIG";
+/// How the names of all settings begin. Another variable that begins so is probably a misspelt one.
+const PREFIX: &str = "OFFLOOM_JIT";
+/// Variables that begin as settings do and are read by others: by the code that loads the library, and by the runtime for itself.
+const READ_ELSEWHERE: [&str; 2] = ["OFFLOOM_JIT_LIBRARY", "OFFLOOM_JIT_WORKER"];
+
+/// Everything that can be set.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Settings {
+    /// When variants are made.
+    pub mode: Mode,
+    /// What of a launch is specialised.
+    pub specialize: Specializations,
+    /// Which results floating-point operations give.
+    pub floating_point: FloatingPoint,
+    /// T of the paper's 4.7.
+    pub threshold: u64,
+    /// R of the paper's 4.7, from 0 to 1.
+    pub ratio: f64,
+    /// Processor to compile for, in place of the one found.
+    pub target: Option<String>,
+    /// The private cache directory; none: the user's cache folder.
+    pub cache_directory: Option<PathBuf>,
+    /// Cache directories that are only read.
+    pub cache_path: Vec<PathBuf>,
+    /// What is done with the cache.
+    pub cache_mode: CacheMode,
+    /// How large the private cache directory may be, in bytes.
+    pub cache_size: u64,
+    /// Where statistics are written at exit.
+    pub stats: Option<PathBuf>,
+    /// Whether compiles and links are told on the error stream.
+    pub log: bool,
+    /// Where launches are dumped.
+    pub dump_directory: Option<PathBuf>,
+    /// Whether a failure of the JIT ends the program.
+    pub strict: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Async,
+            specialize: Specializations::all(),
+            floating_point: FloatingPoint::Match,
+            threshold: 16,
+            ratio: 0.5,
+            target: None,
+            cache_directory: None,
+            cache_path: Vec::new(),
+            cache_mode: CacheMode::ReadWrite,
+            cache_size: 1 << 30,
+            stats: None,
+            log: false,
+            dump_directory: None,
+            strict: false,
+        }
+    }
+}
+
+/// One row of the table of settings.
+#[derive(Debug)]
+pub struct Setting {
+    /// The environment variable, and the key in the file.
+    pub name: &'static str,
+    /// What values look like.
+    pub values: &'static str,
+    /// What it does, in one sentence.
+    pub help: &'static str,
+    set: fn(&mut Settings, &str) -> Option<()>,
+}
+
+/// Every setting, in the order in which they are documented.
+pub const SETTINGS: &[Setting] = &[
+    Setting {
+        name: "OFFLOOM_JIT",
+        values: "off, sync or async",
+        help: "when variants are made: never, before the launch, or beside it (default)",
+        set: |settings, value| values::set(&mut settings.mode, value.parse().ok()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_SPECIALIZE",
+        values: "a list of args, contents, align, launch, separated by commas; may be empty",
+        help: "what of a launch is specialised; all by default",
+        set: |settings, value| values::set(&mut settings.specialize, value.parse().ok()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_FP",
+        values: "match or source",
+        help: "results of floating-point operations: those of the ahead-of-time code (default), or those of the source with constants in it",
+        set: |settings, value| values::set(&mut settings.floating_point, value.parse().ok()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_THRESHOLD",
+        values: "a number, 0 or more",
+        help: "specialisations of a kernel that are always allowed; 16 by default",
+        set: |settings, value| values::set(&mut settings.threshold, value.parse().ok()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_RATIO",
+        values: "a number from 0 to 1",
+        help: "share of a kernel's specialisations that one argument may cause before it is no longer specialised; 0.5 by default",
+        set: |settings, value| values::set(&mut settings.ratio, values::ratio(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_TARGET",
+        values: "a processor, as LLVM names it",
+        help: "the processor to compile for; by default the one found",
+        set: |settings, value| values::set(&mut settings.target, values::not_empty(value).map(Some)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_CACHE_DIR",
+        values: "an absolute path",
+        help: "the private cache directory; by default `offloom` in the user's cache folder",
+        set: |settings, value| values::set(&mut settings.cache_directory, values::absolute(value).map(Some)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_CACHE_PATH",
+        values: "absolute paths, separated by colons; may be empty",
+        help: "cache directories that are only read",
+        set: |settings, value| values::set(&mut settings.cache_path, values::paths(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_CACHE_MODE",
+        values: "off, ro or rw",
+        help: "whether the cache is used, only read, or read and written (default)",
+        set: |settings, value| values::set(&mut settings.cache_mode, value.parse().ok()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_CACHE_SIZE",
+        values: "a number of bytes, or with K, M or G behind it",
+        help: "how large the private cache directory may be; 1G by default",
+        set: |settings, value| values::set(&mut settings.cache_size, values::size(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_STATS",
+        values: "a file",
+        help: "statistics are written to it, as JSON, when the program ends",
+        set: |settings, value| values::set(&mut settings.stats, values::path(value).map(Some)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_LOG",
+        values: "0 or 1",
+        help: "compiles and links are told on the error stream",
+        set: |settings, value| values::set(&mut settings.log, values::switch(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_DUMP_DIR",
+        values: "a directory",
+        help: "launches are dumped there, to be replayed",
+        set: |settings, value| values::set(&mut settings.dump_directory, values::path(value).map(Some)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_STRICT",
+        values: "0 or 1",
+        help: "a failure of the JIT ends the program",
+        set: |settings, value| values::set(&mut settings.strict, values::switch(value)),
+    },
+];
+
+/// Where the value of a setting comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody set it.
+    Default,
+    /// The file that `OFFLOOM_CONFIG` names.
+    File,
+    /// The environment.
+    Environment,
+}
+
+/// Something that was asked for and is not done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Warning {
+    /// A value that cannot be.
+    BadValue {
+        /// The setting.
+        name: &'static str,
+        /// The value.
+        value: String,
+        /// Where it is.
+        origin: Origin,
+    },
+    /// No setting has this name.
+    UnknownName {
+        /// The name.
+        name: String,
+        /// Where it is.
+        origin: Origin,
+    },
+    /// The file cannot be read, or is no TOML.
+    BadFile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = |origin: &Origin| match origin {
+            Origin::File => " in the file of OFFLOOM_CONFIG",
+            Origin::Default | Origin::Environment => "",
+        };
+        match self {
+            Self::BadValue { name, value, origin } => {
+                let setting = SETTINGS.iter().find(|setting| setting.name == *name);
+                let values = setting.map_or("", |setting| setting.values);
+                let place = place(origin);
+                write!(
+                    formatter,
+                    "{name}=`{value}`{place} is ignored: the value must be {values}"
+                )
+            }
+            Self::UnknownName { name, origin } => {
+                write!(
+                    formatter,
+                    "{name}{} is ignored: there is no such setting",
+                    place(origin)
+                )
+            }
+            Self::BadFile { path, reason } => write!(
+                formatter,
+                "{CONFIG_VARIABLE}: `{}` is ignored: {reason}",
+                path.display()
+            ),
+        }
+    }
+}
+
+/// Settings with where each comes from, and what was asked for in vain.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    /// The settings.
+    pub settings: Settings,
+    /// Origins in the order of [`SETTINGS`].
+    pub origins: Vec<Origin>,
+    /// What is to be told, once.
+    pub warnings: Vec<Warning>,
+}
+
+impl Found {
+    /// The settings that environment variables give. Of `environment` only names that begin as settings do are looked at.
+    pub fn read(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
+        let mut found = Self {
+            settings: Settings::default(),
+            origins: vec![Origin::Default; SETTINGS.len()],
+            warnings: Vec::new(),
+        };
+        let variables: BTreeMap<String, String> = environment
+            .into_iter()
+            .filter_map(|(name, value)| {
+                let name = name.into_string().ok()?;
+                let ours = name == PREFIX || name.starts_with("OFFLOOM_JIT_") || name == CONFIG_VARIABLE;
+                ours.then(|| (name, value.to_string_lossy().into_owned()))
+            })
+            .collect();
+        if let Some(path) = variables.get(CONFIG_VARIABLE).filter(|path| !path.is_empty()) {
+            found.read_file(Path::new(path));
+        }
+        for (name, value) in &variables {
+            if name != CONFIG_VARIABLE {
+                found.set(name, value, Origin::Environment);
+            }
+        }
+        found
+    }
+
+    fn read_file(&mut self, path: &Path) {
+        let table = fs::read_to_string(path)
+            .map_err(|error| error.to_string())
+            .and_then(|text| {
+                text.parse::<toml::Table>()
+                    .map_err(|error| error.message().to_owned())
+            });
+        match table {
+            Ok(table) => {
+                for (name, value) in &table {
+                    let text = match value {
+                        toml::Value::String(text) => text.clone(),
+                        // Lists are lists in TOML too.
+                        toml::Value::Array(items) => {
+                            let separator = if name.ends_with("_PATH") { ":" } else { "," };
+                            let items: Vec<_> =
+                                items.iter().map(|item| item.as_str().unwrap_or("?")).collect();
+                            items.join(separator)
+                        }
+                        toml::Value::Boolean(switch) => u8::from(*switch).to_string(),
+                        toml::Value::Integer(number) => number.to_string(),
+                        toml::Value::Float(number) => number.to_string(),
+                        toml::Value::Datetime(_) | toml::Value::Table(_) => "?".to_owned(),
+                    };
+                    self.set(name, &text, Origin::File);
+                }
+            }
+            Err(reason) => self.warnings.push(Warning::BadFile {
+                path: path.to_owned(),
+                reason,
+            }),
+        }
+    }
+
+    fn set(&mut self, name: &str, value: &str, origin: Origin) {
+        let index = SETTINGS.iter().position(|setting| setting.name == name);
+        let Some(index) = index else {
+            if !READ_ELSEWHERE.contains(&name) {
+                self.warnings.push(Warning::UnknownName {
+                    name: name.to_owned(),
+                    origin,
+                });
+            }
+            return;
+        };
+        let setting = &SETTINGS[index];
+        match (setting.set)(&mut self.settings, value) {
+            Some(()) => self.origins[index] = origin,
+            None => self.warnings.push(Warning::BadValue {
+                name: setting.name,
+                value: value.to_owned(),
+                origin,
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

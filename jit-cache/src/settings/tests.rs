@@ -1,0 +1,127 @@
+//! Each setting is read, the environment wins, and nothing asked for in vain is passed over in silence.
+
+use super::*;
+
+fn read(variables: &[(&str, &str)]) -> Found {
+    let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+    Found::read(variables)
+}
+
+/// A value that is not the default, and one that cannot be, for each setting.
+const VALUES: [(&str, &str, &str); 14] = [
+    ("OFFLOOM_JIT", "sync", "on"),
+    ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
+    ("OFFLOOM_JIT_FP", "source", "fast"),
+    ("OFFLOOM_JIT_THRESHOLD", "0", "-1"),
+    ("OFFLOOM_JIT_RATIO", "0.25", "nan"),
+    ("OFFLOOM_JIT_TARGET", "x86-64-v3", ""),
+    ("OFFLOOM_JIT_CACHE_DIR", "/a", "a"),
+    ("OFFLOOM_JIT_CACHE_PATH", "/a:/b", "/a::/b"),
+    ("OFFLOOM_JIT_CACHE_MODE", "ro", "readonly"),
+    ("OFFLOOM_JIT_CACHE_SIZE", "3K", "99999999999G"),
+    ("OFFLOOM_JIT_STATS", "stats.json", ""),
+    ("OFFLOOM_JIT_LOG", "1", "yes"),
+    ("OFFLOOM_JIT_DUMP_DIR", "dumps", ""),
+    ("OFFLOOM_JIT_STRICT", "1", "2"),
+];
+
+#[test]
+fn every_setting_takes_its_values_and_keeps_its_default_otherwise() {
+    assert_eq!(SETTINGS.len(), VALUES.len());
+    for (index, (name, good, bad)) in VALUES.into_iter().enumerate() {
+        assert_eq!(SETTINGS[index].name, name);
+        let found = read(&[(name, good)]);
+        assert_ne!(found.settings, Settings::default(), "{name}");
+        assert_eq!(found.origins[index], Origin::Environment);
+        assert_eq!(found.warnings, []);
+
+        let found = read(&[(name, bad)]);
+        assert_eq!(found.settings, Settings::default(), "{name}");
+        assert_eq!(found.origins[index], Origin::Default);
+        let [warning] = &found.warnings[..] else {
+            panic!("one warning for {name}: {:?}", found.warnings)
+        };
+        assert!(
+            warning
+                .to_string()
+                .starts_with(&format!("{name}=`{bad}` is ignored"))
+        );
+    }
+}
+
+#[test]
+fn values_mean_what_they_say() {
+    let all: Vec<_> = VALUES.iter().map(|(name, good, _)| (*name, *good)).collect();
+    let expected = Settings {
+        mode: Mode::Sync,
+        specialize: Specializations {
+            arguments: true,
+            alignments: true,
+            ..Specializations::default()
+        },
+        floating_point: FloatingPoint::Source,
+        threshold: 0,
+        ratio: 0.25,
+        target: Some("x86-64-v3".to_owned()),
+        cache_directory: Some("/a".into()),
+        cache_path: vec!["/a".into(), "/b".into()],
+        cache_mode: CacheMode::ReadOnly,
+        cache_size: 3072,
+        stats: Some("stats.json".into()),
+        log: true,
+        dump_directory: Some("dumps".into()),
+        strict: true,
+    };
+    assert_eq!(read(&all).settings, expected);
+}
+
+#[test]
+fn a_name_that_no_setting_has_is_told() {
+    let found = read(&[
+        ("OFFLOOM_JIT_TRESHOLD", "3"),
+        ("OFFLOOM_JIT_LIBRARY", "/lib/liboffloom_jit.so"),
+        ("OFFLOOM_JITTER", "not ours"),
+        ("HOME", "/"),
+    ]);
+    let messages: Vec<_> = found.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        messages,
+        ["OFFLOOM_JIT_TRESHOLD is ignored: there is no such setting"]
+    );
+}
+
+#[test]
+fn the_environment_wins_over_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("offloom.toml");
+    let config = file.to_str().unwrap();
+    fs::write(
+        &file,
+        "OFFLOOM_JIT = 'off'\nOFFLOOM_JIT_THRESHOLD = 5\nOFFLOOM_JIT_RATIO = 0.75\nOFFLOOM_JIT_STRICT = true\n\
+         OFFLOOM_JIT_SPECIALIZE = ['args', 'align']\nOFFLOOM_JIT_CACHE_PATH = ['/a', '/b']\n\
+         OFFLOOM_JIT_LOG = 7\nthreshold = 3\n",
+    )
+    .unwrap();
+    let found = read(&[(CONFIG_VARIABLE, config), ("OFFLOOM_JIT_THRESHOLD", "9")]);
+    assert_eq!(found.settings.mode, Mode::Off);
+    assert_eq!(found.settings.threshold, 9);
+    assert!((found.settings.ratio - 0.75).abs() < f64::EPSILON);
+    assert!(found.settings.strict && found.settings.specialize.alignments);
+    assert_eq!(found.settings.cache_path.len(), 2);
+    assert_eq!(found.origins[0], Origin::File);
+    assert_eq!(found.origins[3], Origin::Environment);
+    let messages: Vec<_> = found.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        messages,
+        [
+            "OFFLOOM_JIT_LOG=`7` in the file of OFFLOOM_CONFIG is ignored: the value must be 0 or 1",
+            "threshold in the file of OFFLOOM_CONFIG is ignored: there is no such setting",
+        ]
+    );
+    fs::write(&file, "not = toml = at all").unwrap();
+    for path in [config, "/nowhere/offloom.toml"] {
+        let found = read(&[(CONFIG_VARIABLE, path)]);
+        assert_eq!(found.settings, Settings::default());
+        assert!(matches!(&found.warnings[..], [Warning::BadFile { .. }]));
+    }
+}

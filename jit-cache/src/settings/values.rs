@@ -1,0 +1,171 @@
+//! Values of settings, from text.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// When variants are made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// Never.
+    Off,
+    /// Before the launch that wants them, as in the paper.
+    Sync,
+    /// Beside the program.
+    Async,
+}
+
+/// Which results floating-point operations give.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FloatingPoint {
+    /// Those of the ahead-of-time code, bit for bit.
+    Match,
+    /// Those that the source would give with the constants in it.
+    Source,
+}
+
+/// What is done with the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CacheMode {
+    /// Nothing.
+    Off,
+    /// It is read.
+    ReadOnly,
+    /// It is read and written.
+    ReadWrite,
+}
+
+/// What of a launch is specialised.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Specializations {
+    /// Values of scalar arguments.
+    pub arguments: bool,
+    /// Contents of objects that the kernel only reads.
+    pub contents: bool,
+    /// Alignments of pointers.
+    pub alignments: bool,
+    /// Numbers of teams and threads.
+    pub launch_parameters: bool,
+}
+
+impl Specializations {
+    /// Everything.
+    pub const fn all() -> Self {
+        Self {
+            arguments: true,
+            contents: true,
+            alignments: true,
+            launch_parameters: true,
+        }
+    }
+}
+
+/// Not a value of the setting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not a value of this setting")]
+pub struct NoSuchValue;
+
+impl FromStr for Mode {
+    type Err = NoSuchValue;
+
+    fn from_str(text: &str) -> Result<Self, NoSuchValue> {
+        match text {
+            "off" => Ok(Self::Off),
+            "sync" => Ok(Self::Sync),
+            "async" => Ok(Self::Async),
+            _ => Err(NoSuchValue),
+        }
+    }
+}
+
+impl FromStr for FloatingPoint {
+    type Err = NoSuchValue;
+
+    fn from_str(text: &str) -> Result<Self, NoSuchValue> {
+        match text {
+            "match" => Ok(Self::Match),
+            "source" => Ok(Self::Source),
+            _ => Err(NoSuchValue),
+        }
+    }
+}
+
+impl FromStr for CacheMode {
+    type Err = NoSuchValue;
+
+    fn from_str(text: &str) -> Result<Self, NoSuchValue> {
+        match text {
+            "off" => Ok(Self::Off),
+            "ro" => Ok(Self::ReadOnly),
+            "rw" => Ok(Self::ReadWrite),
+            _ => Err(NoSuchValue),
+        }
+    }
+}
+
+impl FromStr for Specializations {
+    type Err = NoSuchValue;
+
+    fn from_str(text: &str) -> Result<Self, NoSuchValue> {
+        let mut specializations = Self::default();
+        for item in text.split(',').filter(|_| !text.is_empty()) {
+            let place = match item.trim() {
+                "args" => &mut specializations.arguments,
+                "contents" => &mut specializations.contents,
+                "align" => &mut specializations.alignments,
+                "launch" => &mut specializations.launch_parameters,
+                _ => return Err(NoSuchValue),
+            };
+            *place = true;
+        }
+        Ok(specializations)
+    }
+}
+
+/// Puts a value in its place, if there is one.
+pub(super) fn set<T>(place: &mut T, value: Option<T>) -> Option<()> {
+    *place = value?;
+    Some(())
+}
+
+pub(super) fn ratio(text: &str) -> Option<f64> {
+    let ratio = text.parse().ok()?;
+    (0.0..=1.0).contains(&ratio).then_some(ratio)
+}
+
+pub(super) fn not_empty(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
+
+pub(super) fn path(text: &str) -> Option<PathBuf> {
+    not_empty(text).map(PathBuf::from)
+}
+
+/// A path that means the same whatever folder the program works in.
+pub(super) fn absolute(text: &str) -> Option<PathBuf> {
+    path(text).filter(|path| path.is_absolute())
+}
+
+pub(super) fn paths(text: &str) -> Option<Vec<PathBuf>> {
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    text.split(':').map(absolute).collect()
+}
+
+pub(super) fn size(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.strip_suffix(['K', 'M', 'G']) {
+        Some(digits) if text.ends_with('K') => (digits, 10),
+        Some(digits) if text.ends_with('M') => (digits, 20),
+        Some(digits) => (digits, 30),
+        None => (text, 0),
+    };
+    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+}
+
+pub(super) fn switch(text: &str) -> Option<bool> {
+    match text {
+        "0" => Some(false),
+        "1" => Some(true),
+        _ => None,
+    }
+}
