@@ -64,6 +64,16 @@ pub enum Error {
         /// What is wrong.
         problem: String,
     },
+    /// A COFF or Mach-O file is malformed.
+    #[error("'{input}' is a malformed {format} file: {problem}")]
+    Foreign {
+        /// The file, with the archive member in parentheses if it is one.
+        input: String,
+        /// What the file claims to be.
+        format: &'static str,
+        /// What is wrong.
+        problem: String,
+    },
     /// An archive is malformed.
     #[error("'{}' is a malformed archive: {problem}", path.display())]
     Archive {
@@ -74,7 +84,7 @@ pub enum Error {
     },
     /// An input is nothing that can hold device images.
     #[error(
-        "'{input}' is not an OffloadBinary, ELF file, archive or LLVM bitcode file, so it cannot hold device images"
+        "'{input}' is not an OffloadBinary, an object or program (ELF, COFF, Mach-O), an archive or LLVM bitcode, so it cannot hold device images"
     )]
     UnknownInput {
         /// The file.

@@ -11,7 +11,7 @@ use crate::static_library;
 /// Write device images that a file holds to files of their own.
 #[derive(Debug, clap::Args)]
 pub struct ExtractArgs {
-    /// An OffloadBinary, ELF file or archive.
+    /// An OffloadBinary, object (ELF, COFF, Mach-O or LLVM bitcode), program, shared library or archive.
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
 

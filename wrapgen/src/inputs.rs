@@ -11,6 +11,7 @@ mod bitstream;
 mod bytes;
 pub(crate) mod elf;
 mod entries;
+mod foreign;
 mod kind;
 
 use std::fmt;
@@ -170,7 +171,7 @@ impl<'a> InputPart<'a> {
     /// Every OffloadBinary member in this part, in order; none in a part of unknown kind.
     ///
     /// # Errors
-    /// The ELF file or OffloadBinary is malformed.
+    /// The object or OffloadBinary is malformed.
     pub fn embedded(&self) -> Result<Vec<EmbeddedMember<'a>>> {
         match self.kind {
             InputKind::OffloadBinary => self.members_of(&self.origin, 0, self.bytes),
@@ -178,6 +179,23 @@ impl<'a> InputPart<'a> {
                 let mut found = Vec::new();
                 let sections = elf::offloading_sections(self.bytes);
                 for section in sections.map_err(|problem| problem.in_input(&self.origin))? {
+                    found.extend(self.members_of(&self.origin, section.offset, section.bytes)?);
+                }
+                Ok(found)
+            }
+            InputKind::Coff | InputKind::MachO => {
+                let sections =
+                    foreign::offloading_sections(self.bytes).map_err(|problem| Error::Foreign {
+                        input: self.origin.to_string(),
+                        format: if self.kind == InputKind::Coff {
+                            "COFF"
+                        } else {
+                            "Mach-O"
+                        },
+                        problem: problem.to_string(),
+                    })?;
+                let mut found = Vec::new();
+                for section in sections {
                     found.extend(self.members_of(&self.origin, section.offset, section.bytes)?);
                 }
                 Ok(found)

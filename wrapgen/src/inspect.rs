@@ -16,7 +16,7 @@ use crate::table::Table;
 /// Show the device images that a file holds.
 #[derive(Debug, clap::Args)]
 pub struct InspectArgs {
-    /// An OffloadBinary, ELF file or archive.
+    /// An OffloadBinary, object (ELF, COFF, Mach-O or LLVM bitcode), program, shared library or archive.
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
 
@@ -112,6 +112,8 @@ impl Report {
             InputKind::Archive => "archive",
             InputKind::ThinArchive => "thin archive",
             InputKind::Bitcode => "LLVM bitcode",
+            InputKind::Coff => "COFF object or Windows program",
+            InputKind::MachO => "Mach-O object or program",
             InputKind::Unknown => "unknown",
         };
         let mut text = format!(

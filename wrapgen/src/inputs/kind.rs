@@ -1,6 +1,6 @@
 //! Tells what a file is by its first bytes.
 
-use object::elf;
+use object::{FileKind, elf};
 use offloom_abi::offload_binary::MAGIC;
 
 /// What some bytes are.
@@ -20,6 +20,10 @@ pub enum InputKind {
     ThinArchive,
     /// LLVM bitcode.
     Bitcode,
+    /// A COFF object or a Windows program, for reading only.
+    Coff,
+    /// A Mach-O object or program, for reading only.
+    MachO,
     /// Anything else.
     Unknown,
 }
@@ -38,13 +42,21 @@ impl InputKind {
         } else if is_bitcode(bytes) {
             Self::Bitcode
         } else {
-            Self::Unknown
+            Self::of_foreign(bytes)
         }
     }
 
     /// Whether it is an ELF file of any type.
     pub const fn is_elf(self) -> bool {
         matches!(self, Self::Object | Self::Linked | Self::OtherElf)
+    }
+
+    fn of_foreign(bytes: &[u8]) -> Self {
+        match FileKind::parse(bytes) {
+            Ok(FileKind::Coff | FileKind::CoffBig | FileKind::Pe32 | FileKind::Pe64) => Self::Coff,
+            Ok(FileKind::MachO32 | FileKind::MachO64) => Self::MachO,
+            _ => Self::Unknown,
+        }
     }
 
     fn of_elf(bytes: &[u8]) -> Self {
