@@ -81,7 +81,18 @@ impl InputFile {
     /// # Errors
     /// A file cannot be read, or an archive or bitcode is malformed.
     pub fn open(path: &Path) -> Result<Self> {
-        let bytes = FileBytes::open(path)?;
+        Self::new(path, FileBytes::open(path)?)
+    }
+
+    /// The same of bytes that are already in memory, as if `path` held them.
+    ///
+    /// # Errors
+    /// As [`InputFile::open`].
+    pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self> {
+        Self::new(path, FileBytes::Read(bytes))
+    }
+
+    fn new(path: &Path, bytes: FileBytes) -> Result<Self> {
         let mut file = Self {
             path: path.to_owned(),
             bytes,
@@ -90,7 +101,7 @@ impl InputFile {
         };
         if file.kind() == InputKind::ThinArchive {
             for path in archive::thin_member_paths(&file.path, &file.bytes)? {
-                let bytes = FileBytes::open(&path)?;
+                let bytes = FileBytes::open_regular(&path)?;
                 file.thin_members.push((path, bytes));
             }
         }

@@ -31,15 +31,21 @@ impl InspectArgs {
     /// # Errors
     /// The file cannot be read, or it or an image in it is malformed.
     pub fn run(&self) -> Result<()> {
-        let file = InputFile::open(&self.input)?;
-        let report = Report::of(&file)?;
-        if self.json {
-            println!("{:#}", report.json());
-        } else {
-            print!("{}", report.text());
-        }
+        print!("{}", describe(&InputFile::open(&self.input)?, self.json)?);
         Ok(())
     }
+}
+
+/// What a file holds, as text for people or as JSON, ending in a line break.
+///
+/// # Errors
+/// The file or an image in it is malformed, or it is of a kind that cannot hold images.
+pub fn describe(file: &InputFile, json: bool) -> Result<String> {
+    let report = Report::of(file)?;
+    Ok(match json {
+        true => format!("{:#}\n", report.json()),
+        false => report.text(),
+    })
 }
 
 /// What a file holds.

@@ -54,7 +54,7 @@ fn expand_into(argument: OsString, depth: usize, expanded: &mut Vec<OsString>) -
 }
 
 /// The arguments in the text of a response file.
-fn split(text: &[u8]) -> Vec<OsString> {
+pub fn split(text: &[u8]) -> Vec<OsString> {
     let mut arguments = Vec::new();
     let mut current: Option<Vec<u8>> = None;
     let mut quote = None;

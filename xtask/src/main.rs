@@ -8,6 +8,7 @@ mod clang_job;
 mod command;
 mod corpus;
 mod demo;
+mod fuzz;
 mod lint;
 mod lit;
 mod llvm;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 
-use crate::{bench_link, bench_passes, build, corpus, demo, lint, lit, setup, specialize_check, test};
+use crate::{bench_link, bench_passes, build, corpus, demo, fuzz, lint, lit, setup, specialize_check, test};
 
 /// Chores of the Offloom project.
 #[derive(clap::Parser, Debug)]
@@ -33,6 +33,8 @@ enum Task {
     BenchLink(bench_link::Arguments),
     /// How long the passes take on a large module, beside LLVM's own work on it
     BenchPasses(bench_passes::Arguments),
+    /// The fuzz targets of every parser, for minutes instead of the fixed number of inputs of a test run
+    Fuzz(fuzz::Arguments),
     /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
     Demo(demo::Arguments),
 }
@@ -50,6 +52,7 @@ impl Arguments {
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::BenchLink(arguments) => bench_link::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),
+            Task::Fuzz(arguments) => fuzz::run(arguments),
             Task::Demo(arguments) => demo::run(arguments),
         }
     }

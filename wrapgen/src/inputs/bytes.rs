@@ -23,6 +23,17 @@ pub enum FileBytes {
 }
 
 impl FileBytes {
+    /// Maps `path`, which another file names: anything but a regular file, which may never end, is refused.
+    pub(super) fn open_regular(path: &Path) -> Result<Self> {
+        let metadata = std::fs::metadata(path).map_err(Error::read(path))?;
+        if !metadata.is_file() {
+            return Err(Error::read(path)(std::io::Error::other(
+                "it is not a regular file",
+            )));
+        }
+        Self::open(path)
+    }
+
     /// Maps or reads `path`; `-` is the standard input.
     pub(super) fn open(path: &Path) -> Result<Self> {
         if path == Path::new("-") {
