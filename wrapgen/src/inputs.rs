@@ -7,6 +7,7 @@
 
 mod archive;
 mod bitcode;
+mod bitcode_symbols;
 mod bitstream;
 mod bytes;
 pub(crate) mod elf;
@@ -19,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use offloom_abi::offload_binary::{Member, members};
 
+use bitstream::Malformed;
 pub use bytes::FileBytes;
 pub use entries::HostEntry;
 pub use kind::InputKind;
@@ -256,14 +258,26 @@ impl<'a> InputPart<'a> {
     }
 }
 
+/// The symbols that a linker can find the bitcode `bytes` by.
+///
+/// # Errors
+/// The bitcode is malformed.
+pub fn bitcode_symbols(input: &impl ToString, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
+    bitcode_symbols::defined_symbols(bytes).map_err(|malformed| malformed_bitcode(input, malformed))
+}
+
+fn malformed_bitcode(input: &impl ToString, malformed: Malformed) -> Error {
+    Error::Bitcode {
+        input: input.to_string(),
+        offset: malformed.offset,
+        problem: malformed.problem,
+    }
+}
+
 /// The OffloadBinaries to be copied out of a part: only bitcode has any.
 fn decode(origin: Origin<'_>, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
     if InputKind::of(bytes) != InputKind::Bitcode {
         return Ok(Vec::new());
     }
-    bitcode::embedded_offload_binaries(bytes).map_err(|malformed| Error::Bitcode {
-        input: origin.to_string(),
-        offset: malformed.offset,
-        problem: malformed.problem,
-    })
+    bitcode::embedded_offload_binaries(bytes).map_err(|malformed| malformed_bitcode(&origin, malformed))
 }

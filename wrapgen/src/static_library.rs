@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use object::{Object, ObjectSymbol};
 
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, InputKind};
+use crate::inputs::{EmbeddedMember, InputKind, bitcode_symbols};
 use crate::output::OutputFile;
 
 /// What a member's name in its header may hold, the closing slash not counted.
@@ -119,18 +119,21 @@ fn header(name: &str, mode: &str, size: usize) -> Vec<u8> {
     format!("{name:<16}{zero:<12}{zero:<6}{zero:<6}{mode:<8}{size:<10}`\n").into_bytes()
 }
 
-/// The symbols that a linker looks a member up by; none in an image that is no object.
+/// The symbols that a linker looks a member up by; none in an image that is neither object nor bitcode.
 fn defined_symbols(image: &EmbeddedMember<'_>) -> Result<Vec<Vec<u8>>> {
     let bytes = image.member.image();
-    if InputKind::of(bytes) != InputKind::Object {
-        return Ok(Vec::new());
+    let input = format!(
+        "the image at offset {:#x} of {}",
+        image.member.offset(),
+        image.origin
+    );
+    match InputKind::of(bytes) {
+        InputKind::Object => {}
+        InputKind::Bitcode => return bitcode_symbols(&input, bytes),
+        _ => return Ok(Vec::new()),
     }
     let malformed = |error: object::Error| Error::Elf {
-        input: format!(
-            "the image at offset {:#x} of {}",
-            image.member.offset(),
-            image.origin
-        ),
+        input: input.clone(),
         offset: 0,
         problem: error.to_string(),
     };

@@ -8,7 +8,7 @@ use offloom_abi::offload_binary::MAGIC;
 use super::bitstream::{Cursor, Item, Malformed};
 use super::kind::{BITCODE_MAGIC, BITCODE_WRAPPER_MAGIC};
 
-const MODULE_BLOCK: u64 = 8;
+pub(super) const MODULE_BLOCK: u64 = 8;
 const CONSTANTS_BLOCK: u64 = 11;
 
 /// Record of a constants block: an array of bytes.
@@ -81,7 +81,7 @@ fn read_constants(
 }
 
 /// Darwin puts a header of five 32-bit numbers before bitcode: magic, version, offset, size, processor.
-fn without_wrapper(bytes: &[u8]) -> Result<&[u8], Malformed> {
+pub(super) fn without_wrapper(bytes: &[u8]) -> Result<&[u8], Malformed> {
     if !bytes.starts_with(&BITCODE_WRAPPER_MAGIC) {
         return Ok(bytes);
     }

@@ -7,7 +7,7 @@ use offloom_abi::jit_bundle::{self, Bundle};
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::{LlvmVersion, offload_binary};
 use wrapgen::image_argument::ImageArgument;
-use wrapgen::inputs::InputFile;
+use wrapgen::inputs::{InputFile, bitcode_symbols};
 use wrapgen::inspect::describe;
 use wrapgen::response_file;
 
@@ -57,6 +57,7 @@ pub(crate) fn response_file(input: &[u8]) {
 
 /// A file of any kind on a command line.
 pub(crate) fn input(input: &[u8]) {
+    let _ = bitcode_symbols(&"input", input);
     if let Ok(file) = InputFile::from_bytes(Path::new("input"), input.to_vec()) {
         let _ = describe(&file, false);
         let _ = describe(&file, true);

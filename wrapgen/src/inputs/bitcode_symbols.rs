@@ -1,0 +1,91 @@
+//! Lists the symbols that a linker can find LLVM bitcode by: the globals that a module defines for others.
+//!
+//! Only the module's own records are read, so symbols that inline assembly defines are not among them.
+
+use super::bitcode::{MODULE_BLOCK, without_wrapper};
+use super::bitstream::{Cursor, Item, Malformed};
+use super::kind::BITCODE_MAGIC;
+
+/// Block with the names of all globals, one after the other.
+const STRING_TABLE_BLOCK: u64 = 23;
+
+/// Records of a module, with the fields before their linkage: offset and size of the name, then three of the kind's own.
+const VARIABLE: u64 = 7;
+const FUNCTION: u64 = 8;
+const ALIAS: u64 = 14;
+const INDIRECT_FUNCTION: u64 = 15;
+const OWN_FIELD: usize = 4;
+const LINKAGE_FIELD: usize = 5;
+
+/// Linkages of globals that others cannot see, or that are defined elsewhere: internal, private (three numbers), external weak,
+/// available externally.
+const NOT_DEFINED_FOR_OTHERS: [u64; 6] = [3, 9, 13, 14, 7, 12];
+
+/// The names of the globals that the modules in `bytes` define for others: functions, then variables, then aliases.
+pub(crate) fn defined_symbols(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+    let bytes = without_wrapper(bytes)?;
+    let mut records: Vec<(u64, Vec<u64>)> = Vec::new();
+    let mut names = Vec::new();
+    let (mut cursor, mut top_level) = Cursor::new(bytes, BITCODE_MAGIC.len());
+    while let Some(item) = cursor.next(&mut top_level)? {
+        let Item::Block { id, width, end } = item else {
+            if let Item::Record(abbreviation) = item {
+                cursor.record(&top_level, abbreviation, |_, _| {})?;
+            }
+            continue;
+        };
+        if id != MODULE_BLOCK && id != STRING_TABLE_BLOCK {
+            cursor.skip_to(end);
+            continue;
+        }
+        let mut block = cursor.enter(id, width, end);
+        while let Some(item) = cursor.next(&mut block)? {
+            match item {
+                Item::Block { end, .. } => cursor.skip_to(end),
+                Item::Record(abbreviation) if id == STRING_TABLE_BLOCK => {
+                    cursor.record(&block, abbreviation, |_, value| names.push(value as u8))?;
+                }
+                Item::Record(abbreviation) => {
+                    let (mut record, mut kind) = (Vec::new(), 0);
+                    cursor.record(&block, abbreviation, |code, value| {
+                        kind = code;
+                        if record.len() <= LINKAGE_FIELD {
+                            record.push(value);
+                        }
+                    })?;
+                    records.push((kind, record));
+                }
+            }
+        }
+    }
+
+    let mut symbols = Vec::new();
+    for wanted in [FUNCTION, VARIABLE, ALIAS, INDIRECT_FUNCTION] {
+        for (_, record) in records.iter().filter(|(kind, _)| *kind == wanted) {
+            let (Some(&own), Some(linkage)) = (record.get(OWN_FIELD), record.get(LINKAGE_FIELD)) else {
+                continue;
+            };
+            // Of a function whether it is only declared; of a variable the number of its initial value, or 0 without one.
+            let declared = match wanted {
+                FUNCTION => own != 0,
+                VARIABLE => own == 0,
+                _ => false,
+            };
+            let name = usize::try_from(record[0])
+                .ok()
+                .zip(usize::try_from(record[1]).ok());
+            let name = name.and_then(|(start, size)| names.get(start..start.checked_add(size)?));
+            let name = name.unwrap_or_default();
+            // LLVM's own globals are no symbols.
+            if declared
+                || NOT_DEFINED_FOR_OTHERS.contains(linkage)
+                || name.is_empty()
+                || name.starts_with(b"llvm.")
+            {
+                continue;
+            }
+            symbols.push(name.to_vec());
+        }
+    }
+    Ok(symbols)
+}
