@@ -122,6 +122,13 @@ typedef struct offloom_launch {
   int64_t types[OFFLOOM_MAX_ARGUMENTS]; ///< LLVM's map types
 } offloom_launch;
 
+/// For functions whose own place in this file would tell a reader of the runtime's messages nothing.
+#ifdef __clang__
+#define OFFLOOM_NO_LOCATION __attribute__((nodebug))
+#else
+#define OFFLOOM_NO_LOCATION
+#endif
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -264,7 +271,7 @@ static inline offloom_status offloom_launch_run(offloom_launch *launch) {
 /// Begins to map `bytes` bytes at `pointer` on `device` until the matching `offloom_data_end`, as `target enter data` does; with
 /// `OFFLOOM_TO` and `OFFLOOM_TOFROM` they are copied to the device. Launches that map the same memory then copy nothing.
 /// Does nothing where offloading is disabled. Gives `OFFLOOM_SUCCESS` or `OFFLOOM_NO_SUCH_DEVICE`, as the next two do.
-static inline offloom_status offloom_data_begin(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_begin(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = type;
   if (!offloom_device_exists(device))
@@ -275,7 +282,7 @@ static inline offloom_status offloom_data_begin(int64_t device, const void *poin
 
 /// Ends what `offloom_data_begin` began with the same arguments; with `OFFLOOM_FROM` and `OFFLOOM_TOFROM` the last end copies the
 /// bytes back.
-static inline offloom_status offloom_data_end(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_end(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = type;
   if (!offloom_device_exists(device))
@@ -295,7 +302,7 @@ static inline offloom_status offloom_data_end(int64_t device, const void *pointe
 
 /// Maps a variable that is marked `link`, `bytes` bytes of it, until the matching `offloom_link_end`, as `target enter data` does:
 /// only then can kernels use it. The rest is as for `offloom_data_begin`.
-static inline offloom_status offloom_link_begin(int64_t device, void **link, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_begin(int64_t device, void **link, size_t bytes, offloom_map_type type) {
   void *address = *link, *reference = link;
   int64_t size = (int64_t)bytes, types = type | OFFLOOM_POINTED_TO;
   if (!offloom_device_exists(device))
@@ -305,7 +312,7 @@ static inline offloom_status offloom_link_begin(int64_t device, void **link, siz
 }
 
 /// Ends what `offloom_link_begin` began with the same arguments.
-static inline offloom_status offloom_link_end(int64_t device, void **link, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_end(int64_t device, void **link, size_t bytes, offloom_map_type type) {
   void *address = *link, *reference = link;
   int64_t size = (int64_t)bytes, types = type | OFFLOOM_POINTED_TO;
   if (!offloom_device_exists(device))
@@ -316,7 +323,7 @@ static inline offloom_status offloom_link_end(int64_t device, void **link, size_
 
 /// Copies mapped memory to the device (`OFFLOOM_TO`) or back (`OFFLOOM_FROM`) now, as `target update` does. Memory that is not
 /// mapped is left alone.
-static inline offloom_status offloom_data_update(int64_t device, const void *pointer, size_t bytes, offloom_map_type direction) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_update(int64_t device, const void *pointer, size_t bytes, offloom_map_type direction) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = direction;
   if (!offloom_device_exists(device))

@@ -27,6 +27,7 @@ pub mod orc;
 pub mod pointer_uses;
 pub mod reachable;
 pub mod read_module;
+pub mod source_location;
 pub mod symbol;
 pub mod target_kernel;
 pub mod target_queries;

@@ -20,6 +20,7 @@ mod offload_specialize;
 mod offload_visibility;
 mod parameters;
 mod registry;
+mod source_locations;
 mod target;
 
 #[llvm_plugin::plugin(name = "offloom", version = "0.1.0")]

@@ -8,7 +8,7 @@
 //! @.offloading.entry.<kernel> = weak constant %struct.__tgt_offload_entry { … }, section "…"
 //! !omp_offload.info = !{!{i32 0, …}, …}
 //! ```
-//! and an entry for what the module requires of the runtime, if a marker says so.
+//! and, on the host, the `ident_t` of calls of the runtime that pass none and have a debug location, and an entry for what the module requires of the runtime, if a marker says so.
 //!
 //! Host entries hold the region id or the variable, device entries the kernel or the variable; GPU images have no entries, only the
 //! metadata. A host function marked as a kernel keeps its name and gets the kernel `__omp_offloading_0_0_<function>_l0`.
@@ -24,7 +24,7 @@ use crate::markers::{self, Mark, Marked, REQUIRES_METADATA, is_link_reference, k
 use crate::offload_info::{OffloadInfo, Subject};
 use crate::parameters::Parameters;
 use crate::registry::{ExtensionPoint, Pass, Unasked};
-use crate::target;
+use crate::{source_locations, target};
 use llvm_plugin::PreservedAnalyses;
 use offloom_abi::entry::{self, EntryFlags};
 use offloom_abi::kernel_name::{KernelName, is_vtable_constant, kernel_of_region_id};
@@ -78,6 +78,9 @@ pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalys
         if needs_info || needs_entry {
             preserved = PreservedAnalyses::None;
         }
+    }
+    if !target::is_device(module) && source_locations::add(module) {
+        preserved = PreservedAnalyses::None;
     }
     if let Some(clauses) = markers::requires(module)? {
         // The device module of Clang has no trace of it.
