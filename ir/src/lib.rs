@@ -15,6 +15,7 @@ pub mod call_sites;
 pub mod codegen;
 pub mod command_line;
 pub mod expendable_thread;
+pub mod floating_point;
 pub mod function_arguments;
 pub mod jit_diagnostics;
 pub mod jit_globals;

@@ -20,6 +20,7 @@ pub mod captured;
 pub mod compile;
 pub mod dispatch_stub;
 pub mod error;
+pub mod match_bits;
 pub mod prepare;
 pub mod propagate;
 pub mod prune;

@@ -5,6 +5,7 @@ use crate::markers::REQUIRES_METADATA;
 use llvm_plugin::parameters::ParameterError;
 use offloom_ir::library::LibraryError;
 use offloom_jit_cache::descriptor::DescriptorError;
+use offloom_jit_passes::match_bits::InexactCode;
 use offloom_jit_passes::specialize::SpecializeError;
 
 /// Reported as an LLVM error diagnostic, after the pass's name and the module's.
@@ -148,6 +149,9 @@ pub(crate) enum PassError {
     /// A descriptor that does not fit the module.
     #[error(transparent)]
     Specialize(#[from] SpecializeError),
+    /// Code whose bits depend on how it is compiled.
+    #[error(transparent)]
+    MatchBits(#[from] InexactCode),
     /// A library that cannot be linked.
     #[error("the library `{file}` {problem}")]
     Library {

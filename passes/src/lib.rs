@@ -15,6 +15,7 @@ mod offload_device;
 mod offload_entries;
 mod offload_info;
 mod offload_internalize;
+mod offload_match_bits;
 mod offload_runtime;
 mod offload_specialize;
 mod offload_visibility;

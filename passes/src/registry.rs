@@ -6,8 +6,8 @@ use crate::environment::UnaskedParameters;
 use crate::error::PassError;
 use crate::parameters::Parameters;
 use crate::{
-    offload_device, offload_entries, offload_internalize, offload_runtime, offload_specialize,
-    offload_visibility,
+    offload_device, offload_entries, offload_internalize, offload_match_bits, offload_runtime,
+    offload_specialize, offload_visibility,
 };
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::{
@@ -22,6 +22,7 @@ pub(crate) const PASSES: &[Pass] = &[
     offload_device::PASS,
     offload_entries::PASS,
     offload_internalize::PASS,
+    offload_match_bits::PASS,
     offload_runtime::PASS,
     offload_specialize::PASS,
     offload_specialize::ALIGN,
