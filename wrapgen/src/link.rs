@@ -8,6 +8,7 @@
 pub mod command_line;
 pub mod compile;
 pub mod device_link;
+pub mod device_options;
 pub mod entry_check;
 pub mod group;
 pub mod host_link;
@@ -15,6 +16,7 @@ mod host_symbols;
 mod options;
 pub mod relocatable;
 pub mod scan;
+pub mod target;
 pub mod work_folder;
 pub mod wrap_images;
 

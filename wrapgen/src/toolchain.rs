@@ -34,12 +34,43 @@ pub fn llvm_program(name: &str) -> Result<PathBuf> {
         let package = match name {
             "ld.lld" => "lld",
             "clang" => "clang",
+            "clang-nvlink-wrapper" => "clang-tools",
             _ => "llvm",
         };
         Error::Usage(format!(
             "`{name}` of LLVM {version} is needed and not installed: install the Debian package `{package}-{version}`"
         ))
     })
+}
+
+/// The folder of LLVM's libraries.
+pub fn llvm_library_dir() -> PathBuf {
+    Path::new(LLVM_BIN_DIR).with_file_name("lib")
+}
+
+/// Where CUDA is installed where nobody says otherwise.
+const CUDA_FOLDERS: [&str; 2] = ["/usr/local/cuda", "/usr/lib/cuda"];
+
+/// Finds a program of CUDA, such as `ptxas`: in the folder of `--cuda-path=`, else on `PATH`, else in the usual places.
+///
+/// # Errors
+/// It is in none of them.
+pub fn cuda_program(name: &str, cuda_path: Option<&Path>) -> Result<PathBuf> {
+    let given = cuda_path.map(|folder| folder.join("bin"));
+    let path = env::var_os("PATH").unwrap_or_default();
+    let usual = CUDA_FOLDERS.iter().map(|folder| Path::new(folder).join("bin"));
+    given
+        .into_iter()
+        .chain(env::split_paths(&path))
+        .chain(usual)
+        .map(|folder| folder.join(name))
+        .find(|program| program.is_file())
+        .ok_or_else(|| {
+            Error::Usage(format!(
+                "`{name}` of CUDA is needed to link device code for NVIDIA GPUs and was not found: install CUDA, and name \
+                 its folder by --cuda-path=<folder>"
+            ))
+        })
 }
 
 /// The program `wrapgen-bitcode`: beside `wrapgen`, or where an installation has it.

@@ -38,8 +38,10 @@ pub struct Options {
     pub opt_level: Option<String>,
     /// `--should-extract=`.
     pub should_extract: Vec<String>,
-    /// `-mllvm` and `--offload-opt=`, in order.
+    /// `-mllvm`, `--offload-opt=` and `--pass-remarks...=` as such, in order.
     pub llvm_arguments: Vec<OsString>,
+    /// `--ptxas-arg=`, in order.
+    pub ptxas_arguments: Vec<OsString>,
     /// `--cuda-path=`.
     pub cuda_path: Option<PathBuf>,
     /// `--dry-run`.
@@ -180,6 +182,12 @@ impl Options {
         self.host_triple.as_deref().unwrap_or(DEFAULT_HOST_TRIPLE)
     }
 
+    fn llvm_option(&mut self, option: &str, value: &OsStr) {
+        let mut word = OsString::from(option);
+        word.push(value);
+        self.llvm_arguments.push(word);
+    }
+
     /// Notes an option; returns what it means as an argument of the host linker.
     fn apply(&mut self, meaning: Meaning, value: OsString) -> Result<Role> {
         match meaning {
@@ -206,6 +214,10 @@ impl Options {
             Meaning::OptLevel => self.opt_level = Some(text(meaning, value)?),
             Meaning::DeviceDebug => self.device_debug = true,
             Meaning::Llvm | Meaning::OffloadOpt => self.llvm_arguments.push(value),
+            Meaning::PtxasArgument => self.ptxas_arguments.push(value),
+            Meaning::PassRemarks => self.llvm_option("-pass-remarks=", &value),
+            Meaning::PassRemarksMissed => self.llvm_option("-pass-remarks-missed=", &value),
+            Meaning::PassRemarksAnalysis => self.llvm_option("-pass-remarks-analysis=", &value),
             Meaning::ShouldExtract => self.should_extract.push(text(meaning, value)?),
             Meaning::Jit => self.jit = true,
             Meaning::Help => self.help = true,

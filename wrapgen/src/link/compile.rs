@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::command_line::Options;
 use super::group::Group;
+use super::target::DeviceLinker;
 use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::Result;
@@ -37,7 +38,13 @@ pub fn compile(
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<Compiled> {
-    let mut members = write_members(group, folder, runner)?;
+    let mut members = write_members(group, options, folder, runner)?;
+    if group.target.linker(options.host_triple()).takes_bitcode() {
+        return Ok(Compiled {
+            device_inputs: members.all,
+            ..Compiled::default()
+        });
+    }
     let mut compiled = Compiled {
         device_inputs: std::mem::take(&mut members.native),
         ..Compiled::default()
@@ -102,19 +109,34 @@ pub struct MemberFiles {
     pub bitcode: Vec<PathBuf>,
     /// Everything else.
     pub native: Vec<PathBuf>,
+    /// Both, in the order of the inputs.
+    pub all: Vec<PathBuf>,
 }
 
 /// Writes each member's image to a file, in the order of the inputs.
 ///
 /// # Errors
 /// A file cannot be written.
-pub fn write_members(group: &Group<'_>, folder: &WorkFolder, runner: Runner) -> Result<MemberFiles> {
+pub fn write_members(
+    group: &Group<'_>,
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<MemberFiles> {
+    // `nvlink` goes by the name, and Clang would compile `.bc` by itself instead of handing it to the link.
+    let linker = group.target.linker(options.host_triple());
+    let bitcode = if linker.takes_bitcode() { "bitcode.o" } else { "bc" };
+    let native = if linker == DeviceLinker::Nvptx {
+        "cubin"
+    } else {
+        "o"
+    };
     let mut files = MemberFiles::default();
     for (number, found) in group.members.iter().enumerate() {
         let image = found.member.image();
         let (list, extension) = match is_bitcode(image) {
-            true => (&mut files.bitcode, "bc"),
-            false => (&mut files.native, "o"),
+            true => (&mut files.bitcode, bitcode),
+            false => (&mut files.native, native),
         };
         let origin = found
             .origin
@@ -124,7 +146,8 @@ pub fn write_members(group: &Group<'_>, folder: &WorkFolder, runner: Runner) -> 
         if !runner.dry_run {
             write_file(&path, image)?;
         }
-        list.push(path);
+        list.push(path.clone());
+        files.all.push(path);
     }
     Ok(files)
 }

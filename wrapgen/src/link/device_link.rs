@@ -2,7 +2,11 @@
 //!
 //! A device that runs the host's own instructions is linked by lld directly, as the shared library that libomptarget opens:
 //! starting Clang only to have it start the linker would double the time. Its start files and libraries are those that the host
-//! link names. Any other device is linked by Clang, which knows the tools of each.
+//! link names. GPUs have a module each. Any other device is linked by Clang, which knows the tools of each.
+
+mod amdgcn;
+mod device_libraries;
+mod nvptx;
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,7 +15,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::command_line::{CommandLine, Role};
-use super::group::{Group, Target};
+use super::device_options::DeviceOptions;
+use super::group::Group;
+use super::target::{DeviceLinker, Target};
 use super::work_folder::WorkFolder;
 use crate::error::{Error, Result};
 use crate::inputs::InputKind;
@@ -30,12 +36,17 @@ pub fn link_device(
     runner: Runner,
 ) -> Result<PathBuf> {
     let image = folder.image(&group.target);
-    let direct = group.target.triple == line.options.host_triple()
-        && group.target.triple.starts_with("x86_64-")
-        && group.target.triple.contains("linux");
-    let mut command = match direct {
-        true => host_like_link(&group.target, inputs, line, &image)?,
-        false => clang_link(&group.target, inputs, line, &image)?,
+    let device = DeviceOptions::new(&line.options, &group.target.triple);
+    let mut command = match group.target.linker(line.options.host_triple()) {
+        DeviceLinker::HostLike => host_like_link(&group.target, inputs, line, &image)?,
+        DeviceLinker::Amdgcn if !device.needs_clang => {
+            amdgcn::command(&group.target, inputs, &device, &image)?
+        }
+        DeviceLinker::Nvptx => {
+            nvptx::link(group, inputs, &line.options, folder, &image, runner)?;
+            return Ok(image);
+        }
+        DeviceLinker::Amdgcn | DeviceLinker::Clang => clang_link(&group.target, inputs, line, &image)?,
     };
     runner.run(&mut command)?;
     Ok(image)
@@ -125,17 +136,16 @@ fn clang_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image: &P
         option.push(path);
         command.arg(option);
     }
+    if target.triple.starts_with("amdgcn") {
+        // Its objects are bitcode unless somebody asks for others.
+        command.args(["-flto", "-Wl,--no-undefined"]);
+    }
     command.args(inputs);
-    for argument in &line.options.device_linker {
-        if argument.is_for(&target.triple) {
-            command.arg("-Xlinker").arg(&argument.value);
-        }
+    let device = DeviceOptions::new(&line.options, &target.triple);
+    for word in device_libraries::without_missing_runtime(&device.linker, target) {
+        command.arg("-Xlinker").arg(word);
     }
-    for argument in &line.options.device_compiler {
-        if argument.is_for(&target.triple) {
-            command.arg(&argument.value);
-        }
-    }
+    command.args(device.compiler);
     Ok(command)
 }
 

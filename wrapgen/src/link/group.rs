@@ -8,18 +8,10 @@ use object::{Object, ObjectSymbol};
 use offloom_abi::{LlvmVersion, OffloadKind};
 
 use super::scan::DeviceCode;
+use super::target::Target;
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, is_bitcode};
-
-/// A device target: what one device image is for.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Target {
-    /// Target triple.
-    pub triple: String,
-    /// Processor; empty or `generic` where none was asked for.
-    pub arch: String,
-}
 
 /// Device code that is linked to one image.
 #[derive(Debug)]
@@ -83,29 +75,6 @@ fn check_kind(found: &EmbeddedMember<'_>) -> Result<()> {
     }
 }
 
-impl Target {
-    /// The arch that the linked image carries: LLVM 22 leaves the one that stands for none in particular empty.
-    pub fn image_arch(&self) -> &str {
-        match (LLVM, self.arch.as_str()) {
-            (LlvmVersion::V22, "generic") => "",
-            (_, arch) => arch,
-        }
-    }
-
-    fn of(found: &EmbeddedMember<'_>) -> Self {
-        Self {
-            triple: found.member.triple().to_owned(),
-            arch: found.member.arch().to_owned(),
-        }
-    }
-
-    /// Whether code for `other` can be linked into an image for this target.
-    fn takes(&self, other: &Self) -> bool {
-        let any = |target: &Self| matches!(target.arch.as_str(), "generic" | "all");
-        self.triple == other.triple && (self.arch == other.arch || any(self) || any(other))
-    }
-}
-
 impl<'a> Group<'a> {
     fn new(target: Target) -> Self {
         Self {
@@ -149,6 +118,8 @@ impl<'a> Group<'a> {
 #[derive(Debug, Default)]
 struct SymbolTable {
     symbols: HashMap<String, SymbolState>,
+    /// Whether there are more symbols, in bitcode.
+    has_bitcode: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -161,11 +132,17 @@ impl SymbolTable {
     /// Adds the symbols of a member; of a lazy one only if it is needed. Returns whether it was added.
     ///
     /// A member is needed if it defines what is undefined, or something new that is not hidden: the host may refer to that.
-    /// LLVM 22 takes every member. Bitcode, whose symbols only LLVM can read, is always taken.
+    /// LLVM 22 takes every member. Bitcode, whose symbols only LLVM can read, is taken unless objects lack nothing.
     fn add(&mut self, found: &EmbeddedMember<'_>, lazy: bool) -> Result<bool> {
         let image = found.member.image();
-        if LLVM == LlvmVersion::V22 || is_bitcode(image) {
+        if LLVM == LlvmVersion::V22 {
             return Ok(true);
+        }
+        if is_bitcode(image) {
+            let lacking = SymbolState::Undefined { weak: false };
+            let needed = !lazy || self.has_bitcode || self.symbols.values().any(|state| *state == lacking);
+            self.has_bitcode |= needed;
+            return Ok(needed);
         }
         let file = object::File::parse(image).map_err(|error| Error::DeviceObject {
             input: found.origin.to_string(),

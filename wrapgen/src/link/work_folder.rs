@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
-use super::group::Target;
+use super::target::Target;
 use crate::error::{Error, Result};
 
 /// Where intermediate files go: a folder that vanishes with this value, or with `--save-temps` the current folder.

@@ -1,0 +1,50 @@
+//! The device link for AMD GPUs: `ld.lld` makes the code object, and compiles bitcode on the way.
+//!
+//! The command is the one that Clang would start; starting Clang to do so would take longer than linking objects does.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::super::device_options::DeviceOptions;
+use super::super::target::Target;
+use super::device_libraries;
+use crate::error::Result;
+use crate::toolchain;
+
+/// The command that links `inputs`, objects and bitcode, to `image`.
+///
+/// # Errors
+/// There is no `ld.lld`.
+pub(super) fn command(
+    target: &Target,
+    inputs: &[PathBuf],
+    options: &DeviceOptions<'_>,
+    image: &Path,
+) -> Result<Command> {
+    let mut command = Command::new(toolchain::llvm_program("ld.lld")?);
+    command.args(["--no-undefined", "-shared"]);
+    if !matches!(target.processor(), "" | "generic") {
+        command.arg(format!("-plugin-opt=mcpu={}", target.processor()));
+    }
+    let features: Vec<_> = target.features().collect();
+    if !features.is_empty() {
+        command.arg(format!("-plugin-opt=-mattr={}", features.join(",")));
+    }
+    if let Some(level) = options.level {
+        command.arg(format!("-plugin-opt=O{level}"));
+        command.arg(format!("--lto-CGO{level}"));
+    }
+    if options.thin_lto {
+        command.arg("-plugin-opt=thinlto");
+    }
+    for option in &options.llvm {
+        command.arg("-mllvm").arg(option);
+    }
+    command.args(inputs);
+    for folder in device_libraries::folders(target) {
+        command.arg("-L").arg(folder);
+    }
+    command.args(device_libraries::without_missing_runtime(&options.linker, target));
+    command.arg("-o").arg(image);
+    Ok(command)
+}

@@ -1,0 +1,184 @@
+//! The device link for NVIDIA GPUs: bitcode to PTX, PTX to a cubin by `ptxas`, cubins to the image by `nvlink`.
+//!
+//! Objects go to `nvlink` as they are. Bitcode becomes PTX by the same steps as in Clang, so that the same PTX comes out; Clang
+//! is started for it because it alone knows which version of PTX the CUDA installation takes. `ptxas` is run from here, since
+//! Clang's linker gives no way to hand it arguments.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use offloom_abi::LlvmVersion;
+
+use super::super::command_line::Options;
+use super::super::device_options::DeviceOptions;
+use super::super::group::Group;
+use super::super::work_folder::WorkFolder;
+use super::device_libraries;
+use crate::LLVM;
+use crate::error::Result;
+use crate::inputs::is_bitcode;
+use crate::process::Runner;
+use crate::toolchain;
+
+/// Links `inputs`, one for each member of the group, to `image`.
+///
+/// # Errors
+/// A tool is missing or fails.
+pub(super) fn link(
+    group: &Group<'_>,
+    inputs: &[PathBuf],
+    options: &Options,
+    folder: &WorkFolder,
+    image: &Path,
+    runner: Runner,
+) -> Result<()> {
+    let device = DeviceOptions::new(options, &group.target.triple);
+    let libraries = device_libraries::without_missing_runtime(&device.linker, &group.target);
+    let link = NvptxLink {
+        group,
+        options,
+        device,
+        libraries,
+        runner,
+    };
+    let mut cubins = Vec::new();
+    for (path, found) in inputs.iter().zip(&group.members) {
+        if !is_bitcode(found.member.image()) {
+            cubins.push(path.clone());
+        }
+    }
+    if cubins.len() < inputs.len() {
+        let ptx = folder.named(&group.target, "lto.s");
+        let cubin = folder.named(&group.target, "lto.cubin");
+        runner.run(&mut link.compile(inputs, &ptx)?)?;
+        runner.run(&mut link.assemble(&ptx, &cubin)?)?;
+        cubins.insert(0, cubin);
+    }
+    runner.run(&mut link.link(&cubins, image)?)
+}
+
+/// One link, and how it is to be done.
+struct NvptxLink<'a> {
+    group: &'a Group<'a>,
+    options: &'a Options,
+    device: DeviceOptions<'a>,
+    /// Arguments for the device linker.
+    libraries: Vec<OsString>,
+    runner: Runner,
+}
+
+impl NvptxLink<'_> {
+    /// The command that compiles the bitcode among `inputs` to PTX. The objects among them say what must keep its name.
+    fn compile(&self, inputs: &[PathBuf], ptx: &Path) -> Result<Command> {
+        let mut command = Command::new(toolchain::llvm_program("clang")?);
+        command.args(["--no-default-config", "-o"]).arg(ptx);
+        command.arg(format!("--target={}", self.group.target.triple));
+        command.arg(format!("-march={}", self.group.target.arch));
+        if let Some(path) = &self.options.cuda_path {
+            command.arg(joined("--cuda-path=", path.as_os_str()));
+        }
+        command.args(inputs);
+        let mut linker: Vec<OsString> = vec!["--lto-emit-asm".into()];
+        if LLVM == LlvmVersion::V19 {
+            // Since LLVM 20, Clang hands these on.
+            let features = self.features();
+            if !features.is_empty() {
+                linker.extend(["--feature".into(), features.join(",").into()]);
+            }
+            linker.push(format!("--plugin-opt=O{}", self.device.level.unwrap_or(2)).into());
+        }
+        let llvm = self.device.llvm.iter();
+        linker.extend(llvm.map(|option| joined("--plugin-opt=", option)));
+        linker.extend(self.libraries.iter().cloned());
+        for word in linker {
+            command.arg("-Xlinker").arg(word);
+        }
+        command.args(&self.device.compiler);
+        Ok(command)
+    }
+
+    /// What the members were compiled for, such as `+ptx83`. LLVM takes the highest version.
+    fn features(&self) -> Vec<&str> {
+        let mut features = Vec::new();
+        for found in &self.group.members {
+            for (key, value) in found.member.strings() {
+                if key == "feature" && !features.contains(&value) {
+                    features.push(value);
+                }
+            }
+        }
+        features
+    }
+
+    /// The command that assembles PTX, with the options that the stock tools of each release give.
+    fn assemble(&self, ptx: &Path, cubin: &Path) -> Result<Command> {
+        // LLVM 22's own link takes the level only along with `-flto`.
+        let given = self
+            .device
+            .level
+            .filter(|_| LLVM == LlvmVersion::V19 || self.device.lto);
+        let level = given.unwrap_or(if LLVM == LlvmVersion::V19 { 2 } else { 3 });
+        let mut command = Command::new(self.cuda_program("ptxas")?);
+        command.arg("-m64");
+        match (self.device.debug, level) {
+            (true, 0) => {
+                command.args(["-g", "--dont-merge-basicblocks", "--return-at-end"]);
+            }
+            (true, _) => {
+                command.arg(format!("-O{level}")).arg("-lineinfo");
+            }
+            (false, _) => {
+                command.arg(format!("-O{level}"));
+            }
+        }
+        if self.runner.verbose {
+            command.arg("-v");
+        }
+        command.args(["--gpu-name", &self.group.target.arch, "--output-file"]);
+        command.arg(cubin).arg(ptx).args(&self.device.ptxas).arg("-c");
+        Ok(command)
+    }
+
+    /// The command that links cubins.
+    fn link(&self, cubins: &[PathBuf], image: &Path) -> Result<Command> {
+        let library_folder = toolchain::llvm_library_dir();
+        if self.libraries.is_empty() {
+            let mut command = Command::new(self.cuda_program("nvlink")?);
+            command.arg("-o").arg(image);
+            if self.runner.verbose {
+                command.arg("-v");
+            }
+            command.args(["-arch", &self.group.target.arch, "-L"]);
+            command.arg(library_folder).args(cubins);
+            return Ok(command);
+        }
+        // Libraries of device code are a format that `nvlink` does not know, but Clang's wrapper of it does.
+        let mut command = Command::new(toolchain::llvm_program("clang-nvlink-wrapper")?);
+        command.arg("-o").arg(image);
+        if self.runner.verbose {
+            command.arg("-v");
+        }
+        command.args(["-arch", &self.group.target.arch]);
+        if let Some(path) = &self.options.cuda_path {
+            command.arg(joined("--cuda-path=", path.as_os_str()));
+        }
+        command.args(cubins).args(&self.libraries);
+        for folder in device_libraries::folders(&self.group.target) {
+            command.arg(joined("-L", folder.as_os_str()));
+        }
+        command.arg(joined("-L", library_folder.as_os_str()));
+        Ok(command)
+    }
+
+    fn cuda_program(&self, name: &str) -> Result<PathBuf> {
+        toolchain::cuda_program(name, self.options.cuda_path.as_deref())
+    }
+}
+
+/// An option and its value as one word.
+fn joined(option: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(value);
+    word
+}

@@ -1,0 +1,135 @@
+//! Device targets: what an image is for, which linker makes it, and which code may be linked into it.
+
+use offloom_abi::LlvmVersion;
+
+use crate::LLVM;
+use crate::inputs::EmbeddedMember;
+
+/// A device target: what one device image is for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// Target triple.
+    pub triple: String,
+    /// Processor, with its features where the device has any (`gfx90a:xnack+`); empty or `generic` where none was asked for.
+    pub arch: String,
+}
+
+/// How a target's code is linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeviceLinker {
+    /// By `ld.lld`, to the shared library that libomptarget's device for the host's own instructions opens.
+    HostLike,
+    /// By `ld.lld`, to an AMD code object. It compiles bitcode, too.
+    Amdgcn,
+    /// By CUDA's `ptxas` and `nvlink`, to a cubin.
+    Nvptx,
+    /// By Clang, which knows the tools of each other target.
+    Clang,
+}
+
+impl DeviceLinker {
+    /// Whether bitcode is an input of the device link, not compiled before it.
+    pub fn takes_bitcode(self) -> bool {
+        matches!(self, Self::Amdgcn | Self::Nvptx)
+    }
+}
+
+impl Target {
+    /// The target of a member.
+    pub fn of(found: &EmbeddedMember<'_>) -> Self {
+        Self {
+            triple: found.member.triple().to_owned(),
+            arch: found.member.arch().to_owned(),
+        }
+    }
+
+    /// What links its code in a program for `host_triple`.
+    pub fn linker(&self, host_triple: &str) -> DeviceLinker {
+        let architecture = self.triple.split('-').next().unwrap_or_default();
+        match architecture {
+            "amdgcn" => DeviceLinker::Amdgcn,
+            "nvptx64" => DeviceLinker::Nvptx,
+            "x86_64" if self.triple == host_triple && self.triple.contains("linux") => DeviceLinker::HostLike,
+            _ => DeviceLinker::Clang,
+        }
+    }
+
+    /// The processor without its features.
+    pub fn processor(&self) -> &str {
+        self.arch.split(':').next().unwrap_or_default()
+    }
+
+    /// The features behind the processor, as LLVM spells them: `+xnack` of `gfx90a:xnack+`.
+    pub fn features(&self) -> impl Iterator<Item = String> {
+        self.arch.split(':').skip(1).filter_map(|feature| {
+            let name = feature.strip_suffix(['+', '-'])?;
+            Some(format!("{}{name}", &feature[name.len()..]))
+        })
+    }
+
+    /// The arch that the linked image carries: LLVM 22 leaves the one that stands for none in particular empty.
+    pub fn image_arch(&self) -> &str {
+        match (LLVM, self.arch.as_str()) {
+            (LlvmVersion::V22, "generic") => "",
+            (_, arch) => arch,
+        }
+    }
+
+    /// Whether code for `other` can be linked into an image for this target: the rule of LLVM's linker wrapper.
+    ///
+    /// Code for `generic` fits every processor. Of AMD's processors, features that only one of the two names do not matter.
+    pub fn takes(&self, other: &Self) -> bool {
+        let any = |target: &Self| matches!(target.arch.as_str(), "generic" | "all");
+        if self.triple != other.triple {
+            return false;
+        }
+        if self.arch == other.arch || any(self) || any(other) {
+            return true;
+        }
+        self.triple.starts_with("amdgcn")
+            && self.processor() == other.processor()
+            && !["xnack", "sramecc"].into_iter().any(|name| {
+                let has = |target: &Self, sign: &str| target.arch.contains(&format!("{name}{sign}"));
+                (has(self, "+") && has(other, "-")) || (has(self, "-") && has(other, "+"))
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn target(triple: &str, arch: &str) -> Target {
+        Target {
+            triple: triple.to_owned(),
+            arch: arch.to_owned(),
+        }
+    }
+
+    #[test]
+    fn code_fits_by_processor_and_features() {
+        let amd = |arch: &str| target("amdgcn-amd-amdhsa", arch);
+        let nvidia = |arch: &str| target("nvptx64-nvidia-cuda", arch);
+        for (image, code, fits) in [
+            (amd("gfx90a"), amd("gfx90a:xnack+"), true),
+            (amd("gfx90a:xnack+"), amd("gfx90a"), true),
+            (amd("gfx90a:xnack+"), amd("gfx90a:xnack-"), false),
+            (amd("gfx90a:sramecc+"), amd("gfx90a:sramecc-:xnack+"), false),
+            (amd("gfx90a:sramecc+"), amd("gfx90a:xnack-"), true),
+            (amd("gfx90a"), amd("gfx942"), false),
+            (amd("gfx942"), amd("generic"), true),
+            (nvidia("sm_75"), nvidia("sm_80"), false),
+            (nvidia("sm_75"), nvidia("generic"), true),
+            (nvidia("sm_75"), amd("generic"), false),
+        ] {
+            assert_eq!(image.takes(&code), fits, "{code:?} in an image for {image:?}");
+        }
+    }
+
+    #[test]
+    fn features_are_spelled_as_llvm_does() {
+        let target = target("amdgcn-amd-amdhsa", "gfx90a:sramecc-:xnack+");
+        assert_eq!(target.processor(), "gfx90a");
+        assert_eq!(target.features().collect::<Vec<_>>(), ["-sramecc", "+xnack"]);
+    }
+}
