@@ -79,18 +79,15 @@ def _link_helpers(lit_config, folder, llvm_bin):
         os.symlink(program, link)
 
 
-# Where CUDA's libdevice is installed: CUDA itself, Debian's `nvidia-cuda-toolkit`.
-LIBDEVICE_FOLDERS = ("/usr/local/cuda/nvvm/libdevice", "/usr/lib/nvidia-cuda-toolkit/libdevice")
-
-
 def _add_device_libraries(config, build):
-    """The bitcode libraries for GPUs that this machine has: the OpenMP device runtime (of LLVM 19 alone), CUDA's libdevice."""
+    """What this machine has for GPUs: CUDA's tools, and the OpenMP device runtime as bitcode (LLVM 19 alone brings it)."""
     prefixes = [os.path.dirname(folder) for folder in (build["llvm_bin"], build["other_llvm_bin"]) if folder]
-    folders = [os.path.join(prefix, "lib") for prefix in prefixes]
-    cuda = os.environ.get("CUDA_PATH")
-    libdevice_folders = [os.path.join(cuda, "nvvm", "libdevice")] if cuda else LIBDEVICE_FOLDERS
+    if build["cuda"]:
+        config.available_features.add("cuda")
+        config.substitutions.append((r"%cuda\b", build["cuda"]))
+    libdevice_folders = [os.path.join(build["cuda"], "nvvm", "libdevice")] if build["cuda"] else []
     for feature, name, candidates in (
-        ("device-runtime", "libomptarget-nvptx-sm_75.bc", folders),
+        ("device-runtime", "libomptarget-nvptx-sm_75.bc", [os.path.join(prefix, "lib") for prefix in prefixes]),
         ("libdevice", "libdevice.10.bc", libdevice_folders),
     ):
         folder = next((folder for folder in candidates if os.path.exists(os.path.join(folder, name))), None)

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::build::{self, Staged, Staging};
 use crate::command::shown;
+use crate::cuda;
 use crate::llvm::{self, Choice};
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
@@ -151,6 +152,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "dist": staged.dist,
         "other_dist": other_dist,
         "test_plugin": staged.test_plugin,
+        "cuda": Some(cuda::folder(workspace)).filter(|folder| cuda::is_complete(folder)),
         "omp_compile": openmp.compile_options(),
         "omp_link": openmp.link_options,
         "exec_root": folder.join("test"),

@@ -7,6 +7,7 @@ mod build;
 mod clang_job;
 mod command;
 mod corpus;
+mod cuda;
 mod demo;
 mod fuzz;
 mod lint;

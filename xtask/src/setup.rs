@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: installs the Debian packages that are missing.
+//! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools for the tests.
 
 use std::collections::HashSet;
 use std::env;
@@ -10,7 +10,9 @@ use anyhow::{Context as _, Result, ensure};
 use offloom_find_llvm::Llvm;
 
 use crate::command::run_shown;
+use crate::cuda;
 use crate::llvm::Choice;
+use crate::workspace::Workspace;
 
 /// A Debian package and what it is needed for.
 type Package = (&'static str, &'static str);
@@ -24,6 +26,7 @@ const COMMON: &[Package] = &[
     ("libzstd-dev", "decompression, which lld needs"),
     ("python3", "runs lit"),
     ("zlib1g-dev", "decompression, which lld needs"),
+    ("python3-pip", "installs CUDA's tools"),
 ];
 
 /// Packages for LLVM 19.
@@ -67,6 +70,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     for llvm in install(&arguments.llvm.majors())? {
         println!("LLVM {} is in {}", llvm.version, llvm.bin_dir.display());
     }
+    cuda::install(&Workspace::find()?)?;
     Ok(())
 }
 
@@ -99,7 +103,7 @@ fn packages(majors: &[u32]) -> Vec<Package> {
         }
     }
     let mut seen = HashSet::new();
-    wanted.retain(|(name, _)| seen.insert(*name));
+    wanted.retain(|(name, _)| seen.insert(*name) && (*name != "python3-pip" || !has_pip()));
     wanted
 }
 
@@ -197,6 +201,12 @@ fn list(packages: &[Package]) {
     for (name, purpose) in packages {
         println!("  {name:18} {purpose}");
     }
+}
+
+/// Whether Python has pip, from wherever.
+fn has_pip() -> bool {
+    let pip = Command::new("python3").args(["-m", "pip", "--version"]).output();
+    pip.is_ok_and(|output| output.status.success())
 }
 
 fn has_program(name: &str) -> bool {

@@ -10,7 +10,7 @@ use crate::command::run_shown;
 use crate::llvm::{self, Choice};
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
-use crate::{corpus, lint, lit, setup, specialize_check};
+use crate::{corpus, cuda, lint, lit, setup, specialize_check};
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
 const WITHOUT_LLVM: [&str; 5] = [
@@ -38,6 +38,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let Some(llvms) = steps.run("set-up", || setup::install(&majors)) else {
         return steps.finish();
     };
+    steps.run("CUDA's tools", || cuda::install(&workspace));
     lint::lint(&workspace, &llvms, &mut steps);
     let runner = Runner::find();
     for (index, llvm) in llvms.iter().enumerate() {
