@@ -16,6 +16,7 @@ fn main() {
         .flag_if_supported("-Wno-unused-parameter")
         .flag_if_supported("-Wno-comment")
         .file("shim/ir_shim.cpp")
+        .file("shim/analysis_shim.cpp")
         .file("shim/device_shim.cpp")
         .file("shim/jit_shim.cpp")
         .file("shim/library_shim.cpp")

@@ -33,6 +33,7 @@ pub mod symbol;
 pub mod target_kernel;
 pub mod target_queries;
 pub mod used;
+pub mod vector_abi;
 
 /// The LLVM release this build is for.
 #[cfg(feature = "llvm19")]

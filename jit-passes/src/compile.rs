@@ -51,7 +51,7 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
         optimization_level: request.optimization_level,
     })?;
     let module = parse_bitcode(&context, &errors, "JIT bundle", request.bitcode)?;
-    prune(&module, request.kernel, &machine, &errors)?;
+    prune(&module, request.kernel)?;
     let parsed = Instant::now();
     let specialized = Instant::now();
     // The pipeline of the ahead-of-time code, which link-time optimisation compiled from the same IR.

@@ -11,8 +11,8 @@
 //! | [`prepare`] | runs these in order and writes the bundle |
 //!
 //! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant module down to one kernel,
-//! and [`specialize`](mod@specialize) puts in what a launch descriptor says of it. [`propagate`] carries that into the bodies of
-//! regions; [`captured`] into what they capture by reference.
+//! [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and [`retarget`](mod@retarget) names the processor that
+//! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference.
 #![forbid(unsafe_code)]
 
 pub mod announce;
@@ -24,6 +24,7 @@ pub mod match_bits;
 pub mod prepare;
 pub mod propagate;
 pub mod prune;
+pub mod retarget;
 pub mod specialize;
 pub mod survey;
 pub mod variant_module;

@@ -1,32 +1,38 @@
-//! Cuts the variant module down to one kernel and what it reaches.
+//! Cuts a device module down to one kernel and what it reaches, before anything is optimised.
 
-use offloom_ir::codegen::run_pipeline;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::inkwell::targets::TargetMachine;
-use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{find, globals};
+use offloom_ir::jit_globals::{Global, find, globals};
+use offloom_ir::reachable::keep_reachable;
+use offloom_ir::symbol::{Symbol, find_variable};
 
 use crate::error::JitPassError;
 use crate::survey::is_kernel;
 
-/// Leaves `kernel` as the only definition that other objects see, and removes what it does not reach.
+/// What follows a kernel's name in the name of its environment, which libomptarget looks up in GPU images.
+const KERNEL_ENVIRONMENT_SUFFIX: &str = "_kernel_environment";
+
+/// Leaves `kernel` as the only kernel, and removes what neither it nor its environment reaches: functions, variables,
+/// declarations, entries of `llvm.used` and of `llvm.global_ctors`.
+///
+/// Another kernel that this one reaches becomes internal.
 ///
 /// # Errors
-/// When the module does not define it.
-pub fn prune(
-    module: &Module<'_>,
-    kernel: &str,
-    machine: &TargetMachine,
-    errors: &CollectedErrors<'_>,
-) -> Result<(), JitPassError> {
-    if !find(module, kernel).is_some_and(is_kernel) {
-        return Err(JitPassError::NoSuchKernel(kernel.to_owned()));
-    }
+/// When the module does not define the kernel.
+pub fn prune(module: &Module<'_>, kernel: &str) -> Result<(), JitPassError> {
+    let function = find(module, kernel)
+        .filter(|&global| is_kernel(global))
+        .and_then(Global::as_function)
+        .ok_or_else(|| JitPassError::NoSuchKernel(kernel.to_owned()))?;
+    let environment = find_variable(module, &format!("{kernel}{KERNEL_ENVIRONMENT_SUFFIX}"));
+    let roots: Vec<Symbol<'_>> = [Some(Symbol::from(function)), environment]
+        .into_iter()
+        .flatten()
+        .collect();
+    keep_reachable(module, &roots);
     for other in globals(module) {
         if is_kernel(other) && other.name() != kernel {
             other.become_internal();
         }
     }
-    run_pipeline(module, machine, errors, "globaldce")?;
     Ok(())
 }

@@ -5,7 +5,9 @@ use crate::markers::REQUIRES_METADATA;
 use llvm_plugin::parameters::ParameterError;
 use offloom_ir::library::LibraryError;
 use offloom_jit_cache::descriptor::DescriptorError;
+use offloom_jit_passes::JitPassError;
 use offloom_jit_passes::match_bits::InexactCode;
+use offloom_jit_passes::retarget::RetargetError;
 use offloom_jit_passes::specialize::SpecializeError;
 
 /// Reported as an LLVM error diagnostic, after the pass's name and the module's.
@@ -28,6 +30,20 @@ pub(crate) enum PassError {
         /// The parameter.
         key: &'static str,
     },
+    /// A parameter that is a number and was given something else.
+    #[error("the parameter `{key}` is a number, and `{value}` is none")]
+    NotANumber {
+        /// The parameter.
+        key: &'static str,
+        /// What was given.
+        value: String,
+    },
+    /// A pass of the JIT.
+    #[error(transparent)]
+    Jit(#[from] JitPassError),
+    /// A processor that the image's code cannot be compiled for.
+    #[error(transparent)]
+    Retarget(#[from] RetargetError),
     /// A marker whose value says nothing.
     #[error("`{symbol}` is marked `{value}` for offloading, which is not known: {allowed}")]
     UnknownMarker {

@@ -16,6 +16,8 @@ mod offload_entries;
 mod offload_info;
 mod offload_internalize;
 mod offload_match_bits;
+mod offload_prune;
+mod offload_retarget;
 mod offload_runtime;
 mod offload_specialize;
 mod offload_visibility;

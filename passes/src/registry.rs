@@ -6,8 +6,8 @@ use crate::environment::UnaskedParameters;
 use crate::error::PassError;
 use crate::parameters::Parameters;
 use crate::{
-    offload_device, offload_entries, offload_internalize, offload_match_bits, offload_runtime,
-    offload_specialize, offload_visibility,
+    offload_device, offload_entries, offload_internalize, offload_match_bits, offload_prune,
+    offload_retarget, offload_runtime, offload_specialize, offload_visibility,
 };
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::{
@@ -23,6 +23,8 @@ pub(crate) const PASSES: &[Pass] = &[
     offload_entries::PASS,
     offload_internalize::PASS,
     offload_match_bits::PASS,
+    offload_prune::PASS,
+    offload_retarget::PASS,
     offload_runtime::PASS,
     offload_specialize::PASS,
     offload_specialize::ALIGN,

@@ -1,0 +1,201 @@
+//! Compiles the code of an image for the processor that is really there, where the image's ABI allows it.
+//!
+//! Every definition gets `target-cpu` and `target-features` of the device, and loses `tune-cpu`. What the image was compiled
+//! with limits that:
+//!
+//! | target | rule |
+//! | --- | --- |
+//! | x86 | a feature the image has stays; one it switched off stays off; none that changes how a vector is passed in or out of the module |
+//! | NVPTX | the processor must be the image's or a later one; a PTX version too old for it goes, and LLVM takes the oldest that fits |
+//! | AMDGPU | features of the old processor go, since code generation for the new one fails on them; wavefront size, XNACK, SRAM ECC and the like are part of the image's ABI and stay |
+
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::targets::TargetMachine;
+use offloom_ir::symbol::{Symbol, functions};
+use offloom_ir::vector_abi::{VectorAtBoundary, widest_vector_at_boundary};
+
+mod amdgpu;
+mod features;
+mod nvptx;
+mod x86;
+
+use features::Features;
+
+/// The processor to compile for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Device<'a> {
+    /// LLVM's name of the processor; `native`: the one that this process runs on, with all of its features.
+    pub cpu: &'a str,
+    /// More features, as in `target-features`: `+avx2,-avx512f`.
+    pub features: &'a str,
+    /// Bits of the vectors that the vectoriser should choose on x86 (`prefer-vector-width`); `None`: what the processor's
+    /// tuning says.
+    pub vector_width: Option<u32>,
+}
+
+/// Why an image cannot be compiled for a processor. The image's own code is good for it or not; nothing was changed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RetargetError {
+    /// A feature that the code was compiled for and the device does not have.
+    #[error("`{function}` was compiled for the feature `{feature}`, which `{cpu}` is said not to have")]
+    MissingFeature {
+        /// The function.
+        function: String,
+        /// The feature.
+        feature: String,
+        /// The processor.
+        cpu: String,
+    },
+    /// Vectors cross the module's boundary, and wider registers would pass them otherwise than the other side does.
+    #[error(
+        "`{function}` passes a vector of {bits} bits in or out of the module, which code for `{cpu}` passes in other registers: \
+         leave the processor as it is"
+    )]
+    VectorAtBoundary {
+        /// The function whose code calls, or that is called.
+        function: String,
+        /// Width of the vector.
+        bits: u32,
+        /// The processor.
+        cpu: String,
+    },
+    /// An NVIDIA processor older than the one the code was compiled for, or one that cannot be compared with it.
+    #[error("`{function}` was compiled for `{image}`, and its code may not run on `{cpu}`")]
+    OlderProcessor {
+        /// The function.
+        function: String,
+        /// The processor the image was compiled for.
+        image: String,
+        /// The processor asked for.
+        cpu: String,
+    },
+    /// An AMD processor without the image's wavefront size.
+    #[error("`{function}` was compiled for wavefronts of {size}, which `{cpu}` does not have")]
+    WavefrontSize {
+        /// The function.
+        function: String,
+        /// Threads of a wavefront.
+        size: u32,
+        /// The processor asked for.
+        cpu: String,
+    },
+    /// `native` for a module that this machine's processor cannot run.
+    #[error("`native` is this machine's processor, and the module is for `{triple}`: name a processor")]
+    NotNative {
+        /// The module's triple.
+        triple: String,
+    },
+}
+
+/// Attribute keys, as Clang writes them.
+const TARGET_CPU: &str = "target-cpu";
+const TARGET_FEATURES: &str = "target-features";
+const TUNE_CPU: &str = "tune-cpu";
+const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
+
+/// What a target's rules decide for one function.
+type Rule = fn(&Request<'_>, &str) -> Result<Features, RetargetError>;
+
+/// One function's way from the image's processor to the device's.
+struct Request<'a> {
+    /// The function's name, for messages.
+    function: &'a str,
+    /// The image's processor; empty if the function names none.
+    image_cpu: &'a str,
+    image_features: Features,
+    features: &'a Features,
+}
+
+/// Retargets every definition of the module.
+///
+/// # Errors
+/// When the image's ABI does not allow it; the module is unchanged then.
+pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), RetargetError> {
+    let triple = module.get_triple();
+    let triple = triple.as_str().to_string_lossy().into_owned();
+    let (cpu, features) = resolve(device, &triple)?;
+    let rule: Rule = match triple.split('-').next().unwrap_or_default() {
+        "amdgcn" => amdgpu::features,
+        "nvptx" | "nvptx64" => nvptx::features,
+        "x86_64" | "i386" | "i686" => {
+            refuse_vectors(module, &cpu, &features)?;
+            x86::features
+        }
+        _ => x86::features,
+    };
+    let definitions: Vec<Symbol<'_>> = functions(module)
+        .into_iter()
+        .filter(|function| !function.is_declaration())
+        .collect();
+    let mut decided = Vec::with_capacity(definitions.len());
+    for &function in &definitions {
+        let name = function.name();
+        let attribute = |key| function.string_attribute(key).unwrap_or_default();
+        let request = Request {
+            function: &name,
+            image_cpu: &attribute(TARGET_CPU),
+            image_features: Features::parse(&attribute(TARGET_FEATURES)),
+            features: &features,
+        };
+        decided.push(rule(&request, &cpu)?.to_string());
+    }
+    for (function, features) in definitions.into_iter().zip(decided) {
+        function.set_string_attribute(TARGET_CPU, &cpu);
+        function.remove_string_attribute(TUNE_CPU);
+        if features.is_empty() {
+            function.remove_string_attribute(TARGET_FEATURES);
+        } else {
+            function.set_string_attribute(TARGET_FEATURES, &features);
+        }
+        if let Some(bits) = device.vector_width {
+            function.set_string_attribute(PREFER_VECTOR_WIDTH, &bits.to_string());
+        }
+    }
+    Ok(())
+}
+
+/// The processor's name and features, with `native` looked up.
+fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), RetargetError> {
+    let asked = Features::parse(device.features);
+    if device.cpu != "native" {
+        return Ok((device.cpu.to_owned(), asked));
+    }
+    let host = TargetMachine::get_default_triple();
+    let architecture = |triple: &str| triple.split('-').next().map(str::to_owned);
+    if architecture(triple) != architecture(&host.as_str().to_string_lossy()) {
+        return Err(RetargetError::NotNative {
+            triple: triple.to_owned(),
+        });
+    }
+    let mut features = Features::parse(&TargetMachine::get_host_cpu_features().to_string());
+    features.override_by(&asked);
+    Ok((TargetMachine::get_host_cpu_name().to_string(), features))
+}
+
+/// Vectors of 256 bits are passed in one register with AVX and in two without, and so on; the other side of a call keeps the
+/// image's features.
+fn refuse_vectors(module: &Module<'_>, cpu: &str, features: &Features) -> Result<(), RetargetError> {
+    let Some(VectorAtBoundary { function, bits }) = widest_vector_at_boundary(module) else {
+        return Ok(());
+    };
+    let image = functions(module)
+        .into_iter()
+        .find(|symbol| symbol.name() == function)
+        .map(|symbol| {
+            let attribute = |key| symbol.string_attribute(key).unwrap_or_default();
+            x86::register_bits(
+                &attribute(TARGET_CPU),
+                &Features::parse(&attribute(TARGET_FEATURES)),
+            )
+        })
+        .unwrap_or_default();
+    let device = x86::register_bits(cpu, features);
+    if bits > image && device > image {
+        return Err(RetargetError::VectorAtBoundary {
+            function,
+            bits,
+            cpu: cpu.to_owned(),
+        });
+    }
+    Ok(())
+}
