@@ -70,7 +70,7 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Bytes of the word that the kernel looks at, 1 to 8; what lies past them is unspecified at launch.
     pub size: u8,
-    /// What the kernel does with the value. Specialising a parameter without uses that matter buys nothing.
+    /// What the kernel does with the value or, for a pointer, with what it loads from the object behind it. Specialising a parameter without uses that matter buys nothing.
     pub uses: ParameterUses,
     /// Bytes at the start of the object behind a pointer that the kernel provably only reads and that a variant may hold as
     /// constants; 0: none.
@@ -96,10 +96,48 @@ pub struct ParameterUses(pub u16);
 impl ParameterUses {
     /// Not analysed: it may be any of them.
     pub const UNKNOWN: Self = Self(u16::MAX);
+    /// None that a constant would change.
+    pub const NONE: Self = Self(0);
+    /// It bounds a loop within the kernel's parallel loops: the trip count becomes known.
+    pub const LOOP_BOUND: Self = Self(1);
+    /// It is multiplied into an address, or is the step of a loop.
+    pub const ADDRESS_STRIDE: Self = Self(1 << 1);
+    /// It alone decides a branch or a selection within a loop.
+    pub const BRANCH: Self = Self(1 << 2);
+    /// Integers are divided by it, or values taken modulo it, within a loop.
+    pub const DIVISION: Self = Self(1 << 3);
+    /// It is the number of bits of a shift within a loop.
+    pub const SHIFT: Self = Self(1 << 4);
+    /// It decides a `switch` within a loop.
+    pub const SWITCH: Self = Self(1 << 5);
+    /// It is an argument of a function of the mathematics library that is called within a loop.
+    pub const MATH_CALL: Self = Self(1 << 6);
+
+    /// Each use with its name.
+    pub const NAMES: [(Self, &str); 7] = [
+        (Self::LOOP_BOUND, "loop bound"),
+        (Self::ADDRESS_STRIDE, "address stride"),
+        (Self::BRANCH, "branch"),
+        (Self::DIVISION, "division or modulo"),
+        (Self::SHIFT, "shift"),
+        (Self::SWITCH, "switch"),
+        (Self::MATH_CALL, "math call"),
+    ];
 
     /// Whether a constant can make no difference.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
+    }
+
+    /// Whether all of `uses` are among these.
+    pub const fn contains(self, uses: Self) -> bool {
+        self.0 & uses.0 == uses.0
+    }
+
+    /// These uses and those of `other`.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 }
 

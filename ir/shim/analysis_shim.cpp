@@ -1,7 +1,9 @@
 // Questions about a module's code that the LLVM C API has no answer to, as C functions with plain arguments. Rules as in ir_shim.cpp.
 
 #include "llvm-c/Core.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Module.h"
@@ -65,6 +67,19 @@ uint32_t offloom_ir_widest_vector_at_boundary(LLVMModuleRef module, LLVMValueRef
     }
   }
   return static_cast<uint32_t>(Widest);
+}
+
+// ---- loops.rs ----
+
+/// For each block, in the function's order: 1 if it is in a loop, 3 if it can also leave it.
+void offloom_ir_loop_blocks(LLVMValueRef function, uint8_t *blocks) {
+  auto *F = unwrap<Function>(function);
+  DominatorTree Tree(*F);
+  LoopInfo Loops(Tree);
+  for (BasicBlock &B : *F) {
+    const Loop *L = Loops.getLoopFor(&B);
+    *blocks++ = !L ? 0 : L->isLoopExiting(&B) ? 3 : 1;
+  }
 }
 
 } // extern "C"

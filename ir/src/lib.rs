@@ -22,6 +22,7 @@ pub mod jit_globals;
 pub mod library;
 pub mod link_modules;
 pub mod link_variable;
+pub mod loops;
 pub mod metadata;
 pub mod module;
 pub mod orc;
@@ -33,6 +34,7 @@ pub mod symbol;
 pub mod target_kernel;
 pub mod target_queries;
 pub mod used;
+pub mod value_uses;
 pub mod vector_abi;
 
 /// The LLVM release this build is for.

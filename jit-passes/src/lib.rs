@@ -8,6 +8,7 @@
 //! | [`variant_module`] | makes the module that variants are compiled from: anchors are external, all else is its own |
 //! | [`dispatch_stub`] | gives each kernel of the base image its stub and slot |
 //! | [`announce`] | gives the base image its anchor table and the constructor that announces both |
+//! | [`usefulness`](mod@usefulness) | says for each argument of a kernel whether a constant can make better code |
 //! | [`prepare`] | runs these in order and writes the bundle |
 //!
 //! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant module down to one kernel,
@@ -27,6 +28,7 @@ pub mod prune;
 pub mod retarget;
 pub mod specialize;
 pub mod survey;
+pub mod usefulness;
 pub mod variant_module;
 
 pub use error::JitPassError;

@@ -3,8 +3,7 @@
 use offloom_abi::jit_bundle::{Bundle, Kernel, Parameter, ParameterKind, ParameterUses};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
-use offloom_ir::inkwell::types::BasicTypeEnum;
-use offloom_ir::inkwell::values::FunctionValue;
+use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, find, resolve_aliases};
 
@@ -12,6 +11,7 @@ use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
 use crate::error::JitPassError;
 use crate::survey::{Obstacle, Survey, survey};
+use crate::usefulness::{KernelUsefulness, usefulness};
 use crate::variant_module::{defines_all, make_variant_module};
 
 /// What preparation leaves besides the changed module.
@@ -48,6 +48,7 @@ pub fn prepare(
             left_ahead_of_time: survey.left_ahead_of_time,
         });
     }
+    let usefulness = usefulness(module);
     let bitcode = variant_bitcode(module, &survey, machine, errors)?;
     let triple = module.get_triple();
     let bundle = Bundle {
@@ -57,7 +58,7 @@ pub fn prepare(
         kernels: survey
             .kernels
             .iter()
-            .map(|name| describe_kernel(module, name))
+            .map(|name| describe_kernel(module, name, &usefulness))
             .collect(),
         anchors: survey
             .anchors
@@ -77,26 +78,26 @@ pub fn prepare(
     })
 }
 
-fn describe_kernel<'a>(module: &Module<'_>, name: &'a str) -> Kernel<'a> {
+fn describe_kernel<'a>(module: &Module<'_>, name: &'a str, usefulness: &[KernelUsefulness]) -> Kernel<'a> {
     let function = find(module, name).and_then(Global::as_function);
     let parameters = function.into_iter().flat_map(FunctionValue::get_params);
-    let describe = |(position, kind)| Parameter {
-        kind: match kind {
-            _ if position == 0 => ParameterKind::LaunchEnvironment,
-            BasicTypeEnum::PointerType(_) => ParameterKind::Pointer,
-            _ => ParameterKind::Scalar,
-        },
-        size: 8,
-        uses: ParameterUses::UNKNOWN,
-        contents: 0,
+    let analysed = usefulness.iter().find(|kernel| kernel.kernel == name);
+    let describe = |(position, parameter): (usize, BasicValueEnum<'_>)| {
+        let known = analysed.and_then(|kernel| kernel.parameters.get(position));
+        Parameter {
+            kind: match parameter {
+                _ if position == 0 => ParameterKind::LaunchEnvironment,
+                BasicValueEnum::PointerValue(_) => ParameterKind::Pointer,
+                _ => ParameterKind::Scalar,
+            },
+            size: known.map_or(8, |known| known.size),
+            uses: known.map_or(ParameterUses::UNKNOWN, |known| known.uses),
+            contents: 0,
+        }
     };
     Kernel {
         name,
-        parameters: parameters
-            .map(|parameter| parameter.get_type())
-            .enumerate()
-            .map(describe)
-            .collect(),
+        parameters: parameters.enumerate().map(describe).collect(),
     }
 }
 

@@ -38,6 +38,9 @@ pub(crate) enum PassError {
         /// What was given.
         value: String,
     },
+    /// The standard output does not take what a pass prints.
+    #[error("cannot write to the standard output: {0}")]
+    Print(std::io::Error),
     /// A pass of the JIT.
     #[error(transparent)]
     Jit(#[from] JitPassError),

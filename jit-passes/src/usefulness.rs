@@ -1,0 +1,145 @@
+//! Usefulness: for each argument of a kernel, whether a constant in its place can make better code, and why.
+//!
+//! What would become a number is followed from the kernel into the bodies of its regions and the functions they call. A use counts
+//! where it is executed over and over, so within a loop; and the bounds of a loop that the runtime splits among teams or threads do
+//! not count, since each of them gets its own. For a pointer the same is asked of what the kernel loads from the start of the object
+//! behind it, at offsets that are known.
+//!
+//! The answer is only advice: it decides whether a variant is worth its compile, never whether it is right.
+
+mod flow;
+mod rules;
+
+use std::fmt;
+
+use offloom_abi::jit_bundle::ParameterUses;
+use offloom_ir::function_arguments::fold_constants;
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::values::BasicValueEnum;
+use offloom_ir::jit_globals::{Global, globals};
+use offloom_ir::value_uses::{result, value_uses};
+
+use crate::survey::is_kernel;
+use flow::{Program, Walk};
+
+/// What a constant in place of a kernel's arguments is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelUsefulness {
+    /// The kernel's name.
+    pub kernel: String,
+    /// For each parameter, the implicit first one included.
+    pub parameters: Vec<ParameterUsefulness>,
+}
+
+/// What a constant in place of an argument is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ParameterUsefulness {
+    /// Whether it is a pointer: then the uses are those of the contents of the object behind it.
+    pub is_pointer: bool,
+    /// Bytes of the word that the kernel looks at, 1 to 8.
+    pub size: u8,
+    /// Uses that a constant changes.
+    pub uses: ParameterUses,
+}
+
+/// Analyses every kernel of a module, which stays as it is: a copy has its local variables promoted.
+pub fn usefulness(module: &Module<'_>) -> Vec<KernelUsefulness> {
+    let copy = module.clone();
+    fold_constants(&copy);
+    let program = Program::of(&copy);
+    globals(&copy)
+        .into_iter()
+        .filter(|&global| is_kernel(global))
+        .filter_map(Global::as_function)
+        .map(|kernel| KernelUsefulness {
+            kernel: Global::from(kernel).name(),
+            parameters: kernel
+                .get_param_iter()
+                .enumerate()
+                .map(|(index, parameter)| of_parameter(&program, index, parameter))
+                .collect(),
+        })
+        .collect()
+}
+
+fn of_parameter<'ctx>(
+    program: &Program<'ctx>,
+    index: usize,
+    parameter: BasicValueEnum<'ctx>,
+) -> ParameterUsefulness {
+    let mut walk = Walk::new(program);
+    let is_pointer = matches!(parameter, BasicValueEnum::PointerValue(_));
+    match parameter {
+        // The launch environment.
+        _ if index == 0 => {}
+        BasicValueEnum::PointerValue(object) => {
+            for load in program.loads_from(object) {
+                if let Some(value) = result(load.instruction) {
+                    walk.add_number(value);
+                }
+            }
+        }
+        scalar => walk.add_number(scalar),
+    }
+    ParameterUsefulness {
+        is_pointer,
+        size: used_bytes(program, parameter, 0),
+        uses: walk.finish(),
+    }
+}
+
+/// Bytes at the start of an argument word that are looked at, here and in the functions that it is handed to.
+fn used_bytes<'ctx>(program: &Program<'ctx>, value: BasicValueEnum<'ctx>, depth: u32) -> u8 {
+    /// Regions nest three or four deep.
+    const DEEPEST: u32 = 8;
+    let BasicValueEnum::IntValue(word) = value else {
+        return 8;
+    };
+    let whole = (word.get_type().get_bit_width().div_ceil(8)).min(8) as u8;
+    if depth > DEEPEST {
+        return whole;
+    }
+    let uses = value_uses(value).into_iter().map(|use_| {
+        let received = program.receivers(use_.instruction, value);
+        if !received.is_empty() {
+            return received
+                .iter()
+                .map(|&parameter| used_bytes(program, parameter, depth + 1))
+                .max()
+                .unwrap_or(whole);
+        }
+        rules::low_bytes(use_.instruction).unwrap_or(whole)
+    });
+    // A parameter that nothing uses has to have a size.
+    uses.max().unwrap_or(1).clamp(1, whole)
+}
+
+impl fmt::Display for KernelUsefulness {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}", self.kernel)?;
+        for (index, parameter) in self.parameters.iter().enumerate().skip(1) {
+            let ParameterUsefulness {
+                is_pointer,
+                size,
+                uses,
+            } = *parameter;
+            write!(formatter, "  argument {index}, ")?;
+            if is_pointer {
+                write!(formatter, "contents: ")?;
+            } else {
+                write!(formatter, "{size} bytes: ")?;
+            }
+            let names: Vec<_> = ParameterUses::NAMES
+                .into_iter()
+                .filter(|&(use_, _)| uses.contains(use_))
+                .map(|(_, name)| name)
+                .collect();
+            if names.is_empty() {
+                writeln!(formatter, "a constant makes no difference")?;
+            } else {
+                writeln!(formatter, "{}", names.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}

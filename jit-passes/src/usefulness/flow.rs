@@ -1,0 +1,294 @@
+//! Follows what would become a number through a program.
+
+use std::collections::{HashMap, HashSet};
+
+use offloom_abi::jit_bundle::ParameterUses;
+use offloom_ir::call_sites::{CallSites, all_call_sites};
+use offloom_ir::inkwell::basic_block::BasicBlock;
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::values::{
+    BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue, PointerValue,
+};
+use offloom_ir::loops::{LoopPlace, loop_places};
+use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, local_variables, pointer_uses};
+use offloom_ir::value_uses::{ValueUse, called_function, result, value_uses};
+
+use super::rules::{Effect, effect};
+
+/// What the walk needs to know of a module.
+pub(super) struct Program<'ctx> {
+    /// Parameters that get a value, by the instruction that hands it over.
+    receivers: HashMap<(InstructionValue<'ctx>, BasicValueEnum<'ctx>), Vec<BasicValueEnum<'ctx>>>,
+    sites: HashMap<FunctionValue<'ctx>, CallSites<'ctx>>,
+    places: HashMap<BasicBlock<'ctx>, LoopPlace>,
+    /// Functions that are called within a loop, perhaps at some distance.
+    repeated: HashSet<FunctionValue<'ctx>>,
+    locals: HashSet<PointerValue<'ctx>>,
+}
+
+impl<'ctx> Program<'ctx> {
+    pub(super) fn of(module: &Module<'ctx>) -> Self {
+        let sites = all_call_sites(module);
+        let mut program = Self {
+            receivers: HashMap::new(),
+            places: HashMap::new(),
+            repeated: HashSet::new(),
+            locals: HashSet::new(),
+            sites: HashMap::new(),
+        };
+        for (&function, sites) in &sites {
+            program.places.extend(loop_places(function));
+            program.locals.extend(local_variables(function));
+            for site in &sites.known {
+                for (index, argument) in (0..).zip(&site.arguments) {
+                    if let (Some(argument), Some(parameter)) = (argument, function.get_nth_param(index)) {
+                        let key = (argument.handed_over_by, argument.value);
+                        program.receivers.entry(key).or_default().push(parameter);
+                    }
+                }
+            }
+        }
+        program.sites = sites;
+        program.find_repeated();
+        program
+    }
+
+    fn find_repeated(&mut self) {
+        loop {
+            let more: Vec<_> = self
+                .sites
+                .iter()
+                .filter(|(function, sites)| {
+                    !self.repeated.contains(*function)
+                        && sites
+                            .known
+                            .iter()
+                            // The runtime begins a region once for each share of a loop, not once for each iteration.
+                            .filter(|site| called_function(site.call) == Some(**function))
+                            .any(|site| self.is_repeated(site.call))
+                })
+                .map(|(&function, _)| function)
+                .collect();
+            if more.is_empty() {
+                return;
+            }
+            self.repeated.extend(more);
+        }
+    }
+
+    /// The parameters that get the value from this instruction.
+    pub(super) fn receivers(
+        &self,
+        instruction: InstructionValue<'ctx>,
+        value: BasicValueEnum<'ctx>,
+    ) -> &[BasicValueEnum<'ctx>] {
+        self.receivers
+            .get(&(instruction, value))
+            .map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether the instruction is executed over and over in one execution of the kernel by one thread.
+    pub(super) fn is_repeated(&self, instruction: InstructionValue<'ctx>) -> bool {
+        let Some(block) = instruction.get_parent() else {
+            return false;
+        };
+        self.place(block) != LoopPlace::Outside
+            || block
+                .get_parent()
+                .is_some_and(|function| self.repeated.contains(&function))
+    }
+
+    /// Whether the instruction decides if a loop goes on.
+    pub(super) fn leaves_loop(&self, instruction: InstructionValue<'ctx>) -> bool {
+        instruction
+            .get_parent()
+            .is_some_and(|block| self.place(block) == LoopPlace::Exiting)
+    }
+
+    fn place(&self, block: BasicBlock<'ctx>) -> LoopPlace {
+        self.places.get(&block).copied().unwrap_or(LoopPlace::Outside)
+    }
+
+    /// The loads at known offsets from a pointer, here and in the functions that get it.
+    pub(super) fn loads_from(&self, object: PointerValue<'ctx>) -> Vec<PointerUse<'ctx>> {
+        let mut loads = Vec::new();
+        self.each_use(object, |pointer_use| {
+            if let PointerUseKind::Load { .. } = pointer_use.kind {
+                loads.push(pointer_use);
+            }
+        });
+        loads
+    }
+
+    fn each_use(&self, object: PointerValue<'ctx>, mut visit: impl FnMut(PointerUse<'ctx>)) {
+        let mut seen = HashSet::from([object]);
+        let mut open = vec![(object, 0)];
+        while let Some((pointer, start)) = open.pop() {
+            for mut pointer_use in pointer_uses(pointer) {
+                pointer_use.offset += start;
+                for &receiver in self.receivers(pointer_use.instruction, pointer_use.pointer.into()) {
+                    if let BasicValueEnum::PointerValue(parameter) = receiver
+                        && seen.insert(parameter)
+                    {
+                        open.push((parameter, pointer_use.offset));
+                    }
+                }
+                visit(pointer_use);
+            }
+        }
+    }
+
+    /// The loads that find what `store` wrote to a local variable, if nothing else writes there.
+    fn loads_of_stored(&self, store: InstructionValue<'ctx>) -> Vec<InstructionValue<'ctx>> {
+        for &variable in &self.locals {
+            let mut uses = Vec::new();
+            self.each_use(variable, |pointer_use| uses.push(pointer_use));
+            let Some(written) = uses.iter().find(|use_| use_.instruction == store) else {
+                continue;
+            };
+            let others = uses.iter().filter(|use_| {
+                matches!(use_.kind, PointerUseKind::Store { .. })
+                    && use_.offset == written.offset
+                    && use_.instruction != store
+            });
+            let is_changed_elsewhere = uses.iter().any(|use_| match use_.kind {
+                PointerUseKind::Passed | PointerUseKind::Stored => {
+                    self.receivers(use_.instruction, use_.pointer.into()).is_empty()
+                }
+                PointerUseKind::Other => true,
+                PointerUseKind::Load { .. } | PointerUseKind::Store { .. } => false,
+            });
+            if others.count() > 0 || is_changed_elsewhere {
+                return Vec::new();
+            }
+            let offset = written.offset;
+            return uses
+                .into_iter()
+                .filter(|use_| matches!(use_.kind, PointerUseKind::Load { .. }) && use_.offset == offset)
+                .map(|use_| use_.instruction)
+                .collect();
+        }
+        Vec::new()
+    }
+}
+
+/// Values that depend on the argument.
+pub(super) struct Walk<'program, 'ctx> {
+    program: &'program Program<'ctx>,
+    /// What would be a number.
+    numbers: HashSet<BasicValueEnum<'ctx>>,
+    /// What would be something unknown times a number, perhaps plus something.
+    multiples: HashSet<BasicValueEnum<'ctx>>,
+    open: Vec<BasicValueEnum<'ctx>>,
+    uses: ParameterUses,
+}
+
+impl<'program, 'ctx> Walk<'program, 'ctx> {
+    pub(super) fn new(program: &'program Program<'ctx>) -> Self {
+        Self {
+            program,
+            numbers: HashSet::new(),
+            multiples: HashSet::new(),
+            open: Vec::new(),
+            uses: ParameterUses::NONE,
+        }
+    }
+
+    /// Starts from a value.
+    pub(super) fn add_number(&mut self, value: BasicValueEnum<'ctx>) {
+        if self.numbers.insert(value) {
+            self.open.push(value);
+        }
+    }
+
+    pub(super) fn is_number(&self, value: BasicValueEnum<'ctx>) -> bool {
+        self.numbers.contains(&value)
+    }
+
+    fn add_multiple(&mut self, value: BasicValueEnum<'ctx>) {
+        if self.multiples.insert(value) {
+            self.open.push(value);
+        }
+    }
+
+    /// Follows everything to its end.
+    pub(super) fn finish(mut self) -> ParameterUses {
+        while let Some(value) = self.open.pop() {
+            for value_use in value_uses(value) {
+                self.visit(value, value_use);
+            }
+        }
+        self.uses
+    }
+
+    fn visit(&mut self, value: BasicValueEnum<'ctx>, value_use: ValueUse<'ctx>) {
+        let ValueUse { instruction, .. } = value_use;
+        for &parameter in self.program.receivers(instruction, value) {
+            if self.is_number(value) {
+                self.add_number(parameter);
+            } else {
+                self.add_multiple(parameter);
+            }
+        }
+        if instruction.get_opcode() == InstructionOpcode::Store && self.is_number(value) {
+            for load in self.program.loads_of_stored(instruction) {
+                if let Some(loaded) = result(load) {
+                    self.add_number(loaded);
+                }
+            }
+            return;
+        }
+        if instruction.get_opcode() == InstructionOpcode::Return && self.is_number(value) {
+            self.leave_function(instruction);
+            return;
+        }
+        match effect(self, value_use) {
+            Effect::Nothing => {}
+            Effect::Number => self.add_result(instruction, Self::add_number),
+            Effect::Multiple => self.add_result(instruction, Self::add_multiple),
+            Effect::Use(found) => self.note(instruction, found),
+            Effect::UseAndMultiple(found) => {
+                self.note(instruction, found);
+                self.add_result(instruction, Self::add_multiple);
+            }
+            Effect::Compared => self.note_comparison(instruction),
+            Effect::LoopStart(comparisons) => {
+                for comparison in comparisons {
+                    self.note_comparison(comparison);
+                }
+            }
+        }
+    }
+
+    /// Notes a loop bound if the comparison decides whether a loop goes on.
+    fn note_comparison(&mut self, comparison: InstructionValue<'ctx>) {
+        let leaves = result(comparison)
+            .into_iter()
+            .flat_map(value_uses)
+            .any(|decides| self.program.leaves_loop(decides.instruction));
+        if leaves {
+            self.uses = self.uses.with(ParameterUses::LOOP_BOUND);
+        }
+    }
+
+    fn add_result(&mut self, instruction: InstructionValue<'ctx>, add: fn(&mut Self, BasicValueEnum<'ctx>)) {
+        if let Some(value) = result(instruction) {
+            add(self, value);
+        }
+    }
+
+    fn note(&mut self, instruction: InstructionValue<'ctx>, found: ParameterUses) {
+        if self.program.is_repeated(instruction) {
+            self.uses = self.uses.with(found);
+        }
+    }
+
+    /// A function that returns the number hands it to everyone who calls it.
+    fn leave_function(&mut self, instruction: InstructionValue<'ctx>) {
+        let function = instruction.get_parent().and_then(BasicBlock::get_parent);
+        let sites = function.and_then(|function| self.program.sites.get(&function));
+        for site in sites.into_iter().flat_map(|sites| &sites.known) {
+            self.add_result(site.call, Self::add_number);
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! What one instruction makes of a number.
+
+use offloom_abi::jit_bundle::ParameterUses;
+use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode, InstructionValue};
+use offloom_ir::jit_globals::Global;
+use offloom_ir::value_uses::{ValueUse, called_function, is_constant_operand, operand, result, value_uses};
+
+use super::flow::Walk;
+
+/// What follows from an operand that is a number or a multiple.
+pub(super) enum Effect<'ctx> {
+    /// Nothing that a constant would change.
+    Nothing,
+    /// The result is a number too.
+    Number,
+    /// The result is a multiple of a number.
+    Multiple,
+    /// A use where a constant makes a difference.
+    Use(ParameterUses),
+    /// Such a use, with a multiple as its result.
+    UseAndMultiple(ParameterUses),
+    /// The result compares a number with something unknown.
+    Compared,
+    /// The number is where a loop's variable starts, which these comparisons with known values stop.
+    LoopStart(Vec<InstructionValue<'ctx>>),
+}
+
+/// Functions of the mathematics library, and LLVM's intrinsics for them, without the suffixes for other types.
+const MATH_FUNCTIONS: [&str; 30] = [
+    "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
+    "exp10", "exp2", "expm1", "fmod", "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "pow",
+    "powi", "sin", "sinh", "tan", "tanh",
+];
+
+/// Bytes of its operand that the instruction looks at, if it is one that looks at the low ones alone.
+pub(super) fn low_bytes(instruction: InstructionValue<'_>) -> Option<u8> {
+    let bits = match (instruction.get_opcode(), result(instruction)?) {
+        (InstructionOpcode::Trunc, BasicValueEnum::IntValue(part)) => part.get_type().get_bit_width(),
+        (InstructionOpcode::And, _) => match operand(instruction, 1)? {
+            BasicValueEnum::IntValue(mask) => u64::BITS - mask.get_zero_extended_constant()?.leading_zeros(),
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(bits.div_ceil(8).clamp(1, 8) as u8)
+}
+
+/// What the instruction makes of the value that it uses.
+pub(super) fn effect<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> Effect<'ctx> {
+    use InstructionOpcode as Opcode;
+    let ValueUse {
+        instruction,
+        operand: index,
+    } = value_use;
+    let is_number = operand(instruction, index).is_some_and(|value| walk.is_number(value));
+    let others_known = others_known(walk, value_use);
+    match instruction.get_opcode() {
+        Opcode::Trunc
+        | Opcode::ZExt
+        | Opcode::SExt
+        | Opcode::BitCast
+        | Opcode::Freeze
+        | Opcode::IntToPtr
+        | Opcode::PtrToInt => same(is_number),
+        Opcode::GetElementPtr if index > 0 && !is_number => Effect::Use(ParameterUses::ADDRESS_STRIDE),
+        Opcode::Mul if !is_number || !others_known => Effect::Multiple,
+        Opcode::Add if is_number && is_step(value_use) => Effect::Use(ParameterUses::ADDRESS_STRIDE),
+        Opcode::Add | Opcode::Sub | Opcode::Or if !is_number => Effect::Multiple,
+        Opcode::Shl if !is_number && index == 0 => Effect::Multiple,
+        // What is left needs a number.
+        _ if !is_number => Effect::Nothing,
+        Opcode::Br if index == 0 => Effect::Use(ParameterUses::BRANCH),
+        Opcode::Switch if index == 0 => Effect::Use(ParameterUses::SWITCH),
+        Opcode::Select if index == 0 => Effect::Use(ParameterUses::BRANCH),
+        Opcode::ICmp if !others_known => Effect::Compared,
+        Opcode::Shl if index == 1 && !others_known => Effect::UseAndMultiple(ParameterUses::SHIFT),
+        Opcode::LShr | Opcode::AShr if index == 1 && !others_known => Effect::Use(ParameterUses::SHIFT),
+        Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem if index == 1 && !others_known => {
+            Effect::Use(ParameterUses::DIVISION)
+        }
+        Opcode::Call | Opcode::Invoke => of_call(instruction, others_known),
+        Opcode::Phi if !others_known => Effect::LoopStart(stopping_comparisons(walk, instruction)),
+        opcode if is_computation(opcode) && others_known => Effect::Number,
+        _ => Effect::Nothing,
+    }
+}
+
+fn same<'ctx>(is_number: bool) -> Effect<'ctx> {
+    if is_number {
+        Effect::Number
+    } else {
+        Effect::Multiple
+    }
+}
+
+/// Whether the other operands are constants or numbers too.
+fn others_known<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> bool {
+    let ValueUse {
+        instruction,
+        operand: index,
+    } = value_use;
+    // The last operand of a call is the callee.
+    let is_call = called_function(instruction).is_some();
+    let count = instruction.get_num_operands() - u32::from(is_call);
+    (0..count).filter(|&other| other != index).all(|other| {
+        is_constant_operand(instruction, other)
+            || operand(instruction, other)
+                .is_some_and(|value| walk.is_number(value) || Some(value) == result(instruction))
+    })
+}
+
+/// Whether the sum goes back into the variable of a loop that it was made from.
+fn is_step(value_use: ValueUse<'_>) -> bool {
+    let ValueUse {
+        instruction,
+        operand: index,
+    } = value_use;
+    let (Some(sum), Some(other)) = (result(instruction), operand(instruction, 1 - index.min(1))) else {
+        return false;
+    };
+    value_uses(sum).into_iter().any(|use_| {
+        use_.instruction.get_opcode() == InstructionOpcode::Phi && result(use_.instruction) == Some(other)
+    })
+}
+
+/// Comparisons with known values, of a variable that a loop changes by a known step, or of its next value.
+fn stopping_comparisons<'ctx>(
+    walk: &Walk<'_, 'ctx>,
+    variable: InstructionValue<'ctx>,
+) -> Vec<InstructionValue<'ctx>> {
+    use InstructionOpcode as Opcode;
+    let mut comparisons = Vec::new();
+    let mut steps = Vec::new();
+    let uses_of = |instruction| result(instruction).into_iter().flat_map(value_uses);
+    for variable_use in uses_of(variable).filter(|&use_| others_known(walk, use_)) {
+        let user = variable_use.instruction;
+        match user.get_opcode() {
+            Opcode::ICmp => comparisons.push(user),
+            Opcode::Add | Opcode::Sub if uses_of(user).any(|use_| use_.instruction == variable) => {
+                steps.push(user);
+            }
+            _ => {}
+        }
+    }
+    if steps.is_empty() {
+        return Vec::new();
+    }
+    let of_next = steps
+        .into_iter()
+        .flat_map(uses_of)
+        .filter(|&use_| use_.instruction.get_opcode() == Opcode::ICmp && others_known(walk, use_));
+    comparisons.extend(of_next.map(|use_| use_.instruction));
+    comparisons
+}
+
+fn is_computation(opcode: InstructionOpcode) -> bool {
+    use InstructionOpcode as Opcode;
+    matches!(
+        opcode,
+        Opcode::Add
+            | Opcode::Sub
+            | Opcode::Mul
+            | Opcode::UDiv
+            | Opcode::SDiv
+            | Opcode::URem
+            | Opcode::SRem
+            | Opcode::Shl
+            | Opcode::LShr
+            | Opcode::AShr
+            | Opcode::And
+            | Opcode::Or
+            | Opcode::Xor
+            | Opcode::ICmp
+            | Opcode::FCmp
+            | Opcode::FAdd
+            | Opcode::FSub
+            | Opcode::FMul
+            | Opcode::FDiv
+            | Opcode::FRem
+            | Opcode::FNeg
+            | Opcode::FPExt
+            | Opcode::FPTrunc
+            | Opcode::FPToSI
+            | Opcode::FPToUI
+            | Opcode::SIToFP
+            | Opcode::UIToFP
+            | Opcode::Select
+            | Opcode::Phi
+    )
+}
+
+fn of_call<'ctx>(instruction: InstructionValue<'ctx>, others_known: bool) -> Effect<'ctx> {
+    let Some(callee) = called_function(instruction).map(Global::from) else {
+        return Effect::Nothing;
+    };
+    let name = callee.name();
+    if is_math_function(&name) {
+        return Effect::Use(ParameterUses::MATH_CALL);
+    }
+    if callee.is_intrinsic() && others_known {
+        return Effect::Number;
+    }
+    Effect::Nothing
+}
+
+fn is_math_function(name: &str) -> bool {
+    if let Some(intrinsic) = name.strip_prefix("llvm.") {
+        let base = intrinsic.split('.').next().unwrap_or_default();
+        return MATH_FUNCTIONS.contains(&base);
+    }
+    // NVIDIA's and AMD's libraries.
+    let name = name
+        .strip_prefix("__nv_")
+        .or_else(|| name.strip_prefix("__ocml_"))
+        .unwrap_or(name);
+    let name = name.trim_end_matches("_f64").trim_end_matches("_f32");
+    MATH_FUNCTIONS.iter().any(|function| {
+        name.strip_prefix(function)
+            .is_some_and(|suffix| matches!(suffix, "" | "f" | "l"))
+    })
+}
