@@ -14,6 +14,14 @@ use inkwell::llvm_sys::orc2::*;
 
 use crate::codegen::initialize_host_code_generator;
 
+unsafe extern "C" {
+    fn offloom_ir_orc_link_against(user: LLVMOrcJITDylibRef, used: LLVMOrcJITDylibRef);
+    fn offloom_ir_orc_remove_dylib(
+        session: LLVMOrcExecutionSessionRef,
+        dylib: LLVMOrcJITDylibRef,
+    ) -> LLVMErrorRef;
+}
+
 /// An error of ORC or JITLink, in LLVM's words.
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("{0}")]
@@ -36,7 +44,8 @@ unsafe impl Send for Session {}
 // SAFETY: as above.
 unsafe impl Sync for Session {}
 
-/// A set of linked objects and absolute symbols that see each other: one per copy of a device image.
+/// A set of linked objects and absolute symbols that see each other: one per copy of a device image, for what its variants share
+/// with it, and one per variant.
 pub struct Dylib<'s> {
     session: &'s Session,
     dylib: LLVMOrcJITDylibRef,
@@ -90,6 +99,21 @@ impl Session {
             ))?;
             let dylib = LLVMOrcExecutionSessionCreateBareJITDylib(self.session, name.as_ptr());
             LLVMOrcJITDylibAddGenerator(dylib, generator);
+            dylib
+        };
+        Ok(Dylib { session: self, dylib })
+    }
+
+    /// Makes an empty dylib, whose objects find in `base` what it does not define.
+    ///
+    /// # Errors
+    /// When the name contains a NUL.
+    pub fn create_dylib_over(&self, name: &str, base: &Dylib<'_>) -> Result<Dylib<'_>, OrcError> {
+        let name = c_string(name)?;
+        // SAFETY: the session and the base are live, the name is copied.
+        let dylib = unsafe {
+            let dylib = LLVMOrcExecutionSessionCreateBareJITDylib(self.session, name.as_ptr());
+            offloom_ir_orc_link_against(dylib, base.dylib);
             dylib
         };
         Ok(Dylib { session: self, dylib })
@@ -156,6 +180,18 @@ impl Dylib<'_> {
                 buffer,
             ))
         }
+    }
+
+    /// Frees the dylib and the memory of what is linked in it.
+    ///
+    /// # Safety
+    /// No thread runs its code, or ever will.
+    ///
+    /// # Errors
+    /// When memory cannot be given back.
+    pub unsafe fn remove(self) -> Result<(), OrcError> {
+        // SAFETY: both are live; the caller promises that the code is not in use.
+        unsafe { check(offloom_ir_orc_remove_dylib(self.session.session, self.dylib)) }
     }
 
     /// Links what defines `symbol`, if that is not done yet, and returns its address.

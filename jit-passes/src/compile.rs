@@ -7,9 +7,11 @@ use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object, run_pipelin
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
+use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
 
 use crate::error::JitPassError;
 use crate::prune::prune;
+use crate::specialize::{SpecializeError, Transforms, specialize};
 
 /// A kernel's relocatable object.
 #[derive(Debug)]
@@ -29,6 +31,12 @@ pub enum CompileError {
     /// A transform failed.
     #[error(transparent)]
     Transform(#[from] JitPassError),
+    /// The descriptor cannot be read.
+    #[error("bad launch descriptor: {0}")]
+    Descriptor(#[from] DescriptorError),
+    /// The descriptor does not fit the kernel.
+    #[error(transparent)]
+    Specialize(#[from] SpecializeError),
     /// LLVM's passes or code generator failed.
     #[error(transparent)]
     Codegen(#[from] CodegenError),
@@ -53,6 +61,10 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     let module = parse_bitcode(&context, &errors, "JIT bundle", request.bitcode)?;
     prune(&module, request.kernel)?;
     let parsed = Instant::now();
+    if !request.descriptor.is_empty() {
+        let descriptor: Descriptor = request.descriptor.parse()?;
+        specialize(&module, &descriptor, Transforms::ALL)?;
+    }
     let specialized = Instant::now();
     // The pipeline of the ahead-of-time code, which link-time optimisation compiled from the same IR.
     let pipeline = format!("lto<O{}>", request.optimization_level);

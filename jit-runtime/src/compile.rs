@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use offloom_abi::jit_compile::{Reply, Request};
+use offloom_abi::jit_compile::{Header, Reply, Request};
 use offloom_ir::expendable_thread::run_on_expendable_thread;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
@@ -14,7 +14,7 @@ use crate::worker::{self, Limits, WorkerError};
 ///
 /// # Errors
 /// One line for the user: what LLVM said, whether as an error or as a fatal one, or how the worker was lost.
-pub(crate) fn compile(request: Request<'static>) -> Result<Compiled, String> {
+pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, String> {
     if !settings().worker {
         return compile_in_process(request);
     }
@@ -22,7 +22,7 @@ pub(crate) fn compile(request: Request<'static>) -> Result<Compiled, String> {
         memory: settings().memory,
         niceness: settings().niceness,
     };
-    match worker::compile(&request, limits) {
+    match worker::compile(request, limits) {
         Ok(Reply::Object { object, phases }) => Ok(Compiled { object, phases }),
         Ok(Reply::Failure(reason)) => Err(reason),
         Err(WorkerError::Unavailable(reason)) => {
@@ -33,10 +33,13 @@ pub(crate) fn compile(request: Request<'static>) -> Result<Compiled, String> {
     }
 }
 
-fn compile_in_process(request: Request<'static>) -> Result<Compiled, String> {
+fn compile_in_process(request: &Request<'_>) -> Result<Compiled, String> {
     let deadline = Duration::from_millis(u64::from(request.deadline));
-    match run_on_expendable_thread(deadline, move || compile_here(&request)) {
-        Ok(result) => result.map_err(|error| error.to_string()),
-        Err(lost) => Err(lost.to_string()),
-    }
+    // The thread may outlive this call, so it owns what it works on, as the worker does.
+    let message = [&request.encode_head()[Header::SIZE..], request.bitcode].concat();
+    let work = move || {
+        let request = Request::parse(&message).map_err(|error| error.to_string())?;
+        compile_here(&request).map_err(|error| error.to_string())
+    };
+    run_on_expendable_thread(deadline, work).map_err(|lost| lost.to_string())?
 }

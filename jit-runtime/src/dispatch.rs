@@ -1,19 +1,15 @@
-//! What a kernel's stub calls at every launch: the variant's code, or null for the ahead-of-time body.
-//!
-//! A launch of a kernel whose variant is linked takes two loads here, no lock and no allocation.
+//! What a kernel's stub calls at every launch, and after launches that are timed.
 
-use std::ffi::c_void;
 use std::ptr;
-use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 
-use offloom_abi::jit_image::{Choice, Dispatch, Slot};
+use offloom_abi::jit_image::{Choice, Dispatch, Finished, Slot};
 
-use crate::exit_gate;
 use crate::guard::guarded;
-use crate::image::SlotState;
-use crate::report;
+use crate::launch::ArgumentWords;
 use crate::settings::settings;
+use crate::slot::SlotState;
+use crate::variant;
 
 /// The dispatch function for this process's settings.
 pub(crate) fn dispatch_function() -> Dispatch {
@@ -24,21 +20,24 @@ pub(crate) fn dispatch_function() -> Dispatch {
     }
 }
 
+/// What is called after a timed launch.
+pub(crate) fn finished_function() -> Finished {
+    finished
+}
+
 /// # Safety
 /// As [`Dispatch`]: `slot` is a slot of an announced image, whose state was set before this function was published in it.
-unsafe extern "C" fn dispatch(slot: *const Slot, _arguments: *const u64) -> Choice {
+unsafe extern "C" fn dispatch(slot: *const Slot, arguments: *const u64) -> Choice {
     // SAFETY: as the caller promises; states are never freed.
-    let (slot, state) = unsafe {
-        (
-            &*slot,
-            &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>(),
-        )
+    let (state, launch) = unsafe {
+        let state = &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>();
+        (state, ArgumentWords::new(arguments, (*slot).argument_count))
     };
-    let mut code = state.code.load(Ordering::Acquire).cast_const();
-    if code.is_null() {
-        code = first_launch(slot, state);
-    }
-    Choice { code, ticket: 0 }
+    let ahead_of_time = Choice {
+        code: ptr::null(),
+        ticket: 0,
+    };
+    guarded(ahead_of_time, || state.choose(launch))
 }
 
 /// As [`dispatch`], and counts.
@@ -56,44 +55,16 @@ unsafe extern "C" fn dispatch_and_count(slot: *const Slot, arguments: *const u64
     choice
 }
 
-/// Compiles the kernel if no device has, links it for this one, and publishes it. Null when that fails, and then the slot is
-/// empty from here on.
-#[cold]
-fn first_launch(slot: &Slot, state: &'static SlotState) -> *const c_void {
-    let code = guarded(None, || {
-        let _linking = state.linking.lock().unwrap_or_else(PoisonError::into_inner);
-        let code = state.code.load(Ordering::Acquire);
-        if !code.is_null() {
-            return Some(code.cast_const());
+/// # Safety
+/// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned.
+unsafe extern "C" fn finished(slot: *const Slot, ticket: u64) {
+    guarded((), || {
+        // SAFETY: as the caller promises; variants and states are never freed.
+        unsafe {
+            if let Some((variant, verdict)) = variant::finish(ticket) {
+                let state = &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>();
+                state.settle(variant, verdict);
+            }
         }
-        if slot.dispatch.load(Ordering::Acquire).is_null() {
-            return None;
-        }
-        let _work = exit_gate::enter()?;
-        let code = make_variant(state);
-        exit_gate::guard_exit_once();
-        if let Some(code) = code {
-            state.code.store(code.cast_mut(), Ordering::Release);
-        }
-        code
     });
-    code.unwrap_or_else(|| {
-        slot.dispatch.store(ptr::null_mut(), Ordering::Release);
-        ptr::null()
-    })
-}
-
-fn make_variant(state: &'static SlotState) -> Option<*const c_void> {
-    let object = state.image.bundle.object(state.kernel)?;
-    match state.image.link(state.kernel, object) {
-        Ok(code) => Some(code),
-        Err(error) => {
-            report::failure(format_args!(
-                "{}: stays ahead of time on image copy {}: {error}",
-                state.kernel_name(),
-                state.image.number
-            ));
-            None
-        }
-    }
 }

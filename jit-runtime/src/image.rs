@@ -1,7 +1,6 @@
-//! One copy of a device image: its anchors, and the state behind each of its slots.
+//! One copy of a device image: its anchors, and the code linked against them.
 
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicPtr, AtomicU64};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
@@ -27,20 +26,6 @@ unsafe impl Send for ImageCopy {}
 // SAFETY: as above.
 unsafe impl Sync for ImageCopy {}
 
-/// What the runtime knows about one slot: one kernel of one image copy.
-pub(crate) struct SlotState {
-    /// The image copy.
-    pub(crate) image: &'static ImageCopy,
-    /// Index of the kernel in the bundle.
-    pub(crate) kernel: u32,
-    /// The variant's code, once it is linked.
-    pub(crate) code: AtomicPtr<c_void>,
-    /// Launches that ran the variant; only counted when they are logged.
-    pub(crate) launches: AtomicU64,
-    /// Held by the launch that links the variant, while others wait for it.
-    pub(crate) linking: Mutex<()>,
-}
-
 impl ImageCopy {
     /// Describes a copy that was just announced.
     pub(crate) fn new(bundle: &'static AttachedBundle, anchors: &'static [*const c_void]) -> Self {
@@ -52,18 +37,28 @@ impl ImageCopy {
         }
     }
 
-    /// Links a kernel's object against this copy and returns the address of the kernel's code.
+    /// Links the object of a kernel's variant against this copy and returns the address of its code. `variant` tells the
+    /// kernel's variants on this copy apart.
     ///
     /// # Errors
     /// What ORC or JITLink says.
-    pub(crate) fn link(&'static self, kernel: u32, object: &[u8]) -> Result<*const c_void, OrcError> {
+    pub(crate) fn link(
+        &'static self,
+        name: &str,
+        variant: usize,
+        object: &[u8],
+    ) -> Result<*const c_void, OrcError> {
         let start = Instant::now();
-        let name = self.bundle.contents.kernels[kernel as usize].name;
         let dylib = self
             .dylib
             .get_or_init(|| self.create_dylib())
             .as_ref()
             .map_err(Clone::clone)?;
+        // Of its own: every variant defines the kernel's name.
+        let dylib = session()?.create_dylib_over(
+            &format!("{name}, variant {variant}, image copy {}", self.number),
+            dylib,
+        )?;
         dylib.add_object(object, name)?;
         let code = dylib.look_up(name)?;
         report::log(format_args!(
@@ -85,13 +80,6 @@ impl ImageCopy {
                 .zip(self.anchors.iter().copied()),
         )?;
         Ok(dylib)
-    }
-}
-
-impl SlotState {
-    /// The kernel's name.
-    pub(crate) fn kernel_name(&self) -> &'static str {
-        self.image.bundle.contents.kernels[self.kernel as usize].name
     }
 }
 

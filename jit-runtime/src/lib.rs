@@ -7,8 +7,13 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`dispatch`] | what a stub calls: the code to run, or null for the ahead-of-time body |
-//! | [`image`] | one copy of a device image, and its slots' states |
-//! | [`bundle`] | a bundle, and each of its kernels' object, compiled once for all devices |
+//! | [`launch`] | a launch's argument words |
+//! | [`slot`] | one kernel on one device: finds or makes the variant for a launch |
+//! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |
+//! | [`queue`] | makes variants in the background |
+//! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices |
+//! | [`bundle`] | a bundle and its kernels |
+//! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`worker`] | the worker process: started, asked, given up |
 //! | [`exit_gate`] | lets compiles end before the process tears LLVM down |
@@ -27,9 +32,14 @@ mod dispatch;
 mod exit_gate;
 mod guard;
 mod image;
+mod kernel;
+mod launch;
+mod queue;
 mod registry;
 mod report;
 mod settings;
+mod slot;
+mod variant;
 mod worker;
 
 use std::ffi::c_void;

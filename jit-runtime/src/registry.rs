@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr;
-use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use libc::atexit;
@@ -11,11 +10,13 @@ use offloom_abi::jit_bundle::{Bundle, BundleId};
 use offloom_abi::jit_image::{ImageAnnouncement, Slot, VERSION};
 
 use crate::bundle::AttachedBundle;
-use crate::dispatch::dispatch_function;
+use crate::dispatch::{dispatch_function, finished_function};
 use crate::guard::guarded;
-use crate::image::{ImageCopy, SlotState};
+use crate::image::ImageCopy;
+use crate::kernel::Kernel;
 use crate::report;
 use crate::settings::settings;
+use crate::slot::SlotState;
 
 #[derive(Default)]
 struct Registry {
@@ -97,8 +98,9 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
     };
     let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy::new(bundle, anchors)));
     for slot in slots {
-        if (slot.kernel as usize) < slot_count {
-            fill(&mut registry, slot, image);
+        let kernel = bundle.kernels.get(slot.kernel as usize);
+        if let Some(kernel) = kernel.filter(|kernel| kernel.parameter_count == slot.argument_count) {
+            fill(&mut registry, slot, image, kernel);
         }
     }
     if settings().log {
@@ -110,17 +112,13 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
     }
 }
 
-fn fill(registry: &mut Registry, slot: &Slot, image: &'static ImageCopy) {
-    let state: &'static SlotState = Box::leak(Box::new(SlotState {
-        image,
-        kernel: slot.kernel,
-        code: AtomicPtr::new(ptr::null_mut()),
-        launches: AtomicU64::new(0),
-        linking: Mutex::new(()),
-    }));
+fn fill(registry: &mut Registry, slot: &Slot, image: &'static ImageCopy, kernel: &'static Kernel) {
+    let state: &'static SlotState = Box::leak(Box::new(SlotState::new(image, kernel)));
     registry.slots.push(state);
     slot.state
         .store((&raw const *state).cast_mut().cast::<c_void>(), Ordering::Relaxed);
+    slot.finished
+        .store(finished_function() as *mut c_void, Ordering::Relaxed);
     slot.dispatch
         .store(dispatch_function() as *mut c_void, Ordering::Release);
 }
@@ -140,9 +138,9 @@ extern "C" fn log_launches() {
         for state in &registry().slots {
             let launches = state.launches.load(Ordering::Relaxed);
             if launches > 0 {
-                let name = state.kernel_name();
+                let name = state.kernel.name;
                 report::log(format_args!(
-                    "{name}: image copy {}: {launches} launches ran the variant",
+                    "{name}: image copy {}: {launches} launches ran a variant",
                     state.image.number
                 ));
             }

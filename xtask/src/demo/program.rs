@@ -64,11 +64,16 @@ const AHEAD_OF_TIME: Mode = Mode {
 /// The same with code that the JIT makes: a failure of the JIT fails the run, and it says what it did.
 const JIT: Mode = Mode {
     name: ", JIT",
-    environment: &[("OFFLOOM_JIT_STRICT", "1"), ("OFFLOOM_JIT_LOG", "1")],
+    environment: &[
+        ("OFFLOOM_JIT", "sync"),
+        ("OFFLOOM_JIT_RETIRE", "off"),
+        ("OFFLOOM_JIT_STRICT", "1"),
+        ("OFFLOOM_JIT_LOG", "1"),
+    ],
 };
 
 /// What the JIT says at the end of a run in which code that it had made ran.
-const RAN_VARIANT: &str = "ran the variant";
+const RAN_VARIANT: &str = "ran a variant";
 
 impl Reference {
     /// Runs the stock program.

@@ -1,0 +1,158 @@
+//! The state behind one slot: one kernel of one image copy, and the variants that its launches may run.
+
+use std::ffi::c_void;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use offloom_abi::jit_image::Choice;
+use offloom_jit_cache::tracker::{Decision, LaunchKey};
+use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
+
+use crate::exit_gate;
+use crate::image::ImageCopy;
+use crate::kernel::Kernel;
+use crate::launch::ArgumentWords;
+use crate::queue;
+use crate::report;
+use crate::settings::{Mode, settings};
+use crate::variant::{Variant, Verdict};
+
+/// The most variants that a kernel may have on one device.
+const MOST_VARIANTS: usize = 256;
+
+/// What the runtime knows about one slot. Lives as long as the process.
+pub(crate) struct SlotState {
+    /// The image copy.
+    pub(crate) image: &'static ImageCopy,
+    /// The kernel, which has a slot in each copy.
+    pub(crate) kernel: &'static Kernel,
+    variants: Variants,
+    /// Variants that were made, running or retired: names their code.
+    made: AtomicUsize,
+    /// Launches that ran a variant; only counted when they are logged.
+    pub(crate) launches: AtomicU64,
+    /// Held by the launch or thread that links a variant: one at a time for each kernel and device.
+    linking: Mutex<()>,
+}
+
+const AHEAD_OF_TIME: Choice = Choice {
+    code: std::ptr::null(),
+    ticket: 0,
+};
+
+impl SlotState {
+    /// A kernel that was not launched yet.
+    pub(crate) fn new(image: &'static ImageCopy, kernel: &'static Kernel) -> Self {
+        Self {
+            image,
+            kernel,
+            variants: Variants::new(&kernel.tracker),
+            made: AtomicUsize::new(0),
+            launches: AtomicU64::new(0),
+            linking: Mutex::new(()),
+        }
+    }
+
+    /// What a launch runs. Takes no lock and allocates nothing when that is known.
+    #[inline]
+    pub(crate) fn choose(&'static self, launch: ArgumentWords<'_>) -> Choice {
+        match self.variants.find(&self.kernel.tracker, &launch) {
+            Found::Code(code) => choice(Some(code)),
+            Found::AheadOfTime => AHEAD_OF_TIME,
+            Found::Pending(fitting) => choice(fitting),
+            Found::Unknown(fitting) => self.choose_the_first_time(launch, fitting),
+        }
+    }
+
+    #[cold]
+    fn choose_the_first_time(&'static self, launch: ArgumentWords<'_>, fitting: Option<Code>) -> Choice {
+        let tracker = &self.kernel.tracker;
+        if self.variants.len() >= MOST_VARIANTS {
+            return choice(fitting);
+        }
+        let key = match tracker.decide(&launch) {
+            // Less is specialised now; there are few such steps.
+            Decision::LookAgain => return self.choose(launch),
+            Decision::Specialize(key) => key,
+        };
+        if !self.variants.claim(&key) {
+            return choice(fitting);
+        }
+        match settings().mode {
+            Mode::Sync => {
+                self.make(&key);
+                match self.variants.find(tracker, &launch) {
+                    Found::Code(code) => choice(Some(code)),
+                    _ => choice(fitting),
+                }
+            }
+            Mode::Async => {
+                if let Err(key) = queue::push(self, key) {
+                    self.variants.remove(&key);
+                }
+                choice(fitting)
+            }
+        }
+    }
+
+    /// Makes the variant for a key that was claimed. Whatever comes of it, the key is settled afterwards.
+    pub(crate) fn make(&self, key: &LaunchKey) {
+        let entry = self.make_code(key).map_or(Entry::AheadOfTime, |code| {
+            let variant = Variant::new(key.clone(), code, settings().retire);
+            let variant: &'static Variant = Box::leak(Box::new(variant));
+            Code::at((&raw const *variant) as u64).map_or(Entry::AheadOfTime, Entry::Code)
+        });
+        self.variants.insert(key, entry);
+    }
+
+    fn make_code(&self, key: &LaunchKey) -> Option<*const c_void> {
+        let linked = self
+            .kernel
+            .with_object(&self.image.bundle.contents, key, |object| {
+                let _linking = self
+                    .linking
+                    .lock()
+                    .unwrap_or_else(std::sync::PoisonError::into_inner);
+                let _work = exit_gate::enter()?;
+                let number = self.made.fetch_add(1, Ordering::Relaxed);
+                let linked = self.image.link(self.kernel.name, number, object);
+                exit_gate::guard_exit_once();
+                Some(linked)
+            })??;
+        match linked {
+            Ok(code) => Some(code),
+            Err(error) => {
+                report::failure(format_args!(
+                    "{}: stays ahead of time on image copy {}: {error}",
+                    self.kernel.name, self.image.number
+                ));
+                None
+            }
+        }
+    }
+
+    /// Takes note of how a variant compares with the ahead-of-time body.
+    pub(crate) fn settle(&self, variant: &Variant, verdict: Verdict) {
+        let (own, ahead_of_time) = variant.times();
+        let word = match verdict {
+            Verdict::Retire => {
+                self.variants.insert(&variant.key, Entry::AheadOfTime);
+                "retired"
+            }
+            _ => "kept",
+        };
+        report::log(format_args!(
+            "{}: image copy {}: a variant is {word}: {own} ns, ahead of time {ahead_of_time} ns",
+            self.kernel.name, self.image.number
+        ));
+    }
+}
+
+#[inline]
+fn choice(code: Option<Code>) -> Choice {
+    match code {
+        // SAFETY: what the table holds are addresses of variants, which are never freed.
+        Some(code) => unsafe { &*(code.address() as *const Variant) }.choose(),
+        None => AHEAD_OF_TIME,
+    }
+}
