@@ -17,8 +17,8 @@ pub use values::{CacheMode, FloatingPoint, Mode, Specializations};
 pub const CONFIG_VARIABLE: &str = "OFFLOOM_CONFIG";
 /// How the names of all settings begin. Another variable that begins so is probably a misspelt one.
 const PREFIX: &str = "OFFLOOM_JIT";
-/// Variables that begin as settings do and are read by others: by the code that loads the library, and by the runtime for itself.
-const READ_ELSEWHERE: [&str; 2] = ["OFFLOOM_JIT_LIBRARY", "OFFLOOM_JIT_WORKER"];
+/// Variables that begin as settings do and are read by others: by the code that loads the library.
+const READ_ELSEWHERE: [&str; 1] = ["OFFLOOM_JIT_LIBRARY"];
 
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +43,10 @@ pub struct Settings {
     pub cache_mode: CacheMode,
     /// How large the private cache directory may be, in bytes.
     pub cache_size: u64,
+    /// Whether variants are timed, and dropped when they are no faster than the ahead-of-time code.
+    pub retire: bool,
+    /// Whether compiles run in a process of their own.
+    pub worker: bool,
     /// Where statistics are written at exit.
     pub stats: Option<PathBuf>,
     /// Whether compiles and links are told on the error stream.
@@ -66,6 +70,8 @@ impl Default for Settings {
             cache_path: Vec::new(),
             cache_mode: CacheMode::ReadWrite,
             cache_size: 1 << 30,
+            retire: true,
+            worker: true,
             stats: None,
             log: false,
             dump_directory: None,
@@ -147,6 +153,18 @@ pub const SETTINGS: &[Setting] = &[
         values: "a number of bytes, or with K, M or G behind it",
         help: "how large the private cache directory may be; 1G by default",
         set: |settings, value| values::set(&mut settings.cache_size, values::size(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_RETIRE",
+        values: "0 or 1",
+        help: "whether variants are timed, and dropped when they are no faster than the ahead-of-time code; 1 by default",
+        set: |settings, value| values::set(&mut settings.retire, values::switch(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_WORKER",
+        values: "0 or 1",
+        help: "whether compiles run in a process of their own, so that one that crashes does not end the program; 1 by default",
+        set: |settings, value| values::set(&mut settings.worker, values::switch(value)),
     },
     Setting {
         name: "OFFLOOM_JIT_STATS",

@@ -7,7 +7,7 @@ use offloom_ir::expendable_thread::run_on_expendable_thread;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
 use crate::report;
-use crate::settings::settings;
+use crate::settings::{WORKER_MEMORY, WORKER_NICENESS, settings};
 use crate::worker::{self, Limits, WorkerError};
 
 /// Compiles what the request says and waits for it.
@@ -19,8 +19,8 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, String> {
         return compile_in_process(request);
     }
     let limits = Limits {
-        memory: settings().memory,
-        niceness: settings().niceness,
+        memory: WORKER_MEMORY,
+        niceness: WORKER_NICENESS,
     };
     match worker::compile(request, limits) {
         Ok(Reply::Object { object, phases }) => Ok(Compiled { object, phases }),

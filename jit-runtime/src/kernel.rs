@@ -7,12 +7,12 @@ use offloom_abi::jit_bundle::{self, Bundle, ParameterKind};
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_jit_cache::descriptor::ScalarType;
 use offloom_jit_cache::signature::{Parameter, Signature};
-use offloom_jit_cache::tracker::{LaunchKey, Tracker};
+use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
 
 use crate::compile::compile;
 use crate::report;
-use crate::settings::{Specialize, settings};
+use crate::settings::{COMPILE_DEADLINE, settings};
 
 /// The architecture that descriptors name.
 const ARCHITECTURE: &str = "x86-64";
@@ -34,12 +34,16 @@ pub(crate) struct Kernel {
 impl Kernel {
     /// A kernel that was never launched.
     pub(crate) fn new(kernel: &jit_bundle::Kernel<'static>) -> Self {
+        let limits = Limits {
+            threshold: settings().threshold,
+            ratio: settings().ratio,
+        };
         let parameters = kernel.parameters.iter().map(what_can_be_specialized).collect();
         Self {
             name: kernel.name,
             parameter_count: kernel.parameters.len() as u32,
             // On x86_64 the numbers of teams and threads are decided inside libomp.
-            tracker: Tracker::new(Signature::new(parameters, false), settings().tracker),
+            tracker: Tracker::new(Signature::new(parameters, false), limits),
             objects: Mutex::new(HashMap::new()),
         }
     }
@@ -71,7 +75,7 @@ impl Kernel {
             kernel: name,
             descriptor: &descriptor,
             match_floating_point: true,
-            deadline: settings().deadline,
+            deadline: COMPILE_DEADLINE,
             bitcode: bundle.bitcode,
         };
         match compile(&request) {
@@ -94,19 +98,22 @@ impl Kernel {
 }
 
 fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {
-    let Specialize {
-        arguments,
-        alignment,
-        contents,
-    } = settings().specialize;
+    let wanted = settings().specialize;
     let matters = !parameter.uses.is_empty();
     match parameter.kind {
-        ParameterKind::Scalar if arguments && matters => {
+        ParameterKind::Scalar if wanted.arguments && matters => {
             ScalarType::integer(8 * u32::from(parameter.size)).map_or(Parameter::Unused, Parameter::Scalar)
         }
         ParameterKind::Pointer => Parameter::Pointer {
-            declared_alignment: (alignment && matters).then_some(1),
-            contents: vec![true; if contents { parameter.contents as usize } else { 0 }],
+            declared_alignment: (wanted.alignments && matters).then_some(1),
+            contents: vec![
+                true;
+                if wanted.contents {
+                    parameter.contents as usize
+                } else {
+                    0
+                }
+            ],
         },
         ParameterKind::LaunchEnvironment | ParameterKind::Scalar => Parameter::Unused,
     }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 use libc::atexit;
 use offloom_abi::jit_bundle::{Bundle, BundleId};
 use offloom_abi::jit_image::{ImageAnnouncement, Slot, VERSION};
+use offloom_jit_cache::settings::Mode;
 
 use crate::bundle::AttachedBundle;
 use crate::dispatch::{dispatch_function, finished_function};
@@ -33,7 +34,7 @@ fn registry() -> MutexGuard<'static, Registry> {
 
 /// Takes a copy of a bundle, if this library can use it.
 pub(crate) fn attach(bytes: &[u8]) {
-    if settings().off {
+    if settings().mode == Mode::Off {
         return;
     }
     let id = match Bundle::parse(bytes) {

@@ -21,7 +21,8 @@ pub(crate) fn log(what: impl Display) {
     }
 }
 
-fn line(what: impl Display) {
+/// Says it.
+pub(crate) fn line(what: impl Display) {
     // One write, so that lines of several threads do not mix. Where the stream is closed there is nobody to tell.
     let _ = std::io::stderr().write_all(format!("offloom-jit: {what}\n").as_bytes());
 }

@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use offloom_abi::jit_image::Choice;
+use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::tracker::{Decision, LaunchKey};
 use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 
@@ -14,7 +15,7 @@ use crate::kernel::Kernel;
 use crate::launch::ArgumentWords;
 use crate::queue;
 use crate::report;
-use crate::settings::{Mode, settings};
+use crate::settings::settings;
 use crate::variant::{Variant, Verdict};
 
 /// The most variants that a kernel may have on one device.
@@ -86,6 +87,7 @@ impl SlotState {
                     _ => choice(fitting),
                 }
             }
+            Mode::Off => AHEAD_OF_TIME,
             Mode::Async => {
                 if let Err(key) = queue::push(self, key) {
                     self.variants.remove(&key);

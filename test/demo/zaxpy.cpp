@@ -11,9 +11,9 @@
 // RUN: %run_offload %t.drop-in 1024 %t.drop-in.numbers | FileCheck %s
 // RUN: cmp %t.stock.numbers %t.drop-in.numbers
 // RUN: %clangxx -O2 -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile %s -o %t.jit %omp_link
-// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 %run_offload %t.jit 1024 %t.jit.numbers 3 2>&1 \
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 %run_offload %t.jit 1024 %t.jit.numbers 3 2>&1 \
 // RUN:   | FileCheck --check-prefix=JIT %s
-// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload %t.jit 1024 %t.jit.once.numbers | FileCheck %s
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload %t.jit 1024 %t.jit.once.numbers | FileCheck %s
 // RUN: cmp %t.jit.once.numbers %t.stock.numbers
 //
 // CHECK: N = 1024, Y[1023] = (

@@ -3,7 +3,7 @@
 // REQUIRES: x86_64-device
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
-// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit 2> log | FileCheck %s
+// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit 2> log | FileCheck %s
 // RUN: grep -c ': compiled in' log | FileCheck --check-prefix=COMPILED %s
 // CHECK: constructed 12
 // CHECK: main 5

@@ -6,7 +6,7 @@
 // RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link -lm
 // RUN: env OMP_NUM_THREADS=2 %run_offload ./stock > stock.out
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link -lm
-// RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
+// RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: not grep 'stays ahead of time' log
 // RUN: grep -c '2 launches ran a variant' log | FileCheck --check-prefix=RAN %s
@@ -16,12 +16,12 @@
 // RUN: %clangxx -O0 %omp_compile %s -o stock0 %omp_link -lm
 // RUN: env OMP_NUM_THREADS=2 %run_offload ./stock0 > stock0.out
 // RUN: %clangxx -O0 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit0 %omp_link -lm
-// RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit0 > jit0.out
+// RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit0 > jit0.out
 // RUN: cmp stock0.out jit0.out
 
 // With debug information.
 // RUN: %clangxx -O2 -g -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jitg %omp_link -lm
-// RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jitg > jitg.out
+// RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jitg > jitg.out
 // RUN: cmp stock.out jitg.out
 #include <cmath>
 #include <cstdio>

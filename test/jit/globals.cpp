@@ -6,7 +6,7 @@
 // RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
 // RUN: %run_offload ./stock > stock.out
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
-// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_SPECIALIZE=none OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
+// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_SPECIALIZE= OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: FileCheck --input-file=log %s
 // RUN: grep -c ': compiled in' log | FileCheck --check-prefix=COMPILED %s
@@ -26,10 +26,10 @@
 // RUN: env OFFLOOM_JIT_LIBRARY=%s OFFLOOM_JIT_LOG=1 %run_offload ./jit 2>&1 | cmp - stock.out
 // RUN: env OMP_TARGET_OFFLOAD=disabled ./jit > /dev/null
 // Specialised to what the launches have: at once, in the background, and with variants retired.
-// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
-// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 #include <cstdio>
 #include <omp.h>
 #pragma omp declare target

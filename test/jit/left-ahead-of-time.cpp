@@ -5,7 +5,7 @@
 // RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
 // RUN: %run_offload ./stock > stock.out
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit -Wl,--wrapper-verbose %s -o jit %omp_link 2>&1 | FileCheck %s
-// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
+// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: FileCheck --check-prefix=LOG --input-file=log %s
 // CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+30]]: the JIT may specialise it

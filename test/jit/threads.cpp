@@ -5,7 +5,7 @@
 // RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
 // RUN: %run_offload ./stock > stock.out
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
-// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_SPECIALIZE=none OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
+// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_SPECIALIZE= OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: grep -c ': compiled in' log | FileCheck --check-prefix=COMPILED %s
 // RUN: grep -c ': linked into' log | FileCheck --check-prefix=LINKED %s
@@ -15,10 +15,10 @@
 // Launches that come while the code is made run ahead-of-time code.
 // CHECK-COUNT-8: image copy {{[0-3]}}: {{1?[0-9]?[0-9]|200}} launches ran a variant
 // Specialised to what the launches have: at once, in the background, and with variants retired.
-// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
-// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=off OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 #include <cstdio>
 #include <thread>
 #include <vector>

@@ -8,7 +8,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 14] = [
+const VALUES: [(&str, &str, &str); 16] = [
     ("OFFLOOM_JIT", "sync", "on"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
@@ -19,6 +19,8 @@ const VALUES: [(&str, &str, &str); 14] = [
     ("OFFLOOM_JIT_CACHE_PATH", "/a:/b", "/a::/b"),
     ("OFFLOOM_JIT_CACHE_MODE", "ro", "readonly"),
     ("OFFLOOM_JIT_CACHE_SIZE", "3K", "99999999999G"),
+    ("OFFLOOM_JIT_RETIRE", "0", "off"),
+    ("OFFLOOM_JIT_WORKER", "0", "no"),
     ("OFFLOOM_JIT_STATS", "stats.json", ""),
     ("OFFLOOM_JIT_LOG", "1", "yes"),
     ("OFFLOOM_JIT_DUMP_DIR", "dumps", ""),
@@ -67,6 +69,8 @@ fn values_mean_what_they_say() {
         cache_path: vec!["/a".into(), "/b".into()],
         cache_mode: CacheMode::ReadOnly,
         cache_size: 3072,
+        retire: false,
+        worker: false,
         stats: Some("stats.json".into()),
         log: true,
         dump_directory: Some("dumps".into()),
