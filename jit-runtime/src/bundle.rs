@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use offloom_abi::jit_bundle::Bundle;
+use offloom_abi::jit_bundle::{Bundle, BundleId};
 
 use crate::kernel::Kernel;
 
 /// A bundle as the process keeps it, for ever.
 pub(crate) struct AttachedBundle {
+    /// Its identity.
+    pub(crate) id: BundleId,
     /// Its contents, in memory of our own: the library that brought it may be closed.
     pub(crate) contents: Bundle<'static>,
     /// Its kernels, by index.
@@ -17,9 +19,10 @@ pub(crate) struct AttachedBundle {
 
 impl AttachedBundle {
     /// Takes over a parsed bundle.
-    pub(crate) fn new(contents: Bundle<'static>) -> Self {
+    pub(crate) fn new(id: BundleId, contents: Bundle<'static>) -> Self {
         let kernels = contents.kernels.iter().map(Kernel::new).collect();
         Self {
+            id,
             contents,
             kernels,
             copies: AtomicU32::new(0),

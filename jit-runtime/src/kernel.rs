@@ -2,15 +2,21 @@
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use offloom_abi::jit_bundle::{self, Bundle, ParameterKind};
 use offloom_abi::jit_compile::{Phases, Request};
-use offloom_jit_cache::descriptor::ScalarType;
+use offloom_ir::inkwell::support::get_llvm_version;
+use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
+use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::signature::{Parameter, Signature};
+use offloom_jit_cache::store::{ImageKey, Record};
 use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
 
+use crate::bundle::AttachedBundle;
 use crate::compile::compile;
+use crate::disk_cache::{self, Known};
 use crate::report;
 use crate::settings::{COMPILE_DEADLINE, settings};
 
@@ -48,11 +54,11 @@ impl Kernel {
         }
     }
 
-    /// Calls `use_object` with the relocatable object for launches with this key, compiled if no device has asked for it yet.
+    /// Calls `use_object` with the relocatable object for launches with this key, from the cache or compiled, if no device has asked for it yet.
     /// `None` when it cannot be compiled, which is said once and not tried again.
     pub(crate) fn with_object<T>(
         &self,
-        bundle: &Bundle<'static>,
+        bundle: &AttachedBundle,
         key: &LaunchKey,
         use_object: impl FnOnce(&[u8]) -> T,
     ) -> Option<T> {
@@ -60,13 +66,56 @@ impl Kernel {
             let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(objects.entry(key.clone()).or_default())
         };
-        let object = object.get_or_init(|| self.compile(bundle, key));
+        let object = object.get_or_init(|| self.find_or_compile(bundle, key));
         object.as_deref().map(use_object)
     }
 
-    fn compile(&self, bundle: &Bundle<'static>, key: &LaunchKey) -> Option<Vec<u8>> {
+    fn find_or_compile(&self, bundle: &AttachedBundle, key: &LaunchKey) -> Option<Vec<u8>> {
+        let image_key = ImageKey {
+            offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
+            llvm_version: llvm_version(),
+            bundle: bundle.id,
+            target_triple: bundle.contents.target_triple.to_owned(),
+            target_features: String::new(),
+            options: match settings().floating_point {
+                FloatingPoint::Match => "fp=match".to_owned(),
+                FloatingPoint::Source => "fp=source".to_owned(),
+            },
+            descriptor: self.tracker.descriptor(key, self.name, ARCHITECTURE),
+        };
+        let descriptor = &image_key.descriptor;
+        match wait_for_others(&image_key) {
+            Known::Object(object) => {
+                report::log(format_args!(
+                    "{}: found in the cache, for {descriptor}",
+                    self.name
+                ));
+                Some(object)
+            }
+            Known::Failure(reason) => {
+                report::failure(format_args!(
+                    "{}: stays ahead of time for {descriptor}: {reason} (remembered by the cache)",
+                    self.name
+                ));
+                None
+            }
+            // The claim ends when what was claimed is published.
+            Known::Nothing(claim) => {
+                let record = self.compile(&bundle.contents, descriptor);
+                disk_cache::publish(&image_key, &record);
+                drop(claim);
+                match record {
+                    Record::Image(object) => Some(object),
+                    Record::Failure(_) => None,
+                }
+            }
+            Known::Elsewhere => None,
+        }
+    }
+
+    fn compile(&self, bundle: &Bundle<'static>, descriptor: &Descriptor) -> Record {
         let name = self.name;
-        let descriptor = self.tracker.descriptor(key, name, ARCHITECTURE).to_string();
+        let descriptor = descriptor.to_string();
         let request = Request {
             target_triple: bundle.target_triple,
             optimization_level: bundle.optimization_level,
@@ -74,7 +123,7 @@ impl Kernel {
             features: "",
             kernel: name,
             descriptor: &descriptor,
-            match_floating_point: true,
+            match_floating_point: settings().floating_point == FloatingPoint::Match,
             deadline: COMPILE_DEADLINE,
             bitcode: bundle.bitcode,
         };
@@ -85,16 +134,34 @@ impl Kernel {
                     in_milliseconds(phases),
                     object.len()
                 ));
-                Some(object)
+                Record::Image(object)
             }
             Err(reason) => {
                 report::failure(format_args!(
                     "{name}: stays ahead of time for {descriptor}: {reason}"
                 ));
-                None
+                Record::Failure(reason)
             }
         }
     }
+}
+
+/// What the cache knows, once no other process is making it.
+fn wait_for_others(key: &ImageKey) -> Known {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let patience = Duration::from_millis(u64::from(COMPILE_DEADLINE));
+    let start = Instant::now();
+    loop {
+        match disk_cache::look_up(key) {
+            Known::Elsewhere if start.elapsed() < patience => std::thread::sleep(PAUSE),
+            known => return known,
+        }
+    }
+}
+
+fn llvm_version() -> String {
+    let (major, minor, patch) = get_llvm_version();
+    format!("{major}.{minor}.{patch}")
 }
 
 fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {

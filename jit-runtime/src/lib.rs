@@ -12,6 +12,7 @@
 //! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |
 //! | [`queue`] | makes variants in the background |
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices |
+//! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`bundle`] | a bundle and its kernels |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
@@ -28,6 +29,7 @@
 
 mod bundle;
 mod compile;
+mod disk_cache;
 mod dispatch;
 mod exit_gate;
 mod guard;

@@ -62,7 +62,7 @@ pub(crate) fn attach(bytes: &[u8]) {
         ));
         registry
             .bundles
-            .insert(id, Box::leak(Box::new(AttachedBundle::new(contents))));
+            .insert(id, Box::leak(Box::new(AttachedBundle::new(id, contents))));
     }
 }
 

@@ -108,19 +108,17 @@ impl SlotState {
     }
 
     fn make_code(&self, key: &LaunchKey) -> Option<*const c_void> {
-        let linked = self
-            .kernel
-            .with_object(&self.image.bundle.contents, key, |object| {
-                let _linking = self
-                    .linking
-                    .lock()
-                    .unwrap_or_else(std::sync::PoisonError::into_inner);
-                let _work = exit_gate::enter()?;
-                let number = self.made.fetch_add(1, Ordering::Relaxed);
-                let linked = self.image.link(self.kernel.name, number, object);
-                exit_gate::guard_exit_once();
-                Some(linked)
-            })??;
+        let linked = self.kernel.with_object(self.image.bundle, key, |object| {
+            let _linking = self
+                .linking
+                .lock()
+                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let _work = exit_gate::enter()?;
+            let number = self.made.fetch_add(1, Ordering::Relaxed);
+            let linked = self.image.link(self.kernel.name, number, object);
+            exit_gate::guard_exit_once();
+            Some(linked)
+        })??;
         match linked {
             Ok(code) => Some(code),
             Err(error) => {

@@ -34,6 +34,8 @@ def load(config, lit_config):
     _link_helpers(lit_config, helpers, llvm_bin)
     # A failed check shows the lines around the error, not the whole input.
     config.environment["FILECHECK_OPTS"] = "--dump-input-filter=error"
+    # The user's own cache is not the tests' to use; those that are about the cache have one of their own.
+    config.environment["OFFLOOM_JIT_CACHE_MODE"] = "off"
     config.environment["PATH"] = os.pathsep.join([helpers, config.environment["PATH"]])
 
     config.substitutions += _substitutions(build)

@@ -66,6 +66,7 @@ const JIT: Mode = Mode {
     name: ", JIT",
     environment: &[
         ("OFFLOOM_JIT", "sync"),
+        ("OFFLOOM_JIT_CACHE_MODE", "off"),
         ("OFFLOOM_JIT_RETIRE", "0"),
         ("OFFLOOM_JIT_STRICT", "1"),
         ("OFFLOOM_JIT_LOG", "1"),

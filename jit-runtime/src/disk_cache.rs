@@ -1,0 +1,91 @@
+//! Objects on disk, shared with other processes: the paper's second level, by [`offloom_jit_cache::store`].
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use offloom_jit_cache::settings::{CacheMode, Settings};
+use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions};
+
+use crate::report;
+use crate::settings::{COMPILE_DEADLINE, settings};
+
+/// What the cache knows of a key.
+pub(crate) enum Known {
+    /// The object is there.
+    Object(Vec<u8>),
+    /// Making it failed lately, for this reason.
+    Failure(String),
+    /// It is to be made, and published with this; without a claim the cache cannot be written.
+    Nothing(Option<Claim>),
+    /// Another process is making it.
+    Elsewhere,
+}
+
+/// Looks a key up, and claims it if nothing is known.
+pub(crate) fn look_up(key: &ImageKey) -> Known {
+    let Some(store) = store() else {
+        return Known::Nothing(None);
+    };
+    if let Some(known) = load(store, key) {
+        return known;
+    }
+    match store.claim(key) {
+        // It may have been published just before the claim.
+        Ok(Some(claim)) => load(store, key).unwrap_or(Known::Nothing(Some(claim))),
+        Ok(None) => Known::Elsewhere,
+        // Nobody else is told, and it is made anyway.
+        Err(_) => Known::Nothing(None),
+    }
+}
+
+fn load(store: &Store, key: &ImageKey) -> Option<Known> {
+    Some(match store.load(key)? {
+        Record::Image(object) => Known::Object(object),
+        Record::Failure(reason) => Known::Failure(reason),
+    })
+}
+
+/// Keeps what came of making an object. A cache that cannot be written is one compile more next time.
+pub(crate) fn publish(key: &ImageKey, record: &Record) {
+    if let Some(store) = store()
+        && let Err(error) = store.publish(key, record)
+    {
+        report::log(error);
+    }
+}
+
+/// The cache of this process, opened at its first use; `None` when it is switched off.
+fn store() -> Option<&'static Store> {
+    static STORE: OnceLock<Option<&'static Store>> = OnceLock::new();
+    *STORE.get_or_init(|| {
+        let settings = settings();
+        if settings.cache_mode == CacheMode::Off {
+            return None;
+        }
+        let (store, errors) = Store::open(&StoreOptions {
+            directory: private_directory(settings),
+            read_only: settings.cache_mode == CacheMode::ReadOnly,
+            shared: settings.cache_path.clone(),
+            size_limit: settings.cache_size,
+            claim_limit: 3 * Duration::from_millis(u64::from(COMPILE_DEADLINE)),
+        });
+        for error in errors {
+            report::line(error);
+        }
+        Some(&*Box::leak(Box::new(store)))
+    })
+}
+
+/// The directory that was asked for, or `offloom` in the user's cache folder.
+fn private_directory(settings: &Settings) -> Option<PathBuf> {
+    let absolute = |name| {
+        std::env::var_os(name)
+            .map(PathBuf::from)
+            .filter(|path| path.is_absolute())
+    };
+    settings.cache_directory.clone().or_else(|| {
+        let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+        Some(folder.join("offloom"))
+    })
+}
