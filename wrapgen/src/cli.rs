@@ -10,6 +10,7 @@ use offloom_abi::OffloadKind;
 use crate::error::Result;
 use crate::extract::ExtractArgs;
 use crate::inspect::InspectArgs;
+use crate::interrupt;
 use crate::link;
 use crate::pack::PackArgs;
 use crate::packager;
@@ -90,6 +91,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
     match dispatch(&name, arguments) {
         Ok(code) => code,
         Err(error) => {
+            interrupt::end();
             eprintln!("{name}: error: {error}");
             ExitCode::FAILURE
         }

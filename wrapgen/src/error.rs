@@ -195,6 +195,12 @@ pub enum Error {
         /// How it ended, as the rest of a sentence.
         ending: String,
     },
+    /// The user or the system asked to stop.
+    #[error("stopped by signal {signal}")]
+    Interrupted {
+        /// Number of the signal.
+        signal: i32,
+    },
     /// A command line that does not make sense.
     #[error("{0}")]
     Usage(String),

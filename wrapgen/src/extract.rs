@@ -117,7 +117,7 @@ fn write(path: &Path, image: &EmbeddedMember<'_>) -> Result<OutputFile> {
 
 /// `<stem>-<triple>-<arch>.<index>.<kind>` in the current folder, as LLVM's packager names it.
 fn made_up_name(image: &EmbeddedMember<'_>, index: usize) -> Result<PathBuf> {
-    let EmbeddedMember { origin, member } = image;
+    let EmbeddedMember { origin, member, .. } = image;
     for (key, value) in [("triple", member.triple()), ("arch", member.arch())] {
         // The text comes from the file: it must not lead out of the current folder.
         if value.contains('/') {

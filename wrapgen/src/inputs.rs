@@ -66,6 +66,8 @@ pub struct EmbeddedMember<'a> {
     pub origin: Origin<'a>,
     /// The member.
     pub member: Member<'a>,
+    /// Whether it is an image that is linked and registered already, in a program or in what `-r` made.
+    pub linked: bool,
 }
 
 impl fmt::Display for Origin<'_> {
@@ -192,7 +194,11 @@ impl<'a> InputPart<'a> {
                 let mut found = Vec::new();
                 let sections = elf::offloading_sections(self.bytes);
                 for section in sections.map_err(|problem| problem.in_input(&self.origin))? {
-                    found.extend(self.members_of(&self.origin, section.offset, section.bytes)?);
+                    let members = self.members_of(&self.origin, section.offset, section.bytes)?;
+                    found.extend(members.into_iter().map(|found| EmbeddedMember {
+                        linked: section.loaded,
+                        ..found
+                    }));
                 }
                 Ok(found)
             }
@@ -248,6 +254,7 @@ impl<'a> InputPart<'a> {
                 Ok(member) => Ok(EmbeddedMember {
                     origin: self.origin,
                     member,
+                    linked: false,
                 }),
                 Err(error) => Err(Error::OffloadBinary {
                     input: input.to_string(),

@@ -177,7 +177,7 @@ impl Report {
 
 impl Image {
     fn of(found: &EmbeddedMember<'_>, index: usize) -> Result<Self> {
-        let EmbeddedMember { origin, member } = found;
+        let EmbeddedMember { origin, member, .. } = found;
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         Ok(Self {
             archive_member: origin.member.map(str::to_owned),

@@ -7,6 +7,7 @@ pub mod extract;
 pub mod image_argument;
 pub mod inputs;
 pub mod inspect;
+mod interrupt;
 pub mod jit;
 pub mod link;
 pub mod output;

@@ -98,11 +98,10 @@ pub fn link(line: &CommandLine) -> Result<()> {
     }
     let wrapper = wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)?;
     added.insert(0, wrapper);
-    runner.run(&mut host_link::host_link_command(line, &added)?)?;
-    if options.relocatable {
-        relocatable::finish(line, runner)?;
+    match options.relocatable {
+        true => relocatable::link(line, &added, &folder, runner),
+        false => host_link::link(line, &added, runner),
     }
-    Ok(())
 }
 
 /// The images of `--override-image=`, with the triple that LLVM makes of their ELF headers.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+use crate::interrupt;
 
 /// A file being written. Dropped without [`OutputFile::commit`], it leaves nothing behind.
 #[derive(Debug)]
@@ -42,6 +43,7 @@ impl OutputFile {
     }
 
     fn with_mode(path: &Path, mode: u32) -> Result<Self> {
+        interrupt::watch();
         let target = Target::open(path, mode).map_err(Error::write(path))?;
         Ok(Self {
             path: path.to_owned(),
@@ -76,8 +78,9 @@ impl OutputFile {
     /// Puts the file in its place, replacing what was there.
     ///
     /// # Errors
-    /// It cannot be renamed.
+    /// It cannot be renamed, or a signal asked to stop.
     pub fn commit(self) -> Result<()> {
+        interrupt::check()?;
         match self.target {
             Target::Beside { file, place } => {
                 file.persist(place).map_err(|error| Error::Write {

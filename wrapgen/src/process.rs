@@ -6,6 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};
 
 use crate::error::{Error, Result};
+use crate::interrupt;
 
 /// Prints and runs commands as `--wrapper-verbose` and `--dry-run` ask.
 #[derive(Debug, Clone, Copy, Default)]
@@ -58,7 +59,7 @@ impl Runner {
 /// # Errors
 /// It cannot be started or fails.
 pub fn run(command: &mut Command) -> Result<()> {
-    let status = match command.status() {
+    let status = match interrupt::status(command) {
         Ok(status) => status,
         Err(source) => {
             return Err(Error::Start {
@@ -67,6 +68,7 @@ pub fn run(command: &mut Command) -> Result<()> {
             });
         }
     };
+    interrupt::check()?;
     if status.success() {
         return Ok(());
     }

@@ -1,7 +1,7 @@
 //! Finds the sections of an ELF file that this crate looks into.
 
 use object::Endianness;
-use object::elf::{FileHeader32, FileHeader64, SHT_NOBITS, SectionType};
+use object::elf::{FileHeader32, FileHeader64, SHF_ALLOC, SHT_NOBITS, SectionType};
 use object::read::elf::{FileHeader, SectionHeader, SectionTable};
 use offloom_abi::names::{OFFLOADING_RELOCATABLE_SECTION, OFFLOADING_SECTION, SHT_LLVM_OFFLOADING};
 
@@ -11,6 +11,8 @@ use crate::error::Error;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Section<'a> {
     pub(crate) offset: u64,
+    /// Whether it is a part of the running program.
+    pub(crate) loaded: bool,
     pub(crate) bytes: &'a [u8],
 }
 
@@ -79,7 +81,11 @@ fn find<Elf: FileHeader<Endian = Endianness>>(
         }
         let offset = section.sh_offset(endian).into();
         let bytes = section.data(endian, bytes).map_err(malformed(offset))?;
-        found.push(Section { offset, bytes });
+        found.push(Section {
+            offset,
+            loaded: section.sh_flags(endian).contains(SHF_ALLOC),
+            bytes,
+        });
     }
     Ok(found)
 }

@@ -22,6 +22,8 @@ pub(super) fn offloading_sections(bytes: &[u8]) -> object::Result<Vec<Section<'_
         }
         found.push(Section {
             offset: section.file_range().map_or(0, |(offset, _)| offset),
+            // What device code is linked into is ELF.
+            loaded: false,
             bytes: section.data()?,
         });
     }

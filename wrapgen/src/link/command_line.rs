@@ -4,7 +4,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::options::{self, Meaning, Owner, Shape};
 use crate::error::{Error, Result};
@@ -158,16 +158,35 @@ impl CommandLine {
 
     /// The host linker's words, with `inserted` behind the output file or, where none is given, in front.
     pub fn host_words(&self, inserted: &[PathBuf]) -> Vec<OsString> {
+        self.words(None, inserted)
+    }
+
+    /// As [`Self::host_words`], but to write `output`.
+    pub fn host_words_writing(&self, output: &Path, inserted: &[PathBuf]) -> Vec<OsString> {
+        self.words(Some(output), inserted)
+    }
+
+    fn words(&self, output_instead: Option<&Path>, inserted: &[PathBuf]) -> Vec<OsString> {
         let output = self
             .host
             .iter()
             .rposition(|argument| matches!(argument.role, Role::Output(_)));
         let mut words: Vec<OsString> = Vec::new();
+        let other = || {
+            output_instead
+                .into_iter()
+                .flat_map(|path| ["-o".into(), path.into()])
+        };
         if output.is_none() {
+            words.extend(other());
             words.extend(inserted.iter().map(Into::into));
         }
         for (position, argument) in self.host.iter().enumerate() {
-            words.extend(argument.words.iter().cloned());
+            match (&argument.role, output_instead) {
+                (Role::Output(_), Some(_)) if output == Some(position) => words.extend(other()),
+                (Role::Output(_), Some(_)) => {}
+                _ => words.extend(argument.words.iter().cloned()),
+            }
             if output == Some(position) {
                 words.extend(inserted.iter().map(Into::into));
             }

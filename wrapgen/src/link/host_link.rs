@@ -25,8 +25,45 @@ pub fn host_linker(line: &CommandLine) -> Result<&Path> {
 pub fn host_link_command(line: &CommandLine, added: &[PathBuf]) -> Result<Command> {
     let linker = host_linker(line)?;
     let mut command = Command::new(linker);
+    if !added.is_empty() && drops_entry_table(linker, line) {
+        command.args(["-z", "nostart-stop-gc"]);
+    }
     command.args(line.host_words(added));
     Ok(command)
+}
+
+/// Whether the linker would drop the entries, which only the table's start and stop symbols refer to: of the linkers that can
+/// leave out unused sections, lld alone takes no such reference for a use.
+fn drops_entry_table(linker: &Path, line: &CommandLine) -> bool {
+    let is_lld = linker
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().contains("lld"));
+    let words = || line.host.iter().flat_map(|argument| &argument.words);
+    is_lld && words().any(|word| word == "--gc-sections" || word == "-gc-sections")
+}
+
+/// As [`host_link_command`], but to write `output`.
+///
+/// # Errors
+/// No host linker was named.
+pub fn command_writing(line: &CommandLine, added: &[PathBuf], output: &Path) -> Result<Command> {
+    let mut command = Command::new(host_linker(line)?);
+    command.args(line.host_words_writing(output, added));
+    Ok(command)
+}
+
+/// Runs the host linker with `added`. One that a signal ends may leave half an output, which is removed.
+///
+/// # Errors
+/// It cannot be started or fails.
+pub fn link(line: &CommandLine, added: &[PathBuf], runner: Runner) -> Result<()> {
+    let linked = runner.run(&mut host_link_command(line, added)?);
+    let output = line.output();
+    if matches!(linked, Err(Error::Interrupted { .. })) && output.is_file() {
+        // If it cannot be removed, nobody is left to be told.
+        let _ = std::fs::remove_file(output);
+    }
+    linked
 }
 
 /// Becomes the host linker, for a link without device code: there is nothing to do afterwards.

@@ -1,57 +1,63 @@
-//! After `-r`: gives the entry table of the merged object a name of its own, so that the object can be linked like any other.
+//! Phase 7 of a `-r` link: the merged object gets an entry table of its own, so that it can be linked like any other.
 //!
 //! The object registers its own images with its own entries. Without a unique section name the final link would merge its
-//! entries with those of other objects, and every object would register all of them.
+//! entries with those of other objects, and every object would register all of them; with shared region ids, two objects that
+//! have a kernel of the same name would both run the one that was registered first. So both get names that belong to this
+//! object alone. Device code goes: the images hold it now, and a second offload link must not link it again.
 
-use std::process::Command;
+mod edited_object;
 
+use std::path::{Path, PathBuf};
+
+use offloom_abi::kernel_name::kernel_of_region_id;
 use offloom_abi::{entry, names};
 
+use self::edited_object::{EditedObject, Edits};
 use super::command_line::CommandLine;
+use super::host_link;
+use super::work_folder::WorkFolder;
 use crate::LLVM;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::inputs::InputFile;
+use crate::output::OutputFile;
 use crate::process::Runner;
-use crate::toolchain;
 
-/// Renames section and symbols in the output of a `-r` link, and drops device code, which the images now hold.
+/// Runs the host linker with `added` and writes the object.
 ///
 /// # Errors
-/// The tool for it is missing or fails.
-pub fn finish(line: &CommandLine, runner: Runner) -> Result<()> {
-    let output = line.output();
-    let suffix = match runner.dry_run {
-        true => 0,
-        false => content_hash(InputFile::open(&output)?.bytes()),
-    };
-    let (section, start, stop) = (
-        entry::section(LLVM),
-        entry::start_symbol(LLVM),
-        entry::stop_symbol(LLVM),
-    );
-    let mut command = Command::new(toolchain::llvm_program("llvm-objcopy")?);
-    command.arg(&output);
-    command.args(["--remove-section", names::OFFLOADING_SECTION]);
-    command
-        .arg("--rename-section")
-        .arg(format!("{section}={section}_{suffix:x}"));
-    for symbol in [start, stop] {
-        command
-            .arg("--redefine-sym")
-            .arg(format!("{symbol}={symbol}_{suffix:x}"));
+/// The host linker fails, or the object cannot be written; there is no output then.
+pub fn link(line: &CommandLine, added: &[PathBuf], folder: &WorkFolder, runner: Runner) -> Result<()> {
+    let merged = folder.merged_object();
+    runner.run(&mut host_link::command_writing(line, added, &merged)?)?;
+    match runner.dry_run {
+        true => Ok(()),
+        false => make_independent(&merged, &line.output()),
     }
-    runner.run(&mut command).map_err(|error| match error {
-        Error::Program { program, ending } => Error::Program {
-            program,
-            ending: format!("{ending} on '{}'", output.display()),
-        },
-        other => other,
-    })
 }
 
-/// FNV-1a: the same object gets the same names in every run and on every machine.
-fn content_hash(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+fn make_independent(merged: &Path, output: &Path) -> Result<()> {
+    let input = InputFile::open(merged)?;
+    // The same object gets the same names in every run and on every machine.
+    let hash = blake3::hash(input.bytes()).to_hex();
+    let suffix = &hash[..16];
+    let section = entry::section(LLVM);
+    let relocations = format!(".rela{section}");
+    let bounds = [entry::start_symbol(LLVM), entry::stop_symbol(LLVM)];
+    let renamed = |name: &str| Some(format!("{name}_{suffix}"));
+    let edits = Edits {
+        remove_section: &|name| name == names::OFFLOADING_SECTION,
+        rename_section: &|name| {
+            let is_table = name == section || name == relocations;
+            is_table.then(|| renamed(name)).flatten()
+        },
+        rename_symbol: &|name| {
+            let is_own = bounds.contains(&name) || kernel_of_region_id(name).is_some();
+            is_own.then(|| renamed(name)).flatten()
+        },
+    };
+    let object = EditedObject::new(input.bytes(), &edits)
+        .map_err(|malformed| malformed.in_input(&merged.display()))?;
+    let mut file = OutputFile::create(output)?;
+    object.write(&mut file)?;
+    file.commit()
 }

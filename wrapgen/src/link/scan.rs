@@ -85,7 +85,8 @@ pub fn device_code(inputs: &[ScannedInput]) -> Result<Vec<DeviceCode<'_>>> {
     let mut code = Vec::new();
     for input in inputs {
         let found = input.file.embedded()?;
-        code.extend(found.into_iter().map(|found| DeviceCode {
+        let found = found.into_iter().filter(|found| !found.linked);
+        code.extend(found.map(|found| DeviceCode {
             found,
             lazy: input.lazy,
         }));

@@ -7,6 +7,7 @@ use tempfile::TempDir;
 
 use super::target::Target;
 use crate::error::{Error, Result};
+use crate::interrupt;
 
 /// Where intermediate files go: a folder that vanishes with this value, or with `--save-temps` the current folder.
 #[derive(Debug)]
@@ -25,6 +26,7 @@ impl WorkFolder {
         let temporary = match keep {
             true => None,
             false => {
+                interrupt::watch();
                 let parent = std::env::temp_dir();
                 let folder = tempfile::Builder::new()
                     .prefix("wrapgen-link-")
@@ -44,6 +46,13 @@ impl WorkFolder {
         let mut name = self.output_name.clone();
         name.push(".openmp.image.wrapper.");
         name.push(extension);
+        self.place(name)
+    }
+
+    /// The file that a `-r` link merges the inputs into: `<output>.merged.o`.
+    pub fn merged_object(&self) -> PathBuf {
+        let mut name = self.output_name.clone();
+        name.push(".merged.o");
         self.place(name)
     }
 
