@@ -114,6 +114,16 @@ pub enum Error {
         /// The input.
         path: PathBuf,
     },
+    /// There are not as many images.
+    #[error("'{}' has no image {number}: it holds {count}, counted from 0; `wrapgen inspect` lists them", path.display())]
+    NoSuchImage {
+        /// The input.
+        path: PathBuf,
+        /// The number asked for.
+        number: usize,
+        /// How many there are.
+        count: usize,
+    },
     /// No image of the input matches an `--image=` argument.
     #[error("'{}' holds no image that matches --image={argument}; `wrapgen inspect` lists what it holds", path.display())]
     NothingMatches {

@@ -23,6 +23,14 @@ pub struct ExtractArgs {
     /// Write the images of each --image to a static library.
     #[arg(long)]
     pub archive: bool,
+
+    /// Write one image, by the number that `wrapgen inspect` gives it, to the file of -o.
+    #[arg(long, requires = "output", conflicts_with_all = ["images", "archive"])]
+    pub number: Option<usize>,
+
+    /// The file to write the image of --number to.
+    #[arg(short, value_name = "FILE", requires = "number")]
+    pub output: Option<PathBuf>,
 }
 
 impl ExtractArgs {
@@ -31,6 +39,9 @@ impl ExtractArgs {
     /// # Errors
     /// The input cannot be read or is malformed, no image matches an argument, or an output cannot be written.
     pub fn run(&self) -> Result<()> {
+        if let (Some(number), Some(output)) = (self.number, &self.output) {
+            return extract_one(&self.input, number, output);
+        }
         let everything = [ImageArgument::from("")];
         let images = if self.images.is_empty() {
             &everything[..]
@@ -48,6 +59,18 @@ impl ExtractArgs {
             None => Ok(()),
         }
     }
+}
+
+/// Writes the image `number` of a file.
+fn extract_one(input: &Path, number: usize, output: &Path) -> Result<()> {
+    let file = InputFile::open(input)?;
+    let embedded = file.embedded()?;
+    let image = embedded.get(number).ok_or_else(|| Error::NoSuchImage {
+        path: input.to_owned(),
+        number,
+        count: embedded.len(),
+    })?;
+    write(output, image)?.commit()
 }
 
 /// Writes what each of `images` asks for and returns the arguments that no image matches. Nothing is in its place

@@ -64,6 +64,8 @@ pub struct Origin<'a> {
 pub struct EmbeddedMember<'a> {
     /// The file or archive member that holds it.
     pub origin: Origin<'a>,
+    /// Its place, from 0, among those of the file or, where only those of a container were asked for, of that.
+    pub number: usize,
     /// The member.
     pub member: Member<'a>,
     /// Whether it is an image that is linked and registered already, in a program or in what `-r` made.
@@ -178,6 +180,9 @@ impl InputFile {
         for part in self.parts()? {
             found.extend(part.embedded()?);
         }
+        for (number, member) in found.iter_mut().enumerate() {
+            member.number = number;
+        }
         Ok(found)
     }
 }
@@ -250,9 +255,11 @@ impl<'a> InputPart<'a> {
         bytes: &'a [u8],
     ) -> Result<Vec<EmbeddedMember<'a>>> {
         members(bytes)
-            .map(|member| match member {
+            .enumerate()
+            .map(|(number, member)| match member {
                 Ok(member) => Ok(EmbeddedMember {
                     origin: self.origin,
+                    number,
                     member,
                     linked: false,
                 }),

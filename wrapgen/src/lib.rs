@@ -16,6 +16,7 @@ pub mod packager;
 pub mod process;
 pub mod response_file;
 mod static_library;
+pub mod steps;
 mod table;
 pub mod toolchain;
 pub mod wrap;

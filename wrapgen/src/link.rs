@@ -21,6 +21,7 @@ pub mod work_folder;
 pub mod wrap_images;
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use object::Object;
@@ -33,6 +34,7 @@ use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::process::Runner;
 use crate::response_file;
+use crate::steps::{Journal, Phase, Step};
 
 /// Runs a link with the arguments behind the program's name.
 ///
@@ -52,24 +54,49 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Links as the command line says.
+/// Links as the command line says, and tells how long it took if that is asked for.
 ///
 /// # Errors
 /// As [`run`].
 pub fn link(line: &CommandLine) -> Result<()> {
     let options = &line.options;
-    let runner = Runner {
-        verbose: options.verbose,
-        dry_run: options.dry_run,
-    };
+    let journal = Journal::new();
+    let timed = options.time || options.time_trace.is_some();
+    let linked = link_in_steps(
+        line,
+        Runner {
+            verbose: options.verbose,
+            dry_run: options.dry_run || options.print_phases,
+            print_phases: options.print_phases,
+            journal: timed.then_some(&journal),
+        },
+    );
+    if options.time {
+        eprint!("{}", journal.table());
+    }
+    match &options.time_trace {
+        Some(file) => linked.and(journal.write_trace(file)),
+        None => linked,
+    }
+}
+
+fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
+    let options = &line.options;
+    let host_step = |phase| Step::new(phase, options.host_triple(), "");
+    let output = line.output();
+    let host_inputs: Vec<PathBuf> = line.inputs().map(ToOwned::to_owned).collect();
+
     let inputs = match options.override_images.is_empty() {
-        true => scan::open_inputs(line)?,
+        true => runner.step(&host_step(Phase::Scan).reads(&host_inputs), || {
+            scan::open_inputs(line)
+        })?,
         false => Vec::new(),
     };
-    let code = scan::device_code(&inputs)?;
+    let code = runner.step(&host_step(Phase::ReadDeviceCode), || scan::device_code(&inputs))?;
     let groups = group::group(&code, &options.should_extract)?;
     if groups.is_empty() && options.override_images.is_empty() {
-        return host_link::exec_host_linker(line, runner);
+        let step = host_step(Phase::HostLink).reads(&host_inputs).makes([&output]);
+        return runner.step(&step, || host_link::exec_host_linker(line, runner));
     }
 
     host_link::host_linker(line)?;
@@ -78,30 +105,49 @@ pub fn link(line: &CommandLine) -> Result<()> {
             "--embed-bitcode is not supported: device code is linked to images; leave it out".to_owned(),
         ));
     }
-    let folder = WorkFolder::create(&line.output(), options.save_temps)?;
+    let folder = WorkFolder::create(&output, options.save_temps)?;
+    folder.print(runner);
     let mut images = override_images(line)?;
     let mut added = Vec::new();
     let mut jit_bundle = None;
     for group in &groups {
         let compiled = compile::compile(group, options, &folder, runner)?;
+        let image = folder.image(&group.target);
+        let step = group
+            .step(Phase::DeviceLink)
+            .reads(&compiled.device_inputs)
+            .makes([&image]);
         images.push(LinkedImage {
             triple: group.target.triple.clone(),
             arch: Some(group.target.image_arch().to_owned()),
-            path: device_link::link_device(group, &compiled.device_inputs, line, &folder, runner)?,
+            path: runner.step(&step, || {
+                device_link::link_device(group, &compiled.device_inputs, line, &folder, runner)
+            })?,
             kind: ImageKind::OBJECT,
         });
         added.extend(compiled.host_inputs);
         jit_bundle = jit_bundle.or(compiled.jit_bundle);
     }
     if !runner.dry_run && options.override_images.is_empty() {
-        entry_check::check_entries(&inputs, &groups, &images)?;
+        runner.step(&host_step(Phase::EntryCheck), || {
+            entry_check::check_entries(&inputs, &groups, &images)
+        })?;
     }
-    let wrapper = wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)?;
+    let wrapper = folder.wrapper("o");
+    let step = host_step(Phase::Wrap)
+        .reads(images.iter().map(|image| &image.path))
+        .makes([&wrapper]);
+    runner.step(&step, || {
+        wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)
+    })?;
     added.insert(0, wrapper);
-    match options.relocatable {
+    let step = host_step(Phase::HostLink)
+        .reads(added.iter().chain(&host_inputs))
+        .makes([&output]);
+    runner.step(&step, || match options.relocatable {
         true => relocatable::link(line, &added, &folder, runner),
         false => host_link::link(line, &added, runner),
-    }
+    })
 }
 
 /// The images of `--override-image=`, with the triple that LLVM makes of their ELF headers.

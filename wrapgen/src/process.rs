@@ -1,23 +1,49 @@
 //! The one place that starts programs, and that prints them as commands.
 
 use std::ffi::OsStr;
-use std::fmt::Write;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, ExitStatus};
 
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::steps::{Journal, Step};
 
-/// Prints and runs commands as `--wrapper-verbose` and `--dry-run` ask.
+/// Prints and runs commands, and the steps that they belong to, as `--wrapper-verbose`, `--dry-run`, `--print-phases` and
+/// `--time` ask.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Runner {
+pub struct Runner<'a> {
     /// Print each command before it is run.
     pub verbose: bool,
     /// Print each command and run none.
     pub dry_run: bool,
+    /// Print the steps instead of the commands.
+    pub print_phases: bool,
+    /// Where to note how long everything takes, if somebody wants to know.
+    pub journal: Option<&'a Journal>,
 }
 
-impl Runner {
+impl Runner<'_> {
+    /// Does the work of a step. In a dry run that is what prints the commands.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn step<T>(self, step: &Step<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
+        if self.print_phases {
+            if !step.outputs.is_empty() {
+                eprintln!("{}", step.binding());
+            }
+        } else if self.shows_commands() {
+            eprintln!("{step}");
+        }
+        match self.journal {
+            Some(journal) => journal.time_step(step, work),
+            None => work(),
+        }
+    }
+
     /// Runs a command to its end.
     ///
     /// # Errors
@@ -27,14 +53,26 @@ impl Runner {
         if self.dry_run {
             return Ok(());
         }
-        run(command)
+        match self.journal {
+            Some(journal) => {
+                let line = String::from_utf8_lossy(&shell_line(command))
+                    .trim_start()
+                    .to_owned();
+                let program = Path::new(command.get_program()).to_owned();
+                journal.time_program(&program, line, || run(command))
+            }
+            None => run(command),
+        }
     }
 
-    /// Becomes the command; returns only without running it.
+    /// Becomes the command, unless somebody wants to know how long it takes.
     ///
     /// # Errors
-    /// It cannot be started.
+    /// It cannot be started or, if its time is taken, fails.
     pub fn exec(self, command: &mut Command) -> Result<()> {
+        if self.journal.is_some() {
+            return self.run(command);
+        }
         self.print(command);
         if self.dry_run {
             return Ok(());
@@ -48,9 +86,17 @@ impl Runner {
 
     /// Prints a command, in the form that LLVM's linker wrapper uses and a shell can read.
     pub fn print(self, command: &Command) {
-        if self.verbose || self.dry_run {
-            eprintln!("{}", shell_line(command));
+        if self.shows_commands() {
+            let mut line = shell_line(command);
+            line.push(b'\n');
+            // There is nowhere to report to that the error output cannot be written.
+            let _ = std::io::stderr().write_all(&line);
         }
+    }
+
+    /// Whether commands that are run elsewhere, or done without a program, are to be printed.
+    pub fn shows_commands(self) -> bool {
+        (self.verbose || self.dry_run) && !self.print_phases
     }
 }
 
@@ -85,21 +131,62 @@ fn ending(status: ExitStatus) -> String {
     }
 }
 
-fn shell_line(command: &Command) -> String {
-    let mut line = format!(" \"{}\"", command.get_program().display());
+/// A command as a shell reads it back, with the program between double quotes as LLVM's tools have it.
+fn shell_line(command: &Command) -> Vec<u8> {
+    let program = quoted(command.get_program());
+    let mut line = match program.starts_with(b"'") {
+        true => [b" ", &program[..]].concat(),
+        false => [b" \"", &program[..], b"\""].concat(),
+    };
     for argument in command.get_args() {
-        // Writing to a string cannot fail.
-        let _ = write!(line, " {}", quoted(argument));
+        line.push(b' ');
+        line.extend(quoted(argument));
     }
     line
 }
 
-/// An argument as a shell reads it back.
-fn quoted(argument: &OsStr) -> String {
-    let text = argument.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,+@%^".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.into_owned();
+/// A word as a shell reads it back.
+fn quoted(word: &OsStr) -> Vec<u8> {
+    let bytes = word.as_bytes();
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./=:,+@%^".contains(byte);
+    if !bytes.is_empty() && bytes.iter().all(plain) {
+        return bytes.to_vec();
     }
-    format!("'{}'", text.replace('\'', r"'\''"))
+    let mut quoted = vec![b'\''];
+    for &byte in bytes {
+        match byte {
+            b'\'' => quoted.extend(br"'\''"),
+            byte => quoted.push(byte),
+        }
+    }
+    quoted.push(b'\'');
+    quoted
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+
+        #[test]
+        fn a_shell_reads_back_every_command(words in proptest::collection::vec(
+            proptest::collection::vec(1u8..=255, 0..12).prop_map(OsString::from_vec), 0..6,
+        )) {
+            let mut command = Command::new("/usr/bin/printf");
+            command.arg("%s\\0").args(&words);
+            let output = Command::new("/bin/sh").arg("-c").arg(OsStr::from_bytes(&shell_line(&command))).output().unwrap();
+            let mut expected: Vec<u8> = words.iter().flat_map(|word| [word.as_bytes(), b"\0"].concat()).collect();
+            if words.is_empty() {
+                expected.push(0);
+            }
+            prop_assert_eq!(output.stdout, expected);
+        }
+    }
 }

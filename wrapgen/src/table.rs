@@ -27,7 +27,8 @@ impl fmt::Display for Table {
         let widths: Vec<usize> = (0..columns)
             .map(|column| cells(column).map(|cell| cell.chars().count()).max().unwrap_or(0))
             .collect();
-        let numeric = |cell: &String| cell == "-" || cell.bytes().all(|byte| byte.is_ascii_digit());
+        let numeric =
+            |cell: &String| cell == "-" || cell.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
         let right: Vec<bool> = (0..columns)
             .map(|column| cells(column).skip(1).all(numeric))
             .collect();

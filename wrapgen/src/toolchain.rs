@@ -119,10 +119,18 @@ pub fn dropin_dir() -> Result<PathBuf> {
     })
 }
 
+/// The running program itself, links followed.
+///
+/// # Errors
+/// The system does not tell.
+pub fn program() -> Result<PathBuf> {
+    env::current_exe()
+        .and_then(|path| path.canonicalize())
+        .map_err(Error::read(Path::new("/proc/self/exe")))
+}
+
 /// The folder of the running program itself, links followed.
 pub(crate) fn program_dir() -> Result<PathBuf> {
-    let program = env::current_exe()
-        .and_then(|path| path.canonicalize())
-        .map_err(Error::read(Path::new("/proc/self/exe")))?;
+    let program = program()?;
     Ok(program.parent().unwrap_or(Path::new("/")).to_owned())
 }

@@ -48,6 +48,12 @@ pub struct Options {
     pub dry_run: bool,
     /// `--wrapper-verbose`.
     pub verbose: bool,
+    /// `--print-phases`.
+    pub print_phases: bool,
+    /// `--time`.
+    pub time: bool,
+    /// `--wrapper-time-trace=`: the file to write.
+    pub time_trace: Option<PathBuf>,
     /// `--save-temps`.
     pub save_temps: bool,
     /// `--print-wrapped-module`.
@@ -156,6 +162,14 @@ impl CommandLine {
         given.unwrap_or_else(|| PathBuf::from("a.out"))
     }
 
+    /// The input files that the host linker is given, without those that it searches for.
+    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
+        self.host.iter().filter_map(|argument| match &argument.role {
+            Role::Input(path) => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
     /// The host linker's words, with `inserted` behind the output file or, where none is given, in front.
     pub fn host_words(&self, inserted: &[PathBuf]) -> Vec<OsString> {
         self.words(None, inserted)
@@ -218,6 +232,9 @@ impl Options {
             Meaning::DeviceCompiler => self.device_compiler.push(TargetArgument::parse(&value)),
             Meaning::DryRun => self.dry_run = true,
             Meaning::Verbose => self.verbose = true,
+            Meaning::PrintPhases => self.print_phases = true,
+            Meaning::Time => self.time = true,
+            Meaning::TimeTrace => self.time_trace = Some(value.into()),
             Meaning::SaveTemps => self.save_temps = true,
             Meaning::PrintWrappedModule => self.print_wrapped_module = true,
             Meaning::EmbedBitcode => self.embed_bitcode = true,

@@ -1,7 +1,7 @@
 //! Phase 3: brings the members of a group to files that the device linker takes, compiling bitcode.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::command_line::Options;
@@ -10,10 +10,11 @@ use super::target::DeviceLinker;
 use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::Result;
-use crate::inputs::is_bitcode;
+use crate::inputs::{EmbeddedMember, is_bitcode};
 use crate::jit;
-use crate::output::write_file;
 use crate::process::Runner;
+use crate::steps::Phase;
+use crate::toolchain;
 
 /// What the rest of the link gets from a group.
 #[derive(Debug, Default)]
@@ -61,7 +62,8 @@ pub fn compile(
             .arg("-o")
             .arg(&object)
             .args(&members.bitcode);
-        runner.run(&mut command)?;
+        let step = group.step(Phase::Lto).reads(&members.bitcode).makes([&object]);
+        runner.step(&step, || runner.run(&mut command))?;
         compiled.device_inputs.insert(0, object);
     }
     Ok(compiled)
@@ -91,7 +93,11 @@ fn prepare_for_jit(
         bundle: &bundle,
         optimization_level: optimization_level(group, options),
     };
-    if jit::prepare(&files, runner)? {
+    let step = group
+        .step(Phase::PrepareJit)
+        .reads(&members.bitcode)
+        .makes([&base, &bundle]);
+    if runner.step(&step, || jit::prepare(&files, runner))? {
         let piece = folder.named(&group.target, "jit.attach.o");
         let location = folder.named(&group.target, "jit.location.o");
         jit::write_host_objects(&piece, &location, runner)?;
@@ -132,6 +138,7 @@ pub fn write_members(
         "o"
     };
     let mut files = MemberFiles::default();
+    let mut origins = Vec::new();
     for (number, found) in group.members.iter().enumerate() {
         let image = found.member.image();
         let (list, extension) = match is_bitcode(image) {
@@ -143,13 +150,34 @@ pub fn write_members(
             .member
             .map_or_else(|| found.origin.path.display().to_string(), str::to_owned);
         let path = folder.member(&origin, &group.target, number, extension);
-        if !runner.dry_run {
-            write_file(&path, image)?;
-        }
         list.push(path.clone());
         files.all.push(path);
+        origins.push(found.origin.path.to_owned());
     }
+    origins.dedup();
+    let step = group.step(Phase::Extract).reads(&origins).makes(&files.all);
+    runner.step(&step, || {
+        let mut members = group.members.iter().zip(&files.all);
+        members.try_for_each(|(found, path)| write_member(found, path, folder, runner))
+    })?;
     Ok(files)
+}
+
+/// Writes a member's image, which is what `wrapgen extract` does.
+fn write_member(found: &EmbeddedMember<'_>, path: &Path, folder: &WorkFolder, runner: Runner) -> Result<()> {
+    if runner.shows_commands() {
+        let mut command = Command::new(toolchain::program()?);
+        command.arg("extract").arg(found.origin.path);
+        command
+            .arg(format!("--number={}", found.number))
+            .arg("-o")
+            .arg(path);
+        runner.print(&command);
+    }
+    match runner.dry_run {
+        true => Ok(()),
+        false => folder.write(path, found.member.image()),
+    }
 }
 
 /// `-O<level>` as the driver of each release passes it for the group's target, and arguments for LLVM.

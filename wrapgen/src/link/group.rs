@@ -12,6 +12,7 @@ use super::target::Target;
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, is_bitcode};
+use crate::steps::{Phase, Step};
 
 /// Device code that is linked to one image.
 #[derive(Debug)]
@@ -76,6 +77,11 @@ fn check_kind(found: &EmbeddedMember<'_>) -> Result<()> {
 }
 
 impl<'a> Group<'a> {
+    /// A step of the link that works on this group.
+    pub fn step<'s>(&self, phase: Phase) -> Step<'s> {
+        Step::new(phase, &self.target.triple, self.target.image_arch())
+    }
+
     fn new(target: Target) -> Self {
         Self {
             target,

@@ -2,12 +2,15 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use tempfile::TempDir;
 
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::output::write_file;
+use crate::process::Runner;
 
 /// Where intermediate files go: a folder that vanishes with this value, or with `--save-temps` the current folder.
 #[derive(Debug)]
@@ -41,6 +44,24 @@ impl WorkFolder {
         })
     }
 
+    /// Prints the command that makes the folder, so that the commands that write to it can be run by hand.
+    pub fn print(&self, runner: Runner<'_>) {
+        if let Some(folder) = &self.temporary {
+            runner.print(Command::new("mkdir").arg("-p").arg(folder.path()));
+        }
+    }
+
+    /// Writes an intermediate file. Nobody else looks into a temporary folder, so that no care is taken there.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
+        match self.temporary {
+            Some(_) => std::fs::write(path, bytes).map_err(Error::write(path)),
+            None => write_file(path, bytes),
+        }
+    }
+
     /// The file of the registration object: `<output>.openmp.image.wrapper.<extension>`.
     pub fn wrapper(&self, extension: &str) -> PathBuf {
         let mut name = self.output_name.clone();
@@ -61,28 +82,23 @@ impl WorkFolder {
         self.named(target, "img")
     }
 
-    /// A file that belongs to a target: `<output>.<triple>.<arch>.<extension>`.
+    /// A file that belongs to a target: `<output>.<triple>.<arch>.<extension>`, without the arch where there is none.
     pub fn named(&self, target: &Target, extension: &str) -> PathBuf {
         let mut name = self.output_name.clone();
-        name.push(format!(
-            ".{}.{}.{extension}",
-            file_name_part(&target.triple),
-            file_name_part(&target.arch)
-        ));
+        name.push(format!(".{}.{extension}", target_name(target, '.')));
         self.place(name)
     }
 
-    /// The file of a group's member: `<input stem>-<triple>-<arch>.<number>.<extension>`.
+    /// The file of a group's member: `<input stem>-<triple>-<arch>.<number>.<extension>`, without the arch where there is none.
     pub fn member(&self, origin: &str, target: &Target, number: usize, extension: &str) -> PathBuf {
         let stem = Path::new(origin)
             .file_stem()
             .unwrap_or_default()
             .to_string_lossy();
         self.place(OsString::from(format!(
-            "{}-{}-{}.{number}.{extension}",
+            "{}-{}.{number}.{extension}",
             file_name_part(&stem),
-            file_name_part(&target.triple),
-            file_name_part(&target.arch)
+            target_name(target, '-')
         )))
     }
 
@@ -92,6 +108,16 @@ impl WorkFolder {
             None => PathBuf::from(name),
         }
     }
+}
+
+/// Triple and arch, if there is one, as a part of a file name.
+fn target_name(target: &Target, separator: char) -> String {
+    let mut name = file_name_part(&target.triple);
+    if !target.arch.is_empty() {
+        name.push(separator);
+        name.push_str(&file_name_part(&target.arch));
+    }
+    name
 }
 
 /// Text from an input as a part of a file name.

@@ -1,6 +1,7 @@
 //! Phase 6: wraps linked device images for registration.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
@@ -14,6 +15,7 @@ use crate::image_argument::ImageArgument;
 use crate::inputs::InputFile;
 use crate::output::OutputFile;
 use crate::process::Runner;
+use crate::toolchain;
 use crate::wrap::{EmbeddedImage, Registration, WrapArgs, openmp_number};
 
 /// A linked device image.
@@ -54,8 +56,8 @@ pub fn wrap_images(
     if options.print_wrapped_module && !runner.dry_run {
         print_module(images, options, folder)?;
     }
-    if runner.verbose || runner.dry_run {
-        eprintln!("{}", as_command(images, jit_bundle, options, &object));
+    if runner.shows_commands() {
+        runner.print(&as_command(images, jit_bundle, options, &object)?);
     }
     if runner.dry_run {
         return Ok(object);
@@ -91,18 +93,26 @@ pub fn wrap_images(
 }
 
 /// The step as a command that a person can run.
-fn as_command(images: &[LinkedImage], jit_bundle: Option<&Path>, options: &Options, object: &Path) -> String {
-    let mut line = String::from(" \"wrapgen\" wrap");
+fn as_command(
+    images: &[LinkedImage],
+    jit_bundle: Option<&Path>,
+    options: &Options,
+    object: &Path,
+) -> Result<Command> {
+    let mut command = Command::new(toolchain::program()?);
+    command.arg("wrap");
     for image in images {
-        line += &format!(" --image={}", image_argument(image, images.len()));
+        command.arg(format!("--image={}", image_argument(image, images.len())));
     }
     if let Some(bundle) = jit_bundle {
-        line += &format!(" --jit-bundle={}", bundle.display());
+        command.arg("--jit-bundle").arg(bundle);
     }
     if options.relocatable {
-        line += " --relocatable";
+        command.arg("--relocatable");
     }
-    line + &format!(" --host-triple={} -o {}", options.host_triple(), object.display())
+    command.arg(format!("--host-triple={}", options.host_triple()));
+    command.arg("-o").arg(object);
+    Ok(command)
 }
 
 fn image_argument(image: &LinkedImage, count: usize) -> String {

@@ -65,7 +65,7 @@ struct NvptxLink<'a> {
     device: DeviceOptions<'a>,
     /// Arguments for the device linker.
     libraries: Vec<OsString>,
-    runner: Runner,
+    runner: Runner<'a>,
 }
 
 impl NvptxLink<'_> {
