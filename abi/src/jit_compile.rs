@@ -96,8 +96,13 @@ pub enum Reply {
         /// How long it took.
         phases: Phases,
     },
-    /// One line on why there is none.
-    Failure(String),
+    /// There is none.
+    Failure {
+        /// One line on why.
+        reason: String,
+        /// Whether the worker ends after this reply, because it lost a thread over the compile.
+        last: bool,
+    },
 }
 
 /// Why bytes are not a message.
@@ -186,8 +191,8 @@ impl Reply {
                 }
                 bytes.extend_from_slice(object);
             }
-            Self::Failure(reason) => {
-                bytes.extend_from_slice(&0u32.to_le_bytes());
+            Self::Failure { reason, last } => {
+                bytes.extend_from_slice(&if *last { 2u32 } else { 0 }.to_le_bytes());
                 bytes.extend_from_slice(reason.as_bytes());
             }
         }
@@ -202,7 +207,10 @@ impl Reply {
     pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
         let mut fields = Fields::new(bytes);
         match fields.u32("the kind of reply")? {
-            0 => Ok(Self::Failure(String::from_utf8_lossy(fields.rest()).into_owned())),
+            kind @ (0 | 2) => Ok(Self::Failure {
+                reason: String::from_utf8_lossy(fields.rest()).into_owned(),
+                last: kind == 2,
+            }),
             1 => {
                 let phases = Phases {
                     parse: fields.u32("a time")?,
@@ -266,10 +274,11 @@ mod tests {
             object in prop::collection::vec(any::<u8>(), 0..100),
             times in any::<[u32; 4]>(),
             reason in ".{0,40}",
+            last in any::<bool>(),
         ) {
             let [parse, specialize, optimize, generate] = times;
             let phases = Phases { parse, specialize, optimize, generate };
-            for reply in [Reply::Object { object, phases }, Reply::Failure(reason)] {
+            for reply in [Reply::Object { object, phases }, Reply::Failure { reason, last }] {
                 prop_assert_eq!(Reply::parse(behind_header(&reply.encode())), Ok(reply));
             }
         }

@@ -47,6 +47,10 @@ pub struct Settings {
     pub retire: bool,
     /// Whether compiles run in a process of their own.
     pub worker: bool,
+    /// How long a compile may take, in milliseconds.
+    pub time_limit: u32,
+    /// Memory that the worker process may use, in bytes of address space.
+    pub memory_limit: u64,
     /// Where statistics are written at exit.
     pub stats: Option<PathBuf>,
     /// Whether compiles and links are told on the error stream.
@@ -72,6 +76,8 @@ impl Default for Settings {
             cache_size: 1 << 30,
             retire: true,
             worker: true,
+            time_limit: 10_000,
+            memory_limit: 4 << 30,
             stats: None,
             log: false,
             dump_directory: None,
@@ -165,6 +171,18 @@ pub const SETTINGS: &[Setting] = &[
         values: "0 or 1",
         help: "whether compiles run in a process of their own, so that one that crashes does not end the program; 1 by default",
         set: |settings, value| values::set(&mut settings.worker, values::switch(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_TIME_LIMIT",
+        values: "a number of milliseconds",
+        help: "how long a compile may take; 10000 by default",
+        set: |settings, value| values::set(&mut settings.time_limit, value.parse().ok()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_MEMORY_LIMIT",
+        values: "a number of bytes, or with K, M or G behind it",
+        help: "address space that the process which compiles may use, libLLVM included; 4G by default",
+        set: |settings, value| values::set(&mut settings.memory_limit, values::size(value)),
     },
     Setting {
         name: "OFFLOOM_JIT_STATS",

@@ -1,5 +1,6 @@
 //! Has a kernel compiled: in the worker process, or, where there is none, on a thread that LLVM may lose.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use offloom_abi::jit_compile::{Header, Reply, Request};
@@ -7,8 +8,14 @@ use offloom_ir::expendable_thread::run_on_expendable_thread;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
 use crate::report;
-use crate::settings::{WORKER_MEMORY, WORKER_NICENESS, settings};
+use crate::settings::{WORKER_NICENESS, settings};
 use crate::worker::{self, Limits, WorkerError};
+
+/// Workers that may be lost one after the other before no more is compiled: the next kernel would be lost over as well.
+const MOST_LOST: u32 = 3;
+
+/// Workers lost since the last that answered.
+static LOST: AtomicU32 = AtomicU32::new(0);
 
 /// Compiles what the request says and waits for it.
 ///
@@ -19,17 +26,28 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, String> {
         return compile_in_process(request);
     }
     let limits = Limits {
-        memory: WORKER_MEMORY,
+        memory: u32::try_from(settings().memory_limit >> 20).unwrap_or(u32::MAX),
         niceness: WORKER_NICENESS,
     };
+    if LOST.load(Ordering::Relaxed) >= MOST_LOST {
+        return Err("too many compile workers were lost".to_owned());
+    }
     match worker::compile(request, limits) {
-        Ok(Reply::Object { object, phases }) => Ok(Compiled { object, phases }),
-        Ok(Reply::Failure(reason)) => Err(reason),
+        Ok(reply) => {
+            LOST.store(0, Ordering::Relaxed);
+            match reply {
+                Reply::Object { object, phases } => Ok(Compiled { object, phases }),
+                Reply::Failure { reason, .. } => Err(reason),
+            }
+        }
         Err(WorkerError::Unavailable(reason)) => {
             report::log(format_args!("{reason}; compiling in the program"));
             compile_in_process(request)
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => {
+            LOST.fetch_add(1, Ordering::Relaxed);
+            Err(error.to_string())
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use offloom_jit_cache::settings::{CacheMode, Settings};
 use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions};
 
 use crate::report;
-use crate::settings::{COMPILE_DEADLINE, settings};
+use crate::settings::settings;
 
 /// What the cache knows of a key.
 pub(crate) enum Known {
@@ -68,7 +68,7 @@ fn store() -> Option<&'static Store> {
             read_only: settings.cache_mode == CacheMode::ReadOnly,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,
-            claim_limit: 3 * Duration::from_millis(u64::from(COMPILE_DEADLINE)),
+            claim_limit: 3 * Duration::from_millis(u64::from(settings.time_limit)),
         });
         for error in errors {
             report::line(error);

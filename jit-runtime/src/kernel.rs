@@ -18,7 +18,7 @@ use crate::bundle::AttachedBundle;
 use crate::compile::compile;
 use crate::disk_cache::{self, Known};
 use crate::report;
-use crate::settings::{COMPILE_DEADLINE, settings};
+use crate::settings::settings;
 
 /// The architecture that descriptors name.
 const ARCHITECTURE: &str = "x86-64";
@@ -124,7 +124,7 @@ impl Kernel {
             kernel: name,
             descriptor: &descriptor,
             match_floating_point: settings().floating_point == FloatingPoint::Match,
-            deadline: COMPILE_DEADLINE,
+            deadline: settings().time_limit,
             bitcode: bundle.bitcode,
         };
         match compile(&request) {
@@ -149,7 +149,7 @@ impl Kernel {
 /// What the cache knows, once no other process is making it.
 fn wait_for_others(key: &ImageKey) -> Known {
     const PAUSE: Duration = Duration::from_millis(5);
-    let patience = Duration::from_millis(u64::from(COMPILE_DEADLINE));
+    let patience = Duration::from_millis(u64::from(settings().time_limit));
     let start = Instant::now();
     loop {
         match disk_cache::look_up(key) {

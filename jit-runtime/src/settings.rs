@@ -6,10 +6,6 @@ use offloom_jit_cache::settings::{Found, Settings};
 
 use crate::report;
 
-/// How long a compile may take, in milliseconds.
-pub(crate) const COMPILE_DEADLINE: u32 = 10_000;
-/// Memory that the worker process may use, in MiB of address space, of which libLLVM alone takes some hundred.
-pub(crate) const WORKER_MEMORY: u32 = 4096;
 /// The worker process's niceness: the program's own threads come first.
 pub(crate) const WORKER_NICENESS: u32 = 5;
 

@@ -61,7 +61,9 @@ pub(crate) fn compile(request: &Request<'_>, limits: Limits) -> Result<Reply, Wo
         None => Worker::start(limits)?,
     };
     let reply = running.ask(request)?;
-    *slot = Some(running);
+    if !matches!(reply, Reply::Failure { last: true, .. }) {
+        *slot = Some(running);
+    }
     Ok(reply)
 }
 

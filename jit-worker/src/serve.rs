@@ -29,9 +29,9 @@ pub(crate) fn serve() -> Result<(), ServeError> {
     let watched = socket.try_clone()?;
     thread::Builder::new().spawn(move || end_with_the_program(&watched))?;
     while let Some(message) = read_message(&mut socket)? {
-        let (reply, lost) = answer(message)?;
+        let reply = answer(message)?;
         socket.write_all(&reply.encode())?;
-        if lost {
+        if let Reply::Failure { last: true, .. } = reply {
             // A thread is still inside LLVM; leaving in the ordinary way would wait for it or crash it.
             end_now();
         }
@@ -39,26 +39,22 @@ pub(crate) fn serve() -> Result<(), ServeError> {
     Ok(())
 }
 
-/// The reply, and whether a thread was lost over it.
-fn answer(message: Vec<u8>) -> Result<(Reply, bool), MessageError> {
+fn answer(message: Vec<u8>) -> Result<Reply, MessageError> {
     let deadline = Duration::from_millis(u64::from(Request::parse(&message)?.deadline));
     let outcome = run_on_expendable_thread(deadline, move || {
         let request = Request::parse(&message).map_err(|error| error.to_string())?;
         compile(&request).map_err(|error| error.to_string())
     });
     Ok(match outcome {
-        Ok(Ok(compiled)) => {
-            let reply = Reply::Object {
-                object: compiled.object,
-                phases: compiled.phases,
-            };
-            (reply, false)
-        }
-        Ok(Err(reason)) => (Reply::Failure(reason), false),
-        Err(lost) => {
-            let ended = matches!(lost, Lost::Panic | Lost::NoThread(_));
-            (Reply::Failure(lost.to_string()), !ended)
-        }
+        Ok(Ok(compiled)) => Reply::Object {
+            object: compiled.object,
+            phases: compiled.phases,
+        },
+        Ok(Err(reason)) => Reply::Failure { reason, last: false },
+        Err(lost) => Reply::Failure {
+            reason: lost.to_string(),
+            last: matches!(lost, Lost::FatalError(_) | Lost::Deadline(_)),
+        },
     })
 }
 

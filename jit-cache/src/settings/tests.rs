@@ -8,7 +8,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 16] = [
+const VALUES: [(&str, &str, &str); 18] = [
     ("OFFLOOM_JIT", "sync", "on"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
@@ -21,6 +21,8 @@ const VALUES: [(&str, &str, &str); 16] = [
     ("OFFLOOM_JIT_CACHE_SIZE", "3K", "99999999999G"),
     ("OFFLOOM_JIT_RETIRE", "0", "off"),
     ("OFFLOOM_JIT_WORKER", "0", "no"),
+    ("OFFLOOM_JIT_TIME_LIMIT", "500", "1s"),
+    ("OFFLOOM_JIT_MEMORY_LIMIT", "1G", "all"),
     ("OFFLOOM_JIT_STATS", "stats.json", ""),
     ("OFFLOOM_JIT_LOG", "1", "yes"),
     ("OFFLOOM_JIT_DUMP_DIR", "dumps", ""),
@@ -71,6 +73,8 @@ fn values_mean_what_they_say() {
         cache_size: 3072,
         retire: false,
         worker: false,
+        time_limit: 500,
+        memory_limit: 1 << 30,
         stats: Some("stats.json".into()),
         log: true,
         dump_directory: Some("dumps".into()),
