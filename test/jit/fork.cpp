@@ -1,0 +1,38 @@
+// A program that forks: parent and child go on with the kernels they have, and the child makes variants of its own.
+// REQUIRES: x86_64-device
+// RUN: rm -rf %t && mkdir -p %t && cd %t
+// RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
+// RUN: %run_offload ./stock > stock.out
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 %run_offload ./jit 2> log | cmp - stock.out
+// RUN: FileCheck --input-file=log %s
+// RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
+// CHECK-COUNT-6: compiled in
+#include <cstdio>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static long launch(int count, const int *values) {
+  long sum = 0;
+#pragma omp target map(tofrom : sum) map(to : values[0 : 16])
+  for (int i = 0; i < count; ++i)
+    sum += values[i] % count;
+  return sum;
+}
+
+int main() {
+  int values[16];
+  for (int i = 0; i < 16; ++i)
+    values[i] = i * i - 5;
+  std::printf("%ld %ld\n", launch(3, values), launch(5, values));
+  std::fflush(stdout);
+  const pid_t child = fork();
+  if (child == 0) {
+    std::printf("child %ld %ld\n", launch(5, values), launch(7, values));
+    std::fflush(stdout);
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  std::printf("parent %d %ld %ld %ld\n", status, launch(7, values), launch(9, values), launch(11, values));
+}
