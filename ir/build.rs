@@ -21,6 +21,7 @@ fn main() {
         .file("shim/jit_shim.cpp")
         .file("shim/library_shim.cpp")
         .file("shim/orc_shim.cpp")
+        .file("shim/reachable_shim.cpp")
         .file("shim/specialize_shim.cpp")
         .compile("offloom_ir_shim");
     offloom_find_llvm::link_tests(&llvm);

@@ -12,11 +12,18 @@ target triple = "x86_64-unknown-linux-gnu"
 ; CHECK: @in_kernel = protected global i32 0
 @in_kernel = global i32 0
 @host_variable = global i32 0
+; CHECK: @y = protected global [2 x i32]
+@y = global [2 x i32] zeroinitializer, section ".offload.to"
+; CHECK: @needed_by_y = protected global i32 0
+@needed_by_y = global i32 0
+@host_copy_of_y = global [2 x i32] zeroinitializer
 
 ; A constructor stays if it works on a variable that stays.
-; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @make_x, ptr null }]
-; DEVICE: @llvm.global_ctors = appending global [2 x
-@llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @make_host, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @make_x, ptr null }]
+; CHECK: @llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @make_x, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_file.cpp, ptr null }]
+; DEVICE: @llvm.global_ctors = appending global [4 x
+@llvm.global_ctors = appending global [4 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @make_host, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @make_x, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_file.cpp, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_host.cpp, ptr null }]
+; CHECK: @llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @destroy_y, ptr @y }]
+@llvm.global_dtors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @destroy_y, ptr @y }, { i32, ptr, ptr } { i32 65535, ptr @make_host, ptr null }]
 ; CHECK: @llvm.compiler.used = appending global [1 x ptr] [ptr @in_kernel]
 @llvm.compiler.used = appending global [2 x ptr] [ptr @host_variable, ptr @in_kernel], section "llvm.metadata"
 
@@ -28,6 +35,56 @@ define internal void @make_host() {
 ; CHECK: define internal void @make_x()
 define internal void @make_x() {
   store i32 1, ptr @x
+  ret void
+}
+
+; A function that calls the initialisers of a file keeps those of variables that stay, and of what these need in turn. An initialiser of
+; another variable, that only reads one that stays, goes.
+; CHECK: define internal void @init_y()
+define internal void @init_y() {
+  %v = load i32, ptr @needed_by_y
+  br label %loop
+loop:
+  %element = phi ptr [ @y, %0 ], [ %next, %loop ]
+  store i32 %v, ptr %element
+  %next = getelementptr i32, ptr %element, i64 1
+  %done = icmp eq ptr %next, getelementptr (i32, ptr @y, i64 2)
+  br i1 %done, label %end, label %loop
+end:
+  ret void
+}
+; CHECK: define internal void @init_needed_by_y()
+define internal void @init_needed_by_y() {
+  call void @construct(ptr @needed_by_y)
+  ret void
+}
+; CHECK: define hidden void @construct(
+define void @construct(ptr %p) {
+  store i32 1, ptr %p
+  ret void
+}
+; CHECK: define internal void @destroy_y()
+define internal void @destroy_y() {
+  store i32 0, ptr @y
+  ret void
+}
+define internal void @init_host_copy_of_y() {
+  call void @llvm.memcpy.p0.p0.i64(ptr @host_copy_of_y, ptr @y, i64 8, i1 false)
+  ret void
+}
+; CHECK: define internal void @_GLOBAL__sub_I_file.cpp()
+; CHECK-NEXT: call void @init_needed_by_y()
+; CHECK-NEXT: call void @init_y()
+; CHECK-NEXT: ret void
+define internal void @_GLOBAL__sub_I_file.cpp() {
+  call void @init_needed_by_y()
+  call void @make_host()
+  call void @init_y()
+  call void @init_host_copy_of_y()
+  ret void
+}
+define internal void @_GLOBAL__sub_I_host.cpp() {
+  call void @make_host()
   ret void
 }
 
@@ -58,6 +115,7 @@ define i32 @main() {
   ret i32 0
 }
 declare void @host_library(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 @host_alias = alias ptr, ptr @host_table
 @host_chosen = ifunc void (), ptr @host_resolver
 define ptr @host_resolver() {
