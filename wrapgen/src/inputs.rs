@@ -14,10 +14,13 @@ pub(crate) mod elf;
 mod entries;
 mod foreign;
 mod kind;
+mod linked_entries;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use offloom_abi::LlvmVersion;
+use offloom_abi::entry::Entry;
 use offloom_abi::offload_binary::{Member, members};
 
 use bitstream::Malformed;
@@ -26,6 +29,7 @@ pub use entries::HostEntry;
 pub use kind::InputKind;
 pub(crate) use kind::is_bitcode;
 
+use crate::LLVM;
 use crate::error::{Error, Result};
 
 /// A file, open and mapped.
@@ -243,7 +247,23 @@ impl<'a> InputPart<'a> {
     /// The object or its entry table is malformed.
     pub fn offload_entries(&self) -> Result<Vec<HostEntry<'a>>> {
         match self.kind {
-            InputKind::Object => entries::host_entries(self.origin, self.bytes),
+            InputKind::Object => entries::host_entries(LLVM, self.origin, self.bytes),
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// The name and the record of each offload entry of the release `version`, in order; none in a part that is no ELF object,
+    /// program or library of a host.
+    ///
+    /// # Errors
+    /// The file or its entry table is malformed.
+    pub fn named_entries(&self, version: LlvmVersion) -> Result<Vec<(&'a str, Entry)>> {
+        match self.kind {
+            InputKind::Object => {
+                let entries = entries::host_entries(version, self.origin, self.bytes)?;
+                Ok(entries.iter().map(|entry| (entry.name, entry.record)).collect())
+            }
+            InputKind::Linked => linked_entries::linked_entries(version, self.origin, self.bytes),
             _ => Ok(Vec::new()),
         }
     }

@@ -1,5 +1,7 @@
 //! `wrapgen inspect`: shows the device images that a file holds, as a table for people or as JSON.
 
+mod host_entries;
+
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
@@ -9,8 +11,9 @@ use offloom_abi::offload_binary::ImageKind;
 use offloom_abi::{LlvmVersion, entry};
 use serde_json::{Value, json};
 
+use self::host_entries::HostEntries;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, InputFile, InputKind, elf};
+use crate::inputs::{EmbeddedMember, InputFile, InputKind, bitcode_symbols, elf, is_bitcode};
 use crate::table::Table;
 
 /// Show the device images that a file holds.
@@ -53,7 +56,7 @@ pub fn describe(file: &InputFile, json: bool) -> Result<String> {
 struct Report {
     input: String,
     kind: InputKind,
-    host_entries: Vec<EntryCount>,
+    host_entries: HostEntries,
     images: Vec<Image>,
 }
 
@@ -77,11 +80,12 @@ struct Image {
     contents: Option<Contents>,
 }
 
-/// What can be told of an image that is an ELF file.
+/// What can be told of an image that is an ELF file or LLVM bitcode.
 #[derive(Debug)]
 struct Contents {
     kernels: BTreeSet<String>,
-    entries: Vec<EntryCount>,
+    /// `None` for bitcode, where entries are not told from other globals.
+    entries: Option<Vec<EntryCount>>,
 }
 
 impl Report {
@@ -91,15 +95,12 @@ impl Report {
         if kind == InputKind::Unknown {
             return Err(Error::UnknownInput { input });
         }
-        let (mut images, mut host_entries) = (Vec::new(), Vec::new());
+        let (mut images, mut host_entries) = (Vec::new(), HostEntries::default());
         for part in file.parts()? {
             for member in part.embedded()? {
                 images.push(Image::of(&member, images.len())?);
             }
-            if part.kind.is_elf() {
-                let counts = entry_counts(part.bytes).map_err(|problem| problem.in_input(&part.origin))?;
-                host_entries.extend(counts);
-            }
+            host_entries.add(&part)?;
         }
         Ok(Self {
             input,
@@ -127,18 +128,22 @@ impl Report {
             self.input,
             counted(self.images.len(), "device image")
         );
-        for EntryCount { version, count } in &self.host_entries {
-            let entries = if *count == 1 { "entry" } else { "entries" };
+        for (version, count) in self.host_entries.counts() {
+            let entries = if count == 1 { "entry" } else { "entries" };
             text.push_str(&format!(
                 ", {count} host {entries} as of LLVM {}",
                 version.major()
             ));
         }
         text.push('\n');
-        if self.images.is_empty() {
-            return text;
+        if !self.images.is_empty() {
+            self.images_text(&mut text);
         }
+        self.host_entries.describe(&mut text);
+        text
+    }
 
+    fn images_text(&self, text: &mut String) {
         let archive = self.images.iter().any(|image| image.archive_member.is_some());
         let mut heading = vec![
             "image",
@@ -161,15 +166,14 @@ impl Report {
         text.push('\n');
         text.push_str(&table.to_string());
         for (index, image) in self.images.iter().enumerate() {
-            image.details(index, &mut text);
+            image.details(index, text);
         }
-        text
     }
 
     fn json(&self) -> Value {
         json!({
             "file": self.input,
-            "host_entries": entries_json(&self.host_entries),
+            "host_entries": self.host_entries.json(),
             "images": self.images.iter().map(Image::json).collect::<Vec<_>>(),
         })
     }
@@ -191,8 +195,7 @@ impl Image {
             arch: member.arch().to_owned(),
             member_size: member.bytes().len(),
             image_size: member.image().len(),
-            contents: Contents::of(member.image())
-                .map_err(|problem| problem.in_input(&format!("image {index} of {origin}")))?,
+            contents: Contents::of(member.image(), &format!("image {index} of {origin}"))?,
         })
     }
 
@@ -213,8 +216,13 @@ impl Image {
         let unknown = || "-".to_owned();
         let (kernels, entries) = match &self.contents {
             Some(contents) => {
-                let entries: usize = contents.entries.iter().map(|entries| entries.count).sum();
-                (contents.kernels.len().to_string(), entries.to_string())
+                let count =
+                    |entries: &Vec<EntryCount>| entries.iter().map(|entries| entries.count).sum::<usize>();
+                let entries = contents
+                    .entries
+                    .as_ref()
+                    .map_or_else(unknown, |entries| count(entries).to_string());
+                (contents.kernels.len().to_string(), entries)
             }
             None => (unknown(), unknown()),
         };
@@ -272,18 +280,29 @@ impl Image {
             "image_bytes": self.image_size,
             "bytes": self.member_size,
             "kernels": contents.map(|contents| &contents.kernels),
-            "entries": contents.map(|contents| entries_json(&contents.entries)),
+            "entries": contents.and_then(|contents| contents.entries.as_deref().map(entries_json)),
         })
     }
 }
 
 impl Contents {
-    fn of(image: &[u8]) -> Result<Option<Self>, elf::Malformed> {
+    /// Of the image of some bytes, called `name` in errors.
+    fn of(image: &[u8], name: &String) -> Result<Option<Self>> {
+        if is_bitcode(image) {
+            let names = bitcode_symbols(name, image)?.into_iter();
+            let names = names.filter_map(|name| String::from_utf8(name).ok());
+            return Ok(Some(Self {
+                kernels: names.filter(|name| KernelName::parse(name).is_some()).collect(),
+                entries: None,
+            }));
+        }
         if !InputKind::of(image).is_elf() {
             return Ok(None);
         }
-        let entries = entry_counts(image)?;
-        let file = object::File::parse(image).map_err(|problem| elf::Malformed { offset: 0, problem })?;
+        let malformed = |problem: elf::Malformed| problem.in_input(name);
+        let entries = entry_counts(image).map_err(malformed)?;
+        let file =
+            object::File::parse(image).map_err(|problem| malformed(elf::Malformed { offset: 0, problem }))?;
         let kernels = file
             .symbols()
             .chain(file.dynamic_symbols())
@@ -292,11 +311,14 @@ impl Contents {
             .filter(|name| KernelName::parse(name).is_some())
             .map(str::to_owned)
             .collect();
-        Ok(Some(Self { kernels, entries }))
+        Ok(Some(Self {
+            kernels,
+            entries: Some(entries),
+        }))
     }
 }
 
-/// The entries in an ELF file; each release has its own section for them.
+/// How many entries an ELF file for a device has; each release has its own section for them.
 fn entry_counts(bytes: &[u8]) -> Result<Vec<EntryCount>, elf::Malformed> {
     let mut counts = Vec::new();
     for version in LlvmVersion::ALL {

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use object::{
     Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, SectionIndex,
 };
+use offloom_abi::LlvmVersion;
 use offloom_abi::entry::{self, Entry};
 use offloom_abi::kernel_name::kernel_of_region_id;
 
 use super::Origin;
-use crate::LLVM;
 use crate::error::Error;
 
 /// An entry in a host object.
@@ -28,8 +28,12 @@ pub struct HostEntry<'a> {
     pub has_region_id: bool,
 }
 
-/// The entries in the relocatable ELF object `bytes`, in order; none where there is no entry section.
-pub(super) fn host_entries<'a>(origin: Origin<'a>, bytes: &'a [u8]) -> Result<Vec<HostEntry<'a>>, Error> {
+/// The entries of the release `version` in the relocatable ELF object `bytes`, in order; none where there is no entry section.
+pub(super) fn host_entries<'a>(
+    version: LlvmVersion,
+    origin: Origin<'a>,
+    bytes: &'a [u8],
+) -> Result<Vec<HostEntry<'a>>, Error> {
     let malformed = |offset: u64, problem: String| Error::Elf {
         input: origin.to_string(),
         offset,
@@ -39,24 +43,24 @@ pub(super) fn host_entries<'a>(origin: Origin<'a>, bytes: &'a [u8]) -> Result<Ve
     let file = object::File::parse(bytes).map_err(unreadable)?;
     let mut found = Vec::new();
     for section in file.sections() {
-        if section.name_bytes().map_err(unreadable)? != entry::section(LLVM).as_bytes() {
+        if section.name_bytes().map_err(unreadable)? != entry::section(version).as_bytes() {
             continue;
         }
         let start = section.file_range().map_or(0, |(offset, _)| offset);
         let table = section.data().map_err(unreadable)?;
         let pointers: HashMap<u64, Relocation> = section.relocations().collect();
-        let record_size = entry::size(LLVM) as u64;
-        let records = entry::parse_table(LLVM, table);
+        let record_size = entry::size(version) as u64;
+        let records = entry::parse_table(version, table);
         for (number, record) in (0..).zip(records.map_err(|error| malformed(start, error.to_string()))?) {
             let offset = number * record_size;
             let record = record.map_err(|error| malformed(start + offset, error.to_string()))?;
             let pointer = |field: usize| pointers.get(&(offset + field as u64));
-            let name = pointer(entry::name_offset(LLVM)).and_then(|pointer| text_at(&file, pointer));
+            let name = pointer(entry::name_offset(version)).and_then(|pointer| text_at(&file, pointer));
             let name = name.ok_or_else(|| {
                 let problem = "the name of an offload entry points to no text".to_owned();
                 malformed(start + offset, problem)
             })?;
-            let address = pointer(entry::address_offset(LLVM));
+            let address = pointer(entry::address_offset(version));
             found.push(HostEntry {
                 origin,
                 name,
