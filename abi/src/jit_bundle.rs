@@ -18,8 +18,9 @@
 //! | bitcode size | 8 | |
 //! | bitcode | | the variant module, from which one kernel's variant is made; ends the bundle |
 //!
-//! A kernel is its name, the number of its parameters (4 bytes), and 8 bytes for each [`Parameter`]: its kind (1), the size of
-//! its value (1), its uses (2) and the size of its contents (4).
+//! A kernel is its name, the number of its parameters (4 bytes), and for each [`Parameter`]: its kind (1), the size of its value
+//! (1), its uses (2), the number of bytes of its contents (4, at most [`MAX_CONTENTS`]), and a bit for each of them, the first byte's
+//! the lowest, in as many whole bytes as that takes.
 //!
 //! [`Slot`]: crate::jit_image::Slot
 
@@ -28,7 +29,9 @@ use crate::wire::{Damage, Fields, put_string, put_strings};
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
+/// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by it.
+pub const MAX_CONTENTS: usize = 256;
 /// Bytes before the field that the id is computed over.
 const ID_END: usize = 32;
 
@@ -64,7 +67,7 @@ pub struct Kernel<'a> {
 }
 
 /// What the link knows about one parameter of a kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Parameter {
     /// What the word holds.
     pub kind: ParameterKind,
@@ -72,9 +75,9 @@ pub struct Parameter {
     pub size: u8,
     /// What the kernel does with the value or, for a pointer, with what it loads from the object behind it. Specialising a parameter without uses that matter buys nothing.
     pub uses: ParameterUses,
-    /// Bytes at the start of the object behind a pointer that the kernel provably only reads and that a variant may hold as
-    /// constants; 0: none.
-    pub contents: u32,
+    /// For each byte from the start of the object behind a pointer, whether the kernel provably only reads it, does so at every
+    /// launch, and makes use of it where a constant matters, so that a variant may hold it as a constant. Past the end: no.
+    pub contents: Vec<bool>,
 }
 
 /// What a kernel's parameter holds.
@@ -281,13 +284,16 @@ fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
     for parameter in &kernel.parameters {
         bytes.extend_from_slice(&[parameter.kind as u8, parameter.size]);
         bytes.extend_from_slice(&parameter.uses.0.to_le_bytes());
-        bytes.extend_from_slice(&parameter.contents.to_le_bytes());
+        let contents = &parameter.contents[..parameter.contents.len().min(MAX_CONTENTS)];
+        bytes.extend_from_slice(&(contents.len() as u32).to_le_bytes());
+        let bits = |eight: &[bool]| (0..).zip(eight).map(|(bit, &on)| u8::from(on) << bit).sum::<u8>();
+        bytes.extend(contents.chunks(8).map(bits));
     }
 }
 
 fn parameter(fields: &mut Fields<'_>) -> Result<Parameter, Damage> {
     let offset = fields.offset();
-    let [kind, size, uses @ .., c0, c1, c2, c3] = fields.array::<8>("a parameter")?;
+    let [kind, size, uses @ ..] = fields.array::<4>("a parameter")?;
     let kind = match kind {
         0 => ParameterKind::LaunchEnvironment,
         1 => ParameterKind::Pointer,
@@ -297,11 +303,18 @@ fn parameter(fields: &mut Fields<'_>) -> Result<Parameter, Damage> {
     if !(1..=8).contains(&size) {
         return Err(Damage::at("a parameter's size", offset + 1));
     }
+    let count = fields.u32("the size of a parameter's contents")? as usize;
+    if count > MAX_CONTENTS {
+        return Err(Damage::at("the size of a parameter's contents", offset + 4));
+    }
+    let bits = fields.take(count.div_ceil(8), "a parameter's contents")?;
     Ok(Parameter {
         kind,
         size,
         uses: ParameterUses(u16::from_le_bytes(uses)),
-        contents: u32::from_le_bytes([c0, c1, c2, c3]),
+        contents: (0..count)
+            .map(|byte| bits[byte / 8] >> (byte % 8) & 1 == 1)
+            .collect(),
     })
 }
 
@@ -331,7 +344,7 @@ mod tests {
             kind: kinds[index % 3],
             size: (index % 8 + 1) as u8,
             uses: ParameterUses((index * 257) as u16),
-            contents: (index * 65537) as u32,
+            contents: (0..index * 7).map(|byte| byte % 3 == index % 3).collect(),
         });
         Kernel {
             name,

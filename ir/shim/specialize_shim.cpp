@@ -128,6 +128,12 @@ uint64_t offloom_ir_known_alignment(LLVMValueRef pointer, LLVMValueRef at) {
 
 // ---- pointer_uses.rs ----
 
+/// The pointer behind casts of address space and steps by constants, whose sum in bytes is written to `distance`. `at` is an
+/// instruction of the same module.
+LLVMValueRef offloom_ir_pointer_behind(LLVMValueRef pointer, LLVMValueRef at, int64_t *distance) {
+  return wrap(objectBehind(unwrap(pointer), layoutOf(unwrap<Instruction>(at)), *distance));
+}
+
 /// Whether a user of a pointer is a pointer to the same object at a constant distance, which is written to `distance`.
 bool offloom_ir_is_derived_pointer(LLVMValueRef user, int64_t *distance) {
   *distance = 0;

@@ -10,7 +10,7 @@ use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMUseRef, LLVMValueRef};
 use inkwell::module::Module;
-use inkwell::values::{AsValueRef, FunctionValue, GlobalValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue};
 
 unsafe extern "C" {
     fn offloom_ir_is_interposable(global: LLVMValueRef) -> bool;
@@ -151,6 +151,13 @@ impl<'ctx> Global<'ctx> {
             value,
             context: PhantomData,
         }
+    }
+
+    /// The global that a value is the address of.
+    pub fn from_value(value: BasicValueEnum<'ctx>) -> Option<Self> {
+        // SAFETY: a live value, which is asked what it is.
+        let is_global = unsafe { !llvm::LLVMIsAGlobalValue(value.as_value_ref()).is_null() };
+        is_global.then(|| Self::new(value.as_value_ref()))
     }
 
     /// The global's name; empty when it has none.

@@ -23,6 +23,7 @@ pub mod library;
 pub mod link_modules;
 pub mod link_variable;
 pub mod loops;
+pub mod memory_effects;
 pub mod metadata;
 pub mod module;
 pub mod orc;

@@ -8,6 +8,8 @@ use inkwell::values::{
 };
 
 unsafe extern "C" {
+    fn offloom_ir_pointer_behind(pointer: LLVMValueRef, at: LLVMValueRef, distance: *mut i64)
+    -> LLVMValueRef;
     fn offloom_ir_is_derived_pointer(user: LLVMValueRef, distance: *mut i64) -> bool;
     fn offloom_ir_is_lifetime_marker(instruction: LLVMValueRef) -> bool;
     fn offloom_ir_is_local_variable(instruction: LLVMValueRef) -> bool;
@@ -115,6 +117,23 @@ fn kind<'ctx>(instruction: InstructionValue<'ctx>, pointer: PointerValue<'ctx>) 
             _ => PointerUseKind::Other,
         }
     }
+}
+
+/// The pointer that this one was derived from by constant steps, and their sum in bytes. `at` is an instruction of the same module.
+pub fn pointer_behind<'ctx>(
+    pointer: PointerValue<'ctx>,
+    at: InstructionValue<'ctx>,
+) -> (PointerValue<'ctx>, i64) {
+    let mut distance = 0;
+    // SAFETY: a live pointer and a live instruction; what is behind a pointer is one.
+    let behind = unsafe {
+        PointerValue::new(offloom_ir_pointer_behind(
+            pointer.as_value_ref(),
+            at.as_value_ref(),
+            &raw mut distance,
+        ))
+    };
+    (behind, distance)
 }
 
 /// The local variables of a function: what it has on the stack and, on a GPU, what it shares with the threads of its team

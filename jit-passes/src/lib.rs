@@ -13,7 +13,8 @@
 //!
 //! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant module down to one kernel,
 //! [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and [`retarget`](mod@retarget) names the processor that
-//! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference.
+//! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference;
+//! [`object_contents`] says which bytes of mapped objects a kernel only reads.
 #![forbid(unsafe_code)]
 
 pub mod announce;
@@ -22,6 +23,7 @@ pub mod compile;
 pub mod dispatch_stub;
 pub mod error;
 pub mod match_bits;
+pub mod object_contents;
 pub mod prepare;
 pub mod propagate;
 pub mod prune;

@@ -92,7 +92,7 @@ fn describe_kernel<'a>(module: &Module<'_>, name: &'a str, usefulness: &[KernelU
             },
             size: known.map_or(8, |known| known.size),
             uses: known.map_or(ParameterUses::UNKNOWN, |known| known.uses),
-            contents: 0,
+            contents: known.map_or_else(Vec::new, |known| known.contents.clone()),
         }
     };
     Kernel {

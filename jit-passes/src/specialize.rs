@@ -4,12 +4,14 @@
 //! | --- | --- |
 //! | [`arguments`] | the values of scalar arguments |
 //! | [`alignment`] | the alignment of pointer arguments |
+//! | [`contents`] | what mapped objects hold that the kernel only reads |
 //! | [`launch`] | the numbers of teams and threads |
 //!
 //! Each puts in what the descriptor says at the kernel; [`propagate`](crate::propagate) carries it into the regions.
 
 pub mod alignment;
 pub mod arguments;
+pub mod contents;
 pub mod launch;
 
 use offloom_ir::inkwell::module::Module;
@@ -26,6 +28,8 @@ pub struct Transforms {
     pub arguments: bool,
     /// Alignment of pointer arguments.
     pub alignment: bool,
+    /// Contents of objects behind pointer arguments.
+    pub contents: bool,
     /// Numbers of teams and threads.
     pub launch: bool,
 }
@@ -35,12 +39,14 @@ impl Transforms {
     pub const ALL: Self = Self {
         arguments: true,
         alignment: true,
+        contents: true,
         launch: true,
     };
     /// None of them.
     pub const NONE: Self = Self {
         arguments: false,
         alignment: false,
+        contents: false,
         launch: false,
     };
 }
@@ -96,6 +102,9 @@ pub fn specialize(
     }
     if transforms.alignment {
         alignment::specialize_alignment(module, kernel, descriptor)?;
+    }
+    if transforms.contents {
+        contents::specialize_contents(module, kernel, descriptor)?;
     }
     if transforms.launch {
         launch::specialize_launch(module, kernel, descriptor);

@@ -80,6 +80,11 @@ pub fn is_kernel(global: Global<'_>) -> bool {
         && global.name().starts_with(kernel_name::PREFIX)
 }
 
+/// Everything that a kernel's code can get at, without the kernel itself.
+pub(crate) fn reached_from(kernel: Global<'_>) -> Vec<Global<'_>> {
+    Reached::from(kernel).in_order
+}
+
 /// Surveys the module. Aliases must have been resolved ([`offloom_ir::jit_globals::resolve_aliases`]).
 pub fn survey(module: &Module<'_>) -> Survey {
     name_everything(module);

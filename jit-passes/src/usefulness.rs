@@ -19,6 +19,7 @@ use offloom_ir::inkwell::values::BasicValueEnum;
 use offloom_ir::jit_globals::{Global, globals};
 use offloom_ir::value_uses::{result, value_uses};
 
+use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources};
 use crate::survey::is_kernel;
 use flow::{Program, Walk};
 
@@ -32,10 +33,13 @@ pub struct KernelUsefulness {
 }
 
 /// What a constant in place of an argument is good for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterUsefulness {
     /// Whether it is a pointer: then the uses are those of the contents of the object behind it.
     pub is_pointer: bool,
+    /// For a pointer, the bytes from the start of the object behind it of which a constant makes better code, and which the
+    /// kernel only reads, at every launch ([`object_contents`](crate::object_contents)). Past the end: none.
+    pub contents: Vec<bool>,
     /// Bytes of the word that the kernel looks at, 1 to 8.
     pub size: u8,
     /// Uses that a constant changes.
@@ -47,24 +51,28 @@ pub fn usefulness(module: &Module<'_>) -> Vec<KernelUsefulness> {
     let copy = module.clone();
     fold_constants(&copy);
     let program = Program::of(&copy);
+    let sources = PointerSources::of(&copy);
     globals(&copy)
         .into_iter()
         .filter(|&global| is_kernel(global))
         .filter_map(Global::as_function)
-        .map(|kernel| KernelUsefulness {
-            kernel: Global::from(kernel).name(),
-            parameters: kernel
-                .get_param_iter()
-                .enumerate()
-                .map(|(index, parameter)| of_parameter(&program, index, parameter))
-                .collect(),
+        .map(|kernel| {
+            let memory = KernelMemory::of(&sources, kernel);
+            KernelUsefulness {
+                kernel: Global::from(kernel).name(),
+                parameters: (0..)
+                    .zip(kernel.get_param_iter())
+                    .map(|(index, parameter)| of_parameter(&program, &memory, index, parameter))
+                    .collect(),
+            }
         })
         .collect()
 }
 
 fn of_parameter<'ctx>(
     program: &Program<'ctx>,
-    index: usize,
+    memory: &KernelMemory<'_, 'ctx>,
+    index: u32,
     parameter: BasicValueEnum<'ctx>,
 ) -> ParameterUsefulness {
     let mut walk = Walk::new(program);
@@ -83,9 +91,37 @@ fn of_parameter<'ctx>(
     }
     ParameterUsefulness {
         is_pointer,
+        contents: if is_pointer && index > 0 {
+            useful_contents(program, &memory.constant_loads(index))
+        } else {
+            Vec::new()
+        },
         size: used_bytes(program, parameter, 0),
         uses: walk.finish(),
     }
+}
+
+/// Bytes whose loads, as constants, make better code.
+fn useful_contents<'ctx>(program: &Program<'ctx>, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
+    let mut bytes = Vec::new();
+    for load in loads {
+        let mut walk = Walk::new(program);
+        if let Some(value) = result(load.instruction) {
+            walk.add_number(value);
+        }
+        // Other fields may be known as well, and decide things together with this one.
+        for other in loads {
+            if let Some(value) = result(other.instruction) {
+                walk.assume_number(value);
+            }
+        }
+        if !walk.finish().is_empty() {
+            let end = load.offset + load.size;
+            bytes.resize(bytes.len().max(end), false);
+            bytes[load.offset..end].fill(true);
+        }
+    }
+    bytes
 }
 
 /// Bytes at the start of an argument word that are looked at, here and in the functions that it is handed to.
@@ -120,11 +156,16 @@ impl fmt::Display for KernelUsefulness {
         for (index, parameter) in self.parameters.iter().enumerate().skip(1) {
             let ParameterUsefulness {
                 is_pointer,
+                ref contents,
                 size,
                 uses,
             } = *parameter;
             write!(formatter, "  argument {index}, ")?;
             if is_pointer {
+                let only_read = contents.iter().filter(|&&byte| byte).count();
+                if only_read > 0 {
+                    write!(formatter, "{only_read} constant bytes of ")?;
+                }
                 write!(formatter, "contents: ")?;
             } else {
                 write!(formatter, "{size} bytes: ")?;

@@ -173,14 +173,11 @@ fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {
         }
         ParameterKind::Pointer => Parameter::Pointer {
             declared_alignment: (wanted.alignments && matters).then_some(1),
-            contents: vec![
-                true;
-                if wanted.contents {
-                    parameter.contents as usize
-                } else {
-                    0
-                }
-            ],
+            contents: if wanted.contents {
+                parameter.contents.clone()
+            } else {
+                Vec::new()
+            },
         },
         ParameterKind::LaunchEnvironment | ParameterKind::Scalar => Parameter::Unused,
     }

@@ -5,7 +5,7 @@
 //!
 //! The descriptor is a file or the text itself, with `;` between its items: `descriptor=kernel=k;arch=x86-64;1=i32:4;2=align:64`.
 //! It is the last parameter. Each transform alone: `offload-specialize-args`, `offload-specialize-align`,
-//! `offload-specialize-launch`. Only functions of the module's own are looked into: run `offload-internalize` before.
+//! `offload-specialize-contents`, `offload-specialize-launch`. Only functions of the module's own are looked into: run `offload-internalize` before.
 
 use crate::error::PassError;
 use crate::parameters::{Parameters, TAKES_THE_REST as DESCRIPTOR};
@@ -42,6 +42,19 @@ pub(crate) const ARGS: Pass = Pass {
     run: |module, parameters| {
         let transforms = Transforms {
             arguments: true,
+            ..Transforms::NONE
+        };
+        run(module, parameters, transforms)
+    },
+    unasked: None,
+};
+
+pub(crate) const CONTENTS: Pass = Pass {
+    name: "offload-specialize-contents",
+    parameters: &[DESCRIPTOR],
+    run: |module, parameters| {
+        let transforms = Transforms {
+            contents: true,
             ..Transforms::NONE
         };
         run(module, parameters, transforms)

@@ -29,6 +29,7 @@ pub(crate) const PASSES: &[Pass] = &[
     offload_specialize::PASS,
     offload_specialize::ALIGN,
     offload_specialize::ARGS,
+    offload_specialize::CONTENTS,
     offload_specialize::LAUNCH,
     offload_usefulness::PASS,
     offload_visibility::PASS,

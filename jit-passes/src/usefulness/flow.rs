@@ -201,6 +201,11 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
         }
     }
 
+    /// Takes it that the value is a number too, without asking what for.
+    pub(super) fn assume_number(&mut self, value: BasicValueEnum<'ctx>) {
+        self.numbers.insert(value);
+    }
+
     pub(super) fn is_number(&self, value: BasicValueEnum<'ctx>) -> bool {
         self.numbers.contains(&value)
     }

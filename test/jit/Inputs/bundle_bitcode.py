@@ -33,8 +33,11 @@ for _ in range(kernel_count):
     for position in range(parameter_count):
         kind, size, uses, contents = struct.unpack_from("<BBHI", data, offset)
         offset += 8
+        bits = int.from_bytes(data[offset : offset + (contents + 7) // 8], "little")
+        offset += (contents + 7) // 8
+        constant = [byte for byte in range(contents) if bits >> byte & 1]
         kinds = ["launch environment", "pointer", "scalar"]
-        print(f"  parameter {position}: {kinds[kind]}, {size} bytes, uses {uses:#x}, {contents} bytes of contents")
+        print(f"  parameter {position}: {kinds[kind]}, {size} bytes, uses {uses:#x}, {len(constant)} bytes of contents")
 for anchor in strings():
     print("anchor", anchor)
 (bitcode_size,) = struct.unpack_from("<Q", data, offset)
