@@ -5,7 +5,7 @@ import sys
 
 data = open(sys.argv[1], "rb").read()
 magic, version, llvm, _identity, size, level = struct.unpack_from("<8sII16sQI", data)
-assert magic == b"OFFLOOMJ" and version == 2 and size == len(data), "not a bundle of version 2"
+assert magic == b"OFFLOOMJ" and version == 3 and size == len(data), "not a bundle of version 3"
 offset = 44
 
 

@@ -41,8 +41,8 @@ void run(struct settings settings, double *values, int count) {
 // AFTER-NOT: shl i64 %{{.*}}, %
 // PASS: define {{.*}}omp_outlined{{[._]}}omp_outlined(
 // PASS: icmp slt i32 %{{.*}}, 4
-// PASS: [[TABLE:%.*]] = getelementptr inbounds %struct.settings, ptr [[SETTINGS:%.*]], i32 0, i32 2
+// PASS: [[TABLE:%.*]] = getelementptr inbounds{{( nuw)?}} %struct.settings, ptr [[SETTINGS:%.*]], i32 0, i32 2
 // PASS: load ptr, ptr [[TABLE]]
 // PASS: shl i64 %{{.*}}, 3
-// PASS: [[SCALE:%.*]] = getelementptr inbounds %struct.settings, ptr [[SETTINGS]], i32 0, i32 3
+// PASS: [[SCALE:%.*]] = getelementptr inbounds{{( nuw)?}} %struct.settings, ptr [[SETTINGS]], i32 0, i32 3
 // PASS: load double, ptr [[SCALE]]

@@ -50,7 +50,7 @@ void math(int count, double *values, int stride, double exponent, double factor)
 
 // What a region captures by reference, and the contents of a mapped object.
 // CHECK-LABEL: _contents_l
-// CHECK-NEXT: argument 1, contents: loop bound{{(, branch)?}}, switch
+// CHECK-NEXT: argument 1, {{.*}}contents: loop bound{{(, branch)?}}, switch
 // CHECK-NEXT: argument 2, contents: a constant makes no difference
 void contents(const struct settings *settings, float *values) {
 #pragma omp target map(to : settings[0 : 1]) map(tofrom : values[0 : 100])
