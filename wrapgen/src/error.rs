@@ -145,7 +145,7 @@ pub enum Error {
         value: String,
     },
     /// Device code is for a programming model that is not linked here.
-    #[error("'{input}' holds device code of the kind {kind}; only openmp is supported")]
+    #[error("'{input}' holds device code of the kind {kind}; only openmp, cuda and hip can be linked")]
     OffloadKind {
         /// The file, with the archive member in parentheses if it is one.
         input: String,

@@ -10,6 +10,7 @@ pub mod compile;
 pub mod device_link;
 pub mod device_options;
 pub mod entry_check;
+mod fat_binary;
 pub mod group;
 pub mod host_link;
 mod host_symbols;
@@ -25,6 +26,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use object::Object;
+use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::ImageKind;
 
 use self::command_line::CommandLine;
@@ -99,7 +101,9 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
         return runner.step(&step, || host_link::exec_host_linker(line, runner));
     }
 
-    host_link::host_linker(line)?;
+    if !options.emit_fatbin_only {
+        host_link::host_linker(line)?;
+    }
     if options.embed_bitcode {
         return Err(Error::Usage(
             "--embed-bitcode is not supported: device code is linked to images; leave it out".to_owned(),
@@ -124,6 +128,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
                 device_link::link_device(group, &compiled.device_inputs, line, &folder, runner)
             })?,
             kind: ImageKind::OBJECT,
+            kinds: group.kinds().collect(),
         });
         added.extend(compiled.host_inputs);
         jit_bundle = jit_bundle.or(compiled.jit_bundle);
@@ -133,14 +138,17 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
             entry_check::check_entries(&inputs, &groups, &images)
         })?;
     }
-    let wrapper = folder.wrapper("o");
-    let step = host_step(Phase::Wrap)
-        .reads(images.iter().map(|image| &image.path))
-        .makes([&wrapper]);
-    runner.step(&step, || {
+    let step = host_step(Phase::Wrap).reads(images.iter().map(|image| &image.path));
+    if options.emit_fatbin_only {
+        return runner.step(&step.makes([&output]), || {
+            wrap_images::emit_images(&images, &output, options, &folder, runner)
+        });
+    }
+    let wrappers = wrap_images::objects(&images, &folder);
+    runner.step(&step.makes(&wrappers), || {
         wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)
     })?;
-    added.insert(0, wrapper);
+    added.splice(..0, wrappers.iter().cloned());
     let step = host_step(Phase::HostLink)
         .reads(added.iter().chain(&host_inputs))
         .makes([&output]);
@@ -180,6 +188,7 @@ fn override_images(line: &CommandLine) -> Result<Vec<LinkedImage>> {
             arch: None,
             path: path.clone(),
             kind: ImageKind::OBJECT,
+            kinds: vec![OffloadKind::OpenMp],
         });
     }
     Ok(images)

@@ -34,7 +34,7 @@ pub fn llvm_program(name: &str) -> Result<PathBuf> {
         let package = match name {
             "ld.lld" => "lld",
             "clang" => "clang",
-            "clang-nvlink-wrapper" => "clang-tools",
+            "clang-nvlink-wrapper" | "clang-offload-bundler" => "clang-tools",
             _ => "llvm",
         };
         Error::Usage(format!(

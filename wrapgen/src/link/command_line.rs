@@ -60,6 +60,12 @@ pub struct Options {
     pub print_wrapped_module: bool,
     /// `--embed-bitcode`.
     pub embed_bitcode: bool,
+    /// `--emit-fatbin-only`.
+    pub emit_fatbin_only: bool,
+    /// `--compress`.
+    pub compress: bool,
+    /// `--compression-level=`.
+    pub compression_level: Option<String>,
     /// `--device-debug`.
     pub device_debug: bool,
     /// `-r`.
@@ -238,6 +244,9 @@ impl Options {
             Meaning::SaveTemps => self.save_temps = true,
             Meaning::PrintWrappedModule => self.print_wrapped_module = true,
             Meaning::EmbedBitcode => self.embed_bitcode = true,
+            Meaning::EmitFatbinOnly => self.emit_fatbin_only = true,
+            Meaning::Compress => self.compress = true,
+            Meaning::CompressionLevel => self.compression_level = Some(text(meaning, value)?),
             Meaning::OverrideImage => {
                 let text = text(meaning, value)?;
                 let (kind, file) = text.split_once('=').ok_or_else(|| {

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use offloom_abi::OffloadKind;
+
 use super::command_line::Options;
 use super::group::Group;
 use super::target::DeviceLinker;
@@ -50,7 +52,10 @@ pub fn compile(
         device_inputs: std::mem::take(&mut members.native),
         ..Compiled::default()
     };
-    if options.jit && jit::supports(&group.target.triple) {
+    if options.jit
+        && jit::supports(&group.target.triple)
+        && group.kinds().any(|kind| kind == OffloadKind::OpenMp)
+    {
         prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
     }
     if !members.bitcode.is_empty() {

@@ -24,13 +24,16 @@ pub struct Group<'a> {
     symbols: SymbolTable,
 }
 
+/// The programming models whose device code can be linked, in the order in which their images are wrapped.
+pub(super) const LINKED_KINDS: [OffloadKind; 3] = [OffloadKind::OpenMp, OffloadKind::Cuda, OffloadKind::Hip];
+
 /// Sorts device code by target. `always_extract` are the processors of `--should-extract=`.
 ///
 /// # Errors
 /// A member is for a programming model that cannot be linked, or it is a malformed object.
 pub fn group<'a>(code: &[DeviceCode<'a>], always_extract: &[String]) -> Result<Vec<Group<'a>>> {
     for code in code {
-        check_kind(&code.found)?;
+        check_kind(code)?;
     }
     let mut groups: Vec<Group<'a>> = Vec::new();
     for code in code.iter().filter(|code| !code.lazy) {
@@ -57,15 +60,19 @@ pub fn group<'a>(code: &[DeviceCode<'a>], always_extract: &[String]) -> Result<V
     for group in &mut groups {
         group.add_lazy(&lazy)?;
     }
-    groups.retain(|group| !group.members.is_empty());
+    // Libraries that belong to no programming model make no image of their own.
+    groups.retain(|group| group.kinds().next().is_some());
     // The order in which the stock wrapper presents images to the runtime.
     groups.sort_by(|a, b| (&b.target.triple, &b.target.arch).cmp(&(&a.target.triple, &a.target.arch)));
     Ok(groups)
 }
 
-fn check_kind(found: &EmbeddedMember<'_>) -> Result<()> {
+fn check_kind(code: &DeviceCode<'_>) -> Result<()> {
+    let found = &code.found;
     match found.member.offload_kind() {
-        Some(OffloadKind::OpenMp) => Ok(()),
+        // A library of device code, for any programming model.
+        Some(OffloadKind::None) if code.lazy => Ok(()),
+        Some(kind) if LINKED_KINDS.contains(&kind) => Ok(()),
         kind => Err(Error::OffloadKind {
             input: found.origin.to_string(),
             kind: match kind {
@@ -114,6 +121,14 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// The programming models that its image is registered with: those of its members.
+    pub fn kinds(&self) -> impl Iterator<Item = OffloadKind> {
+        LINKED_KINDS.into_iter().filter(|kind| {
+            let mut members = self.members.iter();
+            members.any(|found| found.member.offload_kind() == Some(*kind))
+        })
+    }
+
     /// Whether all of it is bitcode.
     pub fn is_all_bitcode(&self) -> bool {
         self.members.iter().all(|found| is_bitcode(found.member.image()))
@@ -154,6 +169,7 @@ impl SymbolTable {
             input: found.origin.to_string(),
             problem: error.to_string(),
         })?;
+        let for_host = found.member.offload_kind() != Some(OffloadKind::None);
         let mut needed = !lazy;
         let mut changes = Vec::new();
         for symbol in file
@@ -173,7 +189,8 @@ impl SymbolTable {
                 }
                 (true, Some(_)) | (false, Some(SymbolState::Defined)) => {}
                 (false, _) => {
-                    needed |= known == Some(SymbolState::Undefined { weak: false }) || !is_hidden(&symbol);
+                    needed |= known == Some(SymbolState::Undefined { weak: false })
+                        || (for_host && !is_hidden(&symbol));
                     changes.push((name.to_owned(), SymbolState::Defined));
                 }
             }

@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use offloom_abi::OffloadKind;
 use tempfile::TempDir;
 
 use super::target::Target;
@@ -62,19 +63,22 @@ impl WorkFolder {
         }
     }
 
-    /// The file of the registration object: `<output>.openmp.image.wrapper.<extension>`.
-    pub fn wrapper(&self, extension: &str) -> PathBuf {
+    /// The file of the registration object: `<output>.<kind>.image.wrapper.<extension>`.
+    pub fn wrapper(&self, kind: OffloadKind, extension: &str) -> PathBuf {
+        self.output(&format!("{}.image.wrapper.{extension}", kind.name()))
+    }
+
+    /// A file that belongs to the whole link: `<output>.<extension>`.
+    pub fn output(&self, extension: &str) -> PathBuf {
         let mut name = self.output_name.clone();
-        name.push(".openmp.image.wrapper.");
+        name.push(".");
         name.push(extension);
         self.place(name)
     }
 
     /// The file that a `-r` link merges the inputs into: `<output>.merged.o`.
     pub fn merged_object(&self) -> PathBuf {
-        let mut name = self.output_name.clone();
-        name.push(".merged.o");
-        self.place(name)
+        self.output("merged.o")
     }
 
     /// The file of a linked image: `<output>.<triple>.<arch>.img`.

@@ -7,13 +7,15 @@ use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
 
 use super::command_line::Options;
+use super::fat_binary;
+use super::group::LINKED_KINDS;
 use super::work_folder::WorkFolder;
 use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
 use crate::inputs::InputFile;
-use crate::output::OutputFile;
+use crate::output::{OutputFile, write_file};
 use crate::process::Runner;
 use crate::toolchain;
 use crate::wrap::{EmbeddedImage, Registration, WrapArgs, openmp_number};
@@ -29,6 +31,8 @@ pub struct LinkedImage {
     pub path: PathBuf,
     /// What it holds.
     pub kind: ImageKind,
+    /// The programming models whose runtimes it is registered with.
+    pub kinds: Vec<OffloadKind>,
 }
 
 impl LinkedImage {
@@ -41,77 +45,175 @@ impl LinkedImage {
     }
 }
 
-/// Writes the registration object and returns its file.
+/// The files of the registration objects: one for each programming model that there are images of.
+pub fn objects(images: &[LinkedImage], folder: &WorkFolder) -> Vec<PathBuf> {
+    let kinds = by_kind(images).into_iter();
+    kinds.map(|(kind, _)| folder.wrapper(kind, "o")).collect()
+}
+
+/// Writes the registration objects, see [`objects`].
 ///
 /// # Errors
-/// An image cannot be read, or the object cannot be written.
+/// An image cannot be read, a fat binary cannot be made, or an object cannot be written.
 pub fn wrap_images(
     images: &[LinkedImage],
     jit_bundle: Option<&Path>,
     options: &Options,
     folder: &WorkFolder,
     runner: Runner,
-) -> Result<PathBuf> {
-    let object = folder.wrapper("o");
-    if options.print_wrapped_module && !runner.dry_run {
-        print_module(images, options, folder)?;
+) -> Result<()> {
+    for (kind, images) in by_kind(images) {
+        let object = folder.wrapper(kind, "o");
+        let mut wrap = WrapArgs {
+            output: object.clone(),
+            emit: None,
+            kind,
+            images: Vec::new(),
+            files: Vec::new(),
+            host_triple: options.host_triple().to_owned(),
+            relocatable: options.relocatable,
+            jit_bundle: None,
+        };
+        match kind {
+            OffloadKind::OpenMp => {
+                let arguments = images.iter().map(|image| image_argument(image, images.len()));
+                wrap.images = arguments.map(|text| ImageArgument::from(text.as_str())).collect();
+                wrap.jit_bundle = jit_bundle.map(Path::to_owned);
+            }
+            _ => wrap.files = vec![fat_binary::bundle(kind, &images, options, folder, runner)?],
+        }
+        if options.print_wrapped_module && !runner.dry_run {
+            print_module(&wrap, folder)?;
+        }
+        if runner.shows_commands() {
+            runner.print(&as_command(&wrap)?);
+        }
+        if !runner.dry_run {
+            match kind {
+                OffloadKind::OpenMp => register_openmp(&images, jit_bundle, options, &object)?,
+                _ => wrap.run()?,
+            }
+        }
     }
-    if runner.shows_commands() {
-        runner.print(&as_command(images, jit_bundle, options, &object)?);
+    Ok(())
+}
+
+/// `--emit-fatbin-only`: writes to `output` what the registration object would have embedded: the OffloadBinary files of OpenMP
+/// images one behind the other, or the fat binary of CUDA or HIP.
+///
+/// # Errors
+/// There are images of more than one programming model, or as [`wrap_images`].
+pub fn emit_images(
+    images: &[LinkedImage],
+    output: &Path,
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<()> {
+    let (kind, images) = match &by_kind(images)[..] {
+        [(kind, images)] => (*kind, images.clone()),
+        kinds => {
+            let names: Vec<_> = kinds.iter().map(|(kind, _)| kind.name()).collect();
+            return Err(Error::Usage(format!(
+                "--emit-fatbin-only writes device code of one programming model, but the inputs hold code of {}: link them \
+                 apart",
+                names.join(" and ")
+            )));
+        }
+    };
+    if kind != OffloadKind::OpenMp {
+        let file = fat_binary::bundle(kind, &images, options, folder, runner)?;
+        if !runner.dry_run {
+            write_file(output, InputFile::open(&file)?.bytes())?;
+        }
+        return Ok(());
     }
     if runner.dry_run {
-        return Ok(object);
+        return Ok(());
     }
-    let files: Vec<_> = images
-        .iter()
-        .map(|image| InputFile::open(&image.path))
-        .collect::<Result<_>>()?;
-    let bundle = jit_bundle.map(InputFile::open).transpose()?;
-    let mut embedded = Vec::new();
-    for (image, file) in images.iter().zip(&files) {
+    let files = open(&images)?;
+    let mut written = OutputFile::create(output)?;
+    for image in pack(&images, &files)? {
+        for piece in image.pieces() {
+            written.write(piece)?;
+        }
+    }
+    written.commit()
+}
+
+/// The images of each programming model that there are any of.
+fn by_kind(images: &[LinkedImage]) -> Vec<(OffloadKind, Vec<&LinkedImage>)> {
+    let of = |kind| -> Vec<_> {
+        images
+            .iter()
+            .filter(|image| image.kinds.contains(&kind))
+            .collect()
+    };
+    LINKED_KINDS
+        .into_iter()
+        .map(|kind| (kind, of(kind)))
+        .filter(|(_, images)| !images.is_empty())
+        .collect()
+}
+
+fn open(images: &[&LinkedImage]) -> Result<Vec<InputFile>> {
+    images.iter().map(|image| InputFile::open(&image.path)).collect()
+}
+
+/// Each image in the OffloadBinary that libomptarget takes it from.
+fn pack<'a>(images: &[&LinkedImage], files: &'a [InputFile]) -> Result<Vec<EmbeddedImage<'a>>> {
+    let pack = |(image, file): (&&LinkedImage, &'a InputFile)| {
         let description = MemberDescription {
             image_kind: image.kind,
             offload_kind: openmp_number(),
             flags: 0,
             strings: image.strings(images.len()),
         };
-        let image = EmbeddedImage::packed(&description, file.bytes())
-            .map_err(|error| Error::Usage(format!("cannot embed '{}': {error}", image.path.display())))?;
-        embedded.push(image);
-    }
-    let registration = Registration {
-        llvm: LLVM,
-        host_triple: options.host_triple(),
-        images: embedded,
-        relocatable: options.relocatable,
-        jit_bundle: bundle.as_ref().map(InputFile::bytes),
+        EmbeddedImage::packed(&description, file.bytes())
+            .map_err(|error| Error::Usage(format!("cannot embed '{}': {error}", image.path.display())))
     };
-    let mut output = OutputFile::create(&object)?;
-    registration.write_object(&mut output)?;
-    output.commit()?;
-    Ok(object)
+    images.iter().zip(files).map(pack).collect()
 }
 
-/// The step as a command that a person can run.
-fn as_command(
-    images: &[LinkedImage],
+/// Writes the object that registers `images` with libomptarget.
+fn register_openmp(
+    images: &[&LinkedImage],
     jit_bundle: Option<&Path>,
     options: &Options,
     object: &Path,
-) -> Result<Command> {
+) -> Result<()> {
+    let files = open(images)?;
+    let bundle = jit_bundle.map(InputFile::open).transpose()?;
+    let registration = Registration {
+        llvm: LLVM,
+        host_triple: options.host_triple(),
+        images: pack(images, &files)?,
+        relocatable: options.relocatable,
+        jit_bundle: bundle.as_ref().map(InputFile::bytes),
+    };
+    let mut output = OutputFile::create(object)?;
+    registration.write_object(&mut output)?;
+    output.commit()
+}
+
+/// The step as a command that a person can run.
+fn as_command(wrap: &WrapArgs) -> Result<Command> {
     let mut command = Command::new(toolchain::program()?);
     command.arg("wrap");
-    for image in images {
-        command.arg(format!("--image={}", image_argument(image, images.len())));
+    if wrap.kind != OffloadKind::OpenMp {
+        command.arg(format!("--kind={}", wrap.kind.name()));
     }
-    if let Some(bundle) = jit_bundle {
+    for image in &wrap.images {
+        command.arg(format!("--image={}", image.text()));
+    }
+    if let Some(bundle) = &wrap.jit_bundle {
         command.arg("--jit-bundle").arg(bundle);
     }
-    if options.relocatable {
+    if wrap.relocatable {
         command.arg("--relocatable");
     }
-    command.arg(format!("--host-triple={}", options.host_triple()));
-    command.arg("-o").arg(object);
+    command.arg(format!("--host-triple={}", wrap.host_triple));
+    command.arg("-o").arg(&wrap.output).args(&wrap.files);
     Ok(command)
 }
 
@@ -122,20 +224,12 @@ fn image_argument(image: &LinkedImage, count: usize) -> String {
 }
 
 /// `--print-wrapped-module`: the module that the stock wrapper would compile, on the error output.
-fn print_module(images: &[LinkedImage], options: &Options, folder: &WorkFolder) -> Result<()> {
-    let output = folder.wrapper("ll");
+fn print_module(wrap: &WrapArgs, folder: &WorkFolder) -> Result<()> {
+    let output = folder.wrapper(wrap.kind, "ll");
     let arguments = WrapArgs {
         output: output.clone(),
-        emit: None,
-        kind: OffloadKind::OpenMp,
-        images: images
-            .iter()
-            .map(|image| ImageArgument::from(image_argument(image, images.len()).as_str()))
-            .collect(),
-        files: Vec::new(),
-        host_triple: options.host_triple().to_owned(),
-        relocatable: options.relocatable,
         jit_bundle: None,
+        ..wrap.clone()
     };
     BitcodeTool::find()?.wrapped_module(&arguments)?;
     let mut text = std::fs::File::open(&output).map_err(Error::read(&output))?;

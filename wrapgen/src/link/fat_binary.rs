@@ -1,0 +1,89 @@
+//! Bundles the linked images of a CUDA or HIP program to the one fat binary that its runtime takes, with the vendor's program.
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use offloom_abi::{LlvmVersion, OffloadKind};
+
+use super::command_line::Options;
+use super::work_folder::WorkFolder;
+use super::wrap_images::LinkedImage;
+use crate::LLVM;
+use crate::error::Result;
+use crate::process::Runner;
+use crate::toolchain;
+
+/// Writes the fat binary of `images` and returns its file.
+///
+/// # Errors
+/// The program that makes it is missing or fails.
+pub(super) fn bundle(
+    kind: OffloadKind,
+    images: &[&LinkedImage],
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<PathBuf> {
+    let (extension, program) = match kind {
+        OffloadKind::Cuda => (
+            "fatbin",
+            toolchain::cuda_program("fatbinary", options.cuda_path.as_deref())?,
+        ),
+        _ => ("hipfb", toolchain::llvm_program("clang-offload-bundler")?),
+    };
+    let path = folder.output(extension);
+    let mut command = Command::new(program);
+    match kind {
+        OffloadKind::Cuda => add_cuda_arguments(&mut command, images, &path),
+        _ => add_hip_arguments(&mut command, images, options, &path),
+    }
+    runner.run(&mut command)?;
+    Ok(path)
+}
+
+/// CUDA's `fatbinary`. Images are named as LLVM 22 does: CUDA 13 no longer knows the spelling of LLVM 19.
+fn add_cuda_arguments(command: &mut Command, images: &[&LinkedImage], output: &Path) {
+    command.args(["-64", "--create"]).arg(output);
+    for image in images {
+        let arch = image.arch.as_deref().unwrap_or_default();
+        let number = arch.strip_prefix("sm_").unwrap_or(arch);
+        let option = format!("--image3=kind=elf,sm={number},file=");
+        command.arg(joined(&option, image.path.as_os_str()));
+    }
+}
+
+/// `clang-offload-bundler`, with an empty image for the host in front, which HIP's runtime expects.
+fn add_hip_arguments(command: &mut Command, images: &[&LinkedImage], options: &Options, output: &Path) {
+    command.args(["-type=o", "-bundle-align=4096"]);
+    if options.compress {
+        command.arg("-compress");
+    }
+    if let Some(level) = &options.compression_level {
+        command.arg(format!("-compression-level={level}"));
+    }
+    let mut targets = String::from(match LLVM {
+        LlvmVersion::V19 => "-targets=host-x86_64-unknown-linux",
+        LlvmVersion::V22 => "-targets=host-x86_64-unknown-linux-gnu",
+    });
+    for image in images {
+        // The environment between the dashes stays empty.
+        targets += &format!(
+            ",hip-{}--{}",
+            image.triple,
+            image.arch.as_deref().unwrap_or_default()
+        );
+    }
+    command.arg(targets).arg("-input=/dev/null");
+    for image in images {
+        command.arg(joined("-input=", image.path.as_os_str()));
+    }
+    command.arg(joined("-output=", output.as_os_str()));
+}
+
+/// An option and its value as one word.
+fn joined(option: &str, value: &OsStr) -> OsString {
+    let mut word = OsString::from(option);
+    word.push(value);
+    word
+}
