@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use offloom_abi::OffloadKind;
 
 use crate::error::Result;
@@ -78,6 +78,13 @@ impl OffloadWrapper {
             jit_bundle: None,
         }
     }
+}
+
+/// The command `wrapgen` with all options, as man pages and completions show it.
+pub fn documentation() -> clap::Command {
+    Cli::command()
+        .disable_help_subcommand(true)
+        .mut_subcommand("link", |_| link::documentation())
 }
 
 /// Runs the program with its whole command line, prints an error if there is one, and returns its exit code.

@@ -17,19 +17,23 @@ pub struct ExtractArgs {
 
     /// Which images, and where to: file=OUT,triple=T,arch=A,kind=openmp; every key but file must match. Without
     /// file, names are made from those of the input and the target. Without --image, every image is written.
-    #[arg(long = "image", value_name = "KEY=VALUE,...")]
+    #[arg(
+        long = "image",
+        value_name = "KEY=VALUE,...",
+        help_heading = "Images by what they are for"
+    )]
     pub images: Vec<ImageArgument>,
 
     /// Write the images of each --image to a static library.
-    #[arg(long)]
+    #[arg(long, help_heading = "Images by what they are for")]
     pub archive: bool,
 
     /// Write one image, by the number that `wrapgen inspect` gives it, to the file of -o.
-    #[arg(long, requires = "output", conflicts_with_all = ["images", "archive"])]
+    #[arg(long, help_heading = "One image", requires = "output", conflicts_with_all = ["images", "archive"])]
     pub number: Option<usize>,
 
     /// The file to write the image of --number to.
-    #[arg(short, value_name = "FILE", requires = "number")]
+    #[arg(short, value_name = "FILE", help_heading = "One image", requires = "number")]
     pub output: Option<PathBuf>,
 }
 

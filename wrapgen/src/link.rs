@@ -56,6 +56,11 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The options as a command of clap's, for documentation only: a link's command line is the host linker's first.
+pub fn documentation() -> clap::Command {
+    options::documentation()
+}
+
 /// Links as the command line says, and tells how long it took if that is asked for.
 ///
 /// # Errors

@@ -36,20 +36,20 @@ pub const DEFAULT_HOST_TRIPLE: &str = "x86_64-pc-linux-gnu";
 #[derive(Debug, Clone, clap::Args)]
 pub struct WrapArgs {
     /// The file to write: LLVM IR if its name ends in .ll or .bc, otherwise an object.
-    #[arg(short, long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     pub output: PathBuf,
 
     /// The form of the output, if its name does not tell.
-    #[arg(long, value_name = "FORM")]
+    #[arg(long, value_name = "FORM", help_heading = "Output")]
     pub emit: Option<OutputForm>,
 
     /// Whose images these are, and so which runtime they are registered with: openmp, cuda, hip or sycl.
-    #[arg(long, value_name = "KIND", default_value = "openmp", value_parser = wrapped_kind)]
+    #[arg(long, value_name = "KIND", default_value = "openmp", value_parser = wrapped_kind, help_heading = "Images")]
     pub kind: OffloadKind,
 
     /// An image to put into an OffloadBinary and embed: file=F,triple=T,arch=A,kind=openmp. The images of SYCL need
     /// symbols=K, the names of their kernels, one a line. CUDA and HIP take one fat binary, as a FILE.
-    #[arg(long = "image", value_name = "KEY=VALUE,...")]
+    #[arg(long = "image", value_name = "KEY=VALUE,...", help_heading = "Images")]
     pub images: Vec<ImageArgument>,
 
     /// Files to embed as they are: images, or OffloadBinary files as `pack` writes them.
@@ -57,15 +57,15 @@ pub struct WrapArgs {
     pub files: Vec<PathBuf>,
 
     /// Target triple of the host.
-    #[arg(long, value_name = "TRIPLE", default_value = DEFAULT_HOST_TRIPLE)]
+    #[arg(long, value_name = "TRIPLE", default_value = DEFAULT_HOST_TRIPLE, help_heading = "Host")]
     pub host_triple: String,
 
     /// Write code for an object that is linked again with `-r`.
-    #[arg(long)]
+    #[arg(long, help_heading = "Host")]
     pub relocatable: bool,
 
     /// A JIT bundle to hand to the JIT library before the images are registered; objects only.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", help_heading = "Images")]
     pub jit_bundle: Option<PathBuf>,
 }
 

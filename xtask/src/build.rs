@@ -125,6 +125,7 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
             Path::new("../../bin/wrapgen"),
         )?;
     }
+    run_shown(Command::new(built.join("wrapgen-documentation")).arg(dist.join("share")))?;
     let test_plugin = built.join("liboffloom_test_plugin.so");
     Ok(Staged {
         llvm,

@@ -3,6 +3,8 @@
 //! To add an option, add a row to [`TABLE`] and, if it has an effect, a variant to [`Meaning`] and an arm in
 //! `command_line.rs`. What is not in the table belongs to the host linker and is handed on as it is.
 
+use clap::{Arg, ArgAction, Command, ValueHint};
+
 /// How an option takes its value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Shape {
@@ -475,15 +477,112 @@ pub(super) fn help() -> String {
     let mut text = String::from(
         "Links the device code in the inputs, wraps it for registration, and runs the host linker with it.\n\n\
          USAGE: wrapgen link [options] <the host linker's arguments>\n       \
-         clang-linker-wrapper [options] <the host linker's arguments>\n\nOPTIONS:\n",
+         clang-linker-wrapper [options] <the host linker's arguments>\n",
     );
-    for row in TABLE.iter().filter(|row| !row.help.is_empty()) {
-        let value = match row.shape {
-            Shape::Flag => "",
-            Shape::Joined => "<value>",
-            Shape::Separate | Shape::JoinedOrSeparate => " <value>",
-        };
-        text += &format!("  {:<28} {}\n", format!("{}{value}", row.spelling), row.help);
+    for topic in Topic::ALL {
+        text += &format!("\n{}:\n", topic.heading());
+        for row in documented().filter(|row| row.topic() == topic) {
+            let value = match row.shape {
+                Shape::Flag => "",
+                Shape::Joined => "<value>",
+                Shape::Separate | Shape::JoinedOrSeparate => " <value>",
+            };
+            text += &format!("  {:<28} {}\n", format!("{}{value}", row.spelling), row.help);
+        }
     }
     text + "\nEvery other argument goes to the host linker as it is.\n"
+}
+
+/// The same as a command of clap's, for the man page and for completions. Spellings that clap cannot express, such as `-mllvm`,
+/// are in its closing text.
+pub(super) fn documentation() -> Command {
+    let mut further = String::new();
+    let mut command = Command::new("link")
+        .about("Link device code, wrap it, and run the host linker: clang-linker-wrapper's options and command line")
+        .disable_help_flag(true)
+        .arg(Arg::new("arguments").num_args(0..).value_hint(ValueHint::FilePath).help(
+            "The host linker's arguments, which it gets as they are",
+        ));
+    for row in documented() {
+        let name = row.spelling.trim_end_matches('=');
+        let argument = Arg::new(name)
+            .help(row.help)
+            .help_heading(row.topic().heading())
+            .action(match row.shape {
+                Shape::Flag => ArgAction::SetTrue,
+                _ => ArgAction::Append,
+            });
+        let argument = match row.shape {
+            Shape::Flag => argument,
+            _ => argument.value_name("VALUE"),
+        };
+        let argument = argument
+            .require_equals(row.shape == Shape::Joined)
+            .value_hint(ValueHint::AnyPath);
+        let argument = match (name.strip_prefix("--"), name.strip_prefix('-').map(str::as_bytes)) {
+            (Some(long), _) => argument.long(long),
+            (None, Some(&[short])) => argument.short(char::from(short)),
+            _ => {
+                further += &format!("{name}: {}.\n", row.help);
+                continue;
+            }
+        };
+        command = command.arg(argument);
+    }
+    command.after_help(further)
+}
+
+/// The rows that are for people.
+fn documented() -> impl Iterator<Item = &'static Row> {
+    TABLE.iter().filter(|row| !row.help.is_empty())
+}
+
+/// What a part of the help is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Topic {
+    DeviceCode,
+    Tools,
+    Show,
+    HostLinker,
+    Compatibility,
+}
+
+impl Topic {
+    const ALL: [Self; 5] = [
+        Self::DeviceCode,
+        Self::Tools,
+        Self::Show,
+        Self::HostLinker,
+        Self::Compatibility,
+    ];
+
+    fn heading(self) -> &'static str {
+        match self {
+            Self::DeviceCode => "Device code",
+            Self::Tools => "Tools and targets",
+            Self::Show => "What to show and keep",
+            Self::HostLinker => "Options of the host linker that count for device code, too",
+            Self::Compatibility => "Accepted because LLVM's tool has them",
+        }
+    }
+}
+
+impl Row {
+    fn topic(&self) -> Topic {
+        match self.meaning {
+            Meaning::LinkerPath | Meaning::HostTriple | Meaning::CudaPath => Topic::Tools,
+            Meaning::DryRun
+            | Meaning::Verbose
+            | Meaning::PrintPhases
+            | Meaning::Time
+            | Meaning::TimeTrace
+            | Meaning::SaveTemps
+            | Meaning::PrintWrappedModule
+            | Meaning::Help
+            | Meaning::Version => Topic::Show,
+            Meaning::Ignored => Topic::Compatibility,
+            _ if self.owner == Owner::Wrapper => Topic::DeviceCode,
+            _ => Topic::HostLinker,
+        }
+    }
 }
