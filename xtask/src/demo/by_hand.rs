@@ -4,7 +4,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use super::Demo;
 use crate::clang_job;
-use crate::command::shown;
+use crate::command::{run_shown, shown};
 use crate::openmp::DEVICE_TRIPLE;
 
 /// Builds the program step by step.
@@ -122,6 +122,29 @@ fn device_code(demo: &mut Demo) -> Result<()> {
     demo.step("device code", "Clang", &mut clang)
 }
 
+/// Shows the section table of a fat object as the design document does: where the entries and the device code are.
+fn show_offloading_sections(demo: &Demo, object: &str) -> Result<()> {
+    let mut readelf = demo.tool("llvm-readelf");
+    readelf.args(["-W", "--section-headers", object]);
+    println!("$ {}", shown(&readelf));
+    let output = readelf.output().context("cannot run `llvm-readelf`")?;
+    let table = String::from_utf8_lossy(&output.stdout);
+    let is_offloading = |line: &&str| line.contains("offload") && !line.contains(".rela");
+    let sections: Vec<_> = table.lines().filter(is_offloading).collect();
+    let heading = table.lines().filter(|line| line.contains("[Nr] Name"));
+    for line in heading.chain(sections.iter().copied()) {
+        println!("{line}");
+    }
+    let has = |name: &str| sections.iter().any(|line| line.contains(name));
+    ensure!(
+        has(".llvm.offloading") && has("_entries"),
+        "`{object}` lacks the sections of a fat object:\n{table}"
+    );
+
+    let mut inspect = demo.command(demo.staged.dist.join("bin/wrapgen"));
+    run_shown(inspect.args(["inspect", object])).map(|_| ())
+}
+
 /// The program: device code packed into the host object, then device link, registration and host link.
 fn program(demo: &mut Demo, output: &str) -> Result<()> {
     let mut pack = demo.command(demo.staged.dist.join("bin/wrapgen"));
@@ -142,6 +165,7 @@ fn program(demo: &mut Demo, output: &str) -> Result<()> {
         "zaxpy.o",
     ]);
     demo.step("host code", "Clang", &mut clang)?;
+    show_offloading_sections(demo, "zaxpy.o")?;
 
     let mut driver = demo.tool("clang++");
     driver
