@@ -3,21 +3,15 @@
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/ConstantFolding.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
-#include "llvm/IR/IRBuilder.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Scalar/SCCP.h"
@@ -288,92 +282,6 @@ void offloom_ir_set_kernel_limits(LLVMValueRef environment, uint32_t first_field
   for (unsigned I = 1; I != Whole->getNumElements(); ++I)
     Parts.push_back(Variable->getInitializer()->getAggregateElement(I));
   Variable->setInitializer(ConstantStruct::get(Whole, Parts));
-}
-
-// ---- floating_point.rs ----
-
-/// A function of the module with an instruction that may be computed in more than one way (any fast-math flag), or null.
-LLVMValueRef offloom_ir_inexact_function(LLVMModuleRef module) {
-  for (Function &F : *unwrap(module))
-    for (Instruction &I : instructions(F))
-      if (isa<FPMathOperator>(I) && I.getFastMathFlags().any())
-        return wrap(&F);
-  return nullptr;
-}
-
-/// Keeps LLVM from rewriting or folding calls of mathematical functions that are not correctly rounded.
-void offloom_ir_pin_library_calls(LLVMModuleRef module) {
-  TargetLibraryInfoImpl Known{Triple(unwrap(module)->getTargetTriple())};
-  TargetLibraryInfo Library(Known);
-  for (Function &F : *unwrap(module))
-    for (Instruction &I : instructions(F)) {
-      auto *Call = dyn_cast<CallInst>(&I);
-      Function *Callee = Call ? Call->getCalledFunction() : nullptr;
-      if (!Callee || !Call->getType()->isFPOrFPVectorTy())
-        continue;
-      switch (Callee->getIntrinsicID()) {
-      case Intrinsic::not_intrinsic: {
-        static const StringSet<> Exact{"sqrt",  "fabs",      "floor",     "ceil",     "trunc", "rint",
-                                       "round", "roundeven", "nearbyint", "copysign", "fma",   "fmin",
-                                       "fmax"};
-        StringRef Name = Callee->getName();
-        LibFunc Function;
-        if (Library.getLibFunc(*Callee, Function) && !Exact.contains(Name) && !Exact.contains(Name.drop_back()))
-          Call->addFnAttr(Attribute::NoBuiltin);
-        break;
-      }
-      case Intrinsic::pow:
-      case Intrinsic::powi:
-      case Intrinsic::exp:
-      case Intrinsic::exp2:
-      case Intrinsic::exp10:
-      case Intrinsic::log:
-      case Intrinsic::log2:
-      case Intrinsic::log10:
-      case Intrinsic::sin:
-      case Intrinsic::cos:
-      case Intrinsic::tan:
-      case Intrinsic::ldexp:
-        Call->addFnAttr(Attribute::NoBuiltin);
-        break;
-      default:
-        break;
-      }
-    }
-}
-
-/// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
-/// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them for variables.
-void offloom_ir_expand_operations(LLVMModuleRef module) {
-  if (!Triple(unwrap(module)->getTargetTriple()).isX86())
-    return;
-  for (Function &F : *unwrap(module)) {
-    SmallVector<StringRef, 64> Features;
-    F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
-    bool HasFused = is_contained(Features, "+fma");
-    for (Instruction &I : make_early_inc_range(instructions(F))) {
-      auto *Call = dyn_cast<IntrinsicInst>(&I);
-      if (!Call)
-        continue;
-      Intrinsic::ID Operation = Call->getIntrinsicID();
-      IRBuilder<> Builder(Call);
-      Value *Result = nullptr;
-      if (Operation == Intrinsic::fmuladd && !HasFused) {
-        Value *Product = Builder.CreateFMul(Call->getArgOperand(0), Call->getArgOperand(1));
-        Result = Builder.CreateFAdd(Product, Call->getArgOperand(2));
-      } else if (Operation == Intrinsic::minnum || Operation == Intrinsic::maxnum) {
-        Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1);
-        auto Comparison = Operation == Intrinsic::minnum ? CmpInst::FCMP_OLT : CmpInst::FCMP_OGT;
-        Value *Unordered = Builder.CreateFCmpUNO(X, X);
-        Value *Chosen = Builder.CreateSelect(Builder.CreateFCmp(Comparison, Y, X), Y, X);
-        Result = Builder.CreateSelect(Unordered, Y, Chosen);
-      }
-      if (Result) {
-        Call->replaceAllUsesWith(Result);
-        Call->eraseFromParent();
-      }
-    }
-  }
 }
 
 } // extern "C"

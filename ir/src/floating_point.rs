@@ -1,19 +1,76 @@
 //! Floating-point operations whose result depends on how they are compiled, made to depend on it no longer.
 
+use std::ffi::c_char;
+
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
 use inkwell::module::Module;
-use inkwell::values::FunctionValue;
+use inkwell::targets::TargetMachine;
+use inkwell::values::{AsValueRef as _, FunctionValue};
+
+use crate::codegen::CodegenError;
 
 unsafe extern "C" {
-    fn offloom_ir_inexact_function(module: LLVMModuleRef) -> LLVMValueRef;
+    fn offloom_ir_run_until_vectorized(
+        module: LLVMModuleRef,
+        machine: LLVMTargetMachineRef,
+        pipeline: *const c_char,
+        length: usize,
+    ) -> bool;
+    fn offloom_ir_is_compiled_in_many_ways(module: LLVMModuleRef, root: LLVMValueRef) -> bool;
+    fn offloom_ir_inexact_function(module: LLVMModuleRef, root: LLVMValueRef) -> LLVMValueRef;
     fn offloom_ir_pin_library_calls(module: LLVMModuleRef);
     fn offloom_ir_expand_operations(module: LLVMModuleRef);
 }
 
-/// A function with an instruction that LLVM may compute in more than one way (a fast-math flag).
-pub fn function_with_fast_math<'ctx>(module: &Module<'ctx>) -> Option<FunctionValue<'ctx>> {
-    // SAFETY: the module is live; the answer is null or one of its functions.
-    unsafe { FunctionValue::new(offloom_ir_inexact_function(module.as_mut_ptr())) }
+/// Runs a pipeline in the syntax of `opt -passes` for each function up to where its loops are vectorised. Loops whose order of
+/// operations the vectoriser chooses (`simd` with a floating-point value carried from one iteration to the next) are vectorised, or
+/// marked never to be; other loops stay as they are.
+///
+/// # Errors
+/// When the text is not a pipeline.
+pub fn run_until_vectorized(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    pipeline: &str,
+) -> Result<(), CodegenError> {
+    // SAFETY: module and machine are live; the text is passed with its length.
+    let known = unsafe {
+        offloom_ir_run_until_vectorized(
+            module.as_mut_ptr(),
+            machine.as_mut_ptr(),
+            pipeline.as_ptr().cast(),
+            pipeline.len(),
+        )
+    };
+    if known {
+        return Ok(());
+    }
+    Err(CodegenError::Pipeline {
+        pipeline: pipeline.to_owned(),
+        reason: "not a pipeline".to_owned(),
+    })
+}
+
+/// Whether code that `kernel` can get to, or any of the module, has operations whose result may depend on how they are compiled: what
+/// the functions here are for.
+pub fn is_compiled_in_many_ways<'ctx>(module: &Module<'ctx>, kernel: Option<FunctionValue<'ctx>>) -> bool {
+    // SAFETY: module and function are live.
+    unsafe { offloom_ir_is_compiled_in_many_ways(module.as_mut_ptr(), root(kernel)) }
+}
+
+/// A function with an instruction that LLVM may compute in more than one way (a fast-math flag), among those that `kernel` can get to,
+/// or all.
+pub fn function_with_fast_math<'ctx>(
+    module: &Module<'ctx>,
+    kernel: Option<FunctionValue<'ctx>>,
+) -> Option<FunctionValue<'ctx>> {
+    // SAFETY: module and function are live; the answer is null or one of the module's functions.
+    unsafe { FunctionValue::new(offloom_ir_inexact_function(module.as_mut_ptr(), root(kernel))) }
+}
+
+fn root(kernel: Option<FunctionValue<'_>>) -> LLVMValueRef {
+    kernel.map_or(std::ptr::null_mut(), |kernel| kernel.as_value_ref())
 }
 
 /// Has calls of mathematical functions stay as they are: not rewritten because an argument is a constant, not folded with the

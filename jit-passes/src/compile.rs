@@ -6,10 +6,12 @@ use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object, run_pipeline, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
 use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
 
 use crate::error::JitPassError;
+use crate::match_bits::{MatchBitsError, match_bits};
 use crate::prune::prune;
 use crate::specialize::{SpecializeError, Transforms, specialize};
 
@@ -37,6 +39,9 @@ pub enum CompileError {
     /// The descriptor does not fit the kernel.
     #[error(transparent)]
     Specialize(#[from] SpecializeError),
+    /// The ahead-of-time code's bits cannot be kept.
+    #[error(transparent)]
+    MatchBits(#[from] MatchBitsError),
     /// LLVM's passes or code generator failed.
     #[error(transparent)]
     Codegen(#[from] CodegenError),
@@ -59,15 +64,20 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
         optimization_level: request.optimization_level,
     })?;
     let module = parse_bitcode(&context, &errors, "JIT bundle", request.bitcode)?;
-    prune(&module, request.kernel)?;
+    // The pipeline of the ahead-of-time code, which link-time optimisation compiled from the same IR.
+    let pipeline = format!("lto<O{}>", request.optimization_level);
     let parsed = Instant::now();
+    if request.match_floating_point && changes_code(request) {
+        // Before the module is cut down: a function that another kernel calls too is not optimised for this one's constants.
+        let kernel = find(&module, request.kernel).and_then(Global::as_function);
+        match_bits(&module, kernel, &pipeline)?;
+    }
+    prune(&module, request.kernel)?;
     if !request.descriptor.is_empty() {
         let descriptor: Descriptor = request.descriptor.parse()?;
         specialize(&module, &descriptor, Transforms::ALL)?;
     }
     let specialized = Instant::now();
-    // The pipeline of the ahead-of-time code, which link-time optimisation compiled from the same IR.
-    let pipeline = format!("lto<O{}>", request.optimization_level);
     run_pipeline(&module, &machine, &errors, &pipeline)?;
     let optimized = Instant::now();
     let object = emit_object(&module, &machine, &errors)?;
@@ -81,6 +91,11 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
             generate: microseconds(optimized.elapsed()),
         },
     })
+}
+
+/// Whether the request is for other code than the ahead-of-time code.
+fn changes_code(request: &Request<'_>) -> bool {
+    !(request.descriptor.is_empty() && request.processor.is_empty() && request.features.is_empty())
 }
 
 fn microseconds(duration: Duration) -> u32 {

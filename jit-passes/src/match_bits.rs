@@ -1,35 +1,74 @@
 //! Has a variant give the bits of the ahead-of-time code, however many of its arguments become constants and whatever processor it is
 //! compiled for.
 //!
-//! To be run on what the ahead-of-time pipeline has simplified for the ahead-of-time processor, before constants are put in: what
-//! the source's own constants let that pipeline rewrite must have been rewritten. Not covered: the order of additions in `simd`
-//! reductions, which the vectoriser chooses; NaN payloads; conversions that are out of range.
+//! To be run before constants are put in and before the processor changes. What the source's own constants let the ahead-of-time
+//! pipeline rewrite, and the order that its vectoriser chose for `simd` reductions, are part of the result; so that pipeline
+//! is run first, up to its vectoriser. Not covered: NaN payloads; conversions that are out of range.
 
-use offloom_ir::floating_point::{expand_operations, function_with_fast_math, pin_library_calls};
+use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
+use offloom_ir::floating_point::{
+    expand_operations, function_with_fast_math, is_compiled_in_many_ways, pin_library_calls,
+    run_until_vectorized,
+};
 use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::values::FunctionValue;
 
-/// Code whose bits cannot be kept.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "`{function}` was compiled with fast-math or contraction flags, so its bits depend on how it is compiled: compile without them, or \
-     do without equal bits"
-)]
-pub struct InexactCode {
-    /// The function.
-    pub function: String,
+/// Named metadata of a module that this was done to. A second time would take the constants for the source's.
+const MATCHED: &str = "offloom.bits_matched";
+
+/// Why bits cannot be kept.
+#[derive(Debug, thiserror::Error)]
+pub enum MatchBitsError {
+    /// Code whose bits depend on how it is compiled.
+    #[error(
+        "`{function}` was compiled with fast-math or contraction flags, so its bits depend on how it is compiled: compile without them, or \
+         do without equal bits"
+    )]
+    InexactCode {
+        /// The function.
+        function: String,
+    },
+    /// The ahead-of-time pipeline could not be run.
+    #[error(transparent)]
+    Pipeline(#[from] CodegenError),
 }
 
-/// Pins every operation of the module whose result could change.
+/// Pins every operation of the module whose result could change, for the sake of one kernel or of all. `pipeline` is the one that the
+/// ahead-of-time code came from, in the syntax of `opt -passes`; the module is what it started from, other kernels included.
+///
+/// Does nothing where it was done before, or where the kernel needs it nowhere.
 ///
 /// # Errors
-/// When an instruction may be computed in more than one way; the module is unchanged then.
-pub fn match_bits(module: &Module<'_>) -> Result<(), InexactCode> {
-    if let Some(function) = function_with_fast_math(module) {
-        return Err(InexactCode {
+/// When an instruction may be computed in more than one way (the module is unchanged then), or when the pipeline cannot be run.
+pub fn match_bits<'ctx>(
+    module: &Module<'ctx>,
+    kernel: Option<FunctionValue<'ctx>>,
+    pipeline: &str,
+) -> Result<(), MatchBitsError> {
+    if module.get_global_metadata_size(MATCHED) > 0 {
+        return Ok(());
+    }
+    if let Some(function) = function_with_fast_math(module, kernel) {
+        return Err(MatchBitsError::InexactCode {
             function: function.get_name().to_string_lossy().into_owned(),
         });
     }
+    if !is_compiled_in_many_ways(module, kernel) {
+        return Ok(());
+    }
+    let triple = module.get_triple();
+    let machine = target_machine(&MachineOptions {
+        triple: &triple.as_str().to_string_lossy(),
+        // Functions carry the processor the ahead-of-time code was made for.
+        cpu: "",
+        features: "",
+        optimization_level: 3,
+    })?;
+    run_until_vectorized(module, &machine, pipeline)?;
     expand_operations(module);
     pin_library_calls(module);
+    let mark = module.get_context().metadata_node(&[]);
+    // What could be wrong is that the metadata is no node, which it is.
+    let _ = module.add_global_metadata(MATCHED, &mark);
     Ok(())
 }

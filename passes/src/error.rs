@@ -6,7 +6,7 @@ use llvm_plugin::parameters::ParameterError;
 use offloom_ir::library::LibraryError;
 use offloom_jit_cache::descriptor::DescriptorError;
 use offloom_jit_passes::JitPassError;
-use offloom_jit_passes::match_bits::InexactCode;
+use offloom_jit_passes::match_bits::MatchBitsError;
 use offloom_jit_passes::retarget::RetargetError;
 use offloom_jit_passes::specialize::SpecializeError;
 
@@ -165,12 +165,17 @@ pub(crate) enum PassError {
         /// What is wrong with it.
         problem: DescriptorError,
     },
+    /// A mode that the pass does not have.
+    #[error(
+        "unknown mode `{0}`: write `mode=match` (the ahead-of-time code's bits) or `mode=source` (what the constants in the source give)"
+    )]
+    UnknownMode(String),
     /// A descriptor that does not fit the module.
     #[error(transparent)]
     Specialize(#[from] SpecializeError),
-    /// Code whose bits depend on how it is compiled.
+    /// Code whose bits cannot be kept.
     #[error(transparent)]
-    MatchBits(#[from] InexactCode),
+    MatchBits(#[from] MatchBitsError),
     /// A library that cannot be linked.
     #[error("the library `{file}` {problem}")]
     Library {

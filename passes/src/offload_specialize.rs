@@ -4,22 +4,33 @@
 //! After: the region's body has 4 in place of `n`, and knows that `x` is aligned to 64 bytes
 //!
 //! The descriptor is a file or the text itself, with `;` between its items: `descriptor=kernel=k;arch=x86-64;1=i32:4;2=align:64`.
-//! It is the last parameter. Each transform alone: `offload-specialize-args`, `offload-specialize-align`,
-//! `offload-specialize-contents`, `offload-specialize-launch`. Only functions of the module's own are looked into: run `offload-internalize` before.
+//! It is the last parameter. `mode=match`, the default, keeps floating-point results as they are without constants (`offload-match-bits`);
+//! `mode=source` gives those of the constants in the source. Each transform alone: `offload-specialize-args`, `offload-specialize-align`,
+//! `offload-specialize-contents`, `offload-specialize-launch`. Only functions of the module's own are looked into: run `offload-internalize`
+//! before.
 
 use crate::error::PassError;
+use crate::offload_match_bits::PIPELINE;
 use crate::parameters::{Parameters, TAKES_THE_REST as DESCRIPTOR};
 use crate::registry::Pass;
 use llvm_plugin::PreservedAnalyses;
 use offloom_ir::inkwell::module::Module;
+use offloom_ir::jit_globals::{Global, find};
 use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_passes::match_bits::match_bits;
 use offloom_jit_passes::specialize::{Transforms, specialize};
 use std::fs;
 
+/// Which floating-point results the kernel has.
+const MODE: &str = "mode";
+
 pub(crate) const PASS: Pass = Pass {
     name: "offload-specialize",
-    parameters: &[DESCRIPTOR],
-    run: |module, parameters| run(module, parameters, Transforms::ALL),
+    parameters: &[MODE, DESCRIPTOR],
+    run: |module, parameters| {
+        match_mode(module, parameters)?;
+        run(module, parameters, Transforms::ALL)
+    },
     unasked: None,
 };
 
@@ -74,6 +85,18 @@ pub(crate) const LAUNCH: Pass = Pass {
     },
     unasked: None,
 };
+
+/// Keeps the bits of the module as it is, if that is the mode.
+fn match_mode(module: &Module<'_>, parameters: &Parameters) -> Result<(), PassError> {
+    match parameters.value(MODE)?.unwrap_or("match") {
+        "match" => {
+            let kernel = find(module, &descriptor(parameters)?.kernel).and_then(Global::as_function);
+            Ok(match_bits(module, kernel, PIPELINE)?)
+        }
+        "source" => Ok(()),
+        other => Err(PassError::UnknownMode(other.to_owned())),
+    }
+}
 
 fn run(
     module: &Module<'_>,

@@ -1,5 +1,6 @@
 //! Cases in one program, built with their device code as it is and specialised, and run.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::ops::Range;
 use std::path::Path;
@@ -15,7 +16,13 @@ use super::kernel::{ELEMENTS, Kernel};
 use super::launch::{Mutant, items};
 
 /// Options of both compiles. Without names for values the descriptors could not be matched to parameters.
-const COMPILE: [&str; 3] = ["-O3", "-ffp-contract=off", "-fno-discard-value-names"];
+const COMPILE: [&str; 2] = ["-O3", "-fno-discard-value-names"];
+
+/// Keeps the ahead-of-time code's bits, before anything else changes.
+const MATCH_BITS: &str = "offload-match-bits";
+
+/// Compiles for a processor with more than the baseline has.
+const RETARGET: &str = "offload-retarget<cpu=native>";
 
 /// The pipeline that device code goes through after it was specialised, or was not.
 const PIPELINE: &str = "default<O3>";
@@ -72,10 +79,23 @@ impl Batch {
         let specialize = self.passes(&build.device_text()?, mutant);
         build.program("plain", PIPELINE)?;
         build.program("specialized", &format!("{specialize},verify,{PIPELINE}"))?;
+        build.program("wide", &format!("{specialize},{RETARGET},verify,{PIPELINE}"))?;
         let plain = build.run("plain")?;
-        Ok(match build.run("specialized") {
-            Err(error) => Outcome::Crashed(format!("the specialised program fails: {error:#}")),
-            Ok(specialized) => self.compare(&plain, &specialized)?,
+        let mut different = BTreeSet::new();
+        for program in ["specialized", "wide"] {
+            match build.run(program) {
+                Err(error) => {
+                    return Ok(Outcome::Crashed(format!(
+                        "the program `{program}` fails: {error:#}"
+                    )));
+                }
+                Ok(results) => different.extend(self.compare(&plain, &results)?),
+            }
+        }
+        Ok(if different.is_empty() {
+            Outcome::Same
+        } else {
+            Outcome::Different(different.into_iter().collect())
         })
     }
 
@@ -94,7 +114,13 @@ impl Batch {
 
     /// The passes that specialise every kernel to its launch.
     fn passes(&self, device: &str, mutant: Option<Mutant>) -> String {
-        let mut passes = vec!["offload-internalize".to_owned()];
+        let (first, mode) = if mutant == Some(Mutant::SourceBits) {
+            (None, "source")
+        } else {
+            (Some(MATCH_BITS.to_owned()), "match")
+        };
+        let mut passes: Vec<_> = first.into_iter().collect();
+        passes.push("offload-internalize".to_owned());
         for kernel in &self.kernels {
             let function = format!("_{}_l", kernel.name());
             let definition = device
@@ -105,29 +131,25 @@ impl Batch {
             };
             let items = items(&parameters, &kernel.scalars, &kernel.pointers, mutant).join(";");
             passes.push(format!(
-                "offload-specialize<descriptor=kernel={name};arch=x86-64;{items}>"
+                "offload-specialize<mode={mode};descriptor=kernel={name};arch=x86-64;{items}>"
             ));
         }
         passes.join(",")
     }
 
-    fn compare(&self, plain: &str, specialized: &str) -> Result<Outcome> {
+    /// The seeds whose results differ.
+    fn compare(&self, plain: &str, specialized: &str) -> Result<Vec<u64>> {
         let lines: Vec<_> = plain.lines().collect();
         anyhow::ensure!(
             lines.len() == self.len(),
             "the program prints {} results",
             lines.len()
         );
-        let different: Vec<_> = (self.kernels.iter().zip(lines))
+        let different = (self.kernels.iter().zip(lines))
             .zip(specialized.lines())
             .filter(|((_, plain), specialized)| plain != specialized)
-            .map(|((kernel, _), _)| kernel.seed)
-            .collect();
-        Ok(if different.is_empty() {
-            Outcome::Same
-        } else {
-            Outcome::Different(different)
-        })
+            .map(|((kernel, _), _)| kernel.seed);
+        Ok(different.collect())
     }
 }
 
@@ -230,8 +252,9 @@ impl Build<'_> {
 }
 
 /// What all kernels need, and how each is launched: arrays on the device, where the test says how they are aligned, filled from the
-/// seed before and hashed after the launch.
-const PRELUDE: &str = r#"#include <omp.h>
+/// seed before and hashed after the launch; all NaNs are one.
+const PRELUDE: &str = r#"#include <math.h>
+#include <omp.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -292,8 +315,13 @@ static void end(u64 seed) {
   copy(0);
   u64 hash = 14695981039346656037ul ^ result;
   for (int i = 0; i < 4; i++)
-    for (int k = 0; k < ELEMENTS; k++)
+    for (int k = 0; k < ELEMENTS; k++) {
+      double value;
+      memcpy(&value, &words[i][k], sizeof value);
+      if (i == 3 && value != value)
+        words[i][k] = 0;
       hash = (hash ^ words[i][k]) * 1099511628211ul ^ hash >> 29;
+    }
   printf("%lu %016lx\n", seed, hash);
 }
 

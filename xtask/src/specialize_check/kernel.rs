@@ -1,7 +1,7 @@
 //! Random kernels: a function of C with one target region.
 //!
 //! What is computed does not depend on the number of threads or their order: floating-point sums stay within an iteration, sums over
-//! threads are of unsigned integers.
+//! threads are of unsigned integers. Nothing is converted to a type that it is out of the range of.
 
 use std::fmt::Write as _;
 
@@ -82,7 +82,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn function(&mut self, seed: u64) -> String {
         let parameters = self.parameters();
-        let (helper, region) = match self.random.below(9) {
+        let (helper, region) = match self.random.below(10) {
             0 => (String::new(), self.combined("parallel for")),
             1 => (String::new(), self.combined("parallel for simd")),
             2 => (String::new(), self.captured()),
@@ -91,6 +91,7 @@ impl Writer<'_> {
             5 => (String::new(), self.serial()),
             6 => (String::new(), self.nested_parallel()),
             7 => self.helper(seed),
+            8 => (String::new(), self.simd_reduction()),
             _ => (String::new(), self.straight()),
         };
         format!("{helper}static void case_{seed}({parameters}) {{\n{region}}}\n\n")
@@ -157,6 +158,19 @@ impl Writer<'_> {
         format!(
             "  u64 sum = 7;\n#pragma omp target {construct} reduction(+ : sum) map(tofrom : sum) {POINTERS}\n  for (int i = 0; i < n; i++) \
              {{\n{body}    sum += a;\n    fout[i] = b;\n  }}\n  result += sum;\n"
+        )
+    }
+
+    /// Sums whose order the vectoriser chooses, whose lengths and strides are arguments.
+    fn simd_reduction(&mut self) -> String {
+        let (p, q) = (self.double_leaf(false), self.double_leaf(false));
+        let stride = self.random.pick(&["1", "m", "(m & 1) + 1"]);
+        let width = self.random.pick(&["", " simdlen(4)"]);
+        format!(
+            "#pragma omp target teams distribute parallel for num_teams(teams) thread_limit(threads) {POINTERS}\n  for (int i = 0; i < 8; \
+             i++) {{\n    double sum = {p};\n#pragma omp simd reduction(+ : sum){width}\n    for (int j = 0; j < n / 8; j++)\n      sum += \
+             fin[j * ({stride}) + i] * {q};\n    double product = 1;\n#pragma omp simd reduction(* : product)\n    for (int j = 0; \
+             j < n; j++)\n      product *= fin[j] * 0.3 + {q};\n    fout[i] = sum;\n    fout[i + 8] = product;\n  }}\n"
         )
     }
 
@@ -280,12 +294,17 @@ impl Writer<'_> {
             return self.double_leaf(in_loop);
         }
         let (x, y) = (self.double(depth - 1, in_loop), self.double(depth - 1, in_loop));
-        match self.random.below(6) {
+        match self.random.below(11) {
             0 => format!("({x} + {y})"),
             1 => format!("({x} - {y})"),
             2 => format!("({x} * {y})"),
             3 => format!("({x} / ({y} * {y} + 1.0))"),
             4 => format!("(-{x})"),
+            5 => format!("pow({x}, {y})"),
+            6 => format!("fmin({x}, {y})"),
+            7 => format!("sqrt({x} * {x})"),
+            8 => format!("(double)sinhf((float){x})"),
+            9 => format!("({x} * {y} + {x})"),
             _ => format!("({x} < {y} ? {x} : {y})"),
         }
     }

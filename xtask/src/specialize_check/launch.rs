@@ -76,6 +76,8 @@ pub(crate) enum Mutant {
     HigherAlignment,
     /// A value is that of an earlier launch.
     StaleValue,
+    /// Floating-point results are those of the constants in the source.
+    SourceBits,
 }
 
 impl Scalar {

@@ -1,0 +1,291 @@
+// What the LLVM C API lacks for keeping floating-point results (floating_point.rs), as C functions with plain arguments. Rules as in
+// ir_shim.cpp.
+
+#include "llvm-c/Core.h"
+#include "llvm-c/TargetMachine.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/LazyCallGraph.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/Passes/PassBuilder.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+
+// `any_cast` compares the addresses of these, so they must be LLVM's. Since LLVM 20 its headers say so.
+extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Function *>;
+extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Loop *>;
+
+namespace {
+
+constexpr StringLiteral IsVectorized = "llvm.loop.isvectorized";
+
+MDNode *vectorizedHint(LLVMContext &Context) {
+  Metadata *Hint[] = {MDString::get(Context, IsVectorized),
+                      ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(Context), 1))};
+  return MDNode::get(Context, Hint);
+}
+
+/// Whether LLVM may compute the loop in another order than it is written in: the source asks for vectors (`simd`), and the loop
+/// carries a floating-point value from one iteration to the next.
+bool isReorderable(const Loop &L) {
+  return getBooleanLoopAttribute(&L, "llvm.loop.vectorize.enable") && !getBooleanLoopAttribute(&L, IsVectorized) &&
+         any_of(L.getHeader()->phis(), [](const PHINode &Phi) { return Phi.getType()->isFPOrFPVectorTy(); });
+}
+
+/// Ends a pipeline, for each function, with the vectorisation of its loops, which only reorderable loops get.
+class UntilVectorized {
+public:
+  /// Whether a pass of the pipeline is run.
+  bool shouldRun(StringRef Pass, Function *F) {
+    if (!F)
+      return Finished.empty();
+    if (Finished.contains(F))
+      return false;
+    if (Pass != Vectoriser)
+      return true;
+    Finished.insert(F);
+    return hideOtherLoops(*F);
+  }
+
+  /// After the vectoriser: other loops are as before; a reorderable loop that was left alone stays as it is from now on.
+  void leave(StringRef Pass, Function *F) {
+    if (Pass != Vectoriser || !F)
+      return;
+    for (BasicBlock &Block : *F)
+      if (auto Hint = Hidden.find(Block.getTerminator()->getMetadata(LLVMContext::MD_loop)); Hint != Hidden.end())
+        Block.getTerminator()->setMetadata(LLVMContext::MD_loop, Hint->second);
+    DominatorTree Tree(*F);
+    LoopInfo Loops(Tree);
+    for (Loop *L : Loops.getLoopsInPreorder())
+      if (isReorderable(*L))
+        L->setLoopID(makePostTransformationMetadata(F->getContext(), L->getLoopID(),
+                                                    {"llvm.loop.vectorize.", "llvm.loop.interleave."},
+                                                    {vectorizedHint(F->getContext())}));
+  }
+
+private:
+  static constexpr StringLiteral Vectoriser = "LoopVectorizePass";
+
+  /// Whether there is a reorderable loop; the vectoriser does not see the other ones then.
+  bool hideOtherLoops(Function &F) {
+    DominatorTree Tree(F);
+    LoopInfo Loops(Tree);
+    auto All = Loops.getLoopsInPreorder();
+    if (none_of(All, [](const Loop *L) { return isReorderable(*L); }))
+      return false;
+    for (Loop *L : All) {
+      if (isReorderable(*L) || getBooleanLoopAttribute(L, IsVectorized))
+        continue;
+      MDNode *Before = L->getLoopID();
+      L->setLoopID(makePostTransformationMetadata(F.getContext(), Before, {}, {vectorizedHint(F.getContext())}));
+      Hidden[L->getLoopID()] = Before;
+    }
+    return true;
+  }
+
+  /// Functions whose part of the pipeline has come to its end.
+  SmallPtrSet<const Function *, 16> Finished;
+  /// From what a hidden loop is marked with to what it was marked with before.
+  DenseMap<const MDNode *, MDNode *> Hidden;
+};
+
+/// The function that a pass is run on; null for a pass over more than one.
+Function *functionOf(const Any &IR) {
+  if (auto *F = any_cast<const Function *>(&IR))
+    return const_cast<Function *>(*F);
+  if (auto *L = any_cast<const Loop *>(&IR))
+    return (*L)->getHeader()->getParent();
+  return nullptr;
+}
+
+/// Mathematical functions whose results are the same however they are compiled.
+bool isExact(StringRef Name) {
+  static const StringSet<> Exact{"sqrt",      "fabs",      "floor",    "ceil", "trunc", "rint", "round",
+                                 "roundeven", "nearbyint", "copysign", "fma",  "fmin",  "fmax"};
+  return Exact.contains(Name) || Exact.contains(Name.drop_back());
+}
+
+/// The functions that code of `Root` can get to; all of the module's where there is none.
+SmallSetVector<Function *, 16> functionsFrom(Module &M, Function *Root) {
+  SmallSetVector<Function *, 16> Found;
+  if (!Root) {
+    for (Function &F : M)
+      Found.insert(&F);
+    return Found;
+  }
+  Found.insert(Root);
+  SmallPtrSet<Value *, 32> Seen;
+  for (size_t Next = 0; Next != Found.size(); ++Next) {
+    SmallVector<Value *, 32> Pending;
+    for (Instruction &I : instructions(Found[Next]))
+      append_range(Pending, I.operand_values());
+    while (!Pending.empty()) {
+      Value *V = Pending.pop_back_val();
+      if (auto *F = dyn_cast<Function>(V))
+        Found.insert(F);
+      else if (auto *C = dyn_cast<Constant>(V); C && Seen.insert(C).second)
+        append_range(Pending, C->operand_values());
+    }
+  }
+  return Found;
+}
+
+/// Whether LLVM may rewrite or fold calls of the function to another result than it gives.
+bool mayBeRewritten(const Function &Callee, const TargetLibraryInfo &Library) {
+  if (!Callee.getReturnType()->isFPOrFPVectorTy())
+    return false;
+  LibFunc Known;
+  switch (Callee.getIntrinsicID()) {
+  case Intrinsic::not_intrinsic:
+    return Library.getLibFunc(Callee, Known) && !isExact(Callee.getName());
+  case Intrinsic::pow:
+  case Intrinsic::powi:
+  case Intrinsic::exp:
+  case Intrinsic::exp2:
+  case Intrinsic::exp10:
+  case Intrinsic::log:
+  case Intrinsic::log2:
+  case Intrinsic::log10:
+  case Intrinsic::sin:
+  case Intrinsic::cos:
+  case Intrinsic::tan:
+  case Intrinsic::ldexp:
+    return true;
+  default:
+    return false;
+  }
+}
+
+/// Whether the function is an operation that processors have or have not.
+bool mayBeExpanded(const Function &Callee) {
+  switch (Callee.getIntrinsicID()) {
+  case Intrinsic::fmuladd:
+  case Intrinsic::minnum:
+  case Intrinsic::maxnum:
+    return true;
+  default:
+    return false;
+  }
+}
+
+} // namespace
+
+extern "C" {
+
+/// Runs a pipeline for each function up to where its loops are vectorised, and vectorises those whose result depends on it. Whether
+/// the text is a pipeline.
+bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
+                                     size_t length) {
+  UntilVectorized State;
+  PassInstrumentationCallbacks Callbacks;
+  Callbacks.registerShouldRunOptionalPassCallback(
+      [&](StringRef Pass, Any IR) { return State.shouldRun(Pass, functionOf(IR)); });
+  Callbacks.registerAfterPassCallback(
+      [&](StringRef Pass, Any IR, const PreservedAnalyses &) { State.leave(Pass, functionOf(IR)); });
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PassBuilder Builder(reinterpret_cast<TargetMachine *>(machine), PipelineTuningOptions(), std::nullopt, &Callbacks);
+  Builder.registerModuleAnalyses(MAM);
+  Builder.registerCGSCCAnalyses(CGAM);
+  Builder.registerFunctionAnalyses(FAM);
+  Builder.registerLoopAnalyses(LAM);
+  Builder.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  ModulePassManager Manager;
+  if (Error Problem = Builder.parsePassPipeline(Manager, StringRef(pipeline, length))) {
+    consumeError(std::move(Problem));
+    return false;
+  }
+  Manager.run(*unwrap(module), MAM);
+  return true;
+}
+
+/// Whether code of `root`, or of the whole module where it is null, has an instruction or a loop whose result may depend on how it is
+/// compiled.
+bool offloom_ir_is_compiled_in_many_ways(LLVMModuleRef module, LLVMValueRef root) {
+  TargetLibraryInfoImpl Known{Triple(unwrap(module)->getTargetTriple())};
+  TargetLibraryInfo Library(Known);
+  for (Function *F : functionsFrom(*unwrap(module), dyn_cast_or_null<Function>(unwrap(root))))
+    for (Instruction &I : instructions(F)) {
+      if (MDNode *Loop = I.getMetadata(LLVMContext::MD_loop); Loop && findOptionMDForLoopID(Loop, "llvm.loop.vectorize.enable"))
+        return true;
+      auto *Call = dyn_cast<CallBase>(&I);
+      Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+      if (Callee && (mayBeRewritten(*Callee, Library) || mayBeExpanded(*Callee)))
+        return true;
+    }
+  return false;
+}
+
+/// A function with an instruction that may be computed in more than one way (any fast-math flag), or null; among those that code of
+/// `root` can get to, or all where it is null.
+LLVMValueRef offloom_ir_inexact_function(LLVMModuleRef module, LLVMValueRef root) {
+  for (Function *F : functionsFrom(*unwrap(module), dyn_cast_or_null<Function>(unwrap(root))))
+    for (Instruction &I : instructions(F))
+      if (isa<FPMathOperator>(I) && I.getFastMathFlags().any())
+        return wrap(F);
+  return nullptr;
+}
+
+/// Keeps LLVM from rewriting or folding calls of mathematical functions that are not correctly rounded.
+void offloom_ir_pin_library_calls(LLVMModuleRef module) {
+  TargetLibraryInfoImpl Known{Triple(unwrap(module)->getTargetTriple())};
+  TargetLibraryInfo Library(Known);
+  for (Function &F : *unwrap(module))
+    for (Instruction &I : instructions(F)) {
+      auto *Call = dyn_cast<CallBase>(&I);
+      Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+      if (Callee && mayBeRewritten(*Callee, Library))
+        Call->addFnAttr(Attribute::NoBuiltin);
+    }
+}
+
+/// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
+/// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them for variables.
+void offloom_ir_expand_operations(LLVMModuleRef module) {
+  if (!Triple(unwrap(module)->getTargetTriple()).isX86())
+    return;
+  for (Function &F : *unwrap(module)) {
+    SmallVector<StringRef, 64> Features;
+    F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
+    bool HasFused = is_contained(Features, "+fma");
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      auto *Call = dyn_cast<IntrinsicInst>(&I);
+      if (!Call)
+        continue;
+      Intrinsic::ID Operation = Call->getIntrinsicID();
+      IRBuilder<> Builder(Call);
+      Value *Result = nullptr;
+      if (Operation == Intrinsic::fmuladd && !HasFused) {
+        Value *Product = Builder.CreateFMul(Call->getArgOperand(0), Call->getArgOperand(1));
+        Result = Builder.CreateFAdd(Product, Call->getArgOperand(2));
+      } else if (Operation == Intrinsic::minnum || Operation == Intrinsic::maxnum) {
+        Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1);
+        auto Comparison = Operation == Intrinsic::minnum ? CmpInst::FCMP_OLT : CmpInst::FCMP_OGT;
+        Value *Unordered = Builder.CreateFCmpUNO(X, X);
+        Value *Chosen = Builder.CreateSelect(Builder.CreateFCmp(Comparison, Y, X), Y, X);
+        Result = Builder.CreateSelect(Unordered, Y, Chosen);
+      }
+      if (Result) {
+        Call->replaceAllUsesWith(Result);
+        Call->eraseFromParent();
+      }
+    }
+  }
+}
+
+} // extern "C"

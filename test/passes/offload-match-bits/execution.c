@@ -1,0 +1,186 @@
+// Floating-point results of specialised code, on a processor that may be wider than the ahead-of-time code's, bit for bit. In the mode
+// `source` every rule's rewrite is seen to change some.
+// RUN: bash %S/Inputs/compare.sh %llvm_bin %passes %s %t x86-64
+// RUN: FileCheck %s --check-prefix=MATCH --input-file=%t.match
+// RUN: FileCheck %s --check-prefix=SOURCE --input-file=%t.source
+// Ahead-of-time code that has fused multiplications and additions: they stay.
+// RUN: bash %S/Inputs/compare.sh %llvm_bin %passes %s %t.v3 x86-64-v3
+// RUN: FileCheck %s --check-prefix=MATCH --input-file=%t.v3.match
+
+// MATCH-NOT: _
+// MATCH: --none--
+
+// Library calls that are rewritten.
+// SOURCE-DAG: square_arg1_double_0x4000000000000000
+// SOURCE-DAG: inverse_arg1_double_0xbff0000000000000
+// SOURCE-DAG: power_arg0_double_0x4020000000000000
+// SOURCE-DAG: squaref_arg1_float_0x40000000
+// SOURCE-DAG: powerf_arg0_float_0x41000000
+// And those that are folded with the compiling machine's library.
+// SOURCE-DAG: sinhf_arg0_float_
+// SOURCE-DAG: log10f_arg0_float_
+// SOURCE-DAG: atan2f_arg0_float_
+// Multiplications and additions of constants, fused when folded.
+// SOURCE-DAG: fused_arg1_double_
+// The sign of zero.
+// SOURCE-DAG: least_arg1_double_0x8000000000000000
+// SOURCE-DAG: greatest_arg1_double_0x0
+// Reductions of `simd` loops: unrolled before they could be vectorised, or vectorised otherwise.
+// SOURCE-DAG: sum_arg1_i32_7
+// SOURCE-DAG: sumf_arg1_i32_16
+// SOURCE-DAG: sum4_arg1_i32_16
+// SOURCE-DAG: product_arg1_i32_7
+// SOURCE-DAG: strided_arg2_i32_2
+// One that becomes possible to vectorise.
+// SOURCE-DAG: partly_arg2_i32_0
+// Iterations that get a base of their own.
+// SOURCE-DAG: series_arg1_i32_4
+
+#include <math.h>
+
+#define COUNTS(F) F(1) F(2) F(3) F(4) F(7) F(8) F(16) F(17) F(32) F(64) F(100) F(1000)
+#define STRIDES(F) F(1) F(2) F(5)
+// 0.0625, 0.1125, 0.15, 0.2375, 0.7, 0.9, 1.075, 1.3, 2.9
+#define FLOATS(F)                                                                                                      \
+  F(0x3d800000) F(0x3de66667) F(0x3e19999a) F(0x3e733333) F(0x3f333333) F(0x3f666666) F(0x3f89999a) F(0x3fa66666) F(0x4039999a)
+// 0.1, 1.3
+#define DOUBLES(F) F(0x3fb999999999999a) F(0x3ff4cccccccccccd)
+#define ZEROS(F) F(0x0) F(0x8000000000000000)
+
+#ifdef MAIN
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#define BODY(...) ;
+#else
+#define BODY(...) { __VA_ARGS__ }
+#endif
+
+#define SQUARE(v) double square_arg1_double_##v(double x, double y) BODY(return pow(x, y);)
+#define INVERSE(v) double inverse_arg1_double_##v(double x, double y) BODY(return pow(x, y);)
+#define POWER(v) double power_arg0_double_##v(double y, double x) BODY(return pow(y, x);)
+#define SQUAREF(v) float squaref_arg1_float_##v(float x, float y) BODY(return powf(x, y);)
+#define POWERF(v) float powerf_arg0_float_##v(float y, float x) BODY(return powf(y, x);)
+SQUARE(0x4000000000000000)
+INVERSE(0xbff0000000000000)
+POWER(0x4020000000000000)
+SQUAREF(0x40000000)
+POWERF(0x41000000)
+
+#define SINHF(v) float sinhf_arg0_float_##v(float s) BODY(return sinhf(s);)
+#define LOG10F(v) float log10f_arg0_float_##v(float s) BODY(return log10f(s);)
+#define ATAN2F(v) float atan2f_arg0_float_##v(float s) BODY(return atan2f(s, 0.9f);)
+#define LOG1PF(v) float log1pf_arg0_float_##v(float s) BODY(return log1pf(s);)
+#define ERFF(v) float erff_arg0_float_##v(float s) BODY(return erff(s);)
+FLOATS(SINHF) FLOATS(LOG10F) FLOATS(ATAN2F) FLOATS(LOG1PF) FLOATS(ERFF)
+
+// In the source already: rewritten and folded ahead of time too.
+double literal_arg1_double_0x3ff0000000000000(double x, double unused) BODY(return pow(x, 2.0) + log10f(0.7f);)
+
+#define FUSED(v) double fused_arg1_double_##v(double a, double s) BODY(return a + (s * s + -s * 0.1);)
+#define AXPY(v) double axpy_arg1_double_##v(double x, double s) BODY(return x * x + s;)
+#define HORNER(v) double horner_arg1_double_##v(double x, double s) BODY(return ((x * s + s) * x + s) * x + s;)
+DOUBLES(FUSED) DOUBLES(AXPY) DOUBLES(HORNER)
+
+#define LEAST(v) double least_arg1_double_##v(double x, double y) BODY(return fmin(x, y);)
+#define GREATEST(v) double greatest_arg1_double_##v(double x, double y) BODY(return fmax(x, y);)
+ZEROS(LEAST) ZEROS(GREATEST)
+
+#define LOOP(clause, statement) _Pragma(clause) for (int i = 0; i < n; i++) statement;
+#define SUM(v)                                                                                                         \
+  double sum_arg1_i32_##v(const double *x, int n)                                                                      \
+      BODY(double s = 0; LOOP("omp simd reduction(+ : s)", s += x[i]) return s;)
+#define SUMF(v)                                                                                                        \
+  float sumf_arg1_i32_##v(const float *x, int n) BODY(float s = 0; LOOP("omp simd reduction(+ : s)", s += x[i]) return s;)
+#define SUM4(v)                                                                                                        \
+  double sum4_arg1_i32_##v(const double *x, int n)                                                                     \
+      BODY(double s = 0; LOOP("omp simd simdlen(4) reduction(+ : s)", s += x[i] * x[i]) return s;)
+#define PRODUCT(v)                                                                                                     \
+  double product_arg1_i32_##v(const double *x, int n)                                                                  \
+      BODY(double s = 1; LOOP("omp simd reduction(* : s)", s *= x[i] * 0.3) return s;)
+#define PLAIN(v)                                                                                                       \
+  double plain_arg1_i32_##v(const double *x, int n) BODY(double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s;)
+#define SERIES(v)                                                                                                      \
+  double series_arg1_i32_##v(const double *x, int n)                                                                   \
+      BODY(double s = 0; for (int i = 0; i < n; i++) s += pow(1 << i, x[i]); return s;)
+#define STRIDED(v)                                                                                                     \
+  double strided_arg2_i32_##v(const double *x, int n, int stride)                                                      \
+      BODY(double s = 0; LOOP("omp simd reduction(+ : s)", s += x[i * stride]) return s;)
+#define PARTLY(v)                                                                                                      \
+  double partly_arg2_i32_##v(const double *x, int n, int m)                                                            \
+      BODY(double s = 0; LOOP("omp simd reduction(+ : s)", s += i < m ? sin(x[i]) : x[i]) return s;)
+PARTLY(0) COUNTS(SUM) COUNTS(SUMF) COUNTS(SUM4) COUNTS(PRODUCT) COUNTS(PLAIN) SERIES(4) STRIDES(STRIDED)
+
+#ifdef MAIN
+static uint64_t hash;
+
+static void add(double value) {
+  uint64_t bits = 0;
+  // The bits of a NaN are anything.
+  if (value == value)
+    memcpy(&bits, &value, sizeof bits);
+  hash = (hash ^ bits) * 1099511628211u ^ hash >> 29;
+}
+
+static double random_value(void) {
+  static uint64_t seed = 1;
+  seed = seed * 6364136223846793005u + 1442695040888963407u;
+  return (double)(seed >> 12) / (double)(1ull << 50) + 0.001;
+}
+
+static double double_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static float float_of(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static double x[5000];
+static float xf[5000];
+
+#define SHOW(name, statement) hash = 1; { statement; } printf("%s %016lx\n", #name, hash);
+#define EACH(name, call) SHOW(name, for (int k = 0; k < 5000; k++) add(call))
+#define SECOND(name, v) EACH(name##_arg1_double_##v, name##_arg1_double_##v(x[k], double_of(v)))
+#define RUN_FLOAT(name, v) SHOW(name##_arg0_float_##v, add(name##_arg0_float_##v(float_of(v))))
+#define RUN_SINHF(v) RUN_FLOAT(sinhf, v)
+#define RUN_LOG10F(v) RUN_FLOAT(log10f, v)
+#define RUN_ATAN2F(v) RUN_FLOAT(atan2f, v)
+#define RUN_LOG1PF(v) RUN_FLOAT(log1pf, v)
+#define RUN_ERFF(v) RUN_FLOAT(erff, v)
+#define RUN_FUSED(v) SHOW(fused_arg1_double_##v, add(fused_arg1_double_##v(0, double_of(v))))
+#define RUN_AXPY(v) SECOND(axpy, v)
+#define RUN_HORNER(v) SECOND(horner, v)
+#define RUN_ZERO(name, v) SHOW(name##_arg1_double_##v, add(name##_arg1_double_##v(-double_of(v), double_of(v))))
+#define RUN_LEAST(v) RUN_ZERO(least, v)
+#define RUN_GREATEST(v) RUN_ZERO(greatest, v)
+#define ROWS(name, x, v) SHOW(name##_arg1_i32_##v, for (int k = 0; k < 1000; k++) add(name##_arg1_i32_##v(x + k, v)))
+#define RUN_SUM(v) ROWS(sum, x, v)
+#define RUN_SUMF(v) ROWS(sumf, xf, v)
+#define RUN_SUM4(v) ROWS(sum4, x, v)
+#define RUN_PRODUCT(v) ROWS(product, x, v)
+#define RUN_PLAIN(v) ROWS(plain, x, v)
+#define RUN_SERIES(v) ROWS(series, x, v)
+#define RUN_STRIDED(v)                                                                                                 \
+  SHOW(strided_arg2_i32_##v, for (int k = 0; k < 1000; k++) add(strided_arg2_i32_##v(x + k, 777, v)))
+
+int main(void) {
+  for (int i = 0; i < 5000; i++)
+    xf[i] = x[i] = random_value();
+  SECOND(square, 0x4000000000000000)
+  SECOND(inverse, 0xbff0000000000000)
+  EACH(power_arg0_double_0x4020000000000000, power_arg0_double_0x4020000000000000(8, x[k]))
+  EACH(squaref_arg1_float_0x40000000, squaref_arg1_float_0x40000000(xf[k], 2))
+  EACH(powerf_arg0_float_0x41000000, powerf_arg0_float_0x41000000(8, xf[k]))
+  FLOATS(RUN_SINHF) FLOATS(RUN_LOG10F) FLOATS(RUN_ATAN2F) FLOATS(RUN_LOG1PF) FLOATS(RUN_ERFF)
+  SECOND(literal, 0x3ff0000000000000)
+  DOUBLES(RUN_FUSED) DOUBLES(RUN_AXPY) DOUBLES(RUN_HORNER) ZEROS(RUN_LEAST) ZEROS(RUN_GREATEST)
+  COUNTS(RUN_SUM) COUNTS(RUN_SUMF) COUNTS(RUN_SUM4) COUNTS(RUN_PRODUCT) COUNTS(RUN_PLAIN) RUN_SERIES(4)
+  STRIDES(RUN_STRIDED)
+  SHOW(partly_arg2_i32_0, for (int k = 0; k < 1000; k++) add(partly_arg2_i32_0(x + k, 777, 0)))
+}
+#endif
