@@ -114,7 +114,13 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
         return link::run(arguments.split_off(1));
     }
     if name.ends_with("llvm-offload-wrapper") {
-        let dropin = OffloadWrapper::parse_from(&arguments);
+        // LLVM's programs have more than one spelling for this.
+        let help = |argument: &OsString| argument == "--help-list" || argument == "--help-hidden";
+        let arguments = arguments.into_iter().map(|argument| match help(&argument) {
+            true => OsString::from("--help"),
+            false => argument,
+        });
+        let dropin = OffloadWrapper::parse_from(arguments);
         return dropin.into_wrap_args().run().map(|()| ExitCode::SUCCESS);
     }
     if PACKAGER_NAMES.iter().any(|known| name.ends_with(known)) {

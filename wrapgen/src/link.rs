@@ -5,6 +5,7 @@
 //! host objects expect, [`wrap_images`] makes the registration object, [`host_link`] runs the host linker. Without device code the
 //! host linker takes over at once.
 
+pub mod bitcode_library;
 pub mod command_line;
 pub mod compile;
 pub mod device_link;
@@ -99,7 +100,11 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
         })?,
         false => Vec::new(),
     };
-    let code = runner.step(&host_step(Phase::ReadDeviceCode), || scan::device_code(&inputs))?;
+    let libraries = bitcode_library::open(&options.bitcode_libraries)?;
+    let mut code = runner.step(&host_step(Phase::ReadDeviceCode), || scan::device_code(&inputs))?;
+    for library in &libraries {
+        code.push(library.device_code()?);
+    }
     let groups = group::group(&code, &options.should_extract)?;
     if groups.is_empty() && options.override_images.is_empty() {
         let step = host_step(Phase::HostLink).reads(&host_inputs).makes([&output]);

@@ -6,7 +6,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
+use offloom_abi::{LlvmVersion, OffloadKind};
+
 use super::options::{self, Meaning, Owner, Shape};
+use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::wrap::DEFAULT_HOST_TRIPLE;
 
@@ -60,6 +63,8 @@ pub struct Options {
     pub print_wrapped_module: bool,
     /// `--embed-bitcode`.
     pub embed_bitcode: bool,
+    /// `--bitcode-library=` and `--builtin-bitcode=`, in order.
+    pub bitcode_libraries: Vec<BitcodeLibrary>,
     /// `--emit-fatbin-only`.
     pub emit_fatbin_only: bool,
     /// `--compress`.
@@ -76,6 +81,19 @@ pub struct Options {
     pub help: bool,
     /// `--version`.
     pub version: bool,
+}
+
+/// A file of device bitcode that an option names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BitcodeLibrary {
+    /// The programming model it belongs to; none for `--builtin-bitcode=`.
+    pub kind: OffloadKind,
+    /// Target triple.
+    pub triple: String,
+    /// Processor; `generic` for `--builtin-bitcode=`.
+    pub arch: String,
+    /// The file.
+    pub path: PathBuf,
 }
 
 /// An argument for all device targets or for one.
@@ -244,6 +262,15 @@ impl Options {
             Meaning::SaveTemps => self.save_temps = true,
             Meaning::PrintWrappedModule => self.print_wrapped_module = true,
             Meaning::EmbedBitcode => self.embed_bitcode = true,
+            Meaning::Jobs => check_jobs(&text(meaning, value)?)?,
+            Meaning::BitcodeLibrary => {
+                let library = BitcodeLibrary::parse(&text(meaning, value)?)?;
+                self.bitcode_libraries.push(library);
+            }
+            Meaning::BuiltinBitcode => {
+                let library = BitcodeLibrary::parse_builtin(&text(meaning, value)?)?;
+                self.bitcode_libraries.push(library);
+            }
             Meaning::EmitFatbinOnly => self.emit_fatbin_only = true,
             Meaning::Compress => self.compress = true,
             Meaning::CompressionLevel => self.compression_level = Some(text(meaning, value)?),
@@ -290,6 +317,59 @@ fn text(meaning: Meaning, value: OsString) -> Result<String> {
             value.display()
         ))
     })
+}
+
+impl BitcodeLibrary {
+    /// `<kind>-<triple>-<arch>=<file>`.
+    fn parse(text: &str) -> Result<Self> {
+        let parts = || {
+            let (target, path) = text.split_once('=')?;
+            let (target, arch) = target.rsplit_once('-')?;
+            let (kind, triple) = target.split_once('-')?;
+            Some(Self {
+                kind: OffloadKind::ALL.into_iter().find(|known| known.name() == kind)?,
+                triple: triple.to_owned(),
+                arch: arch.to_owned(),
+                path: path.into(),
+            })
+        };
+        parts().ok_or_else(|| {
+            Error::Usage(format!(
+                "--bitcode-library={text}: give <kind>-<triple>-<arch>=<file>, such as \
+                 openmp-nvptx64-nvidia-cuda-sm_80=device.bc"
+            ))
+        })
+    }
+
+    /// `<triple>=<file>`.
+    fn parse_builtin(text: &str) -> Result<Self> {
+        let (triple, path) = text.split_once('=').ok_or_else(|| {
+            Error::Usage(format!(
+                "--builtin-bitcode={text}: give <triple>=<file>, such as nvptx64-nvidia-cuda=libdevice.bc"
+            ))
+        })?;
+        Ok(Self {
+            kind: OffloadKind::None,
+            triple: triple.to_owned(),
+            arch: "generic".to_owned(),
+            path: path.into(),
+        })
+    }
+}
+
+/// Checks the value of `--wrapper-jobs=`.
+fn check_jobs(value: &str) -> Result<()> {
+    let number = value.parse::<u32>().is_ok_and(|number| number > 0);
+    if number || (value == "jobserver" && LLVM == LlvmVersion::V22) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "--wrapper-jobs={value}: give a number from 1{}",
+        match LLVM {
+            LlvmVersion::V19 => "",
+            LlvmVersion::V22 => ", or 'jobserver'",
+        }
+    )))
 }
 
 impl TargetArgument {
