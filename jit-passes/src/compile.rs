@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object, run_pipeline, target_machine};
 use offloom_ir::inkwell::context::Context;
+use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
@@ -13,6 +14,7 @@ use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
 use crate::error::JitPassError;
 use crate::match_bits::{MatchBitsError, match_bits};
 use crate::prune::prune;
+use crate::retarget::{Device, RetargetError, retarget};
 use crate::specialize::{SpecializeError, Transforms, specialize};
 
 /// A kernel's relocatable object.
@@ -42,6 +44,9 @@ pub enum CompileError {
     /// The ahead-of-time code's bits cannot be kept.
     #[error(transparent)]
     MatchBits(#[from] MatchBitsError),
+    /// The processor cannot be compiled for.
+    #[error(transparent)]
+    Retarget(#[from] RetargetError),
     /// LLVM's passes or code generator failed.
     #[error(transparent)]
     Codegen(#[from] CodegenError),
@@ -58,7 +63,7 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     let errors = CollectedErrors::install(&context);
     let machine = target_machine(&MachineOptions {
         triple: request.target_triple,
-        // Functions carry the processor the ahead-of-time code was made for.
+        // Functions carry the processor the ahead-of-time code was made for, or the one they are retargeted to.
         cpu: "",
         features: "",
         optimization_level: request.optimization_level,
@@ -76,6 +81,9 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     if !request.descriptor.is_empty() {
         let descriptor: Descriptor = request.descriptor.parse()?;
         specialize(&module, &descriptor, Transforms::ALL)?;
+    }
+    if !request.processor.is_empty() {
+        retarget_variant(&module, request)?;
     }
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
@@ -96,6 +104,21 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
 /// Whether the request is for other code than the ahead-of-time code.
 fn changes_code(request: &Request<'_>) -> bool {
     !(request.descriptor.is_empty() && request.processor.is_empty() && request.features.is_empty())
+}
+
+/// Compiles for the request's processor, where that is possible. After [`match_bits`], which looks at the processor of the ahead-of-time
+/// code.
+fn retarget_variant(module: &Module<'_>, request: &Request<'_>) -> Result<(), RetargetError> {
+    let device = Device {
+        cpu: request.processor,
+        features: request.features,
+        vector_width: None,
+    };
+    match retarget(module, &device) {
+        // Code for the processor of the image is right as well.
+        Err(RetargetError::VectorAtBoundary { .. }) => Ok(()),
+        other => other,
+    }
 }
 
 fn microseconds(duration: Duration) -> u32 {

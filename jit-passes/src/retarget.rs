@@ -87,11 +87,30 @@ pub enum RetargetError {
     },
 }
 
+/// Stands for the processor that this process runs on.
+const NATIVE: &str = "native";
+
 /// Attribute keys, as Clang writes them.
 const TARGET_CPU: &str = "target-cpu";
 const TARGET_FEATURES: &str = "target-features";
 const TUNE_CPU: &str = "tune-cpu";
 const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
+
+/// Features that variants do without, whatever the processor has: the first two round otherwise than code without them does; with the
+/// others LLVM leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what they replace.
+const WITHOUT: &str = "-avx512bf16,-avx512fp16,+prefer-no-gather,+prefer-no-scatter";
+
+/// The name of an x86 processor and the features to compile variants with; `native` is the one that this process runs on.
+pub fn x86_processor(name: &str) -> (String, String) {
+    let mut features = Features::default();
+    let mut cpu = name.to_owned();
+    if name == NATIVE {
+        cpu = TargetMachine::get_host_cpu_name().to_string();
+        features = Features::parse(&TargetMachine::get_host_cpu_features().to_string());
+    }
+    features.override_by(&Features::parse(WITHOUT));
+    (cpu, features.to_string())
+}
 
 /// What a target's rules decide for one function.
 type Rule = fn(&Request<'_>, &str) -> Result<Features, RetargetError>;
@@ -157,7 +176,7 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
 /// The processor's name and features, with `native` looked up.
 fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), RetargetError> {
     let asked = Features::parse(device.features);
-    if device.cpu != "native" {
+    if device.cpu != NATIVE {
         return Ok((device.cpu.to_owned(), asked));
     }
     let host = TargetMachine::get_default_triple();

@@ -13,6 +13,7 @@ use offloom_jit_cache::signature::{Parameter, Signature};
 use offloom_jit_cache::store::{ImageKey, Record};
 use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
+use offloom_jit_passes::retarget::x86_processor;
 
 use crate::bundle::AttachedBundle;
 use crate::compile::compile;
@@ -76,7 +77,7 @@ impl Kernel {
             llvm_version: llvm_version(),
             bundle: bundle.id,
             target_triple: bundle.contents.target_triple.to_owned(),
-            target_features: String::new(),
+            target_features: processor().join(" "),
             options: match settings().floating_point {
                 FloatingPoint::Match => "fp=match".to_owned(),
                 FloatingPoint::Source => "fp=source".to_owned(),
@@ -119,8 +120,8 @@ impl Kernel {
         let request = Request {
             target_triple: bundle.target_triple,
             optimization_level: bundle.optimization_level,
-            processor: "",
-            features: "",
+            processor: &processor()[0],
+            features: &processor()[1],
             kernel: name,
             descriptor: &descriptor,
             match_floating_point: settings().floating_point == FloatingPoint::Match,
@@ -157,6 +158,20 @@ fn wait_for_others(key: &ImageKey) -> Known {
             known => return known,
         }
     }
+}
+
+/// The processor that variants are compiled for, and its features; empty: that of the ahead-of-time code.
+fn processor() -> &'static [String; 2] {
+    static PROCESSOR: OnceLock<[String; 2]> = OnceLock::new();
+    PROCESSOR.get_or_init(|| {
+        settings()
+            .target
+            .as_deref()
+            .map_or_else(Default::default, |name| {
+                let (cpu, features) = x86_processor(name);
+                [cpu, features]
+            })
+    })
 }
 
 fn llvm_version() -> String {
