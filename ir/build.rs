@@ -21,6 +21,7 @@ fn main() {
         .file("shim/floating_point_shim.cpp")
         .file("shim/jit_shim.cpp")
         .file("shim/library_shim.cpp")
+        .file("shim/location_shim.cpp")
         .file("shim/orc_shim.cpp")
         .file("shim/reachable_shim.cpp")
         .file("shim/specialize_shim.cpp")

@@ -9,14 +9,11 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Frontend/OpenMP/OMPIRBuilder.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
-
-#include <optional>
 
 using namespace llvm;
 
@@ -166,36 +163,6 @@ LLVMValueRef offloom_ir_load_address(LLVMValueRef variable, LLVMValueRef referen
     U->set(Address);
   }
   return nullptr;
-}
-
-// ---- source_location.rs ----
-
-/// Gives each call of the runtime function `callee` whose first argument is null the `ident_t` of its debug location, if it has
-/// one. Returns whether there was such a call.
-bool offloom_ir_locate_calls(LLVMValueRef callee) {
-  auto *Callee = unwrap<Function>(callee);
-  Module &M = *Callee->getParent();
-  std::optional<OpenMPIRBuilder> Builder;
-  for (User *U : Callee->users()) {
-    auto *Call = dyn_cast<CallBase>(U);
-    if (!Call || Call->getCalledOperand() != Callee || Call->arg_empty() || !Call->getDebugLoc() ||
-        !isa<ConstantPointerNull>(Call->getArgOperand(0)))
-      continue;
-    if (!Builder) {
-      Builder.emplace(M);
-      Builder->setConfig(OpenMPIRBuilderConfig(/*IsTargetDevice=*/false, /*IsGPU=*/false, /*OpenMPOffloadMandatory=*/false,
-                                               /*HasRequiresReverseOffload=*/false, /*HasRequiresUnifiedAddress=*/false,
-                                               /*HasRequiresUnifiedSharedMemory=*/false,
-                                               /*HasRequiresDynamicAllocators=*/false));
-      Builder->initialize();
-    }
-    const DILocation *Location = Call->getDebugLoc().get();
-    uint32_t Length;
-    Constant *Text = Builder->getOrCreateSrcLocStr(Location->getScope()->getSubprogram()->getName(), Location->getFilename(),
-                                                   Location->getLine(), Location->getColumn(), Length);
-    Call->setArgOperand(0, Builder->getOrCreateIdent(Text, Length));
-  }
-  return Builder.has_value();
 }
 
 // ---- target_kernel.rs ----

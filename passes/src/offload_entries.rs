@@ -8,7 +8,7 @@
 //! @.offloading.entry.<kernel> = weak constant %struct.__tgt_offload_entry { … }, section "…"
 //! !omp_offload.info = !{!{i32 0, …}, …}
 //! ```
-//! and, on the host, the `ident_t` of calls of the runtime that pass none and have a debug location, and an entry for what the module requires of the runtime, if a marker says so.
+//! and, on the host, the `ident_t` of calls of the runtime that pass none and of which debug info knows the place, and an entry for what the module requires of the runtime, if a marker says so.
 //!
 //! Host entries hold the region id or the variable, device entries the kernel or the variable; GPU images have no entries, only the
 //! metadata. A host function marked as a kernel keeps its name and gets the kernel `__omp_offloading_0_0_<function>_l0`.
@@ -79,7 +79,7 @@ pub(crate) fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalys
             preserved = PreservedAnalyses::None;
         }
     }
-    if !target::is_device(module) && source_locations::add(module) {
+    if !target::is_device(module) && source_locations::add(module, &marked) {
         preserved = PreservedAnalyses::None;
     }
     if let Some(clauses) = markers::requires(module)? {

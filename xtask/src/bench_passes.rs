@@ -182,12 +182,18 @@ impl std::fmt::Display for Figures {
     }
 }
 
-/// A host module as Clang leaves it before offload entries: for each region its id, its host version and a launch, and a marked variable.
+/// Metadata nodes before those of the functions.
+const DEBUG_NODES: u32 = 4;
+
+/// A host module as Clang leaves it before offload entries: for each region its id, its host version and a launch, with a place in the
+/// source and no `ident_t`, and a marked variable.
 fn host_module(regions: u32) -> String {
     let mut text = String::from("target triple = \"x86_64-unknown-linux-gnu\"\n");
     text.push_str("declare i32 @__tgt_target_kernel(ptr, i64, i32, i32, ptr, ptr)\n");
     for index in 0..regions {
         let kernel = format!("__omp_offloading_1_2_f{index}_l{}", index + 1);
+        let function = DEBUG_NODES + 2 * index;
+        let place = function + 1;
         // Writing to a string cannot fail.
         let _ = writeln!(
             text,
@@ -200,19 +206,30 @@ fn host_module(regions: u32) -> String {
                store i32 %s, ptr %p\n\
                ret void\n\
              }}\n\
-             define void @f{index}(ptr %p) {{\n\
-               %r = call i32 @__tgt_target_kernel(ptr null, i64 -1, i32 -1, i32 0, ptr @.{kernel}.region_id, ptr %p)\n\
+             define void @f{index}(ptr %p) !dbg !{function} {{\n\
+               %r = call i32 @__tgt_target_kernel(ptr null, i64 -1, i32 -1, i32 0, ptr @.{kernel}.region_id, ptr %p), !dbg !{place}\n\
                %failed = icmp ne i32 %r, 0\n\
                br i1 %failed, label %fallback, label %done\n\
              fallback:\n\
-               call void @{kernel}(ptr %p)\n\
+               call void @{kernel}(ptr %p), !dbg !{place}\n\
                br label %done\n\
              done:\n\
                ret void\n\
-             }}"
+             }}\n\
+             !{function} = distinct !DISubprogram(name: \"f{index}\", file: !1, line: {index}, type: !2, unit: !0, \
+               spFlags: DISPFlagDefinition)\n\
+             !{place} = !DILocation(line: {index}, column: 3, scope: !{function})"
         );
     }
     text.push_str("attributes #0 = { \"offload-entry\"=\"to\" }\n");
+    text.push_str(
+        "!llvm.dbg.cu = !{!0}\n\
+         !llvm.module.flags = !{!3}\n\
+         !0 = distinct !DICompileUnit(language: DW_LANG_C11, file: !1, emissionKind: LineTablesOnly)\n\
+         !1 = !DIFile(filename: \"bench.c\", directory: \"/\")\n\
+         !2 = !DISubroutineType(types: !{})\n\
+         !3 = !{i32 2, !\"Debug Info Version\", i32 3}\n",
+    );
     text
 }
 
