@@ -45,3 +45,9 @@ pub const OPENMP_DEVICE_MODULE_FLAG: &str = "openmp-device";
 /// What Clang appends to a variable's name for the pointer through which device code reaches it
 /// (`declare target link`).
 pub const LINK_REFERENCE_SUFFIX: &str = "_decl_tgt_ref_ptr";
+
+/// Whether a variable of this name is the pointer through which a device reaches a `link` variable.
+pub fn is_link_reference(name: &str) -> bool {
+    // The entry of such a pointer ends like it.
+    name.ends_with(LINK_REFERENCE_SUFFIX) && !name.starts_with(crate::entry::GLOBAL_PREFIX)
+}

@@ -26,6 +26,7 @@ pub mod loops;
 pub mod memory_effects;
 pub mod metadata;
 pub mod module;
+pub mod offload_symbol;
 pub mod orc;
 pub mod pointer_uses;
 pub mod reachable;

@@ -15,6 +15,8 @@
 //! [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and [`retarget`](mod@retarget) names the processor that
 //! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference;
 //! [`object_contents`] says which bytes of mapped objects a kernel only reads.
+//!
+//! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it.
 #![forbid(unsafe_code)]
 
 pub mod announce;
@@ -22,6 +24,7 @@ pub mod captured;
 pub mod compile;
 pub mod dispatch_stub;
 pub mod error;
+pub mod internalize;
 pub mod match_bits;
 pub mod object_contents;
 pub mod prepare;

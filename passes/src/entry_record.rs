@@ -56,11 +56,6 @@ pub(crate) fn existing_names(module: &Module<'_>) -> Result<HashSet<String>, Oth
 )]
 pub(crate) struct OtherLlvmEntry(String);
 
-/// Whether the variable is an entry of this build's LLVM.
-pub(crate) fn is_entry(symbol: Symbol<'_>) -> bool {
-    symbol.section().as_deref() == Some(entry::section(LLVM))
-}
-
 /// Adds an entry and its name to the module.
 pub(crate) fn add<'ctx>(module: &Module<'ctx>, record: &EntryRecord<'_, 'ctx>) {
     let name = add_name(module, record.name);

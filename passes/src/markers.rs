@@ -1,7 +1,7 @@
 //! What a front end wants offloaded, and how it says so.
 //!
 //! * A name: region ids (`.<kernel>.region_id`) on the host and kernels on a device follow Clang's scheme
-//!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`]).
+//!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`](offloom_abi::names::LINK_REFERENCE_SUFFIX)).
 //! * A string attribute `"offload-entry"`: `"kernel"`, `"function"`, `"indirect"`, `"ctor"` or `"dtor"` on a function, `"to"`, `"enter"`,
 //!   `"link"` or, in LLVM 22, `"indirect"` on a variable. `"offload-entry-name"` can name the device symbol of what is `indirect`.
 //! * An annotation, `"offload:kernel"` and so on: `__attribute__((annotate("offload:kernel")))` in C and C++.
@@ -13,9 +13,8 @@
 
 use crate::error::PassError;
 use offloom_abi::LlvmVersion;
-use offloom_abi::entry::{self, EntryFlags};
+use offloom_abi::entry::EntryFlags;
 use offloom_abi::kernel_name::{KernelName, VTABLE_SUFFIX};
-use offloom_abi::names::LINK_REFERENCE_SUFFIX;
 use offloom_ir::LLVM;
 use offloom_ir::annotations::{has_annotation, take_annotations};
 use offloom_ir::inkwell::module::Module;
@@ -253,12 +252,6 @@ pub(crate) fn is_explicit_default(symbol: Symbol<'_>) -> Result<bool, PassError>
             allowed: "`offload-visibility` can be `default`",
         }),
     }
-}
-
-/// Whether a variable of this name is the pointer through which a device reaches a `link` variable.
-pub(crate) fn is_link_reference(name: &str) -> bool {
-    // The entry of such a pointer ends like it.
-    name.ends_with(LINK_REFERENCE_SUFFIX) && !name.starts_with(entry::GLOBAL_PREFIX)
 }
 
 fn marker_section(symbol: Symbol<'_>) -> Option<String> {

@@ -20,7 +20,7 @@
 use crate::entry_record::{self, EntryRecord};
 use crate::error::PassError;
 use crate::host_address::Address;
-use crate::markers::{self, Mark, Marked, REQUIRES_METADATA, is_link_reference, kernel_of_function};
+use crate::markers::{self, Mark, Marked, REQUIRES_METADATA, kernel_of_function};
 use crate::offload_info::{OffloadInfo, Subject};
 use crate::parameters::Parameters;
 use crate::registry::{ExtensionPoint, Pass, Unasked};
@@ -28,7 +28,7 @@ use crate::{source_locations, target};
 use llvm_plugin::PreservedAnalyses;
 use offloom_abi::entry::{self, EntryFlags};
 use offloom_abi::kernel_name::{KernelName, is_vtable_constant, kernel_of_region_id};
-use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_abi::names::{LINK_REFERENCE_SUFFIX, is_link_reference};
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::Module;

@@ -10,15 +10,16 @@
 //!
 //! Unasked it runs at the start of every compile of a device module with an explicit marker; Clang's own have none.
 
-use crate::entry_record;
 use crate::error::PassError;
-use crate::markers::{self, is_link_reference};
+use crate::markers;
 use crate::parameters::Parameters;
 use crate::registry::{ExtensionPoint, Pass, Unasked};
 use crate::target;
 use llvm_plugin::PreservedAnalyses;
+use offloom_abi::names::is_link_reference;
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::offload_symbol::is_entry;
 use offloom_ir::symbol::{Symbol, symbols};
 
 /// Where reductions of Clang's GPU code hand values from warp to warp. Clang gives it default visibility, whatever it is told.
@@ -49,7 +50,7 @@ fn could_be_protected(symbol: Symbol<'_>) -> bool {
     if symbol.visibility() != GlobalVisibility::Default || symbol.is_local() || !symbol.is_definition() {
         return false;
     }
-    if matches!(symbol.linkage(), Linkage::Appending | Linkage::Common) || entry_record::is_entry(symbol) {
+    if matches!(symbol.linkage(), Linkage::Appending | Linkage::Common) || is_entry(symbol) {
         return false;
     }
     let name = symbol.name();

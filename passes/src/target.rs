@@ -4,7 +4,7 @@ use offloom_abi::LlvmVersion;
 use offloom_abi::names::OPENMP_DEVICE_MODULE_FLAG;
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::inkwell::values::FunctionValue;
+use offloom_ir::offload_symbol::{AMDGPU_KERNEL, PTX_KERNEL, SPIR_KERNEL};
 
 /// Whether the module is for a device. The triple cannot tell: the x86_64 device has the host's.
 pub(crate) fn is_device(module: &Module<'_>) -> bool {
@@ -33,19 +33,6 @@ fn architecture(module: &Module<'_>) -> String {
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy();
     triple.split('-').next().unwrap_or_default().to_owned()
-}
-
-// `llvm/IR/CallingConv.h`.
-const PTX_KERNEL: u32 = 71;
-const SPIR_KERNEL: u32 = 76;
-const AMDGPU_KERNEL: u32 = 91;
-
-/// Whether the function is a kernel by its calling convention: `ptx_kernel`, `amdgpu_kernel` or `spir_kernel`.
-pub(crate) fn has_kernel_calling_convention(function: FunctionValue<'_>) -> bool {
-    matches!(
-        function.get_call_conventions(),
-        SPIR_KERNEL | PTX_KERNEL | AMDGPU_KERNEL
-    )
 }
 
 /// The calling convention that this LLVM's Clang gives kernels of the module's target; `None`: that of any function.

@@ -23,6 +23,7 @@ use offloom_abi::LlvmVersion;
 use offloom_abi::entry::Entry;
 use offloom_abi::offload_binary::{Member, members};
 
+pub use bitcode_symbols::LinkerSymbol;
 use bitstream::Malformed;
 pub use bytes::FileBytes;
 pub use entries::HostEntry;
@@ -292,12 +293,12 @@ impl<'a> InputPart<'a> {
     }
 }
 
-/// The symbols that a linker can find the bitcode `bytes` by.
+/// The symbols that a linker sees in the bitcode `bytes`.
 ///
 /// # Errors
 /// The bitcode is malformed.
-pub fn bitcode_symbols(input: &impl ToString, bytes: &[u8]) -> Result<Vec<Vec<u8>>> {
-    bitcode_symbols::defined_symbols(bytes).map_err(|malformed| malformed_bitcode(input, malformed))
+pub fn bitcode_symbols(input: &impl ToString, bytes: &[u8]) -> Result<Vec<LinkerSymbol>> {
+    bitcode_symbols::symbols(bytes).map_err(|malformed| malformed_bitcode(input, malformed))
 }
 
 fn malformed_bitcode(input: &impl ToString, malformed: Malformed) -> Error {

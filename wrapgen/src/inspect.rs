@@ -289,8 +289,9 @@ impl Contents {
     /// Of the image of some bytes, called `name` in errors.
     fn of(image: &[u8], name: &String) -> Result<Option<Self>> {
         if is_bitcode(image) {
-            let names = bitcode_symbols(name, image)?.into_iter();
-            let names = names.filter_map(|name| String::from_utf8(name).ok());
+            let symbols = bitcode_symbols(name, image)?.into_iter();
+            let defined = symbols.filter(|symbol| !symbol.undefined);
+            let names = defined.filter_map(|symbol| String::from_utf8(symbol.name).ok());
             return Ok(Some(Self {
                 kernels: names.filter(|name| KernelName::parse(name).is_some()).collect(),
                 entries: None,

@@ -10,6 +10,7 @@ pub mod command_line;
 pub mod compile;
 pub mod device_link;
 pub mod device_options;
+pub mod device_symbols;
 pub mod entry_check;
 mod fat_binary;
 pub mod group;
@@ -125,7 +126,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     let mut added = Vec::new();
     let mut jit_bundle = None;
     for group in &groups {
-        let compiled = compile::compile(group, options, &folder, runner)?;
+        let compiled = compile::compile(group, &inputs, options, &folder, runner)?;
         let image = folder.image(&group.target);
         let step = group
             .step(Phase::DeviceLink)

@@ -129,7 +129,13 @@ fn defined_symbols(image: &EmbeddedMember<'_>) -> Result<Vec<Vec<u8>>> {
     );
     match InputKind::of(bytes) {
         InputKind::Object => {}
-        InputKind::Bitcode => return bitcode_symbols(&input, bytes),
+        InputKind::Bitcode => {
+            let symbols = bitcode_symbols(&input, bytes)?.into_iter();
+            return Ok(symbols
+                .filter(|symbol| !symbol.undefined)
+                .map(|symbol| symbol.name)
+                .collect());
+        }
         _ => return Ok(Vec::new()),
     }
     let malformed = |error: object::Error| Error::Elf {

@@ -13,12 +13,12 @@ mod canonical;
 mod comparison;
 mod every_pass;
 mod execution;
-mod program;
+pub(crate) mod program;
 mod random_ir;
 mod report;
 mod target;
 pub(crate) mod tools;
-mod workers;
+pub(crate) mod workers;
 
 use std::num::NonZeroUsize;
 
@@ -27,7 +27,7 @@ use anyhow::{Result, ensure};
 use crate::build::{self, Staged, Staging};
 use crate::corpus::comparison::Module;
 use crate::corpus::every_pass::Runtimes;
-use crate::corpus::program::{Program, Source};
+use crate::corpus::program::Source;
 use crate::corpus::report::{Comparisons, Tally};
 use crate::corpus::target::Target;
 use crate::llvm::Choice;
@@ -114,7 +114,7 @@ pub(crate) fn check_all(
     )?;
 
     let mut programs = program::programs(&workspace.root)?;
-    programs.retain(|program| is_wanted(&program.name) && is_for(program, major));
+    programs.retain(|program| is_wanted(&program.name) && program.is_for_llvm(major));
     let programs: Vec<_> = programs.into_iter().step_by(extent.run_every.get()).collect();
     println!(
         "LLVM {major}: building and running {} programs twice",
@@ -151,12 +151,6 @@ pub(crate) fn check_all(
         .collect();
     ensure!(problems.is_empty(), "LLVM {major}: {}", problems.join("; "));
     Ok(())
-}
-
-/// Whether a program can be built with this LLVM. (Reasons are in the report on its modules.)
-fn is_for(program: &Program, major: u32) -> bool {
-    let sources = &program.sources;
-    sources.iter().all(|source| source.not_for_llvm(major).is_none())
 }
 
 /// Every module to compare. Those that cannot be made are named, with the reason.

@@ -13,6 +13,7 @@ mod fuzz;
 mod lint;
 mod lit;
 mod llvm;
+mod matrix;
 mod openmp;
 mod setup;
 mod specialize_check;

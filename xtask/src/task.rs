@@ -2,7 +2,9 @@
 
 use anyhow::Result;
 
-use crate::{bench_link, bench_passes, build, corpus, demo, fuzz, lint, lit, setup, specialize_check, test};
+use crate::{
+    bench_link, bench_passes, build, corpus, demo, fuzz, lint, lit, matrix, setup, specialize_check, test,
+};
 
 /// Chores of the Offloom project.
 #[derive(clap::Parser, Debug)]
@@ -27,6 +29,8 @@ enum Task {
     Test(test::Arguments),
     /// The passes over the corpus: compared with what Clang makes, run on the device; random modules
     Corpus(corpus::Arguments),
+    /// Programs in every form of link, through wrapgen and through LLVM's wrapper, run on the device
+    Matrix(matrix::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
     /// What links with device code take, beside LLVM's linker wrapper and the host link alone
@@ -49,6 +53,7 @@ impl Arguments {
             Task::Lit(arguments) => lit::run(arguments),
             Task::Test(arguments) => test::run(arguments),
             Task::Corpus(arguments) => corpus::run(arguments),
+            Task::Matrix(arguments) => matrix::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::BenchLink(arguments) => bench_link::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),

@@ -10,7 +10,7 @@ use crate::command::run_shown;
 use crate::llvm::{self, Choice};
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
-use crate::{corpus, cuda, lint, lit, setup, specialize_check};
+use crate::{corpus, cuda, lint, lit, matrix, setup, specialize_check};
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
 const WITHOUT_LLVM: [&str; 5] = [
@@ -58,6 +58,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         });
         steps.run(&format!("corpus, LLVM {major}"), || {
             corpus::check_all(&workspace, &staged, &corpus::Extent::short(), &[])
+        });
+        steps.run(&format!("forms of links, LLVM {major}"), || {
+            matrix::check(&workspace, &staged, matrix::SHORT, &[])
         });
         steps.run(&format!("specialised kernels, LLVM {major}"), || {
             specialize_check::check(&workspace, &staged, 1, specialize_check::SHORT)

@@ -1,12 +1,12 @@
 //! What a device module must export: by the host module's list, or by its own markers.
 
 use crate::error::PassError;
-use crate::markers::{self, Mark, Marked, is_link_reference, kernel_of_function};
+use crate::markers::{self, Mark, Marked, kernel_of_function};
 use crate::offload_device::host_module::{HostModule, same_type};
 use crate::offload_info::Subject;
 use offloom_abi::entry::EntryFlags;
 use offloom_abi::kernel_name::{KernelName, VTABLE_SUFFIX, is_vtable_constant};
-use offloom_abi::names::LINK_REFERENCE_SUFFIX;
+use offloom_abi::names::{LINK_REFERENCE_SUFFIX, is_link_reference};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::symbol::{Symbol, find_variable, functions, variables};

@@ -1,6 +1,6 @@
-//! Lists the symbols that a linker can find LLVM bitcode by: the globals that a module defines for others.
+//! Lists the symbols of LLVM bitcode as a linker sees them: the globals that a module defines for others, and those it lacks.
 //!
-//! Only the module's own records are read, so symbols that inline assembly defines are not among them.
+//! Only the module's own records are read, so symbols that inline assembly defines are not among them. No LLVM is needed.
 
 use super::bitcode::{MODULE_BLOCK, without_wrapper};
 use super::bitstream::{Cursor, Item, Malformed};
@@ -9,7 +9,8 @@ use super::kind::BITCODE_MAGIC;
 /// Block with the names of all globals, one after the other.
 const STRING_TABLE_BLOCK: u64 = 23;
 
-/// Records of a module, with the fields before their linkage: offset and size of the name, then three of the kind's own.
+/// Records of a module, with the fields before their linkage: offset and size of the name, then three of the kind's own. Behind the
+/// linkage, each kind has its visibility in another place.
 const VARIABLE: u64 = 7;
 const FUNCTION: u64 = 8;
 const ALIAS: u64 = 14;
@@ -17,12 +18,35 @@ const INDIRECT_FUNCTION: u64 = 15;
 const OWN_FIELD: usize = 4;
 const LINKAGE_FIELD: usize = 5;
 
-/// Linkages of globals that others cannot see, or that are defined elsewhere: internal, private (three numbers), external weak,
-/// available externally.
-const NOT_DEFINED_FOR_OTHERS: [u64; 6] = [3, 9, 13, 14, 7, 12];
+const FUNCTION_VISIBILITY: usize = 9;
+const VARIABLE_VISIBILITY: usize = 8;
+const ALIAS_VISIBILITY: usize = 6;
 
-/// The names of the globals that the modules in `bytes` define for others: functions, then variables, then aliases.
-pub(crate) fn defined_symbols(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
+/// The number of hidden visibility.
+const HIDDEN: u64 = 1;
+
+/// Linkages of globals that others cannot see: internal, private (three numbers).
+const LOCAL: [u64; 4] = [3, 9, 13, 14];
+/// Linkage of a global that may be missing.
+const EXTERNAL_WEAK: u64 = 7;
+/// Linkage of a copy of what is defined elsewhere.
+const AVAILABLE_EXTERNALLY: u64 = 12;
+
+/// A symbol of an object or of bitcode that other files can see.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LinkerSymbol {
+    /// Its name.
+    pub name: Vec<u8>,
+    /// It is to be found elsewhere.
+    pub undefined: bool,
+    /// Undefined, and may be missing.
+    pub weak: bool,
+    /// Not visible outside of what it is linked into.
+    pub hidden: bool,
+}
+
+/// The symbols of the modules in `bytes`: functions, then variables, then aliases.
+pub(super) fn symbols(bytes: &[u8]) -> Result<Vec<LinkerSymbol>, Malformed> {
     let bytes = without_wrapper(bytes)?;
     let mut records: Vec<(u64, Vec<u64>)> = Vec::new();
     let mut names = Vec::new();
@@ -49,7 +73,7 @@ pub(crate) fn defined_symbols(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
                     let (mut record, mut kind) = (Vec::new(), 0);
                     cursor.record(&block, abbreviation, |code, value| {
                         kind = code;
-                        if record.len() <= LINKAGE_FIELD {
+                        if record.len() <= FUNCTION_VISIBILITY {
                             record.push(value);
                         }
                     })?;
@@ -60,9 +84,14 @@ pub(crate) fn defined_symbols(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
     }
 
     let mut symbols = Vec::new();
-    for wanted in [FUNCTION, VARIABLE, ALIAS, INDIRECT_FUNCTION] {
+    for (wanted, visibility) in [
+        (FUNCTION, FUNCTION_VISIBILITY),
+        (VARIABLE, VARIABLE_VISIBILITY),
+        (ALIAS, ALIAS_VISIBILITY),
+        (INDIRECT_FUNCTION, ALIAS_VISIBILITY),
+    ] {
         for (_, record) in records.iter().filter(|(kind, _)| *kind == wanted) {
-            let (Some(&own), Some(linkage)) = (record.get(OWN_FIELD), record.get(LINKAGE_FIELD)) else {
+            let (Some(&own), Some(&linkage)) = (record.get(OWN_FIELD), record.get(LINKAGE_FIELD)) else {
                 continue;
             };
             // Of a function whether it is only declared; of a variable the number of its initial value, or 0 without one.
@@ -77,14 +106,15 @@ pub(crate) fn defined_symbols(bytes: &[u8]) -> Result<Vec<Vec<u8>>, Malformed> {
             let name = name.and_then(|(start, size)| names.get(start..start.checked_add(size)?));
             let name = name.unwrap_or_default();
             // LLVM's own globals are no symbols.
-            if declared
-                || NOT_DEFINED_FOR_OTHERS.contains(linkage)
-                || name.is_empty()
-                || name.starts_with(b"llvm.")
-            {
+            if LOCAL.contains(&linkage) || name.is_empty() || name.starts_with(b"llvm.") {
                 continue;
             }
-            symbols.push(name.to_vec());
+            symbols.push(LinkerSymbol {
+                name: name.to_vec(),
+                undefined: declared || matches!(linkage, EXTERNAL_WEAK | AVAILABLE_EXTERNALLY),
+                weak: linkage == EXTERNAL_WEAK,
+                hidden: record.get(visibility) == Some(&HIDDEN),
+            });
         }
     }
     Ok(symbols)

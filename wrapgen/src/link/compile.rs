@@ -1,13 +1,17 @@
 //! Phase 3: brings the members of a group to files that the device linker takes, compiling bitcode.
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use offloom_abi::OffloadKind;
 
 use super::command_line::Options;
+use super::device_options::DeviceOptions;
+use super::device_symbols::names_shared_with_native_code;
 use super::group::Group;
+use super::scan::ScannedInput;
 use super::target::DeviceLinker;
 use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
@@ -31,12 +35,14 @@ pub struct Compiled {
 
 /// Compiles a group.
 ///
-/// With `options.jit`, bitcode goes through the job that makes dispatch stubs, anchors and the bundle first.
+/// Bitcode hides what neither the host program nor native code of the image nor a library among `inputs` can ask for, so that it can
+/// be optimised as a whole. With `options.jit`, bitcode goes through the job that makes dispatch stubs, anchors and the bundle first.
 ///
 /// # Errors
 /// A member cannot be written, or compiling failed.
 pub fn compile(
     group: &Group<'_>,
+    inputs: &[ScannedInput],
     options: &Options,
     folder: &WorkFolder,
     runner: Runner,
@@ -52,21 +58,24 @@ pub fn compile(
         device_inputs: std::mem::take(&mut members.native),
         ..Compiled::default()
     };
-    if options.jit
+    let for_jit = options.jit
         && jit::supports(&group.target.triple)
-        && group.kinds().any(|kind| kind == OffloadKind::OpenMp)
-    {
+        && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
+    if for_jit {
         prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
     }
     if !members.bitcode.is_empty() {
         let object = folder.named(&group.target, "lto.o");
         let mut command = Command::new(BitcodeTool::find()?.program());
-        command
-            .arg("lto")
-            .args(optimization_arguments(group, options))
-            .arg("-o")
-            .arg(&object)
-            .args(&members.bitcode);
+        command.arg("lto").args(optimization_arguments(group, options));
+        // What the JIT shares with the base image has been chosen already.
+        if !for_jit {
+            command.arg("--internalize");
+            for name in names_shared_with_native_code(&group.members, inputs)? {
+                command.arg("--keep-name").arg(OsString::from_vec(name));
+            }
+        }
+        command.arg("-o").arg(&object).args(&members.bitcode);
         let step = group.step(Phase::Lto).reads(&members.bitcode).makes([&object]);
         runner.step(&step, || runner.run(&mut command))?;
         compiled.device_inputs.insert(0, object);
@@ -189,7 +198,7 @@ fn write_member(found: &EmbeddedMember<'_>, path: &Path, folder: &WorkFolder, ru
 pub fn optimization_arguments(group: &Group<'_>, options: &Options) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = Vec::new();
     arguments.push(format!("--opt-level={}", optimization_level(group, options)).into());
-    for argument in &options.llvm_arguments {
+    for argument in DeviceOptions::new(options, &group.target.triple).llvm {
         let mut word = OsString::from("--llvm-argument=");
         word.push(argument);
         arguments.push(word);

@@ -4,14 +4,14 @@
 
 use std::collections::HashMap;
 
-use object::{Object, ObjectSymbol};
 use offloom_abi::{LlvmVersion, OffloadKind};
 
+use super::device_symbols::device_symbols;
 use super::scan::DeviceCode;
 use super::target::Target;
 use crate::LLVM;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, is_bitcode};
+use crate::inputs::EmbeddedMember;
 use crate::steps::{Phase, Step};
 
 /// Device code that is linked to one image.
@@ -128,19 +128,12 @@ impl<'a> Group<'a> {
             members.any(|found| found.member.offload_kind() == Some(*kind))
         })
     }
-
-    /// Whether all of it is bitcode.
-    pub fn is_all_bitcode(&self) -> bool {
-        self.members.iter().all(|found| is_bitcode(found.member.image()))
-    }
 }
 
 /// The symbols of a group's members, as far as they decide about archive members.
 #[derive(Debug, Default)]
 struct SymbolTable {
-    symbols: HashMap<String, SymbolState>,
-    /// Whether there are more symbols, in bitcode.
-    has_bitcode: bool,
+    symbols: HashMap<Vec<u8>, SymbolState>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,45 +146,25 @@ impl SymbolTable {
     /// Adds the symbols of a member; of a lazy one only if it is needed. Returns whether it was added.
     ///
     /// A member is needed if it defines what is undefined, or something new that is not hidden: the host may refer to that.
-    /// LLVM 22 takes every member. Bitcode, whose symbols only LLVM can read, is taken unless objects lack nothing.
+    /// LLVM 22 takes every member.
     fn add(&mut self, found: &EmbeddedMember<'_>, lazy: bool) -> Result<bool> {
-        let image = found.member.image();
         if LLVM == LlvmVersion::V22 {
             return Ok(true);
         }
-        if is_bitcode(image) {
-            let lacking = SymbolState::Undefined { weak: false };
-            let needed = !lazy || self.has_bitcode || self.symbols.values().any(|state| *state == lacking);
-            self.has_bitcode |= needed;
-            return Ok(needed);
-        }
-        let file = object::File::parse(image).map_err(|error| Error::DeviceObject {
-            input: found.origin.to_string(),
-            problem: error.to_string(),
-        })?;
         let for_host = found.member.offload_kind() != Some(OffloadKind::None);
         let mut needed = !lazy;
         let mut changes = Vec::new();
-        for symbol in file
-            .symbols()
-            .filter(|symbol| symbol.is_global() || symbol.is_undefined())
-        {
-            let Ok(name) = symbol.name() else { continue };
-            let known = self.symbols.get(name).copied();
-            match (symbol.is_undefined(), known) {
+        for symbol in device_symbols(found)? {
+            let known = self.symbols.get(&symbol.name).copied();
+            match (symbol.undefined, known) {
                 (true, None) => {
-                    changes.push((
-                        name.to_owned(),
-                        SymbolState::Undefined {
-                            weak: symbol.is_weak(),
-                        },
-                    ));
+                    changes.push((symbol.name, SymbolState::Undefined { weak: symbol.weak }));
                 }
                 (true, Some(_)) | (false, Some(SymbolState::Defined)) => {}
                 (false, _) => {
-                    needed |= known == Some(SymbolState::Undefined { weak: false })
-                        || (for_host && !is_hidden(&symbol));
-                    changes.push((name.to_owned(), SymbolState::Defined));
+                    needed |=
+                        known == Some(SymbolState::Undefined { weak: false }) || (for_host && !symbol.hidden);
+                    changes.push((symbol.name, SymbolState::Defined));
                 }
             }
         }
@@ -199,12 +172,5 @@ impl SymbolTable {
             self.symbols.extend(changes);
         }
         Ok(needed)
-    }
-}
-
-fn is_hidden<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
-    match symbol.flags() {
-        object::SymbolFlags::Elf { st_other, .. } => st_other.visibility() == object::elf::STV_HIDDEN,
-        _ => false,
     }
 }

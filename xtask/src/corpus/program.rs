@@ -41,6 +41,14 @@ pub(crate) struct Program {
     pub(crate) sources: Vec<Source>,
 }
 
+impl Program {
+    /// Whether it can be built with this LLVM.
+    pub(crate) fn is_for_llvm(&self, major: u32) -> bool {
+        let mut sources = self.sources.iter();
+        sources.all(|source| source.not_for_llvm(major).is_none())
+    }
+}
+
 /// What `ONLY` and `TARGETS` say, each with its reason.
 #[derive(Debug, Clone, Default)]
 struct Limits {
@@ -124,15 +132,19 @@ pub(crate) fn sources(root: &Path) -> Result<Vec<Source>> {
 
 /// Every program, in alphabetical order.
 pub(crate) fn programs(root: &Path) -> Result<Vec<Program>> {
-    let folder = root.join(PROGRAMS);
+    programs_in(&root.join(PROGRAMS))
+}
+
+/// The programs in a folder, in alphabetical order: each file, and the files of each folder in it.
+pub(crate) fn programs_in(folder: &Path) -> Result<Vec<Program>> {
     let mut programs = Vec::new();
-    for path in entries(&folder)? {
-        let name = path.strip_prefix(&folder).unwrap_or(&path).display().to_string();
+    for path in entries(folder)? {
+        let name = path.strip_prefix(folder).unwrap_or(&path).display().to_string();
         let mut paths = Vec::new();
         collect(path, &mut paths)?;
         let sources: Vec<_> = paths
             .into_iter()
-            .map(|path| Source::read(path, &folder))
+            .map(|path| Source::read(path, folder))
             .collect::<Result<_>>()?;
         if !sources.is_empty() {
             programs.push(Program { name, sources });

@@ -1,11 +1,13 @@
 //! The job `lto`: device bitcode of one target in, one object for the device linker out.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use offloom_ir::codegen::{CodegenError, emit_object, run_pipeline};
 use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_jit_passes::internalize::{Exposed, internalize, listed_globals};
 use wrapgen::output::write_file;
 
 use crate::device_bitcode::{DeviceBitcode, MergeError};
@@ -20,6 +22,19 @@ pub(crate) struct LtoArgs {
     /// An option for LLVM, as behind Clang's -mllvm.
     #[arg(long = "llvm-argument", value_name = "OPTION", allow_hyphen_values = true)]
     llvm_arguments: Vec<String>,
+
+    /// Hide what neither the runtime nor the host program nor a name of --keep-name asks for.
+    #[arg(long)]
+    internalize: bool,
+
+    /// The name of what others than this bitcode define or use: a definition of it stays visible.
+    #[arg(
+        long = "keep-name",
+        value_name = "NAME",
+        requires = "internalize",
+        allow_hyphen_values = true
+    )]
+    kept_names: Vec<OsString>,
 
     #[command(flatten)]
     device: DeviceBitcode,
@@ -49,6 +64,15 @@ impl LtoArgs {
         let context = Context::create();
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;
+        if self.internalize {
+            let mut names = listed_globals(&module);
+            names.extend(
+                self.kept_names
+                    .iter()
+                    .map(|name| name.to_string_lossy().into_owned()),
+            );
+            internalize(&module, &Exposed::read(&module, names));
+        }
         let machine = self.device.machine(&module)?;
         run_pipeline(
             &module,

@@ -1,0 +1,240 @@
+//! Hides what nobody outside of a device image can ask for: definitions become internal, so that the optimiser may drop, inline and
+//! specialise them.
+//!
+//! Before: `define hidden void @helper()`        After: `define internal void @helper()`
+//!
+//! Kept as they are: kernels, entries and what they name, what the runtime looks up by name ([`RUNTIME_SYMBOLS`]), what code generation
+//! may call by itself, what the module's assembly mentions, the names that the caller gives, and every other member of a comdat with
+//! one of these. `@llvm.used` and `@llvm.compiler.used` lose all other symbols; an empty list goes.
+//!
+//! Only for modules that no other bitcode will be linked to any more.
+
+use std::collections::{HashMap, HashSet};
+
+use offloom_abi::kernel_name::KernelName;
+use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, is_link_reference};
+use offloom_ir::inkwell::GlobalVisibility;
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::metadata::{Operand, nodes};
+use offloom_ir::module::inline_assembly;
+use offloom_ir::offload_symbol::{has_kernel_calling_convention, is_entry};
+use offloom_ir::symbol::{Comdat, Symbol, SymbolKind, symbols, variables};
+use offloom_ir::used::{UsedList, set_used, used};
+
+/// What libomptarget's plugins look up in a device image, beside kernels and variables with entries: the memory pools and
+/// `__llvm_libc_rpc_client` in LLVM 19, `__llvm_rpc_client` in LLVM 22, the others in both. Source:
+/// `offload/plugins-nextgen`, and the strings in both `libomptarget`s. The constants `__omp_rtl_debug_kind` and
+/// `__omp_rtl_assume_*` are not among them: device code alone reads those.
+const RUNTIME_SYMBOLS: &[&str] = &[
+    "__fini_array_end",
+    "__fini_array_start",
+    "__init_array_end",
+    "__init_array_start",
+    "__llvm_libc_rpc_client",
+    "__llvm_rpc_client",
+    "__omp_rtl_device_environment",
+    "__omp_rtl_device_memory_pool",
+    "__omp_rtl_device_memory_pool_tracker",
+    "amdgcn.device.fini",
+    "amdgcn.device.init",
+    "nvptx$device$fini",
+    "nvptx$device$init",
+];
+
+/// How the names start of what the plugins find by going through an image's symbols: constructors and destructors of NVPTX code,
+/// and profiles with what their library needs.
+const RUNTIME_PREFIXES: &[&str] = &[
+    "__fini_array_object_",
+    "__init_array_object_",
+    "__llvm_prf_",
+    "__llvm_profile_",
+    "__profc_",
+    "__profd_",
+];
+
+/// What the plugins look up for each kernel: its name with this behind it.
+const KERNEL_ENVIRONMENT_SUFFIX: &str = "_kernel_environment";
+
+/// What code generation calls without a call in the IR.
+const CODE_GENERATION_SYMBOLS: &[&str] = &[
+    "__ssp_canary_word",
+    "__stack_chk_fail",
+    "__stack_chk_guard",
+    "memcmp",
+    "memcpy",
+    "memmove",
+    "memset",
+];
+
+/// Makes internal whatever is not `exposed`. Returns whether something changed.
+pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {
+    let mut changed = false;
+    for list in UsedList::BOTH {
+        let listed = used(module, list);
+        let kept: Vec<_> = listed
+            .iter()
+            .copied()
+            .filter(|&symbol| exposed.contains(symbol))
+            .collect();
+        if kept.len() < listed.len() {
+            set_used(module, list, &kept);
+            changed = true;
+        }
+    }
+    let all = symbols(module);
+    let groups = Groups::read(&all, exposed);
+    for symbol in all {
+        if is_candidate(symbol) && !exposed.contains(symbol) && !groups.is_kept(symbol) {
+            groups.leave(symbol);
+            symbol.set_visibility(GlobalVisibility::Default);
+            symbol.set_linkage(Linkage::Internal);
+            changed = true;
+        }
+    }
+    changed
+}
+
+/// The device symbols of the globals that the module's `omp_offload.info` lists: the host program asks for them. In a module that was
+/// merged of several, nodes may be there twice.
+pub fn listed_globals(module: &Module<'_>) -> HashSet<String> {
+    let nodes = nodes(module, OFFLOAD_INFO_METADATA).into_iter();
+    nodes
+        .filter_map(|node| match node.as_slice() {
+            [
+                Operand::Integer(OFFLOAD_INFO_DEVICE_GLOBAL),
+                Operand::String(name),
+                ..,
+            ] => Some(name.clone()),
+            _ => None,
+        })
+        .collect()
+}
+
+/// Whether the symbol could be made internal at all.
+fn is_candidate(symbol: Symbol<'_>) -> bool {
+    symbol.is_definition()
+        && !symbol.is_local()
+        && symbol.linkage() != Linkage::Appending
+        && !symbol.name().starts_with("llvm.")
+}
+
+/// What somebody outside of the module may ask for.
+#[derive(Debug)]
+pub struct Exposed<'ctx> {
+    names: HashSet<String>,
+    /// Addresses in entries.
+    addresses: HashSet<Symbol<'ctx>>,
+    /// Text that may name symbols.
+    assembly: Assembly,
+}
+
+impl<'ctx> Exposed<'ctx> {
+    /// What is exposed in any device module, and `names` besides.
+    pub fn read(module: &Module<'ctx>, mut names: HashSet<String>) -> Self {
+        names.extend(
+            RUNTIME_SYMBOLS
+                .iter()
+                .chain(CODE_GENERATION_SYMBOLS)
+                .map(ToString::to_string),
+        );
+        let entries = variables(module).into_iter().filter(|&symbol| is_entry(symbol));
+        Self {
+            names,
+            addresses: entries.flat_map(Symbol::initializer_symbols).collect(),
+            assembly: Assembly::read(inline_assembly(module)),
+        }
+    }
+
+    fn contains(&self, symbol: Symbol<'ctx>) -> bool {
+        let name = symbol.name();
+        self.addresses.contains(&symbol)
+            || self.names.contains(&name)
+            || is_kernel(symbol, &name)
+            || is_entry(symbol)
+            || is_link_reference(&name)
+            || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || self.assembly.may_name(&name)
+    }
+}
+
+/// The assembly text of a module.
+#[derive(Debug)]
+struct Assembly {
+    text: String,
+    /// What can be a name without quotation marks.
+    words: HashSet<String>,
+}
+
+impl Assembly {
+    fn read(text: String) -> Self {
+        let words = text.split(|character| !is_in_word(character));
+        Self {
+            words: words.map(str::to_owned).collect(),
+            text,
+        }
+    }
+
+    /// Whether the text may name the symbol.
+    fn may_name(&self, symbol: &str) -> bool {
+        self.words.contains(symbol) || (!symbol.chars().all(is_in_word) && self.text.contains(symbol))
+    }
+}
+
+fn is_in_word(character: char) -> bool {
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$')
+}
+
+/// Whether it is a kernel, or a variable that the runtime looks up for one.
+fn is_kernel(symbol: Symbol<'_>, name: &str) -> bool {
+    if symbol.is_local() {
+        return false;
+    }
+    let is_kernel_name = |name: &str| KernelName::parse(name).is_some();
+    is_kernel_name(name)
+        || symbol.as_function().is_some_and(has_kernel_calling_convention)
+        || name
+            .strip_suffix(KERNEL_ENVIRONMENT_SUFFIX)
+            .is_some_and(is_kernel_name)
+}
+
+/// The module's comdats.
+struct Groups {
+    /// How many functions and variables are in each.
+    sizes: HashMap<Comdat, usize>,
+    /// Those with an exposed member: all of it stays, because the linker keeps or drops all of it.
+    kept: HashSet<Comdat>,
+}
+
+impl Groups {
+    fn read<'ctx>(all: &[Symbol<'ctx>], exposed: &Exposed<'ctx>) -> Self {
+        let mut groups = Self {
+            sizes: HashMap::new(),
+            kept: HashSet::new(),
+        };
+        for &symbol in all {
+            let Some(comdat) = symbol.comdat() else { continue };
+            if matches!(symbol.kind(), SymbolKind::Function | SymbolKind::Variable) {
+                *groups.sizes.entry(comdat).or_default() += 1;
+            }
+            if is_candidate(symbol) && exposed.contains(symbol) {
+                groups.kept.insert(comdat);
+            }
+        }
+        groups
+    }
+
+    fn is_kept(&self, symbol: Symbol<'_>) -> bool {
+        symbol.comdat().is_some_and(|comdat| self.kept.contains(&comdat))
+    }
+
+    /// Prepares a symbol that becomes internal. One alone needs no comdat; several stay together, but no longer stand for those of
+    /// another file.
+    fn leave(&self, symbol: Symbol<'_>) {
+        let Some(comdat) = symbol.comdat() else { return };
+        if self.sizes.get(&comdat) == Some(&1) {
+            symbol.leave_comdat();
+        } else {
+            comdat.keep_beside_others();
+        }
+    }
+}

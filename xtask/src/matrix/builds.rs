@@ -1,0 +1,337 @@
+//! One program, built by Clang with LLVM's offload tools and with ours, in every form of link.
+
+use std::cell::OnceCell;
+use std::fmt;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result, anyhow};
+use tempfile::TempDir;
+
+use crate::build::Staged;
+use crate::corpus::program::Program;
+use crate::corpus::tools;
+use crate::openmp::OpenMp;
+
+/// How a program is put together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Form {
+    /// Of objects.
+    Objects,
+    /// Of a static library with all of it and an object with other device code.
+    StaticLibrary,
+    /// Of a shared library with all of it and an object with other device code.
+    SharedLibrary,
+    /// Of one object, merged by `-r` and linked as one without device code.
+    Relocatable,
+    /// Of objects whose device code is bitcode.
+    Lto,
+    /// Of objects whose device code is bitcode and native by turns.
+    Mixed,
+}
+
+impl Form {
+    /// Every form.
+    pub(super) const ALL: [Self; 6] = [
+        Self::Objects,
+        Self::StaticLibrary,
+        Self::SharedLibrary,
+        Self::Relocatable,
+        Self::Lto,
+        Self::Mixed,
+    ];
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Objects => "objects",
+            Self::StaticLibrary => "static library",
+            Self::SharedLibrary => "shared library",
+            Self::Relocatable => "-r",
+            Self::Lto => "-foffload-lto",
+            Self::Mixed => "mixed",
+        })
+    }
+}
+
+/// What else differs between builds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Variant {
+    /// `-O2`, a position-independent executable.
+    Pie,
+    /// `-O2`, libstdc++ inside the executable.
+    StaticLibstdcxx,
+    /// `-O2 -g`.
+    Debug,
+    /// `-O0`.
+    O0,
+    /// `-O3`.
+    O3,
+}
+
+impl Variant {
+    /// Every variant.
+    pub(super) const ALL: [Self; 5] = [Self::Pie, Self::StaticLibstdcxx, Self::Debug, Self::O0, Self::O3];
+
+    fn compile_options(self) -> &'static [&'static str] {
+        match self {
+            Self::Pie | Self::StaticLibstdcxx => &["-O2"],
+            Self::Debug => &["-O2", "-g"],
+            Self::O0 => &["-O0"],
+            Self::O3 => &["-O3"],
+        }
+    }
+
+    /// Options of the link of the executable.
+    fn executable_options(self) -> &'static [&'static str] {
+        match self {
+            Self::Pie => &["-pie"],
+            Self::StaticLibstdcxx => &["-no-pie", "-static-libstdc++"],
+            _ => &["-no-pie"],
+        }
+    }
+}
+
+impl fmt::Display for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Pie => "PIE",
+            Self::StaticLibstdcxx => "static libstdc++",
+            Self::Debug => "-g",
+            Self::O0 => "-O0",
+            Self::O3 => "-O3",
+        })
+    }
+}
+
+/// A program and how to build and run it.
+#[derive(Debug)]
+pub(super) struct Subject {
+    pub(super) program: Program,
+    include_options: Vec<String>,
+    run_arguments: &'static [&'static str],
+    /// How lines start that differ from run to run.
+    changing_lines: Option<&'static str>,
+}
+
+impl Subject {
+    /// A program of the corpus.
+    pub(super) fn of_corpus(program: Program) -> Self {
+        Self {
+            program,
+            include_options: Vec::new(),
+            run_arguments: &[],
+            changing_lines: None,
+        }
+    }
+
+    /// A workload, small. Its header is in a folder beside it; the lines with times change.
+    pub(super) fn workload(program: Program, workloads: &Path) -> Self {
+        Self {
+            program,
+            include_options: vec![format!("-I{}", workloads.join("common").display())],
+            run_arguments: &["--size", "small"],
+            changing_lines: Some("time "),
+        }
+    }
+}
+
+/// The most seconds one run may take before it counts as hanging.
+const SECONDS_PER_RUN: &str = "120";
+
+/// Device code of its own, in the executable of a program whose other code is in a library, and beside bitcode.
+const COMPANION: &str = "int companion(int value) {
+#pragma omp target map(tofrom : value)
+  value += 1;
+  return value;
+}
+";
+
+/// Both builds of a program.
+#[derive(Debug)]
+pub(super) struct Builds<'a> {
+    pub(super) stock: Build<'a>,
+    pub(super) ours: Build<'a>,
+}
+
+impl<'a> Builds<'a> {
+    /// Prepares the folders of both.
+    pub(super) fn begin(
+        staged: &'a Staged,
+        openmp: &'a OpenMp,
+        subject: &'a Subject,
+        variant: Variant,
+    ) -> Result<Self> {
+        let build = |drop_ins: Option<PathBuf>| -> Result<Build<'a>> {
+            let folder = tempfile::tempdir()?;
+            fs::write(folder.path().join("companion.c"), COMPANION)?;
+            Ok(Build {
+                staged,
+                openmp,
+                subject,
+                variant,
+                drop_ins,
+                folder,
+                native: OnceCell::new(),
+                bitcode: OnceCell::new(),
+            })
+        };
+        Ok(Self {
+            stock: build(None)?,
+            ours: build(Some(staged.dist.join("libexec/offloom")))?,
+        })
+    }
+}
+
+/// One way to build a program. Its objects serve several forms.
+#[derive(Debug)]
+pub(super) struct Build<'a> {
+    staged: &'a Staged,
+    openmp: &'a OpenMp,
+    subject: &'a Subject,
+    variant: Variant,
+    /// The folder for `-B`.
+    drop_ins: Option<PathBuf>,
+    folder: TempDir,
+    native: OnceCell<Result<Vec<String>, String>>,
+    bitcode: OnceCell<Result<Vec<String>, String>>,
+}
+
+impl Build<'_> {
+    /// Builds and runs the program in a form; returns what it printed.
+    pub(super) fn output(&self, form: Form) -> Result<String> {
+        match form {
+            Form::Objects => self.link(self.native()?),
+            Form::Lto => self.link(self.bitcode()?),
+            Form::Mixed => {
+                let pairs = self.bitcode()?.iter().zip(self.native()?);
+                let pick = |(index, (bitcode, native)): (usize, (&String, &String))| match index % 2 {
+                    0 => bitcode.clone(),
+                    _ => native.clone(),
+                };
+                let mut inputs: Vec<_> = pairs.enumerate().map(pick).collect();
+                inputs.push(self.companion()?);
+                self.link(&inputs)
+            }
+            Form::StaticLibrary => {
+                let mut archive = self.in_folder(tools::tool(self.staged, "llvm-ar"));
+                archive.args(["rcs", "libstatic.a"]).args(self.native()?);
+                tools::output(&mut archive)?;
+                self.link(&[self.companion()?, "libstatic.a".to_owned()])
+            }
+            Form::SharedLibrary => {
+                let mut library = self.clang(true);
+                library
+                    .args(["-shared", "-o", "libshared.so"])
+                    .args(self.native()?);
+                library.args(&self.openmp.link_options);
+                tools::output(&mut library)?;
+                self.link(&[
+                    self.companion()?,
+                    "-L.".to_owned(),
+                    "-lshared".to_owned(),
+                    "-Wl,-rpath,$ORIGIN".to_owned(),
+                ])
+            }
+            Form::Relocatable => {
+                let mut merge = self.clang(true);
+                merge.args(["-r", "-o", "merged.o"]).args(self.native()?);
+                tools::output(&mut merge)?;
+                let mut link = self.in_folder(tools::clang(self.staged, true));
+                link.arg("merged.o").args(self.variant.executable_options());
+                link.args(&self.openmp.link_options);
+                link.args(["-lomp", "-lomptarget", "-lm", "-o", "program"]);
+                tools::output(&mut link)?;
+                self.run()
+            }
+        }
+    }
+
+    /// Links the executable and runs it.
+    fn link(&self, inputs: &[String]) -> Result<String> {
+        let mut command = self.clang(true);
+        command.args(self.variant.compile_options()).args(inputs);
+        command.args(self.variant.executable_options());
+        command.args(&self.openmp.link_options);
+        command.args(["-lm", "-o", "program"]);
+        tools::output(&mut command)?;
+        self.run()
+    }
+
+    /// Runs the executable on the device.
+    fn run(&self) -> Result<String> {
+        let mut command = self.in_folder(Command::new("timeout"));
+        command
+            .args([SECONDS_PER_RUN, "./program"])
+            .args(self.subject.run_arguments);
+        command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        let printed = tools::output(&mut command)?;
+        Ok(match self.subject.changing_lines {
+            None => printed,
+            Some(start) => {
+                let lines = printed.lines().filter(|line| !line.starts_with(start));
+                lines.map(|line| format!("{line}\n")).collect()
+            }
+        })
+    }
+
+    /// The objects with native device code, one for each source.
+    fn native(&self) -> Result<&[String]> {
+        objects(self.native.get_or_init(|| self.compile_all("native", &[])))
+    }
+
+    /// The objects with bitcode for devices.
+    fn bitcode(&self) -> Result<&[String]> {
+        objects(
+            self.bitcode
+                .get_or_init(|| self.compile_all("bitcode", &["-foffload-lto"])),
+        )
+    }
+
+    fn compile_all(&self, name: &str, options: &[&str]) -> Result<Vec<String>, String> {
+        let mut made = Vec::new();
+        for (number, source) in self.subject.program.sources.iter().enumerate() {
+            let object = format!("{name}-{number}.o");
+            let mut command = self.compile(source.is_cxx(), &object);
+            command.args(options).args(&source.flags).arg(&source.path);
+            tools::output(&mut command).map_err(|error| format!("{error:#}"))?;
+            made.push(object);
+        }
+        Ok(made)
+    }
+
+    fn companion(&self) -> Result<String> {
+        let object = "companion.o";
+        tools::output(self.compile(false, object).arg("companion.c")).context("companion")?;
+        Ok(object.to_owned())
+    }
+
+    /// The start of a compile to `object`. All code is position-independent: the same objects go into a shared library.
+    fn compile(&self, is_cxx: bool, object: &str) -> Command {
+        let mut command = self.clang(is_cxx);
+        command.args(["-fPIC", "-c", "-o", object]);
+        command.args(self.variant.compile_options());
+        command.args(&self.subject.include_options);
+        command
+    }
+
+    fn clang(&self, is_cxx: bool) -> Command {
+        let mut command = self.in_folder(tools::clang(self.staged, is_cxx));
+        if let Some(folder) = &self.drop_ins {
+            command.arg("-B").arg(folder);
+        }
+        command.args(self.openmp.compile_options());
+        command
+    }
+
+    fn in_folder(&self, mut command: Command) -> Command {
+        command.current_dir(self.folder.path());
+        command
+    }
+}
+
+fn objects(made: &Result<Vec<String>, String>) -> Result<&[String]> {
+    made.as_deref().map_err(|error| anyhow!("{error}"))
+}
