@@ -11,14 +11,25 @@ use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-pub use values::{CacheMode, FloatingPoint, Mode, Specializations};
+pub use values::{CacheMode, FloatingPoint, Mode, Specializations, size as parse_size};
 
 /// The variable that names the TOML file.
 pub const CONFIG_VARIABLE: &str = "OFFLOOM_CONFIG";
 /// How the names of all settings begin. Another variable that begins so is probably a misspelt one.
 const PREFIX: &str = "OFFLOOM_JIT";
-/// Variables that begin as settings do and are read by others: by the code that loads the library.
-const READ_ELSEWHERE: [&str; 1] = ["OFFLOOM_JIT_LIBRARY"];
+/// Variables that are no settings, because they say where those or their reader are: name, values, and what each does.
+pub const OTHER_VARIABLES: [(&str, &str, &str); 2] = [
+    (
+        CONFIG_VARIABLE,
+        "a file",
+        "a TOML file with any of the settings' names as keys; the environment wins",
+    ),
+    (
+        "OFFLOOM_JIT_LIBRARY",
+        "a file",
+        "load this `liboffloom_jit.so`; ignored in programs with more rights than their user",
+    ),
+];
 
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,7 +44,7 @@ pub struct Settings {
     pub threshold: u64,
     /// R of the paper's 4.7, from 0 to 1.
     pub ratio: f64,
-    /// Processor to compile for, in place of the one found.
+    /// Processor to compile for, in place of the one that the program was linked for.
     pub target: Option<String>,
     /// The private cache directory; none: the user's cache folder.
     pub cache_directory: Option<PathBuf>,
@@ -55,8 +66,6 @@ pub struct Settings {
     pub stats: Option<PathBuf>,
     /// Whether compiles and links are told on the error stream.
     pub log: bool,
-    /// Where launches are dumped.
-    pub dump_directory: Option<PathBuf>,
     /// Whether a failure of the JIT ends the program.
     pub strict: bool,
 }
@@ -80,9 +89,23 @@ impl Default for Settings {
             memory_limit: 4 << 30,
             stats: None,
             log: false,
-            dump_directory: None,
             strict: false,
         }
+    }
+}
+
+impl Settings {
+    /// The cache directory that was asked for, or `offloom` in the user's cache folder, which environment variables name.
+    pub fn private_cache_directory(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let absolute = |name| {
+            variable(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        self.cache_directory.clone().or_else(|| {
+            let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+            Some(folder.join("offloom"))
+        })
     }
 }
 
@@ -132,8 +155,8 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "OFFLOOM_JIT_TARGET",
-        values: "a processor, as LLVM names it",
-        help: "the processor to compile for; by default the one found",
+        values: "a processor, as LLVM names it, or native",
+        help: "the processor to compile variants for; by default the one that the program was linked for",
         set: |settings, value| values::set(&mut settings.target, values::not_empty(value).map(Some)),
     },
     Setting {
@@ -195,12 +218,6 @@ pub const SETTINGS: &[Setting] = &[
         values: "0 or 1",
         help: "compiles and links are told on the error stream",
         set: |settings, value| values::set(&mut settings.log, values::switch(value)),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_DUMP_DIR",
-        values: "a directory",
-        help: "launches are dumped there, to be replayed",
-        set: |settings, value| values::set(&mut settings.dump_directory, values::path(value).map(Some)),
     },
     Setting {
         name: "OFFLOOM_JIT_STRICT",
@@ -356,7 +373,7 @@ impl Found {
     fn set(&mut self, name: &str, value: &str, origin: Origin) {
         let index = SETTINGS.iter().position(|setting| setting.name == name);
         let Some(index) = index else {
-            if !READ_ELSEWHERE.contains(&name) {
+            if !OTHER_VARIABLES.iter().any(|(other, ..)| *other == name) {
                 self.warnings.push(Warning::UnknownName {
                     name: name.to_owned(),
                     origin,

@@ -1,10 +1,9 @@
 //! Objects on disk, shared with other processes: the paper's second level, by [`offloom_jit_cache::store`].
 
-use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use offloom_jit_cache::settings::{CacheMode, Settings};
+use offloom_jit_cache::settings::CacheMode;
 use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions};
 
 use crate::report;
@@ -64,7 +63,7 @@ fn store() -> Option<&'static Store> {
             return None;
         }
         let (store, errors) = Store::open(&StoreOptions {
-            directory: private_directory(settings),
+            directory: settings.private_cache_directory(|name| std::env::var_os(name)),
             read_only: settings.cache_mode == CacheMode::ReadOnly,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,
@@ -74,18 +73,5 @@ fn store() -> Option<&'static Store> {
             report::line(error);
         }
         Some(&*Box::leak(Box::new(store)))
-    })
-}
-
-/// The directory that was asked for, or `offloom` in the user's cache folder.
-fn private_directory(settings: &Settings) -> Option<PathBuf> {
-    let absolute = |name| {
-        std::env::var_os(name)
-            .map(PathBuf::from)
-            .filter(|path| path.is_absolute())
-    };
-    settings.cache_directory.clone().or_else(|| {
-        let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-        Some(folder.join("offloom"))
     })
 }

@@ -13,7 +13,7 @@ use crate::variant;
 
 /// The dispatch function for this process's settings.
 pub(crate) fn dispatch_function() -> Dispatch {
-    if settings().log {
+    if settings().log || settings().stats.is_some() {
         dispatch_and_count
     } else {
         dispatch
@@ -28,6 +28,23 @@ pub(crate) fn finished_function() -> Finished {
 /// # Safety
 /// As [`Dispatch`]: `slot` is a slot of an announced image, whose state was set before this function was published in it.
 unsafe extern "C" fn dispatch(slot: *const Slot, arguments: *const u64) -> Choice {
+    // SAFETY: as the caller promises.
+    unsafe { choose::<false>(slot, arguments) }
+}
+
+/// As [`dispatch`], and counts.
+///
+/// # Safety
+/// As [`dispatch`].
+unsafe extern "C" fn dispatch_and_count(slot: *const Slot, arguments: *const u64) -> Choice {
+    // SAFETY: as the caller promises.
+    unsafe { choose::<true>(slot, arguments) }
+}
+
+/// # Safety
+/// As [`dispatch`].
+#[inline]
+unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) -> Choice {
     // SAFETY: as the caller promises; states are never freed.
     let (state, launch) = unsafe {
         let state = &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>();
@@ -37,22 +54,13 @@ unsafe extern "C" fn dispatch(slot: *const Slot, arguments: *const u64) -> Choic
         code: ptr::null(),
         ticket: 0,
     };
-    guarded(ahead_of_time, || state.choose(launch))
-}
-
-/// As [`dispatch`], and counts.
-///
-/// # Safety
-/// As [`dispatch`].
-unsafe extern "C" fn dispatch_and_count(slot: *const Slot, arguments: *const u64) -> Choice {
-    // SAFETY: as the caller promises.
-    let choice = unsafe { dispatch(slot, arguments) };
-    if !choice.code.is_null() {
-        // SAFETY: as in `dispatch`.
-        let state = unsafe { &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>() };
-        state.launches.fetch_add(1, Ordering::Relaxed);
-    }
-    choice
+    guarded(ahead_of_time, || {
+        let choice = state.choose::<COUNT>(launch);
+        if COUNT {
+            state.count(choice);
+        }
+        choice
+    })
 }
 
 /// # Safety

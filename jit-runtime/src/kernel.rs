@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_bundle::{self, Bundle, ParameterKind};
+use offloom_abi::jit_bundle::{self, Bundle, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::inkwell::support::get_llvm_version;
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
 use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::signature::{Parameter, Signature};
+use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{ImageKey, Record};
 use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
@@ -20,6 +21,7 @@ use crate::compile::compile;
 use crate::disk_cache::{self, Known};
 use crate::report;
 use crate::settings::settings;
+use crate::stats::History;
 
 /// The architecture that descriptors name.
 const ARCHITECTURE: &str = "x86-64";
@@ -35,6 +37,10 @@ pub(crate) struct Kernel {
     pub(crate) parameter_count: u32,
     /// What of its launches is specialised.
     pub(crate) tracker: Tracker,
+    /// What was made for it.
+    pub(crate) history: History,
+    /// What constants are good for, by parameter.
+    uses: Vec<ParameterUses>,
     objects: Mutex<HashMap<LaunchKey, Arc<Object>>>,
 }
 
@@ -51,6 +57,8 @@ impl Kernel {
             parameter_count: kernel.parameters.len() as u32,
             // On x86_64 the numbers of teams and threads are decided inside libomp.
             tracker: Tracker::new(Signature::new(parameters, false), limits),
+            history: History::default(),
+            uses: kernel.parameters.iter().map(|parameter| parameter.uses).collect(),
             objects: Mutex::new(HashMap::new()),
         }
     }
@@ -71,6 +79,24 @@ impl Kernel {
         object.as_deref().map(use_object)
     }
 
+    /// What code for this key is specialised to.
+    pub(crate) fn descriptor(&self, key: &LaunchKey) -> Descriptor {
+        self.tracker.descriptor(key, self.name, ARCHITECTURE)
+    }
+
+    /// The names of what a constant argument is good for, as the link step found it.
+    pub(crate) fn uses(&self, parameter: usize) -> Vec<String> {
+        let uses = self.uses.get(parameter).copied().unwrap_or(ParameterUses::NONE);
+        if uses == ParameterUses::UNKNOWN {
+            return Vec::new();
+        }
+        let names = ParameterUses::NAMES.iter();
+        names
+            .filter(|(one, _)| uses.contains(*one))
+            .map(|(_, name)| (*name).to_owned())
+            .collect()
+    }
+
     fn find_or_compile(&self, bundle: &AttachedBundle, key: &LaunchKey) -> Option<Vec<u8>> {
         let image_key = ImageKey {
             offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -82,15 +108,17 @@ impl Kernel {
                 FloatingPoint::Match => "fp=match".to_owned(),
                 FloatingPoint::Source => "fp=source".to_owned(),
             },
-            descriptor: self.tracker.descriptor(key, self.name, ARCHITECTURE),
+            descriptor: self.descriptor(key),
         };
         let descriptor = &image_key.descriptor;
+        let text = descriptor.to_string();
         match wait_for_others(&image_key) {
             Known::Object(object) => {
                 report::log(format_args!(
                     "{}: found in the cache, for {descriptor}",
                     self.name
                 ));
+                self.history.add(&text, Origin::Cache, object.len(), None);
                 Some(object)
             }
             Known::Failure(reason) => {
@@ -98,6 +126,7 @@ impl Kernel {
                     "{}: stays ahead of time for {descriptor}: {reason} (remembered by the cache)",
                     self.name
                 ));
+                self.history.add(&text, Origin::Failed(reason), 0, None);
                 None
             }
             // The claim ends when what was claimed is published.
@@ -135,12 +164,16 @@ impl Kernel {
                     in_milliseconds(phases),
                     object.len()
                 ));
+                self.history
+                    .add(&descriptor, Origin::Compiled, object.len(), Some(phases));
                 Record::Image(object)
             }
             Err(reason) => {
                 report::failure(format_args!(
                     "{name}: stays ahead of time for {descriptor}: {reason}"
                 ));
+                self.history
+                    .add(&descriptor, Origin::Failed(reason.clone()), 0, None);
                 Record::Failure(reason)
             }
         }
@@ -174,7 +207,8 @@ fn processor() -> &'static [String; 2] {
     })
 }
 
-fn llvm_version() -> String {
+/// The version of LLVM that compiles, with its patch level.
+pub(crate) fn llvm_version() -> String {
     let (major, minor, patch) = get_llvm_version();
     format!("{major}.{minor}.{patch}")
 }

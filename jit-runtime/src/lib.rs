@@ -19,6 +19,7 @@
 //! | [`worker`] | the worker process: started, asked, given up |
 //! | [`exit_gate`] | lets compiles end before the process tears LLVM down |
 //! | [`registry`] | what is attached and announced; the state that lives as long as the process |
+//! | [`stats`] | what became of each kernel's launches, written at exit if asked for |
 //! | [`settings`], [`report`] | the environment; what is said to the user |
 //!
 //! Nothing here is ever destroyed: variants may be running on any thread when the process ends.
@@ -41,6 +42,7 @@ mod registry;
 mod report;
 mod settings;
 mod slot;
+mod stats;
 mod variant;
 mod worker;
 

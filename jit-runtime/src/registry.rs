@@ -2,13 +2,15 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::sync::atomic::Ordering;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
 
 use libc::atexit;
 use offloom_abi::jit_bundle::{Bundle, BundleId};
 use offloom_abi::jit_image::{ImageAnnouncement, Slot, VERSION};
 use offloom_jit_cache::settings::Mode;
+use offloom_jit_cache::stats::{self as stats_file, subjects};
 
 use crate::bundle::AttachedBundle;
 use crate::dispatch::{dispatch_function, finished_function};
@@ -18,6 +20,7 @@ use crate::kernel::Kernel;
 use crate::report;
 use crate::settings::settings;
 use crate::slot::SlotState;
+use crate::stats;
 
 #[derive(Default)]
 struct Registry {
@@ -54,6 +57,7 @@ pub(crate) fn attach(bytes: &[u8]) {
     }
     let copy: &'static [u8] = Box::leak(bytes.into());
     if let Ok((contents, _)) = Bundle::parse(copy) {
+        act_at_exit();
         report::log(format_args!(
             "attached {} kernels, {} anchors, {} bytes of bitcode",
             contents.kernels.len(),
@@ -104,13 +108,20 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
             fill(&mut registry, slot, image, kernel);
         }
     }
-    if settings().log {
-        static AT_EXIT: Once = Once::new();
-        // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
-        AT_EXIT.call_once(|| unsafe {
-            atexit(log_launches);
-        });
+}
+
+/// Has launches logged and statistics written when the process ends. Asked for when the first program or library is attached,
+/// which is before most of their exit handlers are registered: those run first.
+fn act_at_exit() {
+    if !settings().log && settings().stats.is_none() {
+        return;
     }
+    static AT_EXIT: Once = Once::new();
+    stats::remember_process();
+    // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
+    AT_EXIT.call_once(|| unsafe {
+        atexit(at_exit);
+    });
 }
 
 fn fill(registry: &mut Registry, slot: &Slot, image: &'static ImageCopy, kernel: &'static Kernel) {
@@ -134,8 +145,43 @@ unsafe fn slice_or_empty<T>(start: *const T, count: usize) -> &'static [T] {
     unsafe { std::slice::from_raw_parts(start, count) }
 }
 
-extern "C" fn log_launches() {
-    guarded((), || {
+/// What every kernel has come to.
+pub(crate) fn statistics() -> Vec<stats_file::Kernel> {
+    let registry = registry();
+    let mut bundles: Vec<_> = registry.bundles.values().collect();
+    bundles.sort_by_key(|bundle| bundle.id.0);
+    let kernels = bundles
+        .into_iter()
+        .flat_map(|bundle| bundle.kernels.iter().map(move |kernel| (bundle, kernel)));
+    let kernels = kernels.map(|(bundle, kernel)| {
+        let slots = || {
+            let slots = registry.slots.iter();
+            slots.filter(move |slot| ptr::eq(slot.kernel, kernel))
+        };
+        let sum = |count: fn(&SlotState) -> &AtomicU64| {
+            slots().map(|slot| count(slot).load(Ordering::Relaxed)).sum()
+        };
+        let (specializations, subjects) = subjects(&kernel.tracker, |parameter| kernel.uses(parameter));
+        stats_file::Kernel {
+            name: kernel.name.to_owned(),
+            bundle: bundle.id.0.map(|byte| format!("{byte:02x}")).concat(),
+            launches_ahead_of_time: sum(|slot| &slot.launches_ahead_of_time),
+            launches_of_variants: sum(|slot| &slot.launches),
+            specializations,
+            subjects,
+            variants: kernel.history.variants(),
+        }
+    });
+    kernels.collect()
+}
+
+extern "C" fn at_exit() {
+    guarded((), log_launches);
+    guarded((), stats::write);
+}
+
+fn log_launches() {
+    if settings().log {
         for state in &registry().slots {
             let launches = state.launches.load(Ordering::Relaxed);
             if launches > 0 {
@@ -146,5 +192,5 @@ extern "C" fn log_launches() {
                 ));
             }
         }
-    });
+    }
 }

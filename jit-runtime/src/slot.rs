@@ -1,11 +1,13 @@
 //! The state behind one slot: one kernel of one image copy, and the variants that its launches may run.
 
 use std::ffi::c_void;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use offloom_abi::jit_image::Choice;
 use offloom_jit_cache::settings::Mode;
+use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::{Decision, LaunchKey};
 use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 
@@ -16,6 +18,7 @@ use crate::launch::ArgumentWords;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
+use crate::stats::Copy;
 use crate::variant::{Variant, Verdict};
 
 /// The most variants that a kernel may have on one device.
@@ -30,8 +33,10 @@ pub(crate) struct SlotState {
     variants: Variants,
     /// Variants that were made, running or retired: names their code.
     made: AtomicUsize,
-    /// Launches that ran a variant; only counted when they are logged.
+    /// Launches that ran a variant; only counted when someone wants to know.
     pub(crate) launches: AtomicU64,
+    /// Launches that ran the ahead-of-time body. As above.
+    pub(crate) launches_ahead_of_time: AtomicU64,
     /// Held by the launch or thread that links a variant: one at a time for each kernel and device.
     linking: Mutex<()>,
 }
@@ -50,41 +55,57 @@ impl SlotState {
             variants: Variants::new(&kernel.tracker),
             made: AtomicUsize::new(0),
             launches: AtomicU64::new(0),
+            launches_ahead_of_time: AtomicU64::new(0),
             linking: Mutex::new(()),
         }
     }
 
-    /// What a launch runs. Takes no lock and allocates nothing when that is known.
+    /// What a launch runs. Takes no lock and allocates nothing when that is known. With `COUNT`, the variant counts it.
     #[inline]
-    pub(crate) fn choose(&'static self, launch: ArgumentWords<'_>) -> Choice {
+    pub(crate) fn choose<const COUNT: bool>(&'static self, launch: ArgumentWords<'_>) -> Choice {
         match self.variants.find(&self.kernel.tracker, &launch) {
-            Found::Code(code) => choice(Some(code)),
+            Found::Code(code) => choice::<COUNT>(Some(code)),
             Found::AheadOfTime => AHEAD_OF_TIME,
-            Found::Pending(fitting) => choice(fitting),
-            Found::Unknown(fitting) => self.choose_the_first_time(launch, fitting),
+            Found::Pending(fitting) => choice::<COUNT>(fitting),
+            Found::Unknown(fitting) => self.choose_the_first_time::<COUNT>(launch, fitting),
         }
     }
 
+    /// Counts a launch.
+    #[inline]
+    pub(crate) fn count(&self, choice: Choice) {
+        let counter = if choice.code.is_null() {
+            &self.launches_ahead_of_time
+        } else {
+            &self.launches
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+
     #[cold]
-    fn choose_the_first_time(&'static self, launch: ArgumentWords<'_>, fitting: Option<Code>) -> Choice {
+    fn choose_the_first_time<const COUNT: bool>(
+        &'static self,
+        launch: ArgumentWords<'_>,
+        fitting: Option<Code>,
+    ) -> Choice {
         let tracker = &self.kernel.tracker;
         if self.variants.len() >= MOST_VARIANTS {
-            return choice(fitting);
+            return choice::<COUNT>(fitting);
         }
         let key = match tracker.decide(&launch) {
             // Less is specialised now; there are few such steps.
-            Decision::LookAgain => return self.choose(launch),
+            Decision::LookAgain => return self.choose::<COUNT>(launch),
             Decision::Specialize(key) => key,
         };
         if !self.variants.claim(&key) {
-            return choice(fitting);
+            return choice::<COUNT>(fitting);
         }
         match settings().mode {
             Mode::Sync => {
                 self.make(&key);
                 match self.variants.find(tracker, &launch) {
-                    Found::Code(code) => choice(Some(code)),
-                    _ => choice(fitting),
+                    Found::Code(code) => choice::<COUNT>(Some(code)),
+                    _ => choice::<COUNT>(fitting),
                 }
             }
             Mode::Off => AHEAD_OF_TIME,
@@ -92,36 +113,48 @@ impl SlotState {
                 if let Err(key) = queue::push(self, key) {
                     self.variants.remove(&key);
                 }
-                choice(fitting)
+                choice::<COUNT>(fitting)
             }
         }
     }
 
     /// Makes the variant for a key that was claimed. Whatever comes of it, the key is settled afterwards.
     pub(crate) fn make(&self, key: &LaunchKey) {
-        let entry = self.make_code(key).map_or(Entry::AheadOfTime, |code| {
-            let variant = Variant::new(key.clone(), code, settings().retire);
+        let entry = self.make_code(key).map_or(Entry::AheadOfTime, |(code, history)| {
+            let variant = Variant::new(key.clone(), code, settings().retire, history);
             let variant: &'static Variant = Box::leak(Box::new(variant));
             Code::at((&raw const *variant) as u64).map_or(Entry::AheadOfTime, Entry::Code)
         });
         self.variants.insert(key, entry);
     }
 
-    fn make_code(&self, key: &LaunchKey) -> Option<*const c_void> {
-        let linked = self.kernel.with_object(self.image.bundle, key, |object| {
+    fn make_code(&self, key: &LaunchKey) -> Option<(*const c_void, Option<Arc<Copy>>)> {
+        let (linked, link_time) = self.kernel.with_object(self.image.bundle, key, |object| {
             let _linking = self
                 .linking
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
             let _work = exit_gate::enter()?;
             let number = self.made.fetch_add(1, Ordering::Relaxed);
+            let start = Instant::now();
             let linked = self.image.link(self.kernel.name, number, object);
+            let link_time = start.elapsed();
             exit_gate::guard_exit_once();
-            Some(linked)
+            Some((linked, link_time))
         })??;
+        let remember = |verdict| {
+            self.kernel.history.add_copy(
+                || self.kernel.descriptor(key).to_string(),
+                self.image.number,
+                link_time,
+                verdict,
+            )
+        };
         match linked {
-            Ok(code) => Some(code),
+            Ok(code) if settings().retire => Some((code, remember(stats::Verdict::Measuring))),
+            Ok(code) => Some((code, remember(stats::Verdict::Kept))),
             Err(error) => {
+                remember(stats::Verdict::Failed(error.to_string()));
                 report::failure(format_args!(
                     "{}: stays ahead of time on image copy {}: {error}",
                     self.kernel.name, self.image.number
@@ -149,10 +182,10 @@ impl SlotState {
 }
 
 #[inline]
-fn choice(code: Option<Code>) -> Choice {
+fn choice<const COUNT: bool>(code: Option<Code>) -> Choice {
     match code {
         // SAFETY: what the table holds are addresses of variants, which are never freed.
-        Some(code) => unsafe { &*(code.address() as *const Variant) }.choose(),
+        Some(code) => unsafe { &*(code.address() as *const Variant) }.choose::<COUNT>(),
         None => AHEAD_OF_TIME,
     }
 }

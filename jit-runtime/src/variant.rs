@@ -6,10 +6,14 @@
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use offloom_abi::jit_image::Choice;
+use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::LaunchKey;
+
+use crate::stats::Copy;
 
 /// Launches of each kind that are timed at most.
 const SAMPLES: u32 = 8;
@@ -49,6 +53,8 @@ pub(crate) struct Variant {
     turn: AtomicU32,
     own: Times,
     ahead_of_time: Times,
+    /// For the statistics, if they are asked for.
+    history: Option<Arc<Copy>>,
 }
 
 // SAFETY: the code is only run, and is right for launches on any thread.
@@ -79,7 +85,12 @@ impl Times {
 
 impl Variant {
     /// Code at this address for launches with this key; timed first, if `measure`.
-    pub(crate) const fn new(key: LaunchKey, code: *const c_void, measure: bool) -> Self {
+    pub(crate) const fn new(
+        key: LaunchKey,
+        code: *const c_void,
+        measure: bool,
+        history: Option<Arc<Copy>>,
+    ) -> Self {
         let verdict = if measure {
             Verdict::Measuring
         } else {
@@ -92,12 +103,25 @@ impl Variant {
             turn: AtomicU32::new(0),
             own: Times::none(),
             ahead_of_time: Times::none(),
+            history,
         }
     }
 
-    /// What a launch runs.
+    /// What a launch runs; counts it if `COUNT`.
     #[inline]
-    pub(crate) fn choose(&self) -> Choice {
+    pub(crate) fn choose<const COUNT: bool>(&self) -> Choice {
+        let choice = self.choose_uncounted();
+        if COUNT
+            && !choice.code.is_null()
+            && let Some(history) = &self.history
+        {
+            history.count_launch();
+        }
+        choice
+    }
+
+    #[inline]
+    fn choose_uncounted(&self) -> Choice {
         if self.verdict.load(Ordering::Relaxed) == Verdict::Keep as u8 {
             return Choice {
                 code: self.code,
@@ -146,6 +170,15 @@ impl Variant {
                     Ordering::Relaxed,
                 )
                 .is_ok();
+        if let Some(history) = &self.history {
+            let (own, ahead_of_time) = self.times();
+            let verdict = match verdict {
+                Verdict::Keep => Some(stats::Verdict::Kept),
+                Verdict::Retire => Some(stats::Verdict::Retired),
+                Verdict::Measuring => None,
+            };
+            history.note(own, ahead_of_time, verdict.filter(|_| changed));
+        }
         changed.then_some(verdict)
     }
 

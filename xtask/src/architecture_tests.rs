@@ -12,6 +12,7 @@ use crate::workspace::metadata;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("llvm-plugin", &["llvm-plugin-macros"]),
     ("llvm-plugin-macros", &[]),
+    ("offloom", &["offloom-jit-cache"]),
     ("offloom-abi", &[]),
     ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),

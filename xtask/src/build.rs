@@ -13,7 +13,8 @@ use crate::openmp::replace_link;
 use crate::workspace::{Workspace, cargo};
 
 /// What `cargo build` is asked for: the installed artefacts and the plugin that only tests load.
-const PACKAGES: [&str; 6] = [
+const PACKAGES: [&str; 7] = [
+    "offloom",
     "wrapgen",
     "offloom-device-linker",
     "offloom-passes",
@@ -23,7 +24,8 @@ const PACKAGES: [&str; 6] = [
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
-const STAGED: [(&str, &str); 6] = [
+const STAGED: [(&str, &str); 7] = [
+    ("offloom", "bin"),
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
     ("offloom-jit-worker", "libexec/offloom"),

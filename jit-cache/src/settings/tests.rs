@@ -8,7 +8,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 18] = [
+const VALUES: [(&str, &str, &str); 17] = [
     ("OFFLOOM_JIT", "sync", "on"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
@@ -25,7 +25,6 @@ const VALUES: [(&str, &str, &str); 18] = [
     ("OFFLOOM_JIT_MEMORY_LIMIT", "1G", "all"),
     ("OFFLOOM_JIT_STATS", "stats.json", ""),
     ("OFFLOOM_JIT_LOG", "1", "yes"),
-    ("OFFLOOM_JIT_DUMP_DIR", "dumps", ""),
     ("OFFLOOM_JIT_STRICT", "1", "2"),
 ];
 
@@ -77,7 +76,6 @@ fn values_mean_what_they_say() {
         memory_limit: 1 << 30,
         stats: Some("stats.json".into()),
         log: true,
-        dump_directory: Some("dumps".into()),
         strict: true,
     };
     assert_eq!(read(&all).settings, expected);

@@ -152,7 +152,8 @@ pub(super) fn paths(text: &str) -> Option<Vec<PathBuf>> {
     text.split(':').map(absolute).collect()
 }
 
-pub(super) fn size(text: &str) -> Option<u64> {
+/// A number of bytes, with K, M or G behind it for powers of 1024.
+pub fn size(text: &str) -> Option<u64> {
     let (digits, shift) = match text.strip_suffix(['K', 'M', 'G']) {
         Some(digits) if text.ends_with('K') => (digits, 10),
         Some(digits) if text.ends_with('M') => (digits, 20),

@@ -57,6 +57,14 @@ impl Store {
         self.layers.first().map(files).unwrap_or_default()
     }
 
+    /// The key of a file in the list, as it is stored, and what is kept for it. Nothing if no launch would use it.
+    pub fn read(&self, stored: &Stored) -> Option<(String, Record)> {
+        let layer = self.layers.first()?;
+        let (_, bytes) = layer.read(&stored.path).ok()?;
+        let (key, record) = Record::decode(&bytes)?;
+        Some((key.to_owned(), record)).filter(|_| layer.image_path(key) == stored.path)
+    }
+
     /// How much there is.
     pub fn stats(&self) -> Stats {
         let mut stats = Stats::default();

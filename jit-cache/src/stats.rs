@@ -1,0 +1,329 @@
+//! What became of the launches of one process: the file that `OFFLOOM_JIT_STATS` names, written by the runtime when the process
+//! ends and read by `offloom explain`.
+//!
+//! The file is one JSON object, [`Statistics`]; the names of its members are those of the fields here. Times say their unit.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::Builder;
+
+use crate::signature::Subject;
+use crate::tracker::Tracker;
+
+/// The version of the format; another one is not read.
+pub const VERSION: u32 = 1;
+
+/// The whole file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statistics {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The version of Offloom that wrote it.
+    pub offloom: String,
+    /// The version of LLVM that compiled.
+    pub llvm: String,
+    /// The process's number.
+    pub process: u32,
+    /// The process that this one was forked from, if it uses the JIT too: its numbers up to the fork are counted here as well.
+    pub forked_from: Option<u32>,
+    /// Every kernel that the process knew, by bundle and in the bundle's order.
+    pub kernels: Vec<Kernel>,
+}
+
+/// One kernel, on all devices together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// Its name in the device image.
+    pub name: String,
+    /// The bundle that it is from, as hexadecimal digits.
+    pub bundle: String,
+    /// Launches that ran the ahead-of-time body.
+    pub launches_ahead_of_time: u64,
+    /// Launches that ran a variant.
+    pub launches_of_variants: u64,
+    /// N of the paper's 4.7: how often a variant was asked for.
+    pub specializations: u64,
+    /// What can be specialised of its launches.
+    pub subjects: Vec<SubjectCount>,
+    /// What was made for it, in order.
+    pub variants: Vec<Variant>,
+}
+
+/// Something that is specialised or not as a whole.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectCount {
+    /// The argument's index, the implicit ones included; none for numbers of teams and threads.
+    pub argument: Option<usize>,
+    /// `value`, `alignment`, `contents`, `teams` or `threads`.
+    pub what: String,
+    /// What constants are good for, as the link step found it: `loop-bound`, `branch` and so on.
+    pub uses: Vec<String>,
+    /// n_i of the paper's 4.7: specialisations that it caused.
+    pub specializations: u64,
+    /// Whether it is still specialised.
+    pub specialized: bool,
+}
+
+/// What was made for launches with one descriptor.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Variant {
+    /// The descriptor in its text form ([`crate::descriptor::text`]).
+    pub descriptor: String,
+    /// Where its object comes from.
+    pub origin: Origin,
+    /// How large the object is, in bytes.
+    pub bytes: u64,
+    /// Phases of the compile, where there was one.
+    pub phases: Option<Phases>,
+    /// The object on each copy of the device image that wanted it.
+    pub copies: Vec<Linked>,
+}
+
+/// Where an object comes from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Origin {
+    /// This process had it compiled.
+    Compiled,
+    /// It was in the cache.
+    Cache,
+    /// There is none, for this reason: such launches run ahead of time.
+    Failed(String),
+}
+
+/// How long each phase of a compile took, in microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Phases {
+    /// Reading the bitcode and cutting it down to the kernel.
+    pub parse_us: u32,
+    /// Specialising the kernel.
+    pub specialize_us: u32,
+    /// LLVM's passes.
+    pub optimize_us: u32,
+    /// LLVM's code generator.
+    pub generate_us: u32,
+}
+
+impl Phases {
+    /// All phases together, in microseconds.
+    pub const fn total_us(&self) -> u32 {
+        let front = self.parse_us.saturating_add(self.specialize_us);
+        front
+            .saturating_add(self.optimize_us)
+            .saturating_add(self.generate_us)
+    }
+}
+
+/// A variant on one copy of the device image. There is a copy for each device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Linked {
+    /// The copy's number, in the order in which libomptarget loaded them.
+    pub image_copy: u32,
+    /// How long linking it took, in microseconds.
+    pub link_us: u64,
+    /// Launches that ran it.
+    pub launches: u64,
+    /// What became of it.
+    pub verdict: Verdict,
+    /// The fastest timed launch of it, in nanoseconds.
+    pub variant_ns: Option<u64>,
+    /// The fastest timed launch of the ahead-of-time body with the same descriptor, in nanoseconds.
+    pub ahead_of_time_ns: Option<u64>,
+}
+
+/// What became of a variant on one copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Too few launches to say.
+    Measuring,
+    /// It runs.
+    Kept,
+    /// It was no faster than the ahead-of-time body, which runs in its place.
+    Retired,
+    /// It could not be linked, for this reason.
+    Failed(String),
+}
+
+/// Why a file of statistics cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum StatsError {
+    /// The system said no.
+    #[error("cannot {what} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// It is not what a run with `OFFLOOM_JIT_STATS` writes.
+    #[error("`{}` holds no statistics of the JIT: {source}; OFFLOOM_JIT_STATS=FILE makes a run write them", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Where and what.
+        source: serde_json::Error,
+    },
+    /// It is of another version of Offloom.
+    #[error("`{}` is of version {found} of the statistics, this is version {VERSION}", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+}
+
+impl Statistics {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// It cannot be read, or is something else.
+    pub fn read(path: &Path) -> Result<Self, StatsError> {
+        let failed = |source| StatsError::Format {
+            path: path.to_owned(),
+            source,
+        };
+        let bytes = fs::read(path).map_err(failed_to("read", path))?;
+        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(failed)?;
+        // Before anything whose form depends on it.
+        match value.get("version").and_then(serde_json::Value::as_u64) {
+            Some(found) if found != u64::from(VERSION) => Err(StatsError::Version {
+                path: path.to_owned(),
+                found,
+            }),
+            _ => serde_json::from_value(value).map_err(failed),
+        }
+    }
+
+    /// Writes a file, whole or not at all: beside its place and then renamed. What is no regular file is written directly.
+    ///
+    /// # Errors
+    /// The file or its folder cannot be written.
+    pub fn write(&self, path: &Path) -> Result<(), StatsError> {
+        let failed = failed_to("write", path);
+        let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
+        text.push(b'\n');
+        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
+            let mut file = File::options().write(true).open(path).map_err(&failed)?;
+            return file.write_all(&text).map_err(&failed);
+        }
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut file = Builder::new()
+            .prefix(".offloom-jit-stats")
+            .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))
+            .map_err(&failed)?;
+        file.write_all(&text).map_err(&failed)?;
+        file.persist(path).map_err(|error| failed(error.error))?;
+        Ok(())
+    }
+}
+
+fn failed_to(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StatsError + use<> {
+    let path = path.to_owned();
+    move |source| StatsError::Io {
+        what,
+        path: path.clone(),
+        source,
+    }
+}
+
+/// N of a kernel's tracker, and what it has counted for each subject. `uses` says what constants of an argument are good for.
+pub fn subjects(tracker: &Tracker, uses: impl Fn(usize) -> Vec<String>) -> (u64, Vec<SubjectCount>) {
+    let counts = tracker.counts();
+    let subjects = tracker.signature().subjects().iter().zip(&counts.of_subject);
+    let counted = subjects.map(|(&subject, &specializations)| {
+        let (argument, what) = match subject {
+            Subject::Value(index) => (Some(index), "value"),
+            Subject::Alignment(index) => (Some(index), "alignment"),
+            Subject::Contents(index) => (Some(index), "contents"),
+            Subject::Teams => (None, "teams"),
+            Subject::Threads => (None, "threads"),
+        };
+        SubjectCount {
+            argument,
+            what: what.to_owned(),
+            uses: argument.map(&uses).unwrap_or_default(),
+            specializations,
+            specialized: tracker.specializes(subject),
+        }
+    });
+    (counts.total, counted.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn statistics() -> Statistics {
+        Statistics {
+            version: VERSION,
+            offloom: "0.1.0".to_owned(),
+            llvm: "19.1.7".to_owned(),
+            process: 1,
+            forked_from: None,
+            kernels: vec![Kernel {
+                name: "k".to_owned(),
+                bundle: "00".to_owned(),
+                launches_ahead_of_time: 1,
+                launches_of_variants: u64::MAX,
+                specializations: 1,
+                subjects: Vec::new(),
+                variants: vec![Variant {
+                    descriptor: "kernel=k;arch=x86-64".to_owned(),
+                    origin: Origin::Failed("\"quoted\"".to_owned()),
+                    bytes: 0,
+                    phases: Some(Phases::default()),
+                    copies: vec![Linked {
+                        image_copy: 0,
+                        link_us: 1,
+                        launches: 0,
+                        verdict: Verdict::Kept,
+                        variant_ns: None,
+                        ahead_of_time_ns: Some(3),
+                    }],
+                }],
+            }],
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_is_left_beside_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        for _ in 0..2 {
+            statistics().write(&path).unwrap();
+            assert_eq!(Statistics::read(&path).unwrap(), statistics());
+        }
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn other_files_are_refused_with_their_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stats");
+        for (text, message) in [
+            ("{", "holds no statistics"),
+            ("{}", "missing field"),
+            ("{\"version\":2}", "is of version 2"),
+        ] {
+            fs::write(&path, text).unwrap();
+            let error = Statistics::read(&path).unwrap_err().to_string();
+            assert!(error.contains(message), "{error}");
+            assert!(error.contains("stats"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_folder_that_is_not_there_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("absent/stats");
+        let error = statistics().write(&path).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write `"), "{error}");
+    }
+}

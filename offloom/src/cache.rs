@@ -1,0 +1,236 @@
+//! `offloom cache`: what is kept on disk.
+
+use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
+
+use clap::Subcommand;
+use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_cache::settings::{CacheMode, Found, Settings};
+use offloom_jit_cache::store::{Record, Store, StoreOptions, Stored};
+use serde_json::{Value, json};
+
+use crate::cli::Outcome;
+use crate::error::{Error, Result};
+use crate::table::{Table, size};
+
+/// What to do with the cache that the environment names.
+#[derive(Debug, Subcommand)]
+pub(crate) enum CacheCommand {
+    /// List the compiled kernels, the one used last first.
+    List,
+    /// Say how much there is.
+    Stats,
+    /// Read and check every file. Fails if one is damaged.
+    Verify,
+    /// Remove what was not used for longest.
+    Prune {
+        /// Until at most this is left: bytes, or a number with K, M or G behind it. Default: OFFLOOM_JIT_CACHE_SIZE.
+        #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+        size: Option<u64>,
+    },
+    /// Remove everything.
+    Clear,
+    /// Write everything to one file, for another machine.
+    Pack {
+        /// The file to write.
+        file: PathBuf,
+    },
+    /// Take over what `pack` wrote.
+    Unpack {
+        /// The file to read.
+        file: PathBuf,
+    },
+}
+
+/// The cache that the environment names, where it is, and how large it may be. Opened to look only, no directory is made.
+fn open(only_looks: bool) -> Result<(Store, PathBuf, Settings)> {
+    let settings = Found::read(std::env::vars_os()).settings;
+    let directory = settings
+        .private_cache_directory(|name| std::env::var_os(name))
+        .ok_or(Error::NoDirectory)?;
+    let (store, errors) = Store::open(&StoreOptions {
+        directory: Some(directory.clone()).filter(|directory| !only_looks || directory.exists()),
+        read_only: settings.cache_mode == CacheMode::ReadOnly,
+        shared: settings.cache_path.clone(),
+        size_limit: settings.cache_size,
+        claim_limit: Duration::from_secs(60),
+    });
+    match errors.into_iter().next() {
+        Some(error) => Err(error.into()),
+        None => Ok((store, directory, settings)),
+    }
+}
+
+/// Where the cache is and how much is in it.
+pub(crate) fn describe() -> Result<String> {
+    let (store, directory, settings) = open(true)?;
+    if settings.cache_mode == CacheMode::Off {
+        return Ok("switched off".to_owned());
+    }
+    let stats = store.stats();
+    Ok(format!(
+        "{}: {} files, {} of {}",
+        directory.display(),
+        stats.files,
+        size(stats.bytes),
+        size(settings.cache_size)
+    ))
+}
+
+/// Runs one of the commands.
+pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
+    for warning in &Found::read(std::env::vars_os()).warnings {
+        eprintln!("offloom: {warning}");
+    }
+    let only_looks = matches!(
+        command,
+        CacheCommand::List | CacheCommand::Stats | CacheCommand::Verify | CacheCommand::Pack { .. }
+    );
+    let (store, directory, settings) = open(only_looks)?;
+    let mut failure = None;
+    let (text, value) = match command {
+        CacheCommand::List => list(&store),
+        CacheCommand::Stats => {
+            let stats = store.stats();
+            let text = format!(
+                "{}\nshared: {} files, {}\n",
+                describe()?,
+                stats.shared_files,
+                size(stats.shared_bytes)
+            );
+            let value = json!({
+                "directory": directory, "files": stats.files, "bytes": stats.bytes, "limit": settings.cache_size,
+                "shared_files": stats.shared_files, "shared_bytes": stats.shared_bytes,
+            });
+            (text, value)
+        }
+        CacheCommand::Verify => {
+            let verified = store.verify();
+            let mut text = format!(
+                "{} kernels, {} failures, {} damaged files\n",
+                verified.images.len(),
+                verified.failures.len(),
+                verified.damaged.len()
+            );
+            for path in &verified.damaged {
+                text += &format!("damaged: {}\n", path.display());
+            }
+            failure = Some(verified.damaged.len())
+                .filter(|count| *count != 0)
+                .map(Error::Damaged);
+            let value = json!({
+                "kernels": verified.images.len(), "failures": verified.failures.len(), "damaged": verified.damaged,
+            });
+            (text, value)
+        }
+        CacheCommand::Prune { size: limit } => {
+            let bytes = store.prune(limit.unwrap_or(settings.cache_size))?;
+            (
+                format!("removed {}\n", size(bytes)),
+                json!({ "removed_bytes": bytes }),
+            )
+        }
+        CacheCommand::Clear => counted("removed", store.clear()?),
+        CacheCommand::Pack { file } => counted("packed", store.pack(file)?),
+        CacheCommand::Unpack { file } => counted("unpacked", store.unpack(file)?),
+    };
+    let text = if json { format!("{value:#}\n") } else { text };
+    Ok(Outcome { text, failure })
+}
+
+fn counted(what: &str, files: u64) -> (String, Value) {
+    (format!("{what} {files} files\n"), json!({ "files": files }))
+}
+
+fn list(store: &Store) -> (String, Value) {
+    let mut stored = store.list();
+    stored.sort_by_key(|stored| std::cmp::Reverse(stored.last_use));
+    let mut table = Table::new(["kernel", "specialised to", "size", "used", "for"]);
+    let mut values = Vec::new();
+    for stored in &stored {
+        // Damaged, or evicted while we looked: `verify` tells.
+        let Some((key, record)) = store.read(stored) else {
+            continue;
+        };
+        let field = |name: &str| {
+            let lines = key.lines();
+            lines
+                .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='))
+                .next()
+                .unwrap_or("")
+        };
+        let descriptor = field("descriptor");
+        let (kernel, specialized) = read_descriptor(descriptor);
+        let failure = match &record {
+            Record::Image(_) => None,
+            Record::Failure(reason) => Some(reason.as_str()),
+        };
+        table.add([
+            kernel.clone(),
+            failure.map_or_else(
+                || specialized.clone(),
+                |reason| format!("{specialized} (failed: {reason})"),
+            ),
+            size(stored.size),
+            age(stored),
+            format!("LLVM {}", field("llvm")),
+        ]);
+        values.push(json!({
+            "kernel": kernel, "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
+            "llvm": field("llvm"), "offloom": field("offloom"), "bundle": field("bundle"), "options": field("options"),
+            "failure": failure, "path": stored.path,
+        }));
+    }
+    (table.lines(0), Value::Array(values))
+}
+
+/// The kernel's name, and what is known of its launches: the descriptor's items after kernel and architecture.
+pub(crate) fn read_descriptor(text: &str) -> (String, String) {
+    let Ok(descriptor) = text.parse::<Descriptor>() else {
+        return (text.to_owned(), "?".to_owned());
+    };
+    let text = descriptor.to_string();
+    let items = text.split(';').skip(2).filter(|item| !item.ends_with("=any"));
+    let known = items.collect::<Vec<_>>().join(";");
+    let known = if known.is_empty() {
+        "nothing".to_owned()
+    } else {
+        known
+    };
+    (descriptor.kernel, known)
+}
+
+fn seconds_since_use(stored: &Stored) -> u64 {
+    let age = SystemTime::now().duration_since(stored.last_use);
+    age.unwrap_or_default().as_secs()
+}
+
+fn age(stored: &Stored) -> String {
+    match seconds_since_use(stored) {
+        seconds if seconds < 2 * 3600 => "just now".to_owned(),
+        seconds if seconds < 48 * 3600 => format!("{} hours ago", seconds / 3600),
+        seconds => format!("{} days ago", seconds / 86400),
+    }
+}
+
+fn parse_size(text: &str) -> std::result::Result<u64, String> {
+    offloom_jit_cache::settings::parse_size(text)
+        .ok_or_else(|| "a number of bytes, or with K, M or G behind it".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_is_a_kernel_and_what_is_known_of_it() {
+        assert_eq!(
+            read_descriptor("kernel=a%20b;arch=x86-64;0=i32:7;1=any;2=align:8"),
+            ("a b".to_owned(), "0=i32:0x7;2=align:8".to_owned())
+        );
+        assert_eq!(
+            read_descriptor("kernel=k;arch=x86-64"),
+            ("k".to_owned(), "nothing".to_owned())
+        );
+    }
+}

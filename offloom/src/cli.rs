@@ -1,0 +1,101 @@
+//! The command line.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::cache::CacheCommand;
+use crate::error::{Error, Result};
+use crate::{cache, config, doctor, explain};
+
+/// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
+#[derive(Debug, Parser)]
+#[command(name = "offloom", version, arg_required_else_help = true)]
+struct Cli {
+    /// Print JSON, for programs.
+    #[arg(long, global = true)]
+    json: bool,
+
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Look at and look after the compiled kernels on disk.
+    #[command(subcommand)]
+    Cache(CacheCommand),
+    /// Say what became of a program's launches.
+    Explain {
+        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote.
+        statistics: PathBuf,
+    },
+    /// Print how programs are built with Offloom.
+    Config {
+        /// Print the table of settings instead.
+        #[arg(long)]
+        environment: bool,
+    },
+    /// Find out whether programs can be built and run here, which settings are in force, and what to do about what is not right.
+    Doctor {
+        /// Options for Clang, such as where libomp.so is: as a program of yours is built.
+        #[arg(last = true)]
+        options: Vec<String>,
+    },
+}
+
+/// Runs the command that the program was called with.
+pub(crate) fn run() -> ExitCode {
+    let cli = Cli::parse();
+    match execute(&cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("offloom: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn execute(cli: &Cli) -> Result<()> {
+    let outcome = match &cli.command {
+        Command::Cache(command) => cache::run(command, cli.json)?,
+        Command::Explain { statistics } => explain::run(statistics, cli.json)?.into(),
+        Command::Config { environment: true } => config::environment(cli.json).into(),
+        Command::Config { environment: false } => config::build(cli.json)?.into(),
+        Command::Doctor { options } => doctor::run(options, cli.json)?,
+    };
+    let printed = io::stdout().write_all(outcome.text.as_bytes());
+    match printed {
+        // `offloom ... | head` is no error.
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        _ => outcome.failure.map_or(Ok(()), Err),
+    }
+}
+
+/// What a command prints, and what it complains about after that.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    /// For the standard output.
+    pub(crate) text: String,
+    /// The command found something that is not right.
+    pub(crate) failure: Option<Error>,
+}
+
+impl From<String> for Outcome {
+    fn from(text: String) -> Self {
+        Self { text, failure: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

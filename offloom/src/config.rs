@@ -1,0 +1,76 @@
+//! `offloom config`: how programs are built with Offloom, and the settings there are.
+
+use std::fs;
+
+use offloom_jit_cache::settings::{OTHER_VARIABLES, SETTINGS};
+use serde_json::{Value, json};
+
+use crate::error::Result;
+use crate::installation::{Installation, LLVM_MAJOR};
+
+/// The configuration files, and how they are used by hand and by CMake.
+pub(crate) fn build(json: bool) -> Result<String> {
+    let installation = Installation::find()?;
+    let path = installation.jit_configuration();
+    let file = path.display();
+    let contents = fs::read_to_string(&path).unwrap_or_default();
+    if json {
+        let value = json!({
+            "configuration": installation.configuration(), "jit_configuration": path, "llvm": LLVM_MAJOR, "contents": contents,
+        });
+        return Ok(format!("{value:#}\n"));
+    }
+    Ok(format!(
+        "\
+Clang's configuration file, {file}:
+
+{contents}
+{} is the same without the JIT.
+
+By hand:
+
+    clang++-{LLVM_MAJOR} --config={file} -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.cpp
+
+With CMake, started with -DCMAKE_CXX_COMPILER=clang++-{LLVM_MAJOR}:
+
+    set(OFFLOOM --config={file} -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu)
+    target_compile_options(app PRIVATE ${{OFFLOOM}})
+    target_link_options(app PRIVATE ${{OFFLOOM}})
+",
+        installation.configuration().display()
+    ))
+}
+
+/// The table of environment variables, as it is in the documentation.
+pub(crate) fn environment(json: bool) -> String {
+    let settings = SETTINGS
+        .iter()
+        .map(|setting| (setting.name, setting.values, setting.help));
+    let rows = settings.chain(OTHER_VARIABLES);
+    if json {
+        let rows = rows.map(|(name, values, help)| json!({ "name": name, "values": values, "help": help }));
+        return format!("{:#}\n", Value::Array(rows.collect()));
+    }
+    let mut table = "| variable | values | meaning |\n| --- | --- | --- |\n".to_owned();
+    for (name, values, help) in rows {
+        table += &format!("| `{name}` | {values} | {help} |\n");
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    #[test]
+    fn the_user_documentation_has_the_table_of_settings() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/user/jit.md");
+        let page = fs::read_to_string(page).unwrap();
+        assert!(
+            page.contains(&format!("\n\n{}\n", environment(false))),
+            "docs/user/jit.md must have what `offloom config --environment` prints:\n{}",
+            environment(false)
+        );
+    }
+}

@@ -1,0 +1,204 @@
+//! `offloom doctor`: whether programs can be built and run here, by building and running one.
+
+mod probe;
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use offloom_jit_cache::settings::{Found, Origin, SETTINGS};
+use serde_json::{Value, json};
+
+use crate::cache;
+use crate::cli::Outcome;
+use crate::error::{Error, Result};
+use crate::installation::{Installation, LLVM_MAJOR};
+use crate::table::Table;
+
+/// One thing that was looked at.
+#[derive(Debug)]
+struct Check {
+    what: String,
+    /// What was found, or else what is wrong and what to do.
+    found: std::result::Result<String, Problem>,
+}
+
+/// Something that is not right.
+#[derive(Debug)]
+struct Problem {
+    what: String,
+    remedy: String,
+}
+
+impl Problem {
+    fn new(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            what: what.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// Looks at everything. `options` are Clang's for building a program.
+pub(crate) fn run(options: &[String], json: bool) -> Result<Outcome> {
+    let installation = Installation::find()?;
+    let mut checks: Vec<_> = installation
+        .parts()
+        .into_iter()
+        .map(|(what, path)| Check {
+            what: what.to_owned(),
+            found: is_there(&path),
+        })
+        .collect();
+    let clang = clang();
+    checks.push(Check {
+        what: format!("Clang {LLVM_MAJOR}"),
+        found: clang.as_ref().map_or_else(no_clang, |clang| clang_version(clang)),
+    });
+    if let Some(clang) = &clang {
+        let library = libomptarget(clang);
+        checks.push(Check {
+            what: "libomptarget".to_owned(),
+            found: library
+                .as_ref()
+                .map_or_else(no_libomptarget, |path| Ok(path.display().to_string())),
+        });
+        if let Some(library) = &library {
+            checks.extend(probe::checks(clang, &installation, library, options));
+        }
+    }
+    checks.push(Check {
+        what: "cache".to_owned(),
+        found: cache::describe().map_err(|error| {
+            Problem::new(
+                error.to_string(),
+                "name another directory with OFFLOOM_JIT_CACHE_DIR, or none with OFFLOOM_JIT_CACHE_MODE=off",
+            )
+        }),
+    });
+    let settings = Found::read(env::vars_os());
+    for warning in &settings.warnings {
+        checks.push(Check {
+            what: "setting".to_owned(),
+            found: Err(Problem::new(
+                warning.to_string(),
+                "`offloom config --environment` lists what there is",
+            )),
+        });
+    }
+    let failed = checks.iter().filter(|check| check.found.is_err()).count();
+    let text = if json {
+        format!("{:#}\n", value(&checks, &settings))
+    } else {
+        describe(&checks, &settings)
+    };
+    Ok(Outcome {
+        text,
+        failure: (failed != 0).then_some(Error::Unhealthy(failed)),
+    })
+}
+
+fn describe(checks: &[Check], settings: &Found) -> String {
+    let mut text = String::new();
+    for check in checks {
+        text += &match &check.found {
+            Ok(found) => format!("ok    {}: {found}\n", check.what),
+            Err(problem) => format!(
+                "WRONG {}: {}\n      what to do: {}\n",
+                check.what, problem.what, problem.remedy
+            ),
+        };
+    }
+    let mut table = Table::new(["setting", "is", "from"]);
+    for (setting, origin) in SETTINGS.iter().zip(&settings.origins) {
+        let (is, from) = in_force(setting.name, *origin);
+        table.add([setting.name.to_owned(), is, from.to_owned()]);
+    }
+    text + "\n" + &table.lines(0)
+}
+
+fn value(checks: &[Check], settings: &Found) -> Value {
+    let checks = checks.iter().map(|check| match &check.found {
+        Ok(found) => json!({ "what": check.what, "ok": true, "found": found }),
+        Err(problem) => {
+            json!({ "what": check.what, "ok": false, "found": problem.what, "remedy": problem.remedy })
+        }
+    });
+    let settings = SETTINGS.iter().zip(&settings.origins).map(|(setting, origin)| {
+        let (is, from) = in_force(setting.name, *origin);
+        json!({ "name": setting.name, "value": is, "from": from })
+    });
+    json!({ "checks": checks.collect::<Vec<_>>(), "settings": settings.collect::<Vec<_>>() })
+}
+
+/// What a setting is and who says so.
+fn in_force(name: &str, origin: Origin) -> (String, &'static str) {
+    match origin {
+        Origin::Default => ("default".to_owned(), ""),
+        Origin::File => ("set".to_owned(), "the file of OFFLOOM_CONFIG"),
+        Origin::Environment => (env::var(name).unwrap_or_default(), "the environment"),
+    }
+}
+
+fn is_there(path: &Path) -> std::result::Result<String, Problem> {
+    if path.exists() {
+        return Ok(path.display().to_string());
+    }
+    Err(Problem::new(
+        format!("`{}` is missing", path.display()),
+        "install Offloom again, with all of its folders side by side",
+    ))
+}
+
+/// Clang of the LLVM that this build is for.
+fn clang() -> Option<PathBuf> {
+    let name = format!("clang++-{LLVM_MAJOR}");
+    let folders = env::var_os("PATH").unwrap_or_default();
+    let on_path = env::split_paths(&folders).map(|folder| folder.join(&name));
+    let own = PathBuf::from(format!("/usr/lib/llvm-{LLVM_MAJOR}/bin/clang++"));
+    on_path.chain([own]).find(|path| path.is_file())
+}
+
+fn no_clang() -> std::result::Result<String, Problem> {
+    Err(Problem::new(
+        format!("no clang++-{LLVM_MAJOR} on PATH, and none in /usr/lib/llvm-{LLVM_MAJOR}/bin"),
+        format!("install the Debian package clang-{LLVM_MAJOR}"),
+    ))
+}
+
+fn no_libomptarget() -> std::result::Result<String, Problem> {
+    Err(Problem::new(
+        "Clang finds no libomptarget.so",
+        format!(
+            "install the Debian package libomp-{LLVM_MAJOR}-dev or liboffload-{LLVM_MAJOR}-dev, whichever has it"
+        ),
+    ))
+}
+
+fn clang_version(clang: &Path) -> std::result::Result<String, Problem> {
+    let unusable = |reason: String| {
+        Problem::new(
+            format!("`{}` cannot be run: {reason}", clang.display()),
+            format!("install the Debian package clang-{LLVM_MAJOR} again"),
+        )
+    };
+    let output = Command::new(clang)
+        .arg("--version")
+        .output()
+        .map_err(|error| unusable(error.to_string()))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.lines().next() {
+        Some(first) if output.status.success() => Ok(format!("{}, {first}", clang.display())),
+        _ => Err(unusable(output.status.to_string())),
+    }
+}
+
+/// The library that Clang links; it prints the bare name where it finds none.
+fn libomptarget(clang: &Path) -> Option<PathBuf> {
+    let output = Command::new(clang)
+        .arg("-print-file-name=libomptarget.so")
+        .output()
+        .ok()?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    path.is_absolute().then_some(path)
+}

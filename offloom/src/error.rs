@@ -1,0 +1,37 @@
+//! What can go wrong: one line each, for the user.
+
+use std::io;
+
+use offloom_jit_cache::stats::StatsError;
+use offloom_jit_cache::store::StoreError;
+
+/// Why a command failed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// The cache.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// Files of the cache that no launch would use.
+    #[error(
+        "{0} damaged files; `offloom cache clear` removes everything, a launch makes what it needs again"
+    )]
+    Damaged(usize),
+    /// There is no cache directory.
+    #[error("no cache directory: set OFFLOOM_JIT_CACHE_DIR, XDG_CACHE_HOME or HOME to an absolute path")]
+    NoDirectory,
+    /// The statistics.
+    #[error(transparent)]
+    Stats(#[from] StatsError),
+    /// The installation is not whole.
+    #[error("{0} of the checks failed; each says what to do")]
+    Unhealthy(usize),
+    /// This program does not know where it is.
+    #[error("cannot tell where this program is installed: {0}")]
+    NoInstallation(io::Error),
+    /// Nobody reads what is printed.
+    #[error("cannot write to the standard output: {0}")]
+    Output(io::Error),
+}
+
+/// The result of a command.
+pub(crate) type Result<T> = std::result::Result<T, Error>;

@@ -1,0 +1,163 @@
+//! `offloom explain`: what became of a program's launches, by the file that `OFFLOOM_JIT_STATS` made the program write.
+
+use std::path::Path;
+
+use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict};
+use serde_json::{Value, json};
+
+use crate::cache::read_descriptor;
+use crate::error::Result;
+use crate::table::Table;
+
+/// Explains one file.
+pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
+    let statistics = Statistics::read(path)?;
+    if json {
+        let kernels: Vec<_> = statistics.kernels.iter().map(kernel_value).collect();
+        let value = json!({ "process": statistics.process, "llvm": statistics.llvm, "kernels": kernels });
+        return Ok(format!("{value:#}\n"));
+    }
+    let mut text = format!(
+        "Process {}, Offloom {}, LLVM {}\n",
+        statistics.process, statistics.offloom, statistics.llvm
+    );
+    if let Some(parent) = statistics.forked_from {
+        text += &format!("Forked from process {parent}, whose launches before the fork are counted too\n");
+    }
+    if statistics.kernels.is_empty() {
+        text += "No kernel: the program was not linked with --jit, or its bundle was refused.\n";
+    }
+    for kernel in &statistics.kernels {
+        text += &describe(kernel);
+    }
+    Ok(text)
+}
+
+fn describe(kernel: &Kernel) -> String {
+    let launches = kernel.launches_ahead_of_time + kernel.launches_of_variants;
+    let mut text = format!(
+        "\n{}\n  {launches} launches: {} ahead of time, {} of variants; a variant was asked for {} times\n",
+        kernel.name, kernel.launches_ahead_of_time, kernel.launches_of_variants, kernel.specializations
+    );
+    if launches == 0 {
+        return text;
+    }
+    let mut arguments = Table::new(["argument", "what", "good for", "variants caused", "now"]);
+    for subject in &kernel.subjects {
+        arguments.add([
+            subject.argument.map_or(String::new(), |index| index.to_string()),
+            subject.what.clone(),
+            subject.uses.join(", "),
+            subject.specializations.to_string(),
+            state(subject).to_owned(),
+        ]);
+    }
+    if arguments.is_empty() {
+        text += "  nothing of a launch can be specialised\n";
+    } else {
+        text += &arguments.lines(2);
+    }
+    let mut variants = Table::new([
+        "specialised to",
+        "from",
+        "compile ms",
+        "copy",
+        "link ms",
+        "launches",
+        "variant us",
+        "ahead of time us",
+        "verdict",
+        "saved ms",
+    ]);
+    for variant in &kernel.variants {
+        if variant.copies.is_empty() {
+            add_row(&mut variants, variant, None);
+        }
+        for copy in &variant.copies {
+            add_row(&mut variants, variant, Some(copy));
+        }
+    }
+    if !variants.is_empty() {
+        text += &variants.lines(2);
+    }
+    text += &format!(
+        "  compiling took {} ms, variants saved about {} ms\n",
+        milliseconds(1e3 * compile_us(kernel) as f64),
+        milliseconds(saved_ns(kernel))
+    );
+    text
+}
+
+fn add_row(table: &mut Table, variant: &Variant, copy: Option<&Linked>) {
+    let cell = |value: fn(&Linked) -> Option<String>| copy.and_then(value).unwrap_or_default();
+    table.add([
+        read_descriptor(&variant.descriptor).1,
+        match &variant.origin {
+            Origin::Compiled => "compiler".to_owned(),
+            Origin::Cache => "cache".to_owned(),
+            Origin::Failed(_) => String::new(),
+        },
+        variant.phases.map_or(String::new(), |phases| {
+            milliseconds(1e3 * f64::from(phases.total_us()))
+        }),
+        cell(|copy| Some(copy.image_copy.to_string())),
+        cell(|copy| Some(milliseconds(1e3 * copy.link_us as f64))),
+        cell(|copy| Some(copy.launches.to_string())),
+        cell(|copy| Some(microseconds(copy.variant_ns?))),
+        cell(|copy| Some(microseconds(copy.ahead_of_time_ns?))),
+        match (&variant.origin, copy.map(|copy| &copy.verdict)) {
+            (Origin::Failed(reason), _) => format!("failed: {reason}"),
+            (_, Some(Verdict::Measuring)) => "too few launches to say".to_owned(),
+            (_, Some(Verdict::Kept)) => "kept".to_owned(),
+            (_, Some(Verdict::Retired)) => "retired: not faster".to_owned(),
+            (_, Some(Verdict::Failed(reason))) => format!("not linked: {reason}"),
+            (_, None) => "not linked yet".to_owned(),
+        },
+        cell(|copy| Some(milliseconds(copy_saved_ns(copy)?))),
+    ]);
+}
+
+fn state(subject: &SubjectCount) -> &'static str {
+    if subject.specialized {
+        "specialised"
+    } else if subject.what == "alignment" {
+        "not specialised: launches are not aligned, or differ too often"
+    } else {
+        "not specialised: it changes too often"
+    }
+}
+
+fn milliseconds(nanoseconds: f64) -> String {
+    format!("{:.2}", nanoseconds / 1e6)
+}
+
+fn microseconds(nanoseconds: u64) -> String {
+    format!("{:.1}", nanoseconds as f64 / 1e3)
+}
+
+/// All compiles of a kernel together.
+fn compile_us(kernel: &Kernel) -> u64 {
+    let phases = kernel.variants.iter().filter_map(|variant| variant.phases);
+    phases.map(|phases| u64::from(phases.total_us())).sum()
+}
+
+/// What the launches of a variant saved, by the fastest timed launches of both kinds; nothing where they were not timed.
+fn copy_saved_ns(copy: &Linked) -> Option<f64> {
+    let difference = copy.ahead_of_time_ns? as f64 - copy.variant_ns? as f64;
+    Some(difference * copy.launches as f64)
+}
+
+fn saved_ns(kernel: &Kernel) -> f64 {
+    let copies = kernel.variants.iter().flat_map(|variant| &variant.copies);
+    copies
+        .filter_map(copy_saved_ns)
+        .fold(0.0, |sum, saved| sum + saved)
+}
+
+/// As it is in the file, and what follows from it.
+fn kernel_value(kernel: &Kernel) -> Value {
+    let mut value = serde_json::to_value(kernel).unwrap_or_default();
+    value["compile_us"] = compile_us(kernel).into();
+    value["saved_ns"] = saved_ns(kernel).into();
+    value
+}

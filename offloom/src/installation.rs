@@ -1,0 +1,45 @@
+//! Where the rest of Offloom lies: beside this program, as it is installed.
+
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, Result};
+
+/// The LLVM that this build of Offloom is for.
+pub(crate) const LLVM_MAJOR: u32 = if cfg!(feature = "llvm22") { 22 } else { 19 };
+
+/// The folder that `bin/offloom` is in.
+#[derive(Debug)]
+pub(crate) struct Installation(PathBuf);
+
+impl Installation {
+    /// The installation that this program belongs to.
+    pub(crate) fn find() -> Result<Self> {
+        let program = std::env::current_exe().map_err(Error::NoInstallation)?;
+        let root = program.parent().and_then(Path::parent);
+        Ok(Self(root.unwrap_or_else(|| Path::new("/")).to_owned()))
+    }
+
+    /// Clang's configuration file for ahead-of-time code.
+    pub(crate) fn configuration(&self) -> PathBuf {
+        self.0.join("share/offloom/offloom.cfg")
+    }
+
+    /// Clang's configuration file for programs whose kernels specialise themselves.
+    pub(crate) fn jit_configuration(&self) -> PathBuf {
+        self.0.join("share/offloom/offloom-jit.cfg")
+    }
+
+    /// Everything that has to be there, and what it is for.
+    pub(crate) fn parts(&self) -> [(&'static str, PathBuf); 5] {
+        [
+            ("linker", self.0.join("libexec/offloom/clang-linker-wrapper")),
+            ("JIT library", self.0.join("lib/liboffloom_jit.so")),
+            (
+                "JIT compile worker",
+                self.0.join("libexec/offloom/offloom-jit-worker"),
+            ),
+            ("configuration file", self.configuration()),
+            ("JIT configuration file", self.jit_configuration()),
+        ]
+    }
+}

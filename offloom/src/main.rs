@@ -1,0 +1,28 @@
+//! `offloom`: what people ask about the JIT. It loads neither LLVM nor libomptarget.
+//!
+//! | module | does |
+//! | --- | --- |
+//! | [`cli`] | the command line |
+//! | [`cache`] | `offloom cache`: what is kept on disk |
+//! | [`explain`] | `offloom explain`: what became of a program's launches |
+//! | [`config`] | `offloom config`: how programs are built, and the settings there are |
+//! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
+//! | [`installation`] | where the rest of Offloom lies |
+//! | [`table`] | tables for people |
+//! | [`error`] | what can go wrong |
+#![forbid(unsafe_code)]
+
+mod cache;
+mod cli;
+mod config;
+mod doctor;
+mod error;
+mod explain;
+mod installation;
+mod table;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::run()
+}

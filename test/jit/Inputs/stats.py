@@ -1,0 +1,34 @@
+"""Prints a file of OFFLOOM_JIT_STATS as lines that do not depend on times, and checks what depends on them."""
+
+import json
+import sys
+
+with open(sys.argv[1], encoding="utf-8") as file:
+    stats = json.load(file)
+assert stats["version"] == 1 and stats["process"] > 0
+for kernel in stats["kernels"]:
+    name = kernel["name"].rsplit("_", 1)[-1]
+    print(f"{name}: {kernel['launches_ahead_of_time']} ahead of time, {kernel['launches_of_variants']} of variants,"
+          f" {kernel['specializations']} specializations, {len(kernel['variants'])} made")
+    for subject in kernel["subjects"]:
+        state = "specialized" if subject["specialized"] else "given up"
+        print(f"{name}: {subject['what']} of {subject['argument']}: {subject['specializations']}, {state},"
+              f" for {', '.join(subject['uses'])}")
+    launches = 0
+    for variant in kernel["variants"]:
+        origin = variant["origin"]
+        print(f"{name}: made {variant['descriptor'].split(';', 2)[-1]}:",
+              origin if isinstance(origin, str) else f"failed: {origin['failed']}", end="")
+        if origin == "compiled":
+            assert sum(variant["phases"].values()) > 0
+        else:
+            assert variant["phases"] is None
+        for copy in variant["copies"]:
+            print(f"; copy {copy['image_copy']}: {copy['verdict']}, {copy['launches']} launches", end="")
+            launches += copy["launches"]
+            assert copy["link_us"] > 0
+            timed = copy["variant_ns"] is not None and copy["ahead_of_time_ns"] is not None
+            if copy["verdict"] == "retired":
+                assert timed
+        print()
+    assert launches == kernel["launches_of_variants"], (launches, kernel)

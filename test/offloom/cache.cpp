@@ -1,0 +1,63 @@
+// What `offloom cache` says of a cache that a real program filled, before and after damage, and that a pack of it serves another
+// directory.
+// REQUIRES: x86_64-device
+// DEFINE: %{run} = env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_MODE=rw
+// DEFINE: %{cache} = env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/cache %offloom cache
+// RUN: rm -rf %t && mkdir -p %t && cd %t
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
+
+// Looking at what is not there makes nothing.
+// RUN: %{cache} list | FileCheck --check-prefix=EMPTY %s
+// RUN: not ls cache
+// EMPTY: {{^}}kernel {{.*}}for
+// EMPTY-NOT: {{.}}
+
+// RUN: %{run} OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit | FileCheck --check-prefix=OUTPUT %s
+// OUTPUT: 2
+// OUTPUT: 10
+// RUN: %{cache} list | FileCheck --check-prefix=LIST %s
+// LIST: kernel
+// LIST-COUNT-2: {{^}}__omp_offloading_{{.*}}1=i32:0x{{[35]}}{{.*}} KiB {{.*}}LLVM {{[0-9.]+$}}
+// LIST-NOT: {{.}}
+// RUN: %offloom --version
+// RUN: %{cache} --json list | python3 -c "import json, sys; assert len(json.load(sys.stdin)) == 2"
+// RUN: %{cache} stats | FileCheck --check-prefix=STATS %s
+// STATS: cache: 2 files, {{[0-9.]+}} KiB of 1.0 GiB
+// STATS: shared: 0 files, 0 B
+// RUN: %{cache} verify | FileCheck --check-prefix=WHOLE %s
+// WHOLE: 2 kernels, 0 failures, 0 damaged files
+
+// A pack serves another directory: nothing is compiled there.
+// RUN: %{cache} pack pack | FileCheck --check-prefix=PACKED %s
+// RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache unpack pack | FileCheck --check-prefix=UNPACKED %s
+// RUN: %{run} OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_CACHE_DIR=%t/other %run_offload ./jit 2>&1 | FileCheck --check-prefix=WARM --implicit-check-not='compiled in' %s
+// PACKED: packed 2 files
+// UNPACKED: unpacked 2 files
+// WARM-COUNT-2: found in the cache
+// RUN: echo text > text
+// RUN: not %{cache} unpack text 2>&1 | FileCheck --check-prefix=NO-PACK %s
+// NO-PACK: offloom: `text` is not a whole pack
+
+// RUN: python3 %S/../jit/Inputs/damage_files.py cache/v1
+// RUN: not %{cache} verify 2>&1 | FileCheck --check-prefix=DAMAGED %s
+// DAMAGED-DAG: 0 kernels, 0 failures, 2 damaged files
+// DAMAGED-DAG: offloom: 2 damaged files
+// RUN: %{cache} clear | FileCheck --check-prefix=CLEARED %s
+// CLEARED: removed 2 files
+// RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache prune --size 1K | FileCheck --check-prefix=PRUNED %s
+// RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache stats | FileCheck --check-prefix=NOTHING %s
+// PRUNED: removed {{[0-9.]+}} KiB
+// NOTHING: 0 files
+// RUN: not %offloom cache prune --size 1Q 2>&1 | FileCheck --check-prefix=BAD-SIZE %s
+// BAD-SIZE: a number of bytes, or with K, M or G behind it
+#include <cstdio>
+
+int main() {
+  for (int n = 3; n < 6; n += 2) {
+    int sum = 0;
+#pragma omp target map(tofrom : sum)
+    for (int i = 0; i < n; ++i)
+      sum += i * i % n;
+    std::printf("%d\n", sum);
+  }
+}

@@ -1,0 +1,42 @@
+// What `offloom explain` says of a real program: launches, why and to what its kernel was specialised, what was given up, and what
+// could not be made.
+// REQUIRES: x86_64-device
+// DEFINE: %{run} = env OFFLOOM_JIT=sync OFFLOOM_JIT_STATS=stats OFFLOOM_JIT_THRESHOLD=1
+// RUN: rm -rf %t && mkdir -p %t && cd %t
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
+
+// RUN: %{run} OFFLOOM_JIT_RETIRE=0 %run_offload ./jit
+// RUN: %offloom explain stats | FileCheck %s
+// CHECK: Process {{[0-9]+}}, Offloom {{[0-9.]+}}, LLVM {{19|22}}.
+// CHECK: __omp_offloading_{{.*}}main_l[[#]]
+// CHECK-NEXT: 9 launches: 0 ahead of time, 9 of variants; a variant was asked for 3 times
+// CHECK-NEXT: argument what good for variants caused now
+// CHECK-NEXT: 1 value {{.*loop bound.*}} 2 not specialised: it changes too often
+// CHECK-NEXT: specialised to {{.*}}compile ms {{.*}}verdict
+// CHECK-NEXT: 1=i32:0x3 compiler {{.*}} 1 kept
+// CHECK-NEXT: 1=i32:0x4 compiler {{.*}} 1 kept
+// CHECK-NEXT: nothing compiler {{.*}} 7 kept
+// CHECK-NEXT: compiling took {{[0-9.]+}} ms, variants saved about 0.00 ms
+
+// Timed launches.
+// RUN: %{run} OFFLOOM_JIT_RETIRE=1 %run_offload ./jit many
+// RUN: %offloom --json explain stats > json
+// RUN: python3 %S/Inputs/timed.py json
+
+// RUN: not %offloom explain %s 2>&1 | FileCheck --check-prefix=OTHER %s
+// OTHER: offloom: `{{.*}}explain.cpp` holds no statistics of the JIT: expected value at line 1 column 1; OFFLOOM_JIT_STATS=FILE
+// RUN: not %offloom explain absent 2>&1 | FileCheck --check-prefix=ABSENT %s
+// ABSENT: offloom: cannot read `absent`: No such file
+#include <cstdio>
+
+int main(int argc, char **) {
+  long total = 0;
+  for (int launch = 0; launch < (argc > 1 ? 200 : 9); ++launch) {
+    int n = 3 + launch, sum = 0;
+#pragma omp target map(tofrom : sum)
+    for (int i = 0; i < n; ++i)
+      sum += i * i % n;
+    total += sum;
+  }
+  std::printf("%ld\n", total);
+}
