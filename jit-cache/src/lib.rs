@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod descriptor;
+mod program;
 pub mod settings;
 pub mod signature;
 pub mod stats;

@@ -187,7 +187,7 @@ impl Field {
 
 /// The alignment classes that an address belongs to: bit n for `8 << n` bytes. The stricter the alignment, the more bits.
 #[inline]
-const fn alignment_classes(address: u64) -> u64 {
+pub(crate) const fn alignment_classes(address: u64) -> u64 {
     // Bit 7 stands in for all the higher ones.
     let zeros = (address | 128).trailing_zeros();
     ((1 << (zeros + 1)) - 1) >> 3

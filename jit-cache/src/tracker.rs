@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::descriptor::{Alignment, Argument, Contents, Descriptor, Scalar};
+use crate::program::Program;
 use crate::signature::{Launch, MAX_KEY_WORDS, Parameter, Signature, Source, Subject};
 
 /// When an argument is no longer specialised: both conditions must hold.
@@ -41,6 +42,15 @@ pub struct LaunchKey {
 pub(crate) struct Shape {
     /// For each field, the bits of its word that count.
     pub(crate) masks: Box<[u64]>,
+    /// How a key is read.
+    pub(crate) program: Program,
+}
+
+impl Shape {
+    fn new(signature: &Signature, masks: Box<[u64]>) -> Self {
+        let program = Program::new(&signature.fields, &masks);
+        Self { masks, program }
+    }
 }
 
 /// What becomes of a launch for which no code is known.
@@ -90,7 +100,7 @@ impl Tracker {
         let shapes: Box<[OnceLock<Shape>]> = (0..=steps).map(|_| OnceLock::new()).collect();
         let masks = signature.fields.iter().map(|field| field.mask).collect();
         // The place is empty, so this cannot fail.
-        let _ = shapes[0].set(Shape { masks });
+        let _ = shapes[0].set(Shape::new(&signature, masks));
         let counts = Counts {
             of_subject: vec![0; signature.subjects.len()],
             ..Counts::default()
@@ -145,13 +155,15 @@ impl Tracker {
     pub(crate) fn shape(&self, number: usize) -> &Shape {
         static NOTHING: OnceLock<Shape> = OnceLock::new();
         // A number that was never current specialises nothing.
-        self.shapes[number]
-            .get()
-            .unwrap_or_else(|| NOTHING.get_or_init(|| Shape { masks: Box::new([]) }))
+        self.shapes[number].get().unwrap_or_else(|| {
+            NOTHING.get_or_init(|| Shape {
+                masks: Box::new([]),
+                program: Program::default(),
+            })
+        })
     }
 
-    /// Reads the words of a launch into `words`; returns how many there are.
-    #[inline]
+    /// Reads all words of a launch, with the bits that any shape may look at, into `words`; returns how many there are.
     pub(crate) fn read(&self, launch: &impl Launch, words: &mut [u64]) -> usize {
         let count = self.signature.fields.len().min(words.len());
         for (word, field) in words.iter_mut().zip(&self.signature.fields) {
@@ -172,7 +184,7 @@ impl Tracker {
         let narrowed = self.narrow(masks, words, &counts);
         if narrowed != *masks {
             // There is a place for each step that can be taken.
-            let _ = self.shapes[number + 1].set(Shape { masks: narrowed });
+            let _ = self.shapes[number + 1].set(Shape::new(&self.signature, narrowed));
             self.current.store(number + 1, Ordering::Release);
             return Decision::LookAgain;
         }

@@ -82,38 +82,45 @@ impl Variants {
     pub fn find(&self, tracker: &Tracker, launch: &impl Launch) -> Found {
         // The buffer is filled with zeros first: most keys are short.
         match tracker.field_count() {
-            0..=4 => self.find_in(tracker, launch, &mut [0; 4]),
-            5..=12 => self.find_in(tracker, launch, &mut [0; 12]),
-            _ => self.find_in(tracker, launch, &mut [0; MAX_KEY_WORDS]),
+            0..=4 => self.find_in::<4>(tracker, launch),
+            5..=12 => self.find_in::<12>(tracker, launch),
+            _ => self.find_in::<MAX_KEY_WORDS>(tracker, launch),
         }
     }
 
     #[inline]
-    fn find_in(&self, tracker: &Tracker, launch: &impl Launch, words: &mut [u64]) -> Found {
+    fn find_in<const N: usize>(&self, tracker: &Tracker, launch: &impl Launch) -> Found {
         let shape = tracker.current();
-        let count = tracker.read(launch, words);
-        let words = &words[..count];
-        match self.table.find(shape, words, &tracker.shape(shape).masks) {
+        let mut words = [0; N];
+        tracker.shape(shape).program.read(launch, &mut words);
+        match self.table.find(shape, &words[..tracker.field_count().min(N)]) {
             Some(value) => match value.entry() {
                 Some(Entry::Code(code)) => Found::Code(code),
                 Some(Entry::AheadOfTime) => Found::AheadOfTime,
-                Some(Entry::Pending) => Found::Pending(self.fitting(tracker, shape, words)),
-                None => Found::Unknown(self.fitting(tracker, shape, words)),
+                Some(Entry::Pending) => Found::Pending(self.fitting(tracker, shape, launch)),
+                None => Found::Unknown(self.fitting(tracker, shape, launch)),
             },
-            None => Found::Unknown(self.fitting(tracker, shape, words)),
+            None => Found::Unknown(self.fitting(tracker, shape, launch)),
         }
     }
 
-    /// Code under another shape that is right for a launch with these words: the most specific first.
+    /// Code under another shape that is right for a launch: the most specific first.
     #[cold]
-    fn fitting(&self, tracker: &Tracker, current: usize, words: &[u64]) -> Option<Code> {
+    fn fitting(&self, tracker: &Tracker, current: usize, launch: &impl Launch) -> Option<Code> {
+        let mut words = [0; MAX_KEY_WORDS];
+        let count = tracker.read(launch, &mut words);
         let shapes = self.entries_of_shape.iter().enumerate();
         let with_entries = shapes.filter(|(_, entries)| entries.load(Ordering::Relaxed) != 0);
         with_entries
             .map(|(shape, _)| shape)
             .filter(|shape| *shape != current)
             .find_map(|shape| {
-                let value = self.table.find(shape, words, &tracker.shape(shape).masks)?;
+                let mut key = [0; MAX_KEY_WORDS];
+                let masked = words[..count].iter().zip(&tracker.shape(shape).masks);
+                for (key, (word, mask)) in key.iter_mut().zip(masked) {
+                    *key = word & mask;
+                }
+                let value = self.table.find(shape, &key[..count])?;
                 match value.entry() {
                     Some(Entry::Code(code)) => Some(code),
                     _ => None,

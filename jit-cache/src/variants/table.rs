@@ -82,19 +82,15 @@ impl Growing {
         self.tables.get(self.current.load(Ordering::Acquire))?.get()
     }
 
-    /// The value of the key that `words` give under `masks`; a mask that is missing is zero.
+    /// The value of a key.
     #[inline]
-    pub(super) fn find(&self, shape: usize, words: &[u64], masks: &[u64]) -> Option<Value> {
-        let table = self.current()?;
-        let masked = || words.iter().zip(masks).map(|(word, mask)| word & mask);
-        table.find(hash(shape, masked()), shape, masked)
+    pub(super) fn find(&self, shape: usize, key: &[u64]) -> Option<Value> {
+        self.current()?.find(hash(shape, key), shape, key)
     }
 
     /// What is known of a key. Only exact while no other thread changes the table.
     pub(super) fn get(&self, shape: usize, key: &[u64]) -> Option<Entry> {
-        let table = self.current()?;
-        let words = || key.iter().copied();
-        table.find(hash(shape, words()), shape, words)?.entry()
+        self.find(shape, key)?.entry()
     }
 
     /// Gives a key a value; returns what was known of it. One thread at a time.
@@ -164,16 +160,12 @@ impl Table {
     }
 
     #[inline]
-    fn find<K: Iterator<Item = u64>>(&self, hash: u64, shape: usize, key: impl Fn() -> K) -> Option<Value> {
+    fn find(&self, hash: u64, shape: usize, key: &[u64]) -> Option<Value> {
         for index in self.probe(hash) {
             let slot = self.slot(index);
             let version = slot[0].load(Ordering::Acquire);
             let value = Value(slot[1].load(Ordering::Relaxed));
-            let same = slot[2].load(Ordering::Relaxed) == shape as u64
-                && slot[HEADER..]
-                    .iter()
-                    .zip(key())
-                    .all(|(word, key)| word.load(Ordering::Relaxed) == key);
+            let same = holds(slot, shape, key);
             if value != Value::EMPTY && !same {
                 continue;
             }
@@ -189,19 +181,13 @@ impl Table {
 
     /// The slot of a key, and its value. Only the thread that changes the table calls this, so nothing changes meanwhile.
     fn slot_of(&self, shape: usize, key: &[u64]) -> Option<(usize, Value)> {
-        for index in self.probe(hash(shape, key.iter().copied())) {
+        for index in self.probe(hash(shape, key)) {
             let slot = self.slot(index);
             let value = Value(slot[1].load(Ordering::Relaxed));
             if value == Value::EMPTY {
                 return None;
             }
-            let same = slot[2].load(Ordering::Relaxed) == shape as u64;
-            let words = slot[HEADER..].iter().zip(key);
-            if same
-                && words
-                    .into_iter()
-                    .all(|(word, key)| word.load(Ordering::Relaxed) == *key)
-            {
+            if holds(slot, shape, key) {
                 return Some((index, value));
             }
         }
@@ -221,7 +207,7 @@ impl Table {
     /// Adds a key that is not there, to a table that has an empty slot.
     fn add(&self, shape: usize, key: &[u64], value: Value) {
         let empty = self
-            .probe(hash(shape, key.iter().copied()))
+            .probe(hash(shape, key))
             .find(|index| self.slot(*index)[1].load(Ordering::Relaxed) == Value::EMPTY.0);
         let Some(index) = empty else { return };
         self.write(index, |slot| {
@@ -275,16 +261,91 @@ impl Table {
     }
 }
 
-/// A hash in whose every bit each word counts. Keys come from the program itself, so nobody gains by collisions.
+/// Whether a slot has this key. Compares all words and branches once: nearly every slot that is looked at has it.
 #[inline]
-fn hash(shape: usize, words: impl Iterator<Item = u64>) -> u64 {
-    const MULTIPLIER: u64 = 0x9e37_79b9_7f4a_7c15;
-    let mut hash = shape as u64 ^ MULTIPLIER;
-    for word in words {
-        let product = u128::from(hash ^ word) * u128::from(MULTIPLIER);
-        // The rotation keeps order: equal words in other places give another hash.
-        hash = (product as u64 ^ (product >> 64) as u64).rotate_left(29);
+fn holds(slot: &[AtomicU64], shape: usize, key: &[u64]) -> bool {
+    let words = slot[HEADER..].iter().zip(key);
+    let difference = words.fold(
+        slot[2].load(Ordering::Relaxed) ^ shape as u64,
+        |difference, (word, key)| difference | (word.load(Ordering::Relaxed) ^ key),
+    );
+    difference == 0
+}
+
+/// A hash in whose every bit each word counts, in its place. Keys come from the program itself, so nobody gains by collisions.
+///
+/// Two lanes take two words each at a time, so that one multiplication need not wait for the other.
+#[inline]
+fn hash(shape: usize, key: &[u64]) -> u64 {
+    /// Odd numbers without pattern: the fractions of the golden ratio, of the square roots of 2 and 3, and of pi.
+    const CONSTANTS: [u64; 4] = [
+        0x9e37_79b9_7f4a_7c15,
+        0x6a09_e667_f3bc_c909,
+        0xbb67_ae85_84ca_a73b,
+        0x243f_6a88_85a3_08d3,
+    ];
+    // Spread, so that no word can undo it.
+    let shape = (shape as u64).wrapping_mul(CONSTANTS[0]);
+    let mut lanes = [CONSTANTS[2], CONSTANTS[3] ^ shape];
+    let mut take = |words: [u64; 4]| {
+        lanes[0] = fold(words[0] ^ CONSTANTS[0], words[1] ^ lanes[0]);
+        lanes[1] = fold(words[2] ^ CONSTANTS[1], words[3] ^ lanes[1]);
+    };
+    let (blocks, rest) = key.as_chunks();
+    blocks.iter().for_each(|words| take(*words));
+    if !rest.is_empty() {
+        let mut words = [0; 4];
+        words[..rest.len()].copy_from_slice(rest);
+        take(words);
     }
-    let product = u128::from(hash) * u128::from(MULTIPLIER);
+    fold(lanes[0] ^ CONSTANTS[0], lanes[1] ^ CONSTANTS[1])
+}
+
+/// Both halves of the product.
+#[inline]
+fn fold(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
     product as u64 ^ (product >> 64) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    /// The numbers that the table uses of a hash: of keys that differ little, hardly two fall together.
+    #[test]
+    fn small_differences_anywhere_give_other_hashes() {
+        let mut hashes = HashSet::new();
+        let mut low = HashSet::new();
+        let mut add = |hash: u64| {
+            assert!(hashes.insert(hash));
+            low.insert(hash & 0xffff);
+        };
+        for length in 1..=10 {
+            for place in 0..length {
+                for value in [1, 2, 3, 64, 1 << 32, u64::MAX] {
+                    for shape in 0..3 {
+                        let mut key = vec![0; length];
+                        key[place] = value;
+                        // Keys of one table have one length: a zero at the end is no difference.
+                        key.push(length as u64 + 100);
+                        add(hash(shape, &key));
+                    }
+                }
+            }
+        }
+        // As many numbers at random would be some 7 fewer.
+        assert!(low.len() + 30 > hashes.len(), "{} of {}", low.len(), hashes.len());
+    }
+
+    #[test]
+    fn words_in_other_places_give_other_hashes() {
+        for places in [[0, 1], [0, 2], [1, 3], [0, 4], [2, 7]] {
+            let key: Vec<u64> = (10..18).collect();
+            let mut swapped = key.clone();
+            swapped.swap(places[0], places[1]);
+            assert_ne!(hash(0, &key), hash(0, &swapped), "{places:?}");
+        }
+    }
 }
