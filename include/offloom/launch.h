@@ -120,6 +120,8 @@ typedef struct offloom_launch {
   void *values[OFFLOOM_MAX_ARGUMENTS];  ///< host address, or the bytes of a by-value argument
   int64_t sizes[OFFLOOM_MAX_ARGUMENTS]; ///< bytes
   int64_t types[OFFLOOM_MAX_ARGUMENTS]; ///< LLVM's map types
+  void *names[OFFLOOM_MAX_ARGUMENTS];   ///< `;expression;file;line;column;;` for the runtime's messages, or null
+  const char *next_name;                ///< the name of the argument that is added next, or null
 } offloom_launch;
 
 /// For functions whose own place in this file would tell a reader of the runtime's messages nothing.
@@ -171,7 +173,18 @@ static inline void offloom_launch_init(offloom_launch *launch, const offloom_reg
   launch->thread_limit = 0;
   launch->argument_count = 0;
   launch->status = OFFLOOM_SUCCESS;
+  launch->next_name = 0;
 }
+
+/// Gives the argument that is added next the name by which the runtime's messages call it: `OFFLOOM_MAP_NAME`, or a string of that form
+/// that lives as long as the launch. In C the functions that add an argument do so by themselves. Returns `launch`.
+static inline offloom_launch *offloom_name_next(offloom_launch *launch, const char *name) {
+  launch->next_name = name;
+  return launch;
+}
+
+/// The name of an argument: the expression and its place in the source, as Clang writes them.
+#define OFFLOOM_MAP_NAME(expression) ";" #expression ";" __FILE__ ";" OFFLOOM_STRING(__LINE__) ";0;;"
 
 /// Adds an argument as the runtime sees it: `type` has every bit but the one that makes it a kernel argument.
 static inline void offloom_add_argument(offloom_launch *launch, void *value, size_t bytes, int64_t type) {
@@ -186,6 +199,8 @@ static inline void offloom_add_argument(offloom_launch *launch, void *value, siz
   launch->values[index] = value;
   launch->sizes[index] = (int64_t)bytes;
   launch->types[index] = type | kernel_argument;
+  launch->names[index] = (void *)(uintptr_t)launch->next_name;
+  launch->next_name = 0;
   launch->argument_count = index + 1;
 }
 
@@ -233,6 +248,17 @@ static inline void offloom_map_alloc(offloom_launch *launch, void *pointer, size
   offloom_map(launch, pointer, bytes, OFFLOOM_ALLOC);
 }
 
+// In C++ an argument may have commas that the preprocessor would split at: there names are given by hand.
+#ifndef __cplusplus
+#define offloom_value(launch, value, bytes) offloom_value(offloom_name_next(launch, OFFLOOM_MAP_NAME(value)), value, bytes)
+#define offloom_device_pointer(launch, pointer) offloom_device_pointer(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer)
+#define offloom_map(launch, pointer, bytes, type) offloom_map(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes, type)
+#define offloom_map_to(launch, pointer, bytes) offloom_map_to(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#define offloom_map_from(launch, pointer, bytes) offloom_map_from(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#define offloom_map_tofrom(launch, pointer, bytes) offloom_map_tofrom(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#define offloom_map_alloc(launch, pointer, bytes) offloom_map_alloc(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#endif
+
 /// Whether `device` is one that the runtime accepts. It would abort the program over another number.
 static inline int offloom_device_exists(int64_t device) {
   int devices;
@@ -260,6 +286,7 @@ static inline offloom_status offloom_launch_run(offloom_launch *launch) {
   arguments.pointers = launch->values;
   arguments.sizes = launch->sizes;
   arguments.types = launch->types;
+  arguments.names = launch->names;
   arguments.num_teams[0] = (uint32_t)launch->num_teams;
   arguments.thread_limit[0] = (uint32_t)launch->thread_limit;
   return __tgt_target_kernel((void *)(uintptr_t)&launch->region->location, launch->device, launch->num_teams, launch->thread_limit,

@@ -12,6 +12,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Dominators.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -25,8 +26,10 @@
 using namespace llvm;
 
 // `any_cast` compares the addresses of these, so they must be LLVM's. Since LLVM 20 its headers say so.
+#if LLVM_VERSION_MAJOR < 20
 extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Function *>;
 extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Loop *>;
+#endif
 
 namespace {
 

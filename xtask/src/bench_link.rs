@@ -16,6 +16,7 @@ use anyhow::{Context as _, Result};
 use self::measurement::Measured;
 use crate::build::{self, Staged, Staging};
 use crate::clang_job;
+use crate::figures::Figures;
 use crate::llvm::Choice;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
@@ -232,35 +233,5 @@ impl Bench<'_> {
         print!("{text}");
         report.push_str(&text);
         Ok(())
-    }
-}
-
-/// Minimum, median and maximum of repeated measurements.
-#[derive(Debug, Clone, Copy)]
-struct Figures {
-    minimum: f64,
-    median: f64,
-    maximum: f64,
-}
-
-impl Figures {
-    fn of(mut values: Vec<f64>) -> Self {
-        values.sort_by(f64::total_cmp);
-        let at = |index: usize| values.get(index).copied().unwrap_or_default();
-        Self {
-            minimum: at(0),
-            median: at(values.len() / 2),
-            maximum: at(values.len().saturating_sub(1)),
-        }
-    }
-}
-
-impl std::fmt::Display for Figures {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            formatter,
-            "{:.1}, {:.1}, {:.1}",
-            self.minimum, self.median, self.maximum
-        )
     }
 }

@@ -13,6 +13,7 @@ use anyhow::{Context as _, Result, ensure};
 
 use crate::build::{self, Staged, Staging};
 use crate::command::shown;
+use crate::figures::Figures;
 use crate::llvm::Choice;
 use crate::workspace::Workspace;
 
@@ -151,35 +152,6 @@ fn read_report(report: &str) -> Option<Run> {
         total,
         pass: sum_of("RustModulePass"),
     })
-}
-
-/// Minimum, median and maximum of repeated measurements, in seconds.
-struct Figures {
-    minimum: f64,
-    median: f64,
-    maximum: f64,
-}
-
-impl Figures {
-    fn of(mut seconds: Vec<f64>) -> Self {
-        seconds.sort_by(f64::total_cmp);
-        let at = |index: usize| seconds.get(index).copied().unwrap_or_default();
-        Self {
-            minimum: at(0),
-            median: at(seconds.len() / 2),
-            maximum: at(seconds.len().saturating_sub(1)),
-        }
-    }
-}
-
-impl std::fmt::Display for Figures {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            formatter,
-            "{:.3}  {:.3}  {:.3}",
-            self.minimum, self.median, self.maximum
-        )
-    }
 }
 
 /// Metadata nodes before those of the functions.

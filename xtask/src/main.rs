@@ -9,6 +9,7 @@ mod command;
 mod corpus;
 mod cuda;
 mod demo;
+mod figures;
 mod fuzz;
 mod lint;
 mod lit;
