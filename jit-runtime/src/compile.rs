@@ -7,6 +7,7 @@ use offloom_abi::jit_compile::{Header, Reply, Request};
 use offloom_ir::expendable_thread::run_on_expendable_thread;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
+use crate::exit_gate::{self, Use};
 use crate::report;
 use crate::settings::{WORKER_NICENESS, settings};
 use crate::worker::{self, Limits, WorkerError};
@@ -17,11 +18,22 @@ const MOST_LOST: u32 = 3;
 /// Workers lost since the last that answered.
 static LOST: AtomicU32 = AtomicU32::new(0);
 
+/// Why a kernel was not compiled. The texts are one line for the user.
+#[derive(Debug)]
+pub(crate) enum Failure {
+    /// LLVM cannot, and another try would end in the same way: what it said, or how the worker was lost.
+    OfKernel(String),
+    /// The kernel is not to blame.
+    OfProcess(String),
+    /// The program is ending.
+    TooLate,
+}
+
 /// Compiles what the request says and waits for it.
 ///
 /// # Errors
-/// One line for the user: what LLVM said, whether as an error or as a fatal one, or how the worker was lost.
-pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, String> {
+/// When there is no object.
+pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, Failure> {
     if !settings().worker {
         return compile_in_process(request);
     }
@@ -30,14 +42,16 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, String> {
         niceness: WORKER_NICENESS,
     };
     if LOST.load(Ordering::Relaxed) >= MOST_LOST {
-        return Err("too many compile workers were lost".to_owned());
+        return Err(Failure::OfProcess(
+            "too many compile workers were lost".to_owned(),
+        ));
     }
     match worker::compile(request, limits) {
         Ok(reply) => {
             LOST.store(0, Ordering::Relaxed);
             match reply {
                 Reply::Object { object, phases } => Ok(Compiled { object, phases }),
-                Reply::Failure { reason, .. } => Err(reason),
+                Reply::Failure { reason, .. } => Err(Failure::OfKernel(reason)),
             }
         }
         Err(WorkerError::Unavailable(reason)) => {
@@ -46,12 +60,12 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, String> {
         }
         Err(error) => {
             LOST.fetch_add(1, Ordering::Relaxed);
-            Err(error.to_string())
+            Err(Failure::OfKernel(error.to_string()))
         }
     }
 }
 
-fn compile_in_process(request: &Request<'_>) -> Result<Compiled, String> {
+fn compile_in_process(request: &Request<'_>) -> Result<Compiled, Failure> {
     let deadline = Duration::from_millis(u64::from(request.deadline));
     // The thread may outlive this call, so it owns what it works on, as the worker does.
     let message = [&request.encode_head()[Header::SIZE..], request.bitcode].concat();
@@ -59,5 +73,8 @@ fn compile_in_process(request: &Request<'_>) -> Result<Compiled, String> {
         let request = Request::parse(&message).map_err(|error| error.to_string())?;
         compile_here(&request).map_err(|error| error.to_string())
     };
-    run_on_expendable_thread(deadline, work).map_err(|lost| lost.to_string())?
+    let _work = exit_gate::enter(Use::Compile).ok_or(Failure::TooLate)?;
+    run_on_expendable_thread(deadline, work)
+        .unwrap_or_else(|lost| Err(lost.to_string()))
+        .map_err(Failure::OfKernel)
 }

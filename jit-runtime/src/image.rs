@@ -15,8 +15,9 @@ pub(crate) struct ImageCopy {
     pub(crate) bundle: &'static AttachedBundle,
     /// Its number among the copies of this image, from 0.
     pub(crate) number: u32,
-    /// Addresses of what variants share with this copy, by anchor index.
-    anchors: &'static [*const c_void],
+    /// Addresses of what variants share with this copy, by anchor index. In memory of our own: the copy may be unloaded while a
+    /// variant is made for it.
+    anchors: Vec<*const c_void>,
     /// The variants linked against this copy.
     dylib: OnceLock<Result<Dylib<'static>, OrcError>>,
 }
@@ -28,7 +29,7 @@ unsafe impl Sync for ImageCopy {}
 
 impl ImageCopy {
     /// Describes a copy that was just announced.
-    pub(crate) fn new(bundle: &'static AttachedBundle, anchors: &'static [*const c_void]) -> Self {
+    pub(crate) fn new(bundle: &'static AttachedBundle, anchors: Vec<*const c_void>) -> Self {
         Self {
             bundle,
             number: bundle.number_copy(),

@@ -17,7 +17,7 @@ use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::retarget::x86_processor;
 
 use crate::bundle::AttachedBundle;
-use crate::compile::compile;
+use crate::compile::{Failure, compile};
 use crate::disk_cache::{self, Known};
 use crate::report;
 use crate::settings::settings;
@@ -131,7 +131,11 @@ impl Kernel {
             }
             // The claim ends when what was claimed is published.
             Known::Nothing(claim) => {
-                let record = self.compile(&bundle.contents, descriptor);
+                let record = match self.compile(&bundle.contents, descriptor) {
+                    Ok(object) => Record::Image(object),
+                    Err(Failure::OfKernel(reason)) => Record::Failure(reason),
+                    Err(Failure::OfProcess(_) | Failure::TooLate) => return None,
+                };
                 disk_cache::publish(&image_key, &record);
                 drop(claim);
                 match record {
@@ -143,7 +147,7 @@ impl Kernel {
         }
     }
 
-    fn compile(&self, bundle: &Bundle<'static>, descriptor: &Descriptor) -> Record {
+    fn compile(&self, bundle: &Bundle<'static>, descriptor: &Descriptor) -> Result<Vec<u8>, Failure> {
         let name = self.name;
         let descriptor = descriptor.to_string();
         let request = Request {
@@ -166,15 +170,17 @@ impl Kernel {
                 ));
                 self.history
                     .add(&descriptor, Origin::Compiled, object.len(), Some(phases));
-                Record::Image(object)
+                Ok(object)
             }
-            Err(reason) => {
-                report::failure(format_args!(
-                    "{name}: stays ahead of time for {descriptor}: {reason}"
-                ));
-                self.history
-                    .add(&descriptor, Origin::Failed(reason.clone()), 0, None);
-                Record::Failure(reason)
+            Err(failure) => {
+                if let Failure::OfKernel(reason) | Failure::OfProcess(reason) = &failure {
+                    report::failure(format_args!(
+                        "{name}: stays ahead of time for {descriptor}: {reason}"
+                    ));
+                    let origin = Origin::Failed(reason.clone());
+                    self.history.add(&descriptor, origin, 0, None);
+                }
+                Err(failure)
             }
         }
     }

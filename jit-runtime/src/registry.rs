@@ -14,6 +14,7 @@ use offloom_jit_cache::stats::{self as stats_file, subjects};
 
 use crate::bundle::AttachedBundle;
 use crate::dispatch::{dispatch_function, finished_function};
+use crate::exit_gate;
 use crate::guard::guarded;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
@@ -57,6 +58,7 @@ pub(crate) fn attach(bytes: &[u8]) {
     }
     let copy: &'static [u8] = Box::leak(bytes.into());
     if let Ok((contents, _)) = Bundle::parse(copy) {
+        exit_gate::guard_exit();
         act_at_exit();
         report::log(format_args!(
             "attached {} kernels, {} anchors, {} bytes of bitcode",
@@ -101,7 +103,7 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
             slice_or_empty(announcement.anchors, anchor_count),
         )
     };
-    let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy::new(bundle, anchors)));
+    let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy::new(bundle, anchors.to_vec())));
     for slot in slots {
         let kernel = bundle.kernels.get(slot.kernel as usize);
         if let Some(kernel) = kernel.filter(|kernel| kernel.parameter_count == slot.argument_count) {

@@ -11,7 +11,7 @@ use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::{Decision, LaunchKey};
 use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 
-use crate::exit_gate;
+use crate::exit_gate::{self, Use};
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
 use crate::launch::ArgumentWords;
@@ -134,12 +134,11 @@ impl SlotState {
                 .linking
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            let _work = exit_gate::enter()?;
+            let _work = exit_gate::enter(Use::Link)?;
             let number = self.made.fetch_add(1, Ordering::Relaxed);
             let start = Instant::now();
             let linked = self.image.link(self.kernel.name, number, object);
             let link_time = start.elapsed();
-            exit_gate::guard_exit_once();
             Some((linked, link_time))
         })??;
         let remember = |verdict| {
