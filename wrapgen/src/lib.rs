@@ -10,6 +10,7 @@ pub mod inspect;
 mod interrupt;
 pub mod jit;
 pub mod link;
+pub mod messages;
 pub mod output;
 pub mod pack;
 pub mod packager;

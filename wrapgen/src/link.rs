@@ -1,13 +1,14 @@
 //! `wrapgen link`, also called as `clang-linker-wrapper`: links device code, wraps it, and runs the host linker.
 //!
 //! Data flows through phases, one module each: [`scan`] opens the inputs and finds device code, [`group`] sorts it by target,
-//! [`compile`] brings each group to objects, [`device_link`] links those to an image, [`entry_check`] compares it with what the
+//! [`device_images`] has [`compile`] bring each group to objects and [`device_link`] link those to an image, [`entry_check`] compares it with what the
 //! host objects expect, [`wrap_images`] makes the registration object, [`host_link`] runs the host linker. Without device code the
 //! host linker takes over at once.
 
 pub mod bitcode_library;
 pub mod command_line;
 pub mod compile;
+pub mod device_images;
 pub mod device_link;
 pub mod device_options;
 pub mod device_symbols;
@@ -16,6 +17,7 @@ mod fat_binary;
 pub mod group;
 pub mod host_link;
 mod host_symbols;
+pub mod jobs;
 mod options;
 pub mod relocatable;
 pub mod scan;
@@ -78,6 +80,7 @@ pub fn link(line: &CommandLine) -> Result<()> {
             dry_run: options.dry_run || options.print_phases,
             print_phases: options.print_phases,
             journal: timed.then_some(&journal),
+            held: None,
         },
     );
     if options.time {
@@ -115,9 +118,10 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     if !options.emit_fatbin_only {
         host_link::host_linker(line)?;
     }
-    if options.embed_bitcode {
+    if options.embed_bitcode && options.jit {
         return Err(Error::Usage(
-            "--embed-bitcode is not supported: device code is linked to images; leave it out".to_owned(),
+            "--embed-bitcode and --jit exclude each other: with --jit the image is native code, and its bitcode lies beside it"
+                .to_owned(),
         ));
     }
     let folder = WorkFolder::create(&output, options.save_temps)?;
@@ -125,24 +129,10 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     let mut images = override_images(line)?;
     let mut added = Vec::new();
     let mut jit_bundle = None;
-    for group in &groups {
-        let compiled = compile::compile(group, &inputs, options, &folder, runner)?;
-        let image = folder.image(&group.target);
-        let step = group
-            .step(Phase::DeviceLink)
-            .reads(&compiled.device_inputs)
-            .makes([&image]);
-        images.push(LinkedImage {
-            triple: group.target.triple.clone(),
-            arch: Some(group.target.image_arch().to_owned()),
-            path: runner.step(&step, || {
-                device_link::link_device(group, &compiled.device_inputs, line, &folder, runner)
-            })?,
-            kind: ImageKind::OBJECT,
-            kinds: group.kinds().collect(),
-        });
-        added.extend(compiled.host_inputs);
-        jit_bundle = jit_bundle.or(compiled.jit_bundle);
+    for made in device_images::make_images(&groups, &inputs, line, &folder, runner)? {
+        images.push(made.image);
+        added.extend(made.host_inputs);
+        jit_bundle = jit_bundle.or(made.jit_bundle);
     }
     if !runner.dry_run && options.override_images.is_empty() {
         runner.step(&host_step(Phase::EntryCheck), || {

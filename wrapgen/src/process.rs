@@ -9,6 +9,7 @@ use std::process::{Command, ExitStatus};
 
 use crate::error::{Error, Result};
 use crate::interrupt;
+use crate::messages::HeldMessages;
 use crate::steps::{Journal, Step};
 
 /// Prints and runs commands, and the steps that they belong to, as `--wrapper-verbose`, `--dry-run`, `--print-phases` and
@@ -23,6 +24,8 @@ pub struct Runner<'a> {
     pub print_phases: bool,
     /// Where to note how long everything takes, if somebody wants to know.
     pub journal: Option<&'a Journal>,
+    /// Where messages go, of this process and of those that it runs, until their turn comes; `None`: to the error output.
+    pub held: Option<&'a HeldMessages>,
 }
 
 impl Runner<'_> {
@@ -33,10 +36,10 @@ impl Runner<'_> {
     pub fn step<T>(self, step: &Step<'_>, work: impl FnOnce() -> Result<T>) -> Result<T> {
         if self.print_phases {
             if !step.outputs.is_empty() {
-                eprintln!("{}", step.binding());
+                self.say(&step.binding());
             }
         } else if self.shows_commands() {
-            eprintln!("{step}");
+            self.say(&step.to_string());
         }
         match self.journal {
             Some(journal) => journal.time_step(step, work),
@@ -59,10 +62,18 @@ impl Runner<'_> {
                     .trim_start()
                     .to_owned();
                 let program = Path::new(command.get_program()).to_owned();
-                journal.time_program(&program, line, || run(command))
+                journal.time_program(&program, line, || self.run_silently(command))
             }
-            None => run(command),
+            None => self.run_silently(command),
         }
+    }
+
+    fn run_silently(self, command: &mut Command) -> Result<()> {
+        if let Some(held) = self.held {
+            // Without this they are printed at once.
+            let _ = held.redirect(command);
+        }
+        run(command)
     }
 
     /// Becomes the command, unless somebody wants to know how long it takes.
@@ -87,11 +98,22 @@ impl Runner<'_> {
     /// Prints a command, in the form that LLVM's linker wrapper uses and a shell can read.
     pub fn print(self, command: &Command) {
         if self.shows_commands() {
-            let mut line = shell_line(command);
-            line.push(b'\n');
-            // There is nowhere to report to that the error output cannot be written.
-            let _ = std::io::stderr().write_all(&line);
+            self.write(shell_line(command));
         }
+    }
+
+    /// Prints a line on the error output.
+    pub fn say(self, line: &str) {
+        self.write(line.as_bytes().to_vec());
+    }
+
+    fn write(self, mut line: Vec<u8>) {
+        line.push(b'\n');
+        // There is nowhere to report to that the error output cannot be written.
+        let _ = match self.held {
+            Some(held) => held.write(&line),
+            None => std::io::stderr().write_all(&line),
+        };
     }
 
     /// Whether commands that are run elsewhere, or done without a program, are to be printed.

@@ -6,10 +6,10 @@ use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use offloom_abi::{LlvmVersion, OffloadKind};
+use offloom_abi::OffloadKind;
 
+use super::jobs::Jobs;
 use super::options::{self, Meaning, Owner, Shape};
-use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::wrap::DEFAULT_HOST_TRIPLE;
 
@@ -63,6 +63,8 @@ pub struct Options {
     pub print_wrapped_module: bool,
     /// `--embed-bitcode`.
     pub embed_bitcode: bool,
+    /// `--wrapper-jobs=`.
+    pub jobs: Jobs,
     /// `--bitcode-library=` and `--builtin-bitcode=`, in order.
     pub bitcode_libraries: Vec<BitcodeLibrary>,
     /// `--emit-fatbin-only`.
@@ -262,7 +264,7 @@ impl Options {
             Meaning::SaveTemps => self.save_temps = true,
             Meaning::PrintWrappedModule => self.print_wrapped_module = true,
             Meaning::EmbedBitcode => self.embed_bitcode = true,
-            Meaning::Jobs => check_jobs(&text(meaning, value)?)?,
+            Meaning::Jobs => self.jobs = Jobs::parse(&text(meaning, value)?)?,
             Meaning::BitcodeLibrary => {
                 let library = BitcodeLibrary::parse(&text(meaning, value)?)?;
                 self.bitcode_libraries.push(library);
@@ -355,21 +357,6 @@ impl BitcodeLibrary {
             path: path.into(),
         })
     }
-}
-
-/// Checks the value of `--wrapper-jobs=`.
-fn check_jobs(value: &str) -> Result<()> {
-    let number = value.parse::<u32>().is_ok_and(|number| number > 0);
-    if number || (value == "jobserver" && LLVM == LlvmVersion::V22) {
-        return Ok(());
-    }
-    Err(Error::Usage(format!(
-        "--wrapper-jobs={value}: give a number from 1{}",
-        match LLVM {
-            LlvmVersion::V19 => "",
-            LlvmVersion::V22 => ", or 'jobserver'",
-        }
-    )))
 }
 
 impl TargetArgument {

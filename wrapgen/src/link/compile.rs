@@ -15,7 +15,7 @@ use super::scan::ScannedInput;
 use super::target::DeviceLinker;
 use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, is_bitcode};
 use crate::jit;
 use crate::process::Runner;
@@ -25,6 +25,8 @@ use crate::toolchain;
 /// What the rest of the link gets from a group.
 #[derive(Debug, Default)]
 pub struct Compiled {
+    /// The image, where that is bitcode and compiling made it already.
+    pub bitcode_image: Option<PathBuf>,
     /// Objects for the device link.
     pub device_inputs: Vec<PathBuf>,
     /// Objects and libraries to add to the host link.
@@ -47,6 +49,9 @@ pub fn compile(
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<Compiled> {
+    if options.embed_bitcode {
+        check_all_bitcode(group)?;
+    }
     let mut members = write_members(group, options, folder, runner)?;
     if group.target.linker(options.host_triple()).takes_bitcode() {
         return Ok(Compiled {
@@ -65,9 +70,15 @@ pub fn compile(
         prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
     }
     if !members.bitcode.is_empty() {
-        let object = folder.named(&group.target, "lto.o");
+        let compiled_file = match options.embed_bitcode {
+            true => folder.image(&group.target, true),
+            false => folder.named(&group.target, "lto.o"),
+        };
         let mut command = Command::new(BitcodeTool::find()?.program());
         command.arg("lto").args(optimization_arguments(group, options));
+        if options.embed_bitcode {
+            command.arg("--emit-bitcode");
+        }
         // What the JIT shares with the base image has been chosen already.
         if !for_jit {
             command.arg("--internalize");
@@ -75,12 +86,34 @@ pub fn compile(
                 command.arg("--keep-name").arg(OsString::from_vec(name));
             }
         }
-        command.arg("-o").arg(&object).args(&members.bitcode);
-        let step = group.step(Phase::Lto).reads(&members.bitcode).makes([&object]);
+        command.arg("-o").arg(&compiled_file).args(&members.bitcode);
+        let step = group
+            .step(Phase::Lto)
+            .reads(&members.bitcode)
+            .makes([&compiled_file]);
         runner.step(&step, || runner.run(&mut command))?;
-        compiled.device_inputs.insert(0, object);
+        match options.embed_bitcode {
+            true => compiled.bitcode_image = Some(compiled_file),
+            false => compiled.device_inputs.insert(0, compiled_file),
+        }
     }
     Ok(compiled)
+}
+
+/// With `--embed-bitcode` there is no place for native code. LLVM's wrapper leaves it out without a word.
+fn check_all_bitcode(group: &Group<'_>) -> Result<()> {
+    let mut members = group.members.iter();
+    match members.find(|found| !is_bitcode(found.member.image())) {
+        None => Ok(()),
+        Some(native) => Err(Error::DeviceObject {
+            input: native.origin.to_string(),
+            problem: format!(
+                "its code for {} is no bitcode, which --embed-bitcode (-fopenmp-target-jit of Clang) needs: compile it with \
+                 -foffload-lto",
+                group.target.triple
+            ),
+        }),
+    }
 }
 
 /// Puts the base image's bitcode in the place of the group's, and adds what the JIT needs to the host link.
@@ -93,10 +126,10 @@ fn prepare_for_jit(
     compiled: &mut Compiled,
 ) -> Result<()> {
     if members.bitcode.is_empty() {
-        eprintln!(
+        runner.say(&format!(
             "wrapgen: warning: --jit has no device bitcode to work on for {}: compile with -foffload-lto",
             group.target.triple
-        );
+        ));
         return Ok(());
     }
     let base = folder.named(&group.target, "jit.bc");

@@ -35,18 +35,21 @@ pub fn link_device(
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<PathBuf> {
-    let image = folder.image(&group.target);
+    let bitcode = line.options.embed_bitcode;
+    let image = folder.image(&group.target, bitcode);
     let device = DeviceOptions::new(&line.options, &group.target.triple);
     let mut command = match group.target.linker(line.options.host_triple()) {
         DeviceLinker::HostLike => host_like_link(&group.target, inputs, line, &image)?,
         DeviceLinker::Amdgcn if !device.needs_clang => {
-            amdgcn::command(&group.target, inputs, &device, &image)?
+            amdgcn::command(&group.target, inputs, &device, &image, bitcode, runner)?
         }
         DeviceLinker::Nvptx => {
             nvptx::link(group, inputs, &line.options, folder, &image, runner)?;
             return Ok(image);
         }
-        DeviceLinker::Amdgcn | DeviceLinker::Clang => clang_link(&group.target, inputs, line, &image)?,
+        DeviceLinker::Amdgcn | DeviceLinker::Clang => {
+            clang_link(&group.target, inputs, line, &image, runner)?
+        }
     };
     runner.run(&mut command)?;
     Ok(image)
@@ -119,7 +122,13 @@ fn device_linker(line: &CommandLine) -> Result<PathBuf> {
 }
 
 /// The command that has Clang link for a device it knows.
-fn clang_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image: &Path) -> Result<Command> {
+fn clang_link(
+    target: &Target,
+    inputs: &[PathBuf],
+    line: &CommandLine,
+    image: &Path,
+    runner: Runner,
+) -> Result<Command> {
     let mut command = Command::new(toolchain::llvm_program("clang")?);
     command.args(["--no-default-config", "-o"]).arg(image);
     command.arg(format!("--target={}", target.triple));
@@ -140,9 +149,12 @@ fn clang_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image: &P
         // Its objects are bitcode unless somebody asks for others.
         command.args(["-flto", "-Wl,--no-undefined"]);
     }
+    if line.options.embed_bitcode {
+        command.arg("-Wl,--lto-emit-llvm");
+    }
     command.args(inputs);
     let device = DeviceOptions::new(&line.options, &target.triple);
-    for word in device_libraries::without_missing_runtime(&device.linker, target) {
+    for word in device_libraries::without_missing_runtime(&device.linker, target, runner) {
         command.arg("-Xlinker").arg(word);
     }
     command.args(device.compiler);

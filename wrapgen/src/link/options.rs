@@ -209,7 +209,7 @@ pub(super) const TABLE: &[Row] = &{
             Flag,
             Wrapper,
             EmbedBitcode,
-            "Refused: device code is always linked to images",
+            "Make the merged and optimised device bitcode the image, for a runtime that compiles it",
         ),
         row(
             "--opt-level=",
@@ -288,7 +288,7 @@ pub(super) const TABLE: &[Row] = &{
             Joined,
             Wrapper,
             Jobs,
-            "A number (or, with LLVM 22, 'jobserver'); targets are linked one after the other all the same",
+            "How many device targets to link at once (default: one per processor), or, with LLVM 22, 'jobserver': as make has to give",
         ),
         row("--wrapper-time-trace-granularity=", Joined, Wrapper, Ignored, ""),
         row(

@@ -81,9 +81,9 @@ impl WorkFolder {
         self.output("merged.o")
     }
 
-    /// The file of a linked image: `<output>.<triple>.<arch>.img`.
-    pub fn image(&self, target: &Target) -> PathBuf {
-        self.named(target, "img")
+    /// The file of a linked image: `<output>.<triple>.<arch>.img`, with `.bc` behind it where that is `bitcode`.
+    pub fn image(&self, target: &Target, bitcode: bool) -> PathBuf {
+        self.named(target, if bitcode { "img.bc" } else { "img" })
     }
 
     /// A file that belongs to a target: `<output>.<triple>.<arch>.<extension>`, without the arch where there is none.

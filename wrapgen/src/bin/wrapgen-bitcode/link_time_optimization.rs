@@ -1,4 +1,4 @@
-//! The job `lto`: device bitcode of one target in, one object for the device linker out.
+//! The job `lto`: device bitcode of one target in, one object for the device linker out, or the optimised bitcode.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -15,9 +15,13 @@ use crate::device_bitcode::{DeviceBitcode, MergeError};
 /// Merge device bitcode, optimise it and generate one object.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct LtoArgs {
-    /// The object to write.
+    /// The file to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    /// Write the optimised bitcode instead of an object.
+    #[arg(long)]
+    emit_bitcode: bool,
 
     /// An option for LLVM, as behind Clang's -mllvm.
     #[arg(long = "llvm-argument", value_name = "OPTION", allow_hyphen_values = true)]
@@ -80,6 +84,10 @@ impl LtoArgs {
             &errors,
             &format!("lto<O{}>", self.device.optimization_level),
         )?;
+        if self.emit_bitcode {
+            write_file(&self.output, module.write_bitcode_to_memory().as_slice())?;
+            return Ok(());
+        }
         let object = emit_object(&module, &machine, &errors)?;
         write_file(&self.output, object.as_slice())?;
         Ok(())

@@ -9,9 +9,11 @@ use super::super::device_options::DeviceOptions;
 use super::super::target::Target;
 use super::device_libraries;
 use crate::error::Result;
+use crate::process::Runner;
 use crate::toolchain;
 
-/// The command that links `inputs`, objects and bitcode, to `image`.
+/// The command that links `inputs`, objects and bitcode, to `image`: an AMD code object or, if that is wanted, their bitcode, merged and
+/// optimised.
 ///
 /// # Errors
 /// There is no `ld.lld`.
@@ -20,6 +22,8 @@ pub(super) fn command(
     inputs: &[PathBuf],
     options: &DeviceOptions<'_>,
     image: &Path,
+    emit_bitcode: bool,
+    runner: Runner,
 ) -> Result<Command> {
     let mut command = Command::new(toolchain::llvm_program("ld.lld")?);
     command.args(["--no-undefined", "-shared"]);
@@ -37,6 +41,9 @@ pub(super) fn command(
     if options.thin_lto {
         command.arg("-plugin-opt=thinlto");
     }
+    if emit_bitcode {
+        command.arg("--lto-emit-llvm");
+    }
     for option in &options.llvm {
         command.arg("-mllvm").arg(option);
     }
@@ -44,7 +51,11 @@ pub(super) fn command(
     for folder in device_libraries::folders(target) {
         command.arg("-L").arg(folder);
     }
-    command.args(device_libraries::without_missing_runtime(&options.linker, target));
+    command.args(device_libraries::without_missing_runtime(
+        &options.linker,
+        target,
+        runner,
+    ));
     command.arg("-o").arg(image);
     Ok(command)
 }

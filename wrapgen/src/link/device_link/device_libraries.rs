@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::super::target::Target;
 use crate::LLVM;
+use crate::process::Runner;
 use crate::toolchain;
 
 /// The OpenMP device runtime, as Clang names it to the device link since LLVM 20.
@@ -21,7 +22,11 @@ pub(super) fn folders(target: &Target) -> Vec<PathBuf> {
 ///
 /// Debian's LLVM 22 has none for GPUs. Kernels that call nothing of it link without, so this is a warning; what is missing
 /// for others the device linker says.
-pub(super) fn without_missing_runtime(arguments: &[OsString], target: &Target) -> Vec<OsString> {
+pub(super) fn without_missing_runtime(
+    arguments: &[OsString],
+    target: &Target,
+    runner: Runner,
+) -> Vec<OsString> {
     let library = format!("-l{DEVICE_RUNTIME}");
     if !arguments.iter().any(|argument| *argument == *library) {
         return arguments.to_vec();
@@ -37,13 +42,13 @@ pub(super) fn without_missing_runtime(arguments: &[OsString], target: &Target) -
         .iter()
         .map(|folder| format!("'{}'", folder.display()))
         .collect();
-    eprintln!(
+    runner.say(&format!(
         "wrapgen: warning: LLVM {} has no OpenMP device runtime for {}: there is no '{file}' in {}; linking without it, \
          which does for kernels that call none of its functions (name its folder by -Xoffload-linker -L<folder>)",
         LLVM.major(),
         target.triple,
         searched.join(" or ")
-    );
+    ));
     arguments
         .iter()
         .filter(|argument| **argument != *library)

@@ -34,7 +34,7 @@ pub(super) fn link(
     runner: Runner,
 ) -> Result<()> {
     let device = DeviceOptions::new(options, &group.target.triple);
-    let libraries = device_libraries::without_missing_runtime(&device.linker, &group.target);
+    let libraries = device_libraries::without_missing_runtime(&device.linker, &group.target, runner);
     let link = NvptxLink {
         group,
         options,
@@ -42,6 +42,9 @@ pub(super) fn link(
         libraries,
         runner,
     };
+    if options.embed_bitcode {
+        return runner.run(&mut link.compile(inputs, "--lto-emit-llvm", image)?);
+    }
     let mut cubins = Vec::new();
     for (path, found) in inputs.iter().zip(&group.members) {
         if !is_bitcode(found.member.image()) {
@@ -51,7 +54,7 @@ pub(super) fn link(
     if cubins.len() < inputs.len() {
         let ptx = folder.named(&group.target, "lto.s");
         let cubin = folder.named(&group.target, "lto.cubin");
-        runner.run(&mut link.compile(inputs, &ptx)?)?;
+        runner.run(&mut link.compile(inputs, "--lto-emit-asm", &ptx)?)?;
         runner.run(&mut link.assemble(&ptx, &cubin)?)?;
         cubins.insert(0, cubin);
     }
@@ -69,17 +72,18 @@ struct NvptxLink<'a> {
 }
 
 impl NvptxLink<'_> {
-    /// The command that compiles the bitcode among `inputs` to PTX. The objects among them say what must keep its name.
-    fn compile(&self, inputs: &[PathBuf], ptx: &Path) -> Result<Command> {
+    /// The command that compiles the bitcode among `inputs` to what `form` says, PTX or bitcode. The objects among them say what must
+    /// keep its name.
+    fn compile(&self, inputs: &[PathBuf], form: &str, output: &Path) -> Result<Command> {
         let mut command = Command::new(toolchain::llvm_program("clang")?);
-        command.args(["--no-default-config", "-o"]).arg(ptx);
+        command.args(["--no-default-config", "-o"]).arg(output);
         command.arg(format!("--target={}", self.group.target.triple));
         command.arg(format!("-march={}", self.group.target.arch));
         if let Some(path) = &self.options.cuda_path {
             command.arg(joined("--cuda-path=", path.as_os_str()));
         }
         command.args(inputs);
-        let mut linker: Vec<OsString> = vec!["--lto-emit-asm".into()];
+        let mut linker: Vec<OsString> = vec![form.into()];
         if LLVM == LlvmVersion::V19 {
             // Since LLVM 20, Clang hands these on.
             let features = self.features();
