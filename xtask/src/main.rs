@@ -1,6 +1,7 @@
 //! Every chore of this project: `cargo xtask setup | build | lint | lit | test | demo`.
 #![forbid(unsafe_code)]
 
+mod bench;
 mod bench_link;
 mod bench_passes;
 mod build;

@@ -23,6 +23,7 @@ const COMMON: &[Package] = &[
         "g++",
         "C++ compiler and standard library, for the C++ shims and for the test programs",
     ),
+    ("fonts-dejavu-core", "text in the figures of the evaluation"),
     ("libzstd-dev", "decompression, which lld needs"),
     ("python3", "runs lit"),
     ("zlib1g-dev", "decompression, which lld needs"),

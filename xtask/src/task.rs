@@ -3,7 +3,8 @@
 use anyhow::Result;
 
 use crate::{
-    bench_link, bench_passes, build, corpus, demo, fuzz, lint, lit, matrix, setup, specialize_check, test,
+    bench, bench_link, bench_passes, build, corpus, demo, fuzz, lint, lit, matrix, setup, specialize_check,
+    test,
 };
 
 /// Chores of the Offloom project.
@@ -33,6 +34,8 @@ enum Task {
     Matrix(matrix::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
+    /// The workloads in every form against the stock build, or a program of your own with and without the JIT
+    Bench(bench::Arguments),
     /// What links with device code take, beside LLVM's linker wrapper and the host link alone
     BenchLink(bench_link::Arguments),
     /// How long the passes take on a large module, beside LLVM's own work on it
@@ -55,6 +58,7 @@ impl Arguments {
             Task::Corpus(arguments) => corpus::run(arguments),
             Task::Matrix(arguments) => matrix::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
+            Task::Bench(arguments) => bench::run(arguments),
             Task::BenchLink(arguments) => bench_link::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),
             Task::Fuzz(arguments) => fuzz::run(arguments),

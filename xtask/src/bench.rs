@@ -1,0 +1,176 @@
+//! `cargo xtask bench`: the workloads, built and run in every way, against the stock build; or a program of the user's own.
+//!
+//! | module | does |
+//! | --- | --- |
+//! | [`workload`] | what there is to run |
+//! | [`contender`] | what is compared |
+//! | [`builds`] | builds it |
+//! | [`sample`], [`rounds`] | runs it, and compares results |
+//! | [`samples`], [`statistics`], [`goals`] | what the times say |
+//! | [`report`], [`plots`], [`machine`] | writes that down |
+//! | [`own_program`] | `cargo xtask bench -- PROGRAM` |
+
+mod builds;
+mod contender;
+mod goals;
+mod machine;
+mod own_program;
+mod plots;
+mod report;
+mod rounds;
+mod sample;
+mod samples;
+mod statistics;
+mod workload;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use anyhow::{Context as _, Result, ensure};
+
+use self::builds::Builds;
+use self::contender::{Build, Contender, Length};
+use self::machine::Machine;
+use self::report::Report;
+use self::rounds::Rounds;
+use crate::build::{self, Staged, Staging};
+use crate::llvm::Choice;
+use crate::openmp::OpenMp;
+use crate::workspace::Workspace;
+
+/// Options of `cargo xtask bench`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+    #[command(flatten)]
+    staging: Staging,
+    /// Rounds: how often each is run
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    samples: u32,
+    /// Only workloads whose name contains this; may be given several times
+    #[arg(long, value_name = "NAME")]
+    only: Vec<String>,
+    /// Only this contender beside the stock build; may be given several times
+    #[arg(long = "contender", value_name = "NAME")]
+    contenders: Vec<String>,
+    /// Few launches in all runs: minutes instead of a quarter of an hour, and nothing has time to pay for a compile
+    #[arg(long)]
+    quick: bool,
+    /// Another size than `large`
+    #[arg(long, default_value = "large")]
+    size: String,
+    /// Threads of the device
+    #[arg(long, default_value_t = 1)]
+    threads: u32,
+    /// Folder for the report. Default: `docs/results` for a whole run, the build folder for a part of one
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+    /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off, sync and async
+    #[arg(last = true)]
+    program: Vec<String>,
+}
+
+/// Runs `cargo xtask bench`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    if !arguments.program.is_empty() {
+        return own_program::run(&arguments.program, arguments.samples);
+    }
+    let workspace = Workspace::find()?;
+    let mut wrong = Vec::new();
+    for llvm in arguments.llvm.find()? {
+        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+        wrong.extend(bench(&workspace, &staged, arguments)?);
+    }
+    ensure!(wrong.is_empty(), "wrong results:\n{}", wrong.join("\n"));
+    Ok(())
+}
+
+/// Measures with one LLVM and writes the report. Returns the wrong results; with any there is no report.
+fn bench(workspace: &Workspace, staged: &Staged, arguments: &Arguments) -> Result<Vec<String>> {
+    let start = Instant::now();
+    let folder = workspace.llvm_target(staged.llvm.major).join("bench");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+    let builds = Builds {
+        staged,
+        openmp: &openmp,
+        root: &workspace.root,
+        folder: &folder,
+    };
+    let workloads = workload::workloads(&workspace.root, &arguments.only)?;
+    let contenders = contenders(arguments)?;
+    let mut machine = Machine::look(arguments.threads);
+    let mut to_build: BTreeSet<_> = contenders.iter().map(|contender| contender.build).collect();
+    to_build.insert(Build::Stock);
+    builds.all(&workloads, &to_build)?;
+
+    let (samples, wrong) = Rounds {
+        builds: &builds,
+        workloads: &workloads,
+        contenders: &contenders,
+        rounds: arguments.samples,
+        threads: arguments.threads,
+        size: &arguments.size,
+        only_short: arguments.quick,
+    }
+    .run()?;
+    machine.look_again();
+    if !wrong.is_empty() {
+        return Ok(wrong);
+    }
+    let is_whole = arguments.only.is_empty()
+        && arguments.contenders.is_empty()
+        && !arguments.quick
+        && arguments.size == "large";
+    let results = match &arguments.output {
+        Some(folder) => folder.clone(),
+        None if is_whole => workspace.root.join("docs/results"),
+        None => folder.join("results"),
+    };
+    let results = results.join(format!("llvm-{}", staged.llvm.major));
+    let report = Report {
+        machine: &machine,
+        llvm: &staged.llvm.version,
+        workloads: &workloads,
+        contenders: &contenders,
+        samples: &samples,
+        rounds: arguments.samples,
+    };
+    report.write(&results)?;
+    println!(
+        "{} samples in {:.0} s; the report is {}",
+        samples.0.len(),
+        start.elapsed().as_secs_f64(),
+        results.join("README.md").display()
+    );
+    Ok(wrong)
+}
+
+/// Those that were asked for and can run here.
+fn contenders(arguments: &Arguments) -> Result<Vec<Contender>> {
+    let names = &arguments.contenders;
+    let all = contender::ALL;
+    for name in names {
+        ensure!(
+            all.iter().any(|contender| contender.name == name.as_str()),
+            "there is no contender `{name}`; there are {}",
+            all.map(|contender| contender.name).join(", ")
+        );
+    }
+    Ok(all
+        .into_iter()
+        .filter(|contender| names.is_empty() || names.iter().any(|name| name == contender.name))
+        .filter(|contender| contender::cannot_run(contender).is_none())
+        .map(|contender| Contender {
+            length: if arguments.quick {
+                Length::Short
+            } else {
+                contender.length
+            },
+            ..contender
+        })
+        .collect())
+}

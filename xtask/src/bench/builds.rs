@@ -1,0 +1,93 @@
+//! Builds workloads in every way that is compared.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Mutex;
+
+use anyhow::{Context as _, Result, bail};
+
+use super::contender::Build;
+use super::workload::{FOLDER, Workload};
+use crate::build::Staged;
+use crate::corpus::program::Program;
+use crate::corpus::{tools, workers};
+use crate::openmp::OpenMp;
+
+/// Where the programs of one LLVM are made.
+#[derive(Debug)]
+pub(super) struct Builds<'a> {
+    pub(super) staged: &'a Staged,
+    pub(super) openmp: &'a OpenMp,
+    /// Where the workloads' common header is.
+    pub(super) root: &'a Path,
+    pub(super) folder: &'a Path,
+}
+
+impl Builds<'_> {
+    /// The program that [`Builds::all`] made.
+    pub(super) fn executable(&self, workload: &Workload, build: Build) -> PathBuf {
+        self.path(&workload.program, build)
+    }
+
+    fn path(&self, program: &Program, build: Build) -> PathBuf {
+        self.folder.join(format!("{}-{}", program.name, build.name()))
+    }
+
+    /// Builds each program in each of these ways.
+    pub(super) fn all(&self, workloads: &[Workload], builds: &BTreeSet<Build>) -> Result<()> {
+        let mut seen = BTreeSet::new();
+        let programs = workloads.iter().map(|workload| &workload.program);
+        let jobs: Vec<_> = programs
+            .filter(|program| seen.insert(&program.name))
+            .flat_map(|program| builds.iter().map(move |&build| (program, build)))
+            .collect();
+        println!("building {} programs", jobs.len());
+        let failures = Mutex::new(Vec::new());
+        workers::for_each(
+            &jobs,
+            |&(program, build)| self.build(program, build),
+            |(program, build), made| {
+                if let (Err(error), Ok(mut failures)) = (made, failures.lock()) {
+                    failures.push(format!("{}, {}: {error:#}", program.name, build.name()));
+                }
+            },
+        )?;
+        let failures = failures.into_inner().unwrap_or_default();
+        if !failures.is_empty() {
+            bail!("{}", failures.join("\n"));
+        }
+        Ok(())
+    }
+
+    fn build(&self, program: &Program, build: Build) -> Result<()> {
+        let executable = self.path(program, build);
+        let scratch = tempfile::tempdir_in(self.folder)?;
+        let mut link = self.clang(build, true);
+        for (number, source) in program.sources.iter().enumerate() {
+            let object = scratch.path().join(format!("{number}.o"));
+            let mut compile = self.clang(build, source.is_cxx());
+            compile.args(&source.flags).arg("-c").arg(&source.path);
+            tools::output(compile.arg("-o").arg(&object))?;
+            link.arg(object);
+        }
+        let made = scratch.path().join("program");
+        link.args(&self.openmp.link_options).args(["-lm", "-o"]);
+        tools::output(link.arg(&made))?;
+        fs::rename(&made, &executable).with_context(|| format!("cannot make `{}`", executable.display()))
+    }
+
+    fn clang(&self, build: Build, is_cxx: bool) -> Command {
+        let mut command = tools::clang(self.staged, is_cxx);
+        if build.is_ours() {
+            command.arg("-B").arg(self.staged.dist.join("libexec/offloom"));
+        }
+        command
+            .arg("-O3")
+            .arg("-I")
+            .arg(self.root.join(FOLDER).join("common"));
+        command.args(self.openmp.compile_options()).args(build.options());
+        command
+    }
+}

@@ -1,0 +1,267 @@
+//! The report of one LLVM: tables in Markdown, figures, raw samples.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result};
+use serde_json::json;
+
+use super::contender::{self, Contender, LEVELS, Length, cannot_run};
+use super::goals;
+use super::machine::Machine;
+use super::plots::{self, Bars, Matrix, Row};
+use super::samples::{Samples, Time};
+use super::statistics::{self, Estimate};
+use super::workload::{Group, Workload};
+
+/// Devices that the paper's Figure 4 has and that nobody has run this on.
+const NOT_AT_HAND: [&str; 2] = ["sm (NVIDIA)", "gfx (AMD)"];
+
+/// Everything that was measured with one LLVM.
+#[derive(Debug)]
+pub(super) struct Report<'a> {
+    pub(super) machine: &'a Machine,
+    pub(super) llvm: &'a str,
+    pub(super) workloads: &'a [Workload],
+    pub(super) contenders: &'a [Contender],
+    pub(super) samples: &'a Samples,
+    pub(super) rounds: u32,
+}
+
+impl Report<'_> {
+    /// Writes `README.md`, the figures and `samples.json` into a folder.
+    pub(super) fn write(&self, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+        plots::prepare()?;
+        let portability = self.portability();
+        plots::write_bars(
+            folder,
+            "figure-2",
+            &self.bars("Figure 2: kernel time", Time::Kernel, |name| {
+                !LEVELS.contains(&name)
+            }),
+        )?;
+        plots::write_bars(
+            folder,
+            "figure-3",
+            &self.bars("Figure 3: end to end", Time::EndToEnd, |name| {
+                self.length(name) == Some(Length::Full)
+            }),
+        )?;
+        plots::write_matrix(folder, "figure-4", &portability)?;
+        let write = |name: &str, text: String| {
+            let file = folder.join(name);
+            fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))
+        };
+        write("README.md", self.markdown(&portability))?;
+        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "samples": self.samples.0 });
+        write("samples.json", format!("{samples:#}\n"))
+    }
+
+    /// The report as Markdown.
+    fn markdown(&self, portability: &Matrix) -> String {
+        let mut text = format!(
+            "# Evaluation, LLVM {}\n\n\
+             Written by `cargo xtask bench`; every run is in [samples.json](samples.json). {}\n\n\
+             In each of {} rounds the contenders of a workload run one after the other, each once, in an order that changes. A figure is the \
+             median over rounds of a contender's time divided by that of the stock build in the same round: **below 1 is faster**. In brackets \
+             the {:.0} % bootstrap interval over the rounds. The means are geometric, over the group `measured`. Every run must print what the \
+             stock build prints, checksums included (without them where `-march=native` or `source` may round otherwise).\n\n\
+             `stock` is Clang and LLVM's tools, `ours` the same Clang with Offloom's; `-lto` links device code as bitcode. `jit-warm` \
+             starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
+             launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; contenders that need no \
+             time to pay for a compile run fewer launches of the same size, and are compared with stock runs of that length.\n\n",
+            self.llvm,
+            self.machine,
+            self.rounds,
+            statistics::CONFIDENCE * 100.0
+        );
+        let _ = writeln!(text, "## Goals\n\n{}", goals::table(self.workloads, self.samples));
+        let _ = writeln!(
+            text,
+            "## Figure 2: kernel time relative to the stock build\n\n![Figure 2](figure-2.svg)\n\n{}",
+            self.table(Time::Kernel, |name| !LEVELS.contains(&name))
+        );
+        let _ = writeln!(
+            text,
+            "## Figure 3: end-to-end time relative to the stock build\n\n![Figure 3](figure-3.svg)\n\n{}",
+            self.table(Time::EndToEnd, |name| self.length(name) == Some(Length::Full))
+        );
+        let _ = writeln!(
+            text,
+            "## Figure 4: one program, built for x86-64, on several processors\n\n![Figure 4](figure-4.svg)\n\n\
+             Kernel time relative to the stock build for x86-64, with variants for each processor; every launch runs a variant.\n\n{}",
+            portability_table(portability)
+        );
+        text
+    }
+
+    fn length(&self, contender: &str) -> Option<Length> {
+        let mut contenders = self.contenders.iter();
+        Some(contenders.find(|candidate| candidate.name == contender)?.length)
+    }
+
+    fn shown(&self, is_shown: &dyn Fn(&str) -> bool) -> Vec<Contender> {
+        let contenders = self.contenders.iter().copied();
+        contenders.filter(|contender| is_shown(contender.name)).collect()
+    }
+
+    /// One row a workload, one column a contender.
+    fn table(&self, time: Time, is_shown: impl Fn(&str) -> bool) -> String {
+        let contenders = self.shown(&is_shown);
+        let mut text = "| workload | group | stock, s (least to most) |".to_owned();
+        for contender in &contenders {
+            let _ = write!(text, " {} |", contender.name);
+        }
+        text += &format!("\n| --- | --- | --- |{}\n", " --- |".repeat(contenders.len()));
+        for workload in self.workloads {
+            let seconds = Length::ALL
+                .into_iter()
+                .map(|length| {
+                    self.samples
+                        .seconds(&workload.name, contender::BASE, length, time)
+                })
+                .find(|seconds| !seconds.is_empty())
+                .unwrap_or_default();
+            let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
+            let most = seconds.iter().copied().fold(0.0, f64::max);
+            let _ = write!(
+                text,
+                "| {} | {} | {:.3} ({least:.3} to {most:.3}) |",
+                workload.name,
+                workload.group.name(),
+                statistics::median(&seconds)
+            );
+            for contender in &contenders {
+                let ratio = self
+                    .samples
+                    .ratio(&workload.name, contender.name, contender.length, time);
+                let _ = write!(text, " {} |", cell(ratio));
+            }
+            text.push('\n');
+        }
+        text += "| **geometric mean** | measured | |";
+        for contender in &contenders {
+            let _ = write!(text, " {} |", cell(self.mean(contender, time)));
+        }
+        text.push('\n');
+        text
+    }
+
+    fn mean(&self, contender: &Contender, time: Time) -> Option<Estimate> {
+        let measured = self
+            .workloads
+            .iter()
+            .filter(|workload| workload.group == Group::Measured);
+        let ratios: Vec<_> = measured
+            .map(|workload| {
+                self.samples
+                    .ratios(&workload.name, contender.name, contender.length, time)
+            })
+            .collect();
+        statistics::of_geometric_mean(&ratios)
+    }
+
+    fn bars(&self, title: &str, time: Time, is_shown: impl Fn(&str) -> bool) -> Bars {
+        let mut groups: Vec<_> = self
+            .workloads
+            .iter()
+            .map(|workload| workload.name.clone())
+            .collect();
+        groups.push("geometric mean".to_owned());
+        let bars = self.shown(&is_shown).into_iter().map(|contender| {
+            let of = |workload: &Workload| {
+                self.samples
+                    .ratio(&workload.name, contender.name, contender.length, time)
+            };
+            let mut values: Vec<_> = self.workloads.iter().map(of).collect();
+            values.push(self.mean(&contender, time));
+            (contender.name.to_owned(), values)
+        });
+        Bars {
+            title: format!("{title}, LLVM {}", self.llvm),
+            axis: "relative to the stock build ahead of time; below 1 is faster; lines are 95 % intervals"
+                .to_owned(),
+            groups,
+            bars: bars.collect(),
+        }
+    }
+
+    fn portability(&self) -> Matrix {
+        let mut rows = Vec::new();
+        for level in LEVELS {
+            let name = level.trim_start_matches("jit-").to_owned();
+            let contender = contender::ALL.iter().find(|contender| contender.name == level);
+            let cells = match contender.map(cannot_run) {
+                Some(Some(reason)) => Err(format!("not measured: {reason}")),
+                _ if self.length(level).is_none() => Err("not measured in this run".to_owned()),
+                _ => {
+                    let of = |workload: &Workload| {
+                        let length = self.length(level)?;
+                        let ratio = self.samples.ratio(&workload.name, level, length, Time::Kernel)?;
+                        Some(ratio.value)
+                    };
+                    Ok(self.workloads.iter().map(of).collect())
+                }
+            };
+            rows.push(Row { name, cells });
+        }
+        for device in NOT_AT_HAND {
+            rows.push(Row {
+                name: device.to_owned(),
+                cells: Err("not measured: no such device at hand".to_owned()),
+            });
+        }
+        Matrix {
+            title: format!(
+                "Figure 4: kernel time of one program for x86-64, relative to the stock build, LLVM {}",
+                self.llvm
+            ),
+            columns: self
+                .workloads
+                .iter()
+                .map(|workload| workload.name.clone())
+                .collect(),
+            rows,
+        }
+    }
+}
+
+fn portability_table(matrix: &Matrix) -> String {
+    let mut text = format!("| target | {} |\n| --- |", matrix.columns.join(" | "));
+    text += &" --- |".repeat(matrix.columns.len());
+    text.push('\n');
+    for Row { name, cells } in &matrix.rows {
+        let _ = write!(text, "| {name} |");
+        match cells {
+            Ok(cells) => {
+                for cell in cells {
+                    let _ = write!(
+                        text,
+                        " {} |",
+                        cell.map_or(String::new(), |value| format!("{value:.2}"))
+                    );
+                }
+            }
+            Err(reason) => {
+                let _ = write!(
+                    text,
+                    " *{reason}* |{}",
+                    " |".repeat(matrix.columns.len().saturating_sub(1))
+                );
+            }
+        }
+        text.push('\n');
+    }
+    text
+}
+
+fn cell(estimate: Option<Estimate>) -> String {
+    estimate.map_or(String::new(), |estimate| {
+        format!(
+            "{:.2} [{:.2}, {:.2}]",
+            estimate.value, estimate.low, estimate.high
+        )
+    })
+}

@@ -1,0 +1,188 @@
+//! Runs contenders in turn, round by round, and compares what they print.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context as _, Result};
+
+use super::builds::Builds;
+use super::contender::{BASE, Cache, Contender, Length, base};
+use super::sample::{self, SECONDS_PER_RUN};
+use super::samples::{Sample, Samples};
+use super::workload::{Printed, Workload};
+
+/// What is run, how often.
+#[derive(Debug)]
+pub(super) struct Rounds<'a> {
+    pub(super) builds: &'a Builds<'a>,
+    pub(super) workloads: &'a [Workload],
+    pub(super) contenders: &'a [Contender],
+    pub(super) rounds: u32,
+    /// Threads of the device.
+    pub(super) threads: u32,
+    /// `large`, or a number.
+    pub(super) size: &'a str,
+    /// Only the short runs, of all contenders.
+    pub(super) only_short: bool,
+}
+
+impl Rounds<'_> {
+    /// Runs everything. Returns the samples and every result that was wrong.
+    pub(super) fn run(&self) -> Result<(Samples, Vec<String>)> {
+        let mut samples = Samples::default();
+        let mut wrong = Vec::new();
+        for workload in self.workloads {
+            for contender in self.contenders {
+                if contender.cache == Some(Cache::Warm) {
+                    self.fill_cache(workload, contender)?;
+                }
+            }
+        }
+        for round in 0..self.rounds {
+            println!("round {} of {}", round + 1, self.rounds);
+            for workload in self.workloads {
+                for length in Length::ALL {
+                    self.round(workload, length, round, &mut samples, &mut wrong)?;
+                }
+            }
+        }
+        Ok((samples, wrong))
+    }
+
+    /// Each contender of that length once, in an order that changes from round to round.
+    fn round(
+        &self,
+        workload: &Workload,
+        length: Length,
+        round: u32,
+        samples: &mut Samples,
+        wrong: &mut Vec<String>,
+    ) -> Result<()> {
+        let contenders = self
+            .contenders
+            .iter()
+            .copied()
+            .filter(|contender| contender.length == length);
+        let mut order: Vec<_> = contenders.collect();
+        if order.is_empty() {
+            return Ok(());
+        }
+        order.push(base(length));
+        let places = order.len();
+        order.rotate_left(round as usize % places);
+        if round % 2 == 1 {
+            order.reverse();
+        }
+        let mut printed = Vec::new();
+        for contender in order {
+            if contender.cache == Some(Cache::Cold) {
+                empty(&self.cache(workload, &contender))?;
+            }
+            let (said, taken) = sample::run(&mut self.command(workload, &contender), self.builds.folder)
+                .with_context(|| format!("{}, {}", workload.name, contender.name))?;
+            println!(
+                "{:16} {:5} {:16} kernels {:.3} s, all {:.3} s",
+                workload.name,
+                length.name(),
+                contender.name,
+                taken.kernel_s.unwrap_or_default(),
+                taken.total_s
+            );
+            samples.0.push(Sample {
+                workload: workload.name.clone(),
+                contender: contender.name,
+                length: length.name(),
+                round,
+                taken,
+            });
+            printed.push((contender, said));
+        }
+        let expected = printed.iter().find(|(contender, _)| contender.name == BASE);
+        if let Some((_, expected)) = expected {
+            for (contender, said) in &printed {
+                if let Some(difference) = difference(expected, said, contender.is_exact) {
+                    let difference = format!("{}, {}: {difference}", workload.name, contender.name);
+                    println!("WRONG: {difference}");
+                    wrong.push(difference);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the cache as a run leaves it in which no variant was too late.
+    fn fill_cache(&self, workload: &Workload, contender: &Contender) -> Result<()> {
+        empty(&self.cache(workload, contender))?;
+        let mut command = self.command(workload, contender);
+        command.env("OFFLOOM_JIT", "sync");
+        sample::run(&mut command, self.builds.folder)
+            .with_context(|| format!("{}, {}, filling the cache", workload.name, contender.name))?;
+        Ok(())
+    }
+
+    fn cache(&self, workload: &Workload, contender: &Contender) -> PathBuf {
+        let folder = self.builds.folder.join("cache");
+        folder.join(format!("{}-{}", workload.name, contender.name))
+    }
+
+    fn command(&self, workload: &Workload, contender: &Contender) -> Command {
+        let mut command = Command::new("timeout");
+        command.arg(SECONDS_PER_RUN);
+        command.arg(self.builds.executable(workload, contender.build));
+        command.args(["--size", self.size]).args(&workload.arguments);
+        if contender.length == Length::Short || self.only_short {
+            command.args(&workload.short);
+        }
+        command.env("OMP_NUM_THREADS", self.threads.to_string());
+        command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, contender));
+        command.envs(contender.settings.iter().copied());
+        command
+    }
+}
+
+/// How two results differ, if they do.
+fn difference(expected: &Printed, said: &Printed, is_exact: bool) -> Option<String> {
+    let (expected, said) = if is_exact {
+        (expected.facts.clone(), said.facts.clone())
+    } else {
+        (expected.without_checksums(), said.without_checksums())
+    };
+    if expected == said {
+        return None;
+    }
+    let mut lines = expected.lines().zip(said.lines());
+    let first = lines.find(|(expected, said)| expected != said);
+    Some(first.map_or_else(
+        || "it prints more or less than the stock build".to_owned(),
+        |(expected, said)| format!("it prints `{said}` instead of `{expected}`"),
+    ))
+}
+
+/// Leaves an empty folder that belongs to this user alone.
+pub(super) fn empty(folder: &Path) -> Result<()> {
+    if folder.exists() {
+        fs::remove_dir_all(folder).with_context(|| format!("cannot empty `{}`", folder.display()))?;
+    }
+    fs::create_dir_all(folder).with_context(|| format!("cannot make folder `{}`", folder.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_checksum_is_wrong_unless_rounding_may_differ() {
+        let stock = Printed::read("checksum a 0x1\ncheck a ok\nresult ok\n");
+        let other = Printed::read("checksum a 0x2\ncheck a ok\nresult ok\n");
+        assert_eq!(
+            difference(&stock, &other, true).as_deref(),
+            Some("it prints `checksum a 0x2` instead of `checksum a 0x1`")
+        );
+        assert_eq!(difference(&stock, &other, false), None);
+        let wrong = Printed::read("checksum a 0x1\ncheck a WRONG\nresult WRONG\n");
+        assert!(difference(&stock, &wrong, false).is_some());
+        let short = Printed::read("checksum a 0x1\n");
+        assert!(difference(&stock, &short, true).is_some());
+    }
+}

@@ -1,0 +1,89 @@
+//! Ratios of paired runs, with their median and its bootstrap confidence interval.
+//!
+//! A pair is two runs that followed each other in one round, so what else the machine did weighs on both. Pairs are drawn again with
+//! replacement (Efron's percentile method), with a fixed seed: the same samples give the same interval.
+
+use rand::rngs::StdRng;
+use rand::{RngExt as _, SeedableRng as _};
+use serde::Serialize;
+use statrs::statistics::{Data, OrderStatistics as _};
+
+/// How often pairs are drawn again.
+const RESAMPLES: usize = 4000;
+
+/// What the interval covers.
+pub(super) const CONFIDENCE: f64 = 0.95;
+
+/// An estimate and its interval.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub(super) struct Estimate {
+    pub(super) value: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+/// The median; 0 of nothing.
+pub(super) fn median(values: &[f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    Data::new(values.to_vec()).median()
+}
+
+/// The median of ratios; none of nothing.
+pub(super) fn of_ratios(ratios: &[f64]) -> Option<Estimate> {
+    of_geometric_mean(&[ratios.to_vec()])
+}
+
+/// The geometric mean over workloads of the median of each one's ratios; workloads without any do not count.
+pub(super) fn of_geometric_mean(ratios: &[Vec<f64>]) -> Option<Estimate> {
+    let groups: Vec<_> = ratios.iter().filter(|group| !group.is_empty()).collect();
+    if groups.is_empty() {
+        return None;
+    }
+    let mean = |medians: &mut dyn Iterator<Item = f64>| {
+        let logarithms: f64 = medians.map(f64::ln).sum();
+        (logarithms / groups.len() as f64).exp()
+    };
+    let mut random = StdRng::seed_from_u64(0);
+    let mut drawn = Vec::new();
+    let mut means: Vec<f64> = (0..RESAMPLES)
+        .map(|_| {
+            mean(&mut groups.iter().map(|group| {
+                drawn.clear();
+                drawn.extend(group.iter().map(|_| group[random.random_range(0..group.len())]));
+                median(&drawn)
+            }))
+        })
+        .collect();
+    let mut means = Data::new(means.as_mut_slice());
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    Some(Estimate {
+        value: mean(&mut groups.iter().map(|group| median(group))),
+        low: means.quantile(tail),
+        high: means.quantile(1.0 - tail),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_interval_holds_the_median_and_narrows_with_more_pairs() {
+        let few = of_ratios(&[0.9, 1.0, 1.1]).unwrap();
+        assert_eq!(few.value, 1.0);
+        assert!(few.low < 1.0 && few.high > 1.0, "{few:?}");
+        let many: Vec<_> = (0..99).map(|index| [0.9, 1.0, 1.1][index % 3]).collect();
+        let many = of_ratios(&many).unwrap();
+        assert!(many.high - many.low < few.high - few.low);
+        assert_eq!(of_ratios(&[]), None);
+    }
+
+    #[test]
+    fn the_geometric_mean_is_over_workloads() {
+        let mean = of_geometric_mean(&[vec![0.5], vec![2.0, 2.0], vec![]]).unwrap();
+        assert!((mean.value - 1.0).abs() < 1e-12);
+        assert!((mean.low - 1.0).abs() < 1e-12);
+    }
+}
