@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use offloom_abi::jit_compile::{Header, Reply, Request};
-use offloom_ir::expendable_thread::run_on_expendable_thread;
+use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
-use crate::exit_gate::{self, Use};
+use crate::exit_gate::{self, Work};
 use crate::report;
 use crate::settings::{WORKER_NICENESS, settings};
 use crate::worker::{self, Limits, WorkerError};
@@ -69,12 +69,17 @@ fn compile_in_process(request: &Request<'_>) -> Result<Compiled, Failure> {
     let deadline = Duration::from_millis(u64::from(request.deadline));
     // The thread may outlive this call, so it owns what it works on, as the worker does.
     let message = [&request.encode_head()[Header::SIZE..], request.bitcode].concat();
-    let work = move || {
+    // The program's end waits for the thread, which may go on after its deadline, not for this call.
+    let work = exit_gate::enter().ok_or(Failure::TooLate)?;
+    let outcome = run_on_expendable_thread(deadline, move || {
+        let _work = work;
         let request = Request::parse(&message).map_err(|error| error.to_string())?;
         compile_here(&request).map_err(|error| error.to_string())
-    };
-    let _work = exit_gate::enter(Use::Compile).ok_or(Failure::TooLate)?;
-    run_on_expendable_thread(deadline, work)
+    });
+    if let Err(Lost::FatalError(_)) = outcome {
+        drop(Work::of_parked_thread());
+    }
+    outcome
         .unwrap_or_else(|lost| Err(lost.to_string()))
         .map_err(Failure::OfKernel)
 }

@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 
 use offloom_abi::jit_image::{Choice, Dispatch, Finished, Slot};
 
+use crate::fork_gate;
 use crate::guard::guarded;
 use crate::launch::ArgumentWords;
 use crate::settings::settings;
@@ -65,14 +66,16 @@ unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) ->
 
 /// # Safety
 /// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned.
-unsafe extern "C" fn finished(slot: *const Slot, ticket: u64) {
+unsafe extern "C" fn finished(_slot: *const Slot, ticket: u64) {
     guarded((), || {
-        // SAFETY: as the caller promises; variants and states are never freed.
-        unsafe {
-            if let Some((variant, verdict)) = variant::finish(ticket) {
-                let state = &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>();
-                state.settle(variant, verdict);
-            }
+        // SAFETY: as the caller promises.
+        let variant = unsafe { variant::of_ticket(ticket) };
+        let change = fork_gate::enter();
+        if change.is_some()
+            && let Some(verdict) = variant::finish(variant, ticket)
+        {
+            variant.slot.settle(variant, verdict);
         }
+        variant.leave();
     });
 }

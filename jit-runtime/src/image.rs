@@ -22,6 +22,14 @@ pub(crate) struct ImageCopy {
     dylib: OnceLock<Result<Dylib<'static>, OrcError>>,
 }
 
+/// Code linked against a copy.
+pub(crate) struct LinkedCode {
+    /// Where it begins.
+    pub(crate) address: *const c_void,
+    /// What holds it.
+    pub(crate) dylib: Dylib<'static>,
+}
+
 // SAFETY: the anchors are only read, and never change after the image's relocation.
 unsafe impl Send for ImageCopy {}
 // SAFETY: as above.
@@ -38,8 +46,8 @@ impl ImageCopy {
         }
     }
 
-    /// Links the object of a kernel's variant against this copy and returns the address of its code. `variant` tells the
-    /// kernel's variants on this copy apart.
+    /// Links the object of a kernel's variant against this copy and returns its code. `variant` tells the kernel's variants on this
+    /// copy apart.
     ///
     /// # Errors
     /// What ORC or JITLink says.
@@ -48,7 +56,7 @@ impl ImageCopy {
         name: &str,
         variant: usize,
         object: &[u8],
-    ) -> Result<*const c_void, OrcError> {
+    ) -> Result<LinkedCode, OrcError> {
         let start = Instant::now();
         let dylib = self
             .dylib
@@ -61,13 +69,13 @@ impl ImageCopy {
             dylib,
         )?;
         dylib.add_object(object, name)?;
-        let code = dylib.look_up(name)?;
+        let address = dylib.look_up(name)?;
         report::log(format_args!(
             "{name}: linked into image copy {} in {:.2} ms",
             self.number,
             start.elapsed().as_secs_f64() * 1e3
         ));
-        Ok(code)
+        Ok(LinkedCode { address, dylib })
     }
 
     fn create_dylib(&self) -> Result<Dylib<'static>, OrcError> {

@@ -19,6 +19,7 @@ use offloom_jit_passes::retarget::x86_processor;
 use crate::bundle::AttachedBundle;
 use crate::compile::{Failure, compile};
 use crate::disk_cache::{self, Known};
+use crate::exit_gate;
 use crate::report;
 use crate::settings::settings;
 use crate::stats::History;
@@ -79,6 +80,14 @@ impl Kernel {
         object.as_deref().map(use_object)
     }
 
+    /// Lets go of the object for this key, which is in the cache if there is one: a variant was no use.
+    pub(crate) fn forget_object(&self, key: &LaunchKey) {
+        self.objects
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(key);
+    }
+
     /// What code for this key is specialised to.
     pub(crate) fn descriptor(&self, key: &LaunchKey) -> Descriptor {
         self.tracker.descriptor(key, self.name, ARCHITECTURE)
@@ -98,12 +107,14 @@ impl Kernel {
     }
 
     fn find_or_compile(&self, bundle: &AttachedBundle, key: &LaunchKey) -> Option<Vec<u8>> {
+        // Describing a processor is LLVM's work too.
+        let processor = exit_gate::enter().map(|_work| processor())?;
         let image_key = ImageKey {
             offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
             llvm_version: llvm_version(),
             bundle: bundle.id,
             target_triple: bundle.contents.target_triple.to_owned(),
-            target_features: processor().join(" "),
+            target_features: processor.join(" "),
             options: match settings().floating_point {
                 FloatingPoint::Match => "fp=match".to_owned(),
                 FloatingPoint::Source => "fp=source".to_owned(),

@@ -18,6 +18,8 @@
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`worker`] | the worker process: started, asked, given up |
 //! | [`exit_gate`] | lets compiles end before the process tears LLVM down |
+//! | [`exit_handlers`] | has the gate closed before any exit handler of LLVM |
+//! | [`fork_gate`] | what a forked child may still do |
 //! | [`registry`] | what is attached and announced; the state that lives as long as the process |
 //! | [`stats`] | what became of each kernel's launches, written at exit if asked for |
 //! | [`settings`], [`report`] | the environment; what is said to the user |
@@ -33,6 +35,8 @@ mod compile;
 mod disk_cache;
 mod dispatch;
 mod exit_gate;
+mod exit_handlers;
+mod fork_gate;
 mod guard;
 mod image;
 mod kernel;

@@ -1,25 +1,39 @@
-//! Variants that are made in the background: a bounded queue, and the one thread that takes from it.
+//! What is done in the background: a bounded queue, and the one thread that takes from it while there is something.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use offloom_ir::expendable_thread::spawn_without_signals;
 use offloom_jit_cache::tracker::LaunchKey;
 
+use crate::fork_gate;
 use crate::guard::guarded;
 use crate::slot::SlotState;
+use crate::variant::Variant;
 
 /// More launches than this that wait for a variant at once get none, and ask again later.
 const MOST_WAITING: usize = 64;
+/// A thread with nothing to do ends after this: a process ends with its last thread.
+const IDLE: Duration = Duration::from_secs(1);
 
-struct Job {
-    slot: &'static SlotState,
-    key: LaunchKey,
+enum Job {
+    /// To make the variant for a key.
+    Make(&'static SlotState, LaunchKey),
+    /// To free a retired variant's code.
+    GiveBack(&'static Variant),
+}
+
+#[derive(Default)]
+struct Jobs {
+    waiting: VecDeque<Job>,
+    /// Whether there is a thread.
+    running: bool,
 }
 
 struct Queue {
-    jobs: Mutex<VecDeque<Job>>,
+    jobs: Mutex<Jobs>,
     added: Condvar,
     /// The process whose thread takes from it: after a fork the child needs one of its own.
     owner: u32,
@@ -32,29 +46,36 @@ static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(std::ptr::null_mut());
 ///
 /// # Errors
 /// The key, when it cannot be queued: too many are waiting, or there is no thread.
-pub(crate) fn push(slot: &'static SlotState, key: LaunchKey) -> Result<(), LaunchKey> {
-    let Some(queue) = queue() else {
-        return Err(key);
-    };
-    let mut jobs = queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-    if jobs.len() >= MOST_WAITING {
+pub(crate) fn make(slot: &'static SlotState, key: LaunchKey) -> Result<(), LaunchKey> {
+    let queue = queue();
+    let jobs = queue.lock();
+    if jobs.waiting.len() >= MOST_WAITING {
         return Err(key);
     }
-    jobs.push_back(Job { slot, key });
-    drop(jobs);
-    queue.added.notify_one();
-    Ok(())
+    match queue.push(jobs, Job::Make(slot, key)) {
+        Some(Job::Make(_, key)) => Err(key),
+        _ => Ok(()),
+    }
 }
 
-/// This process's queue, whose thread runs; `None` if it cannot be started.
-fn queue() -> Option<&'static Queue> {
+/// Has a retired variant's code freed, which no launch runs any more.
+pub(crate) fn give_back(variant: &'static Variant) {
+    let Some(_change) = fork_gate::enter() else { return };
+    let queue = queue();
+    let jobs = queue.lock();
+    // Without a thread it is never freed.
+    queue.push(jobs, Job::GiveBack(variant));
+}
+
+/// This process's queue.
+fn queue() -> &'static Queue {
     let owner = std::process::id();
     let current = QUEUE.load(Ordering::Acquire);
     // SAFETY: what was stored is never freed.
     if let Some(queue) = unsafe { current.as_ref() }
         && queue.owner == owner
     {
-        return Some(queue);
+        return queue;
     }
     let fresh: &'static Queue = Box::leak(Box::new(Queue {
         jobs: Mutex::default(),
@@ -63,29 +84,49 @@ fn queue() -> Option<&'static Queue> {
     }));
     let fresh_pointer = std::ptr::from_ref(fresh).cast_mut();
     match QUEUE.compare_exchange(current, fresh_pointer, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => {
-            if spawn_without_signals(move || take_for_ever(fresh)).is_err() {
-                QUEUE.store(std::ptr::null_mut(), Ordering::Release);
-                return None;
-            }
-            Some(fresh)
-        }
+        Ok(_) => fresh,
         // Another thread was faster; its queue is as good.
-        // SAFETY: as above.
-        Err(other) => unsafe { other.as_ref() },
+        // SAFETY: as above; it is not null.
+        Err(other) => unsafe { &*other },
     }
 }
 
-fn take_for_ever(queue: &'static Queue) {
-    loop {
-        let waiting = queue.jobs.lock().unwrap_or_else(PoisonError::into_inner);
-        let job = queue
-            .added
-            .wait_while(waiting, |jobs| jobs.is_empty())
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop_front();
-        if let Some(job) = job {
-            guarded((), || job.slot.make(&job.key));
+impl Queue {
+    fn lock(&self) -> MutexGuard<'_, Jobs> {
+        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a job; returns it when there is no thread to do it.
+    fn push(&'static self, mut jobs: MutexGuard<'_, Jobs>, job: Job) -> Option<Job> {
+        if !jobs.running {
+            if spawn_without_signals(move || self.take_while_there_are_any()).is_err() {
+                return Some(job);
+            }
+            jobs.running = true;
+        }
+        jobs.waiting.push_back(job);
+        drop(jobs);
+        self.added.notify_one();
+        None
+    }
+
+    fn take_while_there_are_any(&self) {
+        loop {
+            let (mut jobs, _) = self
+                .added
+                .wait_timeout_while(self.lock(), IDLE, |jobs| jobs.waiting.is_empty())
+                .unwrap_or_else(PoisonError::into_inner);
+            let Some(job) = jobs.waiting.pop_front() else {
+                jobs.running = false;
+                return;
+            };
+            drop(jobs);
+            guarded((), || match job {
+                Job::Make(slot, key) => {
+                    slot.make(&key);
+                }
+                Job::GiveBack(variant) => variant.slot.give_back(variant),
+            });
         }
     }
 }

@@ -15,6 +15,7 @@ use offloom_jit_cache::stats::{self as stats_file, subjects};
 use crate::bundle::AttachedBundle;
 use crate::dispatch::{dispatch_function, finished_function};
 use crate::exit_gate;
+use crate::fork_gate;
 use crate::guard::guarded;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
@@ -41,6 +42,7 @@ pub(crate) fn attach(bytes: &[u8]) {
     if settings().mode == Mode::Off {
         return;
     }
+    let Some(_change) = fork_gate::enter() else { return };
     let id = match Bundle::parse(bytes) {
         Ok((bundle, id)) if bundle.llvm_major == offloom_ir::LLVM.major() => id,
         Ok((bundle, _)) => {
@@ -59,6 +61,7 @@ pub(crate) fn attach(bytes: &[u8]) {
     let copy: &'static [u8] = Box::leak(bytes.into());
     if let Ok((contents, _)) = Bundle::parse(copy) {
         exit_gate::guard_exit();
+        fork_gate::watch_forks();
         act_at_exit();
         report::log(format_args!(
             "attached {} kernels, {} anchors, {} bytes of bitcode",
@@ -86,6 +89,7 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
     }
     // SAFETY: the version is ours, so the layout is; the image keeps the record.
     let announcement = unsafe { &*announcement };
+    let Some(_change) = fork_gate::enter() else { return };
     let mut registry = registry();
     let Some(&bundle) = registry.bundles.get(&announcement.bundle) else {
         return;

@@ -1,6 +1,5 @@
 //! The state behind one slot: one kernel of one image copy, and the variants that its launches may run.
 
-use std::ffi::c_void;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -11,8 +10,9 @@ use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::{Decision, LaunchKey};
 use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 
-use crate::exit_gate::{self, Use};
-use crate::image::ImageCopy;
+use crate::exit_gate;
+use crate::fork_gate;
+use crate::image::{ImageCopy, LinkedCode};
 use crate::kernel::Kernel;
 use crate::launch::ArgumentWords;
 use crate::queue;
@@ -88,6 +88,9 @@ impl SlotState {
         launch: ArgumentWords<'_>,
         fitting: Option<Code>,
     ) -> Choice {
+        let Some(_change) = fork_gate::enter() else {
+            return choice::<COUNT>(fitting);
+        };
         let tracker = &self.kernel.tracker;
         if self.variants.len() >= MOST_VARIANTS {
             return choice::<COUNT>(fitting);
@@ -101,16 +104,10 @@ impl SlotState {
             return choice::<COUNT>(fitting);
         }
         match settings().mode {
-            Mode::Sync => {
-                self.make(&key);
-                match self.variants.find(tracker, &launch) {
-                    Found::Code(code) => choice::<COUNT>(Some(code)),
-                    _ => choice::<COUNT>(fitting),
-                }
-            }
+            Mode::Sync => choice::<COUNT>(self.make(&key).or(fitting)),
             Mode::Off => AHEAD_OF_TIME,
             Mode::Async => {
-                if let Err(key) = queue::push(self, key) {
+                if let Err(key) = queue::make(self, key) {
                     self.variants.remove(&key);
                 }
                 choice::<COUNT>(fitting)
@@ -119,22 +116,27 @@ impl SlotState {
     }
 
     /// Makes the variant for a key that was claimed. Whatever comes of it, the key is settled afterwards.
-    pub(crate) fn make(&self, key: &LaunchKey) {
-        let entry = self.make_code(key).map_or(Entry::AheadOfTime, |(code, history)| {
-            let variant = Variant::new(key.clone(), code, settings().retire, history);
+    pub(crate) fn make(&'static self, key: &LaunchKey) -> Option<Code> {
+        let _change = fork_gate::enter()?;
+        let code = self.make_code(key).and_then(|(code, history)| {
+            let variant = Variant::new(self, key.clone(), code, settings().retire, history);
+            // Only its code is ever given back: a launch may have found it and not yet asked for its code.
             let variant: &'static Variant = Box::leak(Box::new(variant));
-            Code::at((&raw const *variant) as u64).map_or(Entry::AheadOfTime, Entry::Code)
+            Code::at((&raw const *variant) as u64)
         });
-        self.variants.insert(key, entry);
+        self.variants
+            .insert(key, code.map_or(Entry::AheadOfTime, Entry::Code));
+        code
     }
 
-    fn make_code(&self, key: &LaunchKey) -> Option<(*const c_void, Option<Arc<Copy>>)> {
+    fn make_code(&self, key: &LaunchKey) -> Option<(LinkedCode, Option<Arc<Copy>>)> {
         let (linked, link_time) = self.kernel.with_object(self.image.bundle, key, |object| {
             let _linking = self
                 .linking
                 .lock()
                 .unwrap_or_else(std::sync::PoisonError::into_inner);
-            let _work = exit_gate::enter(Use::Link)?;
+            let _link = fork_gate::enter_link();
+            let _work = exit_gate::enter()?;
             let number = self.made.fetch_add(1, Ordering::Relaxed);
             let start = Instant::now();
             let linked = self.image.link(self.kernel.name, number, object);
@@ -169,6 +171,7 @@ impl SlotState {
         let word = match verdict {
             Verdict::Retire => {
                 self.variants.insert(&variant.key, Entry::AheadOfTime);
+                self.kernel.forget_object(&variant.key);
                 "retired"
             }
             _ => "kept",
@@ -176,6 +179,21 @@ impl SlotState {
         report::log(format_args!(
             "{}: image copy {}: a variant is {word}: {own} ns, ahead of time {ahead_of_time} ns",
             self.kernel.name, self.image.number
+        ));
+    }
+
+    /// Gives the memory of a retired variant's code back, now that no launch runs it.
+    pub(crate) fn give_back(&self, variant: &Variant) {
+        let Some(_change) = fork_gate::enter() else { return };
+        let _link = fork_gate::enter_link();
+        let Some(_work) = exit_gate::enter() else { return };
+        // SAFETY: this is called once no launch runs the code, and none will.
+        let freed = unsafe { variant.free_code() };
+        report::log(format_args!(
+            "{}: image copy {}: memory of a retired variant: {}",
+            self.kernel.name,
+            self.image.number,
+            freed.map_or_else(|error| error.to_string(), |()| "given back".to_owned())
         ));
     }
 }

@@ -1,18 +1,25 @@
 //! A variant that is linked for one image copy: its code, and whether it is any faster than the ahead-of-time body.
 //!
 //! Until that is known, some launches are timed inside the stub, alternately of the variant and of the ahead-of-time body, on
-//! launches with the same key. A variant that is no faster is retired. Once it is known, a launch costs nothing more.
+//! launches with the same key. A variant that is no faster is retired, and its code freed when no launch runs it any more: while
+//! launches are timed they are counted too. Once the verdict is known, a launch costs nothing more.
 
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use offloom_abi::jit_image::Choice;
+use offloom_ir::orc::{Dylib, OrcError};
+use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::LaunchKey;
 
+use crate::image::LinkedCode;
+use crate::queue;
+use crate::settings::settings;
+use crate::slot::SlotState;
 use crate::stats::Copy;
 
 /// Launches of each kind that are timed at most.
@@ -24,6 +31,8 @@ const CLEAR: (u64, u64) = (9, 10);
 
 /// In a ticket: the ahead-of-time body was run. Variants are aligned to more than this.
 const AHEAD_OF_TIME: u64 = 1;
+
+const MEASURING: u8 = Verdict::Measuring as u8;
 
 thread_local! {
     /// When the launch that is timed on this thread began. Needs no destructor, so it can be used to the thread's very end.
@@ -42,13 +51,18 @@ pub(crate) enum Verdict {
     Retire = 2,
 }
 
-/// A linked variant. Never freed while a launch may run it.
-#[derive(Debug)]
+/// A linked variant. Never freed, but its code may be.
 #[repr(align(16))]
 pub(crate) struct Variant {
     /// The launches it is for.
     pub(crate) key: LaunchKey,
+    /// Where it is found.
+    pub(crate) slot: &'static SlotState,
     code: *const c_void,
+    /// What holds the code, until it is freed.
+    holder: Mutex<Option<Dylib<'static>>>,
+    /// Timed launches that have begun and not ended.
+    running: AtomicUsize,
     verdict: AtomicU8,
     turn: AtomicU32,
     own: Times,
@@ -86,8 +100,9 @@ impl Times {
 impl Variant {
     /// Code at this address for launches with this key; timed first, if `measure`.
     pub(crate) const fn new(
+        slot: &'static SlotState,
         key: LaunchKey,
-        code: *const c_void,
+        code: LinkedCode,
         measure: bool,
         history: Option<Arc<Copy>>,
     ) -> Self {
@@ -98,7 +113,10 @@ impl Variant {
         };
         Self {
             key,
-            code,
+            slot,
+            code: code.address,
+            holder: Mutex::new(Some(code.dylib)),
+            running: AtomicUsize::new(0),
             verdict: AtomicU8::new(verdict as u8),
             turn: AtomicU32::new(0),
             own: Times::none(),
@@ -109,7 +127,7 @@ impl Variant {
 
     /// What a launch runs; counts it if `COUNT`.
     #[inline]
-    pub(crate) fn choose<const COUNT: bool>(&self) -> Choice {
+    pub(crate) fn choose<const COUNT: bool>(&'static self) -> Choice {
         let choice = self.choose_uncounted();
         if COUNT
             && !choice.code.is_null()
@@ -121,7 +139,7 @@ impl Variant {
     }
 
     #[inline]
-    fn choose_uncounted(&self) -> Choice {
+    fn choose_uncounted(&'static self) -> Choice {
         if self.verdict.load(Ordering::Relaxed) == Verdict::Keep as u8 {
             return Choice {
                 code: self.code,
@@ -132,7 +150,21 @@ impl Variant {
     }
 
     #[cold]
-    fn choose_and_time(&self) -> Choice {
+    fn choose_and_time(&'static self) -> Choice {
+        // Counted before the verdict is read, which is written before the count is read: either this launch sees that the variant
+        // is retired, or whoever frees the code sees this launch.
+        self.running.fetch_add(1, Ordering::SeqCst);
+        match self.verdict.load(Ordering::SeqCst) {
+            MEASURING => {}
+            verdict => {
+                self.leave();
+                let kept = verdict == Verdict::Keep as u8;
+                return Choice {
+                    code: if kept { self.code } else { ptr::null() },
+                    ticket: 0,
+                };
+            }
+        }
         let ticket = ptr::from_ref(self) as u64;
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let started = now();
@@ -166,7 +198,7 @@ impl Variant {
                 .compare_exchange(
                     Verdict::Measuring as u8,
                     verdict as u8,
-                    Ordering::Relaxed,
+                    Ordering::SeqCst,
                     Ordering::Relaxed,
                 )
                 .is_ok();
@@ -180,6 +212,35 @@ impl Variant {
             history.note(own, ahead_of_time, verdict.filter(|_| changed));
         }
         changed.then_some(verdict)
+    }
+
+    /// Ends a timed launch. After the last one of a retired variant its code is freed.
+    pub(crate) fn leave(&'static self) {
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        // Whoever counts itself after the verdict sees it and runs no code; so once nobody is counted, nobody runs it or will.
+        // Several launches may find that; freeing happens once.
+        if self.verdict.load(Ordering::SeqCst) == Verdict::Retire as u8
+            && self.running.load(Ordering::SeqCst) == 0
+        {
+            match settings().mode {
+                Mode::Async => queue::give_back(self),
+                Mode::Sync | Mode::Off => self.slot.give_back(self),
+            }
+        }
+    }
+
+    /// Frees the code, if that has not been done.
+    ///
+    /// # Safety
+    /// Nothing has been counted at some time since the variant was retired.
+    ///
+    /// # Errors
+    /// What ORC says.
+    pub(crate) unsafe fn free_code(&self) -> Result<(), OrcError> {
+        let holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // SAFETY: as the caller promises, no launch runs the code; none will, since all that count themselves from now on see
+        // the verdict.
+        holder.map_or(Ok(()), |dylib| unsafe { dylib.remove() })
     }
 
     fn judge(&self) -> Verdict {
@@ -216,16 +277,18 @@ impl Variant {
     }
 }
 
-/// Takes note of the end of a timed launch on this thread; returns the variant with its verdict if this launch brings it.
+/// The variant that a ticket is from.
 ///
 /// # Safety
-/// `ticket` is from [`Variant::choose`] of a variant that has not been freed, on this thread, and no other launch has been timed on
-/// it since.
-pub(crate) unsafe fn finish(ticket: u64) -> Option<(&'static Variant, Verdict)> {
-    // SAFETY: as the caller promises.
-    let variant = unsafe { &*((ticket & !AHEAD_OF_TIME) as *const Variant) };
-    let verdict = variant.finish(ticket & AHEAD_OF_TIME != 0)?;
-    Some((variant, verdict))
+/// `ticket` is from [`Variant::choose`].
+pub(crate) unsafe fn of_ticket(ticket: u64) -> &'static Variant {
+    // SAFETY: variants are never freed.
+    unsafe { &*((ticket & !AHEAD_OF_TIME) as *const Variant) }
+}
+
+/// Takes note of the end of a timed launch on this thread; returns the verdict if this launch brings it.
+pub(crate) fn finish(variant: &Variant, ticket: u64) -> Option<Verdict> {
+    variant.finish(ticket & AHEAD_OF_TIME != 0)
 }
 
 /// Nanoseconds of a clock that does not go backwards.

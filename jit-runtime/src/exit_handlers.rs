@@ -1,0 +1,181 @@
+//! Has something done before any exit handler that LLVM registers from now on.
+//!
+//! LLVM registers a handler whenever one of its functions first comes by a static object of its own, at any moment of a compile.
+//! Such handlers run before all that were registered earlier, so registering one of ours cannot come first for sure. Instead,
+//! libLLVM's entry for `__cxa_atexit` in its table of imported functions is led here.
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ptr;
+use std::slice;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use offloom_ir::inkwell::llvm_sys::core::LLVMGetVersion;
+
+use crate::guard::guarded;
+
+/// The function that C++ registers handlers with.
+const REGISTRATION: &CStr = c"__cxa_atexit";
+
+type Handler = unsafe extern "C" fn(argument: *mut c_void);
+type Register = unsafe extern "C" fn(handler: Handler, argument: *mut c_void, library: *mut c_void) -> c_int;
+
+unsafe extern "C" {
+    fn __cxa_atexit(handler: Handler, argument: *mut c_void, library: *mut c_void) -> c_int;
+}
+
+/// What goes first, and the C library's own registration.
+static FIRST: OnceLock<(fn(), Register)> = OnceLock::new();
+
+/// Runs `first` before each exit handler that libLLVM, or C++ code of this library, registers from now on. To be called once.
+pub(crate) fn run_first(first: fn()) {
+    // Taken before this library's own table is changed.
+    if FIRST.set((first, __cxa_atexit)).is_err() {
+        return;
+    }
+    let mut addresses = [LLVMGetVersion as *const c_void, run_first as *const c_void];
+    // SAFETY: the callback is called during the call, with the two addresses.
+    unsafe {
+        libc::dl_iterate_phdr(Some(lead_here), addresses.as_mut_ptr().cast());
+    }
+}
+
+/// A handler as it was to be registered.
+struct Registered {
+    handler: Handler,
+    argument: *mut c_void,
+}
+
+unsafe extern "C" fn register_behind(handler: Handler, argument: *mut c_void, library: *mut c_void) -> c_int {
+    let Some((_, register)) = FIRST.get() else {
+        return -1;
+    };
+    let registered = Box::into_raw(Box::new(Registered { handler, argument }));
+    // SAFETY: as the caller of this function promises for its handler; the box is given to ours.
+    unsafe { register(run_behind, registered.cast(), library) }
+}
+
+unsafe extern "C" fn run_behind(registered: *mut c_void) {
+    if let Some((first, _)) = FIRST.get() {
+        guarded((), first);
+    }
+    // SAFETY: the C library hands over, once, what was registered.
+    unsafe {
+        let Registered { handler, argument } = *Box::from_raw(registered.cast::<Registered>());
+        handler(argument);
+    }
+}
+
+/// An entry of a loaded library's dynamic section. The C library has made addresses of its offsets.
+#[repr(C)]
+struct Dynamic {
+    tag: i64,
+    value: u64,
+}
+
+const DT_NULL: i64 = 0;
+const DT_PLTRELSZ: i64 = 2;
+const DT_STRTAB: i64 = 5;
+const DT_SYMTAB: i64 = 6;
+const DT_RELA: i64 = 7;
+const DT_RELASZ: i64 = 8;
+const DT_JMPREL: i64 = 23;
+const R_X86_64_GLOB_DAT: u64 = 6;
+const R_X86_64_JUMP_SLOT: u64 = 7;
+
+/// Changes the tables of the library that `info` describes, if it is one of those that define the two functions at `addresses`.
+///
+/// # Safety
+/// As the callback of `dl_iterate_phdr`: the library is loaded. `addresses` points to two addresses.
+unsafe extern "C" fn lead_here(
+    info: *mut libc::dl_phdr_info,
+    _size: libc::size_t,
+    addresses: *mut c_void,
+) -> c_int {
+    // SAFETY: as the caller promises; what the C library has loaded is as the format says.
+    unsafe {
+        let addresses = *addresses.cast::<[*const c_void; 2]>();
+        let base = (*info).dlpi_addr;
+        let headers = slice::from_raw_parts((*info).dlpi_phdr, usize::from((*info).dlpi_phnum));
+        let range = |header: &libc::Elf64_Phdr| {
+            let start = base + header.p_vaddr;
+            start..start + header.p_memsz
+        };
+        let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+        if !loaded.clone().any(|header| {
+            addresses
+                .iter()
+                .any(|address| range(header).contains(&(*address as u64)))
+        }) {
+            return 0;
+        }
+        let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
+        if let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) {
+            for place in imports((base + dynamic.p_vaddr) as *const Dynamic, base) {
+                replace(
+                    place,
+                    relro.is_some_and(|relro| range(relro).contains(&(place as u64))),
+                );
+            }
+        }
+    }
+    0
+}
+
+/// Where a library keeps the address of [`REGISTRATION`].
+///
+/// # Safety
+/// `dynamic` is the dynamic section of a library that is loaded at `base`.
+unsafe fn imports(dynamic: *const Dynamic, base: u64) -> Vec<*mut *mut c_void> {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let find = |tag: i64| {
+            let mut entry = dynamic;
+            while (*entry).tag != DT_NULL && (*entry).tag != tag {
+                entry = entry.add(1);
+            }
+            ((*entry).tag == tag).then_some((*entry).value)
+        };
+        let (Some(strings), Some(symbols)) = (find(DT_STRTAB), find(DT_SYMTAB)) else {
+            return Vec::new();
+        };
+        let mut places = Vec::new();
+        for (table, size) in [(DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)] {
+            let (Some(table), Some(size)) = (find(table), find(size)) else {
+                continue;
+            };
+            let count = size as usize / size_of::<libc::Elf64_Rela>();
+            for relocation in slice::from_raw_parts(table as *const libc::Elf64_Rela, count) {
+                let kind = relocation.r_info & 0xffff_ffff;
+                if kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT {
+                    continue;
+                }
+                let symbol = (symbols as *const libc::Elf64_Sym).add((relocation.r_info >> 32) as usize);
+                let name = (strings as *const c_char).add((*symbol).st_name as usize);
+                if CStr::from_ptr(name) == REGISTRATION {
+                    places.push((base + relocation.r_offset) as *mut *mut c_void);
+                }
+            }
+        }
+        places
+    }
+}
+
+/// Puts [`register_behind`] in place of what a table holds.
+///
+/// # Safety
+/// `place` is an entry of a loaded library's table of imported functions.
+unsafe fn replace(place: *mut *mut c_void, read_only: bool) {
+    const PAGE: usize = 4096;
+    let page = ptr::without_provenance_mut::<c_void>(place.addr() & !(PAGE - 1));
+    // SAFETY: an entry is aligned, so it is within its page; other threads read it whole, before or after.
+    unsafe {
+        if libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+            return;
+        }
+        AtomicPtr::from_ptr(place).store(register_behind as *mut c_void, Ordering::Release);
+        if read_only {
+            libc::mprotect(page, PAGE, libc::PROT_READ);
+        }
+    }
+}
