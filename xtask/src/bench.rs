@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | [`workload`] | what there is to run |
 //! | [`contender`] | what is compared |
-//! | [`builds`] | builds it |
+//! | [`builds`], [`rust`] | builds it |
 //! | [`sample`], [`rounds`] | runs it, and compares results |
 //! | [`samples`], [`statistics`], [`goals`] | what the times say |
 //! | [`report`], [`plots`], [`machine`] | writes that down |
@@ -18,6 +18,7 @@ mod own_program;
 mod plots;
 mod report;
 mod rounds;
+mod rust;
 mod sample;
 mod samples;
 mod statistics;
@@ -35,6 +36,8 @@ use self::contender::{Build, Contender, Length};
 use self::machine::Machine;
 use self::report::Report;
 use self::rounds::Rounds;
+use self::rust::Libraries;
+use self::workload::Sources;
 use crate::build::{self, Staged, Staging};
 use crate::llvm::Choice;
 use crate::openmp::OpenMp;
@@ -47,6 +50,16 @@ pub(crate) struct Arguments {
     llvm: Choice,
     #[command(flatten)]
     staging: Staging,
+    #[command(flatten)]
+    extent: Extent,
+    /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off, sync and async
+    #[arg(last = true)]
+    program: Vec<String>,
+}
+
+/// What is measured, and how often.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Extent {
     /// Rounds: how often each is run
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
@@ -68,39 +81,66 @@ pub(crate) struct Arguments {
     /// Folder for the report. Default: `docs/results` for a whole run, the build folder for a part of one
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
-    /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off, sync and async
-    #[arg(last = true)]
-    program: Vec<String>,
+}
+
+impl Extent {
+    /// A minute at most: small runs of a few workloads, which show that the chore works and that results are right.
+    pub(crate) fn short() -> Self {
+        Self {
+            samples: 1,
+            only: ["polynomial", "transpose"].map(str::to_owned).into(),
+            contenders: ["ours-lto", "jit-warm", "jit-cold"].map(str::to_owned).into(),
+            quick: true,
+            size: "small".to_owned(),
+            threads: 1,
+            output: None,
+        }
+    }
 }
 
 /// Runs `cargo xtask bench`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.program.is_empty() {
-        return own_program::run(&arguments.program, arguments.samples);
+        return own_program::run(&arguments.program, arguments.extent.samples);
     }
     let workspace = Workspace::find()?;
     let mut wrong = Vec::new();
     for llvm in arguments.llvm.find()? {
         let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        wrong.extend(bench(&workspace, &staged, arguments)?);
+        if let Err(error) = check(&workspace, &staged, &arguments.extent) {
+            wrong.push(format!("{error:#}"));
+        }
     }
-    ensure!(wrong.is_empty(), "wrong results:\n{}", wrong.join("\n"));
+    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
     Ok(())
 }
 
-/// Measures with one LLVM and writes the report. Returns the wrong results; with any there is no report.
-fn bench(workspace: &Workspace, staged: &Staged, arguments: &Arguments) -> Result<Vec<String>> {
+/// Measures with one LLVM and writes the report.
+///
+/// Fails when a program does not print what the stock build prints; then there is no report.
+pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) -> Result<()> {
     let start = Instant::now();
     let folder = workspace.llvm_target(staged.llvm.major).join("bench");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+    let mut workloads = workload::workloads(&workspace.root, &arguments.only)?;
+    if let Some(reason) = rust::not_for_llvm(staged.llvm.major) {
+        println!("workloads in Rust are left out: {reason}");
+        workloads.retain(|workload| !matches!(workload.sources, Sources::Rust(_)));
+    }
+    let has_rust = workloads
+        .iter()
+        .any(|workload| matches!(workload.sources, Sources::Rust(_)));
+    let libraries = has_rust
+        .then(|| Libraries::build(workspace, staged))
+        .transpose()?;
     let builds = Builds {
         staged,
         openmp: &openmp,
         root: &workspace.root,
         folder: &folder,
+        libraries,
     };
-    let workloads = workload::workloads(&workspace.root, &arguments.only)?;
     let contenders = contenders(arguments)?;
     let mut machine = Machine::look(arguments.threads);
     let mut to_build: BTreeSet<_> = contenders.iter().map(|contender| contender.build).collect();
@@ -118,9 +158,12 @@ fn bench(workspace: &Workspace, staged: &Staged, arguments: &Arguments) -> Resul
     }
     .run()?;
     machine.look_again();
-    if !wrong.is_empty() {
-        return Ok(wrong);
-    }
+    ensure!(
+        wrong.is_empty(),
+        "wrong results, LLVM {}:\n{}",
+        staged.llvm.major,
+        wrong.join("\n")
+    );
     let is_whole = arguments.only.is_empty()
         && arguments.contenders.is_empty()
         && !arguments.quick
@@ -146,11 +189,11 @@ fn bench(workspace: &Workspace, staged: &Staged, arguments: &Arguments) -> Resul
         start.elapsed().as_secs_f64(),
         results.join("README.md").display()
     );
-    Ok(wrong)
+    Ok(())
 }
 
 /// Those that were asked for and can run here.
-fn contenders(arguments: &Arguments) -> Result<Vec<Contender>> {
+fn contenders(arguments: &Extent) -> Result<Vec<Contender>> {
     let names = &arguments.contenders;
     let all = contender::ALL;
     for name in names {

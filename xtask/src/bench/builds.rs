@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use anyhow::{Context as _, Result, bail};
 
 use super::contender::Build;
-use super::workload::{FOLDER, Workload};
+use super::rust::{self, Libraries};
+use super::workload::{FOLDER, Sources, Workload};
 use crate::build::Staged;
 use crate::corpus::program::Program;
 use crate::corpus::{tools, workers};
@@ -23,34 +24,33 @@ pub(super) struct Builds<'a> {
     /// Where the workloads' common header is.
     pub(super) root: &'a Path,
     pub(super) folder: &'a Path,
+    /// Where there are workloads in Rust.
+    pub(super) libraries: Option<Libraries>,
 }
 
 impl Builds<'_> {
     /// The program that [`Builds::all`] made.
     pub(super) fn executable(&self, workload: &Workload, build: Build) -> PathBuf {
-        self.path(&workload.program, build)
-    }
-
-    fn path(&self, program: &Program, build: Build) -> PathBuf {
-        self.folder.join(format!("{}-{}", program.name, build.name()))
+        self.folder.join(format!("{}-{}", workload.folder, build.name()))
     }
 
     /// Builds each program in each of these ways.
     pub(super) fn all(&self, workloads: &[Workload], builds: &BTreeSet<Build>) -> Result<()> {
         let mut seen = BTreeSet::new();
-        let programs = workloads.iter().map(|workload| &workload.program);
-        let jobs: Vec<_> = programs
-            .filter(|program| seen.insert(&program.name))
-            .flat_map(|program| builds.iter().map(move |&build| (program, build)))
+        let jobs: Vec<_> = workloads
+            .iter()
+            .filter(|workload| seen.insert(&workload.folder))
+            .flat_map(|workload| builds.iter().map(move |&build| (workload, build)))
+            .filter(|(workload, build)| workload.can_be_built(*build))
             .collect();
         println!("building {} programs", jobs.len());
         let failures = Mutex::new(Vec::new());
         workers::for_each(
             &jobs,
-            |&(program, build)| self.build(program, build),
-            |(program, build), made| {
+            |&(workload, build)| self.build(workload, build),
+            |(workload, build), made| {
                 if let (Err(error), Ok(mut failures)) = (made, failures.lock()) {
-                    failures.push(format!("{}, {}: {error:#}", program.name, build.name()));
+                    failures.push(format!("{}, {}: {error:#}", workload.name, build.name()));
                 }
             },
         )?;
@@ -61,21 +61,32 @@ impl Builds<'_> {
         Ok(())
     }
 
-    fn build(&self, program: &Program, build: Build) -> Result<()> {
-        let executable = self.path(program, build);
+    fn build(&self, workload: &Workload, build: Build) -> Result<()> {
+        let executable = self.executable(workload, build);
         let scratch = tempfile::tempdir_in(self.folder)?;
+        let made = match (&workload.sources, &self.libraries) {
+            (Sources::Clang(program), _) => self.by_clang(program, build, scratch.path())?,
+            (Sources::Rust(source), Some(libraries)) => {
+                rust::build(self.staged, self.openmp, libraries, source, build, scratch.path())?
+            }
+            (Sources::Rust(_), None) => bail!("no libraries for Rust"),
+        };
+        fs::rename(&made, &executable).with_context(|| format!("cannot make `{}`", executable.display()))
+    }
+
+    fn by_clang(&self, program: &Program, build: Build, scratch: &Path) -> Result<PathBuf> {
         let mut link = self.clang(build, true);
         for (number, source) in program.sources.iter().enumerate() {
-            let object = scratch.path().join(format!("{number}.o"));
+            let object = scratch.join(format!("{number}.o"));
             let mut compile = self.clang(build, source.is_cxx());
             compile.args(&source.flags).arg("-c").arg(&source.path);
             tools::output(compile.arg("-o").arg(&object))?;
             link.arg(object);
         }
-        let made = scratch.path().join("program");
+        let made = scratch.join("program");
         link.args(&self.openmp.link_options).args(["-lm", "-o"]);
         tools::output(link.arg(&made))?;
-        fs::rename(&made, &executable).with_context(|| format!("cannot make `{}`", executable.display()))
+        Ok(made)
     }
 
     fn clang(&self, build: Build, is_cxx: bool) -> Command {

@@ -63,7 +63,7 @@ impl Rounds<'_> {
             .contenders
             .iter()
             .copied()
-            .filter(|contender| contender.length == length);
+            .filter(|contender| contender.length == length && workload.can_be_built(contender.build));
         let mut order: Vec<_> = contenders.collect();
         if order.is_empty() {
             return Ok(());

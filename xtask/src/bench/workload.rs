@@ -1,11 +1,12 @@
 //! The workloads: what `test/workloads/workloads.toml` says, and what a run of one prints.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
+use super::contender::Build;
 use crate::corpus::program::{self, Program};
 
 /// Where the workloads are, from the root of the checkout.
@@ -48,6 +49,8 @@ struct Row {
     group: Group,
     #[serde(default)]
     files: Files,
+    #[serde(default)]
+    language: Language,
     short: Vec<String>,
 }
 
@@ -57,6 +60,15 @@ enum Files {
     #[default]
     One,
     Many,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Language {
+    /// C and C++.
+    #[default]
+    C,
+    Rust,
 }
 
 #[derive(Debug, Deserialize)]
@@ -72,11 +84,30 @@ pub(super) struct Workload {
     pub(super) group: Group,
     /// Whether its device code is in several files.
     pub(super) has_many_files: bool,
-    pub(super) program: Program,
+    /// The name of the folder with its sources: workloads that share it share the program.
+    pub(super) folder: String,
+    pub(super) sources: Sources,
     /// Arguments of every run, beside the size.
     pub(super) arguments: Vec<String>,
     /// Arguments after these that cut the number of launches.
     pub(super) short: Vec<String>,
+}
+
+/// What a workload is built of.
+#[derive(Debug)]
+pub(super) enum Sources {
+    /// C and C++ files, for Clang.
+    Clang(Program),
+    /// One Rust file with marked kernels and `pub fn run()`.
+    Rust(PathBuf),
+}
+
+impl Workload {
+    /// LLVM's linker wrapper hands bitcode for x86-64 to Clang, which takes it as an object of `ld` unless all was compiled with `-flto`:
+    /// Clang's own link adds that, a link by rustc does not.
+    pub(super) fn can_be_built(&self, build: Build) -> bool {
+        matches!(self.sources, Sources::Clang(_)) || build != Build::StockLto
+    }
 }
 
 /// Reads the list, and keeps what `only` names parts of.
@@ -90,12 +121,20 @@ pub(super) fn workloads(root: &Path, only: &[String]) -> Result<Vec<Workload>> {
         if !only.is_empty() && !only.iter().any(|part| row.name.contains(part.as_str())) {
             continue;
         }
-        let source = row.folder.as_ref().unwrap_or(&row.name);
-        let program = program::programs_in(&folder)?
-            .into_iter()
-            .find(|program| program.name == *source);
+        let source = row.folder.unwrap_or_else(|| row.name.clone());
+        let sources = match row.language {
+            Language::Rust => Sources::Rust(folder.join(&source).join(format!("{source}.rs"))),
+            Language::C => {
+                let mut programs = program::programs_in(&folder)?.into_iter();
+                let program = programs.find(|program| program.name == source);
+                Sources::Clang(
+                    program.with_context(|| format!("no sources in `{}/{source}`", folder.display()))?,
+                )
+            }
+        };
         found.push(Workload {
-            program: program.with_context(|| format!("no sources in `{}/{source}`", folder.display()))?,
+            folder: source,
+            sources,
             name: row.name,
             group: row.group,
             has_many_files: row.files == Files::Many,
