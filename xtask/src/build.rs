@@ -1,6 +1,7 @@
 //! `cargo xtask build`: compiles the project for each LLVM and stages what a user would install in `dist/llvm-N`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,6 +37,14 @@ const STAGED: [(&str, &str); 7] = [
 
 /// Clang's configuration files, installed as they are.
 const CONFIGURATION_FILES: [&str; 2] = ["offloom.cfg", "offloom-jit.cfg"];
+
+/// Files for build systems: where they are in `packaging`, and the folder in the staged tree. `@NAME@` in them is filled in.
+const TEMPLATES: [(&str, &str); 4] = [
+    ("cmake/OffloomConfig.cmake", "lib/cmake/Offloom"),
+    ("cmake/OffloomConfigVersion.cmake", "lib/cmake/Offloom"),
+    ("pkgconfig/offloom.pc", "lib/pkgconfig"),
+    ("pkgconfig/offloom-jit.pc", "lib/pkgconfig"),
+];
 
 /// Headers for programs that launch kernels themselves, installed as they are.
 const HEADERS: [&str; 2] = ["launch.h", "launch.hpp"];
@@ -121,6 +130,10 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
             &dist.join("include/offloom").join(name),
         )?;
     }
+    for (template, folder) in TEMPLATES {
+        let template = workspace.root.join("packaging").join(template);
+        install_template(&template, &dist.join(folder), llvm.major)?;
+    }
     for name in DROP_IN_NAMES {
         replace_link(
             &dist.join("libexec/offloom").join(name),
@@ -134,6 +147,24 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         dist,
         test_plugin,
     })
+}
+
+/// Fills a template in and puts it into a folder.
+fn install_template(template: &Path, folder: &Path, major: u32) -> Result<()> {
+    let text =
+        fs::read_to_string(template).with_context(|| format!("cannot read `{}`", template.display()))?;
+    let filled = text
+        .replace("@LLVM_MAJOR@", &major.to_string())
+        .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
+        .replace("@VERSION_MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
+        .replace("@VERSION_MINOR@", env!("CARGO_PKG_VERSION_MINOR"));
+    let scratch = tempfile::NamedTempFile::new()?;
+    fs::write(scratch.path(), filled)?;
+    let name = template.file_name().context("a template has a name")?;
+    install(scratch.path(), &folder.join(name))?;
+    // A temporary file is for its owner alone; an installed one for all.
+    fs::set_permissions(folder.join(name), fs::Permissions::from_mode(0o644))
+        .with_context(|| format!("cannot make `{}` readable", folder.join(name).display()))
 }
 
 /// Puts a copy of `from` at `to`, whole at every moment: a running program keeps the file it has mapped.

@@ -10,6 +10,7 @@ mod command;
 mod corpus;
 mod cuda;
 mod demo;
+mod dist;
 mod figures;
 mod fuzz;
 mod lint;

@@ -19,12 +19,17 @@ type Package = (&'static str, &'static str);
 
 /// Packages that every LLVM needs.
 const COMMON: &[Package] = &[
+    ("cmake", "builds a project with `find_package(Offloom)` in a test"),
+    ("dpkg-dev", "which packages ours depend on"),
     (
         "g++",
         "C++ compiler and standard library, for the C++ shims and for the test programs",
     ),
     ("fonts-dejavu-core", "text in the figures of the evaluation"),
     ("libzstd-dev", "decompression, which lld needs"),
+    ("meson", "builds a project of the documentation in a test"),
+    ("ninja-build", "the same"),
+    ("pkg-config", "finds the files for it in a test"),
     ("python3", "runs lit"),
     ("zlib1g-dev", "decompression, which lld needs"),
     ("python3-pip", "installs CUDA's tools"),

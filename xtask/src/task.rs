@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::{
-    bench, bench_link, bench_passes, build, corpus, demo, fuzz, lint, lit, matrix, setup, specialize_check,
-    test,
+    bench, bench_link, bench_passes, build, corpus, demo, dist, fuzz, lint, lit, matrix, setup,
+    specialize_check, test,
 };
 
 /// Chores of the Offloom project.
@@ -26,6 +26,8 @@ enum Task {
     Lint(lint::Arguments),
     /// Build, then run the lit tests
     Lit(lit::Arguments),
+    /// A Debian package and a tarball for each LLVM in `dist/packages`, installed and tried
+    Dist(dist::Arguments),
     /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
     Test(test::Arguments),
     /// The passes over the corpus: compared with what Clang makes, run on the device; random modules
@@ -54,6 +56,7 @@ impl Arguments {
             Task::Build(arguments) => build::run(arguments),
             Task::Lint(arguments) => lint::run(arguments),
             Task::Lit(arguments) => lit::run(arguments),
+            Task::Dist(arguments) => dist::run(arguments),
             Task::Test(arguments) => test::run(arguments),
             Task::Corpus(arguments) => corpus::run(arguments),
             Task::Matrix(arguments) => matrix::run(arguments),

@@ -10,7 +10,7 @@ use crate::command::run_shown;
 use crate::llvm::{self, Choice};
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
-use crate::{bench, corpus, cuda, lint, lit, matrix, setup, specialize_check};
+use crate::{bench, corpus, cuda, dist, lint, lit, matrix, setup, specialize_check};
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
 const WITHOUT_LLVM: [&str; 5] = [
@@ -64,6 +64,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         });
         steps.run(&format!("workloads in every form, LLVM {major}"), || {
             bench::check(&workspace, &staged, &bench::Extent::short())
+        });
+        steps.run(&format!("packages, LLVM {major}"), || {
+            dist::check(&workspace, &staged)
         });
         steps.run(&format!("specialised kernels, LLVM {major}"), || {
             specialize_check::check(&workspace, &staged, 1, specialize_check::SHORT)
