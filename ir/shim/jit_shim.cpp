@@ -2,10 +2,13 @@
 
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalObject.h"
 #include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -63,6 +66,39 @@ LLVMValueRef offloom_ir_clone_function(LLVMValueRef function) {
   clone->setVisibility(GlobalValue::DefaultVisibility);
   clone->setLinkage(GlobalValue::InternalLinkage);
   return wrap(clone);
+}
+
+/// Makes a variable of the module's own a constant if nothing in the module does more with it than load from it or copy out of it: its
+/// initialiser is what it holds for ever. Whether it did.
+bool offloom_ir_make_constant_if_only_loaded(LLVMValueRef variable) {
+  auto *Variable = dyn_cast<GlobalVariable>(unwrap(variable));
+  if (!Variable || Variable->isConstant() || !Variable->hasLocalLinkage() || !Variable->hasDefinitiveInitializer() ||
+      Variable->isThreadLocal() || Variable->isExternallyInitialized() || Variable->hasSection())
+    return false;
+  SmallVector<const Value *, 8> Pending{Variable};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Pending.empty()) {
+    const Value *Pointer = Pending.pop_back_val();
+    for (const Use &U : Pointer->uses()) {
+      const User *By = U.getUser();
+      if (const auto *Derived = dyn_cast<Operator>(By);
+          Derived && (isa<GEPOperator>(Derived) || isa<AddrSpaceCastOperator>(Derived) || isa<BitCastOperator>(Derived))) {
+        if (Seen.insert(By).second)
+          Pending.push_back(By);
+        continue;
+      }
+      if (const auto *Load = dyn_cast<LoadInst>(By)) {
+        if (Load->isSimple())
+          continue;
+        return false;
+      }
+      const auto *Copy = dyn_cast<MemTransferInst>(By);
+      if (!Copy || Copy->isVolatile() || &U != &Copy->getRawSourceUse())
+        return false;
+    }
+  }
+  Variable->setConstant(true);
+  return true;
 }
 
 /// Adds the function, `void ()`, to the module's constructors.

@@ -4,6 +4,7 @@
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ConstantFolding.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
@@ -282,6 +283,16 @@ void offloom_ir_set_kernel_limits(LLVMValueRef environment, uint32_t first_field
   for (unsigned I = 1; I != Whole->getNumElements(); ++I)
     Parts.push_back(Variable->getInitializer()->getAggregateElement(I));
   Variable->setInitializer(ConstantStruct::get(Whole, Parts));
+}
+
+// ---- call_rewriting.rs ----
+
+/// Whether LLVM knows the function as one of the C or mathematics library's of the module's target.
+bool offloom_ir_is_library_function(LLVMValueRef function) {
+  const auto *F = unwrap<Function>(function);
+  TargetLibraryInfoImpl Library(Triple(F->getParent()->getTargetTriple()));
+  LibFunc Found;
+  return Library.getLibFunc(*F, Found);
 }
 
 } // extern "C"

@@ -13,6 +13,7 @@ use inkwell::module::Module;
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue};
 
 unsafe extern "C" {
+    fn offloom_ir_make_constant_if_only_loaded(variable: LLVMValueRef) -> bool;
     fn offloom_ir_is_interposable(global: LLVMValueRef) -> bool;
     fn offloom_ir_has_address_taken_block(function: LLVMValueRef) -> bool;
     fn offloom_ir_detach_global(global: LLVMValueRef, drop_definition: bool, linkage: LLVMLinkage);
@@ -295,6 +296,18 @@ impl<'ctx> Global<'ctx> {
         uses
     }
 
+    /// Whether it is a function whose definition here is the one that calls run.
+    pub fn is_own_definition(self) -> bool {
+        self.kind() == GlobalKind::Function && !self.is_declaration() && !self.is_interposable()
+    }
+
+    /// Makes a variable of the module's own a constant if all that the module does with it is to load from it or copy out of it. Whether
+    /// it did. What is loaded as `volatile` or atomically, is in a section, or is given away in any way stays a variable.
+    pub fn become_constant_if_only_loaded(self) -> bool {
+        // SAFETY: the value is a live global.
+        unsafe { offloom_ir_make_constant_if_only_loaded(self.value) }
+    }
+
     /// Makes it a declaration of something that is defined elsewhere: default visibility, no comdat, not `dso_local`.
     pub fn become_declaration(self) {
         self.detach(true, LLVMLinkage::LLVMExternalLinkage);
@@ -321,12 +334,18 @@ impl<'ctx> Global<'ctx> {
         unsafe { offloom_ir_detach_global(self.value, drop_definition, linkage) }
     }
 
+    /// Clones a function definition; the clone is the module's own, under a name that begins with this one's.
+    pub fn clone_function(self) -> Self {
+        // SAFETY: the value is a live function definition.
+        Self::new(unsafe { offloom_ir_clone_function(self.value) })
+    }
+
     /// Gives a function definition an internal twin that all direct calls go to. What is left is its address.
     pub fn split_direct_calls(self) -> Self {
         // SAFETY: the value is a live function definition; a callee operand takes any function of the same type. The next
         // use is read before the current one moves to the clone's list.
         unsafe {
-            let clone = offloom_ir_clone_function(self.value);
+            let clone = self.clone_function().value;
             let mut use_ = llvm::LLVMGetFirstUse(self.value);
             while !use_.is_null() {
                 let next = llvm::LLVMGetNextUse(use_);

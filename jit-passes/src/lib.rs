@@ -14,7 +14,8 @@
 //! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant module down to one kernel,
 //! [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and [`retarget`](mod@retarget) names the processor that
 //! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference;
-//! [`object_contents`] says which bytes of mapped objects a kernel only reads.
+//! [`object_contents`] says which bytes of mapped objects a kernel only reads; [`one_thread`] calls the bodies of regions directly where
+//! there is one thread.
 //!
 //! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it.
 #![forbid(unsafe_code)]
@@ -27,6 +28,7 @@ pub mod error;
 pub mod internalize;
 pub mod match_bits;
 pub mod object_contents;
+pub mod one_thread;
 pub mod prepare;
 pub mod propagate;
 pub mod prune;

@@ -5,7 +5,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{Global, find, resolve_aliases};
+use offloom_ir::jit_globals::{Global, GlobalKind, find, globals, resolve_aliases};
 
 use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
@@ -40,6 +40,7 @@ pub fn prepare(
 ) -> Result<Prepared, JitPassError> {
     verify(module, "device code")?;
     resolve_aliases(module);
+    make_unwritten_variables_constant(module);
     let survey = survey(module);
     if survey.kernels.is_empty() {
         return Ok(Prepared {
@@ -76,6 +77,16 @@ pub fn prepare(
         kernels: survey.kernels,
         left_ahead_of_time: survey.left_ahead_of_time,
     })
+}
+
+/// Variables of the module's own that no device code writes are constants, in the base image as in its variants. The host cannot write
+/// them either: what it can is in the offload entries, by a name that other objects see.
+fn make_unwritten_variables_constant(module: &Module<'_>) {
+    for global in globals(module) {
+        if global.kind() == GlobalKind::Variable {
+            global.become_constant_if_only_loaded();
+        }
+    }
 }
 
 fn describe_kernel<'a>(module: &Module<'_>, name: &'a str, usefulness: &[KernelUsefulness]) -> Kernel<'a> {

@@ -14,11 +14,13 @@ pub mod arguments;
 pub mod contents;
 pub mod launch;
 
+use offloom_ir::inkwell::builder::BuilderError;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{Global, find};
 use offloom_jit_cache::descriptor::Descriptor;
 
+use crate::one_thread::add_one_thread_bodies;
 use crate::propagate::propagate;
 
 /// Which parts of a descriptor are made use of.
@@ -52,7 +54,7 @@ impl Transforms {
 }
 
 /// Why a kernel cannot be specialised to a descriptor.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, thiserror::Error)]
 pub enum SpecializeError {
     /// The descriptor is about a kernel of another module.
     #[error("the module does not define the kernel `{0}` of the descriptor")]
@@ -82,6 +84,9 @@ pub enum SpecializeError {
         /// What the descriptor says.
         given: String,
     },
+    /// An instruction could not be built: a mistake of ours, reported instead of a panic.
+    #[error("cannot build a direct call of a region's body: {0}")]
+    Builder(#[from] BuilderError),
 }
 
 /// Specialises the descriptor's kernel, down to the innermost bodies of its regions.
@@ -110,6 +115,9 @@ pub fn specialize(
         launch::specialize_launch(module, kernel, descriptor);
     }
     propagate(module);
+    if transforms.launch && launch::is_one_team_of_one_thread(module, descriptor) {
+        add_one_thread_bodies(module, kernel)?;
+    }
     Ok(())
 }
 

@@ -20,6 +20,7 @@ use crate::bundle::AttachedBundle;
 use crate::compile::{Failure, compile};
 use crate::disk_cache::{self, Known};
 use crate::exit_gate;
+use crate::one_thread;
 use crate::report;
 use crate::settings::settings;
 use crate::stats::History;
@@ -56,7 +57,7 @@ impl Kernel {
         Self {
             name: kernel.name,
             parameter_count: kernel.parameters.len() as u32,
-            // On x86_64 the numbers of teams and threads are decided inside libomp.
+            // On x86_64 the numbers of teams and threads are decided inside libomp, which code for one thread asks itself.
             tracker: Tracker::new(Signature::new(parameters, false), limits),
             history: History::default(),
             uses: kernel.parameters.iter().map(|parameter| parameter.uses).collect(),
@@ -90,7 +91,11 @@ impl Kernel {
 
     /// What code for this key is specialised to.
     pub(crate) fn descriptor(&self, key: &LaunchKey) -> Descriptor {
-        self.tracker.descriptor(key, self.name, ARCHITECTURE)
+        let mut descriptor = self.tracker.descriptor(key, self.name, ARCHITECTURE);
+        if settings().specialize.launch_parameters && one_thread::is_likely() {
+            (descriptor.teams, descriptor.threads) = (Some(1), Some(1));
+        }
+        descriptor
     }
 
     /// The names of what a constant argument is good for, as the link step found it.

@@ -12,6 +12,7 @@
 //! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |
 //! | [`queue`] | makes variants in the background |
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices |
+//! | [`one_thread`] | whether launches are likely to get one team of one thread |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`bundle`] | a bundle and its kernels |
 //! | [`image`] | one copy of a device image, and the code linked against it |
@@ -41,6 +42,7 @@ mod guard;
 mod image;
 mod kernel;
 mod launch;
+mod one_thread;
 mod queue;
 mod registry;
 mod report;

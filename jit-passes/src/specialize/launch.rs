@@ -1,8 +1,9 @@
 //! Numbers of teams and threads of a launch, for GPUs: as if the clauses had been given constants.
 //!
 //! What asks the hardware for them is folded, and the kernel declares them, in the words of each target. In generic mode the hardware
-//! runs more threads than the team has, so nothing is said of threads there. On other targets nothing is done: the runtime
-//! may form a smaller team than it was asked for, and what it was asked for reaches the kernel as arguments.
+//! runs more threads than the team has, so nothing is said of threads there. On other targets nothing is folded: the runtime
+//! may form a smaller team than it was asked for, and what it was asked for reaches the kernel as arguments. There one team of one thread
+//! is a form of its own ([`one_thread`](crate::one_thread)), which the code asks for at run time.
 
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::attributes::AttributeLoc;
@@ -34,13 +35,26 @@ enum Gpu {
     Amdgpu,
 }
 
+impl Gpu {
+    /// The kind that the module is for, if any.
+    fn of(module: &Module<'_>) -> Option<Self> {
+        match module.get_triple().as_str().to_bytes() {
+            triple if triple.starts_with(b"nvptx") => Some(Self::Nvptx),
+            triple if triple.starts_with(b"amdgcn") => Some(Self::Amdgpu),
+            _ => None,
+        }
+    }
+}
+
+/// Whether the launch is one of one team of one thread on a CPU.
+pub fn is_one_team_of_one_thread(module: &Module<'_>, descriptor: &Descriptor) -> bool {
+    Gpu::of(module).is_none() && (descriptor.teams, descriptor.threads) == (Some(1), Some(1))
+}
+
 /// Puts the descriptor's numbers of teams and threads into a GPU's kernel.
 pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, descriptor: &Descriptor) {
-    let triple = module.get_triple();
-    let gpu = match triple.as_str().to_bytes() {
-        triple if triple.starts_with(b"nvptx") => Gpu::Nvptx,
-        triple if triple.starts_with(b"amdgcn") => Gpu::Amdgpu,
-        _ => return,
+    let Some(gpu) = Gpu::of(module) else {
+        return;
     };
     let environment =
         find(module, &format!("{}_kernel_environment", descriptor.kernel)).map(Global::as_global_value);

@@ -27,6 +27,9 @@ const RETARGET: &str = "offload-retarget<cpu=native>";
 /// The pipeline that device code goes through after it was specialised, or was not.
 const PIPELINE: &str = "default<O3>";
 
+/// Has libomp form teams of one thread where nothing else is asked for. Results do not depend on the number of threads.
+const ONE_THREAD: [(&str, &str); 1] = [("OMP_NUM_THREADS", "1")];
+
 /// The most seconds one run may take before it counts as hanging.
 const SECONDS_PER_RUN: &str = "120";
 
@@ -80,10 +83,15 @@ impl Batch {
         build.program("plain", PIPELINE)?;
         build.program("specialized", &format!("{specialize},verify,{PIPELINE}"))?;
         build.program("wide", &format!("{specialize},{RETARGET},verify,{PIPELINE}"))?;
-        let plain = build.run("plain")?;
+        let plain = build.run("plain", &[])?;
         let mut different = BTreeSet::new();
-        for program in ["specialized", "wide"] {
-            match build.run(program) {
+        let runs = [
+            ("specialized", &[][..]),
+            ("specialized", &ONE_THREAD),
+            ("wide", &[]),
+        ];
+        for (program, environment) in runs {
+            match build.run(program, environment) {
                 Err(error) => {
                     return Ok(Outcome::Crashed(format!(
                         "the program `{program}` fails: {error:#}"
@@ -129,7 +137,17 @@ impl Batch {
             let Some((name, parameters)) = definition.and_then(signature) else {
                 continue;
             };
-            let items = items(&parameters, &kernel.scalars, &kernel.pointers, mutant).join(";");
+            let mut items = items(
+                &parameters,
+                &kernel.scalars,
+                &kernel.pointers,
+                &kernel.object,
+                mutant,
+            );
+            if kernel.one_thread {
+                items.extend(["teams=1".to_owned(), "threads=1".to_owned()]);
+            }
+            let items = items.join(";");
             passes.push(format!(
                 "offload-specialize<mode={mode};descriptor=kernel={name};arch=x86-64;{items}>"
             ));
@@ -157,10 +175,10 @@ impl Batch {
 fn signature(line: &str) -> Option<(&str, Vec<String>)> {
     let (before, after) = line.split_once('(')?;
     let (_, name) = before.rsplit_once('@')?;
-    let (parameters, _) = after.split_once(')')?;
-    let names = parameters.split(',').map(|parameter| {
-        let (_, name) = parameter.rsplit_once('%').unwrap_or_default();
-        name.to_owned()
+    // Attributes have parentheses, but no percent signs.
+    let names = after.split('%').skip(1).map(|text| {
+        let end = text.find([',', ')', ' ']).unwrap_or(text.len());
+        text[..end].to_owned()
     });
     Some((name, names.collect()))
 }
@@ -227,11 +245,12 @@ impl Build<'_> {
     }
 
     /// Runs a program on the device; returns what it printed.
-    fn run(&self, program: &str) -> Result<String> {
+    fn run(&self, program: &str, environment: &[(&str, &str)]) -> Result<String> {
         let mut command = self.in_folder(Command::new("timeout"));
         command.args([SECONDS_PER_RUN, &format!("./{program}")]);
         command.env("OMP_TARGET_OFFLOAD", "mandatory");
         command.env("OMP_MAX_ACTIVE_LEVELS", "3");
+        command.envs(environment.iter().copied());
         tools::output(&mut command)
     }
 
@@ -261,7 +280,42 @@ const PRELUDE: &str = r#"#include <math.h>
 #include <string.h>
 
 typedef uint64_t u64;
-#define whole(x) _Generic((x), float: (u64)(long)(x), double: (u64)(long)(x), default: (u64)(x))
+#define real(x) _Generic((x), __bf16: of_bfloat, default: of_double)(x)
+#define whole(x) _Generic((x), float: of_real, double: of_real, _Float16: of_real, __bf16: of_bfloat_whole, default: of_whole)(x)
+
+// By its bits: what conversions become needs a library that has them.
+static double of_bfloat(__bf16 x) {
+  unsigned short high;
+  memcpy(&high, &x, sizeof high);
+  unsigned bits = (unsigned)high << 16;
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static double of_double(double x) { return x; }
+static u64 of_real(double x) { return (u64)(long)x; }
+static u64 of_bfloat_whole(__bf16 x) { return of_real(of_bfloat(x)); }
+static u64 of_whole(u64 x) { return x; }
+
+struct box {
+  unsigned count;
+  float scale;
+  u64 word;
+  double real;
+};
+
+static _Float16 half_of(unsigned short bits) {
+  _Float16 value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+static __bf16 bfloat_of(unsigned short bits) {
+  __bf16 value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
 
 static float float_of(unsigned bits) {
   float value;

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use super::launch::{Pointer, SCALAR_TYPES, Scalar};
+use super::launch::{Box, Pointer, SCALAR_TYPES, Scalar};
 use super::random::Random;
 
 /// Elements of each array; a power of two.
@@ -17,6 +17,9 @@ pub(crate) struct Kernel {
     pub(crate) seed: u64,
     pub(crate) scalars: Vec<Scalar>,
     pub(crate) pointers: Vec<Pointer>,
+    pub(crate) object: Box,
+    /// Whether the descriptor asks for the form for one team of one thread.
+    pub(crate) one_thread: bool,
     /// Its function in C, and what this needs.
     pub(crate) source: String,
 }
@@ -38,15 +41,20 @@ impl Kernel {
         scalars.push(Scalar::of_value(&mut random, "teams", teams));
         scalars.push(Scalar::of_value(&mut random, "threads", threads));
         let pointers = ["in", "fin", "out", "fout"].map(|name| Pointer::new(&mut random, name));
+        let object = Box::new(&mut random);
+        let one_thread = random.chance(60);
         let source = Writer {
             random: &mut random,
             scalars: &scalars,
+            construct_clauses: clauses(&object),
         }
         .function(seed);
         Self {
             seed,
             scalars,
             pointers: pointers.to_vec(),
+            object,
+            one_thread,
             source,
         }
     }
@@ -61,22 +69,30 @@ impl Kernel {
         let offsets = self.pointers.iter().map(|pointer| pointer.offset.to_string());
         let values = self.scalars.iter().map(Scalar::in_c);
         format!(
-            "  begin({}ul, {});\n  {}(at(0), at(1), at(2), at(3), {});\n  end({}ul);\n",
+            "  begin({}ul, {});\n  {}(at(0), at(1), at(2), at(3), {}, {});\n  end({}ul);\n",
             self.seed,
             offsets.collect::<Vec<_>>().join(", "),
             self.name(),
+            self.object.in_c(),
             values.collect::<Vec<_>>().join(", "),
             self.seed
         )
     }
 }
 
-/// Device pointers that a region gets as they are.
-const POINTERS: &str = "is_device_ptr(in, fin, out, fout)";
+/// What every region gets: device pointers as they are, and the object.
+fn clauses(object: &Box) -> &'static str {
+    if object.by_value {
+        "is_device_ptr(in, fin, out, fout) firstprivate(box)"
+    } else {
+        "is_device_ptr(in, fin, out, fout) map(to : box)"
+    }
+}
 
 struct Writer<'a> {
     random: &'a mut Random,
     scalars: &'a [Scalar],
+    construct_clauses: &'static str,
 }
 
 impl Writer<'_> {
@@ -103,24 +119,26 @@ impl Writer<'_> {
             .iter()
             .map(|scalar| format!("{} {}", scalar.scalar_type.name, scalar.name));
         format!(
-            "u64 *in, double *fin, u64 *out, double *fout, {}",
+            "u64 *in, double *fin, u64 *out, double *fout, struct box box, {}",
             scalars.collect::<Vec<_>>().join(", ")
         )
     }
 
     /// `target teams distribute parallel for`, also `simd`.
     fn combined(&mut self, kind: &str) -> String {
+        let clauses = self.construct_clauses;
         let body = self.iteration();
         format!(
-            "#pragma omp target teams distribute {kind} num_teams(teams) thread_limit(threads) {POINTERS}\n  for (int i = 0; i < n; i++) \
+            "#pragma omp target teams distribute {kind} num_teams(teams) thread_limit(threads) {clauses}\n  for (int i = 0; i < n; i++) \
              {{\n{body}    out[i] = a;\n    fout[i] = b;\n  }}\n"
         )
     }
 
     /// Variables captured by reference, some of which change before, between or in the regions.
     fn captured(&mut self) -> String {
+        let clauses = self.construct_clauses;
         let (first, second) = (self.iteration(), self.iteration());
-        let changed = self.any_scalar();
+        let changed = self.changeable_scalar();
         let before = if self.random.chance(50) {
             format!("    {changed} += 3;\n")
         } else {
@@ -131,43 +149,46 @@ impl Writer<'_> {
         } else {
             String::new()
         };
-        let private = self.any_scalar();
+        let private = self.changeable_scalar();
         let local = self.integer(2, false);
         format!(
-            "#pragma omp target {POINTERS}\n  {{\n{before}    u64 local = {local};\n#pragma omp parallel for num_threads(threads)\n    \
+            "#pragma omp target {clauses}\n  {{\n{before}    u64 local = {local};\n#pragma omp parallel for num_threads(threads)\n    \
              for (int i = 0; i < n; i++) {{\n{first}    out[i] = a + local;\n    fout[i] = b;\n    }}\n{between}#pragma omp parallel \
              num_threads(threads) firstprivate({private})\n    {{\n    {private} += 2;\n#pragma omp for\n    for (int i = 0; i < n; i++) \
-             {{\n{second}    out[i] ^= a * local;\n    fout[i] += b + (double){private};\n    }}\n    }}\n  }}\n"
+             {{\n{second}    out[i] ^= a * local;\n    fout[i] += b + real({private});\n    }}\n    }}\n  }}\n"
         )
     }
 
     fn nested_loops(&mut self) -> String {
+        let clauses = self.construct_clauses;
         let body = self.iteration();
         format!(
-            "#pragma omp target teams distribute num_teams(teams) thread_limit(threads) {POINTERS}\n  for (int k = 0; k < 8; k++) {{\n    \
+            "#pragma omp target teams distribute num_teams(teams) thread_limit(threads) {clauses}\n  for (int k = 0; k < 8; k++) {{\n    \
              u64 row = (u64)k * m;\n#pragma omp parallel for num_threads(threads)\n    for (int l = 0; l < 8; l++) {{\n    int i = k * 8 \
              + l;\n{body}    out[i] = a + row;\n    fout[i] = b;\n    }}\n  }}\n"
         )
     }
 
     fn reduction(&mut self) -> String {
+        let clauses = self.construct_clauses;
         let body = self.iteration();
         let construct = self
             .random
             .pick(&["parallel for", "teams distribute parallel for num_teams(teams)"]);
         format!(
-            "  u64 sum = 7;\n#pragma omp target {construct} reduction(+ : sum) map(tofrom : sum) {POINTERS}\n  for (int i = 0; i < n; i++) \
+            "  u64 sum = 7;\n#pragma omp target {construct} reduction(+ : sum) map(tofrom : sum) {clauses}\n  for (int i = 0; i < n; i++) \
              {{\n{body}    sum += a;\n    fout[i] = b;\n  }}\n  result += sum;\n"
         )
     }
 
     /// Sums whose order the vectoriser chooses, whose lengths and strides are arguments.
     fn simd_reduction(&mut self) -> String {
+        let clauses = self.construct_clauses;
         let (p, q) = (self.double_leaf(false), self.double_leaf(false));
         let stride = self.random.pick(&["1", "m", "(m & 1) + 1"]);
         let width = self.random.pick(&["", " simdlen(4)"]);
         format!(
-            "#pragma omp target teams distribute parallel for num_teams(teams) thread_limit(threads) {POINTERS}\n  for (int i = 0; i < 8; \
+            "#pragma omp target teams distribute parallel for num_teams(teams) thread_limit(threads) {clauses}\n  for (int i = 0; i < 8; \
              i++) {{\n    double sum = {p};\n#pragma omp simd reduction(+ : sum){width}\n    for (int j = 0; j < n / 8; j++)\n      sum += \
              fin[j * ({stride}) + i] * {q};\n    double product = 1;\n#pragma omp simd reduction(* : product)\n    for (int j = 0; \
              j < n; j++)\n      product *= fin[j] * 0.3 + {q};\n    fout[i] = sum;\n    fout[i + 8] = product;\n  }}\n"
@@ -175,18 +196,20 @@ impl Writer<'_> {
     }
 
     fn serial(&mut self) -> String {
+        let clauses = self.construct_clauses;
         let body = self.iteration();
-        let changed = self.any_scalar();
+        let changed = self.changeable_scalar();
         format!(
-            "#pragma omp target {POINTERS}\n  for (int i = 0; i < n; i++) {{\n{body}    out[i] = a;\n    fout[i] = b;\n    {changed} = \
+            "#pragma omp target {clauses}\n  for (int i = 0; i < n; i++) {{\n{body}    out[i] = a;\n    fout[i] = b;\n    {changed} = \
              {changed} + 1;\n  }}\n"
         )
     }
 
     fn nested_parallel(&mut self) -> String {
+        let clauses = self.construct_clauses;
         let value = self.integer(3, false);
         format!(
-            "#pragma omp target {POINTERS}\n#pragma omp parallel num_threads(threads)\n#pragma omp for\n  for (int i = 0; i < 8; i++) {{\n    \
+            "#pragma omp target {clauses}\n#pragma omp parallel num_threads(threads)\n#pragma omp for\n  for (int i = 0; i < 8; i++) {{\n    \
              int j = i;\n#pragma omp parallel num_threads(2)\n#pragma omp for\n    for (int k = 0; k < 8; k++) {{\n      u64 value = \
              {value} + k;\n#pragma omp atomic\n      out[j] += value;\n    }}\n  }}\n"
         )
@@ -194,6 +217,7 @@ impl Writer<'_> {
 
     /// A function with a region of its own, called twice, perhaps with the same values.
     fn helper(&mut self, seed: u64) -> (String, String) {
+        let clauses = self.construct_clauses;
         let function = format!(
             "static __attribute__((noinline)) void helper_{seed}(u64 *out, int from, int n, u64 p, double q) {{\n#pragma omp parallel \
              for\n  for (int i = 0; i < n; i++)\n    out[from + i] = p * i + (p >> 3) + (q > 1.5 ? p : 7);\n}}\n"
@@ -206,15 +230,16 @@ impl Writer<'_> {
         }
         (
             function,
-            format!("#pragma omp target {POINTERS}\n  {{\n{calls}  }}\n"),
+            format!("#pragma omp target {clauses}\n  {{\n{calls}  }}\n"),
         )
     }
 
     /// Loops that the vectoriser takes.
     fn straight(&mut self) -> String {
+        let clauses = self.construct_clauses;
         let (p, q) = (self.leaf(false), self.double_leaf(false));
         format!(
-            "#pragma omp target {POINTERS}\n  {{\n    for (int i = 0; i < 64; i++)\n      fout[i] = fin[i] * {q};\n    for (int i = 0; i < \
+            "#pragma omp target {clauses}\n  {{\n    for (int i = 0; i < 64; i++)\n      fout[i] = fin[i] * {q};\n    for (int i = 0; i < \
              64; i++)\n      out[i] = in[i] + {p};\n  }}\n"
         )
     }
@@ -230,9 +255,10 @@ impl Writer<'_> {
             match self.random.below(4) {
                 0 | 1 => {
                     let (x, y) = (self.integer(2, true), self.double(2, true));
+                    let bound = self.random.pick(&["m", "m", "(int)box.count"]);
                     let _ = writeln!(
                         text,
-                        "    for (int j = 0; j < m; j++) {{\n      a = a * 3 + ({x});\n      b = b * 0.5 + ({y});\n    }}"
+                        "    for (int j = 0; j < {bound}; j++) {{\n      a = a * 3 + ({x});\n      b = b * 0.5 + ({y});\n    }}"
                     );
                 }
                 2 => {
@@ -261,6 +287,15 @@ impl Writer<'_> {
         self.scalars[index].name.clone()
     }
 
+    fn changeable_scalar(&mut self) -> String {
+        let name = self.any_scalar();
+        let is_changeable = |scalar: &&Scalar| scalar.name == name && scalar.can_be_changed();
+        match self.scalars.iter().find(is_changeable) {
+            Some(_) => name,
+            None => "m".to_owned(),
+        }
+    }
+
     /// An unsigned value. `in_loop`: `j` is there.
     fn integer(&mut self, depth: u32, in_loop: bool) -> String {
         if depth == 0 {
@@ -281,7 +316,8 @@ impl Writer<'_> {
     }
 
     fn leaf(&mut self, in_loop: bool) -> String {
-        match self.random.below(6) {
+        match self.random.below(7) {
+            6 => self.random.pick(&["(u64)box.count", "box.word"]).to_owned(),
             0 => self.random.below(100).to_string() + "ul",
             1 if in_loop => "(u64)j".to_owned(),
             2 => format!("in[{} & 63]", if in_loop { "j" } else { "n" }),
@@ -310,11 +346,12 @@ impl Writer<'_> {
     }
 
     fn double_leaf(&mut self, in_loop: bool) -> String {
-        match self.random.below(6) {
+        match self.random.below(7) {
+            6 => self.random.pick(&["(double)box.scale", "box.real"]).to_owned(),
             0 => format!("{}.25", self.random.below(9)),
             1 if in_loop => "(double)j".to_owned(),
             2 => format!("fin[{} & 63]", if in_loop { "j" } else { "m" }),
-            _ => format!("(double){}", self.any_scalar()),
+            _ => format!("real({})", self.any_scalar()),
         }
     }
 }

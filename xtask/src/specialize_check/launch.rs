@@ -17,6 +17,8 @@ pub(crate) struct ScalarType {
 enum Kind {
     Boolean,
     Integer,
+    Half,
+    Bfloat,
     Float,
     Double,
 }
@@ -31,7 +33,7 @@ const fn scalar(name: &'static str, in_descriptor: &'static str, bits: u32, kind
 }
 
 /// The types of arguments.
-pub(crate) const SCALAR_TYPES: [ScalarType; 9] = [
+pub(crate) const SCALAR_TYPES: [ScalarType; 11] = [
     scalar("_Bool", "i8", 8, Kind::Boolean),
     scalar("signed char", "i8", 8, Kind::Integer),
     scalar("unsigned char", "i8", 8, Kind::Integer),
@@ -41,6 +43,8 @@ pub(crate) const SCALAR_TYPES: [ScalarType; 9] = [
     scalar("long", "i64", 64, Kind::Integer),
     scalar("float", "float", 32, Kind::Float),
     scalar("double", "double", 64, Kind::Double),
+    scalar("_Float16", "half", 16, Kind::Half),
+    scalar("__bf16", "bfloat", 16, Kind::Bfloat),
 ];
 
 /// The type of numbers of iterations.
@@ -65,6 +69,56 @@ pub(crate) struct Pointer {
     claimed: Option<u64>,
 }
 
+/// The object that every kernel gets by reference, or by value: `struct box` of the prelude.
+#[derive(Debug, Clone)]
+pub(crate) struct Box {
+    count: u32,
+    scale: u32,
+    word: u64,
+    real: u64,
+    specialized: bool,
+    /// Whether a kernel gets it by value (`firstprivate`).
+    pub(crate) by_value: bool,
+}
+
+impl Box {
+    pub(crate) fn new(random: &mut Random) -> Self {
+        Self {
+            count: random.below(6) as u32,
+            scale: (random.below(16) as f32 * 0.75 + 0.25).to_bits(),
+            word: random.below(1000),
+            real: (random.below(16) as f64 * 0.75 + 0.25).to_bits(),
+            specialized: random.chance(75),
+            by_value: random.chance(30),
+        }
+    }
+
+    /// An expression of C that has the value.
+    pub(crate) fn in_c(&self) -> String {
+        format!(
+            "(struct box){{{}, float_of({}u), {}ul, double_of({}ul)}}",
+            self.count, self.scale, self.word, self.real
+        )
+    }
+
+    fn item(&self, index: usize, mutant: Option<Mutant>) -> Option<String> {
+        let count = if mutant == Some(Mutant::StaleContents) {
+            self.count ^ 1
+        } else {
+            self.count
+        };
+        let bytes = [
+            &count.to_le_bytes()[..],
+            &self.scale.to_le_bytes(),
+            &self.word.to_le_bytes(),
+            &self.real.to_le_bytes(),
+        ]
+        .concat();
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.specialized.then(|| format!("{index}=contents:{text}"))
+    }
+}
+
 /// A mistake that a pass could make, made in the descriptor instead: to the pass it is all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Mutant {
@@ -76,6 +130,8 @@ pub(crate) enum Mutant {
     HigherAlignment,
     /// A value is that of an earlier launch.
     StaleValue,
+    /// The contents of an object are those of an earlier launch.
+    StaleContents,
     /// Floating-point results are those of the constants in the source.
     SourceBits,
 }
@@ -86,6 +142,9 @@ impl Scalar {
             Kind::Boolean => random.below(2),
             Kind::Integer if random.chance(60) => random.below(12),
             Kind::Integer => random.next() & (u64::MAX >> (64 - scalar_type.bits)),
+            // From 1 to just below 4, of either sign.
+            Kind::Half => (0x3c00 + random.below(0x800)) | random.below(2) << 15,
+            Kind::Bfloat => (0x3f80 + random.below(0x100)) | random.below(2) << 15,
             Kind::Float => u64::from((random.below(64) as f32 * 0.37 - 9.5).to_bits()),
             Kind::Double => (random.below(64) as f64 * 0.37 - 9.5).to_bits(),
         };
@@ -106,10 +165,17 @@ impl Scalar {
         }
     }
 
+    /// Whether a kernel may change its copy: not every library has what makes a `__bf16` of a `float`.
+    pub(crate) fn can_be_changed(&self) -> bool {
+        self.scalar_type.kind != Kind::Bfloat
+    }
+
     /// An expression of C that has the value.
     pub(crate) fn in_c(&self) -> String {
         let bits = self.bits;
         match self.scalar_type.kind {
+            Kind::Half => format!("half_of({bits}u)"),
+            Kind::Bfloat => format!("bfloat_of({bits}u)"),
             Kind::Float => format!("float_of({bits}u)"),
             Kind::Double => format!("double_of({bits}ul)"),
             Kind::Boolean | Kind::Integer => format!("({}){bits}ul", self.scalar_type.name),
@@ -164,6 +230,7 @@ pub(crate) fn items(
     parameters: &[String],
     scalars: &[Scalar],
     pointers: &[Pointer],
+    object: &Box,
     mutant: Option<Mutant>,
 ) -> Vec<String> {
     let position = |name: &str| parameters.iter().position(|parameter| parameter == name);
@@ -190,6 +257,9 @@ pub(crate) fn items(
         if let Some(index) = position(pointer.name) {
             items.extend(pointer.item(index, mutant));
         }
+    }
+    if let Some(index) = position("box") {
+        items.extend(object.item(index, mutant));
     }
     items
 }
