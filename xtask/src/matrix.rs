@@ -5,16 +5,20 @@
 //! print the same.
 //!
 //! Ends with the counts for each form, after every difference. Where LLVM's tools make nothing that runs, ours may do better; that is
-//! counted apart.
+//! counted apart. All of it takes hours, so it can be done slice by slice: what each found is kept, and `docs/results/matrix.md` is
+//! written of what is there.
 
 mod builds;
+mod records;
 mod report;
 
 use std::num::NonZeroUsize;
+use std::str::FromStr;
 
 use anyhow::{Result, ensure};
 
 use self::builds::{Builds, Form, Subject, Variant};
+use self::records::Records;
 use self::report::{Outcome, Report};
 use crate::build::{self, Staged, Staging};
 use crate::corpus::{program, workers};
@@ -25,9 +29,42 @@ use crate::workspace::Workspace;
 /// Where the workloads are, from the root of the checkout.
 const WORKLOADS: &str = "test/workloads";
 
-/// Of how many pairs of program and variant one is checked where the time is short. It shares no factor with the number of variants,
-/// so each variant gets its turn.
-pub(crate) const SHORT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(42);
+/// Which pairs of program and variant to check: of every so many of them, the one of this number, counted from 1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Slice {
+    number: usize,
+    of: NonZeroUsize,
+}
+
+impl Slice {
+    /// Every pair.
+    const ALL: Self = Self {
+        number: 1,
+        of: NonZeroUsize::MIN,
+    };
+
+    /// What is checked where the time is short. 43 shares no factor with the number of variants, so each variant gets its turn.
+    pub(crate) const SHORT: Self = Self {
+        number: 1,
+        of: NonZeroUsize::MIN.saturating_add(42),
+    };
+}
+
+impl FromStr for Slice {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/');
+        let slice = parts.and_then(|(number, of)| {
+            let slice = Self {
+                number: number.parse().ok()?,
+                of: of.parse().ok()?,
+            };
+            (1..=slice.of.get()).contains(&slice.number).then_some(slice)
+        });
+        slice.ok_or_else(|| "expected N/M, as in 1/43: the first of 43 slices".to_owned())
+    }
+}
 
 /// Options of `cargo xtask matrix`.
 #[derive(clap::Args, Debug)]
@@ -36,9 +73,12 @@ pub(crate) struct Arguments {
     llvm: Choice,
     #[command(flatten)]
     staging: Staging,
-    /// Check every N-th pair of program and variant, in all forms
-    #[arg(long, value_name = "N", default_value = "1")]
-    every: NonZeroUsize,
+    /// Check the N-th of M slices of all pairs of program and variant, in all forms
+    #[arg(long, value_name = "N/M")]
+    slice: Option<Slice>,
+    /// Check only what no run has found the same yet
+    #[arg(long)]
+    missing: bool,
     /// Only programs whose name contains one of these. Default: all
     programs: Vec<String>,
 }
@@ -49,25 +89,42 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let mut failed = Vec::new();
     for llvm in arguments.llvm.find()? {
         let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        if let Err(error) = check(&workspace, &staged, arguments.every, &arguments.programs) {
+        let mut records = Records::load(&workspace, staged.llvm.major)?;
+        let subjects = subjects(&workspace, staged.llvm.major)?;
+        let all = pairs(&subjects);
+        let is_wanted = |(subject, variant): &Pair<'_>| {
+            let name = &subject.program.name;
+            let by_name = arguments.programs.is_empty();
+            (by_name || arguments.programs.iter().any(|part| name.contains(part.as_str())))
+                && !(arguments.missing && records.has(name, *variant))
+        };
+        let wanted = slice(&all, arguments.slice.unwrap_or(Slice::ALL));
+        let wanted: Vec<_> = wanted.into_iter().filter(is_wanted).collect();
+        if let Err(error) = check_pairs(&workspace, &staged, &wanted, &mut |pair, form, outcome| {
+            records.add(&pair.0.program.name, pair.1, form, outcome)
+        }) {
             failed.push(format!("{error:#}"));
         }
     }
+    records::write_document(&workspace)?;
     ensure!(failed.is_empty(), "{}", failed.join("; "));
     Ok(())
 }
 
-/// Checks every `every`-th pair of program and variant for one LLVM, and prints the report.
+/// A program and how to build it.
+type Pair<'a> = (&'a Subject, Variant);
+
+/// Checks a slice of the pairs for one LLVM, and prints the report.
 ///
 /// Fails when a program built through `wrapgen` does not do what the stock build does, and when nothing could be compared.
-pub(crate) fn check(
-    workspace: &Workspace,
-    staged: &Staged,
-    every: NonZeroUsize,
-    only: &[String],
-) -> Result<()> {
-    let major = staged.llvm.major;
-    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+pub(crate) fn check(workspace: &Workspace, staged: &Staged, part: Slice) -> Result<()> {
+    let subjects = subjects(workspace, staged.llvm.major)?;
+    let wanted = slice(&pairs(&subjects), part);
+    check_pairs(workspace, staged, &wanted, &mut |_, _, _| Ok(()))
+}
+
+/// Every program for an LLVM.
+fn subjects(workspace: &Workspace, major: u32) -> Result<Vec<Subject>> {
     let mut subjects = Vec::new();
     for program in program::programs(&workspace.root)? {
         subjects.push(Subject::of_corpus(program));
@@ -76,31 +133,49 @@ pub(crate) fn check(
     for program in program::programs_in(&workloads)? {
         subjects.push(Subject::workload(program, &workloads));
     }
-    subjects.retain(|subject| {
-        let name = &subject.program.name;
-        let is_wanted = only.is_empty() || only.iter().any(|part| name.contains(part.as_str()));
-        is_wanted && subject.program.is_for_llvm(major)
-    });
+    subjects.retain(|subject| subject.program.is_for_llvm(major));
+    Ok(subjects)
+}
 
-    let pairs = subjects
-        .iter()
-        .flat_map(|subject| Variant::ALL.map(|variant| (subject, variant)));
-    let pairs: Vec<_> = pairs.step_by(every.get()).collect();
+fn pairs(subjects: &[Subject]) -> Vec<Pair<'_>> {
+    let variants = |subject| Variant::ALL.map(|variant| (subject, variant));
+    subjects.iter().flat_map(variants).collect()
+}
+
+fn slice<'a>(pairs: &[Pair<'a>], slice: Slice) -> Vec<Pair<'a>> {
+    let pairs = pairs.iter().skip(slice.number - 1);
+    pairs.step_by(slice.of.get()).copied().collect()
+}
+
+/// Checks `pairs` for one LLVM, hands each outcome to `note`, and prints the report.
+fn check_pairs(
+    workspace: &Workspace,
+    staged: &Staged,
+    pairs: &[Pair<'_>],
+    note: &mut (dyn FnMut(&Pair<'_>, Form, &Outcome) -> Result<()> + Send),
+) -> Result<()> {
+    let major = staged.llvm.major;
+    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     println!(
         "LLVM {major}: {} pairs of program and variant, each in {} forms",
         pairs.len(),
         Form::ALL.len()
     );
     let mut report = Report::default();
+    let mut noted = Ok(());
     workers::for_each(
-        &pairs,
+        pairs,
         |&(subject, variant)| compare(staged, &openmp, subject, variant),
-        |(subject, variant), outcomes| {
+        |pair, outcomes| {
             for (form, outcome) in outcomes {
-                report.add(&subject.program.name, *variant, form, outcome);
+                report.add(&pair.0.program.name, pair.1, form, &outcome);
+                if noted.is_ok() {
+                    noted = note(pair, form, &outcome);
+                }
             }
         },
     )?;
+    noted?;
     report.finish(major)
 }
 

@@ -60,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             corpus::check_all(&workspace, &staged, &corpus::Extent::short(), &[])
         });
         steps.run(&format!("forms of links, LLVM {major}"), || {
-            matrix::check(&workspace, &staged, matrix::SHORT, &[])
+            matrix::check(&workspace, &staged, matrix::Slice::SHORT)
         });
         steps.run(&format!("workloads in every form, LLVM {major}"), || {
             bench::check(&workspace, &staged, &bench::Extent::short())

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, anyhow};
+use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::build::Staged;
@@ -15,7 +16,7 @@ use crate::corpus::tools;
 use crate::openmp::OpenMp;
 
 /// How a program is put together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Form {
     /// Of objects.
     Objects,
@@ -57,7 +58,7 @@ impl fmt::Display for Form {
 }
 
 /// What else differs between builds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Variant {
     /// `-O2`, a position-independent executable.
     Pie,

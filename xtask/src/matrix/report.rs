@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, ensure};
+use serde::{Deserialize, Serialize};
 
 use super::builds::{Form, Variant};
 
 /// How the two builds of a program compare.
-#[derive(Debug)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Outcome {
     /// Both print the same.
     Same,
@@ -62,18 +63,18 @@ pub(super) struct Report {
 
 impl Report {
     /// Counts one comparison; whatever is not the same is shown.
-    pub(super) fn add(&mut self, program: &str, variant: Variant, form: Form, outcome: Outcome) {
+    pub(super) fn add(&mut self, program: &str, variant: Variant, form: Form, outcome: &Outcome) {
         let counts = self.forms.entry(form).or_default();
         let name = format!("{program}, {variant}, {form}");
         match outcome {
             Outcome::Same => counts.same += 1,
             Outcome::OursOnly(reason) => {
                 counts.ours_only += 1;
-                println!("runs through ours only: {name}: {}", first_line(&reason));
+                println!("runs through ours only: {name}: {}", first_line(reason));
             }
             Outcome::Neither(reason) => {
                 counts.neither += 1;
-                println!("runs through neither: {name}: {}", first_line(&reason));
+                println!("runs through neither: {name}: {}", first_line(reason));
             }
             Outcome::Different(difference) => {
                 counts.different += 1;
