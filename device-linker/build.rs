@@ -1,9 +1,15 @@
-//! Compiles `linker.cpp` and links lld, and what lld needs of LLVM for native objects, into it statically.
+//! Compiles the program and links lld, and what lld needs of LLVM for native objects, into it statically.
 
 use std::process::Command;
 
 /// What lld takes from LLVM. Not `lto`: `linker.cpp` stands in for it, which keeps code generation and its passes out.
 const COMPONENTS: [&str; 3] = ["codegen", "debuginfodwarf", "option"];
+
+/// Functions of LLVM that `embedded_files.cpp` stands in for where lld calls them.
+const REPLACED: [&str; 2] = [
+    "_ZN4llvm12MemoryBuffer7getFileERKNS_5TwineEbbbSt8optionalINS_5AlignEE",
+    "_ZN4llvm16FileOutputBuffer6createENS_9StringRefEmj",
+];
 
 fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
@@ -16,7 +22,7 @@ fn main() {
         );
         return;
     }
-    println!("cargo::rerun-if-changed=src/linker.cpp");
+    println!("cargo::rerun-if-changed=src");
     let objects = cc::Build::new()
         .cpp(true)
         .std("c++17")
@@ -31,7 +37,7 @@ fn main() {
         .flag("-fno-exceptions")
         .flag_if_supported("-Wno-unused-parameter")
         .flag_if_supported("-Wno-comment")
-        .file("src/linker.cpp")
+        .files(["src/linker.cpp", "src/embedded_files.cpp"])
         .compile_intermediates();
     let libraries = Command::new(llvm.bin_dir.join("llvm-config"))
         .args(["--link-static", "--libs"])
@@ -46,6 +52,7 @@ fn main() {
     };
     // Without relocations to apply at its start; each run is a fresh process, so its addresses need not differ.
     let mut arguments = vec!["-no-pie".to_owned(), "-Wl,-s".to_owned(), format!("-L{lib_dir}")];
+    arguments.extend(REPLACED.map(|function| format!("-Wl,--wrap={function}")));
     arguments.extend(objects.iter().map(|object| object.display().to_string()));
     arguments.extend(["-llldELF", "-llldCommon"].map(str::to_owned));
     arguments.extend(libraries.split_whitespace().map(str::to_owned));

@@ -5,12 +5,18 @@
 // statically, and the rest is left out by defining here what lld would take from it. Should bitcode turn up nevertheless, as a
 // member of a host library, LLVM's complete linker takes over with the same arguments.
 
+#include "embedded_files.h"
+
 #include "lld/Common/Driver.h"
 #include "llvm/LTO/LTO.h"
+#include "llvm/Support/raw_ostream.h"
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 #include <unistd.h>
+#include <vector>
 
 // Code generators that lld would register at every start.
 #define LLVM_TARGET(Name)                                                                                              \
@@ -25,15 +31,54 @@
   extern "C" void LLVMInitialize##Name##AsmParser() {}
 #include "llvm/Config/AsmParsers.def"
 
-static char **Arguments;
+static std::vector<const char *> Arguments;
 
-/// Becomes LLVM's complete linker. Called when an input is bitcode, before anything has been written.
+[[noreturn]] static void fail(const llvm::Twine &Problem) {
+  llvm::errs() << "wrapgen-lld: error: " << Problem << "\n";
+  std::_Exit(1);
+}
+
+/// Gives inputs that are parts of files a file of their own, beside the output: LLVM's linker knows no others.
+static void writeEmbeddedFiles() {
+  std::string Output = "a.out";
+  for (size_t Number = 0; Number + 1 < Arguments.size() && Arguments[Number]; ++Number)
+    if (!std::strcmp(Arguments[Number], "-o") && Arguments[Number + 1])
+      Output = Arguments[Number + 1];
+  for (size_t Number = 0; Number < Arguments.size(); ++Number) {
+    if (!Arguments[Number])
+      continue;
+    std::optional<EmbeddedFile> Embedded = EmbeddedFile::parse(Arguments[Number]);
+    if (!Embedded)
+      continue;
+    auto Buffer = Embedded->open();
+    if (!Buffer)
+      fail("cannot read " + Embedded->Path + ": " + Buffer.getError().message());
+    // Lives until another program takes the place of this one.
+    const auto *Name = new std::string(Output + "." + std::to_string(Number) + ".o");
+    std::error_code Failed;
+    llvm::raw_fd_ostream File(*Name, Failed);
+    if (!Failed) {
+      File << (*Buffer)->getBuffer();
+      File.close();
+      Failed = File.error();
+      File.clear_error();
+    }
+    if (Failed)
+      fail("cannot write " + *Name + ": " + Failed.message());
+    Arguments[Number] = Name->c_str();
+  }
+}
+
+/// Becomes LLVM's complete linker, which writes the file that `-o` names. Called when an input is bitcode, before anything has been
+/// written.
 [[noreturn]] static void becomeCompleteLinker() {
   // It tells by its name which kind of linker it is.
-  static char Name[] = "ld.lld";
-  Arguments[0] = Name;
-  execv(OFFLOOM_LLVM_BIN_DIR "/ld.lld", Arguments);
-  execvp(OFFLOOM_VERSIONED_LLD, Arguments);
+  Arguments[0] = "ld.lld";
+  Arguments.push_back(nullptr);
+  writeEmbeddedFiles();
+  char *const *Words = const_cast<char *const *>(Arguments.data());
+  execv(OFFLOOM_LLVM_BIN_DIR "/ld.lld", Words);
+  execvp(OFFLOOM_VERSIONED_LLD, Words);
   std::perror("wrapgen-lld: error: a library holds bitcode, and LLVM's complete linker, " OFFLOOM_VERSIONED_LLD
               ", cannot be started");
   std::_Exit(1);
@@ -91,8 +136,11 @@ CompiledObjects BitcodeCompiler::compile() { return {}; }
 LLD_HAS_DRIVER(elf)
 
 int main(int ArgumentCount, char **GivenArguments) {
-  Arguments = GivenArguments;
-  llvm::ArrayRef<const char *> Words(GivenArguments, ArgumentCount);
+  for (const char *Word : llvm::ArrayRef(GivenArguments, ArgumentCount))
+    if (!OutputPlace::choose(Word))
+      Arguments.push_back(Word);
+  // lld keeps what it is given, and the vector may grow when another linker takes over.
+  std::vector<const char *> Words = Arguments;
   bool Linked = lld::elf::link(Words, llvm::outs(), llvm::errs(), /*exitEarly=*/true, /*disableOutput=*/false);
   return Linked ? 0 : 1;
 }

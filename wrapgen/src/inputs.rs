@@ -134,6 +134,14 @@ impl InputFile {
         &self.bytes
     }
 
+    /// The file on disk in which `bytes` lie, and their offset there; none for bytes that were copied.
+    pub fn place_of(&self, bytes: &[u8]) -> Option<(&Path, u64)> {
+        let thin = self.thin_members.iter();
+        let files = thin.map(|(path, bytes)| (path.as_path(), bytes));
+        let mut files = files.chain([(self.path(), &self.bytes)]);
+        files.find_map(|(path, file)| Some((path, file.offset_of(bytes)?)))
+    }
+
     /// What it is.
     pub fn kind(&self) -> InputKind {
         InputKind::of(&self.bytes)

@@ -12,6 +12,7 @@ pub mod device_images;
 pub mod device_link;
 pub mod device_options;
 pub mod device_symbols;
+pub mod embedded_files;
 pub mod entry_check;
 mod fat_binary;
 pub mod group;
@@ -124,8 +125,9 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
                 .to_owned(),
         ));
     }
-    let folder = WorkFolder::create(&output, options.save_temps)?;
+    let mut folder = WorkFolder::create(&output, options.save_temps)?;
     folder.print(runner);
+    folder.set_image_place(embedded_files::image_place(&groups, options, &folder, runner)?);
     let mut images = override_images(line)?;
     let mut added = Vec::new();
     let mut jit_bundle = None;
@@ -136,7 +138,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     }
     if !runner.dry_run && options.override_images.is_empty() {
         runner.step(&host_step(Phase::EntryCheck), || {
-            entry_check::check_entries(&inputs, &groups, &images)
+            entry_check::check_entries(&inputs, &groups, &images, &folder)
         })?;
     }
     let step = host_step(Phase::Wrap).reads(images.iter().map(|image| &image.path));

@@ -1,7 +1,7 @@
 //! Writes files so that nobody ever sees half of one: beside their final name, then renamed into place.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Write};
+use std::io::{self, Seek, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,8 @@ pub struct OutputFile {
 enum Target {
     /// A temporary file in the folder of its final name.
     Beside { file: NamedTempFile, place: PathBuf },
-    /// Something that is no regular file, such as `/dev/null` or a pipe: renaming onto it would replace it.
+    /// Something that is no regular file, such as `/dev/null` or a pipe: renaming onto it would replace it. Or a file that nobody else
+    /// sees.
     Direct(File),
 }
 
@@ -40,6 +41,34 @@ impl OutputFile {
     /// The folder does not exist or cannot be written.
     pub fn create_executable(path: &Path) -> Result<Self> {
         Self::with_mode(path, 0o777)
+    }
+
+    /// Opens a file of a work folder that has been begun already, to be written from its start. It is not cut.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn open_begun(path: &Path) -> Result<Self> {
+        let file = File::options()
+            .write(true)
+            .open(path)
+            .map_err(Error::write(path))?;
+        Ok(Self {
+            path: path.to_owned(),
+            target: Target::Direct(file),
+        })
+    }
+
+    /// Leaves the next `count` bytes as they are.
+    ///
+    /// # Errors
+    /// The file cannot be positioned in, as a pipe cannot.
+    pub fn skip(&mut self, count: u64) -> Result<()> {
+        let distance = i64::try_from(count).unwrap_or(i64::MAX);
+        let moved = self.file_mut().seek_relative(distance);
+        moved.map_err(|source| Error::Write {
+            path: self.path.clone(),
+            source,
+        })
     }
 
     fn with_mode(path: &Path, mode: u32) -> Result<Self> {

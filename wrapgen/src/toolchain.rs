@@ -91,10 +91,12 @@ pub fn bitcode_program() -> Result<PathBuf> {
 /// LLVM's linker for device images of the host's kind: `wrapgen-lld`, which starts without libLLVM, where it is installed,
 /// else `ld.lld`.
 pub fn find_device_linker() -> Option<PathBuf> {
-    let helper = program_dir()
-        .ok()
-        .and_then(|folder| helper_program(&folder, "wrapgen-lld"));
-    helper.or_else(|| find_llvm_program("ld.lld"))
+    own_device_linker().or_else(|| find_llvm_program("ld.lld"))
+}
+
+/// `wrapgen-lld`, if it is installed.
+pub fn own_device_linker() -> Option<PathBuf> {
+    helper_program(&program_dir().ok()?, "wrapgen-lld")
 }
 
 /// A program of our own: beside `wrapgen` in `folder`, or where an installation has it.

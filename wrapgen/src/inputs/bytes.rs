@@ -60,6 +60,16 @@ impl FileBytes {
     }
 }
 
+impl FileBytes {
+    /// Where in the file `bytes` lie, which may be borrowed from it; none if the file is not mapped or they are not.
+    pub(super) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
+        let Self::Mapped(map) = self else { return None };
+        let offset = bytes.as_ptr().addr().checked_sub(map.as_ptr().addr())?;
+        let end = offset.checked_add(bytes.len())?;
+        (end <= map.len()).then_some(offset as u64)
+    }
+}
+
 impl Deref for FileBytes {
     type Target = [u8];
 

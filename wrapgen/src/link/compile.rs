@@ -1,5 +1,6 @@
 //! Phase 3: brings the members of a group to files that the device linker takes, compiling bitcode.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use offloom_abi::OffloadKind;
 use super::command_line::Options;
 use super::device_options::DeviceOptions;
 use super::device_symbols::names_shared_with_native_code;
+use super::embedded_files::{input_word, takes_parts};
 use super::group::Group;
 use super::scan::ScannedInput;
 use super::target::DeviceLinker;
@@ -52,7 +54,7 @@ pub fn compile(
     if options.embed_bitcode {
         check_all_bitcode(group)?;
     }
-    let mut members = write_members(group, options, folder, runner)?;
+    let mut members = write_members(group, inputs, options, folder, runner)?;
     if group.target.linker(options.host_triple()).takes_bitcode() {
         return Ok(Compiled {
             device_inputs: members.all,
@@ -166,12 +168,14 @@ pub struct MemberFiles {
     pub all: Vec<PathBuf>,
 }
 
-/// Writes each member's image to a file, in the order of the inputs.
+/// Writes each member's image to a file, in the order of the inputs. Native ones that the device linker can read where they lie stay
+/// there.
 ///
 /// # Errors
 /// A file cannot be written.
 pub fn write_members(
     group: &Group<'_>,
+    inputs: &[ScannedInput],
     options: &Options,
     folder: &WorkFolder,
     runner: Runner,
@@ -186,25 +190,44 @@ pub fn write_members(
     };
     let mut files = MemberFiles::default();
     let mut origins = Vec::new();
+    let mut written = Vec::new();
+    let by_path: HashMap<_, _> = match takes_parts(group, options, runner) {
+        true => inputs
+            .iter()
+            .map(|input| (input.file().path(), input.file()))
+            .collect(),
+        false => HashMap::new(),
+    };
     for (number, found) in group.members.iter().enumerate() {
         let image = found.member.image();
         let (list, extension) = match is_bitcode(image) {
             true => (&mut files.bitcode, bitcode),
             false => (&mut files.native, native),
         };
+        let file = by_path.get(found.origin.path).filter(|_| extension == native);
+        if let Some(word) = file.and_then(|file| input_word(found, file)) {
+            list.push(word.clone());
+            files.all.push(word);
+            continue;
+        }
         let origin = found
             .origin
             .member
             .map_or_else(|| found.origin.path.display().to_string(), str::to_owned);
         let path = folder.member(&origin, &group.target, number, extension);
         list.push(path.clone());
-        files.all.push(path);
+        files.all.push(path.clone());
         origins.push(found.origin.path.to_owned());
+        written.push((found, path));
+    }
+    if written.is_empty() {
+        return Ok(files);
     }
     origins.dedup();
-    let step = group.step(Phase::Extract).reads(&origins).makes(&files.all);
+    let paths = written.iter().map(|(_, path)| path);
+    let step = group.step(Phase::Extract).reads(&origins).makes(paths);
     runner.step(&step, || {
-        let mut members = group.members.iter().zip(&files.all);
+        let mut members = written.iter();
         members.try_for_each(|(found, path)| write_member(found, path, folder, runner))
     })?;
     Ok(files)

@@ -39,7 +39,7 @@ pub fn link_device(
     let image = folder.image(&group.target, bitcode);
     let device = DeviceOptions::new(&line.options, &group.target.triple);
     let mut command = match group.target.linker(line.options.host_triple()) {
-        DeviceLinker::HostLike => host_like_link(&group.target, inputs, line, &image)?,
+        DeviceLinker::HostLike => host_like_link(group, inputs, line, folder, &image)?,
         DeviceLinker::Amdgcn if !device.needs_clang => {
             amdgcn::command(&group.target, inputs, &device, &image, bitcode, runner)?
         }
@@ -56,7 +56,13 @@ pub fn link_device(
 }
 
 /// The command that links for a device of the host's own kind.
-fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image: &Path) -> Result<Command> {
+fn host_like_link(
+    group: &Group<'_>,
+    inputs: &[PathBuf],
+    line: &CommandLine,
+    folder: &WorkFolder,
+    image: &Path,
+) -> Result<Command> {
     let start_files = StartFiles::find(line)?;
     let mut command = Command::new(device_linker(line)?);
     command.args(["-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"]);
@@ -64,8 +70,11 @@ fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image
     if !line.options.relocatable {
         command.arg("--no-undefined");
     }
-    if size_of_files(inputs) < SIZE_WORTH_THREADS {
+    if size_of_code(group) < SIZE_WORTH_THREADS {
         command.arg("--threads=1");
+    }
+    if let Some(place) = folder.image_place() {
+        command.arg(place.option());
     }
     command.args(["-m", "elf_x86_64", "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
@@ -84,7 +93,7 @@ fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image
         }
     }
     for argument in &line.options.device_linker {
-        if argument.is_for(&target.triple) {
+        if argument.is_for(&group.target.triple) {
             command.arg(&argument.value);
         }
     }
@@ -101,15 +110,12 @@ fn host_like_link(target: &Target, inputs: &[PathBuf], line: &CommandLine, image
     Ok(command)
 }
 
-/// Below so many bytes of objects, starting the linker's threads takes longer than they save.
-const SIZE_WORTH_THREADS: u64 = 1 << 20;
+/// Below so many bytes of device code, starting the linker's threads takes longer than they save.
+const SIZE_WORTH_THREADS: usize = 1 << 20;
 
-fn size_of_files(paths: &[PathBuf]) -> u64 {
-    paths
-        .iter()
-        .filter_map(|path| path.metadata().ok())
-        .map(|metadata| metadata.len())
-        .sum()
+fn size_of_code(group: &Group<'_>) -> usize {
+    let members = group.members.iter();
+    members.map(|found| found.member.image().len()).sum()
 }
 
 /// LLVM's linker; where it is not installed, the one of the host link does as well.

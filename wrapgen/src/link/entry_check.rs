@@ -12,22 +12,29 @@ use offloom_abi::OffloadKind;
 use offloom_abi::entry::EntryKind;
 use offloom_abi::kernel_name::KernelName;
 
+use super::embedded_files::ImageFile;
 use super::group::Group;
 use super::host_symbols::linked_archive_members;
 use super::scan::ScannedInput;
+use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, HostEntry, InputFile, Origin};
+use crate::inputs::{EmbeddedMember, HostEntry, Origin};
 
 /// Checks the entries of `inputs` against the images, one for each group.
 ///
 /// # Errors
 /// An image lacks a symbol, or has it with another type or size; or a host object or an image is malformed.
-pub fn check_entries(inputs: &[ScannedInput], groups: &[Group<'_>], images: &[LinkedImage]) -> Result<()> {
+pub fn check_entries(
+    inputs: &[ScannedInput],
+    groups: &[Group<'_>],
+    images: &[LinkedImage],
+    folder: &WorkFolder,
+) -> Result<()> {
     let mut checks = Vec::new();
     let files: Vec<_> = images
         .iter()
-        .map(|image| InputFile::open(&image.path))
+        .map(|image| ImageFile::open(&image.path, folder))
         .collect::<Result<_>>()?;
     for (group, file) in groups.iter().zip(&files) {
         // An image that is no ELF file, such as PTX, is compiled when it is loaded: its symbols are not known yet.

@@ -7,6 +7,7 @@ use std::process::Command;
 use offloom_abi::OffloadKind;
 use tempfile::TempDir;
 
+use super::embedded_files::ImagePlace;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -18,6 +19,7 @@ use crate::process::Runner;
 pub struct WorkFolder {
     temporary: Option<TempDir>,
     output_name: OsString,
+    image_place: Option<ImagePlace>,
 }
 
 impl WorkFolder {
@@ -42,7 +44,23 @@ impl WorkFolder {
         Ok(Self {
             temporary,
             output_name,
+            image_place: None,
         })
+    }
+
+    /// Has the image linked into the registration object.
+    pub fn set_image_place(&mut self, place: Option<ImagePlace>) {
+        self.image_place = place;
+    }
+
+    /// Where the image is to be linked to in the registration object, if it is.
+    pub fn image_place(&self) -> Option<&ImagePlace> {
+        self.image_place.as_ref()
+    }
+
+    /// Where the image lies in the registration object, if it was not linked to the file `path` after all.
+    pub fn used_image_place(&self, path: &Path) -> Option<&ImagePlace> {
+        self.image_place.as_ref().filter(|_| !path.exists())
     }
 
     /// Prints the command that makes the folder, so that the commands that write to it can be run by hand.

@@ -7,8 +7,9 @@ use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
 
 use super::command_line::Options;
+use super::embedded_files::ImageFile;
 use super::fat_binary;
-use super::group::LINKED_KINDS;
+use super::group::{Group, LINKED_KINDS};
 use super::work_folder::WorkFolder;
 use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
@@ -90,7 +91,7 @@ pub fn wrap_images(
         }
         if !runner.dry_run {
             match kind {
-                OffloadKind::OpenMp => register_openmp(&images, jit_bundle, options, &object)?,
+                OffloadKind::OpenMp => register_openmp(&images, jit_bundle, options, folder)?,
                 _ => wrap.run()?,
             }
         }
@@ -131,7 +132,7 @@ pub fn emit_images(
     if runner.dry_run {
         return Ok(());
     }
-    let files = open(&images)?;
+    let files = open(&images, folder)?;
     let mut written = OutputFile::create(output)?;
     for image in pack(&images, &files)? {
         for piece in image.pieces() {
@@ -156,23 +157,59 @@ fn by_kind(images: &[LinkedImage]) -> Vec<(OffloadKind, Vec<&LinkedImage>)> {
         .collect()
 }
 
-fn open(images: &[&LinkedImage]) -> Result<Vec<InputFile>> {
-    images.iter().map(|image| InputFile::open(&image.path)).collect()
+fn open(images: &[&LinkedImage], folder: &WorkFolder) -> Result<Vec<ImageFile>> {
+    let images = images.iter();
+    images.map(|image| ImageFile::open(&image.path, folder)).collect()
 }
 
 /// Each image in the OffloadBinary that libomptarget takes it from.
-fn pack<'a>(images: &[&LinkedImage], files: &'a [InputFile]) -> Result<Vec<EmbeddedImage<'a>>> {
-    let pack = |(image, file): (&&LinkedImage, &'a InputFile)| {
-        let description = MemberDescription {
-            image_kind: image.kind,
-            offload_kind: openmp_number(),
-            flags: 0,
-            strings: image.strings(images.len()),
-        };
-        EmbeddedImage::packed(&description, file.bytes())
-            .map_err(|error| Error::Usage(format!("cannot embed '{}': {error}", image.path.display())))
+fn pack<'a>(images: &[&LinkedImage], files: &'a [ImageFile]) -> Result<Vec<EmbeddedImage<'a>>> {
+    let count = images.len();
+    let pairs = images.iter().zip(files);
+    pairs
+        .map(|(image, file)| pack_one(image, count, file.bytes()))
+        .collect()
+}
+
+/// An image, as one of `count`.
+fn pack_one<'a>(image: &LinkedImage, count: usize, bytes: &'a [u8]) -> Result<EmbeddedImage<'a>> {
+    let description = MemberDescription {
+        image_kind: image.kind,
+        offload_kind: openmp_number(),
+        flags: 0,
+        strings: image.strings(count),
     };
-    images.iter().zip(files).map(pack).collect()
+    EmbeddedImage::packed(&description, bytes)
+        .map_err(|error| Error::Usage(format!("cannot embed '{}': {error}", image.path.display())))
+}
+
+/// Where in its registration object the image of `group` lies, if it is the only one.
+///
+/// # Errors
+/// The host's processor is unknown, or the image cannot be described.
+pub fn image_offset(group: &Group<'_>, options: &Options) -> Result<u64> {
+    let image = LinkedImage {
+        triple: group.target.triple.clone(),
+        arch: Some(group.target.image_arch().to_owned()),
+        path: PathBuf::new(),
+        kind: ImageKind::OBJECT,
+        kinds: vec![OffloadKind::OpenMp],
+    };
+    registration(vec![pack_one(&image, 1, &[])?], None, options).image_offset()
+}
+
+fn registration<'a>(
+    images: Vec<EmbeddedImage<'a>>,
+    jit_bundle: Option<&'a InputFile>,
+    options: &'a Options,
+) -> Registration<'a> {
+    Registration {
+        llvm: LLVM,
+        host_triple: options.host_triple(),
+        images,
+        relocatable: options.relocatable,
+        jit_bundle: jit_bundle.map(InputFile::bytes),
+    }
 }
 
 /// Writes the object that registers `images` with libomptarget.
@@ -180,18 +217,19 @@ fn register_openmp(
     images: &[&LinkedImage],
     jit_bundle: Option<&Path>,
     options: &Options,
-    object: &Path,
+    folder: &WorkFolder,
 ) -> Result<()> {
-    let files = open(images)?;
+    let files = open(images, folder)?;
     let bundle = jit_bundle.map(InputFile::open).transpose()?;
-    let registration = Registration {
-        llvm: LLVM,
-        host_triple: options.host_triple(),
-        images: pack(images, &files)?,
-        relocatable: options.relocatable,
-        jit_bundle: bundle.as_ref().map(InputFile::bytes),
-    };
-    let mut output = OutputFile::create(object)?;
+    let registration = registration(pack(images, &files)?, bundle.as_ref(), options);
+    let place = images
+        .iter()
+        .find_map(|image| folder.used_image_place(&image.path));
+    if let Some(place) = place {
+        let mut output = OutputFile::open_begun(&place.object)?;
+        return registration.write_around_image(&mut output);
+    }
+    let mut output = OutputFile::create(&folder.wrapper(OffloadKind::OpenMp, "o"))?;
     registration.write_object(&mut output)?;
     output.commit()
 }

@@ -43,7 +43,7 @@ impl ImageSection<'_> {
                 "the registration code that LLVM generated cannot be used: {problem}"
             ))
         })?;
-        relocatable.write(output)
+        relocatable.write(output, None)
     }
 
     fn add_to(&self, object: &[u8]) -> Result<Relocatable<'_>, Problem> {

@@ -49,6 +49,29 @@ impl Registration<'_> {
     /// # Errors
     /// The host's processor is unknown, or the output cannot be written.
     pub fn write_object(&self, output: &mut OutputFile) -> Result<()> {
+        self.relocatable()?.write(output, None)
+    }
+
+    /// Writes the object around its first image, which lies in the file already, where [`Registration::image_offset`] says.
+    ///
+    /// # Errors
+    /// As [`Registration::write_object`].
+    pub fn write_around_image(&self, output: &mut OutputFile) -> Result<()> {
+        let present = self.image_offset()?;
+        self.relocatable()?.write(output, Some(present))
+    }
+
+    /// Where in the object the first image starts, behind the header of its OffloadBinary. It does not depend on the image's size.
+    ///
+    /// # Errors
+    /// The host's processor is unknown.
+    pub fn image_offset(&self) -> Result<u64> {
+        let offsets = self.relocatable()?.section_offsets()?;
+        let header = self.images.first().map_or(0, |image| image.image_range().start);
+        Ok(offsets.get(IMAGES).copied().unwrap_or_default() + header)
+    }
+
+    fn relocatable(&self) -> Result<Relocatable<'_>> {
         let architecture = Architecture::of_triple(self.host_triple).ok_or_else(|| {
             let known: Vec<_> = Architecture::ALL.iter().map(|known| known.name).collect();
             Error::Usage(format!(
@@ -57,7 +80,7 @@ impl Registration<'_> {
                 known.join(", ")
             ))
         })?;
-        Layout::new(self, architecture).finish().write(output)
+        Ok(Layout::new(self, architecture).finish())
     }
 }
 

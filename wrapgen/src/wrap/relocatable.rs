@@ -98,18 +98,29 @@ impl Section<'_> {
 }
 
 impl Relocatable<'_> {
-    /// Writes the file.
-    pub(super) fn write(&self, output: &mut OutputFile) -> Result<()> {
+    /// Where in the file each section starts.
+    pub(super) fn section_offsets(&self) -> Result<Vec<u64>> {
+        let (_, ranges) = self.lay_out()?;
+        Ok(ranges.into_iter().map(|range| range.offset).collect())
+    }
+
+    /// Everything that stands before the first piece, and where each section was put.
+    fn lay_out(&self) -> Result<(Vec<u8>, Vec<Range>)> {
         let relocation_names: Vec<String> = self
             .sections
             .iter()
             .map(|section| format!(".rela{}", section.name))
             .collect();
         let mut front = StreamingBuffer::new(Vec::new());
-        let ranges = self.write_front(&relocation_names, &mut front).map_err(|error| {
-            Error::Usage(format!("cannot lay out '{}': {error}", output.path().display()))
-        })?;
-        let front = front.into_inner();
+        let ranges = self
+            .write_front(&relocation_names, &mut front)
+            .map_err(|error| Error::Usage(format!("cannot lay out the registration object: {error}")))?;
+        Ok((front.into_inner(), ranges))
+    }
+
+    /// Writes the file. A piece that starts at the offset `present` is there already.
+    pub(super) fn write(&self, output: &mut OutputFile, present: Option<u64>) -> Result<()> {
+        let (front, ranges) = self.lay_out()?;
         output.write(&front)?;
 
         let mut written = front.len() as u64;
@@ -124,7 +135,10 @@ impl Relocatable<'_> {
                 output.write(&vec![0; (start - written) as usize])?;
                 written = start;
                 for piece in pieces {
-                    output.write(piece)?;
+                    match present == Some(written) {
+                        true => output.skip(piece.len() as u64)?,
+                        false => output.write(piece)?,
+                    }
                     written += piece.len() as u64;
                 }
             }

@@ -1,0 +1,113 @@
+//! Device objects that stay in the host objects they lie in, and an image that is linked into its registration object: `wrapgen-lld`
+//! takes such parts of files in the place of files, so that an image of hundreds of megabytes is written once before the host link,
+//! not three times.
+//!
+//! Where people look on (`--save-temps`, printed commands), and for other linkers, each has a file of its own.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use offloom_abi::OffloadKind;
+
+use super::command_line::Options;
+use super::group::Group;
+use super::target::DeviceLinker;
+use super::work_folder::WorkFolder;
+use super::wrap_images;
+use crate::error::{Error, Result};
+use crate::inputs::{EmbeddedMember, InputFile};
+use crate::process::Runner;
+use crate::toolchain;
+
+/// Where in the registration object the image is linked to.
+#[derive(Debug)]
+pub struct ImagePlace {
+    /// The object.
+    pub object: PathBuf,
+    /// Offset of the image in it, in bytes.
+    pub offset: u64,
+}
+
+impl ImagePlace {
+    /// The option with which `wrapgen-lld` writes the image there. If bitcode turns up, LLVM's linker takes over and writes the file
+    /// that `-o` names.
+    pub fn option(&self) -> OsString {
+        let mut option = OsString::from(format!("--offload-into={},", self.offset));
+        option.push(&self.object);
+        option
+    }
+}
+
+/// Whether the device link of `group` takes parts of files.
+pub fn takes_parts(group: &Group<'_>, options: &Options, runner: Runner<'_>) -> bool {
+    let watched = options.save_temps || runner.shows_commands() || runner.print_phases;
+    !watched
+        && group.target.linker(options.host_triple()) == DeviceLinker::HostLike
+        && toolchain::own_device_linker().is_some()
+}
+
+/// The word with which `wrapgen-lld` reads a member's image where it lies in `file`; none if it does not lie there.
+pub fn input_word(found: &EmbeddedMember<'_>, file: &InputFile) -> Option<PathBuf> {
+    let image = found.member.image();
+    let (path, offset) = file.place_of(image)?;
+    let mut word = OsString::from(format!("offload-slice={offset},{},", image.len()));
+    word.push(path);
+    Some(PathBuf::from(word))
+}
+
+/// The place for the image of a link that makes one image, which libomptarget alone gets to see.
+///
+/// # Errors
+/// The host's processor is unknown.
+pub fn image_place(
+    groups: &[Group<'_>],
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner<'_>,
+) -> Result<Option<ImagePlace>> {
+    let [group] = groups else { return Ok(None) };
+    let needs_file = options.emit_fatbin_only
+        || options.embed_bitcode
+        || options.jit
+        || options.print_wrapped_module
+        || !options.override_images.is_empty();
+    if needs_file || !takes_parts(group, options, runner) || !group.kinds().eq([OffloadKind::OpenMp]) {
+        return Ok(None);
+    }
+    Ok(Some(ImagePlace {
+        offset: wrap_images::image_offset(group, options)?,
+        object: folder.wrapper(OffloadKind::OpenMp, "o"),
+    }))
+}
+
+/// A linked image: a file, or the end of one.
+#[derive(Debug)]
+pub struct ImageFile {
+    file: InputFile,
+    start: usize,
+}
+
+impl ImageFile {
+    /// Opens the image that was linked to `path`, or to its place in the registration object.
+    ///
+    /// # Errors
+    /// It cannot be read.
+    pub fn open(path: &Path, folder: &WorkFolder) -> Result<Self> {
+        match folder.used_image_place(path) {
+            None => Ok(Self {
+                file: InputFile::open(path)?,
+                start: 0,
+            }),
+            Some(place) => Ok(Self {
+                file: InputFile::open(&place.object)?,
+                start: usize::try_from(place.offset)
+                    .map_err(|error| Error::read(path)(std::io::Error::other(error)))?,
+            }),
+        }
+    }
+
+    /// Its bytes.
+    pub fn bytes(&self) -> &[u8] {
+        self.file.bytes().get(self.start..).unwrap_or_default()
+    }
+}
