@@ -31,6 +31,8 @@ pub(crate) struct Arguments {
     /// Repetitions
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
+    /// Only what has one of these in its title; writes no document. Default: all
+    titles: Vec<String>,
 }
 
 /// Runs `cargo xtask bench-link`.
@@ -51,9 +53,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             staged: &staged,
             folder: &folder,
             repetitions: arguments.repetitions,
+            titles: &arguments.titles,
         };
         bench.all(&mut report)?;
         fs::remove_dir_all(&folder)?;
+    }
+    if !arguments.titles.is_empty() {
+        return Ok(());
     }
     let results = workspace.root.join("docs/results");
     fs::create_dir_all(&results).with_context(|| format!("cannot make folder `{}`", results.display()))?;
@@ -69,6 +75,7 @@ struct Bench<'a> {
     openmp: OpenMp,
     folder: &'a Path,
     repetitions: u32,
+    titles: &'a [String],
 }
 
 /// A program under measurement.
@@ -91,32 +98,20 @@ impl Contender {
 impl Bench<'_> {
     fn all(&self, report: &mut String) -> Result<()> {
         let _ = writeln!(report, "\n## LLVM {}", self.staged.llvm.version);
-        self.link("ZAXPY", &[self.zaxpy()?], true, report)?;
-        self.link(
-            "device image of 200 MB",
-            &[self.large_image(200 << 20)?],
-            true,
-            report,
-        )?;
-        self.link(
-            "1500 objects without device code",
-            &self.objects(1500, false)?,
-            false,
-            report,
-        )?;
-        self.link(
-            "300 objects with device code",
-            &self.objects(300, true)?,
-            true,
-            report,
-        )?;
-        self.link(
-            "archive of 5000 members, 10 of them needed and with device code",
-            &self.archive(5000, 10)?,
-            true,
-            report,
-        )?;
+        self.link("ZAXPY", || Ok(vec![self.zaxpy()?]), true, report)?;
+        let large = || Ok(vec![self.large_image(200 << 20)?]);
+        self.link("device image of 200 MB", large, true, report)?;
+        let host_only = || self.objects(1500, false);
+        self.link("1500 objects without device code", host_only, false, report)?;
+        let with_device_code = || self.objects(300, true);
+        self.link("300 objects with device code", with_device_code, true, report)?;
+        let title = "archive of 5000 members, 10 of them needed and with device code";
+        self.link(title, || self.archive(5000, 10), true, report)?;
         self.wrap(1 << 30, report)
+    }
+
+    fn is_wanted(&self, title: &str) -> bool {
+        self.titles.is_empty() || self.titles.iter().any(|part| title.contains(part.as_str()))
     }
 
     fn wrapgen(&self) -> PathBuf {
@@ -133,8 +128,18 @@ impl Bench<'_> {
         self.llvm_tool("clang++")
     }
 
-    /// Measures the link of `inputs`.
-    fn link(&self, title: &str, inputs: &[PathBuf], device_code: bool, report: &mut String) -> Result<()> {
+    /// Measures the link of what `make_inputs` makes.
+    fn link(
+        &self,
+        title: &str,
+        make_inputs: impl Fn() -> Result<Vec<PathBuf>>,
+        device_code: bool,
+        report: &mut String,
+    ) -> Result<()> {
+        if !self.is_wanted(title) {
+            return Ok(());
+        }
+        let inputs = make_inputs()?;
         let mut clang = self.clang();
         clang
             .args(["-O2", "-fuse-ld=lld", "-o", "out"])
@@ -177,6 +182,10 @@ impl Bench<'_> {
 
     /// Measures wrapping an image of `bytes` bytes beside copying it.
     fn wrap(&self, bytes: usize, report: &mut String) -> Result<()> {
+        let title = "`wrapgen wrap` of a 1 GB image beside `cp`";
+        if !self.is_wanted(title) {
+            return Ok(());
+        }
         let image = self.folder.join("image");
         fs::write(&image, vec![90; bytes])?;
         let mut copy = Command::new("cp");
@@ -185,7 +194,7 @@ impl Bench<'_> {
         wrap.current_dir(self.folder)
             .args(["wrap", "image", "-o", "wrapped.o"]);
         let contenders = vec![Contender::new("cp", copy), Contender::new("wrap", wrap)];
-        self.compare("`wrapgen wrap` of a 1 GB image beside `cp`", contenders, report)
+        self.compare(title, contenders, report)
     }
 
     /// Runs the contenders in turn and adds their figures to the report.
