@@ -26,6 +26,10 @@ pub const VERSION: u32 = 2;
 /// `liboffloom_jit.so`: `void offloom_jit_announce_image(const struct ImageAnnouncement *)`.
 pub const ANNOUNCE_SYMBOL: &str = "offloom_jit_announce_image";
 
+/// The weak function that an image's destructor calls with a pointer to its [`ImageAnnouncement`], after the last launch of its
+/// kernels; defined by `liboffloom_jit.so`: `void offloom_jit_withdraw_image(const struct ImageAnnouncement *)`.
+pub const WITHDRAW_SYMBOL: &str = "offloom_jit_withdraw_image";
+
 /// The function of `liboffloom_jit.so` that takes a bundle: `void offloom_jit_attach(const void *bundle, size_t size)`.
 pub const ATTACH_SYMBOL: &str = "offloom_jit_attach";
 

@@ -102,6 +102,10 @@ bool offloom_ir_make_constant_if_only_loaded(LLVMValueRef variable) {
 }
 
 /// Adds the function, `void ()`, to the module's constructors.
+void offloom_ir_append_destructor(LLVMModuleRef module, LLVMValueRef function, int priority) {
+  appendToGlobalDtors(*unwrap(module), unwrap<Function>(function), priority);
+}
+
 void offloom_ir_append_constructor(LLVMModuleRef module, LLVMValueRef function, int priority) {
   appendToGlobalCtors(*unwrap(module), unwrap<Function>(function), priority);
 }

@@ -19,6 +19,7 @@ unsafe extern "C" {
     fn offloom_ir_detach_global(global: LLVMValueRef, drop_definition: bool, linkage: LLVMLinkage);
     fn offloom_ir_clone_function(function: LLVMValueRef) -> LLVMValueRef;
     fn offloom_ir_append_constructor(module: LLVMModuleRef, function: LLVMValueRef, priority: c_int);
+    fn offloom_ir_append_destructor(module: LLVMModuleRef, function: LLVMValueRef, priority: c_int);
 }
 
 /// A function, variable, alias or indirect function of a module.
@@ -139,6 +140,18 @@ pub fn append_constructor(module: &Module<'_>, function: FunctionValue<'_>, prio
     // SAFETY: both are live, and the function is the module's own.
     unsafe {
         offloom_ir_append_constructor(
+            module.as_mut_ptr(),
+            function.as_value_ref(),
+            c_int::from(priority),
+        );
+    }
+}
+
+/// Adds a function of type `void ()` to the destructors that run when the module's object is unloaded, lowest priority last.
+pub fn append_destructor(module: &Module<'_>, function: FunctionValue<'_>, priority: u16) {
+    // SAFETY: both are live, and the function is the module's own.
+    unsafe {
+        offloom_ir_append_destructor(
             module.as_mut_ptr(),
             function.as_value_ref(),
             c_int::from(priority),

@@ -27,7 +27,8 @@ unsafe extern "C" {
 #[error("{0}")]
 pub struct OrcError(String);
 
-/// An ORC session for objects of this process's own architecture. Dropping it is a leak, on purpose: linked code may be
+/// An ORC session for objects of this process's own architecture, which debuggers see: each linked object is registered by GDB's
+/// interface for JIT compilers, with what it holds of debug information. Dropping it is a leak, on purpose: linked code may be
 /// running until the process ends.
 pub struct Session {
     jit: orc::LLVMOrcLLJITRef,
@@ -67,6 +68,7 @@ impl Session {
         // SAFETY: a null builder asks for the defaults; on success the handle is written.
         let session = unsafe {
             check(orc::LLVMOrcCreateLLJIT(&raw mut jit, ptr::null_mut()))?;
+            check(orc::LLVMOrcLLJITEnableDebugSupport(jit))?;
             orc::LLVMOrcLLJITGetExecutionSession(jit)
         };
         let reported: &'static Reported = Box::leak(Box::default());

@@ -66,6 +66,8 @@ pub struct Settings {
     pub stats: Option<PathBuf>,
     /// Whether compiles and links are told on the error stream.
     pub log: bool,
+    /// Whether `perf` is told the names of variants.
+    pub perf: bool,
     /// Whether a failure of the JIT ends the program.
     pub strict: bool,
 }
@@ -89,6 +91,7 @@ impl Default for Settings {
             memory_limit: 4 << 30,
             stats: None,
             log: false,
+            perf: false,
             strict: false,
         }
     }
@@ -218,6 +221,12 @@ pub const SETTINGS: &[Setting] = &[
         values: "0 or 1",
         help: "compiles and links are told on the error stream",
         set: |settings, value| values::set(&mut settings.log, values::switch(value)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_PERF",
+        values: "0 or 1",
+        help: "names of variants are written to /tmp/perf-N.map, N being the process's number, where perf looks for them",
+        set: |settings, value| values::set(&mut settings.perf, values::switch(value)),
     },
     Setting {
         name: "OFFLOOM_JIT_STRICT",

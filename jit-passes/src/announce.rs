@@ -1,13 +1,14 @@
-//! Gives the base image its anchor table and a constructor that announces table and slots to the runtime, if one is loaded.
+//! Gives the base image its anchor table, a constructor that announces table and slots to the runtime, if one is loaded, and a
+//! destructor that withdraws them.
 //!
 //! The records are those of [`offloom_abi::jit_image`].
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_abi::jit_image::{ANNOUNCE_SYMBOL, VERSION};
+use offloom_abi::jit_image::{ANNOUNCE_SYMBOL, VERSION, WITHDRAW_SYMBOL};
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::inkwell::values::{BasicValueEnum, GlobalValue};
-use offloom_ir::jit_globals::{append_constructor, find};
+use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, GlobalValue};
+use offloom_ir::jit_globals::{append_constructor, append_destructor, find};
 
 use crate::error::JitPassError;
 use crate::survey::Survey;
@@ -18,10 +19,12 @@ pub const ANCHORS: &str = "offloom.jit.anchors";
 pub const ANNOUNCEMENT: &str = "offloom.jit.announcement";
 /// Name of the internal constructor.
 pub const CONSTRUCTOR: &str = "offloom.jit.announce";
-/// Before every constructor of the program's own device code.
+/// Name of the internal destructor.
+pub const DESTRUCTOR: &str = "offloom.jit.withdraw";
+/// Before every constructor of the program's own device code, and after every destructor.
 const PRIORITY: u16 = 101;
 
-/// Adds table, announcement and constructor. `slots` is what [`crate::dispatch_stub::add_dispatch_stubs`] returned.
+/// Adds table, announcement, constructor and destructor. `slots` is what [`crate::dispatch_stub::add_dispatch_stubs`] returned.
 ///
 /// # Errors
 /// When an instruction cannot be built.
@@ -65,24 +68,39 @@ pub fn add_announcement<'ctx>(
     );
     let announcement = internal_constant(module, ANNOUNCEMENT, announcement.into());
 
+    let constructor = call_of_hook(module, CONSTRUCTOR, ANNOUNCE_SYMBOL, announcement)?;
+    append_constructor(module, constructor, PRIORITY);
+    let destructor = call_of_hook(module, DESTRUCTOR, WITHDRAW_SYMBOL, announcement)?;
+    append_destructor(module, destructor, PRIORITY);
+    Ok(())
+}
+
+/// An internal function `name` that calls the weak function `hook` with the announcement, if it is there.
+fn call_of_hook<'ctx>(
+    module: &Module<'ctx>,
+    name: &str,
+    hook: &str,
+    announcement: GlobalValue<'ctx>,
+) -> Result<FunctionValue<'ctx>, JitPassError> {
+    let context = module.get_context();
+    let pointer = context.ptr_type(AddressSpace::default());
     let hook_type = context.void_type().fn_type(&[pointer.into()], false);
-    let hook = module.add_function(ANNOUNCE_SYMBOL, hook_type, Some(Linkage::ExternalWeak));
-    let constructor_type = context.void_type().fn_type(&[], false);
-    let constructor = module.add_function(CONSTRUCTOR, constructor_type, Some(Linkage::Internal));
+    let hook = module.add_function(hook, hook_type, Some(Linkage::ExternalWeak));
+    let function_type = context.void_type().fn_type(&[], false);
+    let function = module.add_function(name, function_type, Some(Linkage::Internal));
     let builder = context.create_builder();
-    let entry = context.append_basic_block(constructor, "entry");
-    let announce = context.append_basic_block(constructor, "announce");
-    let done = context.append_basic_block(constructor, "done");
+    let entry = context.append_basic_block(function, "entry");
+    let call = context.append_basic_block(function, "call");
+    let done = context.append_basic_block(function, "done");
     builder.position_at_end(entry);
     let absent = builder.build_is_null(hook.as_global_value().as_pointer_value(), "absent")?;
-    builder.build_conditional_branch(absent, done, announce)?;
-    builder.position_at_end(announce);
+    builder.build_conditional_branch(absent, done, call)?;
+    builder.position_at_end(call);
     builder.build_call(hook, &[announcement.as_pointer_value().into()], "")?;
     builder.build_unconditional_branch(done)?;
     builder.position_at_end(done);
     builder.build_return(None)?;
-    append_constructor(module, constructor, PRIORITY);
-    Ok(())
+    Ok(function)
 }
 
 fn internal_constant<'ctx>(

@@ -47,6 +47,11 @@ impl Work {
     }
 }
 
+/// Whether the process is ending.
+pub(crate) fn is_closed() -> bool {
+    CLOSED.load(Ordering::SeqCst)
+}
+
 /// Makes `exit` wait for work from here on. To be called before LLVM is used.
 pub(crate) fn guard_exit() {
     static REGISTERED: Once = Once::new();

@@ -1,13 +1,17 @@
 //! One copy of a device image: its anchors, and the code linked against them.
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
 use offloom_ir::orc::{Dylib, OrcError, Session};
 
 use crate::bundle::AttachedBundle;
+use crate::perf_map;
 use crate::report;
+use crate::settings::settings;
+use crate::variant::Variant;
 
 /// One copy of a base image: what libomptarget loaded for one device.
 pub(crate) struct ImageCopy {
@@ -20,6 +24,9 @@ pub(crate) struct ImageCopy {
     anchors: Vec<*const c_void>,
     /// The variants linked against this copy.
     dylib: OnceLock<Result<Dylib<'static>, OrcError>>,
+    /// All of them, retired ones too.
+    variants: Mutex<Vec<&'static Variant>>,
+    withdrawn: AtomicBool,
 }
 
 /// Code linked against a copy.
@@ -43,6 +50,8 @@ impl ImageCopy {
             number: bundle.number_copy(),
             anchors,
             dylib: OnceLock::new(),
+            variants: Mutex::default(),
+            withdrawn: AtomicBool::new(false),
         }
     }
 
@@ -70,12 +79,57 @@ impl ImageCopy {
         )?;
         dylib.add_object(object, name)?;
         let address = dylib.look_up(name)?;
+        if settings().perf {
+            let label = format!(" [variant {variant}, image copy {}]", self.number);
+            perf_map::add(object, name, address as u64, &label);
+        }
         report::log(format_args!(
             "{name}: linked into image copy {} in {:.2} ms",
             self.number,
             start.elapsed().as_secs_f64() * 1e3
         ));
         Ok(LinkedCode { address, dylib })
+    }
+
+    /// Notes that a variant was linked against this copy.
+    pub(crate) fn add_variant(&self, variant: &'static Variant) {
+        self.variants
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(variant);
+    }
+
+    /// Notes that the copy is being unloaded.
+    pub(crate) fn withdraw(&self) {
+        self.withdrawn.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the copy is gone, or about to be.
+    pub(crate) fn is_withdrawn(&self) -> bool {
+        self.withdrawn.load(Ordering::Relaxed)
+    }
+
+    /// Frees the code that was linked against this copy.
+    ///
+    /// # Safety
+    /// No thread runs it, and none links more or uses the variants after this.
+    ///
+    /// # Errors
+    /// What ORC says.
+    pub(crate) unsafe fn free(self) -> Result<(), OrcError> {
+        let mut result = Ok(());
+        for variant in self.variants.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            // SAFETY: as the caller promises; it was a box when it was made.
+            unsafe {
+                result = result.and(variant.free_code());
+                drop(Box::from_raw((&raw const *variant).cast_mut()));
+            }
+        }
+        match self.dylib.into_inner() {
+            // SAFETY: it holds nothing but addresses, and what was linked over it is freed.
+            Some(Ok(dylib)) => result.and(unsafe { dylib.remove() }),
+            _ => result,
+        }
     }
 
     fn create_dylib(&self) -> Result<Dylib<'static>, OrcError> {

@@ -1,6 +1,7 @@
 //! One kernel of an attached bundle, for all devices: what of its launches is specialised, and the objects compiled so far.
 
 use std::collections::HashMap;
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,8 @@ pub(crate) struct Kernel {
     pub(crate) history: History,
     /// What constants are good for, by parameter.
     uses: Vec<ParameterUses>,
+    /// Launches on image copies that are gone: ahead of time, and of variants.
+    pub(crate) earlier_launches: [AtomicU64; 2],
     objects: Mutex<HashMap<LaunchKey, Arc<Object>>>,
 }
 
@@ -61,6 +64,7 @@ impl Kernel {
             tracker: Tracker::new(Signature::new(parameters, false), limits),
             history: History::default(),
             uses: kernel.parameters.iter().map(|parameter| parameter.uses).collect(),
+            earlier_launches: Default::default(),
             objects: Mutex::new(HashMap::new()),
         }
     }

@@ -16,6 +16,7 @@
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`bundle`] | a bundle and its kernels |
 //! | [`image`] | one copy of a device image, and the code linked against it |
+//! | [`perf_map`] | tells perf the names of variants |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`worker`] | the worker process: started, asked, given up |
 //! | [`exit_gate`] | lets compiles end before the process tears LLVM down |
@@ -25,7 +26,7 @@
 //! | [`stats`] | what became of each kernel's launches, written at exit if asked for |
 //! | [`settings`], [`report`] | the environment; what is said to the user |
 //!
-//! Nothing here is ever destroyed: variants may be running on any thread when the process ends.
+//! What belongs to an image is destroyed with it, everything else never: variants may be running on any thread when the process ends.
 #![expect(
     unsafe_code,
     reason = "device images share memory with this library, and C code calls it"
@@ -43,6 +44,7 @@ mod image;
 mod kernel;
 mod launch;
 mod one_thread;
+mod perf_map;
 mod queue;
 mod registry;
 mod report;
@@ -73,6 +75,16 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
         let bytes = unsafe { std::slice::from_raw_parts(bundle.cast::<u8>(), size) };
         registry::attach(bytes);
     });
+}
+
+/// Forgets one copy of a device image, from the image's destructor, and frees what was made for it.
+///
+/// # Safety
+/// `announcement` is what the image announced. Nothing runs its kernels, or will.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn offloom_jit_withdraw_image(announcement: *const ImageAnnouncement) {
+    // SAFETY: as the caller promises.
+    guarded((), || unsafe { registry::withdraw(announcement) });
 }
 
 /// Takes the announcement of one copy of a device image, from the image's constructor. Images of bundles that are not

@@ -10,6 +10,7 @@ use offloom_jit_cache::tracker::LaunchKey;
 
 use crate::fork_gate;
 use crate::guard::guarded;
+use crate::registry::WithdrawnImage;
 use crate::slot::SlotState;
 use crate::variant::Variant;
 
@@ -23,6 +24,8 @@ enum Job {
     Make(&'static SlotState, LaunchKey),
     /// To free a retired variant's code.
     GiveBack(&'static Variant),
+    /// To free what was made for an image copy that was unloaded.
+    Free(WithdrawnImage),
 }
 
 #[derive(Default)]
@@ -65,6 +68,13 @@ pub(crate) fn give_back(variant: &'static Variant) {
     let jobs = queue.lock();
     // Without a thread it is never freed.
     queue.push(jobs, Job::GiveBack(variant));
+}
+
+/// Has what was made for an image copy freed, after all that was queued for it.
+pub(crate) fn free(image: WithdrawnImage) {
+    let queue = queue();
+    let jobs = queue.lock();
+    queue.push(jobs, Job::Free(image));
 }
 
 /// This process's queue.
@@ -126,6 +136,7 @@ impl Queue {
                     slot.make(&key);
                 }
                 Job::GiveBack(variant) => variant.slot.give_back(variant),
+                Job::Free(image) => image.free(),
             });
         }
     }

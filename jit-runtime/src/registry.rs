@@ -19,6 +19,7 @@ use crate::fork_gate;
 use crate::guard::guarded;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
+use crate::queue;
 use crate::report;
 use crate::settings::settings;
 use crate::slot::SlotState;
@@ -27,6 +28,14 @@ use crate::stats;
 #[derive(Default)]
 struct Registry {
     bundles: HashMap<BundleId, &'static AttachedBundle>,
+    images: Vec<AnnouncedImage>,
+}
+
+/// An image copy that is loaded.
+struct AnnouncedImage {
+    /// Where its announcement is: nothing else is there as long as it is loaded.
+    announcement: usize,
+    image: &'static ImageCopy,
     slots: Vec<&'static SlotState>,
 }
 
@@ -108,11 +117,78 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
         )
     };
     let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy::new(bundle, anchors.to_vec())));
-    for slot in slots {
-        let kernel = bundle.kernels.get(slot.kernel as usize);
-        if let Some(kernel) = kernel.filter(|kernel| kernel.parameter_count == slot.argument_count) {
-            fill(&mut registry, slot, image, kernel);
+    let filled = slots.iter().filter_map(|slot| {
+        let kernel = bundle.kernels.get(slot.kernel as usize)?;
+        (kernel.parameter_count == slot.argument_count).then(|| fill(slot, image, kernel))
+    });
+    let slots = filled.collect();
+    registry.images.push(AnnouncedImage {
+        announcement: (&raw const *announcement).addr(),
+        image,
+        slots,
+    });
+}
+
+/// Forgets an image copy that was announced, and has what was made for it freed.
+///
+/// # Safety
+/// As [`offloom_jit_withdraw_image`](crate::offloom_jit_withdraw_image).
+pub(crate) unsafe fn withdraw(announcement: *const ImageAnnouncement) {
+    // When the process ends there is nothing to be gained.
+    if exit_gate::is_closed() {
+        return;
+    }
+    let Some(_change) = fork_gate::enter() else { return };
+    let mut registry = registry();
+    let images = &mut registry.images;
+    let Some(place) = images
+        .iter()
+        .position(|image| image.announcement == announcement.addr())
+    else {
+        return;
+    };
+    let announced = images.swap_remove(place);
+    announced.image.withdraw();
+    for slot in &announced.slots {
+        log_launches(slot);
+        let launches = [&slot.launches_ahead_of_time, &slot.launches];
+        for (sum, launches) in slot.kernel.earlier_launches.iter().zip(launches) {
+            sum.fetch_add(launches.load(Ordering::Relaxed), Ordering::Relaxed);
         }
+    }
+    drop(registry);
+    let image = WithdrawnImage(announced);
+    match settings().mode {
+        // The background thread may be linking for it.
+        Mode::Async => queue::free(image),
+        Mode::Sync | Mode::Off => image.free(),
+    }
+}
+
+/// An image copy that is no longer loaded, and what is left of it here.
+pub(crate) struct WithdrawnImage(AnnouncedImage);
+
+impl WithdrawnImage {
+    /// Frees it. Nothing launches its kernels any more, and no thread makes variants for it.
+    pub(crate) fn free(self) {
+        let Some(_change) = fork_gate::enter() else { return };
+        let _link = fork_gate::enter_link();
+        let Some(_work) = exit_gate::enter() else { return };
+        let number = self.0.image.number;
+        // SAFETY: only launches, work that was queued before this, and the registry knew of these, which were boxes.
+        let freed = unsafe {
+            for slot in self.0.slots {
+                drop(Box::from_raw((&raw const *slot).cast_mut()));
+            }
+            Box::from_raw((&raw const *self.0.image).cast_mut()).free()
+        };
+        report::log(format_args!(
+            "image copy {number} was unloaded: {}",
+            freed.map_or_else(
+                |error| error.to_string(),
+                |()| "its variants are freed".to_owned()
+            )
+        ));
     }
 }
 
@@ -130,15 +206,15 @@ fn act_at_exit() {
     });
 }
 
-fn fill(registry: &mut Registry, slot: &Slot, image: &'static ImageCopy, kernel: &'static Kernel) {
+fn fill(slot: &Slot, image: &'static ImageCopy, kernel: &'static Kernel) -> &'static SlotState {
     let state: &'static SlotState = Box::leak(Box::new(SlotState::new(image, kernel)));
-    registry.slots.push(state);
     slot.state
         .store((&raw const *state).cast_mut().cast::<c_void>(), Ordering::Relaxed);
     slot.finished
         .store(finished_function() as *mut c_void, Ordering::Relaxed);
     slot.dispatch
         .store(dispatch_function() as *mut c_void, Ordering::Release);
+    state
 }
 
 /// # Safety
@@ -161,18 +237,22 @@ pub(crate) fn statistics() -> Vec<stats_file::Kernel> {
         .flat_map(|bundle| bundle.kernels.iter().map(move |kernel| (bundle, kernel)));
     let kernels = kernels.map(|(bundle, kernel)| {
         let slots = || {
-            let slots = registry.slots.iter();
+            let slots = registry.images.iter().flat_map(|image| &image.slots);
             slots.filter(move |slot| ptr::eq(slot.kernel, kernel))
         };
-        let sum = |count: fn(&SlotState) -> &AtomicU64| {
-            slots().map(|slot| count(slot).load(Ordering::Relaxed)).sum()
+        let sum = |earlier: &AtomicU64, count: fn(&SlotState) -> &AtomicU64| {
+            let now = slots()
+                .map(|slot| count(slot).load(Ordering::Relaxed))
+                .sum::<u64>();
+            now + earlier.load(Ordering::Relaxed)
         };
+        let [ahead_of_time, of_variants] = &kernel.earlier_launches;
         let (specializations, subjects) = subjects(&kernel.tracker, |parameter| kernel.uses(parameter));
         stats_file::Kernel {
             name: kernel.name.to_owned(),
             bundle: bundle.id.0.map(|byte| format!("{byte:02x}")).concat(),
-            launches_ahead_of_time: sum(|slot| &slot.launches_ahead_of_time),
-            launches_of_variants: sum(|slot| &slot.launches),
+            launches_ahead_of_time: sum(ahead_of_time, |slot| &slot.launches_ahead_of_time),
+            launches_of_variants: sum(of_variants, |slot| &slot.launches),
             specializations,
             subjects,
             variants: kernel.history.variants(),
@@ -182,21 +262,22 @@ pub(crate) fn statistics() -> Vec<stats_file::Kernel> {
 }
 
 extern "C" fn at_exit() {
-    guarded((), log_launches);
+    guarded((), || {
+        registry()
+            .images
+            .iter()
+            .flat_map(|image| &image.slots)
+            .for_each(|slot| log_launches(slot));
+    });
     guarded((), stats::write);
 }
 
-fn log_launches() {
-    if settings().log {
-        for state in &registry().slots {
-            let launches = state.launches.load(Ordering::Relaxed);
-            if launches > 0 {
-                let name = state.kernel.name;
-                report::log(format_args!(
-                    "{name}: image copy {}: {launches} launches ran a variant",
-                    state.image.number
-                ));
-            }
-        }
+fn log_launches(slot: &SlotState) {
+    let launches = slot.launches.load(Ordering::Relaxed);
+    if launches > 0 {
+        report::log(format_args!(
+            "{}: image copy {}: {launches} launches ran a variant",
+            slot.kernel.name, slot.image.number
+        ));
     }
 }

@@ -24,7 +24,7 @@ use crate::variant::{Variant, Verdict};
 /// The most variants that a kernel may have on one device.
 const MOST_VARIANTS: usize = 256;
 
-/// What the runtime knows about one slot. Lives as long as the process.
+/// What the runtime knows about one slot. Lives as long as its image copy.
 pub(crate) struct SlotState {
     /// The image copy.
     pub(crate) image: &'static ImageCopy,
@@ -118,10 +118,14 @@ impl SlotState {
     /// Makes the variant for a key that was claimed. Whatever comes of it, the key is settled afterwards.
     pub(crate) fn make(&'static self, key: &LaunchKey) -> Option<Code> {
         let _change = fork_gate::enter()?;
+        if self.image.is_withdrawn() {
+            return None;
+        }
         let code = self.make_code(key).and_then(|(code, history)| {
             let variant = Variant::new(self, key.clone(), code, settings().retire, history);
-            // Only its code is ever given back: a launch may have found it and not yet asked for its code.
+            // While its image is there only its code is ever given back: a launch may have found it and not yet asked for its code.
             let variant: &'static Variant = Box::leak(Box::new(variant));
+            self.image.add_variant(variant);
             Code::at((&raw const *variant) as u64)
         });
         self.variants

@@ -44,6 +44,7 @@ $comdat_constant = comdat any
 ; CHECK-SAME: ptr @exported
 ; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 2, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
 ; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.announce, ptr null }]
+; CHECK: @llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.withdraw, ptr null }]
 
 ; CHECK: define internal void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr noalias noundef %dyn, ptr noundef %p, i64 noundef %n) #[[BODY:[0-9]+]] {
 ; CHECK: define weak_odr protected void @__omp_offloading_1_2_f_l9(ptr %dyn, double %x)
@@ -64,6 +65,7 @@ $comdat_constant = comdat any
 ; CHECK: ahead_of_time:
 ; CHECK-NEXT: tail call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %0, ptr %1, i64 %2)
 ; CHECK: declare extern_weak void @offloom_jit_announce_image(ptr)
+; CHECK: declare extern_weak void @offloom_jit_withdraw_image(ptr)
 ; CHECK: attributes #[[BODY]] = {{.*}}noinline
 
 ; The variant module. Mutable variables are declared, constants and functions whose address matters available externally.
