@@ -13,6 +13,7 @@ mod demo;
 mod dist;
 mod figures;
 mod fuzz;
+mod jit_check;
 mod lint;
 mod lit;
 mod llvm;

@@ -8,7 +8,7 @@
 //! counted apart. All of it takes hours, so it can be done slice by slice: what each found is kept, and `docs/results/matrix.md` is
 //! written of what is there.
 
-mod builds;
+pub(crate) mod builds;
 mod records;
 mod report;
 
@@ -123,8 +123,8 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, part: Slice) -> Resu
     check_pairs(workspace, staged, &wanted, &mut |_, _, _| Ok(()))
 }
 
-/// Every program for an LLVM.
-fn subjects(workspace: &Workspace, major: u32) -> Result<Vec<Subject>> {
+/// Every program of the corpus and of the workloads for an LLVM.
+pub(crate) fn subjects(workspace: &Workspace, major: u32) -> Result<Vec<Subject>> {
     let mut subjects = Vec::new();
     for program in program::programs(&workspace.root)? {
         subjects.push(Subject::of_corpus(program));

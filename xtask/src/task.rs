@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    bench, bench_link, bench_passes, build, corpus, demo, dist, fuzz, lint, lit, matrix, setup,
+    bench, bench_link, bench_passes, build, corpus, demo, dist, fuzz, jit_check, lint, lit, matrix, setup,
     specialize_check, test,
 };
 
@@ -34,6 +34,8 @@ enum Task {
     Corpus(corpus::Arguments),
     /// Programs in every form of link, through wrapgen and through LLVM's wrapper, run on the device
     Matrix(matrix::Arguments),
+    /// Programs with the JIT in every mode of it, compared with stock builds, run on the device
+    JitCheck(jit_check::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
     /// The workloads in every form against the stock build, or a program of your own with and without the JIT
@@ -60,6 +62,7 @@ impl Arguments {
             Task::Test(arguments) => test::run(arguments),
             Task::Corpus(arguments) => corpus::run(arguments),
             Task::Matrix(arguments) => matrix::run(arguments),
+            Task::JitCheck(arguments) => jit_check::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::Bench(arguments) => bench::run(arguments),
             Task::BenchLink(arguments) => bench_link::run(arguments),

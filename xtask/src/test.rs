@@ -10,7 +10,7 @@ use crate::command::run_shown;
 use crate::llvm::{self, Choice};
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
-use crate::{bench, corpus, cuda, dist, lint, lit, matrix, setup, specialize_check};
+use crate::{bench, corpus, cuda, dist, jit_check, lint, lit, matrix, setup, specialize_check};
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
 const WITHOUT_LLVM: [&str; 5] = [
@@ -61,6 +61,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         });
         steps.run(&format!("forms of links, LLVM {major}"), || {
             matrix::check(&workspace, &staged, matrix::Slice::SHORT)
+        });
+        steps.run(&format!("modes of the JIT, LLVM {major}"), || {
+            jit_check::check(&workspace, &staged, jit_check::SHORT, &[])
         });
         steps.run(&format!("workloads in every form, LLVM {major}"), || {
             bench::check(&workspace, &staged, &bench::Extent::short())

@@ -17,7 +17,7 @@ use crate::openmp::OpenMp;
 
 /// How a program is put together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Of objects.
     Objects,
     /// Of a static library with all of it and an object with other device code.
@@ -34,7 +34,7 @@ pub(super) enum Form {
 
 impl Form {
     /// Every form.
-    pub(super) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Objects,
         Self::StaticLibrary,
         Self::SharedLibrary,
@@ -59,7 +59,7 @@ impl fmt::Display for Form {
 
 /// What else differs between builds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(super) enum Variant {
+pub(crate) enum Variant {
     /// `-O2`, a position-independent executable.
     Pie,
     /// `-O2`, libstdc++ inside the executable.
@@ -74,7 +74,7 @@ pub(super) enum Variant {
 
 impl Variant {
     /// Every variant.
-    pub(super) const ALL: [Self; 5] = [Self::Pie, Self::StaticLibstdcxx, Self::Debug, Self::O0, Self::O3];
+    pub(crate) const ALL: [Self; 5] = [Self::Pie, Self::StaticLibstdcxx, Self::Debug, Self::O0, Self::O3];
 
     fn compile_options(self) -> &'static [&'static str] {
         match self {
@@ -109,8 +109,8 @@ impl fmt::Display for Variant {
 
 /// A program and how to build and run it.
 #[derive(Debug)]
-pub(super) struct Subject {
-    pub(super) program: Program,
+pub(crate) struct Subject {
+    pub(crate) program: Program,
     include_options: Vec<String>,
     run_arguments: &'static [&'static str],
     /// How lines start that differ from run to run.
@@ -119,7 +119,7 @@ pub(super) struct Subject {
 
 impl Subject {
     /// A program of the corpus.
-    pub(super) fn of_corpus(program: Program) -> Self {
+    pub(crate) fn of_corpus(program: Program) -> Self {
         Self {
             program,
             include_options: Vec::new(),
@@ -129,7 +129,7 @@ impl Subject {
     }
 
     /// A workload, small. Its header is in a folder beside it; the lines with times change.
-    pub(super) fn workload(program: Program, workloads: &Path) -> Self {
+    pub(crate) fn workload(program: Program, workloads: &Path) -> Self {
         Self {
             program,
             include_options: vec![format!("-I{}", workloads.join("common").display())],
@@ -152,14 +152,14 @@ const COMPANION: &str = "int companion(int value) {
 
 /// Both builds of a program.
 #[derive(Debug)]
-pub(super) struct Builds<'a> {
-    pub(super) stock: Build<'a>,
-    pub(super) ours: Build<'a>,
+pub(crate) struct Builds<'a> {
+    pub(crate) stock: Build<'a>,
+    pub(crate) ours: Build<'a>,
 }
 
 impl<'a> Builds<'a> {
     /// Prepares the folders of both.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         staged: &'a Staged,
         openmp: &'a OpenMp,
         subject: &'a Subject,
@@ -188,7 +188,7 @@ impl<'a> Builds<'a> {
 
 /// One way to build a program. Its objects serve several forms.
 #[derive(Debug)]
-pub(super) struct Build<'a> {
+pub(crate) struct Build<'a> {
     staged: &'a Staged,
     openmp: &'a OpenMp,
     subject: &'a Subject,
@@ -202,7 +202,7 @@ pub(super) struct Build<'a> {
 
 impl Build<'_> {
     /// Builds and runs the program in a form; returns what it printed.
-    pub(super) fn output(&self, form: Form) -> Result<String> {
+    pub(crate) fn output(&self, form: Form) -> Result<String> {
         match form {
             Form::Objects => self.link(self.native()?),
             Form::Lto => self.link(self.bitcode()?),
@@ -245,29 +245,48 @@ impl Build<'_> {
                 link.args(&self.openmp.link_options);
                 link.args(["-lomp", "-lomptarget", "-lm", "-o", "program"]);
                 tools::output(&mut link)?;
-                self.run()
+                self.run(&[])
             }
         }
     }
 
+    /// Where it is built and run.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Links the program of bitcode for the JIT.
+    pub(crate) fn link_for_jit(&self, options: &[&str]) -> Result<()> {
+        self.link_executable(self.bitcode()?, options)
+    }
+
     /// Links the executable and runs it.
     fn link(&self, inputs: &[String]) -> Result<String> {
+        self.link_executable(inputs, &[])?;
+        self.run(&[])
+    }
+
+    fn link_executable(&self, inputs: &[String], options: &[&str]) -> Result<()> {
         let mut command = self.clang(true);
-        command.args(self.variant.compile_options()).args(inputs);
+        command
+            .args(self.variant.compile_options())
+            .args(inputs)
+            .args(options);
         command.args(self.variant.executable_options());
         command.args(&self.openmp.link_options);
         command.args(["-lm", "-o", "program"]);
         tools::output(&mut command)?;
-        self.run()
+        Ok(())
     }
 
-    /// Runs the executable on the device.
-    fn run(&self) -> Result<String> {
+    /// Runs the executable on the device, with these variables in its environment.
+    pub(crate) fn run(&self, environment: &[(&str, &str)]) -> Result<String> {
         let mut command = self.in_folder(Command::new("timeout"));
         command
             .args([SECONDS_PER_RUN, "./program"])
             .args(self.subject.run_arguments);
         command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        command.envs(environment.iter().copied());
         let printed = tools::output(&mut command)?;
         Ok(match self.subject.changing_lines {
             None => printed,

@@ -1,0 +1,140 @@
+//! `cargo xtask jit-check`: programs linked with `--jit` print what the stock build prints, in every mode of the JIT.
+//!
+//! For each LLVM, each program of the corpus and of the workloads, at several levels of optimisation: Clang builds it once with LLVM's
+//! own tools, without the JIT, and once with ours and `--jit`. The latter runs with the JIT off, before each launch and beside
+//! launches, each with an empty cache and with a full one, and a failure of the JIT ends it (`OFFLOOM_JIT_STRICT=1`).
+
+use std::num::NonZeroUsize;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::build::{self, Staged, Staging};
+use crate::corpus::workers;
+use crate::llvm::Choice;
+use crate::matrix;
+use crate::matrix::builds::{Builds, Form, Subject, Variant};
+use crate::openmp::OpenMp;
+use crate::workspace::Workspace;
+
+/// Of how many programs and levels one is checked where the time is short. It shares no factor with the number of levels.
+pub(crate) const SHORT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(39);
+
+/// How programs are compiled.
+const VARIANTS: [Variant; 3] = [Variant::Pie, Variant::O0, Variant::O3];
+
+/// Modes of the JIT, in the order in which they run: name, mode, whether slow variants are retired, cache folder.
+const MODES: [(&str, &str, &str, &str); 6] = [
+    ("off", "off", "1", "unused"),
+    ("sync, cold", "sync", "0", "sync"),
+    ("sync, warm", "sync", "0", "sync"),
+    ("sync, retiring", "sync", "1", "sync"),
+    ("async, cold", "async", "1", "async"),
+    ("async, warm", "async", "0", "async"),
+];
+
+/// Options of `cargo xtask jit-check`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    llvm: Choice,
+    #[command(flatten)]
+    staging: Staging,
+    /// Check every N-th pair of program and level of optimisation, in all modes
+    #[arg(long, value_name = "N", default_value = "1")]
+    every: NonZeroUsize,
+    /// Only programs whose name contains one of these. Default: all
+    programs: Vec<String>,
+}
+
+/// Runs `cargo xtask jit-check`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let mut failed = Vec::new();
+    for llvm in arguments.llvm.find()? {
+        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+        if let Err(error) = check(&workspace, &staged, arguments.every, &arguments.programs) {
+            failed.push(format!("{error:#}"));
+        }
+    }
+    ensure!(failed.is_empty(), "{}", failed.join("; "));
+    Ok(())
+}
+
+/// Checks every `every`-th pair of program and level for one LLVM, and prints what differs.
+///
+/// Fails when a program with the JIT does not do what the stock build does, and when nothing could be compared.
+pub(crate) fn check(
+    workspace: &Workspace,
+    staged: &Staged,
+    every: NonZeroUsize,
+    only: &[String],
+) -> Result<()> {
+    let major = staged.llvm.major;
+    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+    let mut subjects = matrix::subjects(workspace, major)?;
+    subjects.retain(|subject| {
+        let name = &subject.program.name;
+        only.is_empty() || only.iter().any(|part| name.contains(part.as_str()))
+    });
+    let pairs = subjects
+        .iter()
+        .flat_map(|subject| VARIANTS.map(|variant| (subject, variant)));
+    let pairs: Vec<_> = pairs.step_by(every.get()).collect();
+    println!(
+        "LLVM {major}: {} pairs of program and level, each in {} modes of the JIT",
+        pairs.len(),
+        MODES.len()
+    );
+    let (mut same, mut without_stock, mut different) = (0, 0, 0);
+    workers::for_each(
+        &pairs,
+        |&(subject, variant)| compare(staged, &openmp, subject, variant),
+        |(subject, variant), outcome| match outcome {
+            Ok(true) => same += 1,
+            Ok(false) => without_stock += 1,
+            Err(error) => {
+                different += 1;
+                println!("different: {}, {variant}: {error:#}", subject.program.name);
+            }
+        },
+    )?;
+    println!(
+        "LLVM {major}: {same} the same, {without_stock} without a stock build that runs, {different} different"
+    );
+    ensure!(
+        same > 0,
+        "LLVM {major}: nothing could be compared: no program of that name, or none runs"
+    );
+    ensure!(
+        different == 0,
+        "LLVM {major}: {different} programs do not do with the JIT what they do without"
+    );
+    Ok(())
+}
+
+/// Builds one program both ways and runs it in every mode. False when the stock build does not run.
+fn compare(staged: &Staged, openmp: &OpenMp, subject: &Subject, variant: Variant) -> Result<bool> {
+    let builds = Builds::begin(staged, openmp, subject, variant)?;
+    let Ok(expected) = builds.stock.output(Form::Objects) else {
+        return Ok(false);
+    };
+    builds
+        .ours
+        .link_for_jit(&["-foffload-lto", "-Xoffload-linker", "--jit"])?;
+    let folder = builds.ours.folder().display().to_string();
+    for (name, mode, retire, cache) in MODES {
+        let cache = format!("{folder}/{cache}");
+        let environment = [
+            ("OFFLOOM_JIT", mode),
+            ("OFFLOOM_JIT_RETIRE", retire),
+            ("OFFLOOM_JIT_STRICT", "1"),
+            ("OFFLOOM_JIT_CACHE_DIR", cache.as_str()),
+        ];
+        let printed = builds.ours.run(&environment).with_context(|| name.to_owned())?;
+        ensure!(
+            printed == expected,
+            "{name}: it prints\n{printed}instead of\n{expected}"
+        );
+    }
+    Ok(true)
+}
