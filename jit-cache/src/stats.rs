@@ -29,6 +29,9 @@ pub struct Statistics {
     pub process: u32,
     /// The process that this one was forked from, if it uses the JIT too: its numbers up to the fork are counted here as well.
     pub forked_from: Option<u32>,
+    /// How long the process had used the JIT when it was written, in microseconds. The other times are from the same start.
+    #[serde(default)]
+    pub duration_us: Option<u64>,
     /// Every kernel that the process knew, by bundle and in the bundle's order.
     pub kernels: Vec<Kernel>,
 }
@@ -78,6 +81,9 @@ pub struct Variant {
     pub bytes: u64,
     /// Phases of the compile, where there was one.
     pub phases: Option<Phases>,
+    /// When the object, or the failure, was there, in microseconds from the start.
+    #[serde(default)]
+    pub made_us: Option<u64>,
     /// The object on each copy of the device image that wanted it.
     pub copies: Vec<Linked>,
 }
@@ -128,6 +134,12 @@ pub struct Linked {
     pub launches: u64,
     /// What became of it.
     pub verdict: Verdict,
+    /// When it was linked, in microseconds from the start.
+    #[serde(default)]
+    pub linked_us: Option<u64>,
+    /// When the verdict was reached, in microseconds from the start.
+    #[serde(default)]
+    pub verdict_us: Option<u64>,
     /// The fastest timed launch of it, in nanoseconds.
     pub variant_ns: Option<u64>,
     /// The fastest timed launch of the ahead-of-time body with the same descriptor, in nanoseconds.
@@ -267,6 +279,7 @@ mod tests {
             llvm: "19.1.7".to_owned(),
             process: 1,
             forked_from: None,
+            duration_us: Some(9),
             kernels: vec![Kernel {
                 name: "k".to_owned(),
                 bundle: "00".to_owned(),
@@ -279,11 +292,14 @@ mod tests {
                     origin: Origin::Failed("\"quoted\"".to_owned()),
                     bytes: 0,
                     phases: Some(Phases::default()),
+                    made_us: Some(5),
                     copies: vec![Linked {
                         image_copy: 0,
                         link_us: 1,
                         launches: 0,
                         verdict: Verdict::Kept,
+                        linked_us: Some(6),
+                        verdict_us: None,
                         variant_ns: None,
                         ahead_of_time_ns: Some(3),
                     }],
@@ -301,6 +317,14 @@ mod tests {
             assert_eq!(Statistics::read(&path).unwrap(), statistics());
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_file_without_times_is_read_too() {
+        let mut value = serde_json::to_value(statistics()).unwrap();
+        value.as_object_mut().unwrap().remove("duration_us");
+        let read: Statistics = serde_json::from_value(value).unwrap();
+        assert_eq!(read.duration_us, None);
     }
 
     #[test]

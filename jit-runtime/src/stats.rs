@@ -4,8 +4,8 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile;
 use offloom_ir::expendable_thread::run_on_expendable_thread;
@@ -61,6 +61,7 @@ impl History {
                 origin,
                 bytes: bytes as u64,
                 phases,
+                made_us: Some(now_us()),
                 copies: Vec::new(),
             },
             copies: Vec::new(),
@@ -83,6 +84,8 @@ impl History {
                 link_us: u64::try_from(link_time.as_micros()).unwrap_or(u64::MAX),
                 launches: 0,
                 verdict,
+                linked_us: Some(now_us()),
+                verdict_us: None,
                 variant_ns: None,
                 ahead_of_time_ns: None,
             }),
@@ -126,6 +129,7 @@ impl Copy {
         linked.variant_ns = timed(variant);
         linked.ahead_of_time_ns = timed(ahead_of_time);
         if let Some(verdict) = verdict {
+            linked.verdict_us = Some(now_us());
             linked.verdict = verdict;
         }
     }
@@ -139,11 +143,19 @@ impl Copy {
     }
 }
 
+/// Microseconds since this was asked for first, which is when the process began to use the JIT.
+fn now_us() -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    let start = START.get_or_init(Instant::now);
+    u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX)
+}
+
 /// The process that the settings were first needed in; 0 before.
 static FIRST_PROCESS: AtomicU32 = AtomicU32::new(0);
 
 /// Remembers that this process uses the JIT: a child that is forked from it writes a file of its own.
 pub(crate) fn remember_process() {
+    let _ = now_us();
     let _ = FIRST_PROCESS.compare_exchange(0, std::process::id(), Ordering::Relaxed, Ordering::Relaxed);
 }
 
@@ -161,6 +173,7 @@ pub(crate) fn write() {
             llvm: llvm_version(),
             process,
             forked_from,
+            duration_us: Some(now_us()),
             kernels: registry::statistics(),
         };
         statistics.write(&path)

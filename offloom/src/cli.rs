@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::cache::CacheCommand;
 use crate::error::{Error, Result};
-use crate::{cache, config, doctor, explain};
+use crate::{cache, config, doctor, explain, report};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
 #[derive(Debug, Parser)]
@@ -31,6 +31,14 @@ enum Command {
     Explain {
         /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote.
         statistics: PathBuf,
+    },
+    /// Write an HTML page about a program's launches: when what was compiled, specialised, found in the cache, retired.
+    Report {
+        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote.
+        statistics: PathBuf,
+        /// The page; by default the name of the file with `.html` behind it.
+        #[arg(short, long, value_name = "FILE")]
+        output: Option<PathBuf>,
     },
     /// Print how programs are built with Offloom.
     Config {
@@ -62,6 +70,7 @@ fn execute(cli: &Cli) -> Result<()> {
     let outcome = match &cli.command {
         Command::Cache(command) => cache::run(command, cli.json)?,
         Command::Explain { statistics } => explain::run(statistics, cli.json)?.into(),
+        Command::Report { statistics, output } => report::run(statistics, output.as_deref())?.into(),
         Command::Config { environment: true } => config::environment(cli.json).into(),
         Command::Config { environment: false } => config::build(cli.json)?.into(),
         Command::Doctor { options } => doctor::run(options, cli.json)?,

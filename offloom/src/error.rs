@@ -1,6 +1,7 @@
 //! What can go wrong: one line each, for the user.
 
 use std::io;
+use std::path::PathBuf;
 
 use offloom_jit_cache::stats::StatsError;
 use offloom_jit_cache::store::StoreError;
@@ -22,6 +23,14 @@ pub(crate) enum Error {
     /// The statistics.
     #[error(transparent)]
     Stats(#[from] StatsError),
+    /// The page cannot be written.
+    #[error("cannot write `{}`: {source}", path.display())]
+    Page {
+        /// The page.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// The installation is not whole.
     #[error("{0} of the checks failed; each says what to do")]
     Unhealthy(usize),

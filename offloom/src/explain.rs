@@ -105,19 +105,25 @@ fn add_row(table: &mut Table, variant: &Variant, copy: Option<&Linked>) {
         cell(|copy| Some(copy.launches.to_string())),
         cell(|copy| Some(microseconds(copy.variant_ns?))),
         cell(|copy| Some(microseconds(copy.ahead_of_time_ns?))),
-        match (&variant.origin, copy.map(|copy| &copy.verdict)) {
-            (Origin::Failed(reason), _) => format!("failed: {reason}"),
-            (_, Some(Verdict::Measuring)) => "too few launches to say".to_owned(),
-            (_, Some(Verdict::Kept)) => "kept".to_owned(),
-            (_, Some(Verdict::Retired)) => "retired: not faster".to_owned(),
-            (_, Some(Verdict::Failed(reason))) => format!("not linked: {reason}"),
-            (_, None) => "not linked yet".to_owned(),
-        },
+        outcome(variant, copy),
         cell(|copy| Some(milliseconds(copy_saved_ns(copy)?))),
     ]);
 }
 
-fn state(subject: &SubjectCount) -> &'static str {
+/// What became of a variant on one copy of its image.
+pub(crate) fn outcome(variant: &Variant, copy: Option<&Linked>) -> String {
+    match (&variant.origin, copy.map(|copy| &copy.verdict)) {
+        (Origin::Failed(reason), _) => format!("failed: {reason}"),
+        (_, Some(Verdict::Measuring)) => "too few launches to say".to_owned(),
+        (_, Some(Verdict::Kept)) => "kept".to_owned(),
+        (_, Some(Verdict::Retired)) => "retired: not faster".to_owned(),
+        (_, Some(Verdict::Failed(reason))) => format!("not linked: {reason}"),
+        (_, None) => "not linked yet".to_owned(),
+    }
+}
+
+/// Whether something of a launch is specialised, and if not, why.
+pub(crate) fn state(subject: &SubjectCount) -> &'static str {
     if subject.specialized {
         "specialised"
     } else if subject.what == "alignment" {
@@ -127,27 +133,30 @@ fn state(subject: &SubjectCount) -> &'static str {
     }
 }
 
-fn milliseconds(nanoseconds: f64) -> String {
+/// Nanoseconds as milliseconds.
+pub(crate) fn milliseconds(nanoseconds: f64) -> String {
     format!("{:.2}", nanoseconds / 1e6)
 }
 
-fn microseconds(nanoseconds: u64) -> String {
+/// Nanoseconds as microseconds.
+pub(crate) fn microseconds(nanoseconds: u64) -> String {
     format!("{:.1}", nanoseconds as f64 / 1e3)
 }
 
 /// All compiles of a kernel together.
-fn compile_us(kernel: &Kernel) -> u64 {
+pub(crate) fn compile_us(kernel: &Kernel) -> u64 {
     let phases = kernel.variants.iter().filter_map(|variant| variant.phases);
     phases.map(|phases| u64::from(phases.total_us())).sum()
 }
 
 /// What the launches of a variant saved, by the fastest timed launches of both kinds; nothing where they were not timed.
-fn copy_saved_ns(copy: &Linked) -> Option<f64> {
+pub(crate) fn copy_saved_ns(copy: &Linked) -> Option<f64> {
     let difference = copy.ahead_of_time_ns? as f64 - copy.variant_ns? as f64;
     Some(difference * copy.launches as f64)
 }
 
-fn saved_ns(kernel: &Kernel) -> f64 {
+/// What all variants of a kernel saved, as far as it is known.
+pub(crate) fn saved_ns(kernel: &Kernel) -> f64 {
     let copies = kernel.variants.iter().flat_map(|variant| &variant.copies);
     copies
         .filter_map(copy_saved_ns)

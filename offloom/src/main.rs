@@ -5,6 +5,7 @@
 //! | [`cli`] | the command line |
 //! | [`cache`] | `offloom cache`: what is kept on disk |
 //! | [`explain`] | `offloom explain`: what became of a program's launches |
+//! | [`report`] | `offloom report`: the same as a page |
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
 //! | [`installation`] | where the rest of Offloom lies |
@@ -19,6 +20,7 @@ mod doctor;
 mod error;
 mod explain;
 mod installation;
+mod report;
 mod table;
 
 use std::process::ExitCode;

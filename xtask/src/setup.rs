@@ -19,6 +19,7 @@ type Package = (&'static str, &'static str);
 
 /// Packages that every LLVM needs.
 const COMMON: &[Package] = &[
+    ("chromium", "looks at the page of `offloom report` in a test"),
     ("cmake", "builds a project with `find_package(Offloom)` in a test"),
     ("dpkg-dev", "which packages ours depend on"),
     (

@@ -1,0 +1,96 @@
+"""Says what a browser made of a page of `offloom report`: its text and bars, from the document; its colours, from the picture."""
+
+import re
+import struct
+import sys
+import zlib
+from html.parser import HTMLParser
+
+
+class Page(HTMLParser):
+    """What is in the document."""
+
+    def __init__(self):
+        super().__init__()
+        self.stack, self.title, self.tiles, self.bars = [], "", [], {}
+        self.sections, self.rows, self.outside = [], [], 0
+
+    def handle_starttag(self, tag, attributes):
+        values = dict(attributes)
+        self.outside += sum(name in ("src", "href", "action") for name in values)
+        if tag == "rect":
+            self.bars[values["class"]] = self.bars.get(values["class"], 0) + 1
+            assert float(values["width"]) >= 2, values
+        if tag not in ("meta", "link", "br"):
+            self.stack.append(tag)
+        if tag == "section":
+            self.sections.append("")
+        if tag == "tr":
+            self.rows.append([])
+        if tag == "td":
+            self.rows[-1].append("")
+        if tag in ("dt", "dd"):
+            self.tiles.append("")
+
+    def handle_endtag(self, tag):
+        while self.stack and self.stack.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if self.stack[-1:] == ["h1"]:
+            self.title += data
+        if "section" in self.stack and "table" not in self.stack:
+            self.sections[-1] += data + " "
+        if "td" in self.stack:
+            self.rows[-1][-1] += data
+        if self.stack[-1:] in (["dt"], ["dd"]):
+            self.tiles[-1] += data
+
+
+def colours(path):
+    """The colours of a PNG of eight bits a channel, as red, green, blue."""
+    data = open(path, "rb").read()
+    width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
+    channels = {2: 3, 6: 4}[kind]
+    assert depth == 8
+    packed, at = b"", 8
+    while at < len(data):
+        length, name = struct.unpack(">I4s", data[at:at + 8])
+        packed += data[at + 8:at + 8 + length] if name == b"IDAT" else b""
+        at += length + 12
+    raw, stride, found = zlib.decompress(packed), width * channels, set()
+    before = bytearray(stride)
+    for row in range(height):
+        line = bytearray(raw[row * (stride + 1) + 1:(row + 1) * (stride + 1)])
+        kind = raw[row * (stride + 1)]
+        for i in range(stride):
+            left = line[i - channels] if i >= channels else 0
+            corner = before[i - channels] if i >= channels else 0
+            guess = left + before[i] - corner
+            near = min((abs(guess - left), 0, left), (abs(guess - before[i]), 1, before[i]), (abs(guess - corner), 2, corner))[2]
+            line[i] = (line[i] + (0, left, before[i], (left + before[i]) // 2, near)[kind]) & 255
+        found.update(zip(line[0::channels], line[1::channels], line[2::channels]))
+        before = line
+    return found
+
+
+def main():
+    page = Page()
+    page.feed(open(sys.argv[1], encoding="utf-8").read())
+    print("shown:", page.title)
+    for name, value in zip(page.tiles[0::2], page.tiles[1::2]):
+        print("tile:", name, value)
+    kinds = ("compile", "cache", "run", "retired", "failed")
+    print("bars:", *(f"{kind} {page.bars.get(kind, 0)}" for kind in kinds))
+    for section in page.sections:
+        print("kernel:", re.sub(r"\s+", " ", section))
+    made = [row for row in page.rows if len(row) == 11]
+    print("row:", len(made), made[0][1] if made else "")
+    print("outside:", page.outside)
+    seen = colours(sys.argv[2])
+    wanted = {(0x00, 0x72, 0xB2)} | ({(0xE6, 0x9F, 0x00)} if page.bars.get("compile") else {(0x56, 0xB4, 0xE9)})
+    print("picture:", "has colours of the timeline" if wanted <= seen else f"lacks {wanted - seen}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,48 @@
+// `offloom report` makes a page about a run, which a browser shows: numbers, a timeline with a bar for each thing that happened, a table for
+// each kernel. It is one file, and the browser has no network.
+//
+// RUN: %clangxx -O2 -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile %s -o %t %omp_link
+// RUN: rm -rf %t-cache
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-stats %run_offload %t
+// RUN: %dist/bin/offloom report %t-stats | FileCheck %s --check-prefix=PLACE -DFILE=%t-stats.html
+// RUN: bash %S/Inputs/browser.sh %t-stats.html | FileCheck %s --check-prefixes=PAGE,COMPILED
+//
+// A second run finds the variants in the cache, and the page says so.
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-stats %run_offload %t
+// RUN: %dist/bin/offloom report %t-stats -o %t-page.html
+// RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefixes=PAGE,CACHED
+//
+// What is no file of statistics, and a place that is not there, are said, and nothing is written.
+// RUN: not %dist/bin/offloom report %s -o %t-none.html 2>&1 | FileCheck %s --check-prefix=FORMAT
+// RUN: not %dist/bin/offloom report %t-stats -o %t-absent/page.html 2>&1 | FileCheck %s --check-prefix=ABSENT
+// RUN: not ls %t-none.html
+//
+// PLACE: {{^}}[[FILE]]{{$}}
+// FORMAT: offloom: `{{.*}}report.cpp` holds no statistics of the JIT
+// ABSENT: offloom: cannot write `{{.*}}page.html`
+//
+// PAGE: shown: Process {{[0-9]+}}: what became of its launches
+// COMPILED: tile: compiled 2
+// COMPILED: tile: found in the cache 0
+// CACHED: tile: compiled 0
+// CACHED: tile: found in the cache 2
+// PAGE: bars: compile {{[02]}} cache {{[02]}} run 2 retired 0 failed 0
+// PAGE: kernel: __omp_offloading_{{.*}} 6 launches
+// PAGE: row: 2 {{compiler|cache}}
+// PAGE: outside: 0
+// PAGE: picture: has colours of the timeline
+#include <cstdio>
+
+__attribute__((noinline)) void scale(double *data, int count, int degree) {
+#pragma omp target map(tofrom : data[0 : count])
+  for (int i = 0; i < count; ++i)
+    for (int k = 0; k < degree; ++k)
+      data[i] = data[i] * 0.5 + k;
+}
+
+int main() {
+  double data[64] = {};
+  for (int launch = 0; launch < 6; ++launch)
+    scale(data, 64, launch % 2 ? 3 : 5);
+  std::printf("%g\n", data[0]);
+}
