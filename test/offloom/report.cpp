@@ -2,7 +2,7 @@
 // each kernel. It is one file, and the browser has no network.
 //
 // RUN: %clangxx -O2 -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile %s -o %t %omp_link
-// RUN: rm -rf %t-cache
+// RUN: rm -rf %t-cache %t-stats %t-none.html
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-stats %run_offload %t
 // RUN: %dist/bin/offloom report %t-stats | FileCheck %s --check-prefix=PLACE -DFILE=%t-stats.html
 // RUN: bash %S/Inputs/browser.sh %t-stats.html | FileCheck %s --check-prefixes=PAGE,COMPILED

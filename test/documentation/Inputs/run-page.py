@@ -1,0 +1,120 @@
+"""Runs the commands of a page of the documentation and compares what they print with what the page says.
+
+A fenced block `console` is a session: each line that begins with `$ ` is a command, the lines after it are what it prints; `...` stands for
+anything, on its own for any lines. A block with `file=NAME` behind its language is a file. A block `console`, `sh` or `bash` that is not run
+says why in a comment right before it: `<!-- not run: REASON -->`, or `<!-- run by: TEST -->`.
+
+All commands of a page run in one shell, in the folder given. The page writes of LLVM 19, of /usr/lib/offloom-19 and of
+dist/llvm-19: these become the LLVM under
+test and the installation under test.
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+FENCE = re.compile(r"^```(\w*) ?(.*)$")
+COMMENT = re.compile(r"^<!-- (not run|run by): (.+) -->$")
+SHELLS = ("console", "sh", "bash", "shell")
+
+
+def blocks(text):
+    """(language, words behind it, lines, comment before it) of each fenced block."""
+    found, lines, before = [], None, ""
+    for line in text.splitlines():
+        fence = FENCE.match(line)
+        if lines is None and fence:
+            language, words, lines = fence.group(1), fence.group(2), []
+        elif lines is not None and line == "```":
+            found.append((language, words, lines, before))
+            lines, before = None, ""
+        elif lines is not None:
+            lines.append(line)
+        elif line:
+            before = line
+    return found
+
+
+def check_all(root):
+    """Every block with commands is a session, or says why it is not run."""
+    pages = sorted([root / "README.md", *(root / "docs").rglob("*.md")])
+    wrong = []
+    for page in pages:
+        for language, _, lines, before in blocks(page.read_text(encoding="utf-8")):
+            if language in SHELLS and language != "console" and not COMMENT.match(before):
+                wrong.append(f"{page.relative_to(root)}: `{lines[0]}` is neither run nor says why")
+    sys.exit("\n".join(wrong) if wrong else 0)
+
+
+def steps(lines):
+    """(command, printed lines) of a session."""
+    found = []
+    for line in lines:
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        elif found:
+            found[-1][1].append(line)
+        else:
+            sys.exit(f"a session begins with a command, not with `{line}`")
+    return found
+
+
+def pattern(expected):
+    """What the printed lines have to match as a whole."""
+    parts = []
+    for line in expected:
+        if line == "...":
+            parts.append(r"(?:[^\n]*\n)*?")
+        else:
+            parts.append(re.escape(line).replace(r"\.\.\.", r"[^\n]*") + r" *\n")
+    return "".join(parts)
+
+
+def main():
+    if sys.argv[1] == "--all-pages":
+        check_all(pathlib.Path(sys.argv[2]))
+    dist, llvm_bin, link, folder, page = sys.argv[1:]
+    major = re.search(r"llvm-(\d+)", llvm_bin).group(1)
+    folder = pathlib.Path(folder)
+
+    def here(text):
+        text = re.sub(r"(?<=-)19\b", major, text)
+        return re.sub(f"/usr/lib/offloom-{major}|dist/llvm-{major}", lambda _: dist, text)
+
+    tools = folder / "tools"
+    tools.mkdir(exist_ok=True)
+    programs = {f"{name}-{major}": f"{llvm_bin}/{name}" for name in ("clang", "clang++", "opt")}
+    programs |= {f"{name}-{major}": f"{dist}/bin/{name}" for name in ("offloom", "wrapgen")}
+    for name, target in programs.items():
+        if not (tools / name).is_symlink():
+            (tools / name).symlink_to(target)
+    environment = {
+        **os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C",
+        "OMP_TARGET_OFFLOAD": "mandatory", "OFFLOOM_JIT_CACHE_MODE": "rw",
+        # Where this machine has libomp, for every command that links.
+        "CCC_OVERRIDE_OPTIONS": " ".join(["#", *(f"+{option}" for option in link.split()), "+-Wno-unused-command-line-argument"]),
+    }
+    for name in [name for name in environment if name.startswith("XDG_")]:
+        del environment[name]
+
+    count = 0
+    for language, words, lines, before in blocks(pathlib.Path(page).read_text(encoding="utf-8")):
+        if words.startswith("file="):
+            (folder / words.removeprefix("file=")).write_text(here("\n".join(lines)) + "\n", encoding="utf-8")
+        if language != "console" or COMMENT.match(before):
+            continue
+        for command, expected in steps(lines):
+            done = subprocess.run(
+                ["bash", "-euo", "pipefail", "-c", here(command)], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=500, check=False)
+            if done.returncode or not re.fullmatch(here(pattern(expected)), done.stdout):
+                sys.exit(f"{page}: `{command}` ended with {done.returncode} and printed\n{done.stdout}{done.stderr}\n"
+                         f"instead of\n" + "\n".join(expected))
+            count += 1
+    print(f"{count} commands of {page} did what it says")
+
+
+if __name__ == "__main__":
+    main()
