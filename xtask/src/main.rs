@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bench_launch;
 mod bench_link;
 mod bench_passes;
 mod build;

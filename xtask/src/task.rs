@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::{
-    bench, bench_link, bench_passes, build, corpus, demo, dist, fuzz, jit_check, lint, lit, matrix, setup,
-    specialize_check, test,
+    bench, bench_launch, bench_link, bench_passes, build, corpus, demo, dist, fuzz, jit_check, lint, lit,
+    matrix, setup, specialize_check, test,
 };
 
 /// Chores of the Offloom project.
@@ -40,6 +40,8 @@ enum Task {
     SpecializeCheck(specialize_check::Arguments),
     /// The workloads in every form against the stock build, or a program of your own with and without the JIT
     Bench(bench::Arguments),
+    /// What the JIT adds to a launch of a tiny kernel
+    BenchLaunch(bench_launch::Arguments),
     /// What links with device code take, beside LLVM's linker wrapper and the host link alone
     BenchLink(bench_link::Arguments),
     /// How long the passes take on a large module, beside LLVM's own work on it
@@ -65,6 +67,7 @@ impl Arguments {
             Task::JitCheck(arguments) => jit_check::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::Bench(arguments) => bench::run(arguments),
+            Task::BenchLaunch(arguments) => bench_launch::run(arguments),
             Task::BenchLink(arguments) => bench_link::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),
             Task::Fuzz(arguments) => fuzz::run(arguments),
