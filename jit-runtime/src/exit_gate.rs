@@ -2,7 +2,7 @@
 //!
 //! A thread that is compiling or linking while `exit` runs crashes in LLVM's destroyed state. Handlers run in reverse order of
 //! registration. One of ours is registered before LLVM is first used here; every handler that LLVM registers later, for statics
-//! inside its functions, closes the gate before it runs ([`exit_handlers`](crate::exit_handlers)).
+//! inside its functions, closes the gate before it runs ([`exit_handlers`]).
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
