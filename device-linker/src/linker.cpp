@@ -9,6 +9,8 @@
 
 #include "lld/Common/Driver.h"
 #include "llvm/LTO/LTO.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cstdio>
@@ -136,7 +138,12 @@ CompiledObjects BitcodeCompiler::compile() { return {}; }
 LLD_HAS_DRIVER(elf)
 
 int main(int ArgumentCount, char **GivenArguments) {
-  for (const char *Word : llvm::ArrayRef(GivenArguments, ArgumentCount))
+  // lld would expand these itself, but does not know what is taken from the command line here.
+  llvm::BumpPtrAllocator Allocator;
+  llvm::StringSaver Saver(Allocator);
+  llvm::SmallVector<const char *> Given(GivenArguments, GivenArguments + ArgumentCount);
+  llvm::cl::ExpandResponseFiles(Saver, llvm::cl::TokenizeGNUCommandLine, Given);
+  for (const char *Word : Given)
     if (!OutputPlace::choose(Word))
       Arguments.push_back(Word);
   // lld keeps what it is given, and the vector may grow when another linker takes over.

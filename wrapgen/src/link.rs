@@ -17,8 +17,10 @@ pub mod entry_check;
 mod fat_binary;
 pub mod group;
 pub mod host_link;
-mod host_symbols;
+pub mod host_symbols;
 pub mod jobs;
+mod library_search;
+pub mod linker_script;
 mod options;
 pub mod relocatable;
 pub mod scan;
@@ -35,6 +37,8 @@ use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::ImageKind;
 
 use self::command_line::CommandLine;
+use self::host_symbols::HostSymbols;
+use self::scan::HostInputs;
 use self::work_folder::WorkFolder;
 use self::wrap_images::LinkedImage;
 use crate::LLVM;
@@ -103,14 +107,17 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
         true => runner.step(&host_step(Phase::Scan).reads(&host_inputs), || {
             scan::open_inputs(line)
         })?,
-        false => Vec::new(),
+        false => HostInputs::default(),
     };
     let libraries = bitcode_library::open(&options.bitcode_libraries)?;
-    let mut code = runner.step(&host_step(Phase::ReadDeviceCode), || scan::device_code(&inputs))?;
+    let mut code = runner.step(&host_step(Phase::ReadDeviceCode), || {
+        scan::device_code(&inputs.files)
+    })?;
     for library in &libraries {
         code.push(library.device_code()?);
     }
-    let groups = group::group(&code, &options.should_extract)?;
+    let host_symbols = HostSymbols::new(line, &inputs);
+    let groups = group::group(&code, &host_symbols, &options.should_extract)?;
     if groups.is_empty() && options.override_images.is_empty() {
         let step = host_step(Phase::HostLink).reads(&host_inputs).makes([&output]);
         return runner.step(&step, || host_link::exec_host_linker(line, runner));
@@ -131,14 +138,14 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     let mut images = override_images(line)?;
     let mut added = Vec::new();
     let mut jit_bundle = None;
-    for made in device_images::make_images(&groups, &inputs, line, &folder, runner)? {
+    for made in device_images::make_images(&groups, &inputs.files, line, &folder, runner)? {
         images.push(made.image);
         added.extend(made.host_inputs);
         jit_bundle = jit_bundle.or(made.jit_bundle);
     }
     if !runner.dry_run && options.override_images.is_empty() {
         runner.step(&host_step(Phase::EntryCheck), || {
-            entry_check::check_entries(&inputs, &groups, &images, &folder)
+            entry_check::check_entries(&inputs.files, &host_symbols, &groups, &images, &folder)
         })?;
     }
     let step = host_step(Phase::Wrap).reads(images.iter().map(|image| &image.path));

@@ -1,15 +1,18 @@
 //! The one place that starts programs, and that prints them as commands.
 
-use std::ffi::OsStr;
-use std::io::Write;
+use std::ffi::{OsStr, OsString};
+use std::io::{ErrorKind, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use tempfile::NamedTempFile;
+
 use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::messages::HeldMessages;
+use crate::response_file;
 use crate::steps::{Journal, Step};
 
 /// Prints and runs commands, and the steps that they belong to, as `--wrapper-verbose`, `--dry-run`, `--print-phases` and
@@ -69,11 +72,22 @@ impl Runner<'_> {
     }
 
     fn run_silently(self, command: &mut Command) -> Result<()> {
+        self.redirect(command);
+        match run(command) {
+            Err(error) if has_too_many_arguments(&error) => {
+                let (mut short, _file) = shortened(command)?;
+                self.redirect(&mut short);
+                run(&mut short)
+            }
+            result => result,
+        }
+    }
+
+    fn redirect(self, command: &mut Command) {
         if let Some(held) = self.held {
             // Without this they are printed at once.
             let _ = held.redirect(command);
         }
-        run(command)
     }
 
     /// Becomes the command, unless somebody wants to know how long it takes.
@@ -89,10 +103,14 @@ impl Runner<'_> {
             return Ok(());
         }
         let source = command.exec();
-        Err(Error::Start {
+        let error = Error::Start {
             program: command.get_program().into(),
             source,
-        })
+        };
+        match has_too_many_arguments(&error) {
+            true => self.run_silently(command),
+            false => Err(error),
+        }
     }
 
     /// Prints a command, in the form that LLVM's linker wrapper uses and a shell can read.
@@ -146,6 +164,28 @@ pub fn run(command: &mut Command) -> Result<()> {
     })
 }
 
+/// Whether a program was not started because its arguments are longer than the system takes.
+fn has_too_many_arguments(error: &Error) -> bool {
+    matches!(error, Error::Start { source, .. } if source.kind() == ErrorKind::ArgumentListTooLong)
+}
+
+/// The same command with its arguments in a response file, which every linker and LLVM tool reads; it goes with the second value.
+fn shortened(command: &Command) -> Result<(Command, NamedTempFile)> {
+    interrupt::watch();
+    let folder = std::env::temp_dir();
+    let mut file = tempfile::Builder::new()
+        .prefix("wrapgen-arguments-")
+        .tempfile_in(&folder)
+        .map_err(Error::write(&folder))?;
+    file.write_all(&response_file::join(command.get_args()))
+        .map_err(Error::write(file.path()))?;
+    let mut argument = OsString::from("@");
+    argument.push(file.path());
+    let mut short = Command::new(command.get_program());
+    short.arg(argument);
+    Ok((short, file))
+}
+
 fn ending(status: ExitStatus) -> String {
     match status.signal() {
         Some(signal) => format!("was ended by signal {signal}"),
@@ -187,7 +227,6 @@ fn quoted(word: &OsStr) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use std::ffi::OsString;
     use std::os::unix::ffi::OsStringExt;
 
     use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Replaces `@file` arguments by the arguments in that file, as every LLVM tool does.
+//! Replaces `@file` arguments by the arguments in that file, as every LLVM tool does, and writes such files.
 //!
 //! Syntax, that of GNU tools: arguments are separated by white space; single and double quotes keep it; a backslash
 //! takes the next character as it is, except in single quotes. A file may name further ones. An `@file` that does not
@@ -77,9 +77,36 @@ pub fn split(text: &[u8]) -> Vec<OsString> {
     arguments.into_iter().map(OsString::from_vec).collect()
 }
 
+/// Arguments as the text of a response file, each between double quotes.
+pub fn join<'a>(arguments: impl IntoIterator<Item = &'a OsStr>) -> Vec<u8> {
+    let mut text = Vec::new();
+    for argument in arguments {
+        text.push(b'"');
+        for &byte in argument.as_bytes() {
+            if matches!(byte, b'"' | b'\\') {
+                text.push(b'\\');
+            }
+            text.push(byte);
+        }
+        text.extend_from_slice(b"\"\n");
+    }
+    text
+}
+
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_written_is_read_back(words in proptest::collection::vec(
+            proptest::collection::vec(1u8..=255, 0..12).prop_map(OsString::from_vec), 0..6,
+        )) {
+            prop_assert_eq!(split(&join(words.iter().map(OsString::as_os_str))), words);
+        }
+    }
 
     #[test]
     fn quotes_and_backslashes() {

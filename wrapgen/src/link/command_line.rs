@@ -131,6 +131,20 @@ pub enum Role {
     WholeArchive(bool),
     /// `-Bstatic` (true) or `-Bdynamic`.
     Static(bool),
+    /// `-static`: as `-Bstatic`, but said of a whole program.
+    WholeProgramStatic,
+    /// `--as-needed` or `--no-as-needed`.
+    AsNeeded,
+    /// `--push-state`.
+    PushState,
+    /// `--pop-state`.
+    PopState,
+    /// `--start-lib` (true) or `--end-lib`.
+    Lib(bool),
+    /// A symbol that the link must define: `-u`, `--entry`.
+    Undefined(OsString),
+    /// Gives symbols other names or asks for them by a pattern.
+    ChangesSymbols,
     /// The file to write.
     Output(PathBuf),
     /// Nothing.
@@ -304,7 +318,15 @@ impl Options {
             Meaning::WholeArchive => return Ok(Role::WholeArchive(true)),
             Meaning::NoWholeArchive => return Ok(Role::WholeArchive(false)),
             Meaning::Static => return Ok(Role::Static(true)),
+            Meaning::WholeProgramStatic => return Ok(Role::WholeProgramStatic),
             Meaning::Dynamic => return Ok(Role::Static(false)),
+            Meaning::AsNeeded => return Ok(Role::AsNeeded),
+            Meaning::PushState => return Ok(Role::PushState),
+            Meaning::PopState => return Ok(Role::PopState),
+            Meaning::StartLib => return Ok(Role::Lib(true)),
+            Meaning::EndLib => return Ok(Role::Lib(false)),
+            Meaning::Undefined => return Ok(Role::Undefined(value)),
+            Meaning::ChangesSymbols => return Ok(Role::ChangesSymbols),
             Meaning::Relocatable => self.relocatable = true,
             Meaning::Ignored | Meaning::Host => {}
         }

@@ -17,6 +17,7 @@ use std::process::Command;
 use super::command_line::{CommandLine, Role};
 use super::device_options::DeviceOptions;
 use super::group::Group;
+use super::library_search::LibrarySearch;
 use super::target::{DeviceLinker, Target};
 use super::work_folder::WorkFolder;
 use crate::error::{Error, Result};
@@ -79,11 +80,23 @@ fn host_like_link(
     command.args(["-m", "elf_x86_64", "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs);
+    if let Some(sysroot) = &line.options.sysroot {
+        let mut option = OsString::from("--sysroot=");
+        option.push(sysroot);
+        command.arg(option);
+    }
     // Libraries as the host link has them: device code calls the same functions. But not `--whole-archive`, which would
     // bring in the host's own objects and their constructors.
     for argument in &line.host {
         match &argument.role {
-            Role::LibraryPath(_) | Role::Library(_) | Role::RunPath(_) => {
+            // Not `-static`: an image is a shared library also where the program is none that loads any.
+            Role::LibraryPath(_)
+            | Role::Library(_)
+            | Role::RunPath(_)
+            | Role::Static(_)
+            | Role::AsNeeded
+            | Role::PushState
+            | Role::PopState => {
                 command.args(&argument.words);
             }
             Role::Input(path) if is_library(path)? => {
@@ -92,6 +105,9 @@ fn host_like_link(
             _ => {}
         }
     }
+    for folder in LibrarySearch::new(line).needed_own_folders() {
+        command.arg("-L").arg(folder);
+    }
     for argument in &line.options.device_linker {
         if argument.is_for(&group.target.triple) {
             command.arg(&argument.value);
@@ -99,6 +115,7 @@ fn host_like_link(
     }
     // What Clang adds to every link.
     command.args([
+        "-Bdynamic",
         "-lgcc",
         "--as-needed",
         "-lgcc_s",

@@ -14,7 +14,7 @@ use offloom_abi::kernel_name::KernelName;
 
 use super::embedded_files::ImageFile;
 use super::group::Group;
-use super::host_symbols::linked_archive_members;
+use super::host_symbols::HostSymbols;
 use super::scan::ScannedInput;
 use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
@@ -27,6 +27,7 @@ use crate::inputs::{EmbeddedMember, HostEntry, Origin};
 /// An image lacks a symbol, or has it with another type or size; or a host object or an image is malformed.
 pub fn check_entries(
     inputs: &[ScannedInput],
+    host: &HostSymbols<'_>,
     groups: &[Group<'_>],
     images: &[LinkedImage],
     folder: &WorkFolder,
@@ -62,17 +63,12 @@ pub fn check_entries(
             }
         }
     }
-    if from_archives.is_empty() {
-        return Ok(());
+    for found in from_archives {
+        if host.takes(&found.entry.origin)? {
+            return Err(found.into_error());
+        }
     }
-    let linked = linked_archive_members(inputs)?;
-    match from_archives
-        .into_iter()
-        .find(|found| linked.contains(&found.entry.origin))
-    {
-        Some(found) => Err(found.into_error()),
-        None => Ok(()),
-    }
+    Ok(())
 }
 
 /// An image and what went into it.

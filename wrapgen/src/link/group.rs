@@ -1,17 +1,19 @@
 //! Phase 2: sorts the device code by target and decides which archive members are linked.
 //!
-//! The rules are those of the stock linker wrapper of each release.
+//! Targets are sorted by the rules of LLVM's linker wrapper. Of archives, the device code of each member is linked that the host linker
+//! takes, since the host code will ask for its kernels and variables, and of each that other device code needs. LLVM's wrappers take
+//! more: 19 every member that defines a symbol for others, 22 every member.
 
 use std::collections::HashMap;
 
-use offloom_abi::{LlvmVersion, OffloadKind};
+use offloom_abi::OffloadKind;
 
 use super::device_symbols::device_symbols;
+use super::host_symbols::HostSymbols;
 use super::scan::DeviceCode;
 use super::target::Target;
-use crate::LLVM;
 use crate::error::{Error, Result};
-use crate::inputs::EmbeddedMember;
+use crate::inputs::{EmbeddedMember, LinkerSymbol};
 use crate::steps::{Phase, Step};
 
 /// Device code that is linked to one image.
@@ -21,17 +23,21 @@ pub struct Group<'a> {
     pub target: Target,
     /// The code, in the order of the inputs.
     pub members: Vec<EmbeddedMember<'a>>,
-    symbols: SymbolTable,
 }
 
 /// The programming models whose device code can be linked, in the order in which their images are wrapped.
 pub(super) const LINKED_KINDS: [OffloadKind; 3] = [OffloadKind::OpenMp, OffloadKind::Cuda, OffloadKind::Hip];
 
-/// Sorts device code by target. `always_extract` are the processors of `--should-extract=`.
+/// Sorts device code by target. `host` tells which archive members the host linker takes, `always_extract` are the processors of
+/// `--should-extract=`.
 ///
 /// # Errors
 /// A member is for a programming model that cannot be linked, or it is a malformed object.
-pub fn group<'a>(code: &[DeviceCode<'a>], always_extract: &[String]) -> Result<Vec<Group<'a>>> {
+pub fn group<'a>(
+    code: &[DeviceCode<'a>],
+    host: &HostSymbols<'_>,
+    always_extract: &[String],
+) -> Result<Vec<Group<'a>>> {
     for code in code {
         check_kind(code)?;
     }
@@ -42,7 +48,6 @@ pub fn group<'a>(code: &[DeviceCode<'a>], always_extract: &[String]) -> Result<V
             groups.push(Group::new(target.clone()));
         }
         for group in groups.iter_mut().filter(|group| group.target.takes(&target)) {
-            group.symbols.add(&code.found, false)?;
             group.members.push(code.found);
         }
     }
@@ -58,7 +63,7 @@ pub fn group<'a>(code: &[DeviceCode<'a>], always_extract: &[String]) -> Result<V
         }
     }
     for group in &mut groups {
-        group.add_lazy(&lazy)?;
+        group.add_lazy(&lazy, host)?;
     }
     // Libraries that belong to no programming model make no image of their own.
     groups.retain(|group| group.kinds().next().is_some());
@@ -93,25 +98,41 @@ impl<'a> Group<'a> {
         Self {
             target,
             members: Vec::new(),
-            symbols: SymbolTable::default(),
         }
     }
 
-    /// Takes archive members as long as one is needed; each that is taken can make others needed.
-    fn add_lazy(&mut self, lazy: &[EmbeddedMember<'a>]) -> Result<()> {
-        let mut waiting: Vec<_> = lazy
+    /// Takes the archive members that the host linker takes, and then further ones as long as one is needed; each that is taken can
+    /// make others needed.
+    fn add_lazy(&mut self, lazy: &[EmbeddedMember<'a>], host: &HostSymbols<'_>) -> Result<()> {
+        let fitting: Vec<_> = lazy
             .iter()
-            .copied()
             .filter(|found| self.target.takes(&Target::of(found)))
             .collect();
+        let mut waiting = Vec::new();
+        for &found in fitting {
+            // Code that belongs to no programming model has no host code that could ask for it.
+            if found.member.offload_kind() != Some(OffloadKind::None) && host.takes(&found.origin)? {
+                self.members.push(found);
+            } else {
+                waiting.push((found, device_symbols(&found)?));
+            }
+        }
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        let mut symbols = SymbolTable::default();
+        for found in &self.members {
+            symbols.add(device_symbols(found)?);
+        }
         loop {
             let before = waiting.len();
             let mut left = Vec::new();
-            for found in waiting {
-                if self.symbols.add(&found, true)? {
+            for (found, own) in waiting {
+                if symbols.needs(&own) {
+                    symbols.add(own);
                     self.members.push(found);
                 } else {
-                    left.push(found);
+                    left.push((found, own));
                 }
             }
             if left.is_empty() || left.len() == before {
@@ -139,38 +160,24 @@ struct SymbolTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SymbolState {
     Defined,
-    Undefined { weak: bool },
+    Undefined,
 }
 
 impl SymbolTable {
-    /// Adds the symbols of a member; of a lazy one only if it is needed. Returns whether it was added.
-    ///
-    /// A member is needed if it defines what is undefined, or something new that is not hidden: the host may refer to that.
-    /// LLVM 22 takes every member.
-    fn add(&mut self, found: &EmbeddedMember<'_>, lazy: bool) -> Result<bool> {
-        if LLVM == LlvmVersion::V22 {
-            return Ok(true);
-        }
-        let for_host = found.member.offload_kind() != Some(OffloadKind::None);
-        let mut needed = !lazy;
-        let mut changes = Vec::new();
-        for symbol in device_symbols(found)? {
-            let known = self.symbols.get(&symbol.name).copied();
-            match (symbol.undefined, known) {
-                (true, None) => {
-                    changes.push((symbol.name, SymbolState::Undefined { weak: symbol.weak }));
-                }
-                (true, Some(_)) | (false, Some(SymbolState::Defined)) => {}
-                (false, _) => {
-                    needed |=
-                        known == Some(SymbolState::Undefined { weak: false }) || (for_host && !symbol.hidden);
-                    changes.push((symbol.name, SymbolState::Defined));
-                }
+    /// Adds the symbols of a member. A weak reference asks for nothing.
+    fn add(&mut self, symbols: Vec<LinkerSymbol>) {
+        for symbol in symbols {
+            match symbol.undefined {
+                true if symbol.weak => {}
+                true => _ = self.symbols.entry(symbol.name).or_insert(SymbolState::Undefined),
+                false => _ = self.symbols.insert(symbol.name, SymbolState::Defined),
             }
         }
-        if needed {
-            self.symbols.extend(changes);
-        }
-        Ok(needed)
+    }
+
+    /// Whether a member with these symbols defines one that is lacking.
+    fn needs(&self, symbols: &[LinkerSymbol]) -> bool {
+        let mut defined = symbols.iter().filter(|symbol| !symbol.undefined);
+        defined.any(|symbol| self.symbols.get(&symbol.name) == Some(&SymbolState::Undefined))
     }
 }

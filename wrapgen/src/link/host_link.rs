@@ -35,11 +35,15 @@ pub fn host_link_command(line: &CommandLine, added: &[PathBuf]) -> Result<Comman
 /// Whether the linker would drop the entries, which only the table's start and stop symbols refer to: of the linkers that can
 /// leave out unused sections, lld alone takes no such reference for a use.
 fn drops_entry_table(linker: &Path, line: &CommandLine) -> bool {
-    let is_lld = linker
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().contains("lld"));
     let words = || line.host.iter().flat_map(|argument| &argument.words);
-    is_lld && words().any(|word| word == "--gc-sections" || word == "-gc-sections")
+    is_lld(linker) && words().any(|word| word == "--gc-sections" || word == "-gc-sections")
+}
+
+/// Whether a host linker is LLVM's, by its name.
+pub(super) fn is_lld(linker: &Path) -> bool {
+    linker
+        .file_name()
+        .is_some_and(|name| name.to_string_lossy().contains("lld"))
 }
 
 /// As [`host_link_command`], but to write `output`.

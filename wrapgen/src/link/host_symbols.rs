@@ -1,79 +1,192 @@
 //! Tells which archive members the host linker takes, by the symbols that objects define and lack.
+//!
+//! Where it cannot be told exactly, the answer has a member too many rather than one too few: definitions in shared libraries do
+//! not count, and what shared libraries lack may be anywhere.
 
-use std::collections::HashSet;
+use std::borrow::Cow;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use object::{Object, ObjectSymbol};
 
-use super::scan::ScannedInput;
+use super::command_line::{CommandLine, Role};
+use super::host_link::is_lld;
+use super::scan::HostInputs;
 use crate::error::Result;
-use crate::inputs::{InputKind, InputPart, Origin};
+use crate::inputs::{InputFile, InputKind, InputPart, Origin};
 
-/// The members of the archives among `inputs` that define something another linked object lacks.
-///
-/// # Errors
-/// An archive is malformed.
-pub(super) fn linked_archive_members(inputs: &[ScannedInput]) -> Result<HashSet<Origin<'_>>> {
-    let mut symbols = HostSymbols::default();
-    let mut waiting = Vec::new();
-    for input in inputs {
-        for part in input.file().parts()? {
-            match input.is_lazy() {
-                true => waiting.push(part),
-                false => symbols.add(&part),
-            }
-        }
-    }
-    let mut linked = HashSet::new();
-    loop {
-        let before = waiting.len();
-        waiting.retain(|part| {
-            let needed = symbols.needs(part);
-            if needed {
-                symbols.add(part);
-                linked.insert(part.origin);
-            }
-            !needed
-        });
-        if waiting.len() == before {
-            return Ok(linked);
-        }
-    }
+/// The archive members that the host linker takes, found out when somebody asks.
+#[derive(Debug)]
+pub struct HostSymbols<'a> {
+    line: &'a CommandLine,
+    inputs: &'a HostInputs,
+    taken: OnceCell<TakenMembers<'a>>,
 }
 
-/// The symbols of the objects that are linked.
-#[derive(Debug, Default)]
-struct HostSymbols<'a> {
-    defined: HashSet<&'a [u8]>,
-    undefined: HashSet<&'a [u8]>,
+#[derive(Debug)]
+enum TakenMembers<'a> {
+    /// It may be any: options rename symbols or ask for them by pattern, or host code is bitcode, whose assembly may name symbols.
+    Any,
+    /// These.
+    Known(HashSet<Origin<'a>>),
 }
 
 impl<'a> HostSymbols<'a> {
-    fn add(&mut self, part: &InputPart<'a>) {
-        let Some(file) = object_file(part) else { return };
-        for symbol in file.symbols().filter(|symbol| !symbol.is_local()) {
-            let Ok(name) = symbol.name_bytes() else { continue };
-            match symbol.is_undefined() {
-                false => _ = self.defined.insert(name),
-                // A weak reference takes no member out of an archive.
-                true if !symbol.is_weak() => _ = self.undefined.insert(name),
-                true => {}
-            }
+    /// Those of the host link that `line` describes, with the files `inputs`.
+    pub fn new(line: &'a CommandLine, inputs: &'a HostInputs) -> Self {
+        Self {
+            line,
+            inputs,
+            taken: OnceCell::new(),
         }
     }
 
-    fn needs(&self, part: &InputPart<'_>) -> bool {
-        object_file(part).is_some_and(|file| {
-            file.symbols().any(|symbol| {
-                let wanted = |name| self.undefined.contains(name) && !self.defined.contains(name);
-                symbol.is_global() && !symbol.is_undefined() && symbol.name_bytes().is_ok_and(wanted)
-            })
+    /// Whether the host linker takes the archive member `origin`.
+    ///
+    /// # Errors
+    /// An archive is malformed, or a shared library cannot be read.
+    pub fn takes(&self, origin: &Origin<'_>) -> Result<bool> {
+        let taken = match self.taken.get() {
+            Some(taken) => taken,
+            None => {
+                let found = self.find()?;
+                self.taken.get_or_init(|| found)
+            }
+        };
+        Ok(match taken {
+            TakenMembers::Any => true,
+            TakenMembers::Known(members) => members.contains(origin),
         })
+    }
+
+    fn find(&self) -> Result<TakenMembers<'a>> {
+        let arguments = || self.line.host.iter().map(|argument| &argument.role);
+        if arguments().any(|role| *role == Role::ChangesSymbols) {
+            return Ok(TakenMembers::Any);
+        }
+        let mut resolution = Resolution::default();
+        for role in arguments() {
+            if let Role::Undefined(name) = role {
+                resolution.want(Cow::Borrowed(name.as_encoded_bytes()), 0);
+            }
+        }
+        for library in &self.inputs.shared_libraries {
+            let library = InputFile::open(library)?;
+            let Ok(file) = object::File::parse(library.bytes()) else {
+                continue;
+            };
+            let symbols = file.dynamic_symbols();
+            for symbol in symbols.filter(|symbol| symbol.is_undefined() && !symbol.is_weak()) {
+                if let Ok(name) = symbol.name_bytes() {
+                    resolution.want(Cow::Owned(name.to_vec()), 0);
+                }
+            }
+        }
+        for (position, input) in self.inputs.files.iter().enumerate() {
+            for part in input.file().parts()? {
+                match part.kind {
+                    InputKind::Bitcode => return Ok(TakenMembers::Any),
+                    InputKind::Object if input.is_lazy() => resolution.add_lazy(&part, position),
+                    InputKind::Object => resolution.add(&SymbolNames::read(&part), position),
+                    _ => {}
+                }
+            }
+        }
+        let any_order = self.line.options.linker_path.as_deref().is_some_and(is_lld);
+        Ok(TakenMembers::Known(resolution.take_members(any_order)))
     }
 }
 
-fn object_file<'a>(part: &InputPart<'a>) -> Option<object::File<'a>> {
-    match part.kind {
-        InputKind::Object => object::File::parse(part.bytes).ok(),
-        _ => None,
+/// The names of an object's symbols that concern others.
+#[derive(Debug, Default)]
+struct SymbolNames<'a> {
+    defined: Vec<&'a [u8]>,
+    undefined: Vec<&'a [u8]>,
+}
+
+impl<'a> SymbolNames<'a> {
+    /// Those of an object; none of a malformed one, which the host linker reports.
+    fn read(part: &InputPart<'a>) -> Self {
+        let mut names = Self::default();
+        let Ok(file) = object::File::parse(part.bytes) else {
+            return names;
+        };
+        for symbol in file.symbols().filter(|symbol| !symbol.is_local()) {
+            let Ok(name) = symbol.name_bytes() else { continue };
+            match symbol.is_undefined() {
+                false => names.defined.push(name),
+                // A weak reference takes no member out of an archive.
+                true if !symbol.is_weak() => names.undefined.push(name),
+                true => {}
+            }
+        }
+        names
+    }
+}
+
+/// A member of an archive, or an object that is linked like one.
+#[derive(Debug)]
+struct LazyMember<'a> {
+    origin: Origin<'a>,
+    position: usize,
+    names: SymbolNames<'a>,
+}
+
+/// The state of a link. Positions are those of files on the command line.
+#[derive(Debug, Default)]
+struct Resolution<'a> {
+    /// Names that a linked file lacks, or lacked, with where that file stands.
+    wanted: VecDeque<(Cow<'a, [u8]>, usize)>,
+    defined: HashSet<&'a [u8]>,
+    lazy: Vec<LazyMember<'a>>,
+    /// The members of `lazy` that define a name, in order.
+    definers: HashMap<&'a [u8], Vec<usize>>,
+}
+
+impl<'a> Resolution<'a> {
+    fn want(&mut self, name: Cow<'a, [u8]>, position: usize) {
+        self.wanted.push_back((name, position));
+    }
+
+    fn add(&mut self, names: &SymbolNames<'a>, position: usize) {
+        self.defined.extend(&names.defined);
+        for &name in &names.undefined {
+            self.want(Cow::Borrowed(name), position);
+        }
+    }
+
+    fn add_lazy(&mut self, part: &InputPart<'a>, position: usize) {
+        let names = SymbolNames::read(part);
+        for &name in &names.defined {
+            self.definers.entry(name).or_default().push(self.lazy.len());
+        }
+        self.lazy.push(LazyMember {
+            origin: part.origin,
+            position,
+            names,
+        });
+    }
+
+    /// Takes members as long as one is wanted. Of several that define a name the linker takes the first; other linkers than lld
+    /// the first behind the file that lacks it, as far as there is one.
+    fn take_members(mut self, any_order: bool) -> HashSet<Origin<'a>> {
+        let mut taken = HashSet::new();
+        while let Some((name, position)) = self.wanted.pop_front() {
+            if self.defined.contains(&*name) {
+                continue;
+            }
+            let Some(definers) = self.definers.get(&*name) else {
+                continue;
+            };
+            let behind = |&&number: &&usize| any_order || self.lazy[number].position >= position;
+            let found = definers.iter().find(behind).or(definers.first());
+            let Some(member) = found.and_then(|&number| self.lazy.get_mut(number)) else {
+                continue;
+            };
+            taken.insert(member.origin);
+            let (names, position) = (std::mem::take(&mut member.names), member.position);
+            self.add(&names, position);
+        }
+        taken
     }
 }

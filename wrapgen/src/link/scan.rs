@@ -1,12 +1,25 @@
 //! Phase 1: opens the host linker's inputs and finds the device code in them.
 
-use std::ffi::{OsStr, OsString};
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::command_line::{CommandLine, HostArgument, Role};
+use super::command_line::{CommandLine, Role};
+use super::library_search::LibrarySearch;
+use super::linker_script;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind};
+
+/// The inputs of the host link that matter.
+#[derive(Debug, Default)]
+pub struct HostInputs {
+    /// Objects and archives, in order.
+    pub files: Vec<ScannedInput>,
+    /// Shared libraries, which hold nothing that is linked into this program, but can refer to it.
+    pub shared_libraries: Vec<PathBuf>,
+}
 
 /// An input of the host link that can hold device code, open.
 #[derive(Debug)]
@@ -37,44 +50,104 @@ pub struct DeviceCode<'a> {
     pub lazy: bool,
 }
 
-/// Opens every object and archive among the inputs. Shared libraries and files of other kinds hold nothing that is linked
-/// into this program.
+/// Opens every object and archive among the inputs, also those that linker scripts name. Files of other kinds hold nothing that is
+/// linked into this program.
 ///
 /// # Errors
 /// A library is not found, or a file cannot be read.
-pub fn open_inputs(line: &CommandLine) -> Result<Vec<ScannedInput>> {
-    let search = LibrarySearch::new(line);
-    let mut inputs = Vec::new();
-    let mut whole_archive = false;
-    let mut prefer_archives = false;
+pub fn open_inputs(line: &CommandLine) -> Result<HostInputs> {
+    let mut scan = Scan {
+        search: LibrarySearch::new(line),
+        inputs: HostInputs::default(),
+        lazy_files: HashSet::new(),
+        state: LinkState::default(),
+    };
+    let mut saved = Vec::new();
     for argument in &line.host {
-        let path = match &argument.role {
-            Role::WholeArchive(whole) => {
-                whole_archive = *whole;
-                continue;
+        match &argument.role {
+            Role::WholeArchive(whole) => scan.state.whole_archive = *whole,
+            Role::Static(on) => scan.state.prefer_archives = *on,
+            Role::WholeProgramStatic => scan.state.prefer_archives = true,
+            Role::Lib(open) => scan.state.in_lib = *open,
+            Role::PushState => saved.push(scan.state),
+            // More of these than of the others is the host linker's to report.
+            Role::PopState => {
+                let in_lib = scan.state.in_lib;
+                scan.state = saved.pop().unwrap_or(scan.state);
+                scan.state.in_lib = in_lib;
             }
-            Role::Static(on) => {
-                prefer_archives = *on;
-                continue;
+            Role::Library(name) => {
+                let path = scan.search.library(name, scan.state.prefer_archives)?;
+                scan.add(&path, 0)?;
             }
-            Role::Library(name) => search.find(name, prefer_archives)?,
             // The host linker has its own words for a missing file, and knows inputs that are none of our business.
-            Role::Input(path) if path.is_file() => path.clone(),
-            _ => continue,
-        };
-        if is_shared_library_name(&path) {
-            continue;
-        }
-        let file = InputFile::open(&path)?;
-        let archive = matches!(file.kind(), InputKind::Archive | InputKind::ThinArchive);
-        if archive || matches!(file.kind(), InputKind::Object | InputKind::Bitcode) {
-            inputs.push(ScannedInput {
-                file,
-                lazy: archive && !whole_archive,
-            });
+            Role::Input(path) if path.is_file() => scan.add(path, 0)?,
+            _ => {}
         }
     }
-    Ok(inputs)
+    Ok(scan.inputs)
+}
+
+/// What decides how the host linker takes the files that follow; `--push-state` saves it.
+#[derive(Debug, Clone, Copy, Default)]
+struct LinkState {
+    whole_archive: bool,
+    prefer_archives: bool,
+    /// Between `--start-lib` and `--end-lib`, where objects are what members of an archive are.
+    in_lib: bool,
+}
+
+struct Scan<'a> {
+    search: LibrarySearch<'a>,
+    inputs: HostInputs,
+    lazy_files: HashSet<PathBuf>,
+    state: LinkState,
+}
+
+/// Scripts that name scripts: deeper than this it is a loop.
+const MAX_SCRIPT_DEPTH: usize = 10;
+
+impl Scan<'_> {
+    fn add(&mut self, path: &Path, depth: usize) -> Result<()> {
+        // Mapping a whole shared library only to see that it is one would cost more than this.
+        let may_be_shared = path
+            .file_name()
+            .is_some_and(|name| name.as_bytes().windows(3).any(|part| part == b".so"));
+        if may_be_shared && kind_by_start(path)? == InputKind::Linked {
+            self.inputs.shared_libraries.push(path.to_owned());
+            return Ok(());
+        }
+        let file = InputFile::open(path)?;
+        match file.kind() {
+            InputKind::Linked => self.inputs.shared_libraries.push(path.to_owned()),
+            InputKind::Archive | InputKind::ThinArchive => self.take(file, !self.state.whole_archive),
+            InputKind::Object | InputKind::Bitcode => self.take(file, self.state.in_lib),
+            InputKind::Unknown if depth < MAX_SCRIPT_DEPTH => {
+                for input in linker_script::inputs(file.bytes()) {
+                    let found = self.search.named_in(path, &input, self.state.prefer_archives);
+                    if let Some(found) = found {
+                        self.add(&found, depth + 1)?;
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, file: InputFile, lazy: bool) {
+        // `-lgcc -lgcc_s -lc -lgcc`: a second time nothing new is found in it.
+        if !lazy || self.lazy_files.insert(file.path().to_owned()) {
+            self.inputs.files.push(ScannedInput { file, lazy });
+        }
+    }
+}
+
+fn kind_by_start(path: &Path) -> Result<InputKind> {
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(Error::read(path))?;
+    file.take(64).read_to_end(&mut start).map_err(Error::read(path))?;
+    Ok(InputKind::of(&start))
 }
 
 /// The device code in the inputs, in order.
@@ -92,60 +165,4 @@ pub fn device_code(inputs: &[ScannedInput]) -> Result<Vec<DeviceCode<'_>>> {
         }));
     }
     Ok(code)
-}
-
-/// Where `-l` finds libraries.
-struct LibrarySearch {
-    folders: Vec<PathBuf>,
-}
-
-impl LibrarySearch {
-    /// Every `-L` counts for every `-l`, wherever it stands.
-    fn new(line: &CommandLine) -> Self {
-        let sysroot = line.options.sysroot.as_deref().unwrap_or(Path::new("/"));
-        let folders = line
-            .host
-            .iter()
-            .filter_map(|argument: &HostArgument| match &argument.role {
-                Role::LibraryPath(folder) => Some(match folder.as_bytes().strip_prefix(b"=") {
-                    Some(inside) => {
-                        sysroot.join(OsStr::from_bytes(inside.strip_prefix(b"/").unwrap_or(inside)))
-                    }
-                    None => PathBuf::from(folder),
-                }),
-                _ => None,
-            })
-            .collect();
-        Self { folders }
-    }
-
-    fn find(&self, name: &OsStr, prefer_archives: bool) -> Result<PathBuf> {
-        let names: Vec<OsString> = match name.as_bytes().strip_prefix(b":") {
-            Some(exact) => vec![OsStr::from_bytes(exact).to_owned()],
-            None => {
-                let file = |suffix: &str| {
-                    let mut file = OsString::from("lib");
-                    file.push(name);
-                    file.push(suffix);
-                    file
-                };
-                match prefer_archives {
-                    true => vec![file(".a")],
-                    false => vec![file(".so"), file(".a")],
-                }
-            }
-        };
-        self.folders
-            .iter()
-            .flat_map(|folder| names.iter().map(move |name| folder.join(name)))
-            .find(|path| path.is_file())
-            .ok_or_else(|| Error::LibraryNotFound {
-                name: name.to_owned(),
-                folders: self.folders.clone(),
-            })
-    }
-}
-
-fn is_shared_library_name(path: &Path) -> bool {
-    path.extension() == Some(OsStr::new("so"))
 }

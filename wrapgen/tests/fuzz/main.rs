@@ -32,6 +32,7 @@ targets! {
     kernel_name: targets::kernel_name;
     jit_bundle: targets::jit_bundle;
     image_argument: targets::image_argument;
+    linker_script: targets::linker_script;
     response_file: targets::response_file;
     elf: targets::input;
     archive: targets::input;

@@ -9,6 +9,7 @@ use offloom_abi::{LlvmVersion, offload_binary};
 use wrapgen::image_argument::ImageArgument;
 use wrapgen::inputs::{InputFile, bitcode_symbols};
 use wrapgen::inspect::describe;
+use wrapgen::link::linker_script::{self, ScriptInput};
 use wrapgen::response_file;
 
 pub(crate) fn offload_binary(input: &[u8]) {
@@ -53,6 +54,13 @@ pub(crate) fn image_argument(input: &[u8]) {
 pub(crate) fn response_file(input: &[u8]) {
     let arguments = response_file::split(input);
     assert!(arguments.iter().map(|argument| argument.len()).sum::<usize>() <= input.len());
+}
+
+pub(crate) fn linker_script(input: &[u8]) {
+    let length = |input: &ScriptInput| match input {
+        ScriptInput::File(name) | ScriptInput::Library(name) => name.len(),
+    };
+    assert!(linker_script::inputs(input).iter().map(length).sum::<usize>() <= input.len());
 }
 
 /// A file of any kind on a command line.

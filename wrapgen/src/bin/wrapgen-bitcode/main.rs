@@ -10,6 +10,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::Parser;
+use wrapgen::response_file;
 use wrapgen::wrap::WrapArgs;
 
 /// The jobs of wrapgen that need LLVM; wrapgen starts this program itself.
@@ -24,16 +25,20 @@ enum Job {
 }
 
 fn main() -> ExitCode {
-    let result: Result<(), Box<dyn Error>> = match Job::parse() {
-        Job::WrappedModule(args) => wrapped_module::run(&args).map_err(Into::into),
-        Job::Lto(args) => args.run().map_err(Into::into),
-        Job::JitPrepare(args) => args.run().map_err(Into::into),
-    };
-    match result {
+    match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("wrapgen-bitcode: error: {error}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn run() -> Result<(), Box<dyn Error>> {
+    let job = Job::parse_from(response_file::expand(std::env::args_os())?);
+    match job {
+        Job::WrappedModule(args) => wrapped_module::run(&args).map_err(Into::into),
+        Job::Lto(args) => args.run().map_err(Into::into),
+        Job::JitPrepare(args) => args.run().map_err(Into::into),
     }
 }
