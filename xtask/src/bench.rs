@@ -13,7 +13,7 @@
 mod builds;
 mod contender;
 mod goals;
-mod machine;
+pub(crate) mod machine;
 mod own_program;
 mod plots;
 mod report;

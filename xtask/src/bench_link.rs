@@ -1,8 +1,10 @@
 //! `cargo xtask bench-link`: what links with device code take, by ours, by LLVM's linker wrapper, and of both the host link alone.
 //!
 //! The programs run in turn within each repetition, so that a machine that does other work slows all of them alike. What is
-//! measured is said by `Bench::all`; the figures are written to `docs/results/link.md`.
+//! measured is said by `Bench::all`; the figures are written to `docs/results/link.md`, beside those of the other LLVM that are there.
 
+mod document;
+mod goal;
 mod inputs;
 mod measurement;
 
@@ -13,6 +15,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use self::goal::Goal;
 use self::measurement::Measured;
 use crate::build::{self, Staged, Staging};
 use crate::clang_job;
@@ -38,15 +41,10 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask bench-link`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut report = String::from(
-        "# Links with device code, measured\n\n\
-         Written by `cargo xtask bench-link`. `host` is the host link alone, with the registration object already made; `stock` is \
-         LLVM's `clang-linker-wrapper`; the host linker is `ld.lld`. In turn within each repetition. Times in milliseconds, memory in \
-         megabytes; private memory is that of the wrapper's own process, without mapped files.\n",
-    );
     for llvm in arguments.llvm.find()? {
         let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        let folder = workspace.llvm_target(staged.llvm.major).join("bench-link");
+        let target = workspace.llvm_target(staged.llvm.major);
+        let folder = target.join("bench-link");
         fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
         let bench = Bench {
             openmp: OpenMp::prepare(&workspace, &staged.llvm)?,
@@ -55,18 +53,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             repetitions: arguments.repetitions,
             titles: &arguments.titles,
         };
-        bench.all(&mut report)?;
+        let mut section = document::heading(&staged.llvm, arguments.repetitions);
+        bench.all(&mut section)?;
         fs::remove_dir_all(&folder)?;
+        if arguments.titles.is_empty() {
+            document::keep(&workspace, staged.llvm.major, &section)?;
+        }
     }
-    if !arguments.titles.is_empty() {
-        return Ok(());
+    match arguments.titles.is_empty() {
+        true => document::write(&workspace),
+        false => Ok(()),
     }
-    let results = workspace.root.join("docs/results");
-    fs::create_dir_all(&results).with_context(|| format!("cannot make folder `{}`", results.display()))?;
-    let file = results.join("link.md");
-    fs::write(&file, report).with_context(|| format!("cannot write `{}`", file.display()))?;
-    println!("figures are in {}", file.display());
-    Ok(())
 }
 
 /// One LLVM's tools, and the folder to work in.
@@ -97,16 +94,30 @@ impl Contender {
 
 impl Bench<'_> {
     fn all(&self, report: &mut String) -> Result<()> {
-        let _ = writeln!(report, "\n## LLVM {}", self.staged.llvm.version);
-        self.link("ZAXPY", || Ok(vec![self.zaxpy()?]), true, report)?;
+        let zaxpy = || Ok(vec![self.zaxpy()?]);
+        self.link("ZAXPY", zaxpy, true, &Goal::TimesOfHost(2.2), report)?;
         let large = || Ok(vec![self.large_image(200 << 20)?]);
-        self.link("device image of 200 MB", large, true, report)?;
+        self.link(
+            "device image of 200 MB",
+            large,
+            true,
+            &Goal::Overhead(0.1),
+            report,
+        )?;
         let host_only = || self.objects(1500, false);
-        self.link("1500 objects without device code", host_only, false, report)?;
+        let title = "1500 objects without device code";
+        self.link(title, host_only, false, &Goal::Overhead(0.5), report)?;
         let with_device_code = || self.objects(300, true);
-        self.link("300 objects with device code", with_device_code, true, report)?;
+        let title = "300 objects with device code";
+        self.link(title, with_device_code, true, &Goal::TimesOfStock(0.25), report)?;
         let title = "archive of 5000 members, 10 of them needed and with device code";
-        self.link(title, || self.archive(5000, 10), true, report)?;
+        self.link(
+            title,
+            || self.archive(5000, 10),
+            true,
+            &Goal::TimesOfStock(1.0),
+            report,
+        )?;
         self.wrap(1 << 30, report)
     }
 
@@ -134,6 +145,7 @@ impl Bench<'_> {
         title: &str,
         make_inputs: impl Fn() -> Result<Vec<PathBuf>>,
         device_code: bool,
+        goal: &Goal,
         report: &mut String,
     ) -> Result<()> {
         if !self.is_wanted(title) {
@@ -177,7 +189,18 @@ impl Bench<'_> {
             Contender::new("stock", stock),
             Contender::new("ours", ours()),
         ];
-        self.compare(title, contenders, report)
+        self.compare(title, contenders, goal, report)?;
+        let output = ours()
+            .arg("--time")
+            .output()
+            .context("cannot run the link again for its phases")?;
+        let table = String::from_utf8_lossy(&output.stderr).into_owned();
+        let _ = writeln!(
+            report,
+            "\nWhere ours spends its time, in one run more:\n\n```\n{}\n```",
+            table.trim_end()
+        );
+        Ok(())
     }
 
     /// Measures wrapping an image of `bytes` bytes beside copying it.
@@ -194,11 +217,17 @@ impl Bench<'_> {
         wrap.current_dir(self.folder)
             .args(["wrap", "image", "-o", "wrapped.o"]);
         let contenders = vec![Contender::new("cp", copy), Contender::new("wrap", wrap)];
-        self.compare(title, contenders, report)
+        self.compare(title, contenders, &Goal::TimesOfHost(1.2), report)
     }
 
     /// Runs the contenders in turn and adds their figures to the report.
-    fn compare(&self, title: &str, mut contenders: Vec<Contender>, report: &mut String) -> Result<()> {
+    fn compare(
+        &self,
+        title: &str,
+        mut contenders: Vec<Contender>,
+        goal: &Goal,
+        report: &mut String,
+    ) -> Result<()> {
         println!("LLVM {}: {title}", self.staged.llvm.major);
         for repetition in 0..=self.repetitions {
             for contender in &mut contenders {
@@ -239,6 +268,7 @@ impl Bench<'_> {
                 processor.minimum / processor_base.minimum,
             );
         }
+        text.push_str(&goal.verdict(&contenders));
         print!("{text}");
         report.push_str(&text);
         Ok(())

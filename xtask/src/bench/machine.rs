@@ -24,12 +24,8 @@ pub(super) struct Machine {
 impl Machine {
     /// Looks at this machine, before anything is measured.
     pub(super) fn look(threads: u32) -> Self {
-        let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-        let name = information
-            .lines()
-            .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
         Self {
-            processor: name.map_or_else(|| "unknown processor".to_owned(), |(_, name)| name.to_owned()),
+            processor: processor(),
             parallelism: thread::available_parallelism().map_or(1, usize::from),
             threads,
             load_before: load(),
@@ -43,7 +39,17 @@ impl Machine {
     }
 }
 
-fn load() -> f64 {
+/// The processor's name.
+pub(crate) fn processor() -> String {
+    let information = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let name = information
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "));
+    name.map_or_else(|| "unknown processor".to_owned(), |(_, name)| name.to_owned())
+}
+
+/// How many things wanted to run in the last minute, on average.
+pub(crate) fn load() -> f64 {
     let text = fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let first = text.split_whitespace().next();
     first.and_then(|word| word.parse().ok()).unwrap_or_default()
