@@ -45,6 +45,16 @@ pub const fn section(version: LlvmVersion) -> &'static str {
     }
 }
 
+/// Whether a section holds OpenMP entries: it is [`section`], or what an object merged by `-r` has in its place, with `_` and a hash in
+/// hexadecimal digits behind it.
+pub fn is_section(version: LlvmVersion, name: &str) -> bool {
+    let Some(rest) = name.strip_prefix(section(version)) else {
+        return false;
+    };
+    let hash = rest.strip_prefix('_').unwrap_or_default();
+    rest.is_empty() || (!hash.is_empty() && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// Section that entry names stand in; `None`: they go where the compiler puts strings.
 pub const fn name_section(version: LlvmVersion) -> Option<&'static str> {
     match version {

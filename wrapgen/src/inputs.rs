@@ -20,7 +20,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use offloom_abi::LlvmVersion;
-use offloom_abi::entry::Entry;
+use offloom_abi::entry::{self, Entry};
 use offloom_abi::offload_binary::{Member, members};
 
 pub use bitcode_symbols::LinkerSymbol;
@@ -256,7 +256,11 @@ impl<'a> InputPart<'a> {
     /// The object or its entry table is malformed.
     pub fn offload_entries(&self) -> Result<Vec<HostEntry<'a>>> {
         match self.kind {
-            InputKind::Object => entries::host_entries(LLVM, self.origin, self.bytes),
+            InputKind::Object => {
+                // Not those of an object that `-r` made, which has its own images.
+                let is_table = |name: &str| name == entry::section(LLVM);
+                entries::host_entries(LLVM, self.origin, self.bytes, is_table)
+            }
             _ => Ok(Vec::new()),
         }
     }
@@ -269,7 +273,8 @@ impl<'a> InputPart<'a> {
     pub fn named_entries(&self, version: LlvmVersion) -> Result<Vec<(&'a str, Entry)>> {
         match self.kind {
             InputKind::Object => {
-                let entries = entries::host_entries(version, self.origin, self.bytes)?;
+                let is_table = |name: &str| entry::is_section(version, name);
+                let entries = entries::host_entries(version, self.origin, self.bytes, is_table)?;
                 Ok(entries.iter().map(|entry| (entry.name, entry.record)).collect())
             }
             InputKind::Linked => linked_entries::linked_entries(version, self.origin, self.bytes),

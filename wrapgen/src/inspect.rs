@@ -1,11 +1,11 @@
 //! `wrapgen inspect`: shows the device images that a file holds, as a table for people or as JSON.
 
 mod host_entries;
+mod kernels;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use object::{Object, ObjectSymbol, SymbolKind};
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::offload_binary::ImageKind;
 use offloom_abi::{LlvmVersion, entry};
@@ -304,16 +304,8 @@ impl Contents {
         let entries = entry_counts(image).map_err(malformed)?;
         let file =
             object::File::parse(image).map_err(|problem| malformed(elf::Malformed { offset: 0, problem }))?;
-        let kernels = file
-            .symbols()
-            .chain(file.dynamic_symbols())
-            .filter(|symbol| symbol.is_definition() && symbol.kind() == SymbolKind::Text)
-            .filter_map(|symbol| symbol.name().ok())
-            .filter(|name| KernelName::parse(name).is_some())
-            .map(str::to_owned)
-            .collect();
         Ok(Some(Self {
-            kernels,
+            kernels: kernels::kernels(&file, image),
             entries: Some(entries),
         }))
     }

@@ -28,11 +28,12 @@ pub struct HostEntry<'a> {
     pub has_region_id: bool,
 }
 
-/// The entries of the release `version` in the relocatable ELF object `bytes`, in order; none where there is no entry section.
+/// The entries of the release `version` in the relocatable ELF object `bytes`, in order, in the sections whose names `is_table` accepts.
 pub(super) fn host_entries<'a>(
     version: LlvmVersion,
     origin: Origin<'a>,
     bytes: &'a [u8],
+    is_table: impl Fn(&str) -> bool,
 ) -> Result<Vec<HostEntry<'a>>, Error> {
     let malformed = |offset: u64, problem: String| Error::Elf {
         input: origin.to_string(),
@@ -43,7 +44,7 @@ pub(super) fn host_entries<'a>(
     let file = object::File::parse(bytes).map_err(unreadable)?;
     let mut found = Vec::new();
     for section in file.sections() {
-        if section.name_bytes().map_err(unreadable)? != entry::section(version).as_bytes() {
+        if !str::from_utf8(section.name_bytes().map_err(unreadable)?).is_ok_and(&is_table) {
             continue;
         }
         let start = section.file_range().map_or(0, |(offset, _)| offset);

@@ -11,7 +11,8 @@ use offloom_abi::entry::{self, Entry};
 use super::Origin;
 use crate::error::Error;
 
-/// The name and the record of each entry of the release `version` in the linked ELF file `bytes`, in order; none where there is no entry section.
+/// The name and the record of each entry of the release `version` in the linked ELF file `bytes`, in order; none where there is no
+/// entry section.
 ///
 /// # Errors
 /// The file or its table is malformed, or the name of an entry is nowhere in the file.
@@ -27,11 +28,6 @@ pub(super) fn linked_entries<'a>(
     };
     let unreadable = |error: object::Error| malformed(0, error.to_string());
     let file = object::File::parse(bytes).map_err(unreadable)?;
-    let Some(section) = file.section_by_name(entry::section(version)) else {
-        return Ok(Vec::new());
-    };
-    let start = section.file_range().map_or(0, |(offset, _)| offset);
-    let table = section.data().map_err(unreadable)?;
     let relocated: HashMap<u64, u64> = file
         .dynamic_relocations()
         .into_iter()
@@ -40,21 +36,28 @@ pub(super) fn linked_entries<'a>(
         .map(|(address, relocation)| (address, relocation.addend().cast_unsigned()))
         .collect();
     let record_size = entry::size(version) as u64;
-    let records = entry::parse_table(version, table);
     let mut found = Vec::new();
-    for (number, record) in (0..).zip(records.map_err(|error| malformed(start, error.to_string()))?) {
-        let offset = number * record_size;
-        let record = record.map_err(|error| malformed(start + offset, error.to_string()))?;
-        let field = section
-            .address()
-            .wrapping_add(offset)
-            .wrapping_add(entry::name_offset(version) as u64);
-        let address = relocated.get(&field).copied().unwrap_or(record.name);
-        let name = text_at(&file, address).ok_or_else(|| {
-            let problem = "the name of an offload entry points to no text".to_owned();
-            malformed(start + offset, problem)
-        })?;
-        found.push((name, record));
+    for section in file.sections() {
+        if !section.name().is_ok_and(|name| entry::is_section(version, name)) {
+            continue;
+        }
+        let start = section.file_range().map_or(0, |(offset, _)| offset);
+        let table = section.data().map_err(unreadable)?;
+        let records = entry::parse_table(version, table);
+        for (number, record) in (0..).zip(records.map_err(|error| malformed(start, error.to_string()))?) {
+            let offset = number * record_size;
+            let record = record.map_err(|error| malformed(start + offset, error.to_string()))?;
+            let field = section
+                .address()
+                .wrapping_add(offset)
+                .wrapping_add(entry::name_offset(version) as u64);
+            let address = relocated.get(&field).copied().unwrap_or(record.name);
+            let name = text_at(&file, address).ok_or_else(|| {
+                let problem = "the name of an offload entry points to no text".to_owned();
+                malformed(start + offset, problem)
+            })?;
+            found.push((name, record));
+        }
     }
     Ok(found)
 }
