@@ -139,6 +139,9 @@ impl Subject {
     }
 }
 
+/// Device code as bitcode, and a link that takes some: without it LLVM 22 hands bitcode to a linker that knows none.
+const LTO: &str = "-foffload-lto";
+
 /// The most seconds one run may take before it counts as hanging.
 const SECONDS_PER_RUN: &str = "120";
 
@@ -204,8 +207,8 @@ impl Build<'_> {
     /// Builds and runs the program in a form; returns what it printed.
     pub(crate) fn output(&self, form: Form) -> Result<String> {
         match form {
-            Form::Objects => self.link(self.native()?),
-            Form::Lto => self.link(self.bitcode()?),
+            Form::Objects => self.link(self.native()?, &[]),
+            Form::Lto => self.link(self.bitcode()?, &[LTO]),
             Form::Mixed => {
                 let pairs = self.bitcode()?.iter().zip(self.native()?);
                 let pick = |(index, (bitcode, native)): (usize, (&String, &String))| match index % 2 {
@@ -214,13 +217,13 @@ impl Build<'_> {
                 };
                 let mut inputs: Vec<_> = pairs.enumerate().map(pick).collect();
                 inputs.push(self.companion()?);
-                self.link(&inputs)
+                self.link(&inputs, &[LTO])
             }
             Form::StaticLibrary => {
                 let mut archive = self.in_folder(tools::tool(self.staged, "llvm-ar"));
                 archive.args(["rcs", "libstatic.a"]).args(self.native()?);
                 tools::output(&mut archive)?;
-                self.link(&[self.companion()?, "libstatic.a".to_owned()])
+                self.link(&[self.companion()?, "libstatic.a".to_owned()], &[])
             }
             Form::SharedLibrary => {
                 let mut library = self.clang(true);
@@ -229,12 +232,13 @@ impl Build<'_> {
                     .args(self.native()?);
                 library.args(&self.openmp.link_options);
                 tools::output(&mut library)?;
-                self.link(&[
+                let inputs = [
                     self.companion()?,
                     "-L.".to_owned(),
                     "-lshared".to_owned(),
                     "-Wl,-rpath,$ORIGIN".to_owned(),
-                ])
+                ];
+                self.link(&inputs, &[])
             }
             Form::Relocatable => {
                 let mut merge = self.clang(true);
@@ -260,9 +264,9 @@ impl Build<'_> {
         self.link_executable(self.bitcode()?, options)
     }
 
-    /// Links the executable and runs it.
-    fn link(&self, inputs: &[String]) -> Result<String> {
-        self.link_executable(inputs, &[])?;
+    /// Links the executable, with `options` besides, and runs it.
+    fn link(&self, inputs: &[String], options: &[&str]) -> Result<String> {
+        self.link_executable(inputs, options)?;
         self.run(&[])
     }
 
@@ -304,10 +308,7 @@ impl Build<'_> {
 
     /// The objects with bitcode for devices.
     fn bitcode(&self) -> Result<&[String]> {
-        objects(
-            self.bitcode
-                .get_or_init(|| self.compile_all("bitcode", &["-foffload-lto"])),
-        )
+        objects(self.bitcode.get_or_init(|| self.compile_all("bitcode", &[LTO])))
     }
 
     fn compile_all(&self, name: &str, options: &[&str]) -> Result<Vec<String>, String> {
