@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Repetitions
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// Only what has one of these in its title; writes no document. Default: all
+    /// Only what has one of these in its title; the document keeps what it has of the rest. Default: all
     titles: Vec<String>,
 }
 
@@ -53,17 +53,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             repetitions: arguments.repetitions,
             titles: &arguments.titles,
         };
-        let mut section = document::heading(&staged.llvm, arguments.repetitions);
-        bench.all(&mut section)?;
+        bench.all(&workspace)?;
         fs::remove_dir_all(&folder)?;
-        if arguments.titles.is_empty() {
-            document::keep(&workspace, staged.llvm.major, &section)?;
-        }
     }
-    match arguments.titles.is_empty() {
-        true => document::write(&workspace),
-        false => Ok(()),
-    }
+    document::write(&workspace)
 }
 
 /// One LLVM's tools, and the folder to work in.
@@ -93,32 +86,35 @@ impl Contender {
 }
 
 impl Bench<'_> {
-    fn all(&self, report: &mut String) -> Result<()> {
-        let zaxpy = || Ok(vec![self.zaxpy()?]);
-        self.link("ZAXPY", zaxpy, true, &Goal::TimesOfHost(2.2), report)?;
-        let large = || Ok(vec![self.large_image(200 << 20)?]);
-        self.link(
-            "device image of 200 MB",
-            large,
-            true,
-            &Goal::Overhead(0.1),
-            report,
-        )?;
-        let host_only = || self.objects(1500, false);
-        let title = "1500 objects without device code";
-        self.link(title, host_only, false, &Goal::Overhead(0.5), report)?;
-        let with_device_code = || self.objects(300, true);
-        let title = "300 objects with device code";
-        self.link(title, with_device_code, true, &Goal::TimesOfStock(0.25), report)?;
-        let title = "archive of 5000 members, 10 of them needed and with device code";
-        self.link(
-            title,
-            || self.archive(5000, 10),
-            true,
-            &Goal::TimesOfStock(1.0),
-            report,
-        )?;
-        self.wrap(1 << 30, report)
+    /// Measures everything that is wanted, and keeps each as soon as it is there.
+    fn all(&self, workspace: &Workspace) -> Result<()> {
+        for title in document::TITLES {
+            if !self.is_wanted(title) {
+                continue;
+            }
+            let [zaxpy, large, host_only, with_device_code, archive, _] = document::TITLES;
+            let figures = if title == zaxpy {
+                self.link(title, &[self.zaxpy()?], true, Goal::TimesOfHost(2.2))
+            } else if title == large {
+                self.link(title, &[self.large_image(200 << 20)?], true, Goal::Overhead(0.1))
+            } else if title == host_only {
+                self.link(title, &self.objects(1500, false)?, false, Goal::Overhead(0.5))
+            } else if title == with_device_code {
+                self.link(title, &self.objects(300, true)?, true, Goal::TimesOfStock(0.25))
+            } else if title == archive {
+                self.link(title, &self.archive(5000, 10)?, true, Goal::TimesOfStock(1.0))
+            } else {
+                self.wrap(title, 1 << 30)
+            };
+            document::keep(
+                workspace,
+                self.staged.llvm.major,
+                title,
+                self.repetitions,
+                &figures?,
+            )?;
+        }
+        Ok(())
     }
 
     fn is_wanted(&self, title: &str) -> bool {
@@ -139,19 +135,8 @@ impl Bench<'_> {
         self.llvm_tool("clang++")
     }
 
-    /// Measures the link of what `make_inputs` makes.
-    fn link(
-        &self,
-        title: &str,
-        make_inputs: impl Fn() -> Result<Vec<PathBuf>>,
-        device_code: bool,
-        goal: &Goal,
-        report: &mut String,
-    ) -> Result<()> {
-        if !self.is_wanted(title) {
-            return Ok(());
-        }
-        let inputs = make_inputs()?;
+    /// Measures the link of `inputs`.
+    fn link(&self, title: &str, inputs: &[PathBuf], device_code: bool, goal: Goal) -> Result<String> {
         let mut clang = self.clang();
         clang
             .args(["-O2", "-fuse-ld=lld", "-o", "out"])
@@ -189,26 +174,22 @@ impl Bench<'_> {
             Contender::new("stock", stock),
             Contender::new("ours", ours()),
         ];
-        self.compare(title, contenders, goal, report)?;
+        let mut figures = self.compare(title, contenders, goal)?;
         let output = ours()
             .arg("--time")
             .output()
             .context("cannot run the link again for its phases")?;
         let table = String::from_utf8_lossy(&output.stderr).into_owned();
         let _ = writeln!(
-            report,
+            figures,
             "\nWhere ours spends its time, in one run more:\n\n```\n{}\n```",
             table.trim_end()
         );
-        Ok(())
+        Ok(figures)
     }
 
     /// Measures wrapping an image of `bytes` bytes beside copying it.
-    fn wrap(&self, bytes: usize, report: &mut String) -> Result<()> {
-        let title = "`wrapgen wrap` of a 1 GB image beside `cp`";
-        if !self.is_wanted(title) {
-            return Ok(());
-        }
+    fn wrap(&self, title: &str, bytes: usize) -> Result<String> {
         let image = self.folder.join("image");
         fs::write(&image, vec![90; bytes])?;
         let mut copy = Command::new("cp");
@@ -217,17 +198,11 @@ impl Bench<'_> {
         wrap.current_dir(self.folder)
             .args(["wrap", "image", "-o", "wrapped.o"]);
         let contenders = vec![Contender::new("cp", copy), Contender::new("wrap", wrap)];
-        self.compare(title, contenders, &Goal::TimesOfHost(1.2), report)
+        self.compare(title, contenders, Goal::TimesOfHost(1.2))
     }
 
-    /// Runs the contenders in turn and adds their figures to the report.
-    fn compare(
-        &self,
-        title: &str,
-        mut contenders: Vec<Contender>,
-        goal: &Goal,
-        report: &mut String,
-    ) -> Result<()> {
+    /// Runs the contenders in turn and writes down their figures.
+    fn compare(&self, title: &str, mut contenders: Vec<Contender>, goal: Goal) -> Result<String> {
         println!("LLVM {}: {title}", self.staged.llvm.major);
         for repetition in 0..=self.repetitions {
             for contender in &mut contenders {
@@ -239,8 +214,7 @@ impl Bench<'_> {
             }
         }
         let mut text = format!(
-            "\n### {title}\n\n\
-             | | wall: minimum, median, maximum | processor: minimum, median, maximum | peak memory, with the linkers | private memory | \
+            "\n| | wall: minimum, median, maximum | processor: minimum, median, maximum | peak memory, with the linkers | private memory | \
              wall / {first} | processor / {first} |\n| --- | --- | --- | --- | --- | --- | --- |\n",
             first = contenders.first().map_or("", |contender| contender.name)
         );
@@ -270,7 +244,6 @@ impl Bench<'_> {
         }
         text.push_str(&goal.verdict(&contenders));
         print!("{text}");
-        report.push_str(&text);
-        Ok(())
+        Ok(text)
     }
 }

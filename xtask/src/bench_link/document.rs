@@ -1,35 +1,52 @@
 //! `docs/results/link.md`, put together of what was measured last with each LLVM.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::PathBuf;
 use std::thread;
 
 use anyhow::{Context as _, Result};
-use offloom_find_llvm::Llvm;
 
 use crate::bench::machine;
 use crate::llvm::SUPPORTED;
 use crate::workspace::Workspace;
 
-/// The start of an LLVM's section: on what and how it was measured.
-pub(super) fn heading(llvm: &Llvm, repetitions: u32) -> String {
-    format!(
-        "\n## LLVM {}\n\n{repetitions} repetitions on {}, {} hardware threads. Load of the machine at the start: {:.1}.\n",
-        llvm.version,
+/// What is measured, in the order of the document.
+pub(super) const TITLES: [&str; 6] = [
+    "ZAXPY",
+    "device image of 200 MB",
+    "1500 objects without device code",
+    "300 objects with device code",
+    "archive of 5000 members, 10 of them needed and with device code",
+    "`wrapgen wrap` of a 1 GB image beside `cp`",
+];
+
+/// Keeps what was measured of one of the [`TITLES`], with the conditions.
+pub(super) fn keep(
+    workspace: &Workspace,
+    major: u32,
+    title: &str,
+    repetitions: u32,
+    figures: &str,
+) -> Result<()> {
+    let file = kept(workspace, major, title);
+    let text = format!(
+        "\n### {title}\n\n{repetitions} repetitions on {}, {} hardware threads. Load of the machine at the end: {:.1}.\n{figures}",
         machine::processor(),
         thread::available_parallelism().map_or(1, usize::from),
         machine::load(),
-    )
+    );
+    fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))
 }
 
-/// Keeps the section of one LLVM.
-pub(super) fn keep(workspace: &Workspace, major: u32, section: &str) -> Result<()> {
-    let file = kept(workspace, major);
-    fs::write(&file, section).with_context(|| format!("cannot write `{}`", file.display()))
-}
-
-fn kept(workspace: &Workspace, major: u32) -> PathBuf {
-    workspace.llvm_target(major).join("bench-link.md")
+fn kept(workspace: &Workspace, major: u32, title: &str) -> PathBuf {
+    let number = TITLES
+        .iter()
+        .position(|known| *known == title)
+        .unwrap_or_default();
+    workspace
+        .llvm_target(major)
+        .join(format!("bench-link-{number}.md"))
 }
 
 /// Writes the document.
@@ -41,7 +58,15 @@ pub(super) fn write(workspace: &Workspace) -> Result<()> {
          megabytes; private memory is that of the wrapper's own process, without mapped files.\n",
     );
     for major in SUPPORTED {
-        text.push_str(&fs::read_to_string(kept(workspace, major)).unwrap_or_default());
+        let _ = write!(text, "\n## LLVM {major}\n");
+        for title in TITLES {
+            match fs::read_to_string(kept(workspace, major, title)) {
+                Ok(figures) => text.push_str(&figures),
+                Err(_) => {
+                    let _ = write!(text, "\n### {title}\n\nNot measured.\n");
+                }
+            }
+        }
     }
     let results = workspace.root.join("docs/results");
     fs::create_dir_all(&results).with_context(|| format!("cannot make folder `{}`", results.display()))?;
