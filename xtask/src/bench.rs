@@ -7,7 +7,7 @@
 //! | [`builds`], [`rust`] | builds it |
 //! | [`sample`], [`rounds`] | runs it, and compares results |
 //! | [`samples`], [`statistics`], [`goals`] | what the times say |
-//! | [`report`], [`plots`], [`machine`] | writes that down |
+//! | [`report`], [`plots`], [`machine`], [`readme`] | writes that down |
 //! | [`own_program`] | `cargo xtask bench -- PROGRAM` |
 
 mod builds;
@@ -16,6 +16,7 @@ mod goals;
 pub(crate) mod machine;
 mod own_program;
 mod plots;
+mod readme;
 mod report;
 mod rounds;
 mod rust;
@@ -27,7 +28,7 @@ mod workload;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -63,6 +64,9 @@ pub(crate) struct Extent {
     /// Rounds: how often each is run
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
+    /// Begin no further round that would end later than this many minutes after the first one began
+    #[arg(long, value_name = "N", default_value_t = 15)]
+    minutes: u64,
     /// Only workloads whose name contains this; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
@@ -88,6 +92,7 @@ impl Extent {
     pub(crate) fn short() -> Self {
         Self {
             samples: 1,
+            minutes: 15,
             only: ["polynomial", "transpose"].map(str::to_owned).into(),
             contenders: ["ours-lto", "jit-warm", "jit-cold"].map(str::to_owned).into(),
             quick: true,
@@ -147,7 +152,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
     to_build.insert(Build::Stock);
     builds.all(&workloads, &to_build)?;
 
-    let (samples, wrong) = Rounds {
+    let (samples, wrong, rounds) = Rounds {
         builds: &builds,
         workloads: &workloads,
         contenders: &contenders,
@@ -155,6 +160,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         threads: arguments.threads,
         size: &arguments.size,
         only_short: arguments.quick,
+        most: Duration::from_secs(60 * arguments.minutes),
     }
     .run()?;
     machine.look_again();
@@ -180,9 +186,16 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         workloads: &workloads,
         contenders: &contenders,
         samples: &samples,
-        rounds: arguments.samples,
+        rounds,
     };
     report.write(&results)?;
+    if is_whole && arguments.output.is_none() {
+        readme::put_results(
+            &workspace.root.join("README.md"),
+            staged.llvm.major,
+            &report.summary(),
+        )?;
+    }
     println!(
         "{} samples in {:.0} s; the report is {}",
         samples.0.len(),

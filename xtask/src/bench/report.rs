@@ -59,6 +59,21 @@ impl Report<'_> {
         write("samples.json", format!("{samples:#}\n"))
     }
 
+    /// What the project's entry page says.
+    pub(super) fn summary(&self) -> String {
+        let folder = format!(
+            "docs/results/llvm-{}",
+            self.llvm.split('.').next().unwrap_or_default()
+        );
+        format!(
+            "LLVM {}, {} rounds; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
+            self.llvm,
+            self.rounds,
+            self.machine,
+            goals::table(self.workloads, self.samples)
+        )
+    }
+
     /// The report as Markdown.
     fn markdown(&self, portability: &Matrix) -> String {
         let mut text = format!(

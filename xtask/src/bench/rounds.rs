@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 
@@ -25,11 +26,13 @@ pub(super) struct Rounds<'a> {
     pub(super) size: &'a str,
     /// Only the short runs, of all contenders.
     pub(super) only_short: bool,
+    /// A round that would end later is not begun; the first one always is.
+    pub(super) most: Duration,
 }
 
 impl Rounds<'_> {
-    /// Runs everything. Returns the samples and every result that was wrong.
-    pub(super) fn run(&self) -> Result<(Samples, Vec<String>)> {
+    /// Runs everything. Returns the samples, every result that was wrong, and the number of rounds.
+    pub(super) fn run(&self) -> Result<(Samples, Vec<String>, u32)> {
         let mut samples = Samples::default();
         let mut wrong = Vec::new();
         for workload in self.workloads {
@@ -39,15 +42,23 @@ impl Rounds<'_> {
                 }
             }
         }
+        let start = Instant::now();
+        let mut done = 0;
         for round in 0..self.rounds {
+            let next = start.elapsed() * (round + 1) / round.max(1);
+            if round > 0 && next > self.most {
+                println!("no time for round {}", round + 1);
+                break;
+            }
             println!("round {} of {}", round + 1, self.rounds);
             for workload in self.workloads {
                 for length in Length::ALL {
                     self.round(workload, length, round, &mut samples, &mut wrong)?;
                 }
             }
+            done = round + 1;
         }
-        Ok((samples, wrong))
+        Ok((samples, wrong, done))
     }
 
     /// Each contender of that length once, in an order that changes from round to round.
