@@ -9,7 +9,11 @@
 #include "llvm/IR/DataLayout.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -36,6 +40,47 @@ const Value *objectBehind(const Value *Pointer, const DataLayout &Layout, int64_
   }
   Offset = Sum.getSExtValue();
   return Pointer;
+}
+
+/// Whether a type of the source language (TBAA) is that of a pointer.
+bool isPointerType(const MDNode *Type) {
+  for (unsigned Depth = 0; Type && Depth < 8; ++Depth) {
+    const auto *Name = Type->getNumOperands() > 0 ? dyn_cast_or_null<MDString>(Type->getOperand(0)) : nullptr;
+    if (Name && Name->getString() == "any pointer")
+      return true;
+    Type = Type->getNumOperands() > 1 ? dyn_cast_or_null<MDNode>(Type->getOperand(1)) : nullptr;
+  }
+  return false;
+}
+
+/// A piece of a copied object, of one type of the source language.
+struct Piece {
+  uint64_t Offset, Size;
+  MDNode *Tag;
+};
+
+/// The pieces that a copy of a whole object is said to have (`tbaa.struct`), none larger than a register; none if that is not known.
+SmallVector<Piece, 16> piecesOf(const MemCpyInst &Copy, uint64_t Length) {
+  SmallVector<Piece, 16> Pieces;
+  const MDNode *Struct = Copy.getMetadata(LLVMContext::MD_tbaa_struct);
+  if (!Struct || Struct->getNumOperands() % 3 != 0)
+    return Pieces;
+  for (unsigned I = 0; I < Struct->getNumOperands(); I += 3) {
+    auto *Offset = mdconst::dyn_extract<ConstantInt>(Struct->getOperand(I));
+    auto *Size = mdconst::dyn_extract<ConstantInt>(Struct->getOperand(I + 1));
+    auto *Tag = dyn_cast<MDNode>(Struct->getOperand(I + 2));
+    if (!Offset || !Size || !Tag || Offset->getValue().ugt(Length) || Size->getValue().ugt(Length - Offset->getZExtValue()))
+      return {};
+    uint64_t At = Offset->getZExtValue(), End = At + Size->getZExtValue();
+    while (At < End) {
+      uint64_t Part = 8;
+      while (Part > End - At)
+        Part /= 2;
+      Pieces.push_back({At, Part, Tag});
+      At += Part;
+    }
+  }
+  return Pieces;
 }
 
 } // namespace
@@ -283,6 +328,40 @@ void offloom_ir_set_kernel_limits(LLVMValueRef environment, uint32_t first_field
   for (unsigned I = 1; I != Whole->getNumElements(); ++I)
     Parts.push_back(Variable->getInitializer()->getAggregateElement(I));
   Variable->setInitializer(ConstantStruct::get(Whole, Parts));
+}
+
+/// Copies objects of at most `longest` bytes field by field where the fields are known, so that each can be followed.
+void offloom_ir_split_copies(LLVMModuleRef module, uint64_t longest) {
+  SmallVector<MemCpyInst *, 8> Copies;
+  for (Function &F : *unwrap(module))
+    for (Instruction &I : instructions(F))
+      if (auto *Copy = dyn_cast<MemCpyInst>(&I); Copy && !Copy->isVolatile() && !isa<MemCpyInlineInst>(Copy))
+        Copies.push_back(Copy);
+  for (MemCpyInst *Copy : Copies) {
+    auto *Length = dyn_cast<ConstantInt>(Copy->getLength());
+    if (!Length || Length->getValue().ugt(longest))
+      continue;
+    SmallVector<Piece, 16> Pieces = piecesOf(*Copy, Length->getZExtValue());
+    if (Pieces.empty())
+      continue;
+    IRBuilder<> Builder(Copy);
+    SmallVector<Value *, 16> Loaded;
+    for (const Piece &P : Pieces) {
+      auto *Type = P.Tag->getNumOperands() > 1 ? dyn_cast_or_null<MDNode>(P.Tag->getOperand(1)) : nullptr;
+      bool IsPointer = P.Size * 8 == layoutOf(Copy).getPointerSizeInBits() && isPointerType(Type);
+      llvm::Type *Field = IsPointer ? static_cast<llvm::Type *>(Builder.getPtrTy()) : Builder.getIntNTy(P.Size * 8);
+      auto *Load = Builder.CreateAlignedLoad(Field, Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Copy->getRawSource(), P.Offset),
+                                             commonAlignment(Copy->getSourceAlign().valueOrOne(), P.Offset));
+      Load->setMetadata(LLVMContext::MD_tbaa, P.Tag);
+      Loaded.push_back(Load);
+    }
+    for (auto [P, Field] : zip(Pieces, Loaded)) {
+      auto *Store = Builder.CreateAlignedStore(Field, Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Copy->getRawDest(), P.Offset),
+                                               commonAlignment(Copy->getDestAlign().valueOrOne(), P.Offset));
+      Store->setMetadata(LLVMContext::MD_tbaa, P.Tag);
+    }
+    Copy->eraseFromParent();
+  }
 }
 
 // ---- call_rewriting.rs ----

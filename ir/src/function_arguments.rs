@@ -16,6 +16,7 @@ unsafe extern "C" {
     fn offloom_ir_is_number(value: LLVMValueRef) -> bool;
     fn offloom_ir_known_alignment(pointer: LLVMValueRef, at: LLVMValueRef) -> u64;
     fn offloom_ir_fold_constants(module: LLVMModuleRef);
+    fn offloom_ir_split_copies(module: LLVMModuleRef, longest: u64);
 }
 
 /// Promotes local variables to values and folds what is constant, function by function. Changes no call of a library function
@@ -23,6 +24,13 @@ unsafe extern "C" {
 pub fn fold_constants(module: &Module<'_>) {
     // SAFETY: the module is live; handles to instructions are dead afterwards, and none outlives a borrow of the module here.
     unsafe { offloom_ir_fold_constants(module.as_mut_ptr()) }
+}
+
+/// Copies objects of at most `longest` bytes field by field, where the fields are known (`tbaa.struct`), so that each can be followed. Bytes
+/// between fields are not copied.
+pub fn split_copies(module: &Module<'_>, longest: u64) {
+    // SAFETY: the module is live; handles to instructions are dead afterwards, and none outlives a borrow of the module here.
+    unsafe { offloom_ir_split_copies(module.as_mut_ptr(), longest) }
 }
 
 /// The value, if it is made of numbers alone: a constant integer or floating-point value, a null pointer, or a pointer made from

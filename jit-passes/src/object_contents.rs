@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 
 use offloom_abi::jit_bundle::MAX_CONTENTS;
 use offloom_ir::call_sites::{CallSites, THREAD_NUMBERS, all_call_sites};
-use offloom_ir::function_arguments::is_copied;
+use offloom_ir::function_arguments::{fold_constants, is_copied, split_copies};
 use offloom_ir::inkwell::basic_block::BasicBlock;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, InstructionValue, PointerValue};
@@ -58,6 +58,13 @@ const WRITE_NOTHING: [&str; 6] = [
     "__kmpc_target_deinit",
     "__kmpc_target_init",
 ];
+
+/// Makes a module's local variables values, and copies of objects loads of their fields, as [`KernelMemory`] wants it.
+pub fn expose_loads(module: &Module<'_>) {
+    fold_constants(module);
+    split_copies(module, MAX_CONTENTS as u64);
+    fold_constants(module);
+}
 
 /// A load from an object whose contents at launch are what it loads.
 #[derive(Debug, Clone, Copy)]
@@ -113,8 +120,7 @@ impl<'ctx> PointerSources<'ctx> {
 }
 
 impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
-    /// Looks at everything that the kernel can reach. Local variables should have been promoted
-    /// ([`fold_constants`](offloom_ir::function_arguments::fold_constants)).
+    /// Looks at everything that the kernel can reach. Loads should have been exposed ([`expose_loads`]).
     pub fn of(sources: &'sources PointerSources<'ctx>, kernel: FunctionValue<'ctx>) -> Self {
         let mut memory = Self {
             kernel,

@@ -13,13 +13,12 @@ mod rules;
 use std::fmt;
 
 use offloom_abi::jit_bundle::ParameterUses;
-use offloom_ir::function_arguments::fold_constants;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::BasicValueEnum;
 use offloom_ir::jit_globals::{Global, globals};
 use offloom_ir::value_uses::{result, value_uses};
 
-use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources};
+use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
 use crate::survey::is_kernel;
 use flow::{Program, Walk};
 
@@ -49,7 +48,7 @@ pub struct ParameterUsefulness {
 /// Analyses every kernel of a module, which stays as it is: a copy has its local variables promoted.
 pub fn usefulness(module: &Module<'_>) -> Vec<KernelUsefulness> {
     let copy = module.clone();
-    fold_constants(&copy);
+    expose_loads(&copy);
     let program = Program::of(&copy);
     let sources = PointerSources::of(&copy);
     globals(&copy)

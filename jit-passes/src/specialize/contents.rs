@@ -3,14 +3,13 @@
 //! What is only read is proven here again, load by load ([`KernelMemory`]): a descriptor may say more of an object than the code may
 //! rely on, and that is left alone.
 
-use offloom_ir::function_arguments::fold_constants;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::pointer_uses::{loaded_constant, replace_load};
 use offloom_jit_cache::descriptor::{Argument, Contents, Descriptor};
 
 use super::SpecializeError;
-use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources};
+use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
 
 /// Replaces loads from the objects of which the descriptor gives the contents.
 ///
@@ -42,7 +41,7 @@ pub fn specialize_contents<'ctx>(
     if objects.is_empty() {
         return Ok(());
     }
-    fold_constants(module);
+    expose_loads(module);
     let sources = PointerSources::of(module);
     let memory = KernelMemory::of(&sources, kernel);
     // All are found before the first is replaced, which deletes it.
