@@ -335,7 +335,7 @@ void offloom_ir_split_copies(LLVMModuleRef module, uint64_t longest) {
   SmallVector<MemCpyInst *, 8> Copies;
   for (Function &F : *unwrap(module))
     for (Instruction &I : instructions(F))
-      if (auto *Copy = dyn_cast<MemCpyInst>(&I); Copy && !Copy->isVolatile() && !isa<MemCpyInlineInst>(Copy))
+      if (auto *Copy = dyn_cast<MemCpyInst>(&I); Copy && !Copy->isVolatile() && Copy->getIntrinsicID() != Intrinsic::memcpy_inline)
         Copies.push_back(Copy);
   for (MemCpyInst *Copy : Copies) {
     auto *Length = dyn_cast<ConstantInt>(Copy->getLength());

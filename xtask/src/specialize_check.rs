@@ -2,9 +2,10 @@
 //!
 //! A case is a kernel and a launch of it, both made from a seed. Cases come in batches, each a program of its own: built once with
 //! its device code as it is and once with every kernel specialised to its launch, run on the x86_64 device, outputs compared. With
-//! `--mutant` the descriptors are wrong on purpose, and what must then be seen is a difference or a crash.
+//! `--mutant` the descriptors are wrong on purpose, with `--code-mutant` the passes, and what must then be seen is a difference or a crash.
 
 mod batch;
+mod code_mutant;
 mod kernel;
 mod launch;
 mod random;
@@ -17,6 +18,7 @@ use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
 use batch::{Batch, Outcome};
+use code_mutant::{CODE_MUTANTS, CodeMutant};
 pub(crate) use launch::Mutant;
 
 /// Options of `cargo xtask specialize-check`.
@@ -35,6 +37,23 @@ pub(crate) struct Arguments {
     /// Specialise to wrong descriptors, which must be noticed
     #[arg(long, value_enum)]
     mutant: Option<Mutant>,
+    /// Make this mistake in a copy of the passes' code, which must be noticed; `all`: each in turn
+    #[arg(long, value_name = "NAME", conflicts_with = "mutant", value_parser = code_mutants)]
+    code_mutant: Option<CodeMutants>,
+}
+
+/// Mistakes in the code of the passes.
+#[derive(Debug, Clone)]
+struct CodeMutants(Vec<CodeMutant>);
+
+fn code_mutants(name: &str) -> Result<CodeMutants, String> {
+    if name == "all" {
+        return Ok(CodeMutants(CODE_MUTANTS.to_vec()));
+    }
+    let known = || CODE_MUTANTS.map(|mutant| mutant.name).join(", ");
+    CodeMutant::find(name)
+        .map(|mutant| CodeMutants(vec![mutant]))
+        .ok_or_else(|| format!("there are `all` and {}", known()))
 }
 
 /// Cases in one program.
@@ -48,9 +67,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
     for llvm in arguments.llvm.find()? {
         let staged = build::build(&workspace, llvm, &arguments.staging)?;
+        for mutant in arguments.code_mutant.iter().flat_map(|mutants| &mutants.0) {
+            let staged = mutant.build(&workspace, &staged)?;
+            check_caught(&workspace, &staged, arguments, mutant.name)?;
+        }
         match arguments.mutant {
+            _ if arguments.code_mutant.is_some() => {}
             None => check(&workspace, &staged, arguments.seed, arguments.cases)?,
-            Some(mutant) => check_caught(&workspace, &staged, arguments, mutant)?,
+            Some(mutant) => check_caught(&workspace, &staged, arguments, &format!("{mutant:?}"))?,
         }
     }
     Ok(())
@@ -85,19 +109,19 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, first: u64, cases: u
     Ok(())
 }
 
-/// Runs the cases with wrong descriptors until one is noticed; an error says that none was.
-fn check_caught(workspace: &Workspace, staged: &Staged, arguments: &Arguments, mutant: Mutant) -> Result<()> {
+/// Runs the cases, which something is wrong with, until that is noticed; an error says that it was not.
+fn check_caught(workspace: &Workspace, staged: &Staged, arguments: &Arguments, mutant: &str) -> Result<()> {
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let end = arguments.seed + arguments.cases;
     for start in (arguments.seed..end).step_by(BATCH as usize) {
         let batch = Batch::of(start..end.min(start + BATCH));
-        let how = match batch.run(staged, &openmp, Some(mutant))? {
+        let how = match batch.run(staged, &openmp, arguments.mutant)? {
             Outcome::Same => continue,
             Outcome::Different(seeds) => format!("{} of {} cases differ", seeds.len(), batch.len()),
             Outcome::Crashed(message) => message.lines().next().unwrap_or_default().to_owned(),
         };
-        println!("LLVM {}: {mutant:?} is caught: {how}", staged.llvm.major);
+        println!("LLVM {}: {mutant} is caught: {how}", staged.llvm.major);
         return Ok(());
     }
-    bail!("{mutant:?} is not noticed in {} cases", arguments.cases)
+    bail!("{mutant} is not noticed in {} cases", arguments.cases)
 }

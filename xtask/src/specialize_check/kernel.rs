@@ -1,6 +1,6 @@
 //! Random kernels: a function of C with one target region.
 //!
-//! What is computed does not depend on the number of threads or their order: floating-point sums stay within an iteration, sums over
+//! What is computed does not depend on the order of threads, and on their number only where a kernel asks for it: floating-point sums stay within an iteration, sums over
 //! threads are of unsigned integers. Nothing is converted to a type that it is out of the range of.
 
 use std::fmt::Write as _;
@@ -197,7 +197,10 @@ impl Writer<'_> {
 
     fn serial(&mut self) -> String {
         let clauses = self.construct_clauses;
-        let body = self.iteration();
+        let mut body = self.iteration();
+        if self.random.chance(50) {
+            body.push_str("    box.count ^= 3;\n    box.real += 1;\n");
+        }
         let changed = self.changeable_scalar();
         format!(
             "#pragma omp target {clauses}\n  for (int i = 0; i < n; i++) {{\n{body}    out[i] = a;\n    fout[i] = b;\n    {changed} = \
@@ -251,6 +254,9 @@ impl Writer<'_> {
             self.integer(2, false),
             self.double(2, false)
         );
+        if self.random.chance(30) {
+            text.push_str("    a ^= (u64)omp_get_num_threads() << 20 ^ (u64)omp_get_num_teams() << 30;\n");
+        }
         for _ in 0..self.random.below(3) + 1 {
             match self.random.below(4) {
                 0 | 1 => {
