@@ -18,7 +18,7 @@ use offloom_ir::inkwell::builder::BuilderError;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{Global, find};
-use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_cache::descriptor::{Argument, Descriptor, Pointer};
 
 use crate::one_thread::add_one_thread_bodies;
 use crate::propagate::propagate;
@@ -121,6 +121,37 @@ pub fn specialize(
     Ok(())
 }
 
+/// The pointer arguments that the descriptor says something of, as far as `of` takes that out; `what` names it.
+///
+/// # Errors
+/// When the descriptor says it of something that is no pointer.
+fn pointers<'a, T>(
+    kernel: FunctionValue<'_>,
+    descriptor: &'a Descriptor,
+    what: &str,
+    of: impl Fn(&'a Pointer) -> Option<T>,
+) -> Result<Vec<(u32, T)>, SpecializeError> {
+    let mut found = Vec::new();
+    for (index, parameter) in kernel.get_param_iter().enumerate() {
+        let Argument::Pointer(pointer) = descriptor.argument(index) else {
+            continue;
+        };
+        let Some(said) = of(pointer) else {
+            continue;
+        };
+        if !parameter.is_pointer_value() {
+            return Err(SpecializeError::WrongKind {
+                kernel: descriptor.kernel.clone(),
+                index,
+                parameter: parameter.get_type().print_to_string().to_string(),
+                given: what.to_owned(),
+            });
+        }
+        found.push((index as u32, said));
+    }
+    Ok(found)
+}
+
 /// The descriptor's kernel in the module.
 fn kernel<'ctx>(
     module: &Module<'ctx>,
@@ -131,10 +162,7 @@ fn kernel<'ctx>(
         .filter(|kernel| !kernel.is_declaration())
         .and_then(Global::as_function)
         .ok_or_else(|| SpecializeError::NoSuchKernel(name.clone()))?;
-    let said = descriptor
-        .arguments
-        .iter()
-        .rposition(offloom_jit_cache::descriptor::Argument::is_specialized);
+    let said = descriptor.arguments.iter().rposition(Argument::is_specialized);
     match said {
         Some(index) if index >= kernel.count_params() as usize => Err(SpecializeError::NoSuchArgument {
             kernel: name.clone(),

@@ -3,15 +3,20 @@
 use super::features::Features;
 use super::{Request, RetargetError};
 
-/// The oldest PTX version, times ten, that knows a processor (`llvm/lib/Target/NVPTX/NVPTXSubtarget.cpp`, PTX ISA release
-/// notes). Later processors: LLVM chooses.
-const OLDEST_PTX: &[(u32, u32)] = &[
+/// The oldest PTX version, times ten, that knows a processor: what LLVM 22 writes for it when it is asked for none. Other processors: LLVM
+/// chooses.
+const OLDEST_PTX: [(u32, u32); 27] = [
     (20, 32),
+    (21, 32),
     (30, 32),
+    (32, 40),
     (35, 32),
+    (37, 41),
     (50, 40),
+    (52, 41),
     (53, 42),
     (60, 50),
+    (61, 50),
     (62, 50),
     (70, 60),
     (72, 61),
@@ -19,8 +24,15 @@ const OLDEST_PTX: &[(u32, u32)] = &[
     (80, 70),
     (86, 71),
     (87, 74),
+    (88, 90),
     (89, 78),
     (90, 78),
+    (100, 86),
+    (101, 86),
+    (103, 88),
+    (110, 90),
+    (120, 87),
+    (121, 88),
 ];
 
 /// The features asked for, and the image's, but for a PTX version that does not know the processor.
@@ -57,11 +69,6 @@ fn ptx(feature: &str) -> Option<u32> {
 }
 
 fn oldest_ptx(processor: u32) -> Option<u32> {
-    let (newest, _) = OLDEST_PTX.last()?;
-    if processor > *newest {
-        return None;
-    }
-    // Processors between two rows came with the later one.
-    let row = OLDEST_PTX.iter().find(|(known, _)| *known >= processor)?;
+    let row = OLDEST_PTX.iter().find(|(known, _)| *known == processor)?;
     Some(row.1)
 }

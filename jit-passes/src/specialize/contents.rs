@@ -6,9 +6,9 @@
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::pointer_uses::{loaded_constant, replace_load};
-use offloom_jit_cache::descriptor::{Argument, Contents, Descriptor};
+use offloom_jit_cache::descriptor::{Contents, Descriptor, Pointer};
 
-use super::SpecializeError;
+use super::{SpecializeError, pointers};
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
 
 /// Replaces loads from the objects of which the descriptor gives the contents.
@@ -20,24 +20,7 @@ pub fn specialize_contents<'ctx>(
     kernel: FunctionValue<'ctx>,
     descriptor: &Descriptor,
 ) -> Result<(), SpecializeError> {
-    let mut objects = Vec::new();
-    for (index, parameter) in kernel.get_param_iter().enumerate() {
-        let Argument::Pointer(pointer) = descriptor.argument(index) else {
-            continue;
-        };
-        let Some(contents) = pointer.contents() else {
-            continue;
-        };
-        if !parameter.is_pointer_value() {
-            return Err(SpecializeError::WrongKind {
-                kernel: descriptor.kernel.clone(),
-                index,
-                parameter: parameter.get_type().print_to_string().to_string(),
-                given: "the contents of an object".to_owned(),
-            });
-        }
-        objects.push((index as u32, contents));
-    }
+    let objects = pointers(kernel, descriptor, "the contents of an object", Pointer::contents)?;
     if objects.is_empty() {
         return Ok(());
     }
