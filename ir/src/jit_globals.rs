@@ -6,6 +6,7 @@ use std::ffi::c_int;
 use std::fmt;
 use std::marker::PhantomData;
 
+use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMUseRef, LLVMValueRef};
@@ -312,6 +313,18 @@ impl<'ctx> Global<'ctx> {
     /// Whether it is a function whose definition here is the one that calls run.
     pub fn is_own_definition(self) -> bool {
         self.kind() == GlobalKind::Function && !self.is_declaration() && !self.is_interposable()
+    }
+
+    /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`): one that ends the program.
+    pub fn never_returns(self) -> bool {
+        self.as_function().is_some_and(|function| {
+            ["noreturn", "nounwind"].into_iter().all(|name| {
+                let kind = Attribute::get_named_enum_kind_id(name);
+                function
+                    .get_enum_attribute(AttributeLoc::Function, kind)
+                    .is_some()
+            })
+        })
     }
 
     /// Makes a variable of the module's own a constant if all that the module does with it is to load from it or copy out of it. Whether

@@ -267,7 +267,9 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         let reached = reached_from(self.kernel.into());
         let functions = reached
             .into_iter()
-            .filter(|global| global.kind() == GlobalKind::Function && !global.is_declaration())
+            .filter(|global| {
+                global.kind() == GlobalKind::Function && !global.is_declaration() && !global.never_returns()
+            })
             .filter_map(Global::as_function);
         for function in std::iter::once(self.kernel).chain(functions) {
             let instructions = function
@@ -295,6 +297,10 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         let Some(callee) = called_function(instruction).map(Global::from) else {
             return written_pointers(instruction, false);
         };
+        if callee.never_returns() {
+            // Nothing is loaded after what it does: the end of the program, when an exception leaves a region.
+            return Some(Vec::new());
+        }
         if !callee.is_declaration() {
             // What it does is looked at there, unless another definition may take its place.
             return (!callee.is_interposable()).then(Vec::new);

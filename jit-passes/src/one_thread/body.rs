@@ -225,7 +225,8 @@ fn has_no_effect<'ctx>(context: ContextRef<'ctx>, call: CallSiteValue<'ctx>) {
 fn action<'ctx>(call: InstructionValue<'ctx>, level: Level) -> Option<Action<'ctx>> {
     let callee = called_function(call)?;
     let global = Global::from(callee);
-    if global.is_intrinsic() {
+    // What ends the program does so wherever it is called.
+    if global.is_intrinsic() || global.never_returns() {
         return Some(Action::Nothing);
     }
     if !global.is_declaration() {
