@@ -6,11 +6,12 @@
 //! | [`contender`] | what is compared |
 //! | [`builds`], [`rust`] | builds it |
 //! | [`sample`], [`rounds`] | runs it, and compares results |
-//! | [`samples`], [`statistics`], [`goals`] | what the times say |
+//! | [`samples`], [`statistics`], [`goals`], [`compiles`] | what the times say |
 //! | [`report`], [`plots`], [`machine`], [`readme`] | writes that down |
 //! | [`own_program`] | `cargo xtask bench -- PROGRAM` |
 
 mod builds;
+mod compiles;
 mod contender;
 mod goals;
 pub(crate) mod machine;
@@ -36,7 +37,7 @@ use self::builds::Builds;
 use self::contender::{Build, Contender, Length};
 use self::machine::Machine;
 use self::report::Report;
-use self::rounds::Rounds;
+use self::rounds::{Outcome, Rounds};
 use self::rust::Libraries;
 use self::workload::Sources;
 use crate::build::{self, Staged, Staging};
@@ -152,7 +153,12 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
     to_build.insert(Build::Stock);
     builds.all(&workloads, &to_build)?;
 
-    let (samples, wrong, rounds) = Rounds {
+    let Outcome {
+        samples,
+        wrong,
+        rounds,
+        compiles,
+    } = Rounds {
         builds: &builds,
         workloads: &workloads,
         contenders: &contenders,
@@ -186,6 +192,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         workloads: &workloads,
         contenders: &contenders,
         samples: &samples,
+        compiles: &compiles,
         rounds,
     };
     report.write(&results)?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::json;
 
+use super::compiles::{self, Compiles};
 use super::contender::{self, Contender, LEVELS, Length, cannot_run};
 use super::goals;
 use super::machine::Machine;
@@ -26,6 +27,7 @@ pub(super) struct Report<'a> {
     pub(super) workloads: &'a [Workload],
     pub(super) contenders: &'a [Contender],
     pub(super) samples: &'a Samples,
+    pub(super) compiles: &'a [Compiles],
     pub(super) rounds: u32,
 }
 
@@ -55,7 +57,7 @@ impl Report<'_> {
             fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))
         };
         write("README.md", self.markdown(&portability))?;
-        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "samples": self.samples.0 });
+        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "samples": self.samples.0, "compiles": self.compiles });
         write("samples.json", format!("{samples:#}\n"))
     }
 
@@ -108,6 +110,11 @@ impl Report<'_> {
             "## Figure 4: one program, built for x86-64, on several processors\n\n![Figure 4](figure-4.svg)\n\n\
              Kernel time relative to the stock build for x86-64, with variants for each processor; every launch runs a variant.\n\n{}",
             portability_table(portability)
+        );
+        let _ = writeln!(
+            text,
+            "## What a compile takes\n\nPer variant, on average, in the run that fills the cache of `jit-warm`; each in a worker process.\n\n{}",
+            compiles::table(self.compiles)
         );
         text
     }

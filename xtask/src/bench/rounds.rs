@@ -8,10 +8,22 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 
 use super::builds::Builds;
-use super::contender::{BASE, Cache, Contender, Length, base};
+use super::compiles::Compiles;
+use super::contender::{BASE, Cache, Contender, Length, WARM, base};
 use super::sample::{self, SECONDS_PER_RUN};
 use super::samples::{Sample, Samples};
 use super::workload::{Printed, Workload};
+
+/// What came of all rounds.
+#[derive(Debug, Default)]
+pub(super) struct Outcome {
+    pub(super) samples: Samples,
+    /// Every result that was wrong.
+    pub(super) wrong: Vec<String>,
+    /// Rounds that were done.
+    pub(super) rounds: u32,
+    pub(super) compiles: Vec<Compiles>,
+}
 
 /// What is run, how often.
 #[derive(Debug)]
@@ -31,19 +43,20 @@ pub(super) struct Rounds<'a> {
 }
 
 impl Rounds<'_> {
-    /// Runs everything. Returns the samples, every result that was wrong, and the number of rounds.
-    pub(super) fn run(&self) -> Result<(Samples, Vec<String>, u32)> {
-        let mut samples = Samples::default();
-        let mut wrong = Vec::new();
+    /// Runs everything.
+    pub(super) fn run(&self) -> Result<Outcome> {
+        let mut outcome = Outcome::default();
         for workload in self.workloads {
             for contender in self.contenders {
                 if contender.cache == Some(Cache::Warm) {
-                    self.fill_cache(workload, contender)?;
+                    let compiles = self.fill_cache(workload, contender)?;
+                    if contender.name == WARM {
+                        outcome.compiles.push(compiles);
+                    }
                 }
             }
         }
         let start = Instant::now();
-        let mut done = 0;
         for round in 0..self.rounds {
             let next = start.elapsed() * (round + 1) / round.max(1);
             if round > 0 && next > self.most {
@@ -53,23 +66,16 @@ impl Rounds<'_> {
             println!("round {} of {}", round + 1, self.rounds);
             for workload in self.workloads {
                 for length in Length::ALL {
-                    self.round(workload, length, round, &mut samples, &mut wrong)?;
+                    self.round(workload, length, round, &mut outcome)?;
                 }
             }
-            done = round + 1;
+            outcome.rounds = round + 1;
         }
-        Ok((samples, wrong, done))
+        Ok(outcome)
     }
 
     /// Each contender of that length once, in an order that changes from round to round.
-    fn round(
-        &self,
-        workload: &Workload,
-        length: Length,
-        round: u32,
-        samples: &mut Samples,
-        wrong: &mut Vec<String>,
-    ) -> Result<()> {
+    fn round(&self, workload: &Workload, length: Length, round: u32, outcome: &mut Outcome) -> Result<()> {
         let contenders = self
             .contenders
             .iter()
@@ -100,7 +106,7 @@ impl Rounds<'_> {
                 taken.kernel_s.unwrap_or_default(),
                 taken.total_s
             );
-            samples.0.push(Sample {
+            outcome.samples.0.push(Sample {
                 workload: workload.name.clone(),
                 contender: contender.name,
                 length: length.name(),
@@ -115,21 +121,28 @@ impl Rounds<'_> {
                 if let Some(difference) = difference(expected, said, contender.is_exact) {
                     let difference = format!("{}, {}: {difference}", workload.name, contender.name);
                     println!("WRONG: {difference}");
-                    wrong.push(difference);
+                    outcome.wrong.push(difference);
                 }
             }
         }
         Ok(())
     }
 
-    /// Makes the cache as a run leaves it in which no variant was too late.
-    fn fill_cache(&self, workload: &Workload, contender: &Contender) -> Result<()> {
+    /// Makes the cache as a run leaves it in which no variant was too late, and says what that took.
+    fn fill_cache(&self, workload: &Workload, contender: &Contender) -> Result<Compiles> {
         empty(&self.cache(workload, contender))?;
         let mut command = self.command(workload, contender);
-        command.env("OFFLOOM_JIT", "sync");
+        let statistics = self.builds.folder.join("statistics");
+        if statistics.exists() {
+            fs::remove_file(&statistics)
+                .with_context(|| format!("cannot remove `{}`", statistics.display()))?;
+        }
+        command
+            .env("OFFLOOM_JIT", "sync")
+            .env("OFFLOOM_JIT_STATS", &statistics);
         sample::run(&mut command, self.builds.folder)
             .with_context(|| format!("{}, {}, filling the cache", workload.name, contender.name))?;
-        Ok(())
+        Compiles::read(&workload.name, &statistics)
     }
 
     fn cache(&self, workload: &Workload, contender: &Contender) -> PathBuf {
