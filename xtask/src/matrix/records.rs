@@ -120,7 +120,7 @@ impl Records {
             .collect();
         let _ = write!(
             text,
-            "\n## LLVM {major}\n\n{} of {pairs} pairs of program and variant were compared, each in {} forms. Cells: same, ours only, \
+            "\n## LLVM {major}\n\n{} of {pairs} pairs of program and variant were compared, in up to {} forms. Cells: same, ours only, \
              neither, different.\n\n| form |",
             compared.len(),
             Form::ALL.len()
