@@ -1,16 +1,53 @@
 #!/usr/bin/env bash
 # Installs a package in a root of its own over this machine's, in which the checkout and Rust are hidden; builds and runs a program with what
-# was installed; removes it again; and does the same from the tarball. Nothing of it reaches the machine.
+# was installed; removes it again; and does the same from the tarball. Nothing of it reaches the machine. Where the machine allows no such
+# root (most containers), the package and the tarball are unpacked in folders and tried from there.
 # Usage: try-installation.sh PACKAGE.deb TARBALL LLVM_MAJOR PROGRAM.cpp CMAKE_PROJECT SCRATCH "LINK OPTIONS" HIDDEN_FOLDER...
 set -euo pipefail
+
+package=$1 tarball=$2 major=$3 program=$4 project=$5 scratch=$6 link=$7
 
 if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   root=()
   [ "$(id -u)" -eq 0 ] || root=(--map-root-user)
-  OFFLOOM_IN_NAMESPACE=1 exec unshare --mount "${root[@]}" "$BASH" "$0" "$@"
+  mkdir -p "$scratch"/{upper,work,root,given}
+  # shellcheck disable=SC2016
+  if unshare --mount "${root[@]}" "$BASH" -c 'mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"' \
+    probe "$scratch"; then
+    OFFLOOM_IN_NAMESPACE=1 exec unshare --mount "${root[@]}" "$BASH" "$0" "$@"
+  fi
+  echo "no root of its own can be mounted here: the package and the tarball are tried from folders, and dpkg's part is left out"
 fi
 
-package=$1 tarball=$2 major=$3 program=$4 project=$5 scratch=$6 link=$7
+# Builds and runs the program with the installation in $1, and shows that a kernel was specialised.
+attempt=$(cat <<'ATTEMPT'
+try() {
+  # shellcheck disable=SC2086
+  "clang++-$major" --config="$1/share/offloom/offloom-jit.cfg" -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu \
+    "$program" -o program $link
+  OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT=sync OFFLOOM_JIT_STATS="$HOME/stats" ./program >"$HOME/output"
+  "$1/bin/offloom" --json explain "$HOME/stats" | grep -q '"origin": "compiled"'
+  "$1/bin/wrapgen" --version
+  rm -r "$HOME/.cache/offloom" "$HOME/stats"
+}
+ATTEMPT
+)
+
+if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
+  eval "$attempt"
+  export HOME=$scratch/home LC_ALL=C
+  link=${link//-L\/mnt/-L$scratch/given}
+  mkdir -p "$HOME" "$scratch/unpacked"
+  cd "$scratch/unpacked"
+  dpkg-deb --extract "$package" package
+  try "$PWD/package/usr/lib/offloom-$major"
+  "$PWD/package/usr/bin/offloom-$major" --version
+  mkdir tarball
+  tar -xf "$tarball" -C tarball
+  try "$(echo "$PWD"/tarball/*)"
+  exit
+fi
+
 shift 7
 root=$scratch/root
 mkdir -p "$scratch"/{upper,work,root,given}
@@ -24,23 +61,15 @@ for hidden in "$@"; do
 done
 mount -t tmpfs tmpfs "$root/tmp"
 
-cat >"$root/tmp/try.sh" <<'INSIDE'
+cat >"$root/tmp/try.sh" <<INSIDE
+$attempt
+INSIDE
+cat >>"$root/tmp/try.sh" <<'INSIDE'
 set -euo pipefail
 package=$1 tarball=$2 major=$3 program=$4 project=$5 link=$6
 export HOME=/tmp/home LC_ALL=C PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 mkdir -p "$HOME"
 cd /tmp
-
-# Builds and runs the program with the installation in $1, and shows that a kernel was specialised.
-try() {
-  # shellcheck disable=SC2086
-  "clang++-$major" --config="$1/share/offloom/offloom-jit.cfg" -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu \
-    "$program" -o program $link
-  OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT=sync OFFLOOM_JIT_STATS=/tmp/stats ./program >/tmp/output
-  "$1/bin/offloom" --json explain /tmp/stats | grep -q '"origin": "compiled"'
-  "$1/bin/wrapgen" --version
-  rm -r "$HOME/.cache/offloom" /tmp/stats
-}
 
 echo "== the package"
 dpkg --install "/mnt/$package"

@@ -7,6 +7,7 @@ a test may use.
 import json
 import os
 import shlex
+import shutil
 
 from offloom_lit import device, rust
 from offloom_lit.format import CleanShTest
@@ -45,6 +46,9 @@ def load(config, lit_config):
     if build["other_dist"]:
         config.available_features.add("both-builds")
     _add_device_libraries(config, build)
+    # Debian has it as a package; elsewhere it may be a snap, which sees no files of ours.
+    if shutil.which("chromium"):
+        config.available_features.add("browser")
     rustc = rust.find(build["llvm"])
     if rustc:
         config.available_features.add("rustc")
