@@ -16,7 +16,9 @@
 //! | kernels | 4 + kernels | the kernels that have a stub; the position is the kernel index of a [`Slot`] |
 //! | anchors | 4 + strings | names by which variants refer to the base image; the position is the index in the image's anchor table |
 //! | bitcode size | 8 | |
-//! | bitcode | | the variant module, from which one kernel's variant is made; ends the bundle |
+//! | bitcode | | the variant module, from which variants with the bits of the source are made |
+//! | matched bitcode size | 8 | |
+//! | matched bitcode | | the same after the early half of the ahead-of-time pipeline, for variants with its bits; ends the bundle |
 //!
 //! A kernel is its name, the number of its parameters (4 bytes), and for each [`Parameter`]: its kind (1), the size of its value
 //! (1), its uses (2), the number of bytes of its contents (4, at most [`MAX_CONTENTS`]), and a bit for each of them, the first byte's
@@ -29,7 +31,7 @@ use crate::wire::{Damage, Fields, put_string, put_strings};
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by it.
 pub const MAX_CONTENTS: usize = 256;
 /// Bytes before the field that the id is computed over.
@@ -53,8 +55,10 @@ pub struct Bundle<'a> {
     pub kernels: Vec<Kernel<'a>>,
     /// Names by which variants refer to the base image, by anchor index.
     pub anchors: Vec<&'a str>,
-    /// The variant module's bitcode.
+    /// The variant module's bitcode, as the ahead-of-time pipeline got it.
     pub bitcode: &'a [u8],
+    /// The variant module's bitcode with everything decided that the bits of the ahead-of-time code depend on.
+    pub matched_bitcode: &'a [u8],
 }
 
 /// A kernel that has a stub.
@@ -183,7 +187,7 @@ impl Bundle<'_> {
     /// # Panics
     /// Never: lengths of strings and tables that do not fit 32 bits cannot come from a module LLVM has in memory.
     pub fn encode(&self) -> (Vec<u8>, BundleId) {
-        let mut bytes = Vec::with_capacity(self.bitcode.len() + 4096);
+        let mut bytes = Vec::with_capacity(self.bitcode.len() + self.matched_bitcode.len() + 4096);
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&VERSION.to_le_bytes());
         bytes.extend_from_slice(&self.llvm_major.to_le_bytes());
@@ -196,8 +200,10 @@ impl Bundle<'_> {
             put_kernel(&mut bytes, kernel);
         }
         put_strings(&mut bytes, &self.anchors);
-        bytes.extend_from_slice(&(self.bitcode.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(self.bitcode);
+        for bitcode in [self.bitcode, self.matched_bitcode] {
+            bytes.extend_from_slice(&(bitcode.len() as u64).to_le_bytes());
+            bytes.extend_from_slice(bitcode);
+        }
         let size = bytes.len() as u64;
         bytes[ID_END..ID_END + 8].copy_from_slice(&size.to_le_bytes());
         let id = id_of(&bytes);
@@ -239,10 +245,10 @@ impl<'a> Bundle<'a> {
             })
         })?;
         let anchors = fields.strings("an anchor name")?;
-        let bitcode_size = fields.u64("the bitcode size")?;
-        let bitcode = fields.rest();
-        if bitcode.len() as u64 != bitcode_size {
-            return Err(Damage::at("the bitcode", fields.offset()).into());
+        let bitcode = sized(&mut fields, "the bitcode")?;
+        let matched_bitcode = sized(&mut fields, "the matched bitcode")?;
+        if !fields.rest().is_empty() {
+            return Err(Damage::at("the end", fields.offset()).into());
         }
         let bundle = Self {
             llvm_major,
@@ -251,6 +257,7 @@ impl<'a> Bundle<'a> {
             kernels,
             anchors,
             bitcode,
+            matched_bitcode,
         };
         Ok((bundle, id))
     }
@@ -276,6 +283,14 @@ fn id_of(bytes: &[u8]) -> BundleId {
     let mut id = [0; 16];
     id.copy_from_slice(&hasher.finalize().as_bytes()[..16]);
     BundleId(id)
+}
+
+/// Bytes with their number, in 8 bytes, before them.
+fn sized<'a>(fields: &mut Fields<'a>, what: &'static str) -> Result<&'a [u8], Damage> {
+    let offset = fields.offset();
+    let size = fields.u64(what)?;
+    let size = usize::try_from(size).map_err(|_| Damage::at(what, offset))?;
+    fields.take(size, what)
 }
 
 fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
@@ -360,6 +375,7 @@ mod tests {
             kernels: vec![kernel("k0", 3), kernel("k1", 0)],
             anchors: vec!["__offloom_anchor_0", "printf"],
             bitcode: b"BC\xC0\xDEsome bitcode",
+            matched_bitcode: b"BC\xC0\xDEother bitcode",
         }
     }
 
@@ -415,6 +431,7 @@ mod tests {
             kernels in prop::collection::vec((".{0,40}", 0usize..12), 0..5),
             anchors in prop::collection::vec(".{0,40}", 0..5),
             bitcode in prop::collection::vec(any::<u8>(), 0..200),
+            matched_bitcode in prop::collection::vec(any::<u8>(), 0..200),
         ) {
             let bundle = Bundle {
                 llvm_major,
@@ -423,6 +440,7 @@ mod tests {
                 kernels: kernels.iter().map(|(name, count)| kernel(name, *count)).collect(),
                 anchors: anchors.iter().map(String::as_str).collect(),
                 bitcode: &bitcode,
+                matched_bitcode: &matched_bitcode,
             };
             let (bytes, id) = bundle.encode();
             prop_assert_eq!(Bundle::verify(&bytes), Ok((bundle, id)));

@@ -45,17 +45,25 @@ pub fn match_bits<'ctx>(
     kernel: Option<FunctionValue<'ctx>>,
     pipeline: &str,
 ) -> Result<(), MatchBitsError> {
-    if module.get_global_metadata_size(MATCHED) > 0 {
-        return Ok(());
-    }
     if let Some(function) = function_with_fast_math(module, kernel) {
         return Err(MatchBitsError::InexactCode {
             function: function.get_name().to_string_lossy().into_owned(),
         });
     }
-    if !is_compiled_in_many_ways(module, kernel) {
+    if module.get_global_metadata_size(MATCHED) > 0 || !is_compiled_in_many_ways(module, kernel) {
         return Ok(());
     }
+    settle_bits(module, pipeline)?;
+    Ok(())
+}
+
+/// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel of it is compiled.
+///
+/// [`match_bits`] still has to be asked for each kernel: what this cannot help with, it finds.
+///
+/// # Errors
+/// When the pipeline cannot be run.
+pub fn settle_bits(module: &Module<'_>, pipeline: &str) -> Result<(), CodegenError> {
     let triple = module.get_triple();
     let machine = target_machine(&MachineOptions {
         triple: &triple.as_str().to_string_lossy(),

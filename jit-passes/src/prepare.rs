@@ -10,6 +10,7 @@ use offloom_ir::jit_globals::{Global, GlobalKind, find, globals, resolve_aliases
 use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
 use crate::error::JitPassError;
+use crate::match_bits::settle_bits;
 use crate::survey::{Obstacle, Survey, survey};
 use crate::usefulness::{KernelUsefulness, usefulness};
 use crate::variant_module::{defines_all, make_variant_module};
@@ -50,7 +51,12 @@ pub fn prepare(
         });
     }
     let usefulness = usefulness(module);
-    let bitcode = variant_bitcode(module, &survey, machine, errors)?;
+    let variants = variants(module, &survey, machine, errors)?;
+    let bitcode = variants.write_bitcode_to_memory();
+    // Here rather than at each compile: it takes as long as all the rest of one, and always gives the same.
+    settle_bits(&variants, &format!("lto<O{optimization_level}>"))?;
+    verify(&variants, "variant module")?;
+    let matched_bitcode = variants.write_bitcode_to_memory();
     let triple = module.get_triple();
     let bundle = Bundle {
         llvm_major: offloom_ir::LLVM.major(),
@@ -66,7 +72,8 @@ pub fn prepare(
             .iter()
             .map(|anchor| anchor.symbol.as_str())
             .collect(),
-        bitcode: &bitcode,
+        bitcode: bitcode.as_slice(),
+        matched_bitcode: matched_bitcode.as_slice(),
     };
     let (bundle, id) = bundle.encode();
     let slots = add_dispatch_stubs(module, &survey.kernels)?;
@@ -112,12 +119,12 @@ fn describe_kernel<'a>(module: &Module<'_>, name: &'a str, usefulness: &[KernelU
     }
 }
 
-fn variant_bitcode(
-    module: &Module<'_>,
+fn variants<'ctx>(
+    module: &Module<'ctx>,
     survey: &Survey,
     machine: &TargetMachine,
     errors: &CollectedErrors<'_>,
-) -> Result<Vec<u8>, JitPassError> {
+) -> Result<Module<'ctx>, JitPassError> {
     let variants = module.clone();
     make_variant_module(&variants, survey, machine, errors)?;
     verify(&variants, "variant module")?;
@@ -127,7 +134,7 @@ fn variant_bitcode(
             reason: "a kernel is missing".to_owned(),
         });
     }
-    Ok(variants.write_bitcode_to_memory().as_slice().to_vec())
+    Ok(variants)
 }
 
 fn verify(module: &Module<'_>, what: &'static str) -> Result<(), JitPassError> {

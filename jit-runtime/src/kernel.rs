@@ -170,6 +170,7 @@ impl Kernel {
     fn compile(&self, bundle: &Bundle<'static>, descriptor: &Descriptor) -> Result<Vec<u8>, Failure> {
         let name = self.name;
         let descriptor = descriptor.to_string();
+        let match_floating_point = settings().floating_point == FloatingPoint::Match;
         let request = Request {
             target_triple: bundle.target_triple,
             optimization_level: bundle.optimization_level,
@@ -177,9 +178,13 @@ impl Kernel {
             features: &processor()[1],
             kernel: name,
             descriptor: &descriptor,
-            match_floating_point: settings().floating_point == FloatingPoint::Match,
+            match_floating_point,
             deadline: settings().time_limit,
-            bitcode: bundle.bitcode,
+            bitcode: if match_floating_point {
+                bundle.matched_bitcode
+            } else {
+                bundle.bitcode
+            },
         };
         match compile(&request) {
             Ok(Compiled { object, phases }) => {

@@ -4,8 +4,9 @@
 ; RUN: %llvm_bin/llvm-as %s -o in.bc
 ; RUN: %wrapgen_bitcode jit-prepare --verbose -o base.bc --bundle out.jit in.bc 2>&1 | FileCheck --check-prefix=REMARK %s
 ; RUN: %llvm_bin/opt -passes=verify -S base.bc -o - | FileCheck %s
-; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc | FileCheck --check-prefix=BUNDLE %s
+; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc matched.bc | FileCheck --check-prefix=BUNDLE %s
 ; RUN: %llvm_bin/opt -passes=verify -S variant.bc -o - | FileCheck --check-prefix=VARIANT --implicit-check-not=llvm.used --implicit-check-not='@not_reached' %s
+; RUN: %llvm_bin/opt -passes=verify -S matched.bc -o - | FileCheck --check-prefix=MATCHED %s
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
@@ -80,6 +81,9 @@ define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %d
 ; VARIANT: call i32 @[[CLONE:compared.*]](i32
 ; VARIANT: icmp eq ptr %{{.*}}, @[[COMPARED]]
 ; VARIANT: call void @helper()
+; The one for equal bits has the early half of the pipeline behind it.
+; MATCHED: define void @__omp_offloading_1_2_f_l3(
+; MATCHED: !offloom.bits_matched = !{
 ; VARIANT: call void @__offloom_anchor_
 ; VARIANT: call void (ptr, i32, ptr, ...) @__kmpc_fork_call(ptr null, i32 0, ptr @outlined)
 ; VARIANT: call void @external_function()

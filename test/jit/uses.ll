@@ -3,7 +3,7 @@
 ; RUN: rm -rf %t && mkdir -p %t && cd %t
 ; RUN: %llvm_bin/llvm-as %s -o in.bc
 ; RUN: %wrapgen_bitcode jit-prepare -o base.bc --bundle out.jit in.bc
-; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc | FileCheck %s
+; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc matched.bc | FileCheck %s
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"

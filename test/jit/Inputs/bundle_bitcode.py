@@ -1,11 +1,11 @@
-"""Takes a JIT bundle apart by its documented format: lists the names, writes the bitcode to a file."""
+"""Takes a JIT bundle apart by its documented format: lists the names, writes both modules to files."""
 
 import struct
 import sys
 
 data = open(sys.argv[1], "rb").read()
 magic, version, llvm, _identity, size, level = struct.unpack_from("<8sII16sQI", data)
-assert magic == b"OFFLOOMJ" and version == 3 and size == len(data), "not a bundle of version 3"
+assert magic == b"OFFLOOMJ" and version == 4 and size == len(data), "not a bundle of version 4"
 offset = 44
 
 
@@ -40,7 +40,8 @@ for _ in range(kernel_count):
         print(f"  parameter {position}: {kinds[kind]}, {size} bytes, uses {uses:#x}, {len(constant)} bytes of contents")
 for anchor in strings():
     print("anchor", anchor)
-(bitcode_size,) = struct.unpack_from("<Q", data, offset)
-bitcode = data[offset + 8 :]
-assert len(bitcode) == bitcode_size, "the bitcode does not end the bundle"
-open(sys.argv[2], "wb").write(bitcode)
+for path in sys.argv[2:4]:
+    (bitcode_size,) = struct.unpack_from("<Q", data, offset)
+    offset += 8 + bitcode_size
+    open(path, "wb").write(data[offset - bitcode_size : offset])
+assert offset == len(data), "the bitcode does not end the bundle"
