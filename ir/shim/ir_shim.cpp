@@ -22,6 +22,24 @@ void offloom_ir_erase_named_metadata(LLVMModuleRef M, const char *name, size_t l
     unwrap(M)->eraseNamedMetadata(N);
 }
 
+// ---- link_modules.rs ----
+
+/// Removes the module flags that only say which kind of link-time optimisation Clang compiled for.
+void offloom_ir_remove_link_time_flags(LLVMModuleRef M) {
+  NamedMDNode *Flags = unwrap(M)->getModuleFlagsMetadata();
+  if (!Flags)
+    return;
+  SmallVector<MDNode *, 8> Kept;
+  for (MDNode *Flag : Flags->operands()) {
+    auto *Key = Flag->getNumOperands() == 3 ? dyn_cast<MDString>(Flag->getOperand(1)) : nullptr;
+    if (!Key || !is_contained({"EnableSplitLTOUnit", "ThinLTO", "UnifiedLTO"}, Key->getString()))
+      Kept.push_back(Flag);
+  }
+  Flags->clearOperands();
+  for (MDNode *Flag : Kept)
+    Flags->addOperand(Flag);
+}
+
 // ---- symbol.rs ----
 
 /// The value of a string attribute of a function or variable and its length; null if there is none.

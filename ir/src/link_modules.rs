@@ -2,6 +2,7 @@
 
 use inkwell::context::Context;
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
+use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 
@@ -31,6 +32,10 @@ pub enum LinkModulesError {
     },
 }
 
+unsafe extern "C" {
+    fn offloom_ir_remove_link_time_flags(module: LLVMModuleRef);
+}
+
 /// Links the members, each a name for messages and its bitcode, in the order given.
 ///
 /// # Errors
@@ -43,6 +48,9 @@ pub fn link_modules<'ctx>(
     let mut merged: Option<Module<'ctx>> = None;
     for &(name, bitcode) in members {
         let module = parse_bitcode(context, errors, name, bitcode)?;
+        // `-foffload-lto` and `-foffload-lto=thin` give these other values, and here both are optimised in the same way.
+        // SAFETY: the module is live.
+        unsafe { offloom_ir_remove_link_time_flags(module.as_mut_ptr()) };
         let Some(merged) = &merged else {
             merged = Some(module);
             continue;

@@ -159,7 +159,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_TARGET",
         values: "a processor, as LLVM names it, or native",
-        help: "the processor to compile variants for; by default the one that the program was linked for",
+        help: "the processor to compile variants for; by default the one that the program runs on",
         set: |settings, value| values::set(&mut settings.target, values::not_empty(value).map(Some)),
     },
     Setting {

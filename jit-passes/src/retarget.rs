@@ -88,7 +88,7 @@ pub enum RetargetError {
 }
 
 /// Stands for the processor that this process runs on.
-const NATIVE: &str = "native";
+pub const NATIVE: &str = "native";
 
 /// Attribute keys, as Clang writes them.
 const TARGET_CPU: &str = "target-cpu";
@@ -96,9 +96,10 @@ const TARGET_FEATURES: &str = "target-features";
 const TUNE_CPU: &str = "tune-cpu";
 const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
 
-/// Features that variants do without, whatever the processor has: the first two round otherwise than code without them does; with the
-/// others LLVM leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what they replace.
-const WITHOUT: &str = "-avx512bf16,-avx512fp16,+prefer-no-gather,+prefer-no-scatter";
+/// What variants are compiled with, whatever the processor has. The first two round otherwise than code without them does. With the next
+/// two LLVM leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what they replace. The
+/// last is for vectors that cross cache lines: those of 512 bits do with every access to data that is not aligned to them.
+const FOR_VARIANTS: &str = "-avx512bf16,-avx512fp16,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
 /// The name of an x86 processor and the features to compile variants with; `native` is the one that this process runs on.
 pub fn x86_processor(name: &str) -> (String, String) {
@@ -108,7 +109,7 @@ pub fn x86_processor(name: &str) -> (String, String) {
         cpu = TargetMachine::get_host_cpu_name().to_string();
         features = Features::parse(&TargetMachine::get_host_cpu_features().to_string());
     }
-    features.override_by(&Features::parse(WITHOUT));
+    features.override_by(&Features::parse(FOR_VARIANTS));
     (cpu, features.to_string())
 }
 

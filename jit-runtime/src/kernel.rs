@@ -15,7 +15,7 @@ use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{ImageKey, Record};
 use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::retarget::x86_processor;
+use offloom_jit_passes::retarget::{NATIVE, x86_processor};
 
 use crate::bundle::AttachedBundle;
 use crate::compile::{Failure, compile};
@@ -224,17 +224,12 @@ fn wait_for_others(key: &ImageKey) -> Known {
     }
 }
 
-/// The processor that variants are compiled for, and its features; empty: that of the ahead-of-time code.
+/// The processor that variants are compiled for, and its features.
 fn processor() -> &'static [String; 2] {
     static PROCESSOR: OnceLock<[String; 2]> = OnceLock::new();
     PROCESSOR.get_or_init(|| {
-        settings()
-            .target
-            .as_deref()
-            .map_or_else(Default::default, |name| {
-                let (cpu, features) = x86_processor(name);
-                [cpu, features]
-            })
+        let (cpu, features) = x86_processor(settings().target.as_deref().unwrap_or(NATIVE));
+        [cpu, features]
     })
 }
 

@@ -3,7 +3,7 @@
 ; RUN: rm -rf %t && mkdir -p %t && cd %t
 ; RUN: %llvm_bin/llvm-as %s -o in.bc
 ; RUN: %wrapgen_bitcode jit-prepare -o base.bc --bundle out.jit in.bc
-; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc
+; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc matched.bc
 ; RUN: %llvm_bin/opt -passes=verify -S variant.bc -o - | FileCheck %s
 ; RUN: %llvm_bin/opt -passes='default<O3>' -S variant.bc -o - | FileCheck --check-prefix=FOLDED %s
 

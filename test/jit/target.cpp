@@ -1,4 +1,4 @@
-// Variants for the processor that is there give the results of the stock program, which has no fused operations, and are kept apart from
+// Variants for the processor that is there, which are made by default, give the results of the stock program, which has no fused operations, and are kept apart from
 // others in the cache.
 // REQUIRES: x86_64-device
 // DEFINE: %{sync} = OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/cache
@@ -6,9 +6,9 @@
 // RUN: %clangxx -O2 -ffp-contract=on %omp_compile %s -o stock %omp_link
 // RUN: %run_offload ./stock > stock.out
 // RUN: %clangxx -O2 -ffp-contract=on -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
-// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 %run_offload ./jit 2> linked | cmp - stock.out
+// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=x86-64 %run_offload ./jit 2> linked | cmp - stock.out
 // RUN: FileCheck --check-prefix=MADE --input-file=linked %s
-// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=native %run_offload ./jit 2> native | cmp - stock.out
+// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 %run_offload ./jit 2> native | cmp - stock.out
 // RUN: FileCheck --check-prefix=MADE --input-file=native %s
 // RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=native %run_offload ./jit 2> again | cmp - stock.out
 // RUN: FileCheck --check-prefix=FOUND --input-file=again %s

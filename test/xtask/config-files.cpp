@@ -5,7 +5,7 @@
 // RUN:   | FileCheck --implicit-check-not=warning: --check-prefixes=CHECK,JIT %s
 // RUN: %clangxx --config=%dist/share/offloom/offloom-jit.cfg -c %s -o %t.o 2>&1 | count 0
 //
-// JIT: "-flto=full"{{.*}} "-fopenmp-is-target-device"
+// JIT: "-flto=thin"{{.*}} "-fopenmp-is-target-device"
 // CHECK: libexec/offloom/{{clang-offload-packager|llvm-offload-binary}}"
 // CHECK: libexec/offloom/clang-linker-wrapper"
 // JIT-SAME: "--device-linker=--jit"

@@ -36,7 +36,7 @@ impl Build {
             Self::Stock | Self::Ours => &[],
             Self::StockLto | Self::OursLto => &["-foffload-lto"],
             Self::StockNative => &["-march=native"],
-            Self::Jit => &["-foffload-lto", "-Xoffload-linker", "--jit"],
+            Self::Jit => &["-foffload-lto=thin", "-Xoffload-linker", "--jit"],
         }
     }
 

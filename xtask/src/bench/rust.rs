@@ -106,7 +106,10 @@ pub(super) fn build(
     };
     pass("offload-host", "host.bc")?;
     pass("offload-device-module<host-ir=host.bc>", "device.bc")?;
-    let is_bitcode = build.options().contains(&"-foffload-lto");
+    let is_bitcode = build
+        .options()
+        .iter()
+        .any(|option| option.starts_with("-foffload-lto"));
     if !is_bitcode {
         let mut native = tools::clang(staged, false);
         native.args(build.options());
