@@ -24,6 +24,7 @@ pub mod linker_script;
 mod options;
 pub mod relocatable;
 pub mod scan;
+mod stale_folders;
 pub mod target;
 pub mod work_folder;
 pub mod wrap_images;

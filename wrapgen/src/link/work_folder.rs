@@ -1,6 +1,7 @@
 //! The folder of a link's intermediate files, and their names.
 
 use std::ffi::OsString;
+use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,6 +9,7 @@ use offloom_abi::OffloadKind;
 use tempfile::TempDir;
 
 use super::embedded_files::ImagePlace;
+use super::stale_folders;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::interrupt;
@@ -18,6 +20,8 @@ use crate::process::Runner;
 #[derive(Debug)]
 pub struct WorkFolder {
     temporary: Option<TempDir>,
+    /// Says that the folder is in use.
+    _lock: Option<File>,
     output_name: OsString,
     image_place: Option<ImagePlace>,
 }
@@ -34,14 +38,18 @@ impl WorkFolder {
             false => {
                 interrupt::watch();
                 let parent = std::env::temp_dir();
+                stale_folders::remove(&parent);
                 let folder = tempfile::Builder::new()
-                    .prefix("wrapgen-link-")
+                    .prefix(stale_folders::PREFIX)
                     .tempdir_in(&parent)
                     .map_err(Error::write(&parent))?;
                 Some(folder)
             }
         };
         Ok(Self {
+            _lock: temporary
+                .as_ref()
+                .and_then(|folder| stale_folders::hold(folder.path())),
             temporary,
             output_name,
             image_place: None,

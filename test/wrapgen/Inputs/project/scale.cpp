@@ -1,0 +1,5 @@
+int scale(int value) {
+#pragma omp target map(tofrom : value)
+  value *= 2;
+  return value;
+}
