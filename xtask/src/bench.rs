@@ -40,8 +40,7 @@ use self::report::Report;
 use self::rounds::{Outcome, Rounds};
 use self::rust::Libraries;
 use self::workload::Sources;
-use crate::build::{self, Staged, Staging};
-use crate::llvm::Choice;
+use crate::build::{LlvmBuilds, Staged};
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -49,9 +48,7 @@ use crate::workspace::Workspace;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     #[command(flatten)]
     extent: Extent,
     /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off, sync and async
@@ -110,15 +107,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return own_program::run(&arguments.program, arguments.extent.samples);
     }
     let workspace = Workspace::find()?;
-    let mut wrong = Vec::new();
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        if let Err(error) = check(&workspace, &staged, &arguments.extent) {
-            wrong.push(format!("{error:#}"));
-        }
-    }
-    ensure!(wrong.is_empty(), "{}", wrong.join("\n"));
-    Ok(())
+    arguments
+        .builds
+        .check_each(&workspace, |staged| check(&workspace, staged, &arguments.extent))
 }
 
 /// Measures with one LLVM and writes the report.

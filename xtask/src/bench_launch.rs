@@ -10,10 +10,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::tools;
 use crate::figures::Figures;
-use crate::llvm::Choice;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -33,9 +32,7 @@ const CONTENDERS: [(&str, &str, &str, &str); 5] = [
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     /// Launches of each run
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..))]
     launches: u32,
@@ -47,14 +44,12 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask bench-launch`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+    arguments.builds.for_each(&workspace, |staged| {
         let folder = workspace.llvm_target(staged.llvm.major).join("bench-launch");
         fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-        build_program(&workspace, &staged, &folder)?;
-        bench(&staged, &folder, arguments)?;
-    }
-    Ok(())
+        build_program(&workspace, staged, &folder)?;
+        bench(staged, &folder, arguments)
+    })
 }
 
 fn build_program(workspace: &Workspace, staged: &Staged, folder: &Path) -> Result<()> {

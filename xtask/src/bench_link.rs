@@ -17,10 +17,10 @@ use anyhow::{Context as _, Result};
 
 use self::goal::Goal;
 use self::measurement::Measured;
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::clang_job;
 use crate::figures::Figures;
-use crate::llvm::Choice;
+use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -28,9 +28,7 @@ use crate::workspace::Workspace;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     /// Repetitions
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
@@ -41,21 +39,21 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask bench-link`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+    arguments.builds.for_each(&workspace, |staged| {
         let target = workspace.llvm_target(staged.llvm.major);
         let folder = target.join("bench-link");
         fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
         let bench = Bench {
             openmp: OpenMp::prepare(&workspace, &staged.llvm)?,
-            staged: &staged,
+            staged,
             folder: &folder,
             repetitions: arguments.repetitions,
             titles: &arguments.titles,
         };
         bench.all(&workspace)?;
         fs::remove_dir_all(&folder)?;
-    }
+        Ok(())
+    })?;
     document::write(&workspace)
 }
 
@@ -118,7 +116,7 @@ impl Bench<'_> {
     }
 
     fn is_wanted(&self, title: &str) -> bool {
-        self.titles.is_empty() || self.titles.iter().any(|part| title.contains(part.as_str()))
+        is_wanted(title, self.titles)
     }
 
     fn wrapgen(&self) -> PathBuf {

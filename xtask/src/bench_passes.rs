@@ -11,19 +11,16 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::command::shown;
 use crate::figures::Figures;
-use crate::llvm::Choice;
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask bench-passes`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     /// Target regions, and as many declare target variables
     #[arg(long, default_value_t = 20_000)]
     regions: u32,
@@ -35,13 +32,11 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask bench-passes`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+    arguments.builds.for_each(&workspace, |staged| {
         let folder = workspace.llvm_target(staged.llvm.major).join("bench-passes");
         fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-        bench(&staged, &folder, arguments.regions, arguments.repetitions)?;
-    }
-    Ok(())
+        bench(staged, &folder, arguments.regions, arguments.repetitions)
+    })
 }
 
 fn bench(staged: &Staged, folder: &Path, regions: u32, repetitions: u32) -> Result<()> {

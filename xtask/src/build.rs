@@ -5,7 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use offloom_find_llvm::Llvm;
 
 use crate::command::run_shown;
@@ -57,13 +57,13 @@ const DROP_IN_NAMES: [&str; 4] = [
     "llvm-offload-wrapper",
 ];
 
-/// Options of `cargo xtask build`.
+/// The builds that a chore works on: options of `cargo xtask build`, and of every chore that builds first.
 #[derive(clap::Args, Debug)]
-pub(crate) struct Arguments {
+pub(crate) struct LlvmBuilds {
     #[command(flatten)]
-    llvm: Choice,
+    pub(crate) llvm: Choice,
     #[command(flatten)]
-    staging: Staging,
+    pub(crate) staging: Staging,
 }
 
 /// Where the builds are staged.
@@ -72,6 +72,39 @@ pub(crate) struct Staging {
     /// Folder to stage in, instead of `dist` in the checkout
     #[arg(long, value_name = "FOLDER")]
     dist: Option<PathBuf>,
+}
+
+impl LlvmBuilds {
+    /// LlvmBuilds for one LLVM after the other, and does `work` with each build before the next begins.
+    ///
+    /// Fails at the first error.
+    pub(crate) fn for_each(
+        &self,
+        workspace: &Workspace,
+        mut work: impl FnMut(&Staged) -> Result<()>,
+    ) -> Result<()> {
+        for llvm in self.llvm.find()? {
+            work(&build(workspace, llvm, &self.staging)?)?;
+        }
+        Ok(())
+    }
+
+    /// As [`for_each`](Self::for_each), but what `check` finds with one LLVM does not keep the next from being checked.
+    ///
+    /// Fails with all that was found.
+    pub(crate) fn check_each(
+        &self,
+        workspace: &Workspace,
+        mut check: impl FnMut(&Staged) -> Result<()>,
+    ) -> Result<()> {
+        let mut failed = Vec::new();
+        self.for_each(workspace, |staged| {
+            failed.extend(check(staged).err().map(|error| format!("{error:#}")));
+            Ok(())
+        })?;
+        ensure!(failed.is_empty(), "{}", failed.join("\n"));
+        Ok(())
+    }
 }
 
 /// One finished build.
@@ -86,16 +119,14 @@ pub(crate) struct Staged {
 }
 
 /// Runs `cargo xtask build`.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    let workspace = Workspace::find()?;
-    for llvm in arguments.llvm.find()? {
-        let staged = build(&workspace, llvm, &arguments.staging)?;
+pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
+    arguments.for_each(&Workspace::find()?, |staged| {
         println!("staged in {}", staged.dist.display());
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
-/// Builds for one LLVM and stages the result.
+/// LlvmBuilds for one LLVM and stages the result.
 pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Result<Staged> {
     let target = workspace.llvm_target(llvm.major);
     let mut command = Command::new(cargo());

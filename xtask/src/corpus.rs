@@ -24,13 +24,13 @@ use std::num::NonZeroUsize;
 
 use anyhow::{Result, ensure};
 
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::comparison::Module;
 use crate::corpus::every_pass::Runtimes;
 use crate::corpus::program::Source;
 use crate::corpus::report::{Comparisons, Tally};
 use crate::corpus::target::Target;
-use crate::llvm::Choice;
+use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -38,9 +38,7 @@ use crate::workspace::Workspace;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     #[command(flatten)]
     extent: Extent,
     /// Only programs whose name contains one of these. Default: all
@@ -75,15 +73,9 @@ impl Extent {
 /// Runs `cargo xtask corpus`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut failed = Vec::new();
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        if let Err(error) = check_all(&workspace, &staged, &arguments.extent, &arguments.programs) {
-            failed.push(format!("{error:#}"));
-        }
-    }
-    ensure!(failed.is_empty(), "{}", failed.join("; "));
-    Ok(())
+    arguments.builds.check_each(&workspace, |staged| {
+        check_all(&workspace, staged, &arguments.extent, &arguments.programs)
+    })
 }
 
 /// Does everything for one LLVM and prints the report.
@@ -98,7 +90,7 @@ pub(crate) fn check_all(
     let major = staged.llvm.major;
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let runtimes = Runtimes::compile(workspace, staged)?;
-    let is_wanted = |name: &str| only.is_empty() || only.iter().any(|part| name.contains(part.as_str()));
+    let is_wanted = |name: &str| is_wanted(name, only);
 
     let mut sources = program::sources(&workspace.root)?;
     sources.retain(|source| is_wanted(&source.name));

@@ -12,25 +12,15 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::build::{self, Staged, Staging};
-use crate::llvm::Choice;
+use crate::build::{self, LlvmBuilds, Staged};
 use crate::openmp::OpenMp;
 use crate::setup;
 use crate::workspace::Workspace;
 use program::Reference;
 use table::Table;
 
-/// Options of `cargo xtask demo`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
-}
-
 /// Runs `cargo xtask demo`.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
     let mut tables = Vec::new();
     for llvm in setup::install(&arguments.llvm.majors())? {

@@ -7,33 +7,19 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::command::run_shown;
 use crate::corpus::tools;
-use crate::llvm::Choice;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
 /// Folders of the staged tree that are installed.
 const FOLDERS: [&str; 5] = ["bin", "include", "lib", "libexec", "share"];
 
-/// Options of `cargo xtask dist`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
-}
-
 /// Runs `cargo xtask dist`.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        check(&workspace, &staged)?;
-    }
-    Ok(())
+    arguments.for_each(&workspace, |staged| check(&workspace, staged))
 }
 
 /// Makes both for one LLVM and tries them.

@@ -8,11 +8,11 @@ use std::num::NonZeroUsize;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::workers;
-use crate::llvm::Choice;
 use crate::matrix;
 use crate::matrix::builds::{Builds, Form, Subject, Variant};
+use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -36,9 +36,7 @@ const MODES: [(&str, &str, &str, &str); 6] = [
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     /// Check every N-th pair of program and level of optimisation, in all modes
     #[arg(long, value_name = "N", default_value = "1")]
     every: NonZeroUsize,
@@ -49,15 +47,9 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask jit-check`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut failed = Vec::new();
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        if let Err(error) = check(&workspace, &staged, arguments.every, &arguments.programs) {
-            failed.push(format!("{error:#}"));
-        }
-    }
-    ensure!(failed.is_empty(), "{}", failed.join("; "));
-    Ok(())
+    arguments.builds.check_each(&workspace, |staged| {
+        check(&workspace, staged, arguments.every, &arguments.programs)
+    })
 }
 
 /// Checks every `every`-th pair of program and level for one LLVM, and prints what differs.
@@ -72,10 +64,7 @@ pub(crate) fn check(
     let major = staged.llvm.major;
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let mut subjects = matrix::subjects(workspace, major)?;
-    subjects.retain(|subject| {
-        let name = &subject.program.name;
-        only.is_empty() || only.iter().any(|part| name.contains(part.as_str()))
-    });
+    subjects.retain(|subject| is_wanted(&subject.program.name, only));
     let pairs = subjects
         .iter()
         .flat_map(|subject| VARIANTS.map(|variant| (subject, variant)));

@@ -8,10 +8,10 @@ use anyhow::{Context as _, Result, bail, ensure};
 use offloom_find_llvm::Llvm;
 use serde_json::{Value, json};
 
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::command::shown;
 use crate::cuda;
-use crate::llvm::{self, Choice};
+use crate::llvm;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -19,9 +19,7 @@ use crate::workspace::Workspace;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     /// Tests or folders of tests. Default: all
     paths: Vec<PathBuf>,
 }
@@ -31,9 +29,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
     // All builds first: some tests mix the builds of two LLVMs.
     let mut builds = Vec::new();
-    for llvm in arguments.llvm.find()? {
-        builds.push(build::build(&workspace, llvm, &arguments.staging)?);
-    }
+    arguments.builds.for_each(&workspace, |staged| {
+        builds.push(staged.clone());
+        Ok(())
+    })?;
     let mut failed = Vec::new();
     for staged in builds {
         let major = staged.llvm.major;

@@ -19,6 +19,7 @@ mod lint;
 mod lit;
 mod llvm;
 mod matrix;
+mod names;
 mod openmp;
 mod setup;
 mod specialize_check;

@@ -15,14 +15,14 @@ mod report;
 use std::num::NonZeroUsize;
 use std::str::FromStr;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 
 use self::builds::{Builds, Form, Subject, Variant};
 use self::records::Records;
 use self::report::{Outcome, Report};
-use crate::build::{self, Staged, Staging};
+use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::{program, workers};
-use crate::llvm::Choice;
+use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -70,9 +70,7 @@ impl FromStr for Slice {
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     /// Check the N-th of M slices of all pairs of program and variant, in all forms
     #[arg(long, value_name = "N/M")]
     slice: Option<Slice>,
@@ -86,29 +84,22 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask matrix`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut failed = Vec::new();
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+    let checked = arguments.builds.check_each(&workspace, |staged| {
         let mut records = Records::load(&workspace, staged.llvm.major)?;
         let subjects = subjects(&workspace, staged.llvm.major)?;
         let all = pairs(&subjects);
-        let is_wanted = |(subject, variant): &Pair<'_>| {
+        let is_left = |(subject, variant): &Pair<'_>| {
             let name = &subject.program.name;
-            let by_name = arguments.programs.is_empty();
-            (by_name || arguments.programs.iter().any(|part| name.contains(part.as_str())))
-                && !(arguments.missing && records.has(name, *variant))
+            is_wanted(name, &arguments.programs) && !(arguments.missing && records.has(name, *variant))
         };
         let wanted = slice(&all, arguments.slice.unwrap_or(Slice::ALL));
-        let wanted: Vec<_> = wanted.into_iter().filter(is_wanted).collect();
-        if let Err(error) = check_pairs(&workspace, &staged, &wanted, &mut |pair, form, outcome| {
+        let wanted: Vec<_> = wanted.into_iter().filter(is_left).collect();
+        check_pairs(&workspace, staged, &wanted, &mut |pair, form, outcome| {
             records.add(&pair.0.program.name, pair.1, form, outcome)
-        }) {
-            failed.push(format!("{error:#}"));
-        }
-    }
+        })
+    });
     records::write_document(&workspace)?;
-    ensure!(failed.is_empty(), "{}", failed.join("; "));
-    Ok(())
+    checked
 }
 
 /// A program and how to build it.

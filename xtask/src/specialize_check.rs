@@ -12,8 +12,7 @@ mod random;
 
 use anyhow::{Result, bail, ensure};
 
-use crate::build::{self, Staged, Staging};
-use crate::llvm::Choice;
+use crate::build::{LlvmBuilds, Staged};
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
@@ -25,9 +24,7 @@ pub(crate) use launch::Mutant;
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
     #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
+    builds: LlvmBuilds,
     /// How many cases
     #[arg(long, default_value_t = 2000)]
     cases: u64,
@@ -65,19 +62,18 @@ pub(crate) const SHORT: u64 = 100;
 /// Runs `cargo xtask specialize-check`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    for llvm in arguments.llvm.find()? {
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
+    arguments.builds.for_each(&workspace, |staged| {
         for mutant in arguments.code_mutant.iter().flat_map(|mutants| &mutants.0) {
-            let staged = mutant.build(&workspace, &staged)?;
+            let staged = mutant.build(&workspace, staged)?;
             check_caught(&workspace, &staged, arguments, mutant.name)?;
         }
         match arguments.mutant {
             _ if arguments.code_mutant.is_some() => {}
-            None => check(&workspace, &staged, arguments.seed, arguments.cases)?,
-            Some(mutant) => check_caught(&workspace, &staged, arguments, &format!("{mutant:?}"))?,
+            None => check(&workspace, staged, arguments.seed, arguments.cases)?,
+            Some(mutant) => check_caught(&workspace, staged, arguments, &format!("{mutant:?}"))?,
         }
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Runs the cases; an error names the seeds of those that differ.

@@ -21,15 +21,15 @@ enum Task {
     /// Install the Debian packages that are missing
     Setup(setup::Arguments),
     /// Build everything and stage what a user would install in `dist/llvm-N`
-    Build(build::Arguments),
+    Build(build::LlvmBuilds),
     /// Formatting, clippy, documentation
     Lint(lint::Arguments),
     /// Build, then run the lit tests
     Lit(lit::Arguments),
     /// A Debian package and a tarball for each LLVM in `dist/packages`, installed and tried
-    Dist(dist::Arguments),
+    Dist(build::LlvmBuilds),
     /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
-    Test(test::Arguments),
+    Test(build::LlvmBuilds),
     /// The passes over the corpus: compared with what Clang makes, run on the device; random modules
     Corpus(corpus::Arguments),
     /// Programs in every form of link, through wrapgen and through LLVM's wrapper, run on the device
@@ -49,7 +49,7 @@ enum Task {
     /// The fuzz targets of every parser, for minutes instead of the fixed number of inputs of a test run
     Fuzz(fuzz::Arguments),
     /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
-    Demo(demo::Arguments),
+    Demo(build::LlvmBuilds),
 }
 
 impl Arguments {

@@ -5,9 +5,9 @@ use std::process::Command;
 use anyhow::Result;
 use offloom_find_llvm::Llvm;
 
-use crate::build::{self, Staging};
+use crate::build::{self, LlvmBuilds};
 use crate::command::run_shown;
-use crate::llvm::{self, Choice};
+use crate::llvm;
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
 use crate::{bench, corpus, cuda, dist, jit_check, lint, lit, matrix, setup, specialize_check};
@@ -21,17 +21,8 @@ const WITHOUT_LLVM: [&str; 5] = [
     "xtask",
 ];
 
-/// Options of `cargo xtask test`.
-#[derive(clap::Args, Debug)]
-pub(crate) struct Arguments {
-    #[command(flatten)]
-    llvm: Choice,
-    #[command(flatten)]
-    staging: Staging,
-}
-
 /// Runs `cargo xtask test`.
-pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
     let mut steps = Steps::default();
     let majors = arguments.llvm.majors();
