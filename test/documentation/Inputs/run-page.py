@@ -4,9 +4,8 @@ A fenced block `console` is a session: each line that begins with `$ ` is a comm
 anything, on its own for any lines. A block with `file=NAME` behind its language is a file. A block `console`, `sh` or `bash` that is not run
 says why in a comment right before it: `<!-- not run: REASON -->`, or `<!-- run by: TEST -->`.
 
-All commands of a page run in one shell, in the folder given. The page writes of LLVM 19, of /usr/lib/offloom-19 and of
-dist/llvm-19: these become the LLVM under
-test and the installation under test.
+Each command runs in a shell of its own, in the folder given. The page writes of LLVM 19, of /usr/lib/offloom-19 and of dist/llvm-19: these
+become the LLVM under test and the installation under test.
 """
 
 import os
@@ -37,14 +36,22 @@ def blocks(text):
     return found
 
 
-def check_all(root):
-    """Every block with commands is a session, or says why it is not run."""
+def check_all(root, test):
+    """Every block with commands is a session of a page that `test` runs, or says why it is not run."""
     pages = sorted([root / "README.md", *(root / "docs").rglob("*.md")])
     wrong = []
     for page in pages:
-        for language, _, lines, before in blocks(page.read_text(encoding="utf-8")):
-            if language in SHELLS and language != "console" and not COMMENT.match(before):
-                wrong.append(f"{page.relative_to(root)}: `{lines[0]}` is neither run nor says why")
+        text, name = page.read_text(encoding="utf-8"), page.relative_to(root)
+        for language, _, lines, before in blocks(text):
+            if language not in SHELLS or COMMENT.match(before):
+                continue
+            if language != "console":
+                wrong.append(f"{name}: `{lines[0]}` is neither run nor says why")
+            elif f"/{name} " not in test:
+                wrong.append(f"{name}: has sessions, and no test runs the page")
+        # A block without a fence has no language: nobody would know that it holds commands.
+        if "docs/user" in str(name) and re.search(r"\n\n    \S", re.sub(r"(?ms)^```.*?^```$", "", text)):
+            wrong.append(f"{name}: a block without a fence")
     sys.exit("\n".join(wrong) if wrong else 0)
 
 
@@ -74,7 +81,7 @@ def pattern(expected):
 
 def main():
     if sys.argv[1] == "--all-pages":
-        check_all(pathlib.Path(sys.argv[2]))
+        check_all(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]).read_text(encoding="utf-8"))
     dist, llvm_bin, link, folder, page = sys.argv[1:]
     major = re.search(r"llvm-(\d+)", llvm_bin).group(1)
     folder = pathlib.Path(folder)
