@@ -15,6 +15,9 @@ use crate::command::shown;
 /// The most seconds one run may take before it counts as hanging.
 pub(super) const SECONDS_PER_RUN: &str = "600";
 
+/// How lines begin in which the JIT says that it goes on without something.
+const JIT_COMPLAINT: &str = "offloom-jit: ";
+
 /// What a run took.
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Taken {
@@ -54,6 +57,13 @@ pub(super) fn run(command: &mut Command, scratch: &Path) -> Result<(Printed, Tak
         ended.status,
         last_lines(&printed),
         last_lines(&text(&errors)?)
+    );
+    let said = text(&errors)?;
+    ensure!(
+        !said.lines().any(|line| line.starts_with(JIT_COMPLAINT)),
+        "the JIT could not work as it should in `{}`:\n{}",
+        shown(command),
+        last_lines(&said)
     );
     let printed = Printed::read(&printed);
     let taken = Taken {
