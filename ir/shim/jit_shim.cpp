@@ -3,12 +3,17 @@
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalObject.h"
 #include "llvm/IR/GlobalVariable.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Support/SmallVectorMemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -115,6 +120,23 @@ void offloom_ir_append_constructor(LLVMModuleRef module, LLVMValueRef function, 
 /// Has constructors go to `.init_array`, as Clang does. LLVM's own default is `.ctors`, which lld drops without a word.
 void offloom_ir_use_init_array(LLVMTargetMachineRef machine) {
   reinterpret_cast<TargetMachine *>(machine)->Options.UseInitArray = true;
+}
+
+/// Generates the object file, or null if the machine generates none. What `LLVMTargetMachineEmitToMemoryBuffer` generates is made without
+/// what the target knows of the cost and speed of its instructions: LLVM's passes then work with the figures of no processor.
+LLVMMemoryBufferRef offloom_ir_emit_object(LLVMModuleRef module, LLVMTargetMachineRef machine) {
+  auto *target = reinterpret_cast<TargetMachine *>(machine);
+  Module &M = *unwrap(module);
+  M.setDataLayout(target->createDataLayout());
+  legacy::PassManager passes;
+  passes.add(new TargetLibraryInfoWrapperPass(target->getTargetTriple()));
+  passes.add(createTargetTransformInfoWrapperPass(target->getTargetIRAnalysis()));
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  if (target->addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile))
+    return nullptr;
+  passes.run(M);
+  return wrap(new SmallVectorMemoryBuffer(std::move(object), "object", /*RequiresNullTerminator=*/false));
 }
 
 } // extern "C"

@@ -3,18 +3,18 @@
 use std::sync::Once;
 
 use inkwell::OptimizationLevel;
+use inkwell::llvm_sys::prelude::{LLVMMemoryBufferRef, LLVMModuleRef};
 use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
-use inkwell::targets::{
-    CodeModel, FileType, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple,
-};
+use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 
 use crate::jit_diagnostics::CollectedErrors;
 
 unsafe extern "C" {
     fn offloom_ir_use_init_array(machine: LLVMTargetMachineRef);
+    fn offloom_ir_emit_object(module: LLVMModuleRef, machine: LLVMTargetMachineRef) -> LLVMMemoryBufferRef;
 }
 
 /// Why there is no object.
@@ -129,11 +129,14 @@ pub fn emit_object(
     machine: &TargetMachine,
     errors: &CollectedErrors<'_>,
 ) -> Result<MemoryBuffer<'static>, CodegenError> {
-    let object = machine
-        .write_to_memory_buffer(module, FileType::Object)
-        .map_err(|reason| CodegenError::Emit(reason.to_string()))?;
-    match errors.take() {
-        None => Ok(object),
-        Some(reason) => Err(CodegenError::Emit(reason)),
+    // SAFETY: module and machine are live; the buffer, if any, is a new one that nobody else owns.
+    let object = unsafe {
+        let buffer = offloom_ir_emit_object(module.as_mut_ptr(), machine.as_mut_ptr());
+        (!buffer.is_null()).then(|| MemoryBuffer::new(buffer))
+    };
+    match (object, errors.take()) {
+        (Some(object), None) => Ok(object),
+        (_, Some(reason)) => Err(CodegenError::Emit(reason)),
+        (None, None) => Err(CodegenError::Emit("the target writes no objects".to_owned())),
     }
 }
