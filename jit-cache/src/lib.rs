@@ -3,6 +3,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`descriptor`] | what a kernel is specialised to, as a value and as text |
+//! | [`dump`] | one launch on disk, to be run by itself |
 //! | [`settings`] | what the user asked for, from the environment and a file |
 //! | [`signature`] | what of a kernel's launches can be specialised, and how a launch is read |
 //! | [`stats`] | what became of a process's launches: the file that `OFFLOOM_JIT_STATS` names |
@@ -12,6 +13,7 @@
 #![forbid(unsafe_code)]
 
 pub mod descriptor;
+pub mod dump;
 mod program;
 pub mod settings;
 pub mod signature;

@@ -64,6 +64,8 @@ pub struct Settings {
     pub memory_limit: u64,
     /// Where statistics are written at exit.
     pub stats: Option<PathBuf>,
+    /// Where launches are dumped, each to be run by itself.
+    pub dump_directory: Option<PathBuf>,
     /// Whether compiles and links are told on the error stream.
     pub log: bool,
     /// Whether `perf` is told the names of variants.
@@ -90,6 +92,7 @@ impl Default for Settings {
             time_limit: 10_000,
             memory_limit: 4 << 30,
             stats: None,
+            dump_directory: None,
             log: false,
             perf: false,
             strict: false,
@@ -215,6 +218,12 @@ pub const SETTINGS: &[Setting] = &[
         values: "a file",
         help: "statistics are written to it, as JSON, when the program ends",
         set: |settings, value| values::set(&mut settings.stats, values::path(value).map(Some)),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_DUMP_DIR",
+        values: "a folder",
+        help: "the first launch of each variant is written to it, for `offloom replay`; the first 32 of a process",
+        set: |settings, value| values::set(&mut settings.dump_directory, values::path(value).map(Some)),
     },
     Setting {
         name: "OFFLOOM_JIT_LOG",

@@ -10,6 +10,8 @@ use crate::kernel::Kernel;
 pub(crate) struct AttachedBundle {
     /// Its identity.
     pub(crate) id: BundleId,
+    /// All of it.
+    pub(crate) bytes: &'static [u8],
     /// Its contents, in memory of our own: the library that brought it may be closed.
     pub(crate) contents: Bundle<'static>,
     /// Its kernels, by index.
@@ -19,10 +21,11 @@ pub(crate) struct AttachedBundle {
 
 impl AttachedBundle {
     /// Takes over a parsed bundle.
-    pub(crate) fn new(id: BundleId, contents: Bundle<'static>) -> Self {
+    pub(crate) fn new(id: BundleId, bytes: &'static [u8], contents: Bundle<'static>) -> Self {
         let kernels = contents.kernels.iter().map(Kernel::new).collect();
         Self {
             id,
+            bytes,
             contents,
             kernels,
             copies: AtomicU32::new(0),

@@ -19,6 +19,8 @@ pub(crate) struct ImageCopy {
     pub(crate) bundle: &'static AttachedBundle,
     /// Its number among the copies of this image, from 0.
     pub(crate) number: u32,
+    /// Where its announcement is: nothing else is there as long as it is loaded.
+    pub(crate) announcement: usize,
     /// Addresses of what variants share with this copy, by anchor index. In memory of our own: the copy may be unloaded while a
     /// variant is made for it.
     anchors: Vec<*const c_void>,
@@ -44,9 +46,14 @@ unsafe impl Sync for ImageCopy {}
 
 impl ImageCopy {
     /// Describes a copy that was just announced.
-    pub(crate) fn new(bundle: &'static AttachedBundle, anchors: Vec<*const c_void>) -> Self {
+    pub(crate) fn new(
+        bundle: &'static AttachedBundle,
+        announcement: usize,
+        anchors: Vec<*const c_void>,
+    ) -> Self {
         Self {
             bundle,
+            announcement,
             number: bundle.number_copy(),
             anchors,
             dylib: OnceLock::new(),

@@ -225,7 +225,7 @@ fn wait_for_others(key: &ImageKey) -> Known {
 }
 
 /// The processor that variants are compiled for, and its features.
-fn processor() -> &'static [String; 2] {
+pub(crate) fn processor() -> &'static [String; 2] {
     static PROCESSOR: OnceLock<[String; 2]> = OnceLock::new();
     PROCESSOR.get_or_init(|| {
         let (cpu, features) = x86_processor(settings().target.as_deref().unwrap_or(NATIVE));

@@ -17,6 +17,11 @@ impl<'a> ArgumentWords<'a> {
         // SAFETY: as the caller promises.
         Self(unsafe { std::slice::from_raw_parts(words, count as usize) })
     }
+
+    /// The words.
+    pub(crate) const fn words(&self) -> &'a [u64] {
+        self.0
+    }
 }
 
 impl Launch for ArgumentWords<'_> {

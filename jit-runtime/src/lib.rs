@@ -16,6 +16,8 @@
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`bundle`] | a bundle and its kernels |
 //! | [`image`] | one copy of a device image, and the code linked against it |
+//! | [`image_file`] | the file of a copy, and where its variables are |
+//! | [`dump`], [`replay`] | writes a launch to disk if asked for; runs one by itself |
 //! | [`perf_map`] | tells perf the names of variants |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`worker`] | the worker process: started, asked, given up |
@@ -36,17 +38,20 @@ mod bundle;
 mod compile;
 mod disk_cache;
 mod dispatch;
+mod dump;
 mod exit_gate;
 mod exit_handlers;
 mod fork_gate;
 mod guard;
 mod image;
+mod image_file;
 mod kernel;
 mod launch;
 mod one_thread;
 mod perf_map;
 mod queue;
 mod registry;
+mod replay;
 mod report;
 mod settings;
 mod slot;

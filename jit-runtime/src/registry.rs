@@ -33,8 +33,6 @@ struct Registry {
 
 /// An image copy that is loaded.
 struct AnnouncedImage {
-    /// Where its announcement is: nothing else is there as long as it is loaded.
-    announcement: usize,
     image: &'static ImageCopy,
     slots: Vec<&'static SlotState>,
 }
@@ -80,7 +78,7 @@ pub(crate) fn attach(bytes: &[u8]) {
         ));
         registry
             .bundles
-            .insert(id, Box::leak(Box::new(AttachedBundle::new(id, contents))));
+            .insert(id, Box::leak(Box::new(AttachedBundle::new(id, copy, contents))));
     }
 }
 
@@ -116,17 +114,22 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
             slice_or_empty(announcement.anchors, anchor_count),
         )
     };
-    let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy::new(bundle, anchors.to_vec())));
+    let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy::new(
+        bundle,
+        (&raw const *announcement).addr(),
+        anchors.to_vec(),
+    )));
     let filled = slots.iter().filter_map(|slot| {
         let kernel = bundle.kernels.get(slot.kernel as usize)?;
         (kernel.parameter_count == slot.argument_count).then(|| fill(slot, image, kernel))
     });
     let slots = filled.collect();
-    registry.images.push(AnnouncedImage {
-        announcement: (&raw const *announcement).addr(),
-        image,
-        slots,
-    });
+    registry.images.push(AnnouncedImage { image, slots });
+}
+
+/// The image copy that was announced last.
+pub(crate) fn last_image() -> Option<&'static ImageCopy> {
+    registry().images.last().map(|announced| announced.image)
 }
 
 /// Forgets an image copy that was announced, and has what was made for it freed.
@@ -143,7 +146,7 @@ pub(crate) unsafe fn withdraw(announcement: *const ImageAnnouncement) {
     let images = &mut registry.images;
     let Some(place) = images
         .iter()
-        .position(|image| image.announcement == announcement.addr())
+        .position(|announced| announced.image.announcement == announcement.addr())
     else {
         return;
     };

@@ -10,6 +10,7 @@ use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::{Decision, LaunchKey};
 use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 
+use crate::dump::dump;
 use crate::exit_gate;
 use crate::fork_gate;
 use crate::image::{ImageCopy, LinkedCode};
@@ -103,6 +104,7 @@ impl SlotState {
         if !self.variants.claim(&key) {
             return choice::<COUNT>(fitting);
         }
+        dump(self, &key, launch);
         match settings().mode {
             Mode::Sync => choice::<COUNT>(self.make(&key).or(fitting)),
             Mode::Off => AHEAD_OF_TIME,

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::cache::CacheCommand;
 use crate::error::{Error, Result};
-use crate::{cache, config, doctor, explain, report};
+use crate::{cache, config, doctor, explain, replay, report};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
 #[derive(Debug, Parser)]
@@ -39,6 +39,11 @@ enum Command {
         /// The page; by default the name of the file with `.html` behind it.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+    },
+    /// Run one launch of a program by itself: its ahead-of-time code and its variant, compared bit by bit and timed.
+    Replay {
+        /// A folder that a run of the program with OFFLOOM_JIT_DUMP_DIR=FOLDER made in FOLDER. Code in it is run.
+        dump: PathBuf,
     },
     /// Print how programs are built with Offloom.
     Config {
@@ -71,6 +76,7 @@ fn execute(cli: &Cli) -> Result<()> {
         Command::Cache(command) => cache::run(command, cli.json)?,
         Command::Explain { statistics } => explain::run(statistics, cli.json)?.into(),
         Command::Report { statistics, output } => report::run(statistics, output.as_deref())?.into(),
+        Command::Replay { dump } => replay::run(dump, cli.json)?,
         Command::Config { environment: true } => config::environment(cli.json).into(),
         Command::Config { environment: false } => config::build(cli.json)?.into(),
         Command::Doctor { options } => doctor::run(options, cli.json)?,

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use offloom_jit_cache::dump::DumpError;
 use offloom_jit_cache::stats::StatsError;
 use offloom_jit_cache::store::StoreError;
 
@@ -23,6 +24,22 @@ pub(crate) enum Error {
     /// The statistics.
     #[error(transparent)]
     Stats(#[from] StatsError),
+    /// The dump of a launch.
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    /// The launch cannot be run.
+    #[error("cannot replay `{}`: {reason}", path.display())]
+    Replay {
+        /// The dump.
+        path: PathBuf,
+        /// The reason.
+        reason: String,
+    },
+    /// The variant is not right.
+    #[error(
+        "the variant leaves other bits than the ahead-of-time code in {0} words; that is a bug, unless the kernel's result depends on the order of its threads"
+    )]
+    OtherBits(u64),
     /// The page cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Page {

@@ -29,15 +29,26 @@ impl Installation {
         self.0.join("share/offloom/offloom-jit.cfg")
     }
 
+    /// What specialises kernels.
+    pub(crate) fn jit_library(&self) -> PathBuf {
+        self.0.join("lib/liboffloom_jit.so")
+    }
+
+    /// What runs dumped launches.
+    pub(crate) fn replayer(&self) -> PathBuf {
+        self.0.join("libexec/offloom/offloom-jit-replay")
+    }
+
     /// Everything that has to be there, and what it is for.
-    pub(crate) fn parts(&self) -> [(&'static str, PathBuf); 5] {
+    pub(crate) fn parts(&self) -> [(&'static str, PathBuf); 6] {
         [
             ("linker", self.0.join("libexec/offloom/clang-linker-wrapper")),
-            ("JIT library", self.0.join("lib/liboffloom_jit.so")),
+            ("JIT library", self.jit_library()),
             (
                 "JIT compile worker",
                 self.0.join("libexec/offloom/offloom-jit-worker"),
             ),
+            ("JIT replay", self.replayer()),
             ("configuration file", self.configuration()),
             ("JIT configuration file", self.jit_configuration()),
         ]

@@ -6,6 +6,7 @@
 //! | [`cache`] | `offloom cache`: what is kept on disk |
 //! | [`explain`] | `offloom explain`: what became of a program's launches |
 //! | [`report`] | `offloom report`: the same as a page |
+//! | [`replay`] | `offloom replay`: one launch by itself |
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
 //! | [`installation`] | where the rest of Offloom lies |
@@ -20,6 +21,7 @@ mod doctor;
 mod error;
 mod explain;
 mod installation;
+mod replay;
 mod report;
 mod table;
 

@@ -25,11 +25,12 @@ const PACKAGES: [&str; 7] = [
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
-const STAGED: [(&str, &str); 7] = [
+const STAGED: [(&str, &str); 8] = [
     ("offloom", "bin"),
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
     ("offloom-jit-worker", "libexec/offloom"),
+    ("offloom-jit-replay", "libexec/offloom"),
     ("wrapgen-lld", "libexec/offloom"),
     ("liboffloom_passes.so", "lib"),
     ("liboffloom_jit.so", "lib"),

@@ -8,7 +8,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 18] = [
+const VALUES: [(&str, &str, &str); 19] = [
     ("OFFLOOM_JIT", "sync", "on"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
@@ -24,6 +24,7 @@ const VALUES: [(&str, &str, &str); 18] = [
     ("OFFLOOM_JIT_TIME_LIMIT", "500", "1s"),
     ("OFFLOOM_JIT_MEMORY_LIMIT", "1G", "all"),
     ("OFFLOOM_JIT_STATS", "stats.json", ""),
+    ("OFFLOOM_JIT_DUMP_DIR", "dumps", ""),
     ("OFFLOOM_JIT_LOG", "1", "yes"),
     ("OFFLOOM_JIT_PERF", "1", "yes"),
     ("OFFLOOM_JIT_STRICT", "1", "2"),
@@ -76,6 +77,7 @@ fn values_mean_what_they_say() {
         time_limit: 500,
         memory_limit: 1 << 30,
         stats: Some("stats.json".into()),
+        dump_directory: Some("dumps".into()),
         log: true,
         perf: true,
         strict: true,

@@ -1,0 +1,368 @@
+//! One launch on disk: what `OFFLOOM_JIT_DUMP_DIR` makes the runtime write and `offloom replay` runs by itself.
+//!
+//! A dump is a folder of four files. [`LAUNCH_FILE`] is one JSON object, [`Launch`]. [`BUNDLE_FILE`] is the bundle of the program
+//! or library, with the bitcode; [`IMAGE_FILE`] the device image, with the ahead-of-time code; [`MEMORY_FILE`] what the launch
+//! finds in memory: the bytes of every [`Run`] of [`Launch::regions`], then of every run of [`Launch::variables`], one after the
+//! other.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use tempfile::{Builder, TempDir};
+
+/// The version of the format; another one is not read.
+pub const VERSION: u32 = 1;
+/// The launch.
+pub const LAUNCH_FILE: &str = "launch.json";
+/// The bundle.
+pub const BUNDLE_FILE: &str = "bundle";
+/// The device image.
+pub const IMAGE_FILE: &str = "image.so";
+/// What is in memory.
+pub const MEMORY_FILE: &str = "memory";
+/// A page of memory, which is what regions are made of.
+pub const PAGE: u64 = 4096;
+/// Addresses end here.
+const END_OF_ADDRESSES: u64 = 1 << 47;
+
+/// A launch, all but its bytes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Launch {
+    /// [`VERSION`].
+    pub version: u32,
+    /// The version of Offloom that wrote it.
+    pub offloom: String,
+    /// The version of LLVM that it worked with.
+    pub llvm: String,
+    /// The kernel's name.
+    pub kernel: String,
+    /// What the variant is specialised to, as [`crate::descriptor::text`] describes it.
+    pub descriptor: String,
+    /// The argument words.
+    pub arguments: Vec<u64>,
+    /// The processor that the variant is for, and its features in LLVM's form.
+    pub processor: [String; 2],
+    /// Whether the variant must give the bits of the ahead-of-time code.
+    pub match_floating_point: bool,
+    /// Environment variables that OpenMP's runtime library looks at.
+    pub environment: BTreeMap<String, String>,
+    /// Libraries that the image takes functions from without naming them.
+    pub libraries: Vec<PathBuf>,
+    /// Where the image was loaded.
+    pub image: Run,
+    /// The image's variables.
+    pub variables: Vec<Run>,
+    /// The memory that the launch may reach, at its addresses.
+    pub regions: Vec<Region>,
+    /// BLAKE3 checksums of the other files, as hexadecimal digits.
+    pub checksums: BTreeMap<String, String>,
+}
+
+/// Whole pages of memory. What is in none of the runs is zero.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Region {
+    /// Where it lies.
+    pub extent: Run,
+    /// What is in it, by address.
+    pub runs: Vec<Run>,
+}
+
+/// Bytes at an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Run {
+    /// The address of the first.
+    pub start: u64,
+    /// How many.
+    pub length: u64,
+}
+
+impl Run {
+    /// The address behind the last byte.
+    pub const fn end(self) -> u64 {
+        self.start.saturating_add(self.length)
+    }
+
+    /// Whether `other` is a part of this.
+    const fn holds(self, other: Self) -> bool {
+        self.start <= other.start && other.end() <= self.end()
+    }
+}
+
+/// Why a dump cannot be written or used.
+#[derive(Debug, thiserror::Error)]
+pub enum DumpError {
+    /// The system said no.
+    #[error("cannot {what} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// With which file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
+    /// It is no dump.
+    #[error("`{}` is no launch of the JIT: {source}; OFFLOOM_JIT_DUMP_DIR makes a program write them", path.display())]
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// Where and what.
+        source: serde_json::Error,
+    },
+    /// It is of another version of Offloom.
+    #[error("`{}` is of version {found} of dumps, this is version {VERSION}", path.display())]
+    Version {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u64,
+    },
+    /// A file is not as it was written.
+    #[error("`{}` is damaged: {what}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        what: &'static str,
+    },
+}
+
+/// A dump that is being written: nothing is there until [`finish`](Self::finish).
+#[derive(Debug)]
+pub struct Writer {
+    folder: TempDir,
+    memory: BufWriter<File>,
+    checksum: blake3::Hasher,
+    /// Bytes of memory so far.
+    written: u64,
+}
+
+impl Writer {
+    /// Begins a dump in a folder, which is made if it is not there.
+    ///
+    /// # Errors
+    /// The folder cannot be written.
+    pub fn create(parent: &Path) -> Result<Self, DumpError> {
+        let failed = failed_to("write", parent);
+        fs::create_dir_all(parent).map_err(&failed)?;
+        // Readable by the user alone: it holds what the program works with.
+        let folder = Builder::new()
+            .prefix(".offloom-jit-dump")
+            .tempdir_in(parent)
+            .map_err(&failed)?;
+        let memory = File::create(folder.path().join(MEMORY_FILE)).map_err(&failed)?;
+        Ok(Self {
+            folder,
+            memory: BufWriter::new(memory),
+            checksum: blake3::Hasher::new(),
+            written: 0,
+        })
+    }
+
+    /// Adds the bytes of the next run.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    pub fn add_memory(&mut self, bytes: &[u8]) -> Result<(), DumpError> {
+        self.checksum.update(bytes);
+        self.written += bytes.len() as u64;
+        self.memory
+            .write_all(bytes)
+            .map_err(failed_to("write", self.folder.path()))
+    }
+
+    /// Bytes of memory so far.
+    pub const fn memory_size(&self) -> u64 {
+        self.written
+    }
+
+    /// Writes the rest, and gives the dump its name in the folder.
+    ///
+    /// # Errors
+    /// A file cannot be written, or there is a dump of this name.
+    pub fn finish(
+        mut self,
+        mut launch: Launch,
+        bundle: &[u8],
+        image: &[u8],
+        name: &str,
+    ) -> Result<PathBuf, DumpError> {
+        let failed = failed_to("write", self.folder.path());
+        self.memory.flush().map_err(&failed)?;
+        for (name, bytes) in [(BUNDLE_FILE, bundle), (IMAGE_FILE, image)] {
+            fs::write(self.folder.path().join(name), bytes).map_err(&failed)?;
+            let checksum = blake3::hash(bytes).to_string();
+            launch.checksums.insert(name.to_owned(), checksum);
+        }
+        let checksum = self.checksum.finalize().to_string();
+        launch.checksums.insert(MEMORY_FILE.to_owned(), checksum);
+        let mut text = serde_json::to_vec_pretty(&launch).map_err(|error| failed(error.into()))?;
+        text.push(b'\n');
+        fs::write(self.folder.path().join(LAUNCH_FILE), text).map_err(&failed)?;
+        let place = self.folder.path().with_file_name(name);
+        fs::rename(self.folder.path(), &place).map_err(failed_to("write", &place))?;
+        // It is no longer there to be removed.
+        let _ = self.folder.keep();
+        Ok(place)
+    }
+}
+
+impl Launch {
+    /// Reads a dump's launch, and checks that the other files are as they were written and fit it.
+    ///
+    /// # Errors
+    /// A file cannot be read, or is not what was written.
+    pub fn read(folder: &Path) -> Result<Self, DumpError> {
+        let path = folder.join(LAUNCH_FILE);
+        let failed = |source| DumpError::Format {
+            path: path.clone(),
+            source,
+        };
+        let bytes = fs::read(&path).map_err(failed_to("read", &path))?;
+        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(failed)?;
+        // Before anything whose form depends on it.
+        if let Some(found) = value.get("version").and_then(serde_json::Value::as_u64)
+            && found != u64::from(VERSION)
+        {
+            return Err(DumpError::Version { path, found });
+        }
+        let launch: Self = serde_json::from_value(value).map_err(failed)?;
+        if let Some(what) = launch.fault() {
+            return Err(DumpError::Damaged { path, what });
+        }
+        for name in [BUNDLE_FILE, IMAGE_FILE, MEMORY_FILE] {
+            let path = folder.join(name);
+            let (checksum, size) = checksum_of(&path).map_err(failed_to("read", &path))?;
+            if launch.checksums.get(name) != Some(&checksum) {
+                let what = "it is not what the launch was dumped with";
+                return Err(DumpError::Damaged { path, what });
+            }
+            if name == MEMORY_FILE && launch.memory_size() != Some(size) {
+                let what = "it is not as long as the launch says";
+                return Err(DumpError::Damaged { path, what });
+            }
+        }
+        Ok(launch)
+    }
+
+    /// Every run, in the order of the memory file.
+    pub fn runs(&self) -> impl Iterator<Item = Run> {
+        let regions = self.regions.iter().flat_map(|region| &region.runs);
+        regions.chain(&self.variables).copied()
+    }
+
+    /// How long the memory file is; nothing if no file is so long.
+    fn memory_size(&self) -> Option<u64> {
+        self.runs()
+            .try_fold(0_u64, |sum, run| sum.checked_add(run.length))
+    }
+
+    /// What cannot be.
+    fn fault(&self) -> Option<&'static str> {
+        let in_order = |mut runs: &mut dyn Iterator<Item = Run>| {
+            let mut end = 0;
+            Iterator::all(&mut runs, |run| {
+                let fits = end <= run.start && run.end() <= END_OF_ADDRESSES && run.length > 0;
+                end = run.end();
+                fits
+            })
+        };
+        let of_pages = |run: Run| run.start.is_multiple_of(PAGE) && run.length.is_multiple_of(PAGE);
+        let regions = &self.regions;
+        if !in_order(&mut regions.iter().map(|region| region.extent))
+            || !regions.iter().all(|region| of_pages(region.extent))
+        {
+            return Some("regions are not pages in order");
+        }
+        let runs_fit = |region: &Region| {
+            in_order(&mut region.runs.iter().copied())
+                && region.runs.iter().all(|run| region.extent.holds(*run))
+        };
+        if !regions.iter().all(runs_fit) {
+            return Some("a region has memory outside it");
+        }
+        let variables = &self.variables;
+        if !in_order(&mut variables.iter().copied()) || !variables.iter().all(|run| self.image.holds(*run)) {
+            return Some("a variable is not in the image");
+        }
+        None
+    }
+}
+
+/// How far a replay is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Progress {
+    /// It is doing this.
+    Doing(String),
+    /// It cannot go on, for this reason.
+    Failed(String),
+    /// It has come to an end.
+    Done(Comparison),
+}
+
+/// What a replay has found.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Comparison {
+    /// Bytes of memory that were compared, those that are zero all along not counted.
+    pub compared_bytes: u64,
+    /// Words of 8 bytes in which two runs of the ahead-of-time code differ; they were left out.
+    pub unstable_words: u64,
+    /// Words of 8 bytes in which the variant differs from the ahead-of-time code.
+    pub different_words: u64,
+    /// The first of them.
+    pub differences: Vec<Difference>,
+    /// How long the compile took, in microseconds.
+    pub compile_us: u64,
+    /// Bytes of the variant's object.
+    pub object_bytes: u64,
+    /// How often each was run to be timed.
+    pub runs: u32,
+    /// The fastest run of the ahead-of-time code, in nanoseconds.
+    pub ahead_of_time_ns: u64,
+    /// The fastest run of the variant, in nanoseconds.
+    pub variant_ns: u64,
+}
+
+/// A word in which the variant differs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Its address at the launch.
+    pub address: u64,
+    /// The pointer argument that is nearest below it, if it is in memory; none: it is in a variable.
+    pub argument: Option<usize>,
+    /// What the ahead-of-time code leaves there.
+    pub ahead_of_time: u64,
+    /// What the variant leaves there.
+    pub variant: u64,
+}
+
+fn checksum_of(path: &Path) -> io::Result<(String, u64)> {
+    let mut hasher = blake3::Hasher::new();
+    let mut file = File::open(path)?;
+    let mut bytes = vec![0; 1 << 20];
+    let mut size = 0;
+    loop {
+        let read = file.read(&mut bytes)?;
+        if read == 0 {
+            return Ok((hasher.finalize().to_string(), size));
+        }
+        hasher.update(&bytes[..read]);
+        size += read as u64;
+    }
+}
+
+fn failed_to(what: &'static str, path: &Path) -> impl Fn(io::Error) -> DumpError + use<> {
+    let path = path.to_owned();
+    move |source| DumpError::Io {
+        what,
+        path: path.clone(),
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,109 @@
+//! Tests of dumps: what is written is read, and nothing else.
+
+use super::*;
+
+fn launch() -> Launch {
+    let run = |start, length| Run { start, length };
+    Launch {
+        version: VERSION,
+        offloom: "1".to_owned(),
+        llvm: "19".to_owned(),
+        kernel: "k".to_owned(),
+        descriptor: "kernel=k;arch=x86-64".to_owned(),
+        arguments: vec![1, u64::MAX],
+        processor: [String::new(), String::new()],
+        match_floating_point: true,
+        environment: BTreeMap::new(),
+        libraries: Vec::new(),
+        image: run(0x10_0000, 0x3000),
+        variables: vec![run(0x10_2000, 4)],
+        regions: vec![Region {
+            extent: run(0x20_0000, 0x2000),
+            runs: vec![run(0x20_0000, 3), run(0x20_1000, 5)],
+        }],
+        checksums: BTreeMap::new(),
+    }
+}
+
+fn write(folder: &Path) -> PathBuf {
+    let mut writer = Writer::create(folder).unwrap();
+    writer.add_memory(b"threefive!four").unwrap();
+    // The runs are 3, 5 and 4 bytes.
+    assert_eq!(writer.memory_size(), 14);
+    drop(writer);
+    let mut writer = Writer::create(folder).unwrap();
+    writer.add_memory(b"abcdefghijkl").unwrap();
+    writer.finish(launch(), b"bundle", b"image", "one").unwrap()
+}
+
+#[test]
+fn what_is_read_is_what_was_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let dump = write(folder.path());
+    assert_eq!(dump, folder.path().join("one"));
+    let read = Launch::read(&dump).unwrap();
+    let expected = Launch {
+        checksums: read.checksums.clone(),
+        ..launch()
+    };
+    assert_eq!(read, expected);
+    assert_eq!(read.checksums.len(), 3);
+    // The dump that was given up left nothing.
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn every_file_is_checked() {
+    let folder = tempfile::tempdir().unwrap();
+    let dump = write(folder.path());
+    for name in [BUNDLE_FILE, IMAGE_FILE, MEMORY_FILE] {
+        let path = dump.join(name);
+        let bytes = fs::read(&path).unwrap();
+        let mut changed = bytes.clone();
+        changed[2] ^= 1;
+        for damaged in [&changed[..], &bytes[..3], b""] {
+            fs::write(&path, damaged).unwrap();
+            let error = Launch::read(&dump).unwrap_err().to_string();
+            assert!(error.contains(&format!("{name}` is damaged")), "{error}");
+        }
+        fs::remove_file(&path).unwrap();
+        let error = Launch::read(&dump).unwrap_err().to_string();
+        assert!(error.contains("cannot read"), "{error}");
+        fs::write(&path, bytes).unwrap();
+    }
+    assert!(Launch::read(&dump).is_ok());
+}
+
+#[test]
+fn a_launch_that_cannot_be_is_refused() {
+    let faults: [fn(&mut Launch); 7] = [
+        |launch| launch.regions[0].extent.start += 1,
+        |launch| launch.regions[0].extent.start = u64::MAX - PAGE + 1,
+        |launch| launch.regions[0].extent.length = 0,
+        |launch| launch.regions[0].runs[1].length = u64::MAX,
+        |launch| launch.regions[0].runs.swap(0, 1),
+        |launch| launch.variables[0].start = 0x10_3000,
+        |launch| launch.regions.push(launch.regions[0].clone()),
+    ];
+    assert_eq!(launch().fault(), None);
+    for fault in faults {
+        let mut launch = launch();
+        fault(&mut launch);
+        assert!(launch.fault().is_some(), "{launch:?}");
+    }
+}
+
+#[test]
+fn another_version_and_another_file_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(LAUNCH_FILE);
+    for (text, message) in [
+        ("{\"version\": 7}", "is of version 7 of dumps"),
+        ("{\"version\": 1}", "is no launch of the JIT: missing field"),
+        ("[", "is no launch of the JIT"),
+    ] {
+        fs::write(&path, text).unwrap();
+        let error = Launch::read(folder.path()).unwrap_err().to_string();
+        assert!(error.contains(message), "{error}");
+    }
+}

@@ -1,0 +1,214 @@
+//! What `OFFLOOM_JIT_DUMP_DIR` asks for: the first launch of each variant, written so that it can be run by itself.
+//!
+//! A launch may reach what its argument words, or words in memory that it may reach, point into. The sizes of mapped objects are
+//! not known here, so whole mappings of the process's own writable memory are taken, less the pages that hold nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Writer};
+use offloom_jit_cache::settings::FloatingPoint;
+use offloom_jit_cache::tracker::LaunchKey;
+
+use crate::image_file::ImageFile;
+use crate::kernel::{llvm_version, processor};
+use crate::launch::ArgumentWords;
+use crate::report;
+use crate::settings::settings;
+use crate::slot::SlotState;
+
+/// Launches that a process dumps at most.
+const MOST_DUMPS: usize = 32;
+/// Bytes of memory that a launch may reach to be dumped.
+const MOST_BYTES: u64 = 1 << 30;
+/// Bytes read at a time.
+const CHUNK: u64 = 1 << 20;
+
+/// Why a launch is not dumped.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    #[error("the process's memory cannot be read: {0}")]
+    Memory(#[from] io::Error),
+    #[error("it may reach more than {} MiB of memory", MOST_BYTES >> 20)]
+    TooMuch,
+    #[error("the file of its device image: {0}")]
+    Image(String),
+}
+
+/// Dumps a launch, if that is asked for. What goes wrong is said, and the launch goes on.
+pub(crate) fn dump(slot: &SlotState, key: &LaunchKey, launch: ArgumentWords<'_>) {
+    static DUMPS: AtomicUsize = AtomicUsize::new(0);
+    let Some(folder) = &settings().dump_directory else {
+        return;
+    };
+    let number = DUMPS.fetch_add(1, Ordering::Relaxed);
+    if number >= MOST_DUMPS {
+        return;
+    }
+    let name = slot.kernel.name;
+    let written = Writer::create(folder)
+        .map_err(Failure::from)
+        .and_then(|writer| write(writer, number, slot, key, launch));
+    match written {
+        Ok(place) => report::log(format_args!("{name}: a launch is dumped to {}", place.display())),
+        Err(error) => report::line(format_args!("{name}: a launch is not dumped: {error}")),
+    }
+}
+
+fn write(
+    mut writer: Writer,
+    number: usize,
+    slot: &SlotState,
+    key: &LaunchKey,
+    launch: ArgumentWords<'_>,
+) -> Result<PathBuf, Failure> {
+    let image = ImageFile::of_address(slot.image.announcement).map_err(Failure::Image)?;
+    let memory = File::open("/proc/self/mem")?;
+    let regions = write_reachable(&mut writer, &memory, launch.words())?;
+    let mut bytes = Vec::new();
+    for run in &image.variables {
+        bytes.resize(run.length as usize, 0);
+        memory.read_exact_at(&mut bytes, run.start)?;
+        writer.add_memory(&bytes)?;
+    }
+    let kernel = slot.kernel;
+    let launch = Launch {
+        version: VERSION,
+        offloom: env!("CARGO_PKG_VERSION").to_owned(),
+        llvm: llvm_version(),
+        kernel: kernel.name.to_owned(),
+        descriptor: kernel.descriptor(key).to_string(),
+        arguments: launch.words().to_vec(),
+        processor: processor().clone(),
+        match_floating_point: settings().floating_point == FloatingPoint::Match,
+        environment: std::env::vars()
+            .filter(|(name, _)| name.starts_with("OMP_") || name.starts_with("KMP_"))
+            .collect(),
+        libraries: [c"__kmpc_fork_call", c"__tgt_target_kernel"]
+            .into_iter()
+            .filter_map(library_of)
+            .collect(),
+        image: image.extent,
+        variables: image.variables,
+        regions,
+        checksums: BTreeMap::new(),
+    };
+    let name = format!("{}-{}-{number}", kernel.name, std::process::id());
+    Ok(writer.finish(launch, slot.image.bundle.bytes, &image.bytes, &name)?)
+}
+
+/// The library that kernels take a function from.
+fn library_of(function: &CStr) -> Option<PathBuf> {
+    // SAFETY: the record is filled by the call; its strings live as long as the library, which this process needs to the end.
+    let file = unsafe {
+        let function = libc::dlsym(libc::RTLD_DEFAULT, function.as_ptr());
+        let mut info = std::mem::zeroed::<libc::Dl_info>();
+        let found = !function.is_null() && libc::dladdr(function, &raw mut info) != 0;
+        (found && !info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname))
+    }?;
+    std::path::absolute(OsStr::from_bytes(file.to_bytes())).ok()
+}
+
+/// Writes the memory that words lead to, directly or through memory.
+fn write_reachable(writer: &mut Writer, memory: &File, words: &[u64]) -> Result<Vec<Region>, Failure> {
+    let mappings = writable_mappings()?;
+    let find = |word: u64| {
+        let after = mappings.partition_point(|mapping| mapping.start <= word);
+        let index = after.checked_sub(1)?;
+        (word < mappings[index].end()).then_some(index)
+    };
+    // Which pages are there at all: others are zero, and reading them would make them.
+    let pages = File::open("/proc/self/pagemap")?;
+    let mut reached: BTreeSet<usize> = words.iter().filter_map(|word| find(*word)).collect();
+    let mut waiting: Vec<usize> = reached.iter().copied().collect();
+    let mut regions = BTreeMap::new();
+    while let Some(index) = waiting.pop() {
+        let extent = mappings[index];
+        let mut runs: Vec<Run> = Vec::new();
+        let mut contents = Vec::new();
+        for_each_page(extent, memory, &pages, |address, page| {
+            for word in page.as_chunks().0 {
+                if let Some(next) = find(u64::from_le_bytes(*word))
+                    && reached.insert(next)
+                {
+                    waiting.push(next);
+                }
+            }
+            contents.extend_from_slice(page);
+            match runs.last_mut() {
+                Some(run) if run.end() == address => run.length += PAGE,
+                _ => runs.push(Run {
+                    start: address,
+                    length: PAGE,
+                }),
+            }
+            contents.len() as u64 <= MOST_BYTES
+        })?;
+        regions.insert(index, (Region { extent, runs }, contents));
+        let size: usize = regions.values().map(|(_, contents)| contents.len()).sum();
+        if size as u64 > MOST_BYTES {
+            return Err(Failure::TooMuch);
+        }
+    }
+    let mut written = Vec::new();
+    for (region, contents) in regions.into_values() {
+        writer.add_memory(&contents)?;
+        written.push(region);
+    }
+    Ok(written)
+}
+
+/// Calls `visit` with each page that holds something, until it returns false.
+fn for_each_page(
+    extent: Run,
+    memory: &File,
+    pages: &File,
+    mut visit: impl FnMut(u64, &[u8]) -> bool,
+) -> io::Result<()> {
+    /// The page is in memory, or swapped out.
+    const THERE: u64 = 3 << 62;
+    let mut bytes = vec![0; CHUNK as usize];
+    let mut entries = vec![0; (CHUNK / PAGE * 8) as usize];
+    for start in (extent.start..extent.end()).step_by(CHUNK as usize) {
+        let length = CHUNK.min(extent.end() - start);
+        let entries = &mut entries[..(length / PAGE * 8) as usize];
+        pages.read_exact_at(entries, start / PAGE * 8)?;
+        let is_there = |entry: &[u8; 8]| u64::from_le_bytes(*entry) & THERE != 0;
+        for (number, entry) in entries.as_chunks().0.iter().enumerate() {
+            if !is_there(entry) {
+                continue;
+            }
+            let address = start + number as u64 * PAGE;
+            let page = &mut bytes[..PAGE as usize];
+            memory.read_exact_at(page, address)?;
+            if page.iter().any(|byte| *byte != 0) && !visit(address, page) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The process's own memory that is no file's and no code, by address.
+fn writable_mappings() -> io::Result<Vec<Run>> {
+    let text = std::fs::read_to_string("/proc/self/maps")?;
+    let mappings = text.lines().filter_map(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let private_data = fields.next()? == "rw-p";
+        let name = fields.nth(3).unwrap_or_default();
+        let anonymous = name.is_empty() || name == "[heap]" || name.starts_with("[anon");
+        let start = u64::from_str_radix(start, 16).ok()?;
+        let length = u64::from_str_radix(end, 16).ok()?.checked_sub(start)?;
+        (private_data && anonymous).then_some(Run { start, length })
+    });
+    Ok(mappings.collect())
+}
