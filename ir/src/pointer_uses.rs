@@ -113,7 +113,7 @@ fn kind<'ctx>(instruction: InstructionValue<'ctx>, pointer: PointerValue<'ctx>) 
                     },
                 }
             }
-            LLVMOpcode::LLVMCall => PointerUseKind::Passed,
+            LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke => PointerUseKind::Passed,
             _ => PointerUseKind::Other,
         }
     }

@@ -7,11 +7,13 @@
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
 use offloom_ir::floating_point::{
-    expand_operations, function_with_fast_math, is_compiled_in_many_ways, pin_library_calls,
+    expand_operations, function_with_fast_math, fuse_operations, is_compiled_in_many_ways, pin_library_calls,
     run_until_vectorized,
 };
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
+
+use crate::object_contents::noted::ConstantBytes;
 
 /// Named metadata of a module that this was done to. A second time would take the constants for the source's.
 const MATCHED: &str = "offloom.bits_matched";
@@ -72,7 +74,10 @@ pub fn settle_bits(module: &Module<'_>, pipeline: &str) -> Result<(), CodegenErr
         features: "",
         optimization_level: 3,
     })?;
+    // The pipeline drops the types of loads that it moves.
+    let constant = ConstantBytes::find(module);
     run_until_vectorized(module, &machine, pipeline)?;
+    constant.note(module);
     expand_operations(module);
     pin_library_calls(module);
     let mark = module.get_context().metadata_node(&[]);

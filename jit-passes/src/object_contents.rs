@@ -6,6 +6,10 @@
 //! order accesses between threads so that someone else's writes count, rules every object out: unknown calls, fences, atomic
 //! accesses that are stronger than relaxed, `volatile`. Kernels that run at the same time and write the object would race with
 //! this one's loads.
+//!
+//! [`noted`] keeps what is known over a pipeline that drops the types.
+
+pub mod noted;
 
 use std::collections::{HashMap, HashSet};
 
@@ -24,6 +28,7 @@ use offloom_ir::pointer_uses::{PointerUseKind, pointer_behind, pointer_uses};
 use offloom_ir::value_uses::{called_function, operand};
 
 use crate::survey::reached_from;
+use noted::noted_bytes;
 
 /// Functions of the OpenMP runtime, by the start of their names, that write nothing of the program's but what their operands lead
 /// to. Those that wait for other kernels (critical regions, locks, flushes) or run code later (tasks) are not among them.
@@ -75,6 +80,15 @@ pub struct ObjectLoad<'ctx> {
     pub offset: usize,
     /// How many bytes.
     pub size: usize,
+}
+
+impl ObjectLoad<'_> {
+    /// Whether it loads only bytes that are marked.
+    fn is_of(&self, marked: &[bool]) -> bool {
+        marked
+            .get(self.offset..self.offset + self.size)
+            .is_some_and(|bytes| bytes.iter().all(|&byte| byte))
+    }
 }
 
 /// From where the functions of a module get their pointers.
@@ -133,26 +147,30 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
 
     /// The loads from the object behind the kernel's pointer parameter at `index` that load what it holds at launch, and no address.
     pub fn constant_loads(&self, index: u32) -> Vec<ObjectLoad<'ctx>> {
-        let (Some(writes), Some(BasicValueEnum::PointerValue(object))) =
-            (&self.writes, self.kernel.get_nth_param(index))
-        else {
+        let Some(BasicValueEnum::PointerValue(object)) = self.kernel.get_nth_param(index) else {
             return Vec::new();
         };
         if is_copied(self.kernel, index) {
             return Vec::new();
         }
         let all = self.loads_from(object);
+        let noted = noted_bytes(self.kernel, index);
         let readable = self.readable_bytes(index, &all);
         let is_constant = |load: &ObjectLoad<'ctx>| {
-            readable[load.offset..load.offset + load.size]
-                .iter()
-                .all(|&byte| byte)
-                && !may_be_address(load.instruction)
-                && writes
-                    .iter()
-                    .all(|write| self.leaves_alone(write, index, object, load))
+            load.is_of(&noted)
+                || load.is_of(&readable)
+                    && !may_be_address(load.instruction)
+                    && self.is_unchanged(index, object, load)
         };
         all.into_iter().filter(is_constant).collect()
+    }
+
+    /// Whether no write changes what the load reads.
+    fn is_unchanged(&self, index: u32, object: PointerValue<'ctx>, load: &ObjectLoad<'ctx>) -> bool {
+        let leaves_alone = |write: &Write<'ctx>| self.leaves_alone(write, index, object, load);
+        self.writes
+            .as_ref()
+            .is_some_and(|writes| writes.iter().all(leaves_alone))
     }
 
     /// Whether a write changes nothing that the load reads.
