@@ -184,6 +184,13 @@ bool mayBeExpanded(const Function &Callee) {
   }
 }
 
+/// Whether the processor that the function is compiled for has fused multiplications and additions.
+bool hasFused(const Function &F) {
+  SmallVector<StringRef, 64> Features;
+  F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
+  return is_contained(Features, "+fma");
+}
+
 } // namespace
 
 extern "C" {
@@ -257,15 +264,34 @@ void offloom_ir_pin_library_calls(LLVMModuleRef module) {
     }
 }
 
+/// On x86: makes `llvm.fma` of each `llvm.fmuladd` that code generation fuses.
+void offloom_ir_fuse_operations(LLVMModuleRef module) {
+  if (!Triple(unwrap(module)->getTargetTriple()).isX86())
+    return;
+  for (Function &F : *unwrap(module)) {
+    if (!hasFused(F))
+      continue;
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      auto *Call = dyn_cast<IntrinsicInst>(&I);
+      Type *Element = I.getType()->getScalarType();
+      if (!Call || Call->getIntrinsicID() != Intrinsic::fmuladd || !(Element->isFloatTy() || Element->isDoubleTy()))
+        continue;
+      IRBuilder<> Builder(Call);
+      CallInst *Fused = Builder.CreateIntrinsic(Intrinsic::fma, {Call->getType()}, SmallVector<Value *, 3>(Call->args()));
+      Fused->copyMetadata(*Call);
+      Call->replaceAllUsesWith(Fused);
+      Call->eraseFromParent();
+    }
+  }
+}
+
 /// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
 /// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them for variables.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
   for (Function &F : *unwrap(module)) {
-    SmallVector<StringRef, 64> Features;
-    F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
-    bool HasFused = is_contained(Features, "+fma");
+    bool HasFused = hasFused(F);
     for (Instruction &I : make_early_inc_range(instructions(F))) {
       auto *Call = dyn_cast<IntrinsicInst>(&I);
       if (!Call)

@@ -20,6 +20,7 @@ unsafe extern "C" {
     fn offloom_ir_is_compiled_in_many_ways(module: LLVMModuleRef, root: LLVMValueRef) -> bool;
     fn offloom_ir_inexact_function(module: LLVMModuleRef, root: LLVMValueRef) -> LLVMValueRef;
     fn offloom_ir_pin_library_calls(module: LLVMModuleRef);
+    fn offloom_ir_fuse_operations(module: LLVMModuleRef);
     fn offloom_ir_expand_operations(module: LLVMModuleRef);
 }
 
@@ -78,6 +79,13 @@ fn root(kernel: Option<FunctionValue<'_>>) -> LLVMValueRef {
 pub fn pin_library_calls(module: &Module<'_>) {
     // SAFETY: the module is live, and only attributes of calls change.
     unsafe { offloom_ir_pin_library_calls(module.as_mut_ptr()) }
+}
+
+/// For x86: has every `llvm.fmuladd` of numbers that the function's processor multiplies and adds at once be that, and nothing else: the
+/// vectoriser takes those of a sum apart, which code generation fuses. Handles to these calls are dead afterwards.
+pub fn fuse_operations(module: &Module<'_>) {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_fuse_operations(module.as_mut_ptr()) }
 }
 
 /// For x86: takes `llvm.fmuladd` apart in functions whose processor has no fused form, and spells `llvm.minnum` and `llvm.maxnum`

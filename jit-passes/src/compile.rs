@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object, run_pipeline, target_machine};
+use offloom_ir::floating_point::fuse_operations;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
@@ -85,6 +86,8 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     if !request.processor.is_empty() {
         retarget_variant(&module, request)?;
     }
+    // Before the vectoriser chooses, which need not keep together what code generation fuses.
+    fuse_operations(&module);
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
     let optimized = Instant::now();

@@ -78,6 +78,7 @@ pub fn settle_bits(module: &Module<'_>, pipeline: &str) -> Result<(), CodegenErr
     let constant = ConstantBytes::find(module);
     run_until_vectorized(module, &machine, pipeline)?;
     constant.note(module);
+    fuse_operations(module);
     expand_operations(module);
     pin_library_calls(module);
     let mark = module.get_context().metadata_node(&[]);

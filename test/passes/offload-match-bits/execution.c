@@ -100,6 +100,10 @@ ZEROS(LEAST) ZEROS(GREATEST)
       BODY(double s = 1; LOOP("omp simd reduction(* : s)", s *= x[i] * 0.3) return s;)
 #define PLAIN(v)                                                                                                       \
   double plain_arg1_i32_##v(const double *x, int n) BODY(double s = 0; for (int i = 0; i < n; i++) s += x[i]; return s;)
+// The vectoriser would take the fused operation of x86-64-v3 apart.
+#define DOT(v)                                                                                                         \
+  double dot_arg1_i32_##v(const double *x, int n)                                                                      \
+      BODY(double s = 0; for (int i = 0; i < n; i++) s += x[i] * x[i + 1]; return s;)
 #define SERIES(v)                                                                                                      \
   double series_arg1_i32_##v(const double *x, int n)                                                                   \
       BODY(double s = 0; for (int i = 0; i < n; i++) s += pow(1 << i, x[i]); return s;)
@@ -109,7 +113,7 @@ ZEROS(LEAST) ZEROS(GREATEST)
 #define PARTLY(v)                                                                                                      \
   double partly_arg2_i32_##v(const double *x, int n, int m)                                                            \
       BODY(double s = 0; LOOP("omp simd reduction(+ : s)", s += i < m ? sin(x[i]) : x[i]) return s;)
-PARTLY(0) COUNTS(SUM) COUNTS(SUMF) COUNTS(SUM4) COUNTS(PRODUCT) COUNTS(PLAIN) SERIES(4) STRIDES(STRIDED)
+PARTLY(0) COUNTS(SUM) COUNTS(SUMF) COUNTS(SUM4) COUNTS(PRODUCT) COUNTS(PLAIN) COUNTS(DOT) SERIES(4) STRIDES(STRIDED)
 
 #ifdef MAIN
 static uint64_t hash;
@@ -164,6 +168,7 @@ static float xf[5000];
 #define RUN_SUM4(v) ROWS(sum4, x, v)
 #define RUN_PRODUCT(v) ROWS(product, x, v)
 #define RUN_PLAIN(v) ROWS(plain, x, v)
+#define RUN_DOT(v) ROWS(dot, x, v)
 #define RUN_SERIES(v) ROWS(series, x, v)
 #define RUN_STRIDED(v)                                                                                                 \
   SHOW(strided_arg2_i32_##v, for (int k = 0; k < 1000; k++) add(strided_arg2_i32_##v(x + k, 777, v)))
@@ -179,7 +184,7 @@ int main(void) {
   FLOATS(RUN_SINHF) FLOATS(RUN_LOG10F) FLOATS(RUN_ATAN2F) FLOATS(RUN_LOG1PF) FLOATS(RUN_ERFF)
   SECOND(literal, 0x3ff0000000000000)
   DOUBLES(RUN_FUSED) DOUBLES(RUN_AXPY) DOUBLES(RUN_HORNER) ZEROS(RUN_LEAST) ZEROS(RUN_GREATEST)
-  COUNTS(RUN_SUM) COUNTS(RUN_SUMF) COUNTS(RUN_SUM4) COUNTS(RUN_PRODUCT) COUNTS(RUN_PLAIN) RUN_SERIES(4)
+  COUNTS(RUN_SUM) COUNTS(RUN_SUMF) COUNTS(RUN_SUM4) COUNTS(RUN_PRODUCT) COUNTS(RUN_PLAIN) COUNTS(RUN_DOT) RUN_SERIES(4)
   STRIDES(RUN_STRIDED)
   SHOW(partly_arg2_i32_0, for (int k = 0; k < 1000; k++) add(partly_arg2_i32_0(x + k, 777, 0)))
 }

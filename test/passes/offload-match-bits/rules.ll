@@ -61,9 +61,9 @@ define double @fused(double %s) {
   ret double %r
 }
 
-; A processor with FMA fuses both variables and constants.
+; A processor with FMA fuses both variables and constants, and no pass may take that apart.
 ; MATCH-LABEL: @has_fused(
-; MATCH: call double @llvm.fmuladd.f64
+; MATCH: call double @llvm.fma.f64
 define double @has_fused(double %x, double %y) "target-features"="+avx,+fma" {
   %r = call double @llvm.fmuladd.f64(double %x, double %x, double %y)
   ret double %r

@@ -24,6 +24,9 @@ const MATCH_BITS: &str = "offload-match-bits";
 /// Compiles for a processor with more than the baseline has.
 const RETARGET: &str = "offload-retarget<cpu=native>";
 
+/// Options of LLVM in the JIT's worker process.
+const WORKER_OPTIONS: [&str; 1] = ["-force-ordered-reductions"];
+
 /// The pipeline that device code goes through after it was specialised, or was not.
 const PIPELINE: &str = "default<O3>";
 
@@ -80,9 +83,10 @@ impl Batch {
         fs::write(&source, self.source()).with_context(|| format!("cannot write `{}`", source.display()))?;
         build.front_end()?;
         let specialize = self.passes(&build.device_text()?, mutant);
-        build.program("plain", PIPELINE)?;
-        build.program("specialized", &format!("{specialize},verify,{PIPELINE}"))?;
-        build.program("wide", &format!("{specialize},{RETARGET},verify,{PIPELINE}"))?;
+        build.program("plain", PIPELINE, &[])?;
+        build.program("specialized", &format!("{specialize},verify,{PIPELINE}"), &[])?;
+        let wide = format!("{specialize},{RETARGET},verify,{PIPELINE}");
+        build.program("wide", &wide, &WORKER_OPTIONS)?;
         let plain = [build.run("plain", &[])?, build.run("plain", &ONE_THREAD)?];
         let mut different = BTreeSet::new();
         let runs = [
@@ -215,9 +219,10 @@ impl Build<'_> {
     }
 
     /// The program with this name, its device code having gone through the passes.
-    fn program(&self, name: &str, passes: &str) -> Result<()> {
+    fn program(&self, name: &str, passes: &str, options: &[&str]) -> Result<()> {
         let file = |extension: &str| format!("{name}.{extension}");
         let mut opt = self.in_folder(tools::opt(self.staged, passes));
+        opt.args(options);
         tools::output(opt.args(["device.bc", "-o", &file("bc")]))?;
         let mut generate = self.clang();
         generate.args(["-Xclang", "-disable-llvm-passes", "-fPIC", "-c"]);

@@ -16,15 +16,16 @@ specialize() {
         sed -n "s/^define .*@\([a-z0-9_]*_arg\([0-9]\)_\([a-z0-9]*\)_\([0-9a-fx]*\)\)(.*/offload-specialize<mode=$1;descriptor=kernel=\1;arch=any;\2=\3:\4>/p" |
         paste -sd, -
 }
+# build NAME PASSES [OPTION...]
 build() {
-    "$llvm_bin/opt" -load-pass-plugin "$passes" -passes="$2" "$out.bc" -o "$out.$1.bc"
+    "$llvm_bin/opt" "${@:3}" -load-pass-plugin "$passes" -passes="$2" "$out.bc" -o "$out.$1.bc"
     "$llvm_bin/clang" -O3 -Xclang -disable-llvm-passes -c "$out.$1.bc" -o "$out.$1.o"
     "$llvm_bin/clang" "$out.$1.o" "$out.main.o" -lm -o "$out.$1.exe"
     "$out.$1.exe" >"$out.$1.results"
 }
 build aot 'default<O3>'
 wide="offload-retarget<cpu=native>"
-build match "offload-match-bits,$(specialize match),$wide,verify,default<O3>"
+build match "offload-match-bits,$(specialize match),$wide,verify,default<O3>" -force-ordered-reductions # as the JIT's worker
 build source "$(specialize source),$wide,verify,default<O3>"
 for mode in match source; do
     { diff "$out.aot.results" "$out.$mode.results" | sed -n 's/^> \([a-z0-9_]*\) .*/\1/p' && echo --none--; } >"$out.$mode"
