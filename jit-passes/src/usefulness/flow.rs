@@ -13,7 +13,7 @@ use offloom_ir::loops::{LoopPlace, loop_places};
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, local_variables, pointer_uses};
 use offloom_ir::value_uses::{ValueUse, called_function, result, value_uses};
 
-use super::rules::{Effect, effect};
+use super::rules::{Effect, advances_by_runtime, effect};
 
 /// What the walk needs to know of a module.
 pub(super) struct Program<'ctx> {
@@ -265,8 +265,12 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
         }
     }
 
-    /// Notes a loop bound if the comparison decides whether a loop goes on.
+    /// Notes a loop bound if the comparison decides whether a loop goes on, unless it is one that the runtime splits: how often it goes
+    /// round is then not known, whatever its end is.
     fn note_comparison(&mut self, comparison: InstructionValue<'ctx>) {
+        if advances_by_runtime(comparison) {
+            return;
+        }
         let leaves = result(comparison)
             .into_iter()
             .flat_map(value_uses)

@@ -1,8 +1,9 @@
 //! What one instruction makes of a number.
 
 use offloom_abi::jit_bundle::ParameterUses;
-use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode, InstructionValue};
+use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode, InstructionValue, PhiValue};
 use offloom_ir::jit_globals::Global;
+use offloom_ir::memory_effects::{Object, underlying_objects};
 use offloom_ir::value_uses::{ValueUse, called_function, is_constant_operand, operand, result, value_uses};
 
 use super::flow::Walk;
@@ -153,6 +154,54 @@ fn stopping_comparisons<'ctx>(
     comparisons
 }
 
+/// Whether the comparison is of a variable of a loop that goes on by steps that the runtime gives: on GPUs, teams and threads take turns with the
+/// iterations.
+pub(super) fn advances_by_runtime<'ctx>(comparison: InstructionValue<'ctx>) -> bool {
+    let given = |value: BasicValueEnum<'ctx>| {
+        defined_by(value)
+            .is_some_and(|instruction| loads_local(instruction) || called_function(instruction).is_some())
+    };
+    let variables = (0..comparison.get_num_operands())
+        .filter_map(|index| without_conversions(operand(comparison, index)?))
+        .filter_map(|instruction| PhiValue::try_from(instruction).ok());
+    variables.into_iter().any(|variable| {
+        let incoming: Vec<_> = variable.get_incomings().map(|(value, _)| value).collect();
+        let by_step = |next: InstructionValue<'ctx>| {
+            next.get_opcode() == InstructionOpcode::Add
+                && (0..2).filter_map(|index| operand(next, index)).any(given)
+        };
+        incoming.iter().copied().all(given) || incoming.into_iter().filter_map(defined_by).any(by_step)
+    })
+}
+
+/// Whether the instruction loads from a local variable: one that the runtime got the address of, or it would be a value.
+fn loads_local(instruction: InstructionValue<'_>) -> bool {
+    instruction.get_opcode() == InstructionOpcode::Load
+        && matches!(operand(instruction, 0), Some(BasicValueEnum::PointerValue(pointer))
+            if underlying_objects(pointer) == [Object::Local])
+}
+
+/// The instruction that the value is computed by, behind conversions to other sizes.
+fn without_conversions(value: BasicValueEnum<'_>) -> Option<InstructionValue<'_>> {
+    use InstructionOpcode as Opcode;
+    let mut instruction = defined_by(value)?;
+    while matches!(
+        instruction.get_opcode(),
+        Opcode::Trunc | Opcode::ZExt | Opcode::SExt
+    ) {
+        instruction = defined_by(operand(instruction, 0)?)?;
+    }
+    Some(instruction)
+}
+
+fn defined_by(value: BasicValueEnum<'_>) -> Option<InstructionValue<'_>> {
+    match value {
+        BasicValueEnum::IntValue(value) => value.as_instruction(),
+        BasicValueEnum::PointerValue(value) => value.as_instruction(),
+        _ => None,
+    }
+}
+
 fn is_computation(opcode: InstructionOpcode) -> bool {
     use InstructionOpcode as Opcode;
     matches!(
@@ -186,6 +235,10 @@ fn is_computation(opcode: InstructionOpcode) -> bool {
             | Opcode::UIToFP
             | Opcode::Select
             | Opcode::Phi
+            // Vectors of one number.
+            | Opcode::InsertElement
+            | Opcode::ShuffleVector
+            | Opcode::ExtractElement
     )
 }
 
