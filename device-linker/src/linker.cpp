@@ -13,6 +13,7 @@
 #include "llvm/Support/StringSaver.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -40,12 +41,18 @@ static std::vector<const char *> Arguments;
   std::_Exit(1);
 }
 
-/// Gives inputs that are parts of files a file of their own, beside the output: LLVM's linker knows no others.
-static void writeEmbeddedFiles() {
+/// The file that `-o` names.
+static std::string outputFile() {
   std::string Output = "a.out";
   for (size_t Number = 0; Number + 1 < Arguments.size() && Arguments[Number]; ++Number)
     if (!std::strcmp(Arguments[Number], "-o") && Arguments[Number + 1])
       Output = Arguments[Number + 1];
+  return Output;
+}
+
+/// Gives inputs that are parts of files a file of their own, beside the output: LLVM's linker knows no others.
+static void writeEmbeddedFiles() {
+  std::string Output = outputFile();
   for (size_t Number = 0; Number < Arguments.size(); ++Number) {
     if (!Arguments[Number])
       continue;
@@ -71,6 +78,38 @@ static void writeEmbeddedFiles() {
   }
 }
 
+/// Puts the arguments into a file beside the output, in the syntax of response files.
+static void writeResponseFile() {
+  // Both live until another program takes the place of this one.
+  const auto *Argument = new std::string("@" + outputFile() + ".arguments");
+  const char *Name = Argument->c_str() + 1;
+  std::error_code Failed;
+  llvm::raw_fd_ostream File(Name, Failed);
+  if (!Failed) {
+    for (size_t Number = 1; Arguments[Number]; ++Number) {
+      for (char Character : llvm::StringRef(Arguments[Number])) {
+        if (std::strchr(" \t\n\v\f\r\"'\\", Character))
+          File << '\\';
+        File << Character;
+      }
+      File << '\n';
+    }
+    File.close();
+    Failed = File.error();
+    File.clear_error();
+  }
+  if (Failed)
+    fail(llvm::Twine("cannot write ") + Name + ": " + Failed.message());
+  Arguments = {Arguments[0], Argument->c_str(), nullptr};
+}
+
+static void startCompleteLinker() {
+  char *const *Words = const_cast<char *const *>(Arguments.data());
+  execv(OFFLOOM_LLVM_BIN_DIR "/ld.lld", Words);
+  if (errno == ENOENT)
+    execvp(OFFLOOM_VERSIONED_LLD, Words);
+}
+
 /// Becomes LLVM's complete linker, which writes the file that `-o` names. Called when an input is bitcode, before anything has been
 /// written.
 [[noreturn]] static void becomeCompleteLinker() {
@@ -78,9 +117,12 @@ static void writeEmbeddedFiles() {
   Arguments[0] = "ld.lld";
   Arguments.push_back(nullptr);
   writeEmbeddedFiles();
-  char *const *Words = const_cast<char *const *>(Arguments.data());
-  execv(OFFLOOM_LLVM_BIN_DIR "/ld.lld", Words);
-  execvp(OFFLOOM_VERSIONED_LLD, Words);
+  startCompleteLinker();
+  // The arguments may have come in a response file, because they are longer than the system takes.
+  if (errno == E2BIG) {
+    writeResponseFile();
+    startCompleteLinker();
+  }
   std::perror("wrapgen-lld: error: a library holds bitcode, and LLVM's complete linker, " OFFLOOM_VERSIONED_LLD
               ", cannot be started");
   std::_Exit(1);

@@ -38,8 +38,8 @@ pub struct Preparation<'a> {
     pub base: &'a Path,
     /// The bundle, to be written; it is not when no kernel can have variants.
     pub bundle: &'a Path,
-    /// Optimisation level of the device link, as behind `-O`.
-    pub optimization_level: &'a str,
+    /// Optimisation level of the device link, 0 to 3.
+    pub optimization_level: u8,
 }
 
 /// Gives the kernels of the device bitcode their stubs. Returns whether there is a bundle.

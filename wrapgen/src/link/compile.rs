@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::slice;
 
 use offloom_abi::OffloadKind;
 
@@ -55,29 +56,27 @@ pub fn compile(
         check_all_bitcode(group)?;
     }
     let mut members = write_members(group, inputs, options, folder, runner)?;
-    if group.target.linker(options.host_triple()).takes_bitcode() {
-        return Ok(Compiled {
-            device_inputs: members.all,
-            ..Compiled::default()
-        });
-    }
-    let mut compiled = Compiled {
-        device_inputs: std::mem::take(&mut members.native),
-        ..Compiled::default()
-    };
+    let mut compiled = Compiled::default();
     let for_jit = options.jit
         && jit::supports(&group.target.triple)
         && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
     if for_jit {
         prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
     }
+    if group.linker(options).takes_bitcode() {
+        compiled.device_inputs = members.all;
+        return Ok(compiled);
+    }
+    compiled.device_inputs = std::mem::take(&mut members.native);
     if !members.bitcode.is_empty() {
         let compiled_file = match options.embed_bitcode {
             true => folder.image(&group.target, true),
             false => folder.named(&group.target, "lto.o"),
         };
         let mut command = Command::new(BitcodeTool::find()?.program());
-        command.arg("lto").args(optimization_arguments(group, options));
+        command
+            .arg("lto")
+            .arg(format!("--opt-level={}", optimization_level(group, options)));
         if options.embed_bitcode {
             command.arg("--emit-bitcode");
         }
@@ -134,7 +133,10 @@ fn prepare_for_jit(
         ));
         return Ok(());
     }
-    let base = folder.named(&group.target, "jit.bc");
+    let base = match group.linker(options).takes_bitcode() {
+        true => folder.named(&group.target, "jit.bitcode.o"),
+        false => folder.named(&group.target, "jit.bc"),
+    };
     let bundle = folder.named(&group.target, "jit");
     let files = jit::Preparation {
         bitcode: &members.bitcode,
@@ -153,6 +155,7 @@ fn prepare_for_jit(
         compiled.host_inputs = vec![piece, location];
         compiled.jit_bundle = Some(bundle);
     }
+    members.all = [slice::from_ref(&base), &members.native].concat();
     members.bitcode = vec![base];
     Ok(())
 }
@@ -181,7 +184,7 @@ pub fn write_members(
     runner: Runner,
 ) -> Result<MemberFiles> {
     // `nvlink` goes by the name, and Clang would compile `.bc` by itself instead of handing it to the link.
-    let linker = group.target.linker(options.host_triple());
+    let linker = group.linker(options);
     let bitcode = if linker.takes_bitcode() { "bitcode.o" } else { "bc" };
     let native = if linker == DeviceLinker::Nvptx {
         "cubin"
@@ -250,29 +253,12 @@ fn write_member(found: &EmbeddedMember<'_>, path: &Path, folder: &WorkFolder, ru
     }
 }
 
-/// `-O<level>` as the driver of each release passes it for the group's target, and arguments for LLVM.
-pub fn optimization_arguments(group: &Group<'_>, options: &Options) -> Vec<OsString> {
-    let mut arguments: Vec<OsString> = Vec::new();
-    arguments.push(format!("--opt-level={}", optimization_level(group, options)).into());
-    for argument in DeviceOptions::new(options, &group.target.triple).llvm {
-        let mut word = OsString::from("--llvm-argument=");
-        word.push(argument);
-        arguments.push(word);
-    }
-    arguments
+/// What stands behind `-O`, as the driver of each release passes it for the group's target.
+fn optimization_level(group: &Group<'_>, options: &Options) -> u8 {
+    DeviceOptions::new(options, &group.target.triple)
+        .level
+        .unwrap_or(DEFAULT_LEVEL)
 }
 
-/// What stands behind `-O`, as the driver of each release passes it for the group's target.
-fn optimization_level<'a>(group: &Group<'_>, options: &'a Options) -> &'a str {
-    let from_compiler = options
-        .device_compiler
-        .iter()
-        .filter(|argument| argument.is_for(&group.target.triple))
-        .filter_map(|argument| argument.value.to_str()?.strip_prefix("-O"))
-        .next_back();
-    match (from_compiler, options.opt_level.as_deref()) {
-        (Some(level), _) => level,
-        (None, Some(level)) => level.trim_start_matches('O'),
-        (None, None) => "2",
-    }
-}
+/// The level of a link that is told none.
+const DEFAULT_LEVEL: u8 = 2;

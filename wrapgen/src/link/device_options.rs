@@ -3,7 +3,10 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use super::command_line::Options;
+use offloom_abi::LlvmVersion;
+
+use super::command_line::{Options, TargetArgument};
+use crate::LLVM;
 
 /// The options that concern one target, sorted by the tool that they are for.
 #[derive(Debug, Default)]
@@ -24,8 +27,8 @@ pub struct DeviceOptions<'a> {
     pub linker: Vec<OsString>,
     /// Everything for the device compiler, as given.
     pub compiler: Vec<&'a OsStr>,
-    /// Whether some of that is none of the above, so that only Clang can say what it means.
-    pub needs_clang: bool,
+    /// What of that is none of the above, so that only Clang can say what it means.
+    pub for_clang: Vec<&'a OsStr>,
 }
 
 impl<'a> DeviceOptions<'a> {
@@ -38,44 +41,83 @@ impl<'a> DeviceOptions<'a> {
             ptxas: options.ptxas_arguments.iter().map(OsString::as_os_str).collect(),
             ..Self::default()
         };
-        for argument in options
-            .device_linker
-            .iter()
-            .filter(|argument| argument.is_for(triple))
-        {
-            // LLVM 19 hands these to Clang, so that people spell them for it.
-            match argument.value.as_bytes().strip_prefix(b"-Wl,") {
-                None => device.linker.push(argument.value.clone()),
-                Some(words) => {
-                    let words = words.split(|&byte| byte == b',');
-                    device
-                        .linker
-                        .extend(words.map(|word| OsStr::from_bytes(word).to_owned()));
-                }
-            }
+        let mut for_linker = values(&options.device_linker, triple);
+        while let Some(word) = for_linker.next() {
+            device.note_for_linker(word, &mut for_linker);
         }
-        let arguments = options
-            .device_compiler
-            .iter()
-            .filter(|argument| argument.is_for(triple));
-        device.compiler = arguments.map(|argument| argument.value.as_os_str()).collect();
-        let mut arguments = device.compiler.clone().into_iter();
-        while let Some(argument) = arguments.next() {
-            device.note(argument, &mut arguments);
+        let mut for_compiler = values(&options.device_compiler, triple);
+        while let Some(word) = for_compiler.next() {
+            device.note_for_compiler(word, &mut for_compiler);
         }
         device
     }
 
-    /// Notes one option of the compiler.
-    fn note(&mut self, argument: &OsStr, rest: &mut impl Iterator<Item = &'a OsStr>) {
-        match argument.to_str() {
+    /// Whether only Clang can say what some option means.
+    pub fn needs_clang(&self) -> bool {
+        !self.for_clang.is_empty()
+    }
+
+    /// Whether the linker is told how to compile bitcode, so that it has to do so itself.
+    pub fn linker_compiles(&self) -> bool {
+        let of_lto = |word: &OsString| LTO_WORDS.iter().any(|start| word.as_bytes().starts_with(start));
+        !self.llvm.is_empty() || self.linker.iter().any(of_lto)
+    }
+
+    /// How lld is to compile bitcode, in its own words.
+    pub fn lto_words(&self) -> Vec<OsString> {
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(level) = self.level {
+            words.push(format!("-plugin-opt=O{level}").into());
+            words.push(format!("--lto-CGO{level}").into());
+        }
+        if self.thin_lto {
+            words.push("-plugin-opt=thinlto".into());
+        }
+        for option in &self.llvm {
+            match own_word_of_lld(option) {
+                Some(word) => words.push(word),
+                None => words.extend(["-mllvm".into(), option.clone()]),
+            }
+        }
+        words
+    }
+
+    /// Notes one word for the linker.
+    fn note_for_linker(&mut self, word: &'a OsStr, rest: &mut impl Iterator<Item = &'a OsStr>) {
+        match word.as_bytes() {
+            b"-mllvm" => self.llvm.extend(rest.next().map(OsStr::to_owned)),
+            // LLVM 19 hands these words to Clang, so that people spell them for it.
+            bytes if bytes.starts_with(b"-Wl,") => {
+                let words = bytes[4..].split(|&byte| byte == b',');
+                self.linker
+                    .extend(words.map(|word| OsStr::from_bytes(word).to_owned()));
+            }
+            b"-Xlinker" => self.linker.extend(rest.next().map(OsStr::to_owned)),
+            bytes if LLVM == LlvmVersion::V19 && is_for_clang_alone(bytes) => {
+                self.note_for_compiler(word, rest);
+            }
+            _ => self.linker.push(word.to_owned()),
+        }
+    }
+
+    /// Notes one word for the compiler.
+    fn note_for_compiler(&mut self, word: &'a OsStr, rest: &mut impl Iterator<Item = &'a OsStr>) {
+        self.compiler.push(word);
+        let mut value = || {
+            let value = rest.next();
+            self.compiler.extend(value);
+            value
+        };
+        match word.to_str() {
             Some("-g") => self.debug = true,
+            // Forms of debug information are up to the compiler, and CUDA's folder is an option of ours, too.
+            Some(text) if text.starts_with("-gdwarf") || text.starts_with("--cuda-path=") => {}
             // What is run is printed and kept by options of our own.
-            Some("-v" | "-save-temps" | "-save-temps=cwd") => {}
+            Some("-v" | "-save-temps" | "-save-temps=cwd" | "-save-temps=obj" | "-fno-lto") => {}
             Some("-flto" | "-flto=full") => self.lto = true,
             Some("-flto=thin") => (self.lto, self.thin_lto) = (true, true),
-            Some("-Xcuda-ptxas") => self.ptxas.extend(rest.next()),
-            Some("-mllvm") => self.llvm.extend(rest.next().map(OsStr::to_owned)),
+            Some("-Xcuda-ptxas") => self.ptxas.extend(value()),
+            Some("-mllvm") => self.llvm.extend(value().map(OsStr::to_owned)),
             Some(text) => {
                 let remarks = text.strip_prefix("-Rpass").and_then(|text| text.split_once('='));
                 match (text.strip_prefix("-O"), remarks) {
@@ -83,12 +125,74 @@ impl<'a> DeviceOptions<'a> {
                     (_, Some((kind @ ("" | "-missed" | "-analysis"), pattern))) => {
                         self.llvm.push(format!("-pass-remarks{kind}={pattern}").into());
                     }
-                    _ => self.needs_clang = true,
+                    _ => self.for_clang.push(word),
                 }
             }
-            None => self.needs_clang = true,
+            None => self.for_clang.push(word),
         }
     }
+}
+
+/// The arguments that are for the target `triple`.
+fn values<'a>(arguments: &'a [TargetArgument], triple: &str) -> impl Iterator<Item = &'a OsStr> {
+    arguments
+        .iter()
+        .filter(move |argument| argument.is_for(triple))
+        .map(|argument| argument.value.as_os_str())
+}
+
+/// How options of linkers start that say how bitcode is compiled.
+const LTO_WORDS: [&[u8]; 9] = [
+    b"-plugin-opt",
+    b"--plugin-opt",
+    b"--lto-",
+    b"-lto-",
+    b"--load-pass-plugin",
+    b"-load-pass-plugin",
+    b"--opt-remarks-",
+    b"-opt-remarks-",
+    b"--mllvm",
+];
+
+/// Options that LLVM 19's linker wrapper defines beside those of LLVM's libraries, and what lld calls the same.
+const OPTIONS_OF_THE_WRAPPER: [(&str, &str); 8] = [
+    ("load-pass-plugin=", "--load-pass-plugin="),
+    ("passes=", "--lto-newpm-passes="),
+    ("p=", "--lto-newpm-passes="),
+    ("pass-remarks-output=", "-plugin-opt=opt-remarks-filename="),
+    ("pass-remarks-filter=", "-plugin-opt=opt-remarks-passes="),
+    ("pass-remarks-format=", "-plugin-opt=opt-remarks-format="),
+    (
+        "pass-remarks-with-hotness",
+        "-plugin-opt=opt-remarks-with-hotness",
+    ),
+    (
+        "pass-remarks-hotness-threshold=",
+        "-plugin-opt=opt-remarks-hotness-threshold=",
+    ),
+];
+
+fn own_word_of_lld(option: &OsStr) -> Option<OsString> {
+    let text = option.to_str()?;
+    let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-'))?;
+    OPTIONS_OF_THE_WRAPPER.iter().find_map(|(own, word)| {
+        let value = name.strip_prefix(own)?;
+        Some(format!("{word}{value}").into())
+    })
+}
+
+/// Whether a word, spelled for Clang, is none that Clang hands on to the linker as it is.
+fn is_for_clang_alone(word: &[u8]) -> bool {
+    matches!(
+        word,
+        [
+            b'-',
+            b'f' | b'g' | b'm' | b'n' | b'O' | b'R' | b'v' | b'W' | b'X',
+            ..
+        ]
+    ) || word.starts_with(b"-static")
+        || word.starts_with(b"-shared")
+        || word.starts_with(b"-save-temps")
 }
 
 /// The number for what stands behind `-O`, with or without the letter itself.
@@ -127,7 +231,7 @@ mod tests {
         ];
         device(&words, |device| {
             assert_eq!(device.level, Some(2));
-            assert!(device.lto && device.thin_lto && !device.needs_clang && !device.debug);
+            assert!(device.lto && device.thin_lto && !device.needs_clang() && !device.debug);
             assert_eq!(device.ptxas, ["-v", "--maxrregcount=32"]);
             assert_eq!(device.llvm, ["-pass-remarks=loop", "-pass-remarks-missed=inline"]);
             assert_eq!(device.linker, ["-a", "-b"]);
@@ -135,8 +239,51 @@ mod tests {
         device(&["--opt-level=O1", "--device-debug"], |device| {
             assert_eq!((device.level, device.debug), (Some(1), true));
         });
-        device(&["--device-compiler=-ffast-math"], |device| {
-            assert!(device.needs_clang);
+        device(
+            &["--device-compiler=-Xclang", "--device-compiler=-ffast-math"],
+            |device| {
+                assert_eq!(device.for_clang, ["-Xclang", "-ffast-math"]);
+            },
+        );
+    }
+
+    #[test]
+    fn lld_is_told_how_to_compile_bitcode() {
+        device(&["--device-linker=-Lfolder", "--opt-level=O3"], |device| {
+            assert!(!device.linker_compiles());
+            assert_eq!(device.lto_words(), ["-plugin-opt=O3", "--lto-CGO3"]);
         });
+        let words = ["--device-linker=-mllvm", "--device-linker=-an-option"];
+        device(&words, |device| {
+            assert!(device.linker_compiles() && device.linker.is_empty());
+            assert_eq!(device.lto_words(), ["-mllvm", "-an-option"]);
+        });
+        let words = [
+            "--offload-opt=-load-pass-plugin=passes.so",
+            "--offload-opt=--passes=x",
+        ];
+        device(&words, |device| {
+            let expected = ["--load-pass-plugin=passes.so", "--lto-newpm-passes=x"];
+            assert_eq!(device.lto_words(), expected);
+        });
+        device(&["--device-linker=--load-pass-plugin=passes.so"], |device| {
+            assert!(device.linker_compiles());
+        });
+    }
+
+    #[test]
+    fn the_linkers_words_are_those_of_the_release() {
+        device(
+            &["--device-linker=-march=sm_80", "--device-linker=--trace"],
+            |device| {
+                let clang: &[&str] = if LLVM == LlvmVersion::V19 {
+                    &["-march=sm_80"]
+                } else {
+                    &[]
+                };
+                assert_eq!(device.for_clang, clang);
+                assert_eq!(device.linker.last().unwrap(), "--trace");
+            },
+        );
     }
 }

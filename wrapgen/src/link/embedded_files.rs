@@ -41,9 +41,7 @@ impl ImagePlace {
 /// Whether the device link of `group` takes parts of files.
 pub fn takes_parts(group: &Group<'_>, options: &Options, runner: Runner<'_>) -> bool {
     let watched = options.save_temps || runner.shows_commands() || runner.print_phases;
-    !watched
-        && group.target.linker(options.host_triple()) == DeviceLinker::HostLike
-        && toolchain::own_device_linker().is_some()
+    !watched && group.linker(options) == DeviceLinker::HostLike && toolchain::own_device_linker().is_some()
 }
 
 /// The word with which `wrapgen-lld` reads a member's image where it lies in `file`; none if it does not lie there.

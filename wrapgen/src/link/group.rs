@@ -8,12 +8,14 @@ use std::collections::HashMap;
 
 use offloom_abi::OffloadKind;
 
+use super::command_line::Options;
+use super::device_options::DeviceOptions;
 use super::device_symbols::device_symbols;
 use super::host_symbols::HostSymbols;
 use super::scan::DeviceCode;
-use super::target::Target;
+use super::target::{DeviceLinker, Target};
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, LinkerSymbol};
+use crate::inputs::{EmbeddedMember, LinkerSymbol, is_bitcode};
 use crate::steps::{Phase, Step};
 
 /// Device code that is linked to one image.
@@ -92,6 +94,25 @@ impl<'a> Group<'a> {
     /// A step of the link that works on this group.
     pub fn step<'s>(&self, phase: Phase) -> Step<'s> {
         Step::new(phase, &self.target.triple, self.target.image_arch())
+    }
+
+    /// What links this group: the linker of its target, or one that knows the options for it.
+    pub fn linker(&self, options: &Options) -> DeviceLinker {
+        let linker = self.target.linker(options.host_triple());
+        let device = DeviceOptions::new(options, &self.target.triple);
+        match linker {
+            DeviceLinker::HostLike if device.needs_clang() => DeviceLinker::HostLikeByClang,
+            DeviceLinker::HostLike if device.linker_compiles() && self.has_bitcode() => {
+                DeviceLinker::HostLikeWithBitcode
+            }
+            DeviceLinker::Amdgcn if device.needs_clang() => DeviceLinker::AmdgcnByClang,
+            linker => linker,
+        }
+    }
+
+    /// Whether some of its code is bitcode.
+    pub fn has_bitcode(&self) -> bool {
+        self.members.iter().any(|found| is_bitcode(found.member.image()))
     }
 
     fn new(target: Target) -> Self {

@@ -330,8 +330,8 @@ pub(super) const TABLE: &[Row] = &{
         ),
         row("--arch=", Joined, Wrapper, Ignored, ""),
         row("--triple=", Joined, Wrapper, Ignored, ""),
-        row("--linker-arg=", Joined, Wrapper, Ignored, ""),
-        row("--compiler-arg=", Joined, Wrapper, Ignored, ""),
+        row("--linker-arg=", Joined, Wrapper, DeviceLinker, ""),
+        row("--compiler-arg=", Joined, Wrapper, DeviceCompiler, ""),
         row("--whole-program", Flag, Wrapper, Ignored, ""),
         row(
             "--emit-fatbin-only",

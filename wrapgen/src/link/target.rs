@@ -17,10 +17,16 @@ pub struct Target {
 /// How a target's code is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceLinker {
-    /// By `ld.lld`, to the shared library that libomptarget's device for the host's own instructions opens.
+    /// By `wrapgen-lld`, to the shared library that libomptarget's device for the host's own instructions opens.
     HostLike,
+    /// The same by `ld.lld`, which compiles bitcode, too, and knows all options for that.
+    HostLikeWithBitcode,
+    /// The same by Clang, whose options these are.
+    HostLikeByClang,
     /// By `ld.lld`, to an AMD code object. It compiles bitcode, too.
     Amdgcn,
+    /// The same by Clang, whose options these are.
+    AmdgcnByClang,
     /// By CUDA's `ptxas` and `nvlink`, to a cubin.
     Nvptx,
     /// By Clang, which knows the tools of each other target.
@@ -30,7 +36,7 @@ pub enum DeviceLinker {
 impl DeviceLinker {
     /// Whether bitcode is an input of the device link, not compiled before it.
     pub fn takes_bitcode(self) -> bool {
-        matches!(self, Self::Amdgcn | Self::Nvptx)
+        !matches!(self, Self::HostLike | Self::Clang)
     }
 }
 
@@ -43,7 +49,7 @@ impl Target {
         }
     }
 
-    /// What links its code in a program for `host_triple`.
+    /// What links its code in a program for `host_triple`, if no option asks for more than it can do.
     pub fn linker(&self, host_triple: &str) -> DeviceLinker {
         let architecture = self.triple.split('-').next().unwrap_or_default();
         match architecture {

@@ -4,7 +4,6 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use offloom_ir::codegen::{CodegenError, emit_object, run_pipeline};
-use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_jit_passes::internalize::{Exposed, internalize, listed_globals};
@@ -22,10 +21,6 @@ pub(crate) struct LtoArgs {
     /// Write the optimised bitcode instead of an object.
     #[arg(long)]
     emit_bitcode: bool,
-
-    /// An option for LLVM, as behind Clang's -mllvm.
-    #[arg(long = "llvm-argument", value_name = "OPTION", allow_hyphen_values = true)]
-    llvm_arguments: Vec<String>,
 
     /// Hide what neither the runtime nor the host program nor a name of --keep-name asks for.
     #[arg(long)]
@@ -50,9 +45,6 @@ pub(crate) enum LtoError {
     /// The object could not be written.
     #[error(transparent)]
     File(#[from] wrapgen::Error),
-    /// An option for LLVM cannot be handed over.
-    #[error("an -mllvm option holds a NUL byte")]
-    Option(#[from] std::ffi::NulError),
     /// The inputs could not be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
@@ -64,7 +56,6 @@ pub(crate) enum LtoError {
 impl LtoArgs {
     /// Does the job.
     pub(crate) fn run(&self) -> Result<(), LtoError> {
-        set_llvm_options("clang-linker-wrapper", &self.llvm_arguments)?;
         let context = Context::create();
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;

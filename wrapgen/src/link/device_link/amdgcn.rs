@@ -34,18 +34,9 @@ pub(super) fn command(
     if !features.is_empty() {
         command.arg(format!("-plugin-opt=-mattr={}", features.join(",")));
     }
-    if let Some(level) = options.level {
-        command.arg(format!("-plugin-opt=O{level}"));
-        command.arg(format!("--lto-CGO{level}"));
-    }
-    if options.thin_lto {
-        command.arg("-plugin-opt=thinlto");
-    }
+    command.args(options.lto_words());
     if emit_bitcode {
         command.arg("--lto-emit-llvm");
-    }
-    for option in &options.llvm {
-        command.arg("-mllvm").arg(option);
     }
     command.args(inputs);
     for folder in device_libraries::folders(target) {

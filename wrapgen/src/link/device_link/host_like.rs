@@ -1,0 +1,225 @@
+//! The device link for the host's own instructions: the shared library that libomptarget opens.
+//!
+//! lld is run directly: starting Clang only to have it start the linker would double the time. Start files and libraries are those
+//! that the host link names. Only options that nobody but Clang can read have Clang start the linker.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::super::command_line::{CommandLine, Role};
+use super::super::device_options::DeviceOptions;
+use super::super::group::Group;
+use super::super::library_search::LibrarySearch;
+use super::super::work_folder::WorkFolder;
+use crate::error::{Error, Result};
+use crate::inputs::InputKind;
+use crate::toolchain;
+
+/// The command with which lld links objects to `image`. With `compiles_bitcode`, there is bitcode among the inputs, which takes LLVM's
+/// own linker.
+///
+/// # Errors
+/// There is no linker, or the files that frame a shared library are not found.
+pub(super) fn lld_command(
+    group: &Group<'_>,
+    inputs: &[PathBuf],
+    line: &CommandLine,
+    folder: &WorkFolder,
+    image: &Path,
+    compiles_bitcode: bool,
+) -> Result<Command> {
+    let start_files = StartFiles::find(line)?;
+    let mut command = Command::new(match compiles_bitcode {
+        true => toolchain::llvm_program("ld.lld")?,
+        false => device_linker(line)?,
+    });
+    command.args(["-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"]);
+    // An object to be linked again is linked without libraries: its images find theirs in the program that loads them.
+    if !line.options.relocatable {
+        command.arg("--no-undefined");
+    }
+    if size_of_code(group) < SIZE_WORTH_THREADS {
+        command.arg("--threads=1");
+    }
+    if let Some(place) = folder.image_place() {
+        command.arg(place.option());
+    }
+    let device = DeviceOptions::new(&line.options, &group.target.triple);
+    if compiles_bitcode {
+        command.args(device.lto_words());
+        if line.options.embed_bitcode {
+            command.arg("--lto-emit-llvm");
+        }
+    }
+    command.args(["-m", "elf_x86_64", "-o"]).arg(image);
+    command.arg(&start_files.crti).arg(&start_files.crtbegin);
+    command.args(inputs).args(library_words(line)?);
+    command.args(device.linker);
+    // What Clang adds to every link.
+    command.args([
+        "-Bdynamic",
+        "-lgcc",
+        "--as-needed",
+        "-lgcc_s",
+        "--no-as-needed",
+        "-lc",
+        "-lgcc",
+    ]);
+    command.arg(&start_files.crtend).arg(&start_files.crtn);
+    Ok(command)
+}
+
+/// The command with which Clang does the same, and reads its own options.
+///
+/// # Errors
+/// There is no Clang, or a library cannot be read.
+pub(super) fn clang_command(
+    group: &Group<'_>,
+    inputs: &[PathBuf],
+    line: &CommandLine,
+    image: &Path,
+) -> Result<Command> {
+    let target = &group.target;
+    let device = DeviceOptions::new(&line.options, &target.triple);
+    let mut command = Command::new(toolchain::llvm_program("clang")?);
+    command.args(["--no-default-config", "-o"]).arg(image);
+    // What the link writes besides, such as records of optimisations, has names that start like this in LLVM's linker wrapper.
+    let output = line.output();
+    let mut names = OsString::from(output.file_name().unwrap_or_default());
+    names.push(format!(".x86_64.{}.img.", target.image_arch()));
+    command.arg("-dumpdir").arg(names);
+    command.arg(format!("--target={}", target.triple));
+    command.args(["-fuse-ld=lld", "-shared", "-Wl,-Bsymbolic"]);
+    if !line.options.relocatable {
+        command.arg("-Wl,--no-undefined");
+    }
+    if group.has_bitcode() {
+        command.arg("-flto");
+    }
+    let mut linker = device.lto_words();
+    if line.options.embed_bitcode {
+        linker.push("--lto-emit-llvm".into());
+    }
+    command.args(inputs);
+    linker.extend(library_words(line)?);
+    linker.extend(device.linker);
+    // Clang's own libraries follow.
+    linker.push("-Bdynamic".into());
+    for word in linker {
+        command.arg("-Xlinker").arg(word);
+    }
+    command.args(device.for_clang);
+    Ok(command)
+}
+
+/// The libraries of the host link, and where they are found: device code calls the same functions.
+fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
+    let mut words: Vec<OsString> = Vec::new();
+    if let Some(sysroot) = &line.options.sysroot {
+        let mut option = OsString::from("--sysroot=");
+        option.push(sysroot);
+        words.push(option);
+    }
+    // Not `--whole-archive`, which would bring in the host's own objects and their constructors.
+    for argument in &line.host {
+        match &argument.role {
+            // Not `-static`: an image is a shared library also where the program is none that loads any.
+            Role::LibraryPath(_)
+            | Role::Library(_)
+            | Role::RunPath(_)
+            | Role::Static(_)
+            | Role::AsNeeded
+            | Role::PushState
+            | Role::PopState => words.extend_from_slice(&argument.words),
+            Role::Input(path) if is_library(path)? => words.extend_from_slice(&argument.words),
+            _ => {}
+        }
+    }
+    for folder in LibrarySearch::new(line).needed_own_folders() {
+        words.extend(["-L".into(), folder.into()]);
+    }
+    Ok(words)
+}
+
+/// Below so many bytes of device code, starting the linker's threads takes longer than they save.
+const SIZE_WORTH_THREADS: usize = 1 << 20;
+
+fn size_of_code(group: &Group<'_>) -> usize {
+    let members = group.members.iter();
+    members.map(|found| found.member.image().len()).sum()
+}
+
+/// LLVM's linker; where it is not installed, the one of the host link does as well.
+fn device_linker(line: &CommandLine) -> Result<PathBuf> {
+    match (toolchain::find_device_linker(), &line.options.linker_path) {
+        (Some(linker), _) => Ok(linker),
+        (None, Some(linker)) => Ok(linker.clone()),
+        (None, None) => toolchain::llvm_program("ld.lld"),
+    }
+}
+
+/// The files that frame the link of a shared library.
+struct StartFiles {
+    crti: PathBuf,
+    crtbegin: PathBuf,
+    crtend: PathBuf,
+    crtn: PathBuf,
+}
+
+impl StartFiles {
+    /// Finds them beside those of the host link, which may be of the kinds for executables, else in its library folders.
+    fn find(line: &CommandLine) -> Result<Self> {
+        let inputs = || {
+            line.host.iter().filter_map(|argument| match &argument.role {
+                Role::Input(path) => Some(path.as_path()),
+                _ => None,
+            })
+        };
+        let beside = |names: &[&str]| {
+            let file = inputs().find(|path| {
+                path.file_name()
+                    .is_some_and(|name| names.iter().any(|known| name == *known))
+            });
+            file.and_then(Path::parent).map(Path::to_owned)
+        };
+        let gcc = beside(&["crtbeginS.o", "crtbegin.o", "crtbeginT.o"]);
+        let libc = beside(&["crti.o", "Scrt1.o", "crt1.o"]);
+        let find = |name: &str, folder: &Option<PathBuf>| {
+            let searched = line.host.iter().filter_map(|argument| match &argument.role {
+                Role::LibraryPath(folder) => Some(PathBuf::from(folder)),
+                _ => None,
+            });
+            let mut folders = folder.iter().cloned().chain(searched);
+            folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file())).ok_or_else(|| {
+                Error::Usage(format!(
+                    "cannot find '{name}', which a device image starts or ends with: it is neither beside the start \
+                     files of the host link nor in a folder given by -L"
+                ))
+            })
+        };
+        Ok(Self {
+            crti: find("crti.o", &libc)?,
+            crtbegin: find("crtbeginS.o", &gcc)?,
+            crtend: find("crtendS.o", &gcc)?,
+            crtn: find("crtn.o", &libc)?,
+        })
+    }
+}
+
+/// Whether an input of the host link is a library that device code may use, too: an archive or a shared library.
+fn is_library(path: &Path) -> Result<bool> {
+    let object = path.extension() == Some(OsStr::new("o"));
+    if object || !path.is_file() {
+        return Ok(false);
+    }
+    let mut start = Vec::new();
+    let file = File::open(path).map_err(Error::read(path))?;
+    file.take(64).read_to_end(&mut start).map_err(Error::read(path))?;
+    Ok(matches!(
+        InputKind::of(&start),
+        InputKind::Archive | InputKind::ThinArchive | InputKind::Linked
+    ))
+}
