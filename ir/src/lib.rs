@@ -14,6 +14,7 @@ pub mod annotations;
 pub mod call_rewriting;
 pub mod call_sites;
 pub mod codegen;
+pub mod command_line;
 pub mod expendable_thread;
 pub mod floating_point;
 pub mod function_arguments;
