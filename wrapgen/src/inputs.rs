@@ -1,7 +1,7 @@
 //! Reads the files given on a command line and finds the device images in them.
 //!
-//! [`InputFile`] owns a file's bytes, mapped where that is possible. [`InputFile::parts`] gives what it consists of:
-//! the file itself, or the members of an archive. [`InputPart::embedded`] gives the OffloadBinary members in a part.
+//! [`InputFile`] owns a file's bytes, mapped or read, whichever takes less. [`InputFile::parts`] gives what it consists
+//! of: the file itself, or the members of an archive. [`InputPart::embedded`] gives the OffloadBinary members in a part.
 //! Everything after opening borrows from the file and copies nothing. Only device code inside host bitcode, whose bytes
 //! do not start at byte boundaries, is copied out of it, on opening.
 
@@ -33,7 +33,7 @@ pub(crate) use kind::is_bitcode;
 use crate::LLVM;
 use crate::error::{Error, Result};
 
-/// A file, open and mapped.
+/// A file, mapped or read.
 #[derive(Debug)]
 pub struct InputFile {
     path: PathBuf,
@@ -95,12 +95,21 @@ impl InputFile {
         Self::new(path, FileBytes::open(path)?)
     }
 
+    /// Opens `path` if there is a regular file, see [`InputFile::open`].
+    ///
+    /// # Errors
+    /// As [`InputFile::open`].
+    pub fn open_if_regular(path: &Path) -> Result<Option<Self>> {
+        let bytes = FileBytes::open_if_regular(path)?;
+        bytes.map(|bytes| Self::new(path, bytes)).transpose()
+    }
+
     /// The same of bytes that are already in memory, as if `path` held them.
     ///
     /// # Errors
     /// As [`InputFile::open`].
     pub fn from_bytes(path: &Path, bytes: Vec<u8>) -> Result<Self> {
-        Self::new(path, FileBytes::Read(bytes))
+        Self::new(path, FileBytes::Stream(bytes))
     }
 
     fn new(path: &Path, bytes: FileBytes) -> Result<Self> {

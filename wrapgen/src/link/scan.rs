@@ -80,8 +80,7 @@ pub fn open_inputs(line: &CommandLine) -> Result<HostInputs> {
                 let path = scan.search.library(name, scan.state.prefer_archives)?;
                 scan.add(&path, 0)?;
             }
-            // The host linker has its own words for a missing file, and knows inputs that are none of our business.
-            Role::Input(path) if path.is_file() => scan.add(path, 0)?,
+            Role::Input(path) => scan.add(path, 0)?,
             _ => {}
         }
     }
@@ -113,11 +112,14 @@ impl Scan<'_> {
         let may_be_shared = path
             .file_name()
             .is_some_and(|name| name.as_bytes().windows(3).any(|part| part == b".so"));
-        if may_be_shared && kind_by_start(path)? == InputKind::Linked {
+        if may_be_shared && path.is_file() && kind_by_start(path)? == InputKind::Linked {
             self.inputs.shared_libraries.push(path.to_owned());
             return Ok(());
         }
-        let file = InputFile::open(path)?;
+        // The host linker has its own words for a missing file, and knows inputs that are none of our business.
+        let Some(file) = InputFile::open_if_regular(path)? else {
+            return Ok(());
+        };
         match file.kind() {
             InputKind::Linked => self.inputs.shared_libraries.push(path.to_owned()),
             InputKind::Archive | InputKind::ThinArchive => self.take(file, !self.state.whole_archive),
