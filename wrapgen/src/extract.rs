@@ -67,14 +67,14 @@ impl ExtractArgs {
 
 /// Writes the image `number` of a file.
 fn extract_one(input: &Path, number: usize, output: &Path) -> Result<()> {
-    let file = InputFile::open(input)?;
+    let file = InputFile::open_to_copy(input)?;
     let embedded = file.embedded()?;
     let image = embedded.get(number).ok_or_else(|| Error::NoSuchImage {
         path: input.to_owned(),
         number,
         count: embedded.len(),
     })?;
-    write(output, image)?.commit()
+    write(output, &file, image)?.commit()
 }
 
 /// Writes what each of `images` asks for and returns the arguments that no image matches. Nothing is in its place
@@ -83,7 +83,7 @@ fn extract_one(input: &Path, number: usize, output: &Path) -> Result<()> {
 /// # Errors
 /// The input cannot be read or is malformed, or an output cannot be written.
 pub fn extract<'a>(input: &Path, images: &'a [ImageArgument], archive: bool) -> Result<Vec<&'a str>> {
-    let file = InputFile::open(input)?;
+    let file = InputFile::open_to_copy(input)?;
     if file.kind() == InputKind::Unknown {
         return Err(Error::UnknownInput {
             input: input.display().to_string(),
@@ -121,11 +121,11 @@ pub fn extract<'a>(input: &Path, images: &'a [ImageArgument], archive: bool) -> 
                         output.display()
                     );
                 }
-                written.push(write(&output, last)?);
+                written.push(write(&output, &file, last)?);
             }
             None => {
                 for (index, candidate) in matching.iter().enumerate() {
-                    written.push(write(&made_up_name(candidate, index)?, candidate)?);
+                    written.push(write(&made_up_name(candidate, index)?, &file, candidate)?);
                 }
             }
         }
@@ -136,9 +136,9 @@ pub fn extract<'a>(input: &Path, images: &'a [ImageArgument], archive: bool) -> 
     Ok(unmatched)
 }
 
-fn write(path: &Path, image: &EmbeddedMember<'_>) -> Result<OutputFile> {
+fn write(path: &Path, input: &InputFile, found: &EmbeddedMember<'_>) -> Result<OutputFile> {
     let mut output = OutputFile::create(path)?;
-    output.write(image.member.image())?;
+    output.write_piece(input.piece(found.member.image()))?;
     Ok(output)
 }
 

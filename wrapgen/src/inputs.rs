@@ -15,6 +15,7 @@ mod entries;
 mod foreign;
 mod kind;
 mod linked_entries;
+mod piece;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -29,6 +30,7 @@ pub use bytes::FileBytes;
 pub use entries::HostEntry;
 pub use kind::InputKind;
 pub(crate) use kind::is_bitcode;
+pub use piece::{Piece, Source};
 
 use crate::LLVM;
 use crate::error::{Error, Result};
@@ -95,6 +97,14 @@ impl InputFile {
         Self::new(path, FileBytes::open(path)?)
     }
 
+    /// Opens `path` so that the system can copy from it, see [`InputFile::piece`].
+    ///
+    /// # Errors
+    /// As [`InputFile::open`].
+    pub fn open_to_copy(path: &Path) -> Result<Self> {
+        Self::new(path, FileBytes::open_to_copy(path)?)
+    }
+
     /// Opens `path` if there is a regular file, see [`InputFile::open`].
     ///
     /// # Errors
@@ -149,6 +159,18 @@ impl InputFile {
         let files = thin.map(|(path, bytes)| (path.as_path(), bytes));
         let mut files = files.chain([(self.path(), &self.bytes)]);
         files.find_map(|(path, file)| Some((path, file.offset_of(bytes)?)))
+    }
+
+    /// `bytes`, which may lie in this file, as a part of an output.
+    pub fn piece<'a>(&'a self, bytes: &'a [u8]) -> Piece<'a> {
+        let source = self.bytes.file().and_then(|file| {
+            Some(Source {
+                file,
+                path: &self.path,
+                offset: self.bytes.offset_of(bytes)?,
+            })
+        });
+        Piece::new(bytes, source)
     }
 
     /// What it is.

@@ -1,13 +1,15 @@
 //! Writes files so that nobody ever sees half of one: beside their final name, then renamed into place.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use rustix::fs::{FallocateFlags, fallocate};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
+use crate::inputs::{Piece, Source};
 use crate::interrupt;
 
 /// A file being written. Dropped without [`OutputFile::commit`], it leaves nothing behind.
@@ -80,11 +82,6 @@ impl OutputFile {
         })
     }
 
-    /// The name that the file will have.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The open file, for writes that want a file rather than a [`Write`].
     pub fn file_mut(&mut self) -> &mut File {
         match &mut self.target {
@@ -102,6 +99,57 @@ impl OutputFile {
             path: self.path.clone(),
             source,
         })
+    }
+
+    /// Writes a piece.
+    ///
+    /// # Errors
+    /// The system cannot take it, or the file it lies in cannot be read or was cut short.
+    pub fn write_piece(&mut self, piece: Piece<'_>) -> Result<()> {
+        match piece.source() {
+            Some(source) => self.copy(source, piece.size()),
+            None => self.write(piece.bytes()),
+        }
+    }
+
+    /// Has the system copy `size` bytes from a file. It does so without a detour through this process.
+    ///
+    /// # Errors
+    /// As [`OutputFile::write_piece`].
+    pub fn copy(&mut self, source: Source<'_>, size: u64) -> Result<()> {
+        let Source {
+            mut file,
+            path,
+            offset,
+        } = source;
+        self.reserve(size);
+        let copied = file
+            .seek(SeekFrom::Start(offset))
+            .and_then(|_| io::copy(&mut file.take(size), self.file_mut()));
+        match copied {
+            Ok(found) if found == size => Ok(()),
+            Ok(found) => Err(Error::Changed {
+                path: path.to_owned(),
+                expected: size,
+                found,
+            }),
+            Err(source) => Err(Error::Copy {
+                from: path.to_owned(),
+                to: self.path.clone(),
+                source,
+            }),
+        }
+    }
+
+    /// Has the system find the space for the next `size` bytes now, if the file will replace another one: ext4 otherwise does so, and
+    /// writes all of it, when one is renamed onto the other, and that takes longer. Where it fails, writing will say why.
+    fn reserve(&mut self, size: u64) {
+        if let Target::Beside { file, place } = &mut self.target
+            && place.exists()
+            && let Ok(position) = file.stream_position()
+        {
+            let _ = fallocate(file, FallocateFlags::KEEP_SIZE, position, size);
+        }
     }
 
     /// Puts the file in its place, replacing what was there.
@@ -154,4 +202,46 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<()> {
     let mut file = OutputFile::create(path)?;
     file.write(bytes)?;
     file.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::inputs::InputFile;
+
+    #[test]
+    fn pieces_of_files_are_copied_to_where_they_belong() {
+        let folder = tempfile::tempdir().unwrap();
+        let [input, output] = ["input", "output"].map(|name| folder.path().join(name));
+        let contents: Vec<u8> = (0..100_000u32).map(|number| (number * 7 / 8) as u8).collect();
+        fs::write(&input, &contents).unwrap();
+        let file = InputFile::open_to_copy(&input).unwrap();
+        let part = file.piece(&file.bytes()[1_001..90_000]);
+        assert_eq!(part.source().unwrap().offset, 1_001);
+        // Once as a new file, once in the place of one.
+        for _ in 0..2 {
+            let mut written = OutputFile::create(&output).unwrap();
+            written.write(b"front").unwrap();
+            written.write_piece(part).unwrap();
+            written.write_piece(Piece::from(&b"back"[..])).unwrap();
+            written.commit().unwrap();
+            let expected = [b"front", &contents[1_001..90_000], b"back"].concat();
+            assert!(fs::read(&output).unwrap() == expected);
+        }
+
+        File::options()
+            .write(true)
+            .open(&input)
+            .unwrap()
+            .set_len(50_000)
+            .unwrap();
+        let mut written = OutputFile::create(&output).unwrap();
+        let error = written.write_piece(part).unwrap_err().to_string();
+        assert!(
+            error.ends_with("it had 88999 bytes, 48999 were copied"),
+            "{error}"
+        );
+        drop(written);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
 }

@@ -1,7 +1,6 @@
 //! `wrapgen pack`: puts device images and what they are for into one file of OffloadBinary members.
 
 use std::fs::File;
-use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -11,7 +10,7 @@ use offloom_abi::offload_binary::{ARCH, FEATURE, ImageKind, MemberDescription, T
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
-use crate::inputs::{InputFile, is_bitcode};
+use crate::inputs::{InputFile, Source, is_bitcode};
 use crate::output::OutputFile;
 
 /// Pack device images into an OffloadBinary.
@@ -94,19 +93,12 @@ fn pack_file(image: &ImageArgument, path: &Path, output: &mut OutputFile) -> Res
     let mut start = [0; 4];
     let start_length = file.read_at(&mut start, 0).map_err(Error::read(path))?;
     let padding = write_header(image, path, &start[..start_length], size, output)?;
-    // Between two files the kernel copies, without a detour through this process.
-    let found = io::copy(&mut file.take(size), output.file_mut()).map_err(|source| Error::Copy {
-        from: path.to_owned(),
-        to: output.path().to_owned(),
-        source,
-    })?;
-    if found != size {
-        return Err(Error::Changed {
-            path: path.to_owned(),
-            expected: size,
-            found,
-        });
-    }
+    let source = Source {
+        file: &file,
+        path,
+        offset: 0,
+    };
+    output.copy(source, size)?;
     output.write(padding)
 }
 

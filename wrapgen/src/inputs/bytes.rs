@@ -21,8 +21,8 @@ const MAPPED_SIZE: u64 = 16 << 10;
 /// The bytes of one file.
 #[derive(Debug)]
 pub enum FileBytes {
-    /// A regular file, mapped.
-    Mapped(Mmap),
+    /// A regular file, mapped. It is kept open if it is to be copied from.
+    Mapped(Mmap, Option<File>),
     /// A short regular file, read.
     Short(Vec<u8>),
     /// Something that cannot be mapped, such as a pipe, read to its end.
@@ -33,7 +33,7 @@ impl FileBytes {
     /// Opens `path`, which another file names: anything but a regular file, which may never end, is refused.
     pub(super) fn open_regular(path: &Path) -> Result<Self> {
         let bytes = open_regular(path).and_then(|file| match file {
-            Some((file, size)) => Self::of_regular(file, size),
+            Some((file, size)) => Self::of_regular(file, size, false),
             None => Err(io::Error::other("it is not a regular file")),
         });
         bytes.map_err(Error::read(path))
@@ -45,23 +45,28 @@ impl FileBytes {
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
             file => file.map_err(Error::read(path))?,
         };
-        let bytes = file.map(|(file, size)| Self::of_regular(file, size));
+        let bytes = file.map(|(file, size)| Self::of_regular(file, size, false));
         bytes.transpose().map_err(Error::read(path))
     }
 
     /// Opens `path`; `-` is the standard input.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        Self::open_any(path).map_err(Error::read(path))
+        Self::open_any(path, false).map_err(Error::read(path))
     }
 
-    fn open_any(path: &Path) -> io::Result<Self> {
+    /// Opens `path`, and keeps a long file open, so that the system can copy from it without a look at it by this process.
+    pub(super) fn open_to_copy(path: &Path) -> Result<Self> {
+        Self::open_any(path, true).map_err(Error::read(path))
+    }
+
+    fn open_any(path: &Path, keep: bool) -> io::Result<Self> {
         if path == Path::new("-") {
             return Self::of_stream(io::stdin());
         }
         let file = File::open(path)?;
         let metadata = file.metadata()?;
         match metadata.is_file() {
-            true => Self::of_regular(file, metadata.len()),
+            true => Self::of_regular(file, metadata.len(), keep),
             false => Self::of_stream(file),
         }
     }
@@ -72,7 +77,7 @@ impl FileBytes {
         Ok(Self::Stream(bytes))
     }
 
-    fn of_regular(file: File, size: u64) -> io::Result<Self> {
+    fn of_regular(file: File, size: u64, keep: bool) -> io::Result<Self> {
         if size < MAPPED_SIZE {
             let mut bytes = Vec::with_capacity(size as usize);
             // Files that the system makes up, as in `/proc`, have the size 0.
@@ -85,7 +90,7 @@ impl FileBytes {
         // looks at them for memory safety, because each access is bounds-checked against the length of the mapping.
         // A file cut short meanwhile ends this process by a signal; it cannot corrupt memory.
         let map = unsafe { Mmap::map(&file) }?;
-        Ok(Self::Mapped(map))
+        Ok(Self::Mapped(map, keep.then_some(file)))
     }
 }
 
@@ -102,6 +107,14 @@ fn open_regular(path: &Path) -> io::Result<Option<(File, u64)>> {
 }
 
 impl FileBytes {
+    /// The file, if it was kept open.
+    pub(super) fn file(&self) -> Option<&File> {
+        match self {
+            Self::Mapped(_, file) => file.as_ref(),
+            Self::Short(_) | Self::Stream(_) => None,
+        }
+    }
+
     /// Where in the file `bytes` lie, which may be borrowed from it; none if it is no regular file or they are not.
     pub(super) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
         if matches!(self, Self::Stream(_)) {
@@ -118,7 +131,7 @@ impl Deref for FileBytes {
 
     fn deref(&self) -> &[u8] {
         match self {
-            Self::Mapped(map) => map,
+            Self::Mapped(map, _) => map,
             Self::Short(bytes) | Self::Stream(bytes) => bytes,
         }
     }

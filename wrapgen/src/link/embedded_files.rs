@@ -15,7 +15,7 @@ use super::target::DeviceLinker;
 use super::work_folder::WorkFolder;
 use super::wrap_images;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, InputFile};
+use crate::inputs::{EmbeddedMember, InputFile, Piece};
 use crate::process::Runner;
 use crate::toolchain;
 
@@ -93,7 +93,7 @@ impl ImageFile {
     pub fn open(path: &Path, folder: &WorkFolder) -> Result<Self> {
         match folder.used_image_place(path) {
             None => Ok(Self {
-                file: InputFile::open(path)?,
+                file: InputFile::open_to_copy(path)?,
                 start: 0,
             }),
             Some(place) => Ok(Self {
@@ -107,5 +107,10 @@ impl ImageFile {
     /// Its bytes.
     pub fn bytes(&self) -> &[u8] {
         self.file.bytes().get(self.start..).unwrap_or_default()
+    }
+
+    /// Its bytes as a part of an output.
+    pub fn piece(&self) -> Piece<'_> {
+        self.file.piece(self.bytes())
     }
 }

@@ -15,8 +15,8 @@ use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
-use crate::inputs::InputFile;
-use crate::output::{OutputFile, write_file};
+use crate::inputs::{InputFile, Piece};
+use crate::output::OutputFile;
 use crate::process::Runner;
 use crate::toolchain;
 use crate::wrap::{EmbeddedImage, Registration, WrapArgs, openmp_number};
@@ -125,7 +125,10 @@ pub fn emit_images(
     if kind != OffloadKind::OpenMp {
         let file = fat_binary::bundle(kind, &images, options, folder, runner)?;
         if !runner.dry_run {
-            write_file(output, InputFile::open(&file)?.bytes())?;
+            let file = InputFile::open_to_copy(&file)?;
+            let mut written = OutputFile::create(output)?;
+            written.write_piece(file.piece(file.bytes()))?;
+            written.commit()?;
         }
         return Ok(());
     }
@@ -136,7 +139,7 @@ pub fn emit_images(
     let mut written = OutputFile::create(output)?;
     for image in pack(&images, &files)? {
         for piece in image.pieces() {
-            written.write(piece)?;
+            written.write_piece(piece)?;
         }
     }
     written.commit()
@@ -167,12 +170,12 @@ fn pack<'a>(images: &[&LinkedImage], files: &'a [ImageFile]) -> Result<Vec<Embed
     let count = images.len();
     let pairs = images.iter().zip(files);
     pairs
-        .map(|(image, file)| pack_one(image, count, file.bytes()))
+        .map(|(image, file)| pack_one(image, count, file.piece()))
         .collect()
 }
 
 /// An image, as one of `count`.
-fn pack_one<'a>(image: &LinkedImage, count: usize, bytes: &'a [u8]) -> Result<EmbeddedImage<'a>> {
+fn pack_one<'a>(image: &LinkedImage, count: usize, bytes: Piece<'a>) -> Result<EmbeddedImage<'a>> {
     let description = MemberDescription {
         image_kind: image.kind,
         offload_kind: openmp_number(),
@@ -195,7 +198,7 @@ pub fn image_offset(group: &Group<'_>, options: &Options) -> Result<u64> {
         kind: ImageKind::OBJECT,
         kinds: vec![OffloadKind::OpenMp],
     };
-    registration(vec![pack_one(&image, 1, &[])?], None, options).image_offset()
+    registration(vec![pack_one(&image, 1, Piece::from(&[][..]))?], None, options).image_offset()
 }
 
 fn registration<'a>(

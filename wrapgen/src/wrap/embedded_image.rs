@@ -3,13 +3,13 @@
 use offloom_abi::offload_binary::{DescriptionError, MemberDescription, members};
 
 use crate::error::{Error, Result};
-use crate::inputs::{InputFile, InputKind};
+use crate::inputs::{InputFile, InputKind, Piece};
 
 /// The bytes to embed, and where in them the image is that the runtime gets to see.
 #[derive(Debug)]
 pub struct EmbeddedImage<'a> {
     header: Vec<u8>,
-    bytes: &'a [u8],
+    contents: Piece<'a>,
     padding: &'static [u8],
     image_start: u64,
     image_size: u64,
@@ -20,14 +20,14 @@ impl<'a> EmbeddedImage<'a> {
     ///
     /// # Errors
     /// The description cannot be expressed in the format.
-    pub fn packed(description: &MemberDescription<'_>, image: &'a [u8]) -> Result<Self, DescriptionError> {
-        let header = description.header(image.len() as u64)?;
+    pub fn packed(description: &MemberDescription<'_>, image: Piece<'a>) -> Result<Self, DescriptionError> {
+        let header = description.header(image.size())?;
         Ok(Self {
             image_start: header.bytes().len() as u64,
-            image_size: image.len() as u64,
+            image_size: image.size(),
             padding: &[0; 8][..header.padding()],
             header: header.bytes().to_vec(),
-            bytes: image,
+            contents: image,
         })
     }
 
@@ -40,7 +40,7 @@ impl<'a> EmbeddedImage<'a> {
         if file.kind() != InputKind::OffloadBinary {
             return Ok(vec![Self {
                 header: Vec::new(),
-                bytes,
+                contents: file.piece(bytes),
                 padding: &[],
                 image_start: 0,
                 image_size: bytes.len() as u64,
@@ -54,7 +54,7 @@ impl<'a> EmbeddedImage<'a> {
                 })?;
                 Ok(Self {
                     header: Vec::new(),
-                    bytes: member.bytes(),
+                    contents: file.piece(member.bytes()),
                     padding: &[],
                     image_start: member.image_offset(),
                     image_size: member.image().len() as u64,
@@ -64,13 +64,13 @@ impl<'a> EmbeddedImage<'a> {
     }
 
     /// Everything to embed, in order and without copies.
-    pub fn pieces(&self) -> [&[u8]; 3] {
-        [&self.header, self.bytes, self.padding]
+    pub fn pieces(&self) -> [Piece<'_>; 3] {
+        [self.header.as_slice().into(), self.contents, self.padding.into()]
     }
 
     /// Bytes of everything to embed.
     pub fn size(&self) -> u64 {
-        self.pieces().iter().map(|piece| piece.len() as u64).sum()
+        self.pieces().iter().map(Piece::size).sum()
     }
 
     /// Where in the embedded bytes the image starts and ends.

@@ -10,6 +10,7 @@ use offloom_abi::names;
 
 use super::relocatable::{Contents, Place, Relocatable, Relocation, Section, Symbol};
 use crate::error::{Error, Result};
+use crate::inputs::Piece;
 use crate::output::OutputFile;
 
 /// Why an object cannot be taken over.
@@ -29,7 +30,7 @@ pub struct ImageSection<'a> {
     /// What each image starts at a multiple of, in bytes.
     pub alignment: u64,
     /// Symbol of each image, and its bytes in pieces that follow each other.
-    pub images: Vec<(String, Vec<&'a [u8]>)>,
+    pub images: Vec<(String, Vec<Piece<'a>>)>,
 }
 
 impl ImageSection<'_> {
@@ -166,7 +167,7 @@ impl ImageSection<'_> {
         let mut end = 0u64;
         for (name, pieces) in &self.images {
             let start = end.next_multiple_of(self.alignment);
-            let size: u64 = pieces.iter().map(|piece| piece.len() as u64).sum();
+            let size: u64 = pieces.iter().map(Piece::size).sum();
             if name == symbol {
                 return Some((start, size));
             }

@@ -8,7 +8,7 @@ use offloom_abi::sycl_image;
 use super::{EmbeddedImage, WrapArgs, openmp_number};
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
-use crate::inputs::{InputFile, InputKind, is_bitcode};
+use crate::inputs::{InputFile, InputKind, Piece, is_bitcode};
 
 /// The files that `wrap` embeds, open.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub enum WrapContent<'a> {
     /// Images of OpenMP, as they are to be embedded.
     OpenMp(Vec<EmbeddedImage<'a>>),
     /// The one fat binary of CUDA or HIP.
-    FatBinary(FatBinaryRuntime, &'a [u8]),
+    FatBinary(FatBinaryRuntime, Piece<'a>),
     /// Images of SYCL.
     Sycl(Vec<SyclImage<'a>>),
 }
@@ -37,7 +37,7 @@ pub struct SyclImage<'a> {
     /// Names of its kernels, one a line.
     pub symbols: &'a str,
     /// The image.
-    pub bytes: &'a [u8],
+    pub image: Piece<'a>,
 }
 
 impl<'a> WrapInputs<'a> {
@@ -64,12 +64,12 @@ impl<'a> WrapInputs<'a> {
                     kind.name()
                 )));
             }
-            packed.push((argument, InputFile::open(&file)?));
+            packed.push((argument, InputFile::open_to_copy(&file)?));
         }
         let whole = args
             .files
             .iter()
-            .map(|path| InputFile::open(path))
+            .map(|path| InputFile::open_to_copy(path))
             .collect::<Result<_>>()?;
         Ok(Self {
             kind: args.kind,
@@ -106,7 +106,7 @@ impl<'a> WrapInputs<'a> {
                 strings: argument.strings(),
             };
             images.push(
-                EmbeddedImage::packed(&description, file.bytes())
+                EmbeddedImage::packed(&description, file.piece(file.bytes()))
                     .map_err(|error| argument.error(error.to_string()))?,
             );
         }
@@ -116,9 +116,9 @@ impl<'a> WrapInputs<'a> {
         Ok(images)
     }
 
-    fn fat_binary(&self) -> Result<&[u8]> {
+    fn fat_binary(&self) -> Result<Piece<'_>> {
         match (&self.packed[..], &self.whole[..]) {
-            ([], [file]) => Ok(file.bytes()),
+            ([], [file]) => Ok(file.piece(file.bytes())),
             _ => Err(Error::Usage(format!(
                 "{} takes one fat binary that holds all images: make it with {} and give it as one file, without --image=",
                 self.kind.name(),
@@ -141,7 +141,7 @@ impl<'a> WrapInputs<'a> {
             images.push(SyclImage {
                 triple: value(TRIPLE),
                 symbols: value(sycl_image::SYMBOLS),
-                bytes: file.bytes(),
+                image: file.piece(file.bytes()),
             });
         }
         for file in &self.whole {
@@ -159,7 +159,7 @@ impl<'a> WrapInputs<'a> {
                 images.push(SyclImage {
                     triple: member.triple(),
                     symbols: member.string(sycl_image::SYMBOLS).unwrap_or_default(),
-                    bytes: member.image(),
+                    image: file.piece(member.image()),
                 });
             }
         }

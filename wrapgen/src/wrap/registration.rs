@@ -44,7 +44,7 @@ const DATA: usize = 3;
 const JIT_BUNDLE: usize = 7;
 
 impl Registration<'_> {
-    /// Writes the object. The images go from the mapped files to the output and nowhere else.
+    /// Writes the object. The images go from their files to the output and nowhere else.
     ///
     /// # Errors
     /// The host's processor is unknown, or the output cannot be written.
@@ -179,7 +179,7 @@ impl<'a> Layout<'a> {
         ]));
         if let Some(bundle) = self.registration.jit_bundle {
             let mut section = self.section(JIT_BUNDLE_SECTION, elf::SHF_ALLOC, 16, Vec::new());
-            section.contents = Contents::Pieces(vec![vec![bundle]]);
+            section.contents = Contents::Pieces(vec![vec![bundle.into()]]);
             sections.push(section);
         }
         Relocatable {

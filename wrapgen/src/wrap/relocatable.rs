@@ -1,7 +1,7 @@
 //! Writes a relocatable ELF64 file whose large sections never pass through memory of ours.
 //!
 //! Everything but the contents of [`Contents::Pieces`] sections is laid out in one small buffer: headers, tables, short
-//! sections. The pieces, borrowed from mapped files, follow it in the file and are handed to the system as they are.
+//! sections. The pieces, borrowed from open files, follow it in the file; the system copies them as they are.
 
 use object::Endianness;
 use object::elf::{self, SectionFlags, SectionType, SymbolBind, SymbolType, SymbolVisibility};
@@ -10,6 +10,7 @@ use object::write::WritableBuffer;
 use object::write::elf::{FileHeader, Rel, SectionHeader, Sym, Writer};
 
 use crate::error::{Error, Result};
+use crate::inputs::Piece;
 use crate::output::OutputFile;
 
 /// A relocatable file to be written.
@@ -40,7 +41,7 @@ pub(super) enum Contents<'a> {
     /// Made for this file, and short.
     Bytes(Vec<u8>),
     /// Borrowed: items that start at multiples of the section's alignment, each of pieces that follow each other.
-    Pieces(Vec<Vec<&'a [u8]>>),
+    Pieces(Vec<Vec<Piece<'a>>>),
     /// So many zeros, which take no space in the file.
     Zeros(u64),
 }
@@ -89,8 +90,8 @@ impl Section<'_> {
         match &self.contents {
             Contents::Bytes(bytes) => bytes.len() as u64,
             Contents::Pieces(items) => items.iter().fold(0u64, |end, pieces| {
-                let size: usize = pieces.iter().map(|piece| piece.len()).sum();
-                end.next_multiple_of(self.alignment) + size as u64
+                let size: u64 = pieces.iter().map(Piece::size).sum();
+                end.next_multiple_of(self.alignment) + size
             }),
             Contents::Zeros(size) => *size,
         }
@@ -134,12 +135,12 @@ impl Relocatable<'_> {
                 let start = written.next_multiple_of(section.alignment);
                 output.write(&vec![0; (start - written) as usize])?;
                 written = start;
-                for piece in pieces {
+                for &piece in pieces {
                     match present == Some(written) {
-                        true => output.skip(piece.len() as u64)?,
-                        false => output.write(piece)?,
+                        true => output.skip(piece.size())?,
+                        false => output.write_piece(piece)?,
                     }
-                    written += piece.len() as u64;
+                    written += piece.size();
                 }
             }
         }

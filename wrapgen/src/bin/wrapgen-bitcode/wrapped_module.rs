@@ -14,6 +14,7 @@ use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::jit_diagnostics::CollectedErrors;
+use wrapgen::inputs::Piece;
 use wrapgen::output::{OutputFile, write_file};
 use wrapgen::wrap::{ImageSection, OutputForm, WrapArgs, WrapContent, WrapInputs};
 
@@ -51,7 +52,7 @@ pub(crate) fn run(args: &WrapArgs) -> Result<(), WrappedModuleError> {
     let content = inputs.content()?;
     let body = match &content {
         WrapContent::OpenMp(images) => openmp::text(images, args.relocatable),
-        WrapContent::FatBinary(runtime, image) => fat_binary::text(runtime, image),
+        WrapContent::FatBinary(runtime, image) => fat_binary::text(runtime, *image),
         WrapContent::Sycl(images) => sycl::text(images),
     };
     let text = format!(
@@ -98,7 +99,8 @@ pub(crate) fn run(args: &WrapArgs) -> Result<(), WrappedModuleError> {
 fn define_images(context: &Context, module: &Module<'_>, images: &ImageSection<'_>) {
     for (name, pieces) in &images.images {
         if let Some(global) = module.get_global(name) {
-            global.set_initializer(&context.const_string(&pieces.concat(), false));
+            let bytes: Vec<_> = pieces.iter().map(Piece::bytes).collect();
+            global.set_initializer(&context.const_string(&bytes.concat(), false));
             global.set_linkage(Linkage::Internal);
         }
     }

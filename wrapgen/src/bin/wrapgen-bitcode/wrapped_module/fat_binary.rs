@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use offloom_abi::device_image::{REGISTER_FUNCTION_SECTION, REGISTER_PRIORITY};
 use offloom_abi::fat_binary::{FatBinaryRuntime, IMAGE, IR_STRUCT_NAME, RECORD_VERSION, WRAPPER, variable};
 use offloom_abi::{LlvmVersion, entry};
+use wrapgen::inputs::Piece;
 use wrapgen::wrap::ImageSection;
 
 use super::{LARGE_GLOBAL_ALIGNMENT, ModuleText, declared_image, entry_range};
 
 /// The module for this fat binary.
-pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: &'a [u8]) -> ModuleText<'a> {
+pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: Piece<'a>) -> ModuleText<'a> {
     let llvm = offloom_ir::LLVM;
     let section = runtime.entry_section(llvm);
     let FatBinaryRuntime {
@@ -22,7 +23,7 @@ pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: &'a [u8]) -> ModuleTex
         ..
     } = *runtime;
     let entries = entry_range(&section);
-    let image_global = declared_image(IMAGE, "", image.len() as u64, image_section, "");
+    let image_global = declared_image(IMAGE, "", image.size(), image_section, "");
     let end = match has_end {
         true => format!("  call void @__{name}RegisterFatBinaryEnd(ptr %0)\n"),
         false => String::new(),

@@ -46,8 +46,8 @@ pub(super) fn text<'a>(images: &[SyclImage<'a>]) -> ModuleText<'a> {
         for (name, value) in [(&target, image.triple), (&compile, ""), (&link, "")] {
             globals += &format!("@{name} = internal unnamed_addr constant {}\n", c_string(value));
         }
-        let size = image.bytes.len();
-        globals += &declared_image(&data, "unnamed_addr ", size as u64, names::OFFLOADING_SECTION, "");
+        let size = image.image.size();
+        globals += &declared_image(&data, "unnamed_addr ", size, names::OFFLOADING_SECTION, "");
         let mut records = Vec::new();
         for symbol in image.symbols.lines().filter(|symbol| !symbol.is_empty()) {
             let name = unique.unique(entry::NAME_GLOBAL);
@@ -83,7 +83,7 @@ pub(super) fn text<'a>(images: &[SyclImage<'a>]) -> ModuleText<'a> {
              ptr @{compile}, ptr @{link}, ptr @{data}, ptr getelementptr ([{size} x i8], ptr @{data}, i64 0, i64 {size}), \
              ptr @{entries}, ptr {end}, ptr null, ptr null }}"
         ));
-        named.push((data, vec![image.bytes]));
+        named.push((data, vec![image.image]));
     }
 
     let (count, rows) = (images.len(), rows.join(", "));
