@@ -1,11 +1,12 @@
-//! Writes files so that nobody ever sees half of one: beside their final name, then renamed into place.
+//! Writes files so that nobody ever sees half of one: without a name, or beside their final name, then put into place.
 
 use std::fs::{self, File, Permissions};
-use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FallocateFlags, fallocate};
+use rustix::fs::{AtFlags, CWD, FallocateFlags, OFlags, fallocate, linkat};
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
@@ -21,7 +22,9 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Target {
-    /// A temporary file in the folder of its final name.
+    /// A file in the folder of its final name that has no name yet, so that it vanishes however the process ends.
+    Unnamed { file: File, place: PathBuf },
+    /// The same with a name, on file systems where each file must have one.
     Beside { file: NamedTempFile, place: PathBuf },
     /// Something that is no regular file, such as `/dev/null` or a pipe: renaming onto it would replace it. Or a file that nobody else
     /// sees.
@@ -74,7 +77,6 @@ impl OutputFile {
     }
 
     fn with_mode(path: &Path, mode: u32) -> Result<Self> {
-        interrupt::watch();
         let target = Target::open(path, mode).map_err(Error::write(path))?;
         Ok(Self {
             path: path.to_owned(),
@@ -86,7 +88,7 @@ impl OutputFile {
     pub fn file_mut(&mut self) -> &mut File {
         match &mut self.target {
             Target::Beside { file, .. } => file.as_file_mut(),
-            Target::Direct(file) => file,
+            Target::Unnamed { file, .. } | Target::Direct(file) => file,
         }
     }
 
@@ -144,11 +146,14 @@ impl OutputFile {
     /// Has the system find the space for the next `size` bytes now, if the file will replace another one: ext4 otherwise does so, and
     /// writes all of it, when one is renamed onto the other, and that takes longer. Where it fails, writing will say why.
     fn reserve(&mut self, size: u64) {
-        if let Target::Beside { file, place } = &mut self.target
-            && place.exists()
-            && let Ok(position) = file.stream_position()
+        let place = match &self.target {
+            Target::Unnamed { place, .. } | Target::Beside { place, .. } => place,
+            Target::Direct(_) => return,
+        };
+        if place.exists()
+            && let Ok(position) = self.file_mut().stream_position()
         {
-            let _ = fallocate(file, FallocateFlags::KEEP_SIZE, position, size);
+            let _ = fallocate(self.file_mut(), FallocateFlags::KEEP_SIZE, position, size);
         }
     }
 
@@ -158,16 +163,15 @@ impl OutputFile {
     /// It cannot be renamed, or a signal asked to stop.
     pub fn commit(self) -> Result<()> {
         interrupt::check()?;
-        match self.target {
-            Target::Beside { file, place } => {
-                file.persist(place).map_err(|error| Error::Write {
-                    path: self.path,
-                    source: error.error,
-                })?;
-            }
-            Target::Direct(_) => {}
-        }
-        Ok(())
+        let put = match self.target {
+            Target::Unnamed { file, place } => put_in_place(&file, &place),
+            Target::Beside { file, place } => match file.persist(place) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(error.error),
+            },
+            Target::Direct(_) => Ok(()),
+        };
+        put.map_err(Error::write(&self.path))
     }
 }
 
@@ -176,21 +180,66 @@ impl Target {
         // A link is followed, as it would be by writing to it.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&place) {
-            Ok(metadata) if metadata.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
+            Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
                 return Ok(Self::Direct(File::options().write(true).open(&place)?));
             }
             _ => {}
         }
-        let folder = match place.parent() {
-            Some(folder) if folder != Path::new("") => folder,
-            _ => Path::new("."),
-        };
+        let folder = folder_of(&place);
+        let without_name = OFlags::TMPFILE.bits().cast_signed();
+        let file = File::options()
+            .write(true)
+            .mode(mode)
+            .custom_flags(without_name)
+            .open(folder);
+        // It gets its name through `/proc`, which some closed-off environments lack.
+        if let Ok(file) = file
+            && path_of(&file).exists()
+        {
+            return Ok(Self::Unnamed { file, place });
+        }
+        interrupt::watch();
         let file = tempfile::Builder::new()
-            .prefix(".wrapgen-")
+            .prefix(NAME_PREFIX)
             .permissions(Permissions::from_mode(mode))
             .tempfile_in(folder)?;
         Ok(Self::Beside { file, place })
+    }
+}
+
+/// How the names of files start that have not got their final one yet.
+const NAME_PREFIX: &str = ".wrapgen-";
+
+/// Gives a file without a name the name `place`, replacing what has it.
+fn put_in_place(file: &File, place: &Path) -> io::Result<()> {
+    let link = |name: &Path| {
+        let linked = linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
+        linked.map_err(io::Error::from)
+    };
+    match link(place) {
+        // A link does not replace; a rename does, but needs a name to start from.
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            let beside = tempfile::Builder::new()
+                .prefix(NAME_PREFIX)
+                .make_in(folder_of(place), link)?;
+            beside.persist(place).map_err(|error| error.error)?;
+            Ok(())
+        }
+        linked => linked,
+    }
+}
+
+/// A path that leads to an open file, whether it has a name or not.
+fn path_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+/// The folder that holds `path`.
+fn folder_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `wrapgen pack`: puts device images and what they are for into one file of OffloadBinary members.
 
 use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use offloom_abi::offload_binary::{ARCH, FEATURE, ImageKind, MemberDescription, T
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
-use crate::inputs::{InputFile, Source, is_bitcode};
+use crate::inputs::{Source, is_bitcode};
 use crate::output::OutputFile;
 
 /// Pack device images into an OffloadBinary.
@@ -70,25 +71,15 @@ fn check(image: &ImageArgument) -> Result<()> {
 }
 
 fn pack_file(image: &ImageArgument, path: &Path, output: &mut OutputFile) -> Result<()> {
-    let file = if path == Path::new("-") {
-        None
-    } else {
-        Some(File::open(path).map_err(Error::read(path))?)
-    };
-    let regular = match file {
-        Some(file) => {
-            let metadata = file.metadata().map_err(Error::read(path))?;
-            metadata.is_file().then_some((file, metadata.len()))
-        }
-        None => None,
-    };
-    let Some((file, size)) = regular else {
-        let input = InputFile::open(path)?;
-        let bytes = input.bytes();
-        let padding = write_header(image, path, bytes, bytes.len() as u64, output)?;
-        output.write(bytes)?;
-        return output.write(padding);
-    };
+    if path == Path::new("-") {
+        return pack_stream(image, path, io::stdin(), output);
+    }
+    let file = File::open(path).map_err(Error::read(path))?;
+    let metadata = file.metadata().map_err(Error::read(path))?;
+    if !metadata.is_file() {
+        return pack_stream(image, path, file, output);
+    }
+    let size = metadata.len();
 
     let mut start = [0; 4];
     let start_length = file.read_at(&mut start, 0).map_err(Error::read(path))?;
@@ -99,6 +90,20 @@ fn pack_file(image: &ImageArgument, path: &Path, output: &mut OutputFile) -> Res
         offset: 0,
     };
     output.copy(source, size)?;
+    output.write(padding)
+}
+
+/// Packs what can be read but once, such as a pipe.
+fn pack_stream(
+    image: &ImageArgument,
+    path: &Path,
+    mut stream: impl Read,
+    output: &mut OutputFile,
+) -> Result<()> {
+    let mut bytes = Vec::new();
+    stream.read_to_end(&mut bytes).map_err(Error::read(path))?;
+    let padding = write_header(image, path, &bytes, bytes.len() as u64, output)?;
+    output.write(&bytes)?;
     output.write(padding)
 }
 

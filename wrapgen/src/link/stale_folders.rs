@@ -18,7 +18,7 @@ pub(super) const PREFIX: &str = "wrapgen-link-";
 const LEFT_ALONE: Duration = Duration::from_mins(10);
 
 /// So many entries of the folder for temporary files are looked at: there may be very many, and this is not what the link is for.
-const LOOKED_AT: usize = 4096;
+const LOOKED_AT: usize = 1024;
 
 /// Takes the lock of a link's own folder. It is held as long as the file is open; without it, others may remove the folder after a
 /// while.

@@ -32,11 +32,11 @@ impl WorkFolder {
     /// # Errors
     /// It cannot be made.
     pub fn create(output: &Path, keep: bool) -> Result<Self> {
+        interrupt::watch();
         let output_name = output.file_name().unwrap_or_default().to_owned();
         let temporary = match keep {
             true => None,
             false => {
-                interrupt::watch();
                 let parent = std::env::temp_dir();
                 stale_folders::remove(&parent);
                 let folder = tempfile::Builder::new()
