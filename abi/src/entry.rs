@@ -10,7 +10,7 @@ use std::mem::{offset_of, size_of};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-use crate::{FormatError, LlvmVersion, OffloadKind, Problem};
+use crate::{FormatError, LlvmVersion, OffloadKind, Problem, fat_binary};
 
 /// Name of the record's type in IR, without the `%`.
 pub const IR_STRUCT_NAME: &str = "struct.__tgt_offload_entry";
@@ -45,14 +45,32 @@ pub const fn section(version: LlvmVersion) -> &'static str {
     }
 }
 
-/// Whether a section holds OpenMP entries: it is [`section`], or what an object merged by `-r` has in its place, with `_` and a hash in
-/// hexadecimal digits behind it.
-pub fn is_section(version: LlvmVersion, name: &str) -> bool {
-    let Some(rest) = name.strip_prefix(section(version)) else {
-        return false;
+/// The programming model whose entries stand in the section `name`, if any do: OpenMP in [`section`] and, in LLVM 19, CUDA and HIP in
+/// sections of their own. In LLVM 22 all share one section, and each record says whose it is. An object merged by `-r` has `_` and a hash
+/// in hexadecimal digits behind the name.
+pub fn producer(version: LlvmVersion, name: &str) -> Option<OffloadKind> {
+    let of = |kind, section: &str| {
+        let rest = name.strip_prefix(section)?;
+        let hash = rest.strip_prefix('_').unwrap_or_default();
+        let merged = !hash.is_empty() && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+        (rest.is_empty() || merged).then_some(kind)
     };
-    let hash = rest.strip_prefix('_').unwrap_or_default();
-    rest.is_empty() || (!hash.is_empty() && hash.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    let runtimes = [fat_binary::CUDA, fat_binary::HIP];
+    of(OffloadKind::OpenMp, section(version)).or_else(|| {
+        let mut found = runtimes
+            .iter()
+            .map(|runtime| of(runtime.kind, &runtime.entry_section(version)));
+        found.find_map(|kind| kind)
+    })
+}
+
+/// Every section that entries of a release stand in.
+pub fn sections(version: LlvmVersion) -> Vec<String> {
+    let runtimes = [fat_binary::CUDA, fat_binary::HIP];
+    let mut names = vec![section(version).to_owned()];
+    names.extend(runtimes.iter().map(|runtime| runtime.entry_section(version)));
+    names.dedup();
+    names
 }
 
 /// Section that entry names stand in; `None`: they go where the compiler puts strings.
@@ -197,6 +215,17 @@ impl Entry {
             EntryFlags::REQUIRES => EntryKind::Requires,
             EntryFlags::INDIRECT_VTABLE => EntryKind::IndirectVtable,
             _ => EntryKind::Unknown,
+        }
+    }
+
+    /// The same as a record of `producer`'s section, see [`producer`]: those of LLVM 19 do not say themselves whose they are.
+    pub fn of_producer(self, version: LlvmVersion, producer: OffloadKind) -> Self {
+        match version {
+            LlvmVersion::V19 => Self {
+                kind: producer,
+                ..self
+            },
+            LlvmVersion::V22 => self,
         }
     }
 

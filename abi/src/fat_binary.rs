@@ -4,6 +4,8 @@
 //! Source: `llvm/lib/Frontend/Offloading/OffloadWrapper.cpp`; the records are those of CUDA's `fatbinary_section.h` and of HIP's
 //! `hip_fatbin` loader.
 
+pub mod images;
+
 use crate::{LlvmVersion, OffloadKind};
 
 /// Name in IR, without the `%`, of the record `{ i32 magic, i32 version, ptr image, ptr unused }`.

@@ -9,6 +9,7 @@
 //! | [`offload_binary`] | the container of device images | `.llvm.offloading` sections, packager output |
 //! | [`device_image`] | `__tgt_device_image`, `__tgt_bin_desc` and the wrapper module's symbols | linked host programs |
 //! | [`fat_binary`] | the record of a fat binary and its registration, for CUDA and HIP | linked host programs |
+//! | [`gpu_processor`] | which GPU an ELF image is for | headers of cubins and AMD code objects |
 //! | [`sycl_image`] | image records and registration of SYCL | linked host programs |
 //! | [`kernel_arguments`] | `__tgt_kernel_arguments` and map types | memory, at every launch |
 //! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
@@ -25,6 +26,7 @@ pub mod device_image;
 pub mod entry;
 pub mod error;
 pub mod fat_binary;
+pub mod gpu_processor;
 pub mod jit_bundle;
 pub mod jit_compile;
 pub mod jit_image;

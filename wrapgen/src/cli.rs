@@ -11,7 +11,7 @@ use crate::error::Result;
 use crate::extract::ExtractArgs;
 use crate::inspect::InspectArgs;
 use crate::interrupt;
-use crate::link;
+use crate::link::{self, link_step::LinkStep};
 use crate::pack::PackArgs;
 use crate::packager;
 use crate::toolchain;
@@ -42,6 +42,8 @@ enum WrapgenCommand {
         #[arg(allow_hyphen_values = true, trailing_var_arg = true)]
         arguments: Vec<OsString>,
     },
+    #[command(subcommand, hide = true)]
+    LinkStep(LinkStep),
 }
 
 /// Generate registration code for a device image, as LLVM bitcode.
@@ -66,16 +68,31 @@ struct OffloadWrapper {
 }
 
 impl OffloadWrapper {
+    /// An argument as clap takes it: LLVM's parser wants one dash or two, and has options of its own.
+    fn clap_spelling(argument: OsString) -> Option<OsString> {
+        let Some(text) = argument.to_str() else {
+            return Some(argument);
+        };
+        let name = text.strip_prefix("--").or_else(|| text.strip_prefix('-'));
+        match name {
+            Some("help" | "help-list" | "help-hidden" | "help-list-hidden") => Some("--help".into()),
+            Some("version") => Some("--version".into()),
+            // What LLVM's parser shows of itself.
+            Some("print-options" | "print-all-options") => None,
+            Some(name) if name.starts_with("kind=") || name.starts_with("triple=") => {
+                Some(format!("--{name}").into())
+            }
+            _ => Some(argument),
+        }
+    }
+
     fn into_wrap_args(self) -> WrapArgs {
+        let kind = OffloadKind::from_name(&self.kind).unwrap_or(OffloadKind::OpenMp);
         WrapArgs {
-            output: self.output,
             emit: Some(OutputForm::Bitcode),
-            kind: OffloadKind::from_name(&self.kind).unwrap_or(OffloadKind::OpenMp),
-            images: Vec::new(),
             files: self.files,
             host_triple: self.triple,
-            relocatable: false,
-            jit_bundle: None,
+            ..WrapArgs::new(kind, &self.output)
         }
     }
 }
@@ -114,12 +131,7 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
         return link::run(arguments.split_off(1));
     }
     if name.ends_with("llvm-offload-wrapper") {
-        // LLVM's programs have more than one spelling for this.
-        let help = |argument: &OsString| argument == "--help-list" || argument == "--help-hidden";
-        let arguments = arguments.into_iter().map(|argument| match help(&argument) {
-            true => OsString::from("--help"),
-            false => argument,
-        });
+        let arguments = arguments.into_iter().filter_map(OffloadWrapper::clap_spelling);
         let dropin = OffloadWrapper::parse_from(arguments);
         return dropin.into_wrap_args().run().map(|()| ExitCode::SUCCESS);
     }
@@ -139,6 +151,7 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
         Some(WrapgenCommand::Pack(args)) => args.run()?,
         Some(WrapgenCommand::Extract(args)) => args.run()?,
         Some(WrapgenCommand::Inspect(args)) => args.run()?,
+        Some(WrapgenCommand::LinkStep(step)) => step.run()?,
         Some(WrapgenCommand::Link { arguments }) => return link::run(arguments),
         None => {}
     }

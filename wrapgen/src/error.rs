@@ -54,6 +54,16 @@ pub enum Error {
         /// Where and what; the offset counts from the start of the file or archive member.
         source: FormatError,
     },
+    /// A fat binary of CUDA or HIP is malformed.
+    #[error("section {section} of '{input}' holds a malformed fat binary: {source}")]
+    FatBinary {
+        /// The file, with the archive member in parentheses if it is one.
+        input: String,
+        /// The section.
+        section: &'static str,
+        /// Where and what; the offset counts from the start of the file or archive member.
+        source: FormatError,
+    },
     /// An ELF file is malformed.
     #[error("'{input}' is a malformed ELF file: {problem} (at offset {offset:#x})")]
     Elf {

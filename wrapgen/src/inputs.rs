@@ -304,7 +304,7 @@ impl<'a> InputPart<'a> {
     pub fn named_entries(&self, version: LlvmVersion) -> Result<Vec<(&'a str, Entry)>> {
         match self.kind {
             InputKind::Object => {
-                let is_table = |name: &str| entry::is_section(version, name);
+                let is_table = |name: &str| entry::producer(version, name).is_some();
                 let entries = entries::host_entries(version, self.origin, self.bytes, is_table)?;
                 Ok(entries.iter().map(|entry| (entry.name, entry.record)).collect())
             }

@@ -1,5 +1,6 @@
 //! `wrapgen inspect`: shows the device images that a file holds, as a table for people or as JSON.
 
+mod fat_binaries;
 mod host_entries;
 mod kernels;
 
@@ -11,6 +12,7 @@ use offloom_abi::offload_binary::ImageKind;
 use offloom_abi::{LlvmVersion, entry};
 use serde_json::{Value, json};
 
+use self::fat_binaries::FatBinaries;
 use self::host_entries::HostEntries;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind, bitcode_symbols, elf, is_bitcode};
@@ -58,6 +60,7 @@ struct Report {
     kind: InputKind,
     host_entries: HostEntries,
     images: Vec<Image>,
+    fat_binaries: FatBinaries,
 }
 
 /// How many offload entries of one release's layout there are.
@@ -96,17 +99,20 @@ impl Report {
             return Err(Error::UnknownInput { input });
         }
         let (mut images, mut host_entries) = (Vec::new(), HostEntries::default());
+        let mut fat_binaries = FatBinaries::default();
         for part in file.parts()? {
             for member in part.embedded()? {
                 images.push(Image::of(&member, images.len())?);
             }
             host_entries.add(&part)?;
+            fat_binaries.add(&part)?;
         }
         Ok(Self {
             input,
             kind,
             host_entries,
             images,
+            fat_binaries,
         })
     }
 
@@ -128,6 +134,12 @@ impl Report {
             self.input,
             counted(self.images.len(), "device image")
         );
+        if self.fat_binaries.len() > 0 {
+            text.push_str(&format!(
+                ", {} in fat binaries",
+                counted(self.fat_binaries.len(), "image")
+            ));
+        }
         for (version, count) in self.host_entries.counts() {
             let entries = if count == 1 { "entry" } else { "entries" };
             text.push_str(&format!(
@@ -139,6 +151,7 @@ impl Report {
         if !self.images.is_empty() {
             self.images_text(&mut text);
         }
+        self.fat_binaries.describe(&mut text);
         self.host_entries.describe(&mut text);
         text
     }
@@ -175,6 +188,7 @@ impl Report {
             "file": self.input,
             "host_entries": self.host_entries.json(),
             "images": self.images.iter().map(Image::json).collect::<Vec<_>>(),
+            "fat_binaries": self.fat_binaries.json(),
         })
     }
 }
@@ -197,19 +211,6 @@ impl Image {
             image_size: member.image().len(),
             contents: Contents::of(member.image(), &format!("image {index} of {origin}"))?,
         })
-    }
-
-    fn kind_name(&self) -> String {
-        match self.kind {
-            ImageKind::NONE => "none".to_owned(),
-            ImageKind::OBJECT => "object".to_owned(),
-            ImageKind::BITCODE => "bitcode".to_owned(),
-            ImageKind::CUBIN => "cubin".to_owned(),
-            ImageKind::FATBINARY => "fatbinary".to_owned(),
-            ImageKind::PTX => "ptx".to_owned(),
-            ImageKind::SPIRV => "spirv".to_owned(),
-            ImageKind(number) => format!("unknown ({number})"),
-        }
     }
 
     fn row(&self, index: usize, archive: bool) -> Vec<String> {
@@ -235,7 +236,7 @@ impl Image {
         };
         let mut row = vec![
             index.to_string(),
-            self.kind_name(),
+            kind_name(self.kind),
             self.producer.clone(),
             or_unknown(&self.triple),
             or_unknown(&self.arch),
@@ -272,7 +273,7 @@ impl Image {
         let contents = self.contents.as_ref();
         json!({
             "archive_member": self.archive_member,
-            "kind": self.kind_name(),
+            "kind": kind_name(self.kind),
             "producer": self.producer,
             "triple": self.triple,
             "arch": self.arch,
@@ -308,6 +309,19 @@ impl Contents {
             kernels: kernels::kernels(&file, image),
             entries: Some(entries),
         }))
+    }
+}
+
+fn kind_name(kind: ImageKind) -> String {
+    match kind {
+        ImageKind::NONE => "none".to_owned(),
+        ImageKind::OBJECT => "object".to_owned(),
+        ImageKind::BITCODE => "bitcode".to_owned(),
+        ImageKind::CUBIN => "cubin".to_owned(),
+        ImageKind::FATBINARY => "fatbinary".to_owned(),
+        ImageKind::PTX => "ptx".to_owned(),
+        ImageKind::SPIRV => "spirv".to_owned(),
+        ImageKind(number) => format!("unknown ({number})"),
     }
 }
 

@@ -59,14 +59,11 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     Ok(runner.dry_run || files.bundle.exists())
 }
 
-/// Writes the objects that go into the host link to `folder`: the hidden piece, and where the library is installed.
+/// Writes the objects that go into the host link: the hidden piece, and where the library is installed.
 ///
 /// # Errors
 /// They cannot be written.
-pub fn write_host_objects(piece: &Path, location: &Path, runner: Runner) -> Result<()> {
-    if runner.dry_run {
-        return Ok(());
-    }
+pub fn write_host_objects(piece: &Path, location: &Path) -> Result<()> {
     write_file(piece, HIDDEN_PIECE)?;
     let library = installed_library()
         .map(PathBuf::into_os_string)

@@ -20,8 +20,10 @@ pub mod host_link;
 pub mod host_symbols;
 pub mod jobs;
 mod library_search;
+pub mod link_step;
 pub mod linker_script;
 mod options;
+mod override_image;
 pub mod relocatable;
 pub mod scan;
 mod stale_folders;
@@ -33,15 +35,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use object::Object;
-use offloom_abi::OffloadKind;
-use offloom_abi::offload_binary::ImageKind;
-
 use self::command_line::CommandLine;
 use self::host_symbols::HostSymbols;
 use self::scan::HostInputs;
 use self::work_folder::WorkFolder;
-use self::wrap_images::LinkedImage;
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::process::Runner;
@@ -136,7 +133,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     let mut folder = WorkFolder::create(&output, options.save_temps)?;
     folder.print(runner);
     folder.set_image_place(embedded_files::image_place(&groups, options, &folder, runner)?);
-    let mut images = override_images(line)?;
+    let mut images = override_image::images(&options.override_images)?;
     let mut added = Vec::new();
     let mut jit_bundle = None;
     for made in device_images::make_images(&groups, &inputs.files, line, &folder, runner)? {
@@ -149,58 +146,25 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
             entry_check::check_entries(&inputs.files, &host_symbols, &groups, &images, &folder)
         })?;
     }
-    let step = host_step(Phase::Wrap).reads(images.iter().map(|image| &image.path));
     if options.emit_fatbin_only {
-        return runner.step(&step.makes([&output]), || {
-            wrap_images::emit_images(&images, &output, options, &folder, runner)
-        });
+        return wrap_images::emit_images(&images, &output, options, &folder, runner);
     }
-    let wrappers = wrap_images::objects(&images, &folder);
-    runner.step(&step.makes(&wrappers), || {
-        wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)
-    })?;
-    added.splice(..0, wrappers.iter().cloned());
+    let wrappers = wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)?;
+    added.splice(..0, wrappers);
+    let linked = match options.relocatable {
+        true => folder.merged_object(),
+        false => output.clone(),
+    };
     let step = host_step(Phase::HostLink)
         .reads(added.iter().chain(&host_inputs))
-        .makes([&output]);
+        .makes([&linked]);
     runner.step(&step, || match options.relocatable {
-        true => relocatable::link(line, &added, &folder, runner),
+        true => runner.run(&mut host_link::command_writing(line, &added, &linked)?),
         false => host_link::link(line, &added, runner),
-    })
-}
-
-/// The images of `--override-image=`, with the triple that LLVM makes of their ELF headers.
-fn override_images(line: &CommandLine) -> Result<Vec<LinkedImage>> {
-    let mut images = Vec::new();
-    for (kind, path) in &line.options.override_images {
-        if kind != "openmp" {
-            return Err(Error::Usage(format!(
-                "--override-image={kind}={}: only images of the kind openmp can be wrapped",
-                path.display()
-            )));
-        }
-        let bytes = crate::inputs::InputFile::open(path)?;
-        let malformed = |problem: String| Error::DeviceObject {
-            input: path.display().to_string(),
-            problem,
-        };
-        let file = object::File::parse(bytes.bytes()).map_err(|error| malformed(error.to_string()))?;
-        let triple = match file.architecture() {
-            object::Architecture::X86_64 => "x86_64--",
-            object::Architecture::Aarch64 => "aarch64--",
-            other => {
-                return Err(malformed(format!(
-                    "images for {other:?} cannot be given as they are"
-                )));
-            }
-        };
-        images.push(LinkedImage {
-            triple: triple.to_owned(),
-            arch: None,
-            path: path.clone(),
-            kind: ImageKind::OBJECT,
-            kinds: vec![OffloadKind::OpenMp],
-        });
+    })?;
+    if options.relocatable {
+        let step = host_step(Phase::Independence).reads([&linked]).makes([&output]);
+        runner.step(&step, || relocatable::finish(&linked, &output, runner))?;
     }
-    Ok(images)
+    Ok(())
 }

@@ -103,7 +103,11 @@ impl Options {
                     .push(ImageArgument::from(required_value()?.as_str())),
                 ("archive", None | Some("true" | "1")) => options.archive = true,
                 ("archive", Some("false" | "0")) => options.archive = false,
-                ("h" | "help" | "help-list" | "help-hidden", None) => return Ok(Request::Help),
+                ("h" | "help" | "help-list" | "help-hidden" | "help-list-hidden", None) => {
+                    return Ok(Request::Help);
+                }
+                // What LLVM's parser of command lines shows of itself.
+                ("print-options" | "print-all-options", None) => {}
                 ("version", None) => return Ok(Request::Version),
                 _ => {
                     return Err(Error::Usage(format!(

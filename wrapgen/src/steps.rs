@@ -29,10 +29,14 @@ pub enum Phase {
     DeviceLink,
     /// Compares the host objects' entries with the images.
     EntryCheck,
+    /// Makes one file of the images for a runtime that takes no others.
+    Bundle,
     /// Makes the registration object.
     Wrap,
     /// Runs the host linker.
     HostLink,
+    /// Gives an object that `-r` merged an entry table of its own.
+    Independence,
 }
 
 impl Phase {
@@ -46,8 +50,10 @@ impl Phase {
             Self::Lto => "LTO",
             Self::DeviceLink => "device link",
             Self::EntryCheck => "check entries",
+            Self::Bundle => "bundle",
             Self::Wrap => "wrap",
             Self::HostLink => "host link",
+            Self::Independence => "make independent",
         }
     }
 
@@ -61,8 +67,10 @@ impl Phase {
             Self::Lto => "Offload::LTO",
             Self::DeviceLink => "Offload::DeviceLinker",
             Self::EntryCheck => "Offload::EntryCheck",
+            Self::Bundle => "Offload::Bundler",
             Self::Wrap => "Offload::Wrapper",
             Self::HostLink => "Host::Linker",
+            Self::Independence => "Offload::Independence",
         }
     }
 }

@@ -94,6 +94,20 @@ impl OutputForm {
 }
 
 impl WrapArgs {
+    /// Arguments that wrap nothing yet, for registration with the runtime of `kind`.
+    pub fn new(kind: OffloadKind, output: &Path) -> Self {
+        Self {
+            output: output.to_owned(),
+            emit: None,
+            kind,
+            images: Vec::new(),
+            files: Vec::new(),
+            host_triple: DEFAULT_HOST_TRIPLE.to_owned(),
+            relocatable: false,
+            jit_bundle: None,
+        }
+    }
+
     /// The form of the output: as asked for, else as its name tells.
     pub fn output_form(&self) -> OutputForm {
         self.emit.unwrap_or_else(|| OutputForm::of(&self.output))

@@ -11,7 +11,7 @@ echo image > image
 for tool in clang-linker-wrapper clang-offload-packager llvm-offload-binary llvm-offload-wrapper; do
   test -e "$bin/$tool" || continue
   count=0
-  for option in $("$bin/$tool" --help | sed -n 's/^ \{1,4\}\(-[^ ]*\)\( <[a-z]*>\)\{0,1\}.*/\1\2/p' | tr ' ' '#'); do
+  for option in $("$bin/$tool" --help-hidden | sed -n 's/^ \{1,4\}\(-[^ ]*\)\( <[a-z]*>\)\{0,1\}.*/\1\2/p' | tr ' ' '#'); do
     count=$((count + 1))
     case $option in
     *-jobs=*) words="${option%%=*}=2" ;;
@@ -31,7 +31,7 @@ for tool in clang-linker-wrapper clang-offload-packager llvm-offload-binary llvm
       message=$("$dropin/$tool" --dry-run --linker-path=/bin/host-linker empty.o $words 2>&1)
       case $option in
       # The host linker has these, too.
-      -L* | -l* | -o* | --relocatable | --sysroot*) unknown= ;;
+      -L* | -l* | -o* | -r | --library* | --output* | --relocatable | --sysroot*) unknown= ;;
       *) unknown=$(printf '%s\n' "$message" | grep host-linker | grep -F -- " ${words%% *}") ;;
       esac
       ;;

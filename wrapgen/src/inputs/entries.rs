@@ -8,9 +8,9 @@ use std::collections::HashMap;
 use object::{
     Object, ObjectSection, ObjectSymbol, ObjectSymbolTable, Relocation, RelocationTarget, SectionIndex,
 };
-use offloom_abi::LlvmVersion;
 use offloom_abi::entry::{self, Entry};
 use offloom_abi::kernel_name::kernel_of_region_id;
+use offloom_abi::{LlvmVersion, OffloadKind};
 
 use super::Origin;
 use crate::error::Error;
@@ -44,9 +44,11 @@ pub(super) fn host_entries<'a>(
     let file = object::File::parse(bytes).map_err(unreadable)?;
     let mut found = Vec::new();
     for section in file.sections() {
-        if !str::from_utf8(section.name_bytes().map_err(unreadable)?).is_ok_and(&is_table) {
+        let name = str::from_utf8(section.name_bytes().map_err(unreadable)?).unwrap_or_default();
+        if !is_table(name) {
             continue;
         }
+        let producer = entry::producer(version, name).unwrap_or(OffloadKind::OpenMp);
         let start = section.file_range().map_or(0, |(offset, _)| offset);
         let table = section.data().map_err(unreadable)?;
         let pointers: HashMap<u64, Relocation> = section.relocations().collect();
@@ -55,6 +57,7 @@ pub(super) fn host_entries<'a>(
         for (number, record) in (0..).zip(records.map_err(|error| malformed(start, error.to_string()))?) {
             let offset = number * record_size;
             let record = record.map_err(|error| malformed(start + offset, error.to_string()))?;
+            let record = record.of_producer(version, producer);
             let pointer = |field: usize| pointers.get(&(offset + field as u64));
             let name = pointer(entry::name_offset(version)).and_then(|pointer| text_at(&file, pointer));
             let name = name.ok_or_else(|| {

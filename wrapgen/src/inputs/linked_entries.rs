@@ -38,15 +38,18 @@ pub(super) fn linked_entries<'a>(
     let record_size = entry::size(version) as u64;
     let mut found = Vec::new();
     for section in file.sections() {
-        if !section.name().is_ok_and(|name| entry::is_section(version, name)) {
-            continue;
-        }
+        let producer = section
+            .name()
+            .ok()
+            .and_then(|name| entry::producer(version, name));
+        let Some(producer) = producer else { continue };
         let start = section.file_range().map_or(0, |(offset, _)| offset);
         let table = section.data().map_err(unreadable)?;
         let records = entry::parse_table(version, table);
         for (number, record) in (0..).zip(records.map_err(|error| malformed(start, error.to_string()))?) {
             let offset = number * record_size;
             let record = record.map_err(|error| malformed(start + offset, error.to_string()))?;
+            let record = record.of_producer(version, producer);
             let field = section
                 .address()
                 .wrapping_add(offset)

@@ -1,11 +1,14 @@
 //! The offload entries of host code: what a program asks its device images for.
 
-use offloom_abi::LlvmVersion;
-use offloom_abi::entry::EntryKind;
+use offloom_abi::entry::{self, Entry, EntryKind};
+use offloom_abi::fat_binary::variable;
+use offloom_abi::kernel_name::KernelName;
+use offloom_abi::{LlvmVersion, OffloadKind};
 use serde_json::{Value, json};
 
+use crate::LLVM;
 use crate::error::Result;
-use crate::inputs::InputPart;
+use crate::inputs::{InputKind, InputPart, bitcode_symbols};
 use crate::table::Table;
 
 /// The entries of a file, in order.
@@ -16,26 +19,54 @@ pub(super) struct HostEntries(Vec<HostEntry>);
 struct HostEntry {
     archive_member: Option<String>,
     version: LlvmVersion,
-    producer: &'static str,
-    kind: EntryKind,
-    size: u64,
+    /// `None` for an entry in bitcode that does not tell.
+    producer: Option<OffloadKind>,
+    kind: &'static str,
+    /// `None` for an entry in bitcode.
+    size: Option<u64>,
     name: String,
 }
 
 impl HostEntries {
     /// Adds those of a part of the file; of each release, as each has its own section for them.
     pub(super) fn add(&mut self, part: &InputPart<'_>) -> Result<()> {
+        if part.kind == InputKind::Bitcode {
+            return self.add_bitcode(part);
+        }
         for version in LlvmVersion::ALL {
             for (name, record) in part.named_entries(version)? {
                 self.0.push(HostEntry {
                     archive_member: part.origin.member.map(str::to_owned),
                     version,
-                    producer: record.kind.name(),
-                    kind: record.entry_kind(),
-                    size: record.size,
+                    producer: Some(record.kind),
+                    kind: kind_name(&record),
+                    size: Some(record.size),
                     name: name.to_owned(),
                 });
             }
+        }
+        Ok(())
+    }
+
+    /// Adds those of bitcode: there, the name of an entry's global alone says what it is.
+    fn add_bitcode(&mut self, part: &InputPart<'_>) -> Result<()> {
+        for symbol in bitcode_symbols(&part.origin, part.bytes)? {
+            let name = String::from_utf8_lossy(&symbol.name);
+            let Some(name) = name
+                .strip_prefix(entry::GLOBAL_PREFIX)
+                .filter(|_| !symbol.undefined)
+            else {
+                continue;
+            };
+            let is_region = KernelName::parse(name).is_some();
+            self.0.push(HostEntry {
+                archive_member: part.origin.member.map(str::to_owned),
+                version: LLVM,
+                producer: is_region.then_some(OffloadKind::OpenMp),
+                kind: if is_region { "target region" } else { "unknown" },
+                size: None,
+                name: name.to_owned(),
+            });
         }
         Ok(())
     }
@@ -62,9 +93,11 @@ impl HostEntries {
         let mut table = Table::new(&heading);
         for entry in &self.0 {
             let mut row = vec![
-                entry.kind_name().to_owned(),
-                entry.producer.to_owned(),
-                entry.size.to_string(),
+                entry.kind.to_owned(),
+                entry
+                    .producer
+                    .map_or_else(|| "-".to_owned(), |kind| kind.name().to_owned()),
+                entry.size.map_or_else(|| "-".to_owned(), |size| size.to_string()),
                 entry.name.escape_debug().to_string(),
             ];
             if archive {
@@ -91,27 +124,38 @@ impl HostEntries {
 }
 
 impl HostEntry {
-    fn kind_name(&self) -> &'static str {
-        match self.kind {
-            EntryKind::Kernel => "target region",
-            EntryKind::Constructor => "constructor",
-            EntryKind::Destructor => "destructor",
-            EntryKind::Variable => "variable",
-            EntryKind::Link => "link variable",
-            EntryKind::Indirect => "indirect function",
-            EntryKind::Requires => "requires",
-            EntryKind::IndirectVtable => "indirect vtable",
-            EntryKind::Unknown => "unknown",
-        }
-    }
-
     fn json(&self) -> Value {
         json!({
             "archive_member": self.archive_member,
-            "producer": self.producer,
-            "kind": self.kind_name(),
+            "producer": self.producer.map(OffloadKind::name),
+            "kind": self.kind,
             "bytes": self.size,
             "name": self.name,
         })
+    }
+}
+
+/// What an entry stands for, in the words of its programming model.
+fn kind_name(entry: &Entry) -> &'static str {
+    if matches!(entry.kind, OffloadKind::Cuda | OffloadKind::Hip) {
+        return match entry.flags.0 & variable::KIND_MASK {
+            _ if entry.size == 0 => "kernel",
+            variable::GLOBAL => "variable",
+            variable::MANAGED => "managed variable",
+            variable::SURFACE => "surface",
+            variable::TEXTURE => "texture",
+            _ => "unknown",
+        };
+    }
+    match entry.entry_kind() {
+        EntryKind::Kernel => "target region",
+        EntryKind::Constructor => "constructor",
+        EntryKind::Destructor => "destructor",
+        EntryKind::Variable => "variable",
+        EntryKind::Link => "link variable",
+        EntryKind::Indirect => "indirect function",
+        EntryKind::Requires => "requires",
+        EntryKind::IndirectVtable => "indirect vtable",
+        EntryKind::Unknown => "unknown",
     }
 }

@@ -14,6 +14,7 @@ use super::device_options::DeviceOptions;
 use super::device_symbols::names_shared_with_native_code;
 use super::embedded_files::{input_word, takes_parts};
 use super::group::Group;
+use super::link_step::LinkStep;
 use super::scan::ScannedInput;
 use super::target::DeviceLinker;
 use super::work_folder::WorkFolder;
@@ -144,14 +145,23 @@ fn prepare_for_jit(
         bundle: &bundle,
         optimization_level: optimization_level(group, options),
     };
+    let piece = folder.named(&group.target, "jit.attach.o");
+    let location = folder.named(&group.target, "jit.location.o");
     let step = group
         .step(Phase::PrepareJit)
         .reads(&members.bitcode)
-        .makes([&base, &bundle]);
-    if runner.step(&step, || jit::prepare(&files, runner))? {
-        let piece = folder.named(&group.target, "jit.attach.o");
-        let location = folder.named(&group.target, "jit.location.o");
-        jit::write_host_objects(&piece, &location, runner)?;
+        .makes([&base, &bundle, &piece, &location]);
+    let prepared = runner.step(&step, || {
+        let prepared = jit::prepare(&files, runner)?;
+        if prepared && runner.shows_commands() {
+            runner.print(&LinkStep::command("jit-objects", [&piece, &location])?);
+        }
+        if prepared && !runner.dry_run {
+            jit::write_host_objects(&piece, &location)?;
+        }
+        Ok(prepared)
+    })?;
+    if prepared {
         compiled.host_inputs = vec![piece, location];
         compiled.jit_bundle = Some(bundle);
     }
@@ -231,21 +241,33 @@ pub fn write_members(
     let step = group.step(Phase::Extract).reads(&origins).makes(paths);
     runner.step(&step, || {
         let mut members = written.iter();
-        members.try_for_each(|(found, path)| write_member(found, path, folder, runner))
+        members.try_for_each(|(found, path)| write_member(found, path, options, folder, runner))
     })?;
     Ok(files)
 }
 
-/// Writes a member's image, which is what `wrapgen extract` does.
-fn write_member(found: &EmbeddedMember<'_>, path: &Path, folder: &WorkFolder, runner: Runner) -> Result<()> {
+/// Writes a member's image, which is what `wrapgen extract` does; a library that an option names is the image itself.
+fn write_member(
+    found: &EmbeddedMember<'_>,
+    path: &Path,
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<()> {
     if runner.shows_commands() {
-        let mut command = Command::new(toolchain::program()?);
-        command.arg("extract").arg(found.origin.path);
-        command
-            .arg(format!("--number={}", found.number))
-            .arg("-o")
-            .arg(path);
-        runner.print(&command);
+        let origin = found.origin.path;
+        let mut libraries = options.bitcode_libraries.iter();
+        if libraries.any(|library| library.path == origin) {
+            runner.print(Command::new("cp").arg(origin).arg(path));
+        } else {
+            let mut command = Command::new(toolchain::program()?);
+            command.arg("extract").arg(origin);
+            command
+                .arg(format!("--number={}", found.number))
+                .arg("-o")
+                .arg(path);
+            runner.print(&command);
+        }
     }
     match runner.dry_run {
         true => Ok(()),

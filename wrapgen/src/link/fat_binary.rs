@@ -14,7 +14,15 @@ use crate::error::Result;
 use crate::process::Runner;
 use crate::toolchain;
 
-/// Writes the fat binary of `images` and returns its file.
+/// The file of a fat binary.
+pub(super) fn path(kind: OffloadKind, folder: &WorkFolder) -> PathBuf {
+    folder.output(match kind {
+        OffloadKind::Cuda => "fatbin",
+        _ => "hipfb",
+    })
+}
+
+/// Writes the fat binary of `images` to `path`.
 ///
 /// # Errors
 /// The program that makes it is missing or fails.
@@ -22,24 +30,23 @@ pub(super) fn bundle(
     kind: OffloadKind,
     images: &[&LinkedImage],
     options: &Options,
-    folder: &WorkFolder,
+    path: &Path,
     runner: Runner,
-) -> Result<PathBuf> {
-    let (extension, program) = match kind {
-        OffloadKind::Cuda => (
-            "fatbin",
-            toolchain::cuda_program("fatbinary", options.cuda_path.as_deref())?,
-        ),
-        _ => ("hipfb", toolchain::llvm_program("clang-offload-bundler")?),
+) -> Result<()> {
+    let mut command = match kind {
+        OffloadKind::Cuda => {
+            let program = toolchain::cuda_program("fatbinary", options.cuda_path.as_deref())?;
+            let mut command = Command::new(program);
+            add_cuda_arguments(&mut command, images, path);
+            command
+        }
+        _ => {
+            let mut command = Command::new(toolchain::llvm_program("clang-offload-bundler")?);
+            add_hip_arguments(&mut command, images, options, path);
+            command
+        }
     };
-    let path = folder.output(extension);
-    let mut command = Command::new(program);
-    match kind {
-        OffloadKind::Cuda => add_cuda_arguments(&mut command, images, &path),
-        _ => add_hip_arguments(&mut command, images, options, &path),
-    }
-    runner.run(&mut command)?;
-    Ok(path)
+    runner.run(&mut command)
 }
 
 /// CUDA's `fatbinary`. Images are named as LLVM 22 does: CUDA 13 no longer knows the spelling of LLVM 19.

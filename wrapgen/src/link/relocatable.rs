@@ -7,51 +7,57 @@
 
 mod edited_object;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use offloom_abi::kernel_name::kernel_of_region_id;
 use offloom_abi::{entry, names};
 
 use self::edited_object::{EditedObject, Edits};
-use super::command_line::CommandLine;
-use super::host_link;
-use super::work_folder::WorkFolder;
+use super::link_step::LinkStep;
 use crate::LLVM;
 use crate::error::Result;
 use crate::inputs::InputFile;
 use crate::output::OutputFile;
 use crate::process::Runner;
 
-/// Runs the host linker with `added` and writes the object.
+/// Makes the object `output` of what the host linker merged.
 ///
 /// # Errors
-/// The host linker fails, or the object cannot be written; there is no output then.
-pub fn link(line: &CommandLine, added: &[PathBuf], folder: &WorkFolder, runner: Runner) -> Result<()> {
-    let merged = folder.merged_object();
-    runner.run(&mut host_link::command_writing(line, added, &merged)?)?;
+/// The merged object cannot be read, or the output cannot be written; there is no output then.
+pub fn finish(merged: &Path, output: &Path, runner: Runner) -> Result<()> {
+    if runner.shows_commands() {
+        runner.print(&LinkStep::command("make-independent", [merged, output])?);
+    }
     match runner.dry_run {
         true => Ok(()),
-        false => make_independent(&merged, &line.output()),
+        false => make_independent(merged, output),
     }
 }
 
-fn make_independent(merged: &Path, output: &Path) -> Result<()> {
+/// As [`finish`], without a word.
+///
+/// # Errors
+/// As [`finish`].
+pub fn make_independent(merged: &Path, output: &Path) -> Result<()> {
     let input = InputFile::open(merged)?;
     // The same object gets the same names in every run and on every machine.
     let hash = blake3::hash(input.bytes()).to_hex();
     let suffix = &hash[..16];
-    let section = entry::section(LLVM);
-    let relocations = format!(".rela{section}");
-    let bounds = [entry::start_symbol(LLVM), entry::stop_symbol(LLVM)];
+    let tables = entry::sections(LLVM);
     let renamed = |name: &str| Some(format!("{name}_{suffix}"));
     let edits = Edits {
         remove_section: &|name| name == names::OFFLOADING_SECTION,
         rename_section: &|name| {
-            let is_table = name == section || name == relocations;
+            let table = name.strip_prefix(".rela").unwrap_or(name);
+            let is_table = tables.iter().any(|known| known == table);
             is_table.then(|| renamed(name)).flatten()
         },
         rename_symbol: &|name| {
-            let is_own = bounds.contains(&name) || kernel_of_region_id(name).is_some();
+            let bound_of = name
+                .strip_prefix("__start_")
+                .or_else(|| name.strip_prefix("__stop_"));
+            let is_bound = bound_of.is_some_and(|table| tables.iter().any(|known| known == table));
+            let is_own = is_bound || kernel_of_region_id(name).is_some();
             is_own.then(|| renamed(name)).flatten()
         },
     };

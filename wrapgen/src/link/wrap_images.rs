@@ -10,6 +10,7 @@ use super::command_line::Options;
 use super::embedded_files::ImageFile;
 use super::fat_binary;
 use super::group::{Group, LINKED_KINDS};
+use super::link_step::LinkStep;
 use super::work_folder::WorkFolder;
 use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
@@ -18,8 +19,9 @@ use crate::image_argument::ImageArgument;
 use crate::inputs::{InputFile, Piece};
 use crate::output::OutputFile;
 use crate::process::Runner;
+use crate::steps::{Phase, Step};
 use crate::toolchain;
-use crate::wrap::{EmbeddedImage, Registration, WrapArgs, openmp_number};
+use crate::wrap::{EmbeddedImage, Registration, WrapArgs, WrapInputs, openmp_number};
 
 /// A linked device image.
 #[derive(Debug)]
@@ -46,13 +48,7 @@ impl LinkedImage {
     }
 }
 
-/// The files of the registration objects: one for each programming model that there are images of.
-pub fn objects(images: &[LinkedImage], folder: &WorkFolder) -> Vec<PathBuf> {
-    let kinds = by_kind(images).into_iter();
-    kinds.map(|(kind, _)| folder.wrapper(kind, "o")).collect()
-}
-
-/// Writes the registration objects, see [`objects`].
+/// Writes the registration objects, one for each programming model that there are images of, and returns their files.
 ///
 /// # Errors
 /// An image cannot be read, a fat binary cannot be made, or an object cannot be written.
@@ -62,41 +58,61 @@ pub fn wrap_images(
     options: &Options,
     folder: &WorkFolder,
     runner: Runner,
-) -> Result<()> {
+) -> Result<Vec<PathBuf>> {
+    let mut objects = Vec::new();
     for (kind, images) in by_kind(images) {
         let object = folder.wrapper(kind, "o");
         let mut wrap = WrapArgs {
-            output: object.clone(),
-            emit: None,
-            kind,
-            images: Vec::new(),
-            files: Vec::new(),
             host_triple: options.host_triple().to_owned(),
             relocatable: options.relocatable,
-            jit_bundle: None,
+            ..WrapArgs::new(kind, &object)
         };
         match kind {
             OffloadKind::OpenMp => {
-                let arguments = images.iter().map(|image| image_argument(image, images.len()));
-                wrap.images = arguments.map(|text| ImageArgument::from(text.as_str())).collect();
+                wrap.images = image_arguments(&images);
                 wrap.jit_bundle = jit_bundle.map(Path::to_owned);
             }
-            _ => wrap.files = vec![fat_binary::bundle(kind, &images, options, folder, runner)?],
+            _ => wrap.files = vec![bundle(kind, &images, options, folder, runner)?],
         }
-        if options.print_wrapped_module && !runner.dry_run {
-            print_module(&wrap, folder)?;
-        }
-        if runner.shows_commands() {
-            runner.print(&as_command(&wrap)?);
-        }
-        if !runner.dry_run {
-            match kind {
-                OffloadKind::OpenMp => register_openmp(&images, jit_bundle, options, folder)?,
-                _ => wrap.run()?,
+        let wrapped = match kind {
+            OffloadKind::OpenMp => images.iter().map(|image| &image.path).collect(),
+            _ => wrap.files.iter().collect::<Vec<_>>(),
+        };
+        let step = Step::new(Phase::Wrap, options.host_triple(), "")
+            .reads(wrapped)
+            .makes([&object]);
+        runner.step(&step, || {
+            if options.print_wrapped_module && !runner.dry_run {
+                print_module(&wrap, folder)?;
             }
-        }
+            if runner.shows_commands() {
+                runner.print(&as_command(&wrap)?);
+            }
+            match kind {
+                _ if runner.dry_run => Ok(()),
+                OffloadKind::OpenMp => register_openmp(&images, jit_bundle, options, folder),
+                _ => wrap.run(),
+            }
+        })?;
+        objects.push(object);
     }
-    Ok(())
+    Ok(objects)
+}
+
+/// The fat binary of `images`, in a step of its own.
+fn bundle(
+    kind: OffloadKind,
+    images: &[&LinkedImage],
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+) -> Result<PathBuf> {
+    let path = fat_binary::path(kind, folder);
+    let step = Step::new(Phase::Bundle, options.host_triple(), "")
+        .reads(images.iter().map(|image| &image.path))
+        .makes([&path]);
+    runner.step(&step, || fat_binary::bundle(kind, images, options, &path, runner))?;
+    Ok(path)
 }
 
 /// `--emit-fatbin-only`: writes to `output` what the registration object would have embedded: the OffloadBinary files of OpenMP
@@ -123,21 +139,59 @@ pub fn emit_images(
         }
     };
     if kind != OffloadKind::OpenMp {
-        let file = fat_binary::bundle(kind, &images, options, folder, runner)?;
-        if !runner.dry_run {
-            let file = InputFile::open_to_copy(&file)?;
-            let mut written = OutputFile::create(output)?;
-            written.write_piece(file.piece(file.bytes()))?;
-            written.commit()?;
+        let file = bundle(kind, &images, options, folder, runner)?;
+        runner.print(Command::new("cp").arg(&file).arg(output));
+        return match runner.dry_run {
+            true => Ok(()),
+            false => copy(&file, output),
+        };
+    }
+    let output = output.to_owned();
+    let step = Step::new(Phase::Bundle, options.host_triple(), "")
+        .reads(images.iter().map(|image| &image.path))
+        .makes([&output]);
+    runner.step(&step, || {
+        if runner.shows_commands() {
+            let mut command = LinkStep::command("emit-images", [Path::new("-o"), &output])?;
+            for argument in image_arguments(&images) {
+                command.arg(format!("--image={}", argument.text()));
+            }
+            runner.print(&command);
         }
-        return Ok(());
-    }
-    if runner.dry_run {
-        return Ok(());
-    }
-    let files = open(&images, folder)?;
+        match runner.dry_run {
+            true => Ok(()),
+            false => emit_packed(&images, &output, folder),
+        }
+    })
+}
+
+fn copy(file: &Path, output: &Path) -> Result<()> {
+    let file = InputFile::open_to_copy(file)?;
     let mut written = OutputFile::create(output)?;
-    for image in pack(&images, &files)? {
+    written.write_piece(file.piece(file.bytes()))?;
+    written.commit()
+}
+
+fn emit_packed(images: &[&LinkedImage], output: &Path, folder: &WorkFolder) -> Result<()> {
+    let files = open(images, folder)?;
+    write_images(&pack(images, &files)?, output)
+}
+
+/// As [`emit_images`] for OpenMP, with the images as arguments describe them.
+///
+/// # Errors
+/// An argument is incomplete, an image cannot be read, or the output cannot be written.
+pub fn emit_given_images(images: &[ImageArgument], output: &Path) -> Result<()> {
+    let arguments = WrapArgs {
+        images: images.to_vec(),
+        ..WrapArgs::new(OffloadKind::OpenMp, output)
+    };
+    write_images(&WrapInputs::open(&arguments)?.images()?, output)
+}
+
+fn write_images(images: &[EmbeddedImage<'_>], output: &Path) -> Result<()> {
+    let mut written = OutputFile::create(output)?;
+    for image in images {
         for piece in image.pieces() {
             written.write_piece(piece)?;
         }
@@ -256,6 +310,11 @@ fn as_command(wrap: &WrapArgs) -> Result<Command> {
     command.arg(format!("--host-triple={}", wrap.host_triple));
     command.arg("-o").arg(&wrap.output).args(&wrap.files);
     Ok(command)
+}
+
+fn image_arguments(images: &[&LinkedImage]) -> Vec<ImageArgument> {
+    let arguments = images.iter().map(|image| image_argument(image, images.len()));
+    arguments.map(|text| ImageArgument::from(text.as_str())).collect()
 }
 
 fn image_argument(image: &LinkedImage, count: usize) -> String {

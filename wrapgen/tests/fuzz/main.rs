@@ -29,6 +29,7 @@ macro_rules! targets {
 targets! {
     offload_binary: targets::offload_binary;
     entry_table: targets::entry_table;
+    fat_binary: targets::fat_binary;
     kernel_name: targets::kernel_name;
     jit_bundle: targets::jit_bundle;
     image_argument: targets::image_argument;

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use offloom_abi::entry;
+use offloom_abi::fat_binary::images::images;
+use offloom_abi::fat_binary::{CUDA, HIP};
 use offloom_abi::jit_bundle::{self, Bundle};
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::{LlvmVersion, offload_binary};
@@ -26,6 +28,14 @@ pub(crate) fn entry_table(input: &[u8]) {
     for version in LlvmVersion::ALL {
         if let Ok(entries) = entry::parse_table(version, input) {
             assert_eq!(entries.count(), input.len() / entry::size(version));
+        }
+    }
+}
+
+pub(crate) fn fat_binary(input: &[u8]) {
+    for runtime in [CUDA, HIP] {
+        for image in images(&runtime, input).unwrap_or_default() {
+            assert!(image.bytes.len() <= input.len());
         }
     }
 }
