@@ -156,6 +156,8 @@ pub enum Verdict {
     Kept,
     /// It was no faster than the ahead-of-time body, which runs in its place.
     Retired,
+    /// It was not measured to the end, and made room for another: launches of its kind were rare.
+    Evicted,
     /// It could not be linked, for this reason.
     Failed(String),
 }

@@ -195,7 +195,7 @@ fn make_private(folder: &Path) -> io::Result<()> {
 }
 
 /// Whether the kernel started this program with more rights than its user has (`AT_SECURE`). Where that cannot be found out, it did.
-fn runs_with_more_rights() -> bool {
+pub fn runs_with_more_rights() -> bool {
     const AT_SECURE: u64 = 23;
     let Ok(vector) = fs::read("/proc/self/auxv") else {
         return true;

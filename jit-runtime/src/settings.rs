@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use offloom_jit_cache::settings::{Found, Settings};
+use offloom_jit_cache::store::runs_with_more_rights;
 
 use crate::report;
 
@@ -13,7 +14,9 @@ pub(crate) const WORKER_NICENESS: u32 = 5;
 pub(crate) fn settings() -> &'static Settings {
     static SETTINGS: OnceLock<&'static Settings> = OnceLock::new();
     SETTINGS.get_or_init(|| {
-        let found = Found::read(std::env::vars_os());
+        // The environment of a program with more rights than its user is the user's: no file that it names is touched.
+        let environment = (!runs_with_more_rights()).then(std::env::vars_os);
+        let found = Found::read(environment.into_iter().flatten());
         for warning in &found.warnings {
             report::line(warning);
         }

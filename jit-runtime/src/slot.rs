@@ -1,7 +1,8 @@
 //! The state behind one slot: one kernel of one image copy, and the variants that its launches may run.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use offloom_abi::jit_image::Choice;
@@ -22,8 +23,13 @@ use crate::settings::settings;
 use crate::stats::Copy;
 use crate::variant::{Variant, Verdict};
 
-/// The most variants that a kernel may have on one device.
+/// The most variants that a kernel may have on one device at one time.
 const MOST_VARIANTS: usize = 256;
+/// Once it has them, one of so many launches for which there is none makes room for one: compiles stay rare where nearly every
+/// launch has a value of its own.
+const LAUNCHES_FOR_ROOM: u64 = 1024;
+/// The most that are ever made: their records stay as long as the image.
+const MOST_MADE: usize = 4096;
 
 /// What the runtime knows about one slot. Lives as long as its image copy.
 pub(crate) struct SlotState {
@@ -38,6 +44,10 @@ pub(crate) struct SlotState {
     pub(crate) launches: AtomicU64,
     /// Launches that ran the ahead-of-time body. As above.
     pub(crate) launches_ahead_of_time: AtomicU64,
+    /// Launches for which there was neither a variant nor room for one.
+    without_room: AtomicU64,
+    /// Variants in the order in which they are looked at to make room.
+    live: Mutex<VecDeque<&'static Variant>>,
     /// Held by the launch or thread that links a variant: one at a time for each kernel and device.
     linking: Mutex<()>,
 }
@@ -57,6 +67,8 @@ impl SlotState {
             made: AtomicUsize::new(0),
             launches: AtomicU64::new(0),
             launches_ahead_of_time: AtomicU64::new(0),
+            without_room: AtomicU64::new(0),
+            live: Mutex::default(),
             linking: Mutex::new(()),
         }
     }
@@ -93,7 +105,7 @@ impl SlotState {
             return choice::<COUNT>(fitting);
         };
         let tracker = &self.kernel.tracker;
-        if self.variants.len() >= MOST_VARIANTS {
+        if self.variants.len() >= MOST_VARIANTS && !self.make_room() {
             return choice::<COUNT>(fitting);
         }
         let key = match tracker.decide(&launch) {
@@ -128,6 +140,7 @@ impl SlotState {
             // While its image is there only its code is ever given back: a launch may have found it and not yet asked for its code.
             let variant: &'static Variant = Box::leak(Box::new(variant));
             self.image.add_variant(variant);
+            lock(&self.live).push_back(variant);
             Code::at((&raw const *variant) as u64)
         });
         self.variants
@@ -137,10 +150,7 @@ impl SlotState {
 
     fn make_code(&self, key: &LaunchKey) -> Option<(LinkedCode, Option<Arc<Copy>>)> {
         let (linked, link_time) = self.kernel.with_object(self.image.bundle, key, |object| {
-            let _linking = self
-                .linking
-                .lock()
-                .unwrap_or_else(std::sync::PoisonError::into_inner);
+            let _linking = lock(&self.linking);
             let _link = fork_gate::enter_link();
             let _work = exit_gate::enter()?;
             let number = self.made.fetch_add(1, Ordering::Relaxed);
@@ -169,6 +179,27 @@ impl SlotState {
                 None
             }
         }
+    }
+
+    /// Takes one variant out of the table that no launch will miss: retired, or not launched since it was last looked at. False
+    /// if it is not yet time, or all are used.
+    fn make_room(&self) -> bool {
+        let launches = self.without_room.fetch_add(1, Ordering::Relaxed) + 1;
+        if !launches.is_multiple_of(LAUNCHES_FOR_ROOM) || self.made.load(Ordering::Relaxed) >= MOST_MADE {
+            return false;
+        }
+        let mut live = lock(&self.live);
+        // The first time round all may have been launched.
+        for _ in 0..2 * live.len() {
+            let Some(variant) = live.pop_front() else { break };
+            if variant.is_retired() || (!variant.was_launched() && variant.evict()) {
+                self.variants.remove(&variant.key);
+                self.kernel.forget_object(&variant.key);
+                return true;
+            }
+            live.push_back(variant);
+        }
+        false
     }
 
     /// Takes note of how a variant compares with the ahead-of-time body.
@@ -202,6 +233,10 @@ impl SlotState {
             freed.map_or_else(|error| error.to_string(), |()| "given back".to_owned())
         ));
     }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[inline]

@@ -47,7 +47,7 @@ pub(crate) enum Verdict {
     Measuring = 0,
     /// The variant is faster and stays.
     Keep = 1,
-    /// It is not.
+    /// It is not, or it is launched too rarely to know.
     Retire = 2,
 }
 
@@ -65,6 +65,8 @@ pub(crate) struct Variant {
     running: AtomicUsize,
     verdict: AtomicU8,
     turn: AtomicU32,
+    /// `turn` when it was last asked whether the variant is used.
+    turn_looked_at: AtomicU32,
     own: Times,
     ahead_of_time: Times,
     /// For the statistics, if they are asked for.
@@ -119,6 +121,7 @@ impl Variant {
             running: AtomicUsize::new(0),
             verdict: AtomicU8::new(verdict as u8),
             turn: AtomicU32::new(0),
+            turn_looked_at: AtomicU32::new(0),
             own: Times::none(),
             ahead_of_time: Times::none(),
             history,
@@ -212,6 +215,38 @@ impl Variant {
             history.note(own, ahead_of_time, verdict.filter(|_| changed));
         }
         changed.then_some(verdict)
+    }
+
+    /// Whether it was launched since this was asked before. Launches of a kept variant are not counted.
+    pub(crate) fn was_launched(&self) -> bool {
+        let turn = self.turn.load(Ordering::Relaxed);
+        self.turn_looked_at.swap(turn, Ordering::Relaxed) != turn
+    }
+
+    /// Whether no launch runs it any more.
+    pub(crate) fn is_retired(&self) -> bool {
+        self.verdict.load(Ordering::SeqCst) == Verdict::Retire as u8
+    }
+
+    /// Gives it up while it is being measured; false if there is a verdict. Its code is freed after the last launch that runs it.
+    pub(crate) fn evict(&'static self) -> bool {
+        // Counted as a launch is, so that the code is freed in any case.
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let evicted = self
+            .verdict
+            .compare_exchange(
+                MEASURING,
+                Verdict::Retire as u8,
+                Ordering::SeqCst,
+                Ordering::Relaxed,
+            )
+            .is_ok();
+        if evicted && let Some(history) = &self.history {
+            let (own, ahead_of_time) = self.times();
+            history.note(own, ahead_of_time, Some(stats::Verdict::Evicted));
+        }
+        self.leave();
+        evicted
     }
 
     /// Ends a timed launch. After the last one of a retired variant its code is freed.

@@ -117,6 +117,7 @@ pub(crate) fn outcome(variant: &Variant, copy: Option<&Linked>) -> String {
         (_, Some(Verdict::Measuring)) => "too few launches to say".to_owned(),
         (_, Some(Verdict::Kept)) => "kept".to_owned(),
         (_, Some(Verdict::Retired)) => "retired: not faster".to_owned(),
+        (_, Some(Verdict::Evicted)) => "evicted: launched too rarely".to_owned(),
         (_, Some(Verdict::Failed(reason))) => format!("not linked: {reason}"),
         (_, None) => "not linked yet".to_owned(),
     }

@@ -3,10 +3,16 @@
 // DEFINE: %{jit} = env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT_STATS=stats %run_offload ./jit
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O1 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
-// RUN: %{jit} | FileCheck %s
+// RUN: env OFFLOOM_JIT_LOG=1 %{jit} 2> log | FileCheck %s
 // RUN: python3 %S/Inputs/stats.py stats | FileCheck --check-prefix=STATS %s
 // CHECK: 100000 launches, memory is bounded
-// STATS: , 256 specializations, 256 made
+// Once there are 256, one launch of 1024 without a variant makes room for one by evicting the oldest, whose code is freed.
+// STATS: , 35[[#]] specializations, 35[[#]] made
+// RUN: python3 %S/Inputs/stats.py stats | grep -o 'copy 0: [a-z]*' | sort | uniq -c | FileCheck --check-prefix=EVICTED %s
+// EVICTED: {{9[0-9]}} copy 0: evicted
+// EVICTED-NEXT: 256 copy 0: measuring
+// RUN: grep -c '"evicted"' stats > evicted
+// RUN: grep -c 'memory of a retired variant: given back' log | cmp - evicted
 
 // Retired variants are freed, once each, in either mode.
 // RUN: env OFFLOOM_JIT_LOG=1 %{jit} repeat 2> log | FileCheck --check-prefix=REPEATED %s

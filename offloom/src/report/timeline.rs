@@ -109,7 +109,7 @@ fn add_bars(bars: &mut Vec<Bar>, row: usize, variant: &Variant, end: u64) {
 fn add_copy(bars: &mut Vec<Bar>, row: usize, copy: &Linked, end: u64) {
     let Some(linked) = copy.linked_us else { return };
     let (class, until) = match copy.verdict {
-        Verdict::Retired => ("retired", copy.verdict_us.unwrap_or(end)),
+        Verdict::Retired | Verdict::Evicted => ("retired", copy.verdict_us.unwrap_or(end)),
         Verdict::Failed(_) => ("failed", linked),
         Verdict::Kept | Verdict::Measuring => ("run", end),
     };
