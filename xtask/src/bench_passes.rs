@@ -14,6 +14,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::build::{LlvmBuilds, Staged};
 use crate::command::shown;
 use crate::figures::Figures;
+use crate::pass_times::PassTimes;
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask bench-passes`.
@@ -119,34 +120,13 @@ impl<'a> Input<'a> {
         let output = command.output().context("cannot run `opt`")?;
         let report = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "`{}` failed: {report}", shown(&command));
-        read_report(&report).with_context(|| format!("`{}` reports no times: {report}", shown(&command)))
+        let report = PassTimes::read(&report);
+        // Totals: of the passes, which include writing, and of reading. Our passes go by the name of the plugin's C++ class.
+        Ok(Run {
+            total: report.seconds(|row| row.name == "Total"),
+            pass: report.seconds(|row| row.name.contains("RustModulePass")),
+        })
     }
-}
-
-/// Reads what `-time-passes` writes: tables of lines such as `0.29 ( 25.3%)  0.05 ( 36.0%)  0.33 ( 26.4%)  0.87 ( 27.2%)  Name`, where
-/// the third number is user and system time together. Our passes go by the name of the plugin's C++ class.
-fn read_report(report: &str) -> Option<Run> {
-    let rows = report.lines().filter_map(|line| {
-        let columns: Vec<&str> = line.split(')').collect();
-        let (name, times) = columns.split_last()?;
-        // A table without system time has one column less before the sum.
-        let sum = times.get(times.len().checked_sub(2)?)?;
-        let seconds: f64 = sum.split('(').next()?.trim().parse().ok()?;
-        Some((name.trim(), seconds))
-    });
-    let rows: Vec<(&str, f64)> = rows.collect();
-    let sum_of = |wanted: &str| -> f64 {
-        rows.iter()
-            .filter(|(name, _)| name.contains(wanted))
-            .map(|(_, seconds)| seconds)
-            .sum()
-    };
-    // Totals: of the passes, which include writing, and of reading.
-    let total = sum_of("Total");
-    (total > 0.0).then(|| Run {
-        total,
-        pass: sum_of("RustModulePass"),
-    })
 }
 
 /// Metadata nodes before those of the functions.
@@ -198,26 +178,4 @@ fn host_module(regions: u32) -> String {
          !3 = !{i32 2, !\"Debug Info Version\", i32 3}\n",
     );
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn reads_what_time_passes_writes() {
-        let report = "\
-===-------------------------------------------------------------------------===
-                          Pass execution timing report
-   ---User Time---   --System Time--   --User+System--   ---Wall Time---  --- Name ---
-   0.7366 ( 65.1%)   0.0821 ( 64.0%)   0.8187 ( 64.9%)   2.0512 ( 64.3%)  BitcodeWriterPass
-   0.2862 ( 25.3%)   0.0463 ( 36.0%)   0.3325 ( 26.4%)   0.8666 ( 27.2%)  {anonymous}::RustModulePass
-   1.1323 (100.0%)   0.1284 (100.0%)   1.2500 (100.0%)   3.1895 (100.0%)  Total
-   0.1090 (100.0%)   0.2500 (100.0%)   0.2712 (100.0%)  Total
-";
-        let run = read_report(report).expect("there are times");
-        assert!((run.pass - 0.3325).abs() < 1e-9);
-        assert!((run.total - 1.5).abs() < 1e-9);
-        assert!(read_report("nothing").is_none());
-    }
 }

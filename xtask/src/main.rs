@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod bench;
+mod bench_jit_passes;
 mod bench_launch;
 mod bench_link;
 mod bench_passes;
@@ -21,6 +22,7 @@ mod llvm;
 mod matrix;
 mod names;
 mod openmp;
+mod pass_times;
 mod setup;
 mod specialize_check;
 mod steps;

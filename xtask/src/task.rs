@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::{
-    bench, bench_launch, bench_link, bench_passes, build, corpus, demo, dist, fuzz, jit_check, lint, lit,
-    matrix, setup, specialize_check, test,
+    bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, demo, dist, fuzz,
+    jit_check, lint, lit, matrix, setup, specialize_check, test,
 };
 
 /// Chores of the Offloom project.
@@ -40,6 +40,8 @@ enum Task {
     SpecializeCheck(specialize_check::Arguments),
     /// The workloads in every form against the stock build, or a program of your own with and without the JIT
     Bench(bench::Arguments),
+    /// What compiling each kernel of the workloads takes, pass by pass, alone and with the rest of its module
+    BenchJitPasses(bench_jit_passes::Arguments),
     /// What the JIT adds to a launch of a tiny kernel
     BenchLaunch(bench_launch::Arguments),
     /// What links with device code take, beside LLVM's linker wrapper and the host link alone
@@ -67,6 +69,7 @@ impl Arguments {
             Task::JitCheck(arguments) => jit_check::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::Bench(arguments) => bench::run(arguments),
+            Task::BenchJitPasses(arguments) => bench_jit_passes::run(arguments),
             Task::BenchLaunch(arguments) => bench_launch::run(arguments),
             Task::BenchLink(arguments) => bench_link::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),
