@@ -14,6 +14,7 @@ use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
 
 use crate::error::JitPassError;
 use crate::match_bits::{MatchBitsError, match_bits};
+use crate::pipeline::link_time_pipeline;
 use crate::prune::prune;
 use crate::retarget::{Device, RetargetError, retarget};
 use crate::specialize::{SpecializeError, Transforms, specialize};
@@ -71,7 +72,7 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     })?;
     let module = parse_bitcode(&context, &errors, "JIT bundle", request.bitcode)?;
     // The pipeline of the ahead-of-time code, which link-time optimisation compiled from the same IR.
-    let pipeline = format!("lto<O{}>", request.optimization_level);
+    let pipeline = link_time_pipeline(request.optimization_level);
     let parsed = Instant::now();
     if request.match_floating_point && changes_code(request) {
         // Before the module is cut down: a function that another kernel calls too is not optimised for this one's constants.

@@ -15,7 +15,7 @@
 //! [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and [`retarget`](mod@retarget) names the processor that
 //! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference;
 //! [`object_contents`] says which bytes of mapped objects a kernel only reads; [`one_thread`] calls the bodies of regions directly where
-//! there is one thread.
+//! there is one thread. [`pipeline`] is what LLVM's passes are run with after that.
 //!
 //! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it.
 #![forbid(unsafe_code)]
@@ -29,6 +29,7 @@ pub mod internalize;
 pub mod match_bits;
 pub mod object_contents;
 pub mod one_thread;
+pub mod pipeline;
 pub mod prepare;
 pub mod propagate;
 pub mod prune;

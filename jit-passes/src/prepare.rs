@@ -11,6 +11,7 @@ use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
 use crate::error::JitPassError;
 use crate::match_bits::settle_bits;
+use crate::pipeline::link_time_pipeline;
 use crate::survey::{Obstacle, Survey, survey};
 use crate::usefulness::{KernelUsefulness, usefulness};
 use crate::variant_module::{defines_all, make_variant_module};
@@ -54,7 +55,7 @@ pub fn prepare(
     let variants = variants(module, &survey, machine, errors)?;
     let bitcode = variants.write_bitcode_to_memory();
     // Here rather than at each compile: it takes as long as all the rest of one, and always gives the same.
-    settle_bits(&variants, &format!("lto<O{optimization_level}>"))?;
+    settle_bits(&variants, &link_time_pipeline(optimization_level))?;
     verify(&variants, "variant module")?;
     let matched_bitcode = variants.write_bitcode_to_memory();
     let triple = module.get_triple();

@@ -12,10 +12,7 @@ use std::process::ExitCode;
 
 use offloom_abi::jit_compile::WORKER_NAME;
 use offloom_ir::command_line::set_llvm_options;
-
-/// Has LLVM make vectors of loops that sum floating-point numbers too, in the order of the source, so with the same bits. LLVM has this
-/// for all of a process only, which this one can have: nobody else's code is compiled here.
-const ORDERED_REDUCTIONS: &str = "-force-ordered-reductions";
+use offloom_jit_passes::pipeline::WORKER_OPTIONS;
 
 fn main() -> ExitCode {
     let numbers: Vec<u32> = std::env::args()
@@ -27,7 +24,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     limits::apply(memory, niceness);
-    if let Err(error) = set_llvm_options(WORKER_NAME, &[ORDERED_REDUCTIONS.to_owned()]) {
+    if let Err(error) = set_llvm_options(WORKER_NAME, &WORKER_OPTIONS.map(str::to_owned)) {
         eprintln!("offloom-jit-worker: {error}");
         return ExitCode::FAILURE;
     }

@@ -34,10 +34,16 @@ pub(crate) struct Arguments {
 const WORKLOADS: &str = "test/workloads";
 
 /// From the merged device code of a program to what a link stores for variants.
-const STORE: &str = "offload-internalize,offload-match-bits";
+const STORE: &str = "internalize,globaldce,offload-match-bits";
 
-/// What the worker does to that, after it was cut down to a kernel.
-const COMPILE: &str = "offload-retarget<cpu=native>,lto<O3>";
+/// What the worker does to that, after it was cut down to a kernel, and before LLVM's passes.
+const PREPARE: &str = "offload-retarget<cpu=native>";
+
+/// LLVM's passes in the worker.
+const COMPILE: &str = "lto<O3>";
+
+/// LLVM's options in the worker.
+const WORKER_OPTIONS: [&str; 2] = ["-force-ordered-reductions", "-openmp-opt-disable"];
 
 /// Passes with less than this part of the time are not listed.
 const LEAST_PART: f64 = 0.02;
@@ -79,7 +85,7 @@ struct Bench<'a> {
 /// Milliseconds that a compile took.
 #[derive(Debug, Clone, Default)]
 struct Times {
-    /// In LLVM's passes, their analyses and Offloom's passes.
+    /// In LLVM's passes and their analyses.
     optimize: f64,
     /// In the code generator.
     generate: f64,
@@ -104,10 +110,10 @@ impl Bench<'_> {
         {
             let module = self.stored(program)?;
             let kernels = self.kernels(&module)?;
-            let whole = self.measure(&module, COMPILE, repetitions)?;
+            let whole = self.measure(&module, PREPARE, repetitions)?;
             let mut alone = Times::default();
             for kernel in &kernels {
-                let pipeline = format!("offload-prune<kernel={kernel}>,{COMPILE}");
+                let pipeline = format!("offload-prune<kernel={kernel}>,{PREPARE}");
                 let times = self.measure(&module, &pipeline, repetitions)?;
                 alone.optimize += times.optimize / kernels.len() as f64;
                 alone.generate += times.generate / kernels.len() as f64;
@@ -154,6 +160,8 @@ impl Bench<'_> {
         tools::output(merge.arg("-o").arg(&merged))?;
         let stored = file("");
         let mut opt = tools::opt(self.staged, STORE);
+        let kernels = self.kernels(&merged)?.join(",");
+        opt.arg(format!("-internalize-public-api-list={kernels}"));
         tools::output(opt.arg(&merged).arg("-o").arg(&stored))?;
         Ok(stored)
     }
@@ -173,11 +181,14 @@ impl Bench<'_> {
         Ok(kernels)
     }
 
-    /// Compiles and takes the median of each time.
+    /// Prepares the module by these passes, compiles it and takes the median of each time.
     fn measure(&self, module: &Path, passes: &str, repetitions: u32) -> Result<Times> {
+        let prepared = self.folder.join("prepared.bc");
+        let mut opt = tools::opt(self.staged, passes);
+        tools::output(opt.arg(module).arg("-o").arg(&prepared))?;
         let mut runs = Vec::new();
         for _ in 0..repetitions {
-            runs.push(self.compile(module, passes)?);
+            runs.push(self.compile(&prepared)?);
         }
         let median = |of: &dyn Fn(&Times) -> f64| Figures::of(runs.iter().map(of).collect()).median;
         let names = runs.iter().flat_map(|times| times.passes.keys());
@@ -195,10 +206,11 @@ impl Bench<'_> {
         })
     }
 
-    fn compile(&self, module: &Path, passes: &str) -> Result<Times> {
+    fn compile(&self, module: &Path) -> Result<Times> {
         let optimized = self.folder.join("optimized.bc");
-        let mut opt = tools::opt(self.staged, passes);
-        opt.args(["-force-ordered-reductions", "-disable-verify"]);
+        let mut opt = tools::tool(self.staged, "opt");
+        opt.arg(format!("-passes={COMPILE}"));
+        opt.args(WORKER_OPTIONS).arg("-disable-verify");
         opt.arg(module).arg("-o").arg(&optimized);
         let optimize = self.times(&mut opt)?;
         let mut llc = tools::tool(self.staged, "llc");

@@ -7,6 +7,7 @@ use offloom_ir::codegen::{CodegenError, emit_object, run_pipeline};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_jit_passes::internalize::{Exposed, internalize, listed_globals};
+use offloom_jit_passes::pipeline::link_time_pipeline;
 use wrapgen::output::write_file;
 
 use crate::device_bitcode::{DeviceBitcode, MergeError};
@@ -73,7 +74,7 @@ impl LtoArgs {
             &module,
             &machine,
             &errors,
-            &format!("lto<O{}>", self.device.optimization_level),
+            &link_time_pipeline(self.device.optimization_level),
         )?;
         if self.emit_bitcode {
             write_file(&self.output, module.write_bitcode_to_memory().as_slice())?;

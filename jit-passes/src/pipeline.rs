@@ -1,0 +1,18 @@
+//! The pipeline that device code goes through, ahead of time and in a compile: one, of which link-time optimisation makes the
+//! ahead-of-time image too.
+//!
+//! There is no shorter one for a first compile: `default<O1>` takes as long once what the ahead-of-time code has gone through already is left out
+//! (`docs/dev/jit-pipeline.md`).
+
+/// The pipeline for an optimisation level, 0 to 3, in the syntax of `opt -passes`.
+pub fn link_time_pipeline(optimization_level: u32) -> String {
+    format!("lto<O{optimization_level}>")
+}
+
+/// Options for all of a process's LLVM that a process should set which does nothing but compile variants.
+pub const WORKER_OPTIONS: [&str; 2] = [
+    // Vectors of loops that sum floating-point numbers too, in the order of the source, so with the same bits.
+    "-force-ordered-reductions",
+    // The ahead-of-time pipeline has done what there is for it to do, and it takes a third of the time of all passes.
+    "-openmp-opt-disable",
+];
