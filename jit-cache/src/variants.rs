@@ -3,6 +3,7 @@
 //! [`Variants::find`] is on the path of every launch: no lock, no allocation, one probe of a hash table. It runs beside changes,
 //! which are made one at a time.
 
+mod atomics;
 mod table;
 
 use std::sync::Mutex;
@@ -201,4 +202,5 @@ impl Value {
 }
 
 #[cfg(test)]
+#[cfg(not(feature = "loom"))]
 mod tests;

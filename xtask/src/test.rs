@@ -21,6 +21,18 @@ const WITHOUT_LLVM: [&str; 5] = [
     "xtask",
 ];
 
+/// The tests that need a build with other atomics than the standard library's.
+const EVERY_ORDER: [&str; 8] = [
+    "test",
+    "--locked",
+    "-p",
+    "offloom-jit-cache",
+    "--features",
+    "loom",
+    "--lib",
+    "orders",
+];
+
 /// Runs `cargo xtask test`.
 pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
@@ -35,6 +47,11 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     for (index, llvm) in llvms.iter().enumerate() {
         rust_tests(&workspace, llvm, index == 0, runner, &mut steps);
     }
+    steps.run("launches beside changes, in every order", || {
+        let mut command = Command::new(cargo());
+        command.current_dir(&workspace.root).args(EVERY_ORDER);
+        run_shown(&mut command)
+    });
     // All builds first: some tests mix the builds of two LLVMs.
     let mut builds = Vec::new();
     for llvm in llvms {

@@ -8,7 +8,8 @@
 //! No table is ever freed while others read: there are two of each size, all together at most four times the largest.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering, fence};
+
+use super::atomics::{AtomicU64, AtomicUsize, Ordering, fence};
 
 use super::Entry;
 
@@ -30,7 +31,7 @@ impl Value {
 }
 
 /// Slots of the smallest table, as a power of two.
-const SMALLEST: u32 = 3;
+const SMALLEST: u32 = if cfg!(feature = "loom") { 1 } else { 3 };
 /// Sizes there can be; the largest has 2^32 slots.
 const SIZES: usize = 30;
 
@@ -72,7 +73,7 @@ impl Growing {
     }
 
     /// Slots of the current table.
-    #[cfg(test)]
+    #[cfg(all(test, not(feature = "loom")))]
     pub(super) fn slots(&self) -> usize {
         self.current().map_or(0, |table| table.slots)
     }
@@ -308,6 +309,9 @@ fn fold(left: u64, right: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
+#[cfg(test)]
+#[cfg(feature = "loom")]
+mod orders;
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,92 @@
+//! The table read beside changes, in every order that the memory model allows: loom runs each test once for each of them.
+//!
+//! `cargo test -p offloom-jit-cache --features loom --lib orders`. The smallest table has two slots here, so that few keys fill it.
+
+use loom::sync::Arc;
+use loom::thread;
+
+use super::{Growing, Table, Value, hash};
+
+/// How often at most a thread is stopped in the middle: with more, a run takes minutes.
+const SWITCHES: usize = 2;
+
+const FIRST: Value = Value(101);
+const SECOND: Value = Value(102);
+
+/// Runs `change` on a thread of its own while this one reads with `read`.
+fn beside<T: Send + Sync + 'static>(table: fn() -> T, change: fn(&T), read: fn(&T)) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(SWITCHES);
+    model.check(move || {
+        let table = Arc::new(table());
+        let writer = thread::spawn({
+            let table = Arc::clone(&table);
+            move || change(&table)
+        });
+        // Without it loom tries no order in which the writer is first.
+        thread::yield_now();
+        read(&table);
+        writer.join().unwrap();
+    });
+}
+
+/// Two keys that are searched from the same slot of the smallest table on.
+fn two_keys() -> [u64; 2] {
+    let slot = |key: u64| hash(0, &[key]) % 2;
+    let second = (2..).find(|key| slot(*key) == slot(1)).unwrap();
+    [1, second]
+}
+
+#[test]
+fn a_key_is_there_or_not_while_the_table_grows() {
+    beside(
+        || {
+            let table = Growing::new(1);
+            table.replace(0, &[1], FIRST);
+            table
+        },
+        |table| {
+            table.replace(0, &[2], SECOND);
+        },
+        |table| {
+            assert!([None, Some(FIRST)].contains(&table.find(0, &[1])));
+            assert!([None, Some(SECOND)].contains(&table.find(0, &[2])));
+        },
+    );
+}
+
+#[test]
+fn a_key_has_one_of_its_values_while_it_changes() {
+    beside(
+        || {
+            let table = Growing::new(1);
+            table.replace(0, &[1], Value::PENDING);
+            table
+        },
+        |table| {
+            table.replace(0, &[1], FIRST);
+        },
+        |table| assert!([None, Some(Value::PENDING), Some(FIRST)].contains(&table.find(0, &[1]))),
+    );
+}
+
+#[test]
+fn a_slot_that_gets_another_key_is_not_taken_for_either_with_the_other_value() {
+    beside(
+        || {
+            let table = Table::new(1, 1);
+            table.add(0, &[two_keys()[0]], FIRST);
+            table
+        },
+        |table| {
+            table.clear();
+            table.add(0, &[two_keys()[1]], SECOND);
+        },
+        |table| {
+            let [first, second] = two_keys();
+            let find = |key: u64| table.find(hash(0, &[key]), 0, &[key]);
+            assert!([None, Some(FIRST)].contains(&find(first)));
+            assert!([None, Some(SECOND)].contains(&find(second)));
+        },
+    );
+}
