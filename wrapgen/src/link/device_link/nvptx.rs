@@ -75,14 +75,6 @@ impl NvptxLink<'_> {
     /// The command that compiles the bitcode among `inputs` to what `form` says, PTX or bitcode. The objects among them say what must
     /// keep its name.
     fn compile(&self, inputs: &[PathBuf], form: &str, output: &Path) -> Result<Command> {
-        let mut command = Command::new(toolchain::llvm_program("clang")?);
-        command.args(["--no-default-config", "-o"]).arg(output);
-        command.arg(format!("--target={}", self.group.target.triple));
-        command.arg(format!("-march={}", self.group.target.arch));
-        if let Some(path) = &self.options.cuda_path {
-            command.arg(joined("--cuda-path=", path.as_os_str()));
-        }
-        command.args(inputs);
         let mut linker: Vec<OsString> = vec![form.into()];
         if LLVM == LlvmVersion::V19 {
             // Since LLVM 20, Clang hands these on.
@@ -94,8 +86,20 @@ impl NvptxLink<'_> {
         }
         let llvm = self.device.llvm.iter();
         linker.extend(llvm.map(|option| joined("--plugin-opt=", option)));
-        linker.extend(self.libraries.iter().cloned());
-        for word in linker {
+        self.clang(inputs, &linker, output)
+    }
+
+    /// The command that has Clang do it, with what the options say to it and, after `linker`, to the linker.
+    fn clang(&self, inputs: &[PathBuf], linker: &[OsString], output: &Path) -> Result<Command> {
+        let mut command = Command::new(toolchain::llvm_program("clang")?);
+        command.args(["--no-default-config", "-o"]).arg(output);
+        command.arg(format!("--target={}", self.group.target.triple));
+        command.arg(format!("-march={}", self.group.target.arch));
+        if let Some(path) = &self.options.cuda_path {
+            command.arg(joined("--cuda-path=", path.as_os_str()));
+        }
+        command.args(inputs);
+        for word in linker.iter().chain(&self.libraries) {
             command.arg("-Xlinker").arg(word);
         }
         command.args(&self.device.compiler);
@@ -146,6 +150,9 @@ impl NvptxLink<'_> {
 
     /// The command that links cubins.
     fn link(&self, cubins: &[PathBuf], image: &Path) -> Result<Command> {
+        if self.device.needs_clang() {
+            return self.clang(cubins, &[], image);
+        }
         let library_folder = toolchain::llvm_library_dir();
         if self.libraries.is_empty() {
             let mut command = Command::new(self.cuda_program("nvlink")?);
