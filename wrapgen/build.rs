@@ -1,5 +1,8 @@
 //! Links the shared libLLVM into `wrapgen-bitcode` alone, since `wrapgen` itself never loads LLVM, and tells the crate where
-//! the programs of that LLVM are. Compiles the piece of C that the JIT adds to programs.
+//! the programs of that LLVM are. Compiles the pieces of C that the JIT adds to programs.
+
+/// Their files in `jit`, without the extension.
+const PIECES: [&str; 2] = ["attach", "register"];
 
 fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
@@ -17,12 +20,15 @@ fn main() {
         .opt_level(2)
         .debug(false)
         .flag("-fvisibility=hidden")
-        .file("jit/attach.c")
+        .include("jit")
+        .files(PIECES.map(|piece| format!("jit/{piece}.c")))
         .compile_intermediates();
     let out = std::env::var_os("OUT_DIR").map(std::path::PathBuf::from);
-    if let (Some(object), Some(out)) = (objects.first(), out)
-        && let Err(error) = std::fs::copy(object, out.join("offloom_jit_attach.o"))
-    {
-        println!("cargo::error=cannot copy {}: {error}", object.display());
+    for (object, piece) in objects.iter().zip(PIECES) {
+        if let Some(out) = &out
+            && let Err(error) = std::fs::copy(object, out.join(format!("{piece}.o")))
+        {
+            println!("cargo::error=cannot copy {}: {error}", object.display());
+        }
     }
 }

@@ -42,6 +42,15 @@ const ID_END: usize = 32;
 #[repr(transparent)]
 pub struct BundleId(pub [u8; 16]);
 
+impl BundleId {
+    /// The id that stands for device code whose bundle has yet to be made.
+    pub fn of_bitcode(bitcode: &[u8]) -> Self {
+        let mut id = [0; 16];
+        id.copy_from_slice(&blake3::hash(bitcode).as_bytes()[..16]);
+        Self(id)
+    }
+}
+
 /// A bundle, either about to be written or read in place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bundle<'a> {

@@ -4,12 +4,15 @@
 //! another one is recognised by [`VERSION`]. Strings and byte runs are a 32-bit length and that many bytes; all numbers are
 //! little-endian.
 
+use crate::jit_base_image::BaseImageRequest;
 use crate::wire::{Damage, Fields, put_string};
 
 /// Version of the messages; in every header.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// How the worker process's file is called; it is installed in `libexec/offloom`.
 pub const WORKER_NAME: &str = "offloom-jit-worker";
+/// How the linker of images is called; it is installed beside the worker.
+pub const LINKER_NAME: &str = "wrapgen-lld";
 
 const MAGIC: [u8; 4] = *b"OFJC";
 
@@ -47,6 +50,43 @@ impl Header {
         Ok(Self {
             length: fields.u64("the length")?,
         })
+    }
+}
+
+/// What the worker is asked for: the 32-bit kind of a request, and its fields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Work<'a> {
+    /// Code for one kernel.
+    Kernel(Request<'a>),
+    /// A base image and its bundle; the reply's object holds a [`BaseImage`](crate::jit_base_image::BaseImage).
+    BaseImage(BaseImageRequest<'a>),
+}
+
+impl<'a> Work<'a> {
+    /// The kind of [`Work::Kernel`].
+    const KERNEL: u32 = 0;
+    /// The kind of [`Work::BaseImage`].
+    pub(crate) const BASE_IMAGE: u32 = 1;
+
+    /// Reads a request from the bytes behind its header.
+    ///
+    /// # Errors
+    /// When a field does not fit.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, MessageError> {
+        let mut fields = Fields::new(bytes);
+        match fields.u32("the kind of request")? {
+            Self::KERNEL => Ok(Self::Kernel(Request::read(&mut fields)?)),
+            Self::BASE_IMAGE => Ok(Self::BaseImage(BaseImageRequest::read(&mut fields)?)),
+            _ => Err(Damage::at("the kind of request", 0).into()),
+        }
+    }
+
+    /// How long it may take, in milliseconds.
+    pub const fn deadline(&self) -> u32 {
+        match self {
+            Self::Kernel(request) => request.deadline,
+            Self::BaseImage(request) => request.deadline,
+        }
     }
 }
 
@@ -89,9 +129,9 @@ pub struct Phases {
 /// How a compile ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Reply {
-    /// A relocatable object without addresses.
+    /// What was asked for.
     Object {
-        /// The object file.
+        /// The bytes: of a kernel, a relocatable object without addresses.
         object: Vec<u8>,
         /// How long it took.
         phases: Phases,
@@ -134,6 +174,7 @@ impl<'a> Request<'a> {
     /// Header and bytes up to the bitcode; the bitcode itself follows. Apart, so that it need not be copied.
     pub fn encode_head(&self) -> Vec<u8> {
         let mut bytes = vec![0; Header::SIZE];
+        bytes.extend_from_slice(&Work::KERNEL.to_le_bytes());
         for string in [
             self.target_triple,
             self.processor,
@@ -154,12 +195,8 @@ impl<'a> Request<'a> {
         bytes
     }
 
-    /// Reads a request from the bytes behind its header.
-    ///
-    /// # Errors
-    /// When a field does not fit.
-    pub fn parse(bytes: &'a [u8]) -> Result<Self, MessageError> {
-        let mut fields = Fields::new(bytes);
+    /// Reads a request from the bytes behind its kind.
+    fn read(fields: &mut Fields<'a>) -> Result<Self, MessageError> {
         Ok(Self {
             target_triple: fields.string("the target triple")?,
             processor: fields.string("the processor")?,
@@ -229,7 +266,7 @@ impl Reply {
 }
 
 /// Fills in the header of a message that begins with room for it; `more` bytes will follow.
-fn put_header(message: &mut [u8], more: usize) {
+pub(crate) fn put_header(message: &mut [u8], more: usize) {
     let length = (message.len() - Header::SIZE + more) as u64;
     message[..Header::SIZE].copy_from_slice(&Header { length }.encode());
 }
@@ -266,7 +303,7 @@ mod tests {
                 bitcode: &bitcode,
             };
             let message = [request.encode_head(), bitcode.clone()].concat();
-            prop_assert_eq!(Request::parse(behind_header(&message)), Ok(request));
+            prop_assert_eq!(Work::parse(behind_header(&message)), Ok(Work::Kernel(request)));
         }
 
         #[test]
@@ -286,7 +323,7 @@ mod tests {
         #[test]
         fn hostile_bytes_give_errors(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             // They must come back, whatever they answer.
-            let _ = Request::parse(&bytes);
+            let _ = Work::parse(&bytes);
             let _ = Reply::parse(&bytes);
         }
     }

@@ -12,6 +12,7 @@
 //! | [`gpu_processor`] | which GPU an ELF image is for | headers of cubins and AMD code objects |
 //! | [`sycl_image`] | image records and registration of SYCL | linked host programs |
 //! | [`kernel_arguments`] | `__tgt_kernel_arguments` and map types | memory, at every launch |
+//! | [`jit_base_image`] | base images that are made at run time | cache of the JIT, pipe to its worker process |
 //! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
 //! | [`jit_compile`] | compile requests and replies | pipe between the JIT library and its worker process |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
@@ -27,6 +28,7 @@ pub mod entry;
 pub mod error;
 pub mod fat_binary;
 pub mod gpu_processor;
+pub mod jit_base_image;
 pub mod jit_bundle;
 pub mod jit_compile;
 pub mod jit_image;

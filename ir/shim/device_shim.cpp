@@ -121,6 +121,16 @@ char *offloom_ir_bitcode_producer(const char *bytes, size_t length) {
   return LLVMCreateMessage(Producer->c_str());
 }
 
+/// The target triple that a bitcode file names, in the same way.
+char *offloom_ir_bitcode_triple(const char *bytes, size_t length) {
+  Expected<std::string> Triple = getBitcodeTargetTriple(MemoryBufferRef(StringRef(bytes, length), ""));
+  if (!Triple) {
+    consumeError(Triple.takeError());
+    return nullptr;
+  }
+  return LLVMCreateMessage(Triple->c_str());
+}
+
 // ---- link_variable.rs ----
 
 /// Replaces each use of a variable in code by the pointer that `reference` holds. Returns a symbol whose initial value needs the

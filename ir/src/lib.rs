@@ -11,6 +11,7 @@ pub use inkwell;
 pub use inkwell::llvm_sys;
 
 pub mod annotations;
+pub mod bitcode_header;
 pub mod call_rewriting;
 pub mod call_sites;
 pub mod codegen;

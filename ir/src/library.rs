@@ -1,6 +1,6 @@
 //! Bitcode libraries: linked into a module while it is compiled, only what it needs, and made internal there.
 
-use crate::read_module::{bitcode_release, is_bitcode, producer};
+use crate::bitcode_header::{is_bitcode, producer, release};
 use crate::symbol::{Symbol, functions};
 use inkwell::context::AsContextRef;
 use inkwell::llvm_sys::core::LLVMDisposeMessage;
@@ -91,7 +91,7 @@ impl<'ctx> Library<'ctx> {
         }
         let producer =
             producer(bytes.as_slice()).unwrap_or_else(|| "an LLVM that it does not name".to_owned());
-        if bitcode_release(&producer).is_some_and(|release| release > crate::LLVM.major()) {
+        if release(&producer).is_some_and(|release| release > crate::LLVM.major()) {
             return Err(LibraryError::NewerLlvm { producer });
         }
         let name = path.to_string_lossy();

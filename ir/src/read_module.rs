@@ -1,5 +1,6 @@
 //! Reads a module from a file, bitcode or text, and refuses that of another LLVM release.
 
+use crate::bitcode_header::{is_bitcode, producer, release};
 use crate::jit_diagnostics::CollectedErrors;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMDisposeMessage;
@@ -15,7 +16,6 @@ unsafe extern "C" {
         buffer: LLVMMemoryBufferRef,
         message: *mut *mut c_char,
     ) -> LLVMModuleRef;
-    fn offloom_ir_bitcode_producer(bytes: *const c_char, length: usize) -> *mut c_char;
 }
 
 /// Why a module could not be read. The messages do not name the file.
@@ -49,7 +49,7 @@ pub fn read_module<'ctx>(
         MemoryBuffer::create_from_file(path).map_err(|reason| ReadModuleError::Io(reason.to_string()))?;
     let module = if is_bitcode(buffer.as_slice()) {
         let own = crate::LLVM.major();
-        let is_other = |producer: &String| bitcode_release(producer).is_some_and(|release| release != own);
+        let is_other = |producer: &String| release(producer).is_some_and(|release| release != own);
         if let Some(producer) = producer(buffer.as_slice()).filter(is_other) {
             return Err(ReadModuleError::OtherLlvm { producer });
         }
@@ -77,32 +77,4 @@ fn parse<'ctx>(context: &'ctx Context, buffer: &MemoryBuffer) -> Result<Module<'
     }
     // SAFETY: a new module of the context, which nobody else owns.
     Ok(unsafe { Module::new(module) })
-}
-
-/// Whether the bytes start as bitcode does, with or without its wrapper (`llvm/Bitcode/BitcodeReader.h`).
-pub(crate) fn is_bitcode(bytes: &[u8]) -> bool {
-    bytes.starts_with(b"BC\xc0\xde") || bytes.starts_with(&[0xde, 0xc0, 0x17, 0x0b])
-}
-
-/// What the bitcode names as its producer.
-pub(crate) fn producer(bytes: &[u8]) -> Option<String> {
-    // SAFETY: the bytes are passed with their length.
-    let text = unsafe { offloom_ir_bitcode_producer(bytes.as_ptr().cast(), bytes.len()) };
-    if text.is_null() {
-        return None;
-    }
-    // SAFETY: a string that ends with a NUL.
-    let producer = unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned();
-    // SAFETY: the shim's string, freed once.
-    unsafe { LLVMDisposeMessage(text) };
-    Some(producer)
-}
-
-/// The release in a producer's name: 22 for `LLVM22.1.2-rust-1.95.0-stable`. `None` for one that names none.
-pub(crate) fn bitcode_release(producer: &str) -> Option<u32> {
-    let version = producer.strip_prefix("LLVM")?;
-    let digits = version
-        .split(|character: char| !character.is_ascii_digit())
-        .next()?;
-    digits.parse().ok()
 }

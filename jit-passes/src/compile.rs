@@ -125,6 +125,6 @@ fn retarget_variant(module: &Module<'_>, request: &Request<'_>) -> Result<(), Re
     }
 }
 
-fn microseconds(duration: Duration) -> u32 {
+pub(crate) fn microseconds(duration: Duration) -> u32 {
     u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
 }

@@ -17,10 +17,13 @@
 //! [`object_contents`] says which bytes of mapped objects a kernel only reads; [`one_thread`] calls the bodies of regions directly where
 //! there is one thread. [`pipeline`] is what LLVM's passes are run with after that.
 //!
+//! [`base_image`] does at run time what the link does otherwise, for programs that hold bitcode and no image.
+//!
 //! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it.
 #![forbid(unsafe_code)]
 
 pub mod announce;
+pub mod base_image;
 pub mod captured;
 pub mod compile;
 pub mod dispatch_stub;

@@ -3,14 +3,15 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use offloom_abi::jit_compile::{Header, Reply, Request};
+use offloom_abi::jit_base_image::BaseImageRequest;
+use offloom_abi::jit_compile::{Header, Reply, Request, Work};
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
-use crate::exit_gate::{self, Work};
+use crate::exit_gate;
 use crate::report;
 use crate::settings::{WORKER_NICENESS, settings};
-use crate::worker::{self, Limits, WorkerError};
+use crate::worker::{self, Limits, Message, WorkerError};
 
 /// Workers that may be lost one after the other before no more is compiled: the next kernel would be lost over as well.
 const MOST_LOST: u32 = 3;
@@ -37,6 +38,36 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, Failure> {
     if !settings().worker {
         return compile_in_process(request);
     }
+    let message = Message {
+        head: request.encode_head(),
+        bitcode: request.bitcode,
+        deadline: request.deadline,
+    };
+    match ask_worker(&message)? {
+        Ok(compiled) => Ok(compiled),
+        Err(reason) => {
+            report::log(format_args!("{reason}; compiling in the program"));
+            compile_in_process(request)
+        }
+    }
+}
+
+/// Makes a base image and waits for it: a [`BaseImage`](offloom_abi::jit_base_image::BaseImage) as object. Always in the worker process,
+/// since linking takes a process of its own anyway.
+///
+/// # Errors
+/// When there is none.
+pub(crate) fn compile_base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Failure> {
+    let message = Message {
+        head: request.encode_head(),
+        bitcode: request.bitcode,
+        deadline: request.deadline,
+    };
+    ask_worker(&message)?.map_err(Failure::OfProcess)
+}
+
+/// What the worker answers; or, in the inner result, that there is none to ask.
+fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure> {
     let limits = Limits {
         memory: u32::try_from(settings().memory_limit >> 20).unwrap_or(u32::MAX),
         niceness: WORKER_NICENESS,
@@ -46,18 +77,15 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, Failure> {
             "too many compile workers were lost".to_owned(),
         ));
     }
-    match worker::compile(request, limits) {
+    match worker::ask(message, limits) {
         Ok(reply) => {
             LOST.store(0, Ordering::Relaxed);
             match reply {
-                Reply::Object { object, phases } => Ok(Compiled { object, phases }),
+                Reply::Object { object, phases } => Ok(Ok(Compiled { object, phases })),
                 Reply::Failure { reason, .. } => Err(Failure::OfKernel(reason)),
             }
         }
-        Err(WorkerError::Unavailable(reason)) => {
-            report::log(format_args!("{reason}; compiling in the program"));
-            compile_in_process(request)
-        }
+        Err(WorkerError::Unavailable(reason)) => Ok(Err(reason)),
         Err(error) => {
             LOST.fetch_add(1, Ordering::Relaxed);
             Err(Failure::OfKernel(error.to_string()))
@@ -73,11 +101,13 @@ fn compile_in_process(request: &Request<'_>) -> Result<Compiled, Failure> {
     let work = exit_gate::enter().ok_or(Failure::TooLate)?;
     let outcome = run_on_expendable_thread(deadline, move || {
         let _work = work;
-        let request = Request::parse(&message).map_err(|error| error.to_string())?;
-        compile_here(&request).map_err(|error| error.to_string())
+        match Work::parse(&message).map_err(|error| error.to_string())? {
+            Work::Kernel(request) => compile_here(&request).map_err(|error| error.to_string()),
+            Work::BaseImage(_) => Err("base images are not made in the program".to_owned()),
+        }
     });
     if let Err(Lost::FatalError(_)) = outcome {
-        drop(Work::of_parked_thread());
+        drop(exit_gate::Work::of_parked_thread());
     }
     outcome
         .unwrap_or_else(|lost| Err(lost.to_string()))

@@ -1,7 +1,7 @@
 //! Objects on disk, shared with other processes: the paper's second level, by [`offloom_jit_cache::store`].
 
 use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use offloom_jit_cache::settings::CacheMode;
 use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions};
@@ -21,8 +21,21 @@ pub(crate) enum Known {
     Elsewhere,
 }
 
+/// What the cache knows of a key, once no other process is making it, or so many milliseconds later.
+pub(crate) fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
+    const PAUSE: Duration = Duration::from_millis(5);
+    let patience = Duration::from_millis(u64::from(patience));
+    let start = Instant::now();
+    loop {
+        match look_up(key) {
+            Known::Elsewhere if start.elapsed() < patience => std::thread::sleep(PAUSE),
+            known => return known,
+        }
+    }
+}
+
 /// Looks a key up, and claims it if nothing is known.
-pub(crate) fn look_up(key: &ImageKey) -> Known {
+fn look_up(key: &ImageKey) -> Known {
     let Some(store) = store() else {
         return Known::Nothing(None);
     };

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
 use offloom_abi::jit_bundle::{self, Bundle, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Request};
@@ -27,7 +26,7 @@ use crate::settings::settings;
 use crate::stats::History;
 
 /// The architecture that descriptors name.
-const ARCHITECTURE: &str = "x86-64";
+pub(crate) const ARCHITECTURE: &str = "x86-64";
 
 /// An object that is made by the first who asks while others wait; `None`: it cannot be made.
 type Object = OnceLock<Option<Vec<u8>>>;
@@ -132,7 +131,7 @@ impl Kernel {
         };
         let descriptor = &image_key.descriptor;
         let text = descriptor.to_string();
-        match wait_for_others(&image_key) {
+        match disk_cache::wait_for_others(&image_key, settings().time_limit) {
             Known::Object(object) => {
                 report::log(format_args!(
                     "{}: found in the cache, for {descriptor}",
@@ -211,19 +210,6 @@ impl Kernel {
     }
 }
 
-/// What the cache knows, once no other process is making it.
-fn wait_for_others(key: &ImageKey) -> Known {
-    const PAUSE: Duration = Duration::from_millis(5);
-    let patience = Duration::from_millis(u64::from(settings().time_limit));
-    let start = Instant::now();
-    loop {
-        match disk_cache::look_up(key) {
-            Known::Elsewhere if start.elapsed() < patience => std::thread::sleep(PAUSE),
-            known => return known,
-        }
-    }
-}
-
 /// The processor that variants are compiled for, and its features.
 pub(crate) fn processor() -> &'static [String; 2] {
     static PROCESSOR: OnceLock<[String; 2]> = OnceLock::new();
@@ -258,7 +244,7 @@ fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {
     }
 }
 
-fn in_milliseconds(phases: Phases) -> String {
+pub(crate) fn in_milliseconds(phases: Phases) -> String {
     let Phases {
         parse,
         specialize,

@@ -14,6 +14,10 @@
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices |
 //! | [`one_thread`] | whether launches are likely to get one team of one thread |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
+//! | [`interposition`] | what programs, and their hidden piece, call to register descriptors |
+//! | [`registration`] | replaces bitcode images in the descriptors that programs register |
+//! | [`base_image`] | the image that is made of bitcode, and its bundle |
+//! | [`libraries`] | the libraries that device code may call |
 //! | [`bundle`] | a bundle and its kernels |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |
@@ -34,6 +38,7 @@
     reason = "device images share memory with this library, and C code calls it"
 )]
 
+mod base_image;
 mod bundle;
 mod compile;
 mod disk_cache;
@@ -45,11 +50,14 @@ mod fork_gate;
 mod guard;
 mod image;
 mod image_file;
+mod interposition;
 mod kernel;
 mod launch;
+mod libraries;
 mod one_thread;
 mod perf_map;
 mod queue;
+mod registration;
 mod registry;
 mod replay;
 mod report;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use offloom_abi::jit_compile::{Header, MessageError, Reply, Request, WORKER_NAME};
+use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
 use rustix::fs::{Stat, fstat};
 use rustix::net::{SendFlags, send};
 
@@ -36,6 +36,16 @@ pub(crate) enum WorkerError {
     Message(#[from] MessageError),
 }
 
+/// A request as it is sent.
+pub(crate) struct Message<'a> {
+    /// Header and fields up to the bitcode.
+    pub(crate) head: Vec<u8>,
+    /// The bitcode.
+    pub(crate) bitcode: &'a [u8],
+    /// How long the work may take, in milliseconds.
+    pub(crate) deadline: u32,
+}
+
 /// A running worker.
 struct Worker {
     socket: UnixStream,
@@ -46,11 +56,11 @@ struct Worker {
     identity: (u64, u64),
 }
 
-/// Has the worker compile, starting it if need be.
+/// Has the worker do what the message says, starting it if need be.
 ///
 /// # Errors
 /// When there is no answer. The worker is given up then, and the next call starts another one.
-pub(crate) fn compile(request: &Request<'_>, limits: Limits) -> Result<Reply, WorkerError> {
+pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, WorkerError> {
     let mut slot = worker().lock().unwrap_or_else(PoisonError::into_inner);
     let mut running = match slot.take() {
         Some(running) if running.is_ours() => running,
@@ -60,7 +70,7 @@ pub(crate) fn compile(request: &Request<'_>, limits: Limits) -> Result<Reply, Wo
         }
         None => Worker::start(limits)?,
     };
-    let reply = running.ask(request)?;
+    let reply = running.ask(message)?;
     if !matches!(reply, Reply::Failure { last: true, .. }) {
         *slot = Some(running);
     }
@@ -112,10 +122,10 @@ impl Worker {
         }
     }
 
-    fn ask(&mut self, request: &Request<'_>) -> Result<Reply, WorkerError> {
-        self.send(&request.encode_head())?;
-        self.send(request.bitcode)?;
-        let patience = Duration::from_millis(u64::from(request.deadline)) + GRACE;
+    fn ask(&mut self, message: &Message<'_>) -> Result<Reply, WorkerError> {
+        self.send(&message.head)?;
+        self.send(message.bitcode)?;
+        let patience = Duration::from_millis(u64::from(message.deadline)) + GRACE;
         self.socket
             .set_read_timeout(Some(patience))
             .map_err(|_| WorkerError::Died)?;

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod limits;
+mod link_image;
 mod serve;
 
 use std::process::ExitCode;

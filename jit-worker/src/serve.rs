@@ -5,12 +5,16 @@ use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
-use offloom_abi::jit_compile::{Header, MessageError, Reply, Request};
+use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
+use offloom_abi::jit_compile::{Header, MessageError, Reply, Work};
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
-use offloom_jit_passes::compile::compile;
+use offloom_jit_passes::base_image::compile_base_image;
+use offloom_jit_passes::compile::{Compiled, compile};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
+
+use crate::link_image::link_image;
 
 /// Why the worker stops.
 #[derive(Debug, thiserror::Error)]
@@ -40,10 +44,12 @@ pub(crate) fn serve() -> Result<(), ServeError> {
 }
 
 fn answer(message: Vec<u8>) -> Result<Reply, MessageError> {
-    let deadline = Duration::from_millis(u64::from(Request::parse(&message)?.deadline));
+    let deadline = Duration::from_millis(u64::from(Work::parse(&message)?.deadline()));
     let outcome = run_on_expendable_thread(deadline, move || {
-        let request = Request::parse(&message).map_err(|error| error.to_string())?;
-        compile(&request).map_err(|error| error.to_string())
+        match Work::parse(&message).map_err(|error| error.to_string())? {
+            Work::Kernel(request) => compile(&request).map_err(|error| error.to_string()),
+            Work::BaseImage(request) => base_image(&request),
+        }
     });
     Ok(match outcome {
         Ok(Ok(compiled)) => Reply::Object {
@@ -55,6 +61,19 @@ fn answer(message: Vec<u8>) -> Result<Reply, MessageError> {
             reason: lost.to_string(),
             last: matches!(lost, Lost::FatalError(_) | Lost::Deadline(_)),
         },
+    })
+}
+
+fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, String> {
+    let made = compile_base_image(request.bitcode).map_err(|error| error.to_string())?;
+    let image = link_image(&made.object, &request.libraries).map_err(|error| error.to_string())?;
+    let both = BaseImage {
+        bundle: &made.bundle,
+        image: &image,
+    };
+    Ok(Compiled {
+        object: both.encode(),
+        phases: made.phases,
     })
 }
 

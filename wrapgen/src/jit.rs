@@ -1,5 +1,5 @@
 //! What `--jit` adds to a link: dispatch stubs and a bundle from the device bitcode, and the hidden piece of the host program
-//! that finds the JIT library and hands it the bundle.
+//! that finds the JIT library and hands it the bundle; or, with `--jit=only`, registers with its help.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -21,8 +21,40 @@ pub const LIBRARY: &str = "liboffloom_jit.so";
 /// The string that tells the hidden piece where the library is.
 const LIBRARY_SYMBOL: &[u8] = b"__offloom_jit_library";
 
-/// `jit/attach.c`, compiled: position-independent, hidden symbols, needs nothing but libc.
-const HIDDEN_PIECE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/offloom_jit_attach.o"));
+/// A hidden piece of C that goes into programs: position-independent, hidden symbols.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum HostPiece {
+    /// `jit/attach.c`: hands over the bundle.
+    Attach,
+    /// `jit/register.c`: registers what the JIT library makes of bitcode.
+    Register,
+}
+
+impl HostPiece {
+    /// Its object.
+    const fn object(self) -> &'static [u8] {
+        match self {
+            Self::Attach => include_bytes!(concat!(env!("OUT_DIR"), "/attach.o")),
+            Self::Register => include_bytes!(concat!(env!("OUT_DIR"), "/register.o")),
+        }
+    }
+
+    /// Its name on command lines.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Attach => "attach",
+            Self::Register => "register",
+        }
+    }
+
+    /// How its file's name ends.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Attach => "jit.attach.o",
+            Self::Register => "jit.register.o",
+        }
+    }
+}
 
 /// Whether kernels of this device triple can have variants.
 pub fn supports(triple: &str) -> bool {
@@ -59,12 +91,24 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     Ok(runner.dry_run || files.bundle.exists())
 }
 
-/// Writes the objects that go into the host link: the hidden piece, and where the library is installed.
+/// Merges device bitcode to `output`, with a note at which level it is to be compiled.
+///
+/// # Errors
+/// The bitcode cannot be read or merged.
+pub fn merge(bitcode: &[PathBuf], output: &Path, optimization_level: u8, runner: Runner) -> Result<()> {
+    let mut command = Command::new(BitcodeTool::find()?.program());
+    command.arg("jit-merge").arg("-o").arg(output);
+    command.arg(format!("--opt-level={optimization_level}"));
+    command.arg("--").args(bitcode);
+    runner.run(&mut command)
+}
+
+/// Writes the objects that go into the host link: the hidden piece `which` to `piece`, and where the library is installed to `location`.
 ///
 /// # Errors
 /// They cannot be written.
-pub fn write_host_objects(piece: &Path, location: &Path) -> Result<()> {
-    write_file(piece, HIDDEN_PIECE)?;
+pub fn write_host_objects(which: HostPiece, piece: &Path, location: &Path) -> Result<()> {
+    write_file(piece, which.object())?;
     let library = installed_library()
         .map(PathBuf::into_os_string)
         .unwrap_or_default();

@@ -39,6 +39,7 @@ use self::command_line::CommandLine;
 use self::host_symbols::HostSymbols;
 use self::scan::HostInputs;
 use self::work_folder::WorkFolder;
+use self::wrap_images::RegistrationForJit;
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::process::Runner;
@@ -124,9 +125,10 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     if !options.emit_fatbin_only {
         host_link::host_linker(line)?;
     }
-    if options.embed_bitcode && options.jit {
+    if options.embed_bitcode && options.jit.is_some() {
         return Err(Error::Usage(
-            "--embed-bitcode and --jit exclude each other: with --jit the image is native code, and its bitcode lies beside it"
+            "--embed-bitcode and --jit exclude each other: libomptarget compiles the bitcode of the one, the JIT library that of the \
+             other"
                 .to_owned(),
         ));
     }
@@ -135,11 +137,12 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     folder.set_image_place(embedded_files::image_place(&groups, options, &folder, runner)?);
     let mut images = override_image::images(&options.override_images)?;
     let mut added = Vec::new();
-    let mut jit_bundle = None;
+    let mut jit = RegistrationForJit::default();
     for made in device_images::make_images(&groups, &inputs.files, line, &folder, runner)? {
         images.push(made.image);
         added.extend(made.host_inputs);
-        jit_bundle = jit_bundle.or(made.jit_bundle);
+        jit.bundle = jit.bundle.or(made.jit_bundle);
+        jit.only |= made.image_at_start;
     }
     if !runner.dry_run && options.override_images.is_empty() {
         runner.step(&host_step(Phase::EntryCheck), || {
@@ -149,7 +152,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     if options.emit_fatbin_only {
         return wrap_images::emit_images(&images, &output, options, &folder, runner);
     }
-    let wrappers = wrap_images::wrap_images(&images, jit_bundle.as_deref(), options, &folder, runner)?;
+    let wrappers = wrap_images::wrap_images(&images, &jit, options, &folder, runner)?;
     added.splice(..0, wrappers);
     let linked = match options.relocatable {
         true => folder.merged_object(),

@@ -67,6 +67,11 @@ pub struct WrapArgs {
     /// A JIT bundle to hand to the JIT library before the images are registered; objects only.
     #[arg(long, value_name = "FILE", help_heading = "Images")]
     pub jit_bundle: Option<PathBuf>,
+
+    /// The images are bitcode that the JIT library makes images of when the program starts; objects only. The program needs
+    /// `register.c`'s object beside this one.
+    #[arg(long, conflicts_with = "jit_bundle", help_heading = "Images")]
+    pub jit_only: bool,
 }
 
 /// The form of `wrap`'s output.
@@ -105,6 +110,7 @@ impl WrapArgs {
             host_triple: DEFAULT_HOST_TRIPLE.to_owned(),
             relocatable: false,
             jit_bundle: None,
+            jit_only: false,
         }
     }
 
@@ -119,9 +125,9 @@ impl WrapArgs {
     /// An argument is incomplete, an image cannot be read, or the output cannot be written.
     pub fn run(&self) -> Result<()> {
         if self.output_form() != OutputForm::Object || self.kind != OffloadKind::OpenMp {
-            if self.jit_bundle.is_some() {
+            if self.jit_bundle.is_some() || self.jit_only {
                 return Err(Error::Usage(
-                    "--jit-bundle needs an object for OpenMP as output".to_owned(),
+                    "--jit-bundle and --jit-only need an object for OpenMP as output".to_owned(),
                 ));
             }
             return BitcodeTool::find()?.wrapped_module(self);
@@ -134,6 +140,7 @@ impl WrapArgs {
             images: inputs.images()?,
             relocatable: self.relocatable,
             jit_bundle: bundle.as_ref().map(InputFile::bytes),
+            jit_only: self.jit_only,
         };
         let mut output = OutputFile::create(&self.output)?;
         registration.write_object(&mut output)?;

@@ -1,8 +1,9 @@
-//! `cargo xtask jit-check`: programs linked with `--jit` print what the stock build prints, in every mode of the JIT.
+//! `cargo xtask jit-check`: programs linked with `--jit` or `--jit=only` print what the stock build prints, in every mode of the JIT.
 //!
 //! For each LLVM, each program of the corpus and of the workloads, at several levels of optimisation: Clang builds it once with LLVM's
-//! own tools, without the JIT, and once with ours and `--jit`. The latter runs with the JIT off, before each launch and beside
-//! launches, each with an empty cache and with a full one, and a failure of the JIT ends it (`OFFLOOM_JIT_STRICT=1`).
+//! own tools, without the JIT, and twice with ours, with `--jit` and with `--jit=only`. The latter two run with the JIT off, before each
+//! launch and beside launches, each with an empty cache and with a full one, and a failure of the JIT ends them
+//! (`OFFLOOM_JIT_STRICT=1`).
 
 use std::num::NonZeroUsize;
 
@@ -31,6 +32,9 @@ const MODES: [(&str, &str, &str, &str); 6] = [
     ("async, cold", "async", "1", "async"),
     ("async, warm", "async", "0", "async"),
 ];
+
+/// Forms of programs for the JIT: with an image, and with bitcode that becomes one when they start.
+const FORMS: [&str; 2] = ["--jit", "--jit=only"];
 
 /// Options of `cargo xtask jit-check`.
 #[derive(clap::Args, Debug)]
@@ -70,8 +74,9 @@ pub(crate) fn check(
         .flat_map(|subject| VARIANTS.map(|variant| (subject, variant)));
     let pairs: Vec<_> = pairs.step_by(every.get()).collect();
     println!(
-        "LLVM {major}: {} pairs of program and level, each in {} modes of the JIT",
+        "LLVM {major}: {} pairs of program and level, each in {} forms and {} modes of the JIT",
         pairs.len(),
+        FORMS.len(),
         MODES.len()
     );
     let (mut same, mut without_stock, mut different) = (0, 0, 0);
@@ -101,29 +106,33 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// Builds one program both ways and runs it in every mode. False when the stock build does not run.
+/// Builds one program in every form and runs it in every mode. False when the stock build does not run.
 fn compare(staged: &Staged, openmp: &OpenMp, subject: &Subject, variant: Variant) -> Result<bool> {
     let builds = Builds::begin(staged, openmp, subject, variant)?;
     let Ok(expected) = builds.stock.output(Form::Objects) else {
         return Ok(false);
     };
-    builds
-        .ours
-        .link_for_jit(&["-foffload-lto", "-Xoffload-linker", "--jit"])?;
     let folder = builds.ours.folder().display().to_string();
-    for (name, mode, retire, cache) in MODES {
-        let cache = format!("{folder}/{cache}");
-        let environment = [
-            ("OFFLOOM_JIT", mode),
-            ("OFFLOOM_JIT_RETIRE", retire),
-            ("OFFLOOM_JIT_STRICT", "1"),
-            ("OFFLOOM_JIT_CACHE_DIR", cache.as_str()),
-        ];
-        let printed = builds.ours.run(&environment).with_context(|| name.to_owned())?;
-        ensure!(
-            printed == expected,
-            "{name}: it prints\n{printed}instead of\n{expected}"
-        );
+    for form in FORMS {
+        builds
+            .ours
+            .link_for_jit(&["-foffload-lto", "-Xoffload-linker", form])?;
+        for (name, mode, retire, cache) in MODES {
+            let cache = format!("{folder}/{cache}{form}");
+            let environment = [
+                ("OFFLOOM_JIT", mode),
+                ("OFFLOOM_JIT_RETIRE", retire),
+                ("OFFLOOM_JIT_STRICT", "1"),
+                ("OFFLOOM_JIT_CACHE_DIR", cache.as_str()),
+            ];
+            let what = || format!("{form}, {name}");
+            let printed = builds.ours.run(&environment).with_context(what)?;
+            ensure!(
+                printed == expected,
+                "{}: it prints\n{printed}instead of\n{expected}",
+                what()
+            );
+        }
     }
     Ok(true)
 }

@@ -77,12 +77,21 @@ pub struct Options {
     pub device_debug: bool,
     /// `-r`.
     pub relocatable: bool,
-    /// `--jit`, also as `--device-linker=--jit`.
-    pub jit: bool,
+    /// `--jit` or `--jit=only`, also behind `--device-linker=`.
+    pub jit: Option<JitForm>,
     /// `--help`.
     pub help: bool,
     /// `--version`.
     pub version: bool,
+}
+
+/// What a program for the JIT holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum JitForm {
+    /// An image, and bitcode to make variants of.
+    WithImage,
+    /// Bitcode alone: the image is made of it when the program starts.
+    Only,
 }
 
 /// A file of device bitcode that an option names.
@@ -267,7 +276,8 @@ impl Options {
             Meaning::LinkerPath => self.linker_path = Some(value.into()),
             Meaning::HostTriple => self.host_triple = Some(text(meaning, value)?),
             Meaning::CudaPath => self.cuda_path = Some(value.into()),
-            Meaning::DeviceLinker if value == "--jit" => self.jit = true,
+            Meaning::DeviceLinker if value == "--jit" => self.jit = Some(JitForm::WithImage),
+            Meaning::DeviceLinker if value == "--jit=only" => self.jit = Some(JitForm::Only),
             Meaning::DeviceLinker => self.device_linker.push(TargetArgument::parse(&value)),
             Meaning::DeviceCompiler => self.device_compiler.push(TargetArgument::parse(&value)),
             Meaning::DryRun => self.dry_run = true,
@@ -307,7 +317,8 @@ impl Options {
             Meaning::PassRemarksMissed => self.llvm_option("-pass-remarks-missed=", &value),
             Meaning::PassRemarksAnalysis => self.llvm_option("-pass-remarks-analysis=", &value),
             Meaning::ShouldExtract => self.should_extract.push(text(meaning, value)?),
-            Meaning::Jit => self.jit = true,
+            Meaning::Jit => self.jit = Some(JitForm::WithImage),
+            Meaning::JitOnly => self.jit = Some(JitForm::Only),
             Meaning::Help => self.help = true,
             Meaning::Version => self.version = true,
             Meaning::Sysroot => self.sysroot = Some(value.into()),
@@ -506,8 +517,13 @@ mod tests {
 
     #[test]
     fn the_jit_can_be_asked_for_through_clang() {
-        for word in ["--jit", "--device-linker=--jit"] {
-            assert!(parse(&[word]).options.jit);
+        for (word, form) in [
+            ("--jit", JitForm::WithImage),
+            ("--device-linker=--jit", JitForm::WithImage),
+            ("--jit=only", JitForm::Only),
+            ("--device-linker=--jit=only", JitForm::Only),
+        ] {
+            assert_eq!(parse(&[word]).options.jit, Some(form));
         }
     }
 

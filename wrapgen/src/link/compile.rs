@@ -9,7 +9,7 @@ use std::slice;
 
 use offloom_abi::OffloadKind;
 
-use super::command_line::Options;
+use super::command_line::{JitForm, Options};
 use super::device_options::DeviceOptions;
 use super::device_symbols::names_shared_with_native_code;
 use super::embedded_files::{input_word, takes_parts};
@@ -21,7 +21,7 @@ use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, is_bitcode};
-use crate::jit;
+use crate::jit::{self, HostPiece};
 use crate::process::Runner;
 use crate::steps::Phase;
 use crate::toolchain;
@@ -37,12 +37,15 @@ pub struct Compiled {
     pub host_inputs: Vec<PathBuf>,
     /// The bundle that the registration object announces to the JIT library.
     pub jit_bundle: Option<PathBuf>,
+    /// Whether the JIT library makes the image when the program starts.
+    pub image_at_start: bool,
 }
 
 /// Compiles a group.
 ///
 /// Bitcode hides what neither the host program nor native code of the image nor a library among `inputs` can ask for, so that it can
-/// be optimised as a whole. With `options.jit`, bitcode goes through the job that makes dispatch stubs, anchors and the bundle first.
+/// be optimised as a whole. With `--jit`, bitcode goes through the job that makes dispatch stubs, anchors and the bundle first; with
+/// `--jit=only` it is only merged.
 ///
 /// # Errors
 /// A member cannot be written, or compiling failed.
@@ -53,16 +56,26 @@ pub fn compile(
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<Compiled> {
+    let jit = options.jit.filter(|_| {
+        jit::supports(&group.target.triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp)
+    });
     if options.embed_bitcode {
-        check_all_bitcode(group)?;
+        check_all_bitcode(group, "--embed-bitcode (-fopenmp-target-jit of Clang)")?;
+    }
+    if jit == Some(JitForm::Only) {
+        check_all_bitcode(group, "--jit=only")?;
     }
     let mut members = write_members(group, inputs, options, folder, runner)?;
     let mut compiled = Compiled::default();
-    let for_jit = options.jit
-        && jit::supports(&group.target.triple)
-        && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
-    if for_jit {
-        prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
+    match jit {
+        Some(JitForm::Only) => {
+            merge_for_jit(group, options, folder, runner, &members, &mut compiled)?;
+            return Ok(compiled);
+        }
+        Some(JitForm::WithImage) => {
+            prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
+        }
+        None => {}
     }
     if group.linker(options).takes_bitcode() {
         compiled.device_inputs = members.all;
@@ -82,7 +95,7 @@ pub fn compile(
             command.arg("--emit-bitcode");
         }
         // What the JIT shares with the base image has been chosen already.
-        if !for_jit {
+        if jit.is_none() {
             command.arg("--internalize");
             for name in names_shared_with_native_code(&group.members, inputs)? {
                 command.arg("--keep-name").arg(OsString::from_vec(name));
@@ -102,16 +115,15 @@ pub fn compile(
     Ok(compiled)
 }
 
-/// With `--embed-bitcode` there is no place for native code. LLVM's wrapper leaves it out without a word.
-fn check_all_bitcode(group: &Group<'_>) -> Result<()> {
+/// In an image of bitcode, which `option` asks for, there is no place for native code. LLVM's wrapper leaves it out without a word.
+fn check_all_bitcode(group: &Group<'_>, option: &str) -> Result<()> {
     let mut members = group.members.iter();
     match members.find(|found| !is_bitcode(found.member.image())) {
         None => Ok(()),
         Some(native) => Err(Error::DeviceObject {
             input: native.origin.to_string(),
             problem: format!(
-                "its code for {} is no bitcode, which --embed-bitcode (-fopenmp-target-jit of Clang) needs: compile it with \
-                 -foffload-lto",
+                "its code for {} is no bitcode, which {option} needs: compile it with -foffload-lto",
                 group.target.triple
             ),
         }),
@@ -145,7 +157,7 @@ fn prepare_for_jit(
         bundle: &bundle,
         optimization_level: optimization_level(group, options),
     };
-    let piece = folder.named(&group.target, "jit.attach.o");
+    let piece = folder.named(&group.target, HostPiece::Attach.extension());
     let location = folder.named(&group.target, "jit.location.o");
     let step = group
         .step(Phase::PrepareJit)
@@ -153,11 +165,8 @@ fn prepare_for_jit(
         .makes([&base, &bundle, &piece, &location]);
     let prepared = runner.step(&step, || {
         let prepared = jit::prepare(&files, runner)?;
-        if prepared && runner.shows_commands() {
-            runner.print(&LinkStep::command("jit-objects", [&piece, &location])?);
-        }
-        if prepared && !runner.dry_run {
-            jit::write_host_objects(&piece, &location)?;
+        if prepared {
+            write_jit_objects(HostPiece::Attach, &piece, &location, runner)?;
         }
         Ok(prepared)
     })?;
@@ -168,6 +177,46 @@ fn prepare_for_jit(
     members.all = [slice::from_ref(&base), &members.native].concat();
     members.bitcode = vec![base];
     Ok(())
+}
+
+/// Merges the group's bitcode to the image that the program holds, and adds what has the JIT library make another of it.
+fn merge_for_jit(
+    group: &Group<'_>,
+    options: &Options,
+    folder: &WorkFolder,
+    runner: Runner,
+    members: &MemberFiles,
+    compiled: &mut Compiled,
+) -> Result<()> {
+    let image = folder.image(&group.target, true);
+    let piece = folder.named(&group.target, HostPiece::Register.extension());
+    let location = folder.named(&group.target, "jit.location.o");
+    let step = group
+        .step(Phase::PrepareJit)
+        .reads(&members.bitcode)
+        .makes([&image, &piece, &location]);
+    let level = optimization_level(group, options);
+    runner.step(&step, || {
+        jit::merge(&members.bitcode, &image, level, runner)?;
+        write_jit_objects(HostPiece::Register, &piece, &location, runner)
+    })?;
+    compiled.host_inputs = vec![piece, location];
+    compiled.image_at_start = true;
+    compiled.bitcode_image = Some(image);
+    Ok(())
+}
+
+/// Writes the objects that connect the program with the JIT library.
+fn write_jit_objects(which: HostPiece, piece: &Path, location: &Path, runner: Runner) -> Result<()> {
+    if runner.shows_commands() {
+        let mut command = LinkStep::command("jit-objects", [piece, location])?;
+        command.arg(format!("--piece={}", which.name()));
+        runner.print(&command);
+    }
+    match runner.dry_run {
+        true => Ok(()),
+        false => jit::write_host_objects(which, piece, location),
+    }
 }
 
 /// The members of a group as files.

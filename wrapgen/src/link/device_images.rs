@@ -31,6 +31,8 @@ pub struct DeviceImage {
     pub host_inputs: Vec<PathBuf>,
     /// The bundle that the registration object announces to the JIT library.
     pub jit_bundle: Option<PathBuf>,
+    /// Whether the JIT library makes the image when the program starts.
+    pub image_at_start: bool,
 }
 
 /// Makes the image of each group, in the order of the groups.
@@ -100,6 +102,7 @@ fn make_image(
 ) -> Result<DeviceImage> {
     let options = &line.options;
     let compiled = compile::compile(group, inputs, options, folder, runner)?;
+    let is_bitcode = options.embed_bitcode || compiled.image_at_start;
     let path = match compiled.bitcode_image {
         Some(image) => image,
         None => {
@@ -118,7 +121,7 @@ fn make_image(
             triple: group.target.triple.clone(),
             arch: Some(group.target.image_arch().to_owned()),
             path,
-            kind: match options.embed_bitcode {
+            kind: match is_bitcode {
                 true => ImageKind::BITCODE,
                 false => ImageKind::OBJECT,
             },
@@ -126,5 +129,6 @@ fn make_image(
         },
         host_inputs: compiled.host_inputs,
         jit_bundle: compiled.jit_bundle,
+        image_at_start: compiled.image_at_start,
     })
 }

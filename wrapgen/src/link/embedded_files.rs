@@ -66,7 +66,7 @@ pub fn image_place(
     let [group] = groups else { return Ok(None) };
     let needs_file = options.emit_fatbin_only
         || options.embed_bitcode
-        || options.jit
+        || options.jit.is_some()
         || options.print_wrapped_module
         || !options.override_images.is_empty();
     if needs_file || !takes_parts(group, options, runner) || !group.kinds().eq([OffloadKind::OpenMp]) {

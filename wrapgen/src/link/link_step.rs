@@ -7,7 +7,7 @@ use std::process::Command;
 use super::{relocatable, wrap_images};
 use crate::error::Result;
 use crate::image_argument::ImageArgument;
-use crate::jit;
+use crate::jit::{self, HostPiece};
 use crate::toolchain;
 
 /// One step of a link; `wrapgen link --dry-run` prints these.
@@ -35,6 +35,9 @@ pub enum LinkStep {
         piece: PathBuf,
         /// Where the library is installed, to be written.
         location: PathBuf,
+        /// Which piece: attach (for --jit) or register (for --jit=only).
+        #[arg(long = "piece", value_enum, default_value = "attach")]
+        which: HostPiece,
     },
 }
 
@@ -47,7 +50,11 @@ impl LinkStep {
         match self {
             Self::MakeIndependent { merged, output } => relocatable::make_independent(merged, output),
             Self::EmitImages { output, images } => wrap_images::emit_given_images(images, output),
-            Self::JitObjects { piece, location } => jit::write_host_objects(piece, location),
+            Self::JitObjects {
+                piece,
+                location,
+                which,
+            } => jit::write_host_objects(*which, piece, location),
         }
     }
 

@@ -62,6 +62,7 @@ pub(super) enum Meaning {
     PassRemarksAnalysis,
     ShouldExtract,
     Jit,
+    JitOnly,
     Help,
     Version,
     Sysroot,
@@ -161,6 +162,13 @@ pub(super) const TABLE: &[Row] = &{
             Wrapper,
             Jit,
             "Prepare kernels of bitcode inputs for the JIT",
+        ),
+        row(
+            "--jit=only",
+            Flag,
+            Wrapper,
+            JitOnly,
+            "The same with bitcode in the place of an image, which the JIT library makes when the program starts",
         ),
         row(
             "--dry-run",

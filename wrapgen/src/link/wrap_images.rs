@@ -48,13 +48,22 @@ impl LinkedImage {
     }
 }
 
+/// What registration has to do with the JIT library.
+#[derive(Debug, Default)]
+pub struct RegistrationForJit {
+    /// A bundle to announce to it first.
+    pub bundle: Option<PathBuf>,
+    /// Whether it makes images when the program starts, so that registration goes through it.
+    pub only: bool,
+}
+
 /// Writes the registration objects, one for each programming model that there are images of, and returns their files.
 ///
 /// # Errors
 /// An image cannot be read, a fat binary cannot be made, or an object cannot be written.
 pub fn wrap_images(
     images: &[LinkedImage],
-    jit_bundle: Option<&Path>,
+    jit: &RegistrationForJit,
     options: &Options,
     folder: &WorkFolder,
     runner: Runner,
@@ -70,7 +79,8 @@ pub fn wrap_images(
         match kind {
             OffloadKind::OpenMp => {
                 wrap.images = image_arguments(&images);
-                wrap.jit_bundle = jit_bundle.map(Path::to_owned);
+                wrap.jit_bundle.clone_from(&jit.bundle);
+                wrap.jit_only = jit.only;
             }
             _ => wrap.files = vec![bundle(kind, &images, options, folder, runner)?],
         }
@@ -90,7 +100,7 @@ pub fn wrap_images(
             }
             match kind {
                 _ if runner.dry_run => Ok(()),
-                OffloadKind::OpenMp => register_openmp(&images, jit_bundle, options, folder),
+                OffloadKind::OpenMp => register_openmp(&images, jit, options, folder),
                 _ => wrap.run(),
             }
         })?;
@@ -252,12 +262,19 @@ pub fn image_offset(group: &Group<'_>, options: &Options) -> Result<u64> {
         kind: ImageKind::OBJECT,
         kinds: vec![OffloadKind::OpenMp],
     };
-    registration(vec![pack_one(&image, 1, Piece::from(&[][..]))?], None, options).image_offset()
+    registration(
+        vec![pack_one(&image, 1, Piece::from(&[][..]))?],
+        None,
+        false,
+        options,
+    )
+    .image_offset()
 }
 
 fn registration<'a>(
     images: Vec<EmbeddedImage<'a>>,
     jit_bundle: Option<&'a InputFile>,
+    jit_only: bool,
     options: &'a Options,
 ) -> Registration<'a> {
     Registration {
@@ -266,19 +283,20 @@ fn registration<'a>(
         images,
         relocatable: options.relocatable,
         jit_bundle: jit_bundle.map(InputFile::bytes),
+        jit_only,
     }
 }
 
 /// Writes the object that registers `images` with libomptarget.
 fn register_openmp(
     images: &[&LinkedImage],
-    jit_bundle: Option<&Path>,
+    jit: &RegistrationForJit,
     options: &Options,
     folder: &WorkFolder,
 ) -> Result<()> {
     let files = open(images, folder)?;
-    let bundle = jit_bundle.map(InputFile::open).transpose()?;
-    let registration = registration(pack(images, &files)?, bundle.as_ref(), options);
+    let bundle = jit.bundle.as_deref().map(InputFile::open).transpose()?;
+    let registration = registration(pack(images, &files)?, bundle.as_ref(), jit.only, options);
     let place = images
         .iter()
         .find_map(|image| folder.used_image_place(&image.path));
@@ -303,6 +321,9 @@ fn as_command(wrap: &WrapArgs) -> Result<Command> {
     }
     if let Some(bundle) = &wrap.jit_bundle {
         command.arg("--jit-bundle").arg(bundle);
+    }
+    if wrap.jit_only {
+        command.arg("--jit-only");
     }
     if wrap.relocatable {
         command.arg("--relocatable");
@@ -329,6 +350,7 @@ fn print_module(wrap: &WrapArgs, folder: &WorkFolder) -> Result<()> {
     let arguments = WrapArgs {
         output: output.clone(),
         jit_bundle: None,
+        jit_only: false,
         ..wrap.clone()
     };
     BitcodeTool::find()?.wrapped_module(&arguments)?;

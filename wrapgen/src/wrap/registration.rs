@@ -5,6 +5,7 @@
 
 use object::elf;
 use offloom_abi::device_image::{descriptor, image, wrapper_symbol};
+use offloom_abi::jit_base_image::{HIDDEN_REGISTER_SYMBOL, HIDDEN_UNREGISTER_SYMBOL};
 use offloom_abi::jit_image::HIDDEN_ATTACH_SYMBOL;
 use offloom_abi::{LlvmVersion, device_image, entry, names};
 
@@ -34,6 +35,8 @@ pub struct Registration<'a> {
     pub relocatable: bool,
     /// A JIT bundle to announce first.
     pub jit_bundle: Option<&'a [u8]>,
+    /// Whether the images are bitcode that the JIT library makes images of: a hidden piece of the program registers those.
+    pub jit_only: bool,
 }
 
 /// Positions of sections that symbols are in.
@@ -200,6 +203,7 @@ impl<'a> Layout<'a> {
             llvm,
             images,
             jit_bundle,
+            jit_only,
             ..
         } = self.registration;
         let image_table_size = (images.len() * image::SIZE) as u64;
@@ -278,6 +282,16 @@ impl<'a> Layout<'a> {
             ]
         });
 
+        let (functions, visibility) = match jit_only {
+            false => (
+                (device_image::REGISTER_LIB, device_image::UNREGISTER_LIB),
+                elf::STV_DEFAULT,
+            ),
+            true => (
+                (HIDDEN_REGISTER_SYMBOL, HIDDEN_UNREGISTER_SYMBOL),
+                elf::STV_HIDDEN,
+            ),
+        };
         SymbolNumbers {
             register,
             descriptor,
@@ -285,9 +299,9 @@ impl<'a> Layout<'a> {
             bundle,
             images: image_symbols,
             image_table,
-            register_lib: self.undefined(device_image::REGISTER_LIB, elf::STV_DEFAULT),
+            register_lib: self.undefined(functions.0, visibility),
             atexit: self.undefined("atexit", elf::STV_DEFAULT),
-            unregister_lib: self.undefined(device_image::UNREGISTER_LIB, elf::STV_DEFAULT),
+            unregister_lib: self.undefined(functions.1, visibility),
             start: self.undefined(entry::start_symbol(*llvm), elf::STV_HIDDEN),
             stop: self.undefined(entry::stop_symbol(*llvm), elf::STV_HIDDEN),
             attach: match jit_bundle {

@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod device_bitcode;
+mod jit_merge;
 mod jit_prepare;
 mod link_time_optimization;
 mod wrapped_module;
@@ -22,6 +23,7 @@ enum Job {
     /// Merge device bitcode, optimise it and generate one object.
     Lto(link_time_optimization::LtoArgs),
     JitPrepare(jit_prepare::JitPrepareArgs),
+    JitMerge(jit_merge::JitMergeArgs),
 }
 
 fn main() -> ExitCode {
@@ -40,5 +42,6 @@ fn run() -> Result<(), Box<dyn Error>> {
         Job::WrappedModule(args) => wrapped_module::run(&args).map_err(Into::into),
         Job::Lto(args) => args.run().map_err(Into::into),
         Job::JitPrepare(args) => args.run().map_err(Into::into),
+        Job::JitMerge(args) => args.run().map_err(Into::into),
     }
 }

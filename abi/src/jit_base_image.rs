@@ -1,0 +1,132 @@
+//! Base images that are made when a program starts: of a program linked with `--jit=only`, or of one whose image is bitcode.
+//!
+//! `wrapgen link --jit=only` registers the merged device bitcode as the image. In the place of libomptarget's registration, the
+//! constructor calls [`HIDDEN_REGISTER_SYMBOL`], a piece of C that is linked into the program. It asks `liboffloom_jit.so` for a
+//! descriptor with native images in the place of bitcode ([`REPLACE_IMAGES_SYMBOL`]) and registers that. The library has its worker
+//! process make a [`BaseImage`] from the bitcode, or finds it in its cache.
+
+use crate::jit_compile::{Header, MessageError, Work, put_header};
+use crate::wire::{Damage, Fields, put_strings};
+
+/// The hidden function that registers a descriptor: `void __offloom_jit_register(struct __tgt_bin_desc *)`.
+pub const HIDDEN_REGISTER_SYMBOL: &str = "__offloom_jit_register";
+
+/// The hidden function that takes it out of use: `void __offloom_jit_unregister(struct __tgt_bin_desc *)`.
+pub const HIDDEN_UNREGISTER_SYMBOL: &str = "__offloom_jit_unregister";
+
+/// The function of `liboffloom_jit.so` that says what to register in the place of a descriptor:
+/// `struct __tgt_bin_desc *offloom_jit_replace_images(struct __tgt_bin_desc *)`. Null: the images cannot be used by this library.
+pub const REPLACE_IMAGES_SYMBOL: &str = "offloom_jit_replace_images";
+
+/// The function of `liboffloom_jit.so` that says, once, what was registered in the place of a descriptor:
+/// `struct __tgt_bin_desc *offloom_jit_forget_images(struct __tgt_bin_desc *)`. Null: nothing of the library's.
+pub const FORGET_IMAGES_SYMBOL: &str = "offloom_jit_forget_images";
+
+/// Named metadata of device bitcode that becomes the base image at run time: one node with the optimisation level of the link, 0 to 3.
+pub const OPTIMIZATION_LEVEL_METADATA: &str = "offloom.optimization_level";
+
+/// What to make a base image of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BaseImageRequest<'a> {
+    /// How long it may take, in milliseconds.
+    pub deadline: u32,
+    /// Paths of the shared libraries that the device code may call.
+    pub libraries: Vec<&'a str>,
+    /// The device code.
+    pub bitcode: &'a [u8],
+}
+
+impl<'a> BaseImageRequest<'a> {
+    /// Header and bytes up to the bitcode; the bitcode itself follows.
+    pub fn encode_head(&self) -> Vec<u8> {
+        let mut bytes = vec![0; Header::SIZE];
+        bytes.extend_from_slice(&Work::BASE_IMAGE.to_le_bytes());
+        bytes.extend_from_slice(&self.deadline.to_le_bytes());
+        put_strings(&mut bytes, &self.libraries);
+        put_header(&mut bytes, self.bitcode.len());
+        bytes
+    }
+
+    /// Reads a request from the bytes behind its kind.
+    ///
+    /// # Errors
+    /// When a field does not fit.
+    pub(crate) fn read(fields: &mut Fields<'a>) -> Result<Self, MessageError> {
+        Ok(Self {
+            deadline: fields.u32("the deadline")?,
+            libraries: fields.strings("a library")?,
+            bitcode: fields.rest(),
+        })
+    }
+}
+
+/// What comes of it, and what the cache keeps: a 64-bit length and the bundle, then the image.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BaseImage<'a> {
+    /// The bundle that the image was made with; empty where no kernel can have variants.
+    pub bundle: &'a [u8],
+    /// A shared object for libomptarget.
+    pub image: &'a [u8],
+}
+
+impl<'a> BaseImage<'a> {
+    /// The bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        let size = (self.bundle.len() as u64).to_le_bytes();
+        [&size, self.bundle, self.image].concat()
+    }
+
+    /// Reads the bytes in place.
+    ///
+    /// # Errors
+    /// When the bundle's length does not fit.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, MessageError> {
+        let mut fields = Fields::new(bytes);
+        let size = fields.u64("the bundle's size")?;
+        let size = usize::try_from(size).map_err(|_| Damage::at("the bundle's size", 0))?;
+        Ok(Self {
+            bundle: fields.take(size, "the bundle")?,
+            image: fields.rest(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn requests_are_read_as_written(
+            deadline in any::<u32>(),
+            libraries in prop::collection::vec(".{0,20}", 0..4),
+            bitcode in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let request = BaseImageRequest {
+                deadline,
+                libraries: libraries.iter().map(String::as_str).collect(),
+                bitcode: &bitcode,
+            };
+            let message = [request.encode_head(), bitcode.clone()].concat();
+            prop_assert_eq!(Work::parse(&message[Header::SIZE..]), Ok(Work::BaseImage(request)));
+        }
+
+        #[test]
+        fn images_are_read_as_written(
+            bundle in prop::collection::vec(any::<u8>(), 0..100),
+            image in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            let both = BaseImage { bundle: &bundle, image: &image };
+            let bytes = both.encode();
+            prop_assert_eq!(BaseImage::parse(&bytes), Ok(both));
+        }
+
+        #[test]
+        fn hostile_bytes_give_errors(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+            // They must come back, whatever they answer.
+            let _ = BaseImage::parse(&bytes);
+            let _ = Work::parse(&bytes);
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The base image of a program that holds bitcode in its place: from the cache, or made now.
+
+use std::collections::HashMap;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
+use offloom_abi::jit_bundle::{self, BundleId};
+use offloom_abi::jit_image;
+use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_cache::store::{ImageKey, Record};
+
+use crate::compile::{Failure, compile_base_image};
+use crate::disk_cache::{self, Known};
+use crate::kernel::{ARCHITECTURE, in_milliseconds, llvm_version};
+use crate::libraries::{LoadedObject, identity};
+use crate::registry;
+use crate::report;
+use crate::settings::settings;
+
+/// How much longer than one kernel all of the device code may take.
+const PATIENCE: u32 = 6;
+/// What keys of base images name in the place of a kernel.
+const NAME: &str = "base image";
+
+/// The base image of the device code in `object`, with its bundle attached; it stays in memory. `None` when it cannot be made, which is
+/// said.
+pub(crate) fn base_image(bitcode: &[u8], triple: &str, object: &LoadedObject) -> Option<&'static [u8]> {
+    let id = BundleId::of_bitcode(bitcode);
+    if let Some(image) = made().get(&id) {
+        return Some(image);
+    }
+    let bytes = match find_or_make(id, bitcode, triple, object) {
+        Ok(bytes) => bytes,
+        Err(reason) => {
+            report::failure(format_args!(
+                "the device code of {} has no image: {reason}",
+                object.name()
+            ));
+            return None;
+        }
+    };
+    let both = match BaseImage::parse(&bytes) {
+        Ok(both) => both,
+        Err(error) => {
+            report::failure(format_args!("{}: {error}", object.name()));
+            return None;
+        }
+    };
+    if !both.bundle.is_empty() {
+        registry::attach(both.bundle);
+    }
+    Some(made().entry(id).or_insert_with(|| Box::leak(both.image.into())))
+}
+
+/// What was made already: a library may be opened again.
+fn made() -> MutexGuard<'static, HashMap<BundleId, &'static [u8]>> {
+    // Leaked, as all of this library's state.
+    static MADE: OnceLock<&'static Mutex<HashMap<BundleId, &'static [u8]>>> = OnceLock::new();
+    let made = MADE.get_or_init(|| Box::leak(Box::default()));
+    made.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn find_or_make(
+    id: BundleId,
+    bitcode: &[u8],
+    triple: &str,
+    object: &LoadedObject,
+) -> Result<Vec<u8>, String> {
+    let libraries = object.libraries();
+    let identities: Vec<_> = libraries.iter().map(|path| identity(path)).collect();
+    let key = ImageKey {
+        offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
+        llvm_version: llvm_version(),
+        bundle: id,
+        target_triple: triple.to_owned(),
+        target_features: String::new(),
+        options: format!(
+            "bundle={} records={} {}",
+            jit_bundle::VERSION,
+            jit_image::VERSION,
+            identities.join(" ")
+        ),
+        descriptor: Descriptor::unspecialized(NAME, ARCHITECTURE),
+    };
+    let deadline = settings().time_limit.saturating_mul(PATIENCE);
+    let claim = match disk_cache::wait_for_others(&key, deadline) {
+        Known::Object(bytes) => {
+            report::log(format_args!("the image of {} is in the cache", object.name()));
+            return Ok(bytes);
+        }
+        Known::Failure(reason) => return Err(format!("{reason} (remembered by the cache)")),
+        Known::Nothing(claim) => claim,
+        Known::Elsewhere => None,
+    };
+    let request = BaseImageRequest {
+        deadline,
+        libraries: libraries.iter().map(String::as_str).collect(),
+        bitcode,
+    };
+    let record = match compile_base_image(&request) {
+        Ok(compiled) => {
+            report::log(format_args!(
+                "the image of {} was compiled in {}",
+                object.name(),
+                in_milliseconds(compiled.phases)
+            ));
+            Record::Image(compiled.object)
+        }
+        Err(Failure::OfKernel(reason)) => Record::Failure(reason),
+        Err(Failure::OfProcess(reason)) => return Err(reason),
+        Err(Failure::TooLate) => return Err("the program is ending".to_owned()),
+    };
+    disk_cache::publish(&key, &record);
+    drop(claim);
+    match record {
+        Record::Image(bytes) => Ok(bytes),
+        Record::Failure(reason) => Err(reason),
+    }
+}
