@@ -6,7 +6,7 @@ use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 
 /// Sets LLVM's global options as `program` would with `arguments`. Call it once, before LLVM is used.
 ///
-/// On an unknown option LLVM prints a message that names `program` and ends the process with status 1.
+/// LLVM ignores an option that it does not know, and all behind it, without a word: the C interface discards its messages.
 ///
 /// # Errors
 /// An argument holds a NUL.
