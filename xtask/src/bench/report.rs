@@ -83,7 +83,7 @@ impl Report<'_> {
              Written by `cargo xtask bench`; every run is in [samples.json](samples.json). {}\n\n\
              In each of {} rounds the contenders of a workload run one after the other, each once, in an order that changes. A figure is the \
              median over rounds of a contender's time divided by that of the stock build in the same round: **below 1 is faster**. In brackets \
-             the {:.0} % bootstrap interval over the rounds. The means are geometric, over the group `measured`. Every run must print what the \
+             the {:.0} % bootstrap interval over the rounds (of one round only the value itself, which says nothing of the spread). The means are geometric, over the group `measured`. Every run must print what the \
              stock build prints, checksums included (without them where `-march=native` or `source` may round otherwise).\n\n\
              `stock` is Clang and LLVM's tools, `ours` the same Clang with Offloom's; `-lto` links device code as bitcode. `jit-warm` \
              starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
