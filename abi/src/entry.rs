@@ -55,22 +55,18 @@ pub fn producer(version: LlvmVersion, name: &str) -> Option<OffloadKind> {
         let merged = !hash.is_empty() && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
         (rest.is_empty() || merged).then_some(kind)
     };
-    let runtimes = [fat_binary::CUDA, fat_binary::HIP];
-    of(OffloadKind::OpenMp, section(version)).or_else(|| {
-        let mut found = runtimes
-            .iter()
-            .map(|runtime| of(runtime.kind, &runtime.entry_section(version)));
-        found.find_map(|kind| kind)
-    })
+    let mut runtimes = [fat_binary::CUDA, fat_binary::HIP].into_iter();
+    of(OffloadKind::OpenMp, section(version))
+        .or_else(|| runtimes.find_map(|runtime| of(runtime.kind, runtime.entry_section(version))))
 }
 
-/// Every section that entries of a release stand in.
-pub fn sections(version: LlvmVersion) -> Vec<String> {
-    let runtimes = [fat_binary::CUDA, fat_binary::HIP];
-    let mut names = vec![section(version).to_owned()];
-    names.extend(runtimes.iter().map(|runtime| runtime.entry_section(version)));
-    names.dedup();
-    names
+/// Every section that entries of a release stand in: in LLVM 22 thrice the same.
+pub const fn sections(version: LlvmVersion) -> [&'static str; 3] {
+    [
+        section(version),
+        fat_binary::CUDA.entry_section(version),
+        fat_binary::HIP.entry_section(version),
+    ]
 }
 
 /// Section that entry names stand in; `None`: they go where the compiler puts strings.

@@ -47,6 +47,8 @@ pub struct FatBinaryRuntime {
     pub kind: OffloadKind,
     /// How the runtime's functions start after two underscores, and what stands in the registration symbols.
     pub name: &'static str,
+    /// Section of its offload entries, in the release that has one for each programming model.
+    own_entry_section: &'static str,
     /// First field of the record.
     pub magic: u32,
     /// Section of the fat binary.
@@ -63,6 +65,7 @@ pub struct FatBinaryRuntime {
 pub const CUDA: FatBinaryRuntime = FatBinaryRuntime {
     kind: OffloadKind::Cuda,
     name: "cuda",
+    own_entry_section: "cuda_offloading_entries",
     magic: 0x4662_43b1,
     image_section: ".nv_fatbin",
     wrapper_section: ".nvFatBinSegment",
@@ -74,6 +77,7 @@ pub const CUDA: FatBinaryRuntime = FatBinaryRuntime {
 pub const HIP: FatBinaryRuntime = FatBinaryRuntime {
     kind: OffloadKind::Hip,
     name: "hip",
+    own_entry_section: "hip_offloading_entries",
     magic: 0x4849_5046,
     image_section: ".hip_fatbin",
     wrapper_section: ".hipFatBinSegment",
@@ -83,10 +87,10 @@ pub const HIP: FatBinaryRuntime = FatBinaryRuntime {
 
 impl FatBinaryRuntime {
     /// Section that the offload entries of this programming model stand in.
-    pub fn entry_section(&self, version: LlvmVersion) -> String {
+    pub const fn entry_section(&self, version: LlvmVersion) -> &'static str {
         match version {
-            LlvmVersion::V19 => format!("{}_offloading_entries", self.name),
-            LlvmVersion::V22 => crate::entry::section(version).to_owned(),
+            LlvmVersion::V19 => self.own_entry_section,
+            LlvmVersion::V22 => crate::entry::section(version),
         }
     }
 }

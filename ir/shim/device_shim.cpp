@@ -36,6 +36,16 @@ static void eraseIfDead(GlobalValue *G) {
 
 static GlobalValue *symbolBehind(Value *V) { return dyn_cast<GlobalValue>(V->stripPointerCasts()); }
 
+// ---- bitcode_header.rs ----
+
+/// The text as a new string; null instead of an error.
+static char *messageOf(Expected<std::string> Text) {
+  if (Text)
+    return LLVMCreateMessage(Text->c_str());
+  consumeError(Text.takeError());
+  return nullptr;
+}
+
 // ---- target_kernel.rs ----
 
 /// A builder for the OpenMP device code of `M`.
@@ -113,22 +123,12 @@ void offloom_ir_add_maximum_flag(LLVMModuleRef M, const char *key, size_t length
 
 /// The producer that a bitcode file names, as a new string to be freed with LLVMDisposeMessage; null if it names none.
 char *offloom_ir_bitcode_producer(const char *bytes, size_t length) {
-  Expected<std::string> Producer = getBitcodeProducerString(MemoryBufferRef(StringRef(bytes, length), ""));
-  if (!Producer) {
-    consumeError(Producer.takeError());
-    return nullptr;
-  }
-  return LLVMCreateMessage(Producer->c_str());
+  return messageOf(getBitcodeProducerString(MemoryBufferRef(StringRef(bytes, length), "")));
 }
 
 /// The target triple that a bitcode file names, in the same way.
 char *offloom_ir_bitcode_triple(const char *bytes, size_t length) {
-  Expected<std::string> Triple = getBitcodeTargetTriple(MemoryBufferRef(StringRef(bytes, length), ""));
-  if (!Triple) {
-    consumeError(Triple.takeError());
-    return nullptr;
-  }
-  return LLVMCreateMessage(Triple->c_str());
+  return messageOf(getBitcodeTargetTriple(MemoryBufferRef(StringRef(bytes, length), "")));
 }
 
 // ---- link_variable.rs ----

@@ -61,6 +61,11 @@ pub struct Launch {
     pub checksums: BTreeMap<String, String>,
 }
 
+/// Whether OpenMP's runtime library looks at the environment variable of this name.
+pub fn is_openmp_variable(name: &str) -> bool {
+    name.starts_with("OMP_") || name.starts_with("KMP_")
+}
+
 /// Whole pages of memory. What is in none of the runs is zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {

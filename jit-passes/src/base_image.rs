@@ -13,8 +13,9 @@ use offloom_ir::jit_globals::{append_destructor, find};
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
 use offloom_ir::metadata::{Operand, append_node, nodes};
 
-use crate::compile::microseconds;
+use crate::compile::phases;
 use crate::error::JitPassError;
+use crate::pipeline::link_time_pipeline;
 use crate::prepare::prepare;
 
 /// The level of bitcode that names none: the one at which libomptarget compiles images of bitcode.
@@ -85,18 +86,18 @@ pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> 
     let parsed = Instant::now();
     let prepared = prepare(&module, &machine, &errors, optimization_level)?;
     let prepared_at = Instant::now();
-    run_pipeline(&module, &machine, &errors, &format!("lto<O{optimization_level}>"))?;
+    run_pipeline(
+        &module,
+        &machine,
+        &errors,
+        &link_time_pipeline(optimization_level),
+    )?;
     let optimized = Instant::now();
     let object = emit_object(&module, &machine, &errors)?;
     Ok(BaseObject {
         object: object.as_slice().to_vec(),
         bundle: prepared.bundle.unwrap_or_default(),
-        phases: Phases {
-            parse: microseconds(parsed - start),
-            specialize: microseconds(prepared_at - parsed),
-            optimize: microseconds(optimized - prepared_at),
-            generate: microseconds(optimized.elapsed()),
-        },
+        phases: phases([start, parsed, prepared_at, optimized]),
     })
 }
 

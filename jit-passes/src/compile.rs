@@ -96,12 +96,7 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     let object = object.as_slice().to_vec();
     Ok(Compiled {
         object,
-        phases: Phases {
-            parse: microseconds(parsed - start),
-            specialize: microseconds(specialized - parsed),
-            optimize: microseconds(optimized - specialized),
-            generate: microseconds(optimized.elapsed()),
-        },
+        phases: phases([start, parsed, specialized, optimized]),
     })
 }
 
@@ -125,6 +120,13 @@ fn retarget_variant(module: &Module<'_>, request: &Request<'_>) -> Result<(), Re
     }
 }
 
-pub(crate) fn microseconds(duration: Duration) -> u32 {
-    u32::try_from(duration.as_micros()).unwrap_or(u32::MAX)
+/// The phases of a compile that ends now: it started, had read its bitcode, had specialised it, and had optimised it at these moments.
+pub(crate) fn phases([start, parsed, specialized, optimized]: [Instant; 4]) -> Phases {
+    let microseconds = |duration: Duration| u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
+    Phases {
+        parse: microseconds(parsed - start),
+        specialize: microseconds(specialized - parsed),
+        optimize: microseconds(optimized - specialized),
+        generate: microseconds(optimized.elapsed()),
+    }
 }

@@ -12,7 +12,7 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Writer};
+use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Writer, is_openmp_variable};
 use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::tracker::LaunchKey;
 
@@ -90,7 +90,7 @@ fn write(
         processor: processor().clone(),
         match_floating_point: settings().floating_point == FloatingPoint::Match,
         environment: std::env::vars()
-            .filter(|(name, _)| name.starts_with("OMP_") || name.starts_with("KMP_"))
+            .filter(|(name, _)| is_openmp_variable(name))
             .collect(),
         libraries: [c"__kmpc_fork_call", c"__tgt_target_kernel"]
             .into_iter()

@@ -289,22 +289,18 @@ impl Move {
 
     /// A word as it is now.
     fn word(&self, word: u64) -> u64 {
-        let offset = word.wrapping_sub(self.from);
-        if offset < self.length {
-            self.to + offset
-        } else {
-            word
-        }
+        self.moved(word, self.from, self.to)
     }
 
     /// Where an address of now was.
     fn back(&self, address: u64) -> u64 {
-        let offset = address.wrapping_sub(self.to);
-        if offset < self.length {
-            self.from + offset
-        } else {
-            address
-        }
+        self.moved(address, self.to, self.from)
+    }
+
+    /// What becomes of a word when the image moves: it stays unless it points into the image.
+    const fn moved(&self, word: u64, from: u64, to: u64) -> u64 {
+        let offset = word.wrapping_sub(from);
+        if offset < self.length { to + offset } else { word }
     }
 
     /// The pointer argument that is nearest below an address outside the image.

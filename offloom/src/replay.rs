@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
 
-use offloom_jit_cache::dump::{Comparison, Difference, Launch, Progress};
+use offloom_jit_cache::dump::{Comparison, Difference, Launch, Progress, is_openmp_variable};
 use serde_json::json;
 
 use crate::cache::read_descriptor;
@@ -56,16 +56,18 @@ pub(crate) fn run(dump: &Path, json: bool) -> Result<Outcome> {
 /// Runs the launch; how the process ended, and how far it came.
 fn replay(dump: &Path, launch: &Launch) -> io::Result<(ExitStatus, Option<Progress>)> {
     let installation = Installation::find().map_err(io::Error::other)?;
-    let of_openmp = |name: &str| name.starts_with("OMP_") || name.starts_with("KMP_");
     let program = installation.replayer();
     let mut command = Command::new(&program);
     command.arg(installation.jit_library()).arg(dump);
     for (name, _) in env::vars_os() {
-        if name.to_str().is_some_and(of_openmp) {
+        if name.to_str().is_some_and(is_openmp_variable) {
             command.env_remove(name);
         }
     }
-    let variables = launch.environment.iter().filter(|(name, _)| of_openmp(name));
+    let variables = launch
+        .environment
+        .iter()
+        .filter(|(name, _)| is_openmp_variable(name));
     command
         .envs(variables)
         .env("OFFLOOM_JIT", "sync")

@@ -20,9 +20,9 @@ mod piece;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use offloom_abi::LlvmVersion;
 use offloom_abi::entry::{self, Entry};
 use offloom_abi::offload_binary::{Member, members};
+use offloom_abi::{LlvmVersion, OffloadKind};
 
 pub use bitcode_symbols::LinkerSymbol;
 use bitstream::Malformed;
@@ -289,8 +289,8 @@ impl<'a> InputPart<'a> {
         match self.kind {
             InputKind::Object => {
                 // Not those of an object that `-r` made, which has its own images.
-                let is_table = |name: &str| name == entry::section(LLVM);
-                entries::host_entries(LLVM, self.origin, self.bytes, is_table)
+                let producer = |name: &str| (name == entry::section(LLVM)).then_some(OffloadKind::OpenMp);
+                entries::host_entries(LLVM, self.origin, self.bytes, producer)
             }
             _ => Ok(Vec::new()),
         }
@@ -304,8 +304,8 @@ impl<'a> InputPart<'a> {
     pub fn named_entries(&self, version: LlvmVersion) -> Result<Vec<(&'a str, Entry)>> {
         match self.kind {
             InputKind::Object => {
-                let is_table = |name: &str| entry::producer(version, name).is_some();
-                let entries = entries::host_entries(version, self.origin, self.bytes, is_table)?;
+                let producer = |name: &str| entry::producer(version, name);
+                let entries = entries::host_entries(version, self.origin, self.bytes, producer)?;
                 Ok(entries.iter().map(|entry| (entry.name, entry.record)).collect())
             }
             InputKind::Linked => linked_entries::linked_entries(version, self.origin, self.bytes),

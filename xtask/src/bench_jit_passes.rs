@@ -11,9 +11,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 
 use crate::build::{LlvmBuilds, Staged};
-use crate::corpus::program::{self, Program};
+use crate::corpus::program::{self, Program, WORKLOADS};
 use crate::corpus::tools;
 use crate::figures::Figures;
+use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::pass_times::PassTimes;
 use crate::workspace::Workspace;
@@ -31,8 +32,6 @@ pub(crate) struct Arguments {
     repetitions: u32,
 }
 
-const WORKLOADS: &str = "test/workloads";
-
 /// From the merged device code of a program to what a link stores for variants.
 const STORE: &str = "internalize,globaldce,offload-match-bits";
 
@@ -41,9 +40,6 @@ const PREPARE: &str = "offload-retarget<cpu=native>";
 
 /// LLVM's passes in the worker.
 const COMPILE: &str = "lto<O3>";
-
-/// LLVM's options in the worker.
-const WORKER_OPTIONS: [&str; 2] = ["-force-ordered-reductions", "-openmp-opt-disable"];
 
 /// Passes with less than this part of the time are not listed.
 const LEAST_PART: f64 = 0.02;
@@ -57,8 +53,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
         let root = workspace.root.join(WORKLOADS);
         let mut programs = program::programs_in(&root)?;
-        let is_wanted = |name: &str| arguments.only.iter().any(|part| name.contains(part.as_str()));
-        programs.retain(|program| arguments.only.is_empty() || is_wanted(&program.name));
+        programs.retain(|program| is_wanted(&program.name, &arguments.only));
         ensure!(
             !programs.is_empty(),
             "no workload of that name in `{}`",
@@ -210,7 +205,7 @@ impl Bench<'_> {
         let optimized = self.folder.join("optimized.bc");
         let mut opt = tools::tool(self.staged, "opt");
         opt.arg(format!("-passes={COMPILE}"));
-        opt.args(WORKER_OPTIONS).arg("-disable-verify");
+        opt.args(tools::WORKER_OPTIONS).arg("-disable-verify");
         opt.arg(module).arg("-o").arg(&optimized);
         let optimize = self.times(&mut opt)?;
         let mut llc = tools::tool(self.staged, "llc");

@@ -21,13 +21,11 @@ use self::builds::{Builds, Form, Subject, Variant};
 use self::records::Records;
 use self::report::{Outcome, Report};
 use crate::build::{LlvmBuilds, Staged};
-use crate::corpus::{program, workers};
+use crate::corpus::program::{self, WORKLOADS};
+use crate::corpus::workers;
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
-
-/// Where the workloads are, from the root of the checkout.
-const WORKLOADS: &str = "test/workloads";
 
 /// Which pairs of program and variant to check: of every so many of them, the one of this number, counted from 1.
 #[derive(Debug, Clone, Copy)]

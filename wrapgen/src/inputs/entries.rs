@@ -28,12 +28,13 @@ pub struct HostEntry<'a> {
     pub has_region_id: bool,
 }
 
-/// The entries of the release `version` in the relocatable ELF object `bytes`, in order, in the sections whose names `is_table` accepts.
+/// The entries of the release `version` in the relocatable ELF object `bytes`, in order, in the sections that `producer` names a producer of by
+/// their names.
 pub(super) fn host_entries<'a>(
     version: LlvmVersion,
     origin: Origin<'a>,
     bytes: &'a [u8],
-    is_table: impl Fn(&str) -> bool,
+    producer: impl Fn(&str) -> Option<OffloadKind>,
 ) -> Result<Vec<HostEntry<'a>>, Error> {
     let malformed = |offset: u64, problem: String| Error::Elf {
         input: origin.to_string(),
@@ -45,10 +46,7 @@ pub(super) fn host_entries<'a>(
     let mut found = Vec::new();
     for section in file.sections() {
         let name = str::from_utf8(section.name_bytes().map_err(unreadable)?).unwrap_or_default();
-        if !is_table(name) {
-            continue;
-        }
-        let producer = entry::producer(version, name).unwrap_or(OffloadKind::OpenMp);
+        let Some(producer) = producer(name) else { continue };
         let start = section.file_range().map_or(0, |(offset, _)| offset);
         let table = section.data().map_err(unreadable)?;
         let pointers: HashMap<u64, Relocation> = section.relocations().collect();

@@ -49,14 +49,14 @@ pub fn make_independent(merged: &Path, output: &Path) -> Result<()> {
         remove_section: &|name| name == names::OFFLOADING_SECTION,
         rename_section: &|name| {
             let table = name.strip_prefix(".rela").unwrap_or(name);
-            let is_table = tables.iter().any(|known| known == table);
+            let is_table = tables.contains(&table);
             is_table.then(|| renamed(name)).flatten()
         },
         rename_symbol: &|name| {
             let bound_of = name
                 .strip_prefix("__start_")
                 .or_else(|| name.strip_prefix("__stop_"));
-            let is_bound = bound_of.is_some_and(|table| tables.iter().any(|known| known == table));
+            let is_bound = bound_of.is_some_and(|table| tables.contains(&table));
             let is_own = is_bound || kernel_of_region_id(name).is_some();
             is_own.then(|| renamed(name)).flatten()
         },

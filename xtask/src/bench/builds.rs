@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result, bail};
 
 use super::contender::Build;
 use super::rust::{self, Libraries};
-use super::workload::{FOLDER, Sources, Workload};
+use super::workload::{Sources, Workload};
 use crate::build::Staged;
-use crate::corpus::program::Program;
+use crate::corpus::program::{Program, WORKLOADS};
 use crate::corpus::{tools, workers};
 use crate::openmp::OpenMp;
 
@@ -97,7 +97,7 @@ impl Builds<'_> {
         command
             .arg("-O3")
             .arg("-I")
-            .arg(self.root.join(FOLDER).join("common"));
+            .arg(self.root.join(WORKLOADS).join("common"));
         command.args(self.openmp.compile_options()).args(build.options());
         command
     }

@@ -7,10 +7,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
 use super::contender::Build;
-use crate::corpus::program::{self, Program};
-
-/// Where the workloads are, from the root of the checkout.
-pub(super) const FOLDER: &str = "test/workloads";
+use crate::corpus::program::{self, Program, WORKLOADS};
 
 /// What a workload is there for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,7 +109,7 @@ impl Workload {
 
 /// Reads the list, and keeps what `only` names parts of.
 pub(super) fn workloads(root: &Path, only: &[String]) -> Result<Vec<Workload>> {
-    let folder = root.join(FOLDER);
+    let folder = root.join(WORKLOADS);
     let file = folder.join("workloads.toml");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let rows: Rows = toml::from_str(&text).with_context(|| format!("`{}`", file.display()))?;

@@ -13,6 +13,9 @@ use crate::corpus::target::Device;
 /// Where the programs are, from the root of the checkout.
 const PROGRAMS: &str = "test/corpus/sources";
 
+/// Where the workloads are, from the root of the checkout.
+pub(crate) const WORKLOADS: &str = "test/workloads";
+
 /// More sources.
 const DEMO: &str = "test/demo";
 

@@ -24,9 +24,6 @@ const MATCH_BITS: &str = "offload-match-bits";
 /// Compiles for a processor with more than the baseline has.
 const RETARGET: &str = "offload-retarget<cpu=native>";
 
-/// Options of LLVM in the JIT's worker process.
-const WORKER_OPTIONS: [&str; 1] = ["-force-ordered-reductions"];
-
 /// The pipeline that device code goes through after it was specialised, or was not.
 const PIPELINE: &str = "default<O3>";
 
@@ -86,7 +83,7 @@ impl Batch {
         build.program("plain", PIPELINE, &[])?;
         build.program("specialized", &format!("{specialize},verify,{PIPELINE}"), &[])?;
         let wide = format!("{specialize},{RETARGET},verify,{PIPELINE}");
-        build.program("wide", &wide, &WORKER_OPTIONS)?;
+        build.program("wide", &wide, &tools::WORKER_OPTIONS)?;
         let plain = [build.run("plain", &[])?, build.run("plain", &ONE_THREAD)?];
         let mut different = BTreeSet::new();
         let runs = [

@@ -22,7 +22,7 @@ pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: Piece<'a>) -> ModuleTe
         has_end,
         ..
     } = *runtime;
-    let entries = entry_range(&section);
+    let entries = entry_range(section);
     let image_global = declared_image(IMAGE, "", image.size(), image_section, "");
     let end = match has_end {
         true => format!("  call void @__{name}RegisterFatBinaryEnd(ptr %0)\n"),
@@ -35,7 +35,7 @@ pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: Piece<'a>) -> ModuleTe
             format!("declare void @__{name}RegisterManagedVar(ptr, ptr, ptr, ptr, i64, i32)\n")
         }
     };
-    let registration_loop = registration_loop(runtime, &section);
+    let registration_loop = registration_loop(runtime, section);
     let text = format!(
         r#"%{IR_STRUCT_NAME} = type {{ i32, i32, ptr, ptr }}
 {entries}{image_global}@{WRAPPER} = internal constant %{IR_STRUCT_NAME} {{ i32 {magic}, i32 {RECORD_VERSION}, ptr @{IMAGE}, ptr null }}, section "{wrapper_section}", align 8
