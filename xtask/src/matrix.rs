@@ -170,22 +170,20 @@ fn check_pairs(
 
 /// Builds and runs one program in every form, both ways.
 fn compare(staged: &Staged, openmp: &OpenMp, subject: &Subject, variant: Variant) -> Vec<(Form, Outcome)> {
-    let builds = Builds::begin(staged, openmp, subject, variant);
-    let of_objects = builds
-        .as_ref()
-        .ok()
-        .map(|builds| builds.stock.output(Form::Objects));
+    let builds = match Builds::begin(staged, openmp, subject, variant) {
+        Ok(builds) => builds,
+        Err(error) => {
+            let failed = |form| (form, Outcome::Different(format!("{error:#}")));
+            return Form::ALL.map(failed).to_vec();
+        }
+    };
+    let of_objects = builds.stock.output(Form::Objects);
     Form::ALL
         .into_iter()
         .map(|form| {
-            let outcome = match &builds {
-                Ok(builds) => {
-                    let stock = builds.stock.output(form);
-                    Outcome::of(stock, builds.ours.output(form), of_objects.as_ref())
-                }
-                Err(error) => Outcome::Different(format!("{error:#}")),
-            };
-            (form, outcome)
+            let of_form = (form != Form::Objects).then(|| builds.stock.output(form));
+            let stock = of_form.as_ref().unwrap_or(&of_objects);
+            (form, Outcome::of(stock, builds.ours.output(form), &of_objects))
         })
         .collect()
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result, anyhow};
+use anyhow::{Result, anyhow};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
@@ -180,6 +180,7 @@ impl<'a> Builds<'a> {
                 folder,
                 native: OnceCell::new(),
                 bitcode: OnceCell::new(),
+                companion: OnceCell::new(),
             })
         };
         Ok(Self {
@@ -201,6 +202,7 @@ pub(crate) struct Build<'a> {
     folder: TempDir,
     native: OnceCell<Result<Vec<String>, String>>,
     bitcode: OnceCell<Result<Vec<String>, String>>,
+    companion: OnceCell<Result<(), String>>,
 }
 
 impl Build<'_> {
@@ -323,10 +325,19 @@ impl Build<'_> {
         Ok(made)
     }
 
+    /// The object of [`COMPANION`].
     fn companion(&self) -> Result<String> {
         let object = "companion.o";
-        tools::output(self.compile(false, object).arg("companion.c")).context("companion")?;
-        Ok(object.to_owned())
+        let compile = || {
+            let compiled = tools::output(self.compile(false, object).arg("companion.c"));
+            compiled
+                .map(drop)
+                .map_err(|error| format!("companion: {error:#}"))
+        };
+        match self.companion.get_or_init(compile) {
+            Ok(()) => Ok(object.to_owned()),
+            Err(error) => Err(anyhow!("{error}")),
+        }
     }
 
     /// The start of a compile to `object`. All code is position-independent: the same objects go into a shared library.

@@ -23,20 +23,16 @@ pub(super) enum Outcome {
 impl Outcome {
     /// Compares what the stock build and ours printed. Where the stock build does not run, ours must print what the stock build
     /// `of_objects` does.
-    pub(super) fn of(
-        stock: Result<String>,
-        ours: Result<String>,
-        of_objects: Option<&Result<String>>,
-    ) -> Self {
+    pub(super) fn of(stock: &Result<String>, ours: Result<String>, of_objects: &Result<String>) -> Self {
         match (stock, ours) {
             (Ok(stock), Ok(ours)) if stock.is_empty() && ours.is_empty() => {
                 Self::Different("both print nothing: nothing was shown".to_owned())
             }
-            (Ok(stock), Ok(ours)) if stock == ours => Self::Same,
+            (Ok(stock), Ok(ours)) if *stock == ours => Self::Same,
             (Ok(stock), Ok(ours)) => Self::Different(format!("it prints\n{ours}instead of\n{stock}")),
             (Ok(_), Err(error)) => Self::Different(format!("{error:#}")),
             (Err(error), Ok(ours)) => match of_objects {
-                Some(Ok(expected)) if *expected != ours => {
+                Ok(expected) if *expected != ours => {
                     Self::Different(format!("it prints\n{ours}instead of\n{expected}"))
                 }
                 _ => Self::OursOnly(format!("{error:#}")),
