@@ -11,8 +11,12 @@ while read -r options; do
     rm -rf "$folder/$tool"
     mkdir "$folder/$tool"
     cd "$folder/$tool" || exit 1
-    case $tool in stock) prefix= ;; ours) prefix="-B $dropin" ;; esac
-    $compile -foffload-lto $prefix $options ../main.o ../native.o ../archived.o $link -o program > log 2>&1 < /dev/null
+    case $tool in
+    # What LLVM leaves there is its own affair.
+    stock) prefix= temporary=$PWD/temporary && mkdir temporary ;;
+    ours) prefix="-B $dropin" temporary=$TMPDIR ;;
+    esac
+    TMPDIR=$temporary $compile -foffload-lto $prefix $options ../main.o ../native.o ../archived.o $link -o program > log 2>&1 < /dev/null
     echo "link $?" > ../$tool.result
     case $options in
     -r | -shared) ;;
