@@ -184,13 +184,18 @@ fn list(store: &Store) -> (String, Value) {
     (table.lines(0), Value::Array(values))
 }
 
-/// The kernel's name, and what is known of its launches: the descriptor's items after kernel and architecture.
+/// The kernel's name, and what is known of its launches: the descriptor's items after kernel and architecture, with the contents
+/// of objects as offsets and the bytes that are known there.
 pub(crate) fn read_descriptor(text: &str) -> (String, String) {
     let Ok(descriptor) = text.parse::<Descriptor>() else {
         return (text.to_owned(), "?".to_owned());
     };
     let text = descriptor.to_string();
     let items = text.split(';').skip(2).filter(|item| !item.ends_with("=any"));
+    let items = items.map(|item| match item.split_once("contents:") {
+        Some((start, bytes)) => format!("{start}contents({})", known_bytes(bytes)),
+        None => item.to_owned(),
+    });
     let known = items.collect::<Vec<_>>().join(";");
     let known = if known.is_empty() {
         "nothing".to_owned()
@@ -198,6 +203,25 @@ pub(crate) fn read_descriptor(text: &str) -> (String, String) {
         known
     };
     (descriptor.kernel, known)
+}
+
+/// `0:00ff 8:01` for `00ff????????????01`: bytes of an object in hexadecimal, of which those that are not known are `??`.
+fn known_bytes(bytes: &str) -> String {
+    let mut known = String::new();
+    let mut follows = false;
+    for (offset, byte) in bytes.as_bytes().chunks(2).enumerate() {
+        if byte == b"??" {
+            follows = false;
+            continue;
+        }
+        if !follows {
+            let separator = if known.is_empty() { "" } else { " " };
+            known += &format!("{separator}{offset}:");
+        }
+        known.extend(byte.iter().copied().map(char::from));
+        follows = true;
+    }
+    known
 }
 
 fn seconds_since_use(stored: &Stored) -> u64 {
@@ -227,6 +251,10 @@ mod tests {
         assert_eq!(
             read_descriptor("kernel=a%20b;arch=x86-64;0=i32:7;1=any;2=align:8"),
             ("a b".to_owned(), "0=i32:0x7;2=align:8".to_owned())
+        );
+        assert_eq!(
+            read_descriptor("kernel=k;arch=x86-64;0=align:16+contents:00ff????????????01").1,
+            "0=align:16+contents(0:00ff 8:01)"
         );
         assert_eq!(
             read_descriptor("kernel=k;arch=x86-64"),

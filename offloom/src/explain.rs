@@ -27,21 +27,34 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
     if statistics.kernels.is_empty() {
         text += "No kernel: the program was not linked with --jit, or its bundle was refused.\n";
     }
-    for kernel in &statistics.kernels {
+    let (launched, not_launched): (Vec<_>, Vec<_>) =
+        statistics.kernels.iter().partition(|kernel| launches(kernel) > 0);
+    for kernel in launched {
         text += &describe(kernel);
+    }
+    if !not_launched.is_empty() {
+        text += "\nNever launched:\n";
+    }
+    for kernel in not_launched {
+        text += &format!("  {}\n", kernel.name);
     }
     Ok(text)
 }
 
+/// How often a kernel was launched.
+pub(crate) fn launches(kernel: &Kernel) -> u64 {
+    kernel.launches_ahead_of_time + kernel.launches_of_variants
+}
+
 fn describe(kernel: &Kernel) -> String {
-    let launches = kernel.launches_ahead_of_time + kernel.launches_of_variants;
     let mut text = format!(
-        "\n{}\n  {launches} launches: {} ahead of time, {} of variants; a variant was asked for {} times\n",
-        kernel.name, kernel.launches_ahead_of_time, kernel.launches_of_variants, kernel.specializations
+        "\n{}\n  {} launches: {} ahead of time, {} of variants; a variant was asked for {} times\n",
+        kernel.name,
+        launches(kernel),
+        kernel.launches_ahead_of_time,
+        kernel.launches_of_variants,
+        kernel.specializations
     );
-    if launches == 0 {
-        return text;
-    }
     let mut arguments = Table::new(["argument", "what", "good for", "variants caused", "now"]);
     for subject in &kernel.subjects {
         arguments.add([

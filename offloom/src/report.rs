@@ -15,7 +15,9 @@ use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, Variant, Verd
 
 use crate::cache::read_descriptor;
 use crate::error::{Error, Result};
-use crate::explain::{compile_us, copy_saved_ns, microseconds, milliseconds, outcome, saved_ns, state};
+use crate::explain::{
+    compile_us, copy_saved_ns, launches, microseconds, milliseconds, outcome, saved_ns, state,
+};
 
 /// Writes the page about `statistics`, and says where it is.
 pub(crate) fn run(statistics: &Path, output: Option<&Path>) -> Result<String> {
@@ -47,6 +49,8 @@ fn write(file: &Path, page: &str) -> std::io::Result<()> {
 
 fn page(statistics: &Statistics) -> Markup {
     let title = format!("Process {}: what became of its launches", statistics.process);
+    let (launched, not_launched): (Vec<_>, Vec<_>) =
+        statistics.kernels.iter().partition(|kernel| launches(kernel) > 0);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -71,7 +75,11 @@ fn page(statistics: &Statistics) -> Markup {
                 @if statistics.kernels.is_empty() {
                     p { "None: the program was not linked with " code { "--jit" } ", or its bundle was refused." }
                 }
-                @for kernel in &statistics.kernels { (section(kernel)) }
+                @for kernel in launched { (section(kernel)) }
+                @if !not_launched.is_empty() {
+                    h3 { "Never launched" }
+                    ul { @for kernel in not_launched { li { code { (kernel.name) } } } }
+                }
             }
         }
     }
@@ -122,18 +130,15 @@ fn summary(statistics: &Statistics) -> Markup {
 }
 
 fn section(kernel: &Kernel) -> Markup {
-    let launches = kernel.launches_ahead_of_time + kernel.launches_of_variants;
     html! {
         section {
             h3 { code { (kernel.name) } }
             p {
-                (launches) " launches: " (kernel.launches_ahead_of_time) " ahead of time, " (kernel.launches_of_variants)
+                (launches(kernel)) " launches: " (kernel.launches_ahead_of_time) " ahead of time, " (kernel.launches_of_variants)
                 " of variants; a variant was asked for " (kernel.specializations) " times"
             }
-            @if launches > 0 {
-                (arguments(kernel))
-                (variants(kernel))
-            }
+            (arguments(kernel))
+            (variants(kernel))
         }
     }
 }

@@ -17,6 +17,8 @@
 // CHECK-NEXT: 1=i32:0x4 compiler {{.*}} 1 kept
 // CHECK-NEXT: nothing compiler {{.*}} 7 kept
 // CHECK-NEXT: compiling took {{[0-9.]+}} ms, variants saved about 0.00 ms
+// CHECK: Never launched:
+// CHECK-NEXT: {{^ *}}__omp_offloading_{{.*}}never_called{{.*$}}
 
 // Timed launches.
 // RUN: %{run} OFFLOOM_JIT_RETIRE=1 %run_offload ./jit many
@@ -28,6 +30,12 @@
 // RUN: not %offloom explain absent 2>&1 | FileCheck --check-prefix=ABSENT %s
 // ABSENT: offloom: cannot read `absent`: No such file
 #include <cstdio>
+
+int never_called(int n) {
+#pragma omp target map(tofrom : n)
+  n *= n;
+  return n;
+}
 
 int main(int argc, char **) {
   long total = 0;

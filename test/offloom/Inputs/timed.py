@@ -4,7 +4,7 @@ import json
 import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
-    (kernel,) = json.load(file)["kernels"]
+    (kernel,) = [kernel for kernel in json.load(file)["kernels"] if "main" in kernel["name"]]
 assert kernel["launches_ahead_of_time"] + kernel["launches_of_variants"] == 200, kernel
 general = kernel["variants"][-1]["copies"][0]
 assert general["verdict"] in ("kept", "retired"), general
