@@ -4,7 +4,7 @@ use std::ffi::{CString, NulError, c_char, c_int};
 
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 
-/// Sets LLVM's global options as `program` would with `arguments`. Call it once, before LLVM is used.
+/// Sets LLVM's global options as `program` would with `arguments`. Nothing of LLVM may be running. An option may be set again later.
 ///
 /// LLVM ignores an option that it does not know, and all behind it, without a word: the C interface discards its messages.
 ///

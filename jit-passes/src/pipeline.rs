@@ -9,8 +9,9 @@ pub fn link_time_pipeline(optimization_level: u32) -> String {
     format!("lto<O{optimization_level}>")
 }
 
-/// Options for all of a process's LLVM that a process should set which does nothing but compile variants.
-pub const WORKER_OPTIONS: [&str; 2] = [
+/// Switches of LLVM that are on while a variant is compiled, where that is all that a process does at the time. Base images are compiled
+/// without them, as ahead-of-time images are.
+pub const VARIANT_SWITCHES: [&str; 2] = [
     // Vectors of loops that sum floating-point numbers too, in the order of the source, so with the same bits.
     "-force-ordered-reductions",
     // The ahead-of-time pipeline has done what there is for it to do, and it takes a third of the time of all passes.

@@ -2,7 +2,8 @@
 //!
 //! A thread that is compiling or linking while `exit` runs crashes in LLVM's destroyed state. Handlers run in reverse order of
 //! registration. One of ours is registered before LLVM is first used here; every handler that LLVM registers later, for statics
-//! inside its functions, closes the gate before it runs ([`exit_handlers`]).
+//! inside its functions, closes the gate before it runs ([`exit_handlers`]). Leading those handlers here takes about a millisecond,
+//! so it is done when work first begins, not when the program starts.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -31,6 +32,7 @@ pub(crate) struct Work(());
 pub(crate) fn enter() -> Option<Work> {
     WORKING.fetch_add(1, Ordering::SeqCst);
     let work = Work(());
+    lead_handlers_here();
     (!CLOSED.load(Ordering::SeqCst)).then_some(work)
 }
 
@@ -52,14 +54,25 @@ pub(crate) fn is_closed() -> bool {
     CLOSED.load(Ordering::SeqCst)
 }
 
-/// Makes `exit` wait for work from here on. To be called before LLVM is used.
+/// Makes `exit` wait for work from here on.
 pub(crate) fn guard_exit() {
     static REGISTERED: Once = Once::new();
-    // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
-    REGISTERED.call_once(|| unsafe {
-        atexit(close_at_exit);
+    REGISTERED.call_once(close_before_earlier_handlers);
+}
+
+/// Has the gate closed before any handler that LLVM has registered or will.
+fn lead_handlers_here() {
+    static LED: Once = Once::new();
+    LED.call_once(|| {
         exit_handlers::run_first(close);
+        // Others in this process use the same LLVM, and may have done so since this was done when the program was attached.
+        close_before_earlier_handlers();
     });
+}
+
+fn close_before_earlier_handlers() {
+    // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
+    unsafe { atexit(close_at_exit) };
 }
 
 /// Lets no work begin any more, and waits for what has begun.

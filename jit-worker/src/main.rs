@@ -11,10 +11,6 @@ mod serve;
 
 use std::process::ExitCode;
 
-use offloom_abi::jit_compile::WORKER_NAME;
-use offloom_ir::command_line::set_llvm_options;
-use offloom_jit_passes::pipeline::WORKER_OPTIONS;
-
 fn main() -> ExitCode {
     let numbers: Vec<u32> = std::env::args()
         .skip(1)
@@ -25,10 +21,6 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     limits::apply(memory, niceness);
-    if let Err(error) = set_llvm_options(WORKER_NAME, &WORKER_OPTIONS.map(str::to_owned)) {
-        eprintln!("offloom-jit-worker: {error}");
-        return ExitCode::FAILURE;
-    }
     match serve::serve() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

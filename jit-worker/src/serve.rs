@@ -1,15 +1,18 @@
 //! Answers requests one after the other, each compiled on a thread that may be lost.
 
+use std::ffi::NulError;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
-use offloom_abi::jit_compile::{Header, MessageError, Reply, Work};
+use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME, Work};
+use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::{Compiled, compile};
+use offloom_jit_passes::pipeline::VARIANT_SWITCHES;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
@@ -25,6 +28,9 @@ pub(crate) enum ServeError {
     /// The program says something else.
     #[error(transparent)]
     Message(#[from] MessageError),
+    /// LLVM's options cannot be passed on.
+    #[error("cannot set options of LLVM: {0}")]
+    Options(#[from] NulError),
 }
 
 /// Serves until the program closes its end.
@@ -43,8 +49,10 @@ pub(crate) fn serve() -> Result<(), ServeError> {
     Ok(())
 }
 
-fn answer(message: Vec<u8>) -> Result<Reply, MessageError> {
-    let deadline = Duration::from_millis(u64::from(Work::parse(&message)?.deadline()));
+fn answer(message: Vec<u8>) -> Result<Reply, ServeError> {
+    let work = Work::parse(&message)?;
+    let deadline = Duration::from_millis(u64::from(work.deadline()));
+    turn_switches(matches!(work, Work::Kernel(_)))?;
     let outcome = run_on_expendable_thread(deadline, move || {
         match Work::parse(&message).map_err(|error| error.to_string())? {
             Work::Kernel(request) => compile(&request).map_err(|error| error.to_string()),
@@ -62,6 +70,14 @@ fn answer(message: Vec<u8>) -> Result<Reply, MessageError> {
             last: matches!(lost, Lost::FatalError(_) | Lost::Deadline(_)),
         },
     })
+}
+
+/// Turns the switches for variants on or off. They belong to all of the process's LLVM; nothing is being compiled now.
+fn turn_switches(on: bool) -> Result<(), NulError> {
+    set_llvm_options(
+        WORKER_NAME,
+        &VARIANT_SWITCHES.map(|switch| format!("{switch}={on}")),
+    )
 }
 
 fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, String> {
