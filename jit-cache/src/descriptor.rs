@@ -41,6 +41,8 @@ pub struct Descriptor {
 pub enum Argument {
     /// Nothing: the code is right for every value.
     Any,
+    /// A scalar often has about this value: the code is right for every one, and made to be fast with this.
+    Expected(Scalar),
     /// A scalar has this value. Pointer parameters that carry a literal take it too, as [`ScalarType::Integer`] of 64 bits.
     Value(Scalar),
     /// A small object passed by value has these bytes.
@@ -66,7 +68,7 @@ impl Argument {
         Self::Pointer(Pointer { alignment, contents })
     }
 
-    /// Whether the argument is specialised at all.
+    /// Whether anything is said of the argument.
     pub const fn is_specialized(&self) -> bool {
         !matches!(self, Self::Any)
     }
@@ -74,7 +76,7 @@ impl Argument {
     /// Whether code specialised to `self` is right for a launch of which exactly `launch` is known.
     pub fn is_right_for(&self, launch: &Self) -> bool {
         match (self, launch) {
-            (Self::Any, _) => true,
+            (Self::Any | Self::Expected(_), _) => true,
             (Self::Pointer(code), Self::Pointer(launch)) => {
                 // `None` is below every alignment.
                 let aligned = code.alignment <= launch.alignment;
@@ -162,6 +164,7 @@ mod tests {
         for code in [
             "",
             "0=i32:7",
+            "0=expect:i32:8",
             "1=align:64",
             "1=align:8",
             "1=contents:0102",

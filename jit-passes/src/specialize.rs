@@ -6,6 +6,7 @@
 //! | [`alignment`] | the alignment of pointer arguments |
 //! | [`contents`] | what mapped objects hold that the kernel only reads |
 //! | [`launch`] | the numbers of teams and threads |
+//! | [`trip_counts`] | how often loops are expected to go around |
 //!
 //! Each puts in what the descriptor says at the kernel; [`propagate`](crate::propagate) carries it into the regions.
 
@@ -13,6 +14,7 @@ pub mod alignment;
 pub mod arguments;
 pub mod contents;
 pub mod launch;
+pub mod trip_counts;
 
 use offloom_ir::inkwell::builder::BuilderError;
 use offloom_ir::inkwell::module::Module;
@@ -26,7 +28,7 @@ use crate::propagate::propagate;
 /// Which parts of a descriptor are made use of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Transforms {
-    /// Values of scalar arguments.
+    /// Values of scalar arguments, known and expected.
     pub arguments: bool,
     /// Alignment of pointer arguments.
     pub alignment: bool,
@@ -115,6 +117,9 @@ pub fn specialize(
         launch::specialize_launch(module, kernel, descriptor);
     }
     propagate(module);
+    if transforms.arguments {
+        trip_counts::expect_trip_counts(module, descriptor)?;
+    }
     if transforms.launch && launch::is_one_team_of_one_thread(module, descriptor) {
         add_one_thread_bodies(module, kernel)?;
     }

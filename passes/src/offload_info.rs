@@ -75,11 +75,6 @@ impl OffloadInfo {
         }
     }
 
-    /// The names of the globals.
-    pub(crate) fn global_names(&self) -> impl Iterator<Item = &str> {
-        self.globals.iter().map(String::as_str)
-    }
-
     fn insert(&mut self, subject: Subject) {
         match subject {
             Subject::Kernel(name) => self.kernels.insert(name),
@@ -122,7 +117,20 @@ impl OffloadInfo {
     }
 }
 
-/// The nodes by order number.
+/// The device symbols of the globals that a module lists. The module may be linked of several: each brings nodes with order numbers of
+/// its own, and lists again what a header declares.
+pub(crate) fn listed_globals(module: &Module<'_>) -> Result<HashSet<String>, PassError> {
+    let mut globals = HashSet::new();
+    for (index, node) in nodes(module, OFFLOAD_INFO_METADATA).into_iter().enumerate() {
+        match parse(&node).map_err(|problem| PassError::MalformedInfo { index, problem })? {
+            (Subject::Global { name, .. }, _) => globals.insert(name),
+            (Subject::Kernel(_), _) => false,
+        };
+    }
+    Ok(globals)
+}
+
+/// The nodes by order number, of a module as a compiler makes it.
 fn ordered(module: &Module<'_>) -> Result<BTreeMap<u32, Subject>, PassError> {
     let mut ordered: BTreeMap<u32, Subject> = BTreeMap::new();
     let mut names = HashSet::new();

@@ -12,14 +12,13 @@
 //! device module.
 
 use crate::error::PassError;
-use crate::offload_info::OffloadInfo;
+use crate::offload_info::listed_globals;
 use crate::parameters::Parameters;
 use crate::registry::{ExtensionPoint, Pass, Unasked};
 use crate::target;
 use llvm_plugin::PreservedAnalyses;
 use offloom_ir::inkwell::module::Module;
 use offloom_jit_passes::internalize::{Exposed, internalize};
-use std::collections::HashSet;
 use std::fs;
 
 pub(crate) const PASS: Pass = Pass {
@@ -39,8 +38,7 @@ const KEEP: &str = "keep";
 const KEEP_FILE: &str = "keep-file";
 
 fn run(module: &Module<'_>, parameters: &Parameters) -> Result<PreservedAnalyses, PassError> {
-    let info = OffloadInfo::read(module)?;
-    let mut names: HashSet<String> = info.global_names().map(str::to_owned).collect();
+    let mut names = listed_globals(module)?;
     names.extend(parameters.list(KEEP)?.into_iter().map(str::to_owned));
     if let Some(file) = parameters.value(KEEP_FILE)? {
         names.extend(names_in(file)?);

@@ -10,6 +10,7 @@
 //! | `arch=NAME` | the device architecture; required |
 //! | `N=any` | nothing is known of argument N, counted from 0 |
 //! | `N=i32:0x2a` | a scalar (`i1` to `i64`, `half`, `bfloat`, `float`, `double`) has these bits; integers also in decimal (`i8:-1`), `float` and `double` also as a number (`double:2.5`) |
+//! | `N=expect:i32:0x2a` | a scalar often has about this value, and may have any |
 //! | `N=bytes:00ff` | an object passed by value has these bytes, in hexadecimal |
 //! | `N=align:64` | a pointer has at least this alignment: 128, 64, 32, 16 or 8 |
 //! | `N=contents:00ff??` | a pointer leads to an object that begins with these bytes; `??` is one that is not known |
@@ -69,7 +70,7 @@ pub enum Problem {
     BadCount,
     /// The value of an argument has no form that exists.
     #[error(
-        "an argument is `any`, `TYPE:VALUE`, `bytes:HEX`, `align:N`, `contents:HEX` or `align:N+contents:HEX`"
+        "an argument is `any`, `TYPE:VALUE`, `expect:TYPE:VALUE`, `bytes:HEX`, `align:N`, `contents:HEX` or `align:N+contents:HEX`"
     )]
     BadArgument,
     /// No such scalar type.
@@ -121,7 +122,11 @@ impl fmt::Display for Argument {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Any => formatter.write_str("any"),
-            Self::Value(scalar) => write!(formatter, "{}:{:#x}", scalar.scalar_type(), scalar.bits()),
+            Self::Value(scalar) => write_scalar(formatter, *scalar),
+            Self::Expected(scalar) => {
+                formatter.write_str("expect:")?;
+                write_scalar(formatter, *scalar)
+            }
             Self::Bytes(bytes) => {
                 formatter.write_str("bytes:")?;
                 bytes.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
@@ -144,6 +149,10 @@ impl fmt::Display for Argument {
             }
         }
     }
+}
+
+fn write_scalar(formatter: &mut fmt::Formatter<'_>, scalar: Scalar) -> fmt::Result {
+    write!(formatter, "{}:{:#x}", scalar.scalar_type(), scalar.bits())
 }
 
 /// A name whose special characters are printed as `%XX`.
@@ -287,17 +296,21 @@ impl FromStr for Argument {
                 };
                 Ok(Self::pointer(Some(alignment), contents))
             }
-            _ => {
-                let scalar_type =
-                    ScalarType::from_name(kind).ok_or_else(|| Problem::UnknownType(kind.to_owned()))?;
-                let scalar = scalar(scalar_type, value).ok_or_else(|| Problem::BadScalar {
-                    value: value.to_owned(),
-                    scalar_type,
-                })?;
-                Ok(Self::Value(scalar))
+            "expect" => {
+                let (kind, value) = value.split_once(':').ok_or(Problem::BadArgument)?;
+                Ok(Self::Expected(typed_scalar(kind, value)?))
             }
+            _ => Ok(Self::Value(typed_scalar(kind, value)?)),
         }
     }
+}
+
+fn typed_scalar(kind: &str, value: &str) -> Result<Scalar, Problem> {
+    let scalar_type = ScalarType::from_name(kind).ok_or_else(|| Problem::UnknownType(kind.to_owned()))?;
+    scalar(scalar_type, value).ok_or_else(|| Problem::BadScalar {
+        value: value.to_owned(),
+        scalar_type,
+    })
 }
 
 fn scalar(scalar_type: ScalarType, value: &str) -> Option<Scalar> {

@@ -4,10 +4,14 @@
 // RUN: FileCheck %s --check-prefixes=GPU,%if llvm-19 %{NVPTX19%} %else %{NVPTX22%} < %t.nvptx64.module.ll
 // RUN: FileCheck %s --check-prefix=BEFORE < %t.nvptx64.before.ll
 // RUN: FileCheck %s --check-prefix=AFTER < %t.nvptx64.after.ll
+// RUN: FileCheck %s --check-prefix=NVPTX64-DIVIDES < %t.nvptx64.before.s
+// RUN: FileCheck %s --check-prefix=NVPTX64-MULTIPLIES < %t.nvptx64.after.s
 // RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s amdgcn-amd-amdhsa %t.amdgcn offload-specialize-launch "teams=24;threads=64"
 // RUN: FileCheck %s --check-prefixes=GPU,AMDGCN < %t.amdgcn.module.ll
 // RUN: FileCheck %s --check-prefix=BEFORE < %t.amdgcn.before.ll
 // RUN: FileCheck %s --check-prefix=AFTER < %t.amdgcn.after.ll
+// RUN: FileCheck %s --check-prefix=AMDGCN-DIVIDES < %t.amdgcn.before.s
+// RUN: FileCheck %s --check-prefix=AMDGCN-MULTIPLIES < %t.amdgcn.after.s
 // RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s x86_64-pc-linux-gnu %t.x86_64 offload-specialize-launch "teams=24;threads=64"
 // RUN: FileCheck %s --check-prefix=BEFORE < %t.x86_64.after.ll
 
@@ -33,3 +37,12 @@ void run(int *x, int n) {
 // AFTER-NOT: omp_get_num_teams
 // AFTER: sdiv i32 %{{.*}}, 24
 // AFTER-NOT: omp_get_num_teams
+
+// NVPTX64-DIVIDES: div.s32
+// NVPTX64-MULTIPLIES-NOT: div.s32
+// NVPTX64-MULTIPLIES: mul.hi.s32 {{.*}} 715827883
+// NVPTX64-MULTIPLIES-NOT: div.s32
+// AMDGCN-DIVIDES: v_rcp_iflag
+// AMDGCN-MULTIPLIES-NOT: v_rcp_iflag
+// AMDGCN-MULTIPLIES: v_mul_hi_i32
+// AMDGCN-MULTIPLIES-NOT: v_rcp_iflag
