@@ -1,7 +1,7 @@
 //! The base image of a program that holds bitcode in its place: from the cache, or made now.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_bundle::{self, BundleId};
@@ -13,6 +13,7 @@ use crate::compile::{Failure, compile_base_image};
 use crate::disk_cache::{self, Known};
 use crate::kernel::{ARCHITECTURE, in_milliseconds, llvm_version};
 use crate::libraries::{LoadedObject, identity};
+use crate::lock::lock;
 use crate::registry;
 use crate::report;
 use crate::settings::settings;
@@ -57,7 +58,7 @@ fn made() -> MutexGuard<'static, HashMap<BundleId, &'static [u8]>> {
     // Leaked, as all of this library's state.
     static MADE: OnceLock<&'static Mutex<HashMap<BundleId, &'static [u8]>>> = OnceLock::new();
     let made = MADE.get_or_init(|| Box::leak(Box::default()));
-    made.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(made)
 }
 
 fn find_or_make(

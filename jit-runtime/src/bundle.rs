@@ -1,10 +1,8 @@
-//! An attached bundle, and its kernels.
+//! An attached bundle.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use offloom_abi::jit_bundle::{Bundle, BundleId};
-
-use crate::kernel::Kernel;
 
 /// A bundle as the process keeps it, for ever.
 pub(crate) struct AttachedBundle {
@@ -14,20 +12,16 @@ pub(crate) struct AttachedBundle {
     pub(crate) bytes: &'static [u8],
     /// Its contents, in memory of our own: the library that brought it may be closed.
     pub(crate) contents: Bundle<'static>,
-    /// Its kernels, by index.
-    pub(crate) kernels: Vec<Kernel>,
     copies: AtomicU32,
 }
 
 impl AttachedBundle {
     /// Takes over a parsed bundle.
-    pub(crate) fn new(id: BundleId, bytes: &'static [u8], contents: Bundle<'static>) -> Self {
-        let kernels = contents.kernels.iter().map(Kernel::new).collect();
+    pub(crate) const fn new(id: BundleId, bytes: &'static [u8], contents: Bundle<'static>) -> Self {
         Self {
             id,
             bytes,
             contents,
-            kernels,
             copies: AtomicU32::new(0),
         }
     }

@@ -46,9 +46,9 @@ unsafe extern "C" fn dispatch_and_count(slot: *const Slot, arguments: *const u64
 /// As [`dispatch`].
 #[inline]
 unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) -> Choice {
-    // SAFETY: as the caller promises; states are never freed.
+    // SAFETY: as the caller promises.
     let (state, launch) = unsafe {
-        let state = &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>();
+        let state = state_of(slot);
         (state, ArgumentWords::new(arguments, (*slot).argument_count))
     };
     let ahead_of_time = Choice {
@@ -65,16 +65,24 @@ unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) ->
 }
 
 /// # Safety
-/// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned.
-unsafe extern "C" fn finished(_slot: *const Slot, ticket: u64) {
+/// As [`dispatch`].
+#[inline]
+unsafe fn state_of(slot: *const Slot) -> &'static SlotState {
+    // SAFETY: as the caller promises; a state lives as long as the image with the slot.
+    unsafe { &*(*slot).state.load(Ordering::Relaxed).cast::<SlotState>() }
+}
+
+/// # Safety
+/// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned, for the same slot.
+unsafe extern "C" fn finished(slot: *const Slot, ticket: u64) {
     guarded((), || {
         // SAFETY: as the caller promises.
-        let variant = unsafe { variant::of_ticket(ticket) };
+        let (state, variant) = unsafe { (state_of(slot), variant::of_ticket(ticket)) };
         let change = fork_gate::enter();
         if change.is_some()
             && let Some(verdict) = variant::finish(variant, ticket)
         {
-            variant.slot.settle(variant, verdict);
+            state.settle(variant, verdict);
         }
         variant.leave();
     });

@@ -16,12 +16,12 @@ use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Wri
 use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::tracker::LaunchKey;
 
+use crate::image::ImageCopy;
 use crate::image_file::ImageFile;
-use crate::kernel::{llvm_version, processor};
+use crate::kernel::{Kernel, llvm_version, processor};
 use crate::launch::ArgumentWords;
 use crate::report;
 use crate::settings::settings;
-use crate::slot::SlotState;
 
 /// Launches that a process dumps at most.
 const MOST_DUMPS: usize = 32;
@@ -44,7 +44,7 @@ enum Failure {
 }
 
 /// Dumps a launch, if that is asked for. What goes wrong is said, and the launch goes on.
-pub(crate) fn dump(slot: &SlotState, key: &LaunchKey, launch: ArgumentWords<'_>) {
+pub(crate) fn dump(kernel: &Kernel, image: &ImageCopy, key: &LaunchKey, launch: ArgumentWords<'_>) {
     static DUMPS: AtomicUsize = AtomicUsize::new(0);
     let Some(folder) = &settings().dump_directory else {
         return;
@@ -53,10 +53,10 @@ pub(crate) fn dump(slot: &SlotState, key: &LaunchKey, launch: ArgumentWords<'_>)
     if number >= MOST_DUMPS {
         return;
     }
-    let name = slot.kernel.name;
+    let name = kernel.name;
     let written = Writer::create(folder)
         .map_err(Failure::from)
-        .and_then(|writer| write(writer, number, slot, key, launch));
+        .and_then(|writer| write(writer, number, kernel, image, key, launch));
     match written {
         Ok(place) => report::log(format_args!("{name}: a launch is dumped to {}", place.display())),
         Err(error) => report::line(format_args!("{name}: a launch is not dumped: {error}")),
@@ -66,11 +66,12 @@ pub(crate) fn dump(slot: &SlotState, key: &LaunchKey, launch: ArgumentWords<'_>)
 fn write(
     mut writer: Writer,
     number: usize,
-    slot: &SlotState,
+    kernel: &Kernel,
+    copy: &ImageCopy,
     key: &LaunchKey,
     launch: ArgumentWords<'_>,
 ) -> Result<PathBuf, Failure> {
-    let image = ImageFile::of_address(slot.image.announcement).map_err(Failure::Image)?;
+    let image = ImageFile::of_address(copy.announcement).map_err(Failure::Image)?;
     let memory = File::open("/proc/self/mem")?;
     let regions = write_reachable(&mut writer, &memory, launch.words())?;
     let mut bytes = Vec::new();
@@ -79,7 +80,6 @@ fn write(
         memory.read_exact_at(&mut bytes, run.start)?;
         writer.add_memory(&bytes)?;
     }
-    let kernel = slot.kernel;
     let launch = Launch {
         version: VERSION,
         offloom: env!("CARGO_PKG_VERSION").to_owned(),
@@ -102,7 +102,7 @@ fn write(
         checksums: BTreeMap::new(),
     };
     let name = format!("{}-{}-{number}", kernel.name, std::process::id());
-    Ok(writer.finish(launch, slot.image.bundle.bytes, &image.bytes, &name)?)
+    Ok(writer.finish(launch, copy.bundle.bytes, &image.bytes, &name)?)
 }
 
 /// The library that kernels take a function from.

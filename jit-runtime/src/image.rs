@@ -8,10 +8,11 @@ use std::time::Instant;
 use offloom_ir::orc::{Dylib, OrcError, Session};
 
 use crate::bundle::AttachedBundle;
+use crate::lock::lock;
 use crate::perf_map;
 use crate::report;
 use crate::settings::settings;
-use crate::variant::Variant;
+use crate::variant::{LinkedCode, Variant};
 
 /// One copy of a base image: what libomptarget loaded for one device.
 pub(crate) struct ImageCopy {
@@ -29,14 +30,6 @@ pub(crate) struct ImageCopy {
     /// All of them, retired ones too.
     variants: Mutex<Vec<&'static Variant>>,
     withdrawn: AtomicBool,
-}
-
-/// Code linked against a copy.
-pub(crate) struct LinkedCode {
-    /// Where it begins.
-    pub(crate) address: *const c_void,
-    /// What holds it.
-    pub(crate) dylib: Dylib<'static>,
 }
 
 // SAFETY: the anchors are only read, and never change after the image's relocation.
@@ -100,10 +93,7 @@ impl ImageCopy {
 
     /// Notes that a variant was linked against this copy.
     pub(crate) fn add_variant(&self, variant: &'static Variant) {
-        self.variants
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(variant);
+        lock(&self.variants).push(variant);
     }
 
     /// Notes that the copy is being unloaded.
@@ -156,7 +146,7 @@ impl ImageCopy {
 /// The process's only ORC session, started at the first link.
 fn session() -> Result<&'static Session, OrcError> {
     static SESSION: Mutex<Option<&'static Session>> = Mutex::new(None);
-    let mut session = SESSION.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut session = lock(&SESSION);
     if let Some(session) = *session {
         return Ok(session);
     }

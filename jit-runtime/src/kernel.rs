@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use offloom_abi::jit_bundle::{self, Bundle, ParameterKind, ParameterUses};
+use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::inkwell::support::get_llvm_version;
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
@@ -20,10 +20,11 @@ use crate::bundle::AttachedBundle;
 use crate::compile::{Failure, compile};
 use crate::disk_cache::{self, Known};
 use crate::exit_gate;
+use crate::history::History;
+use crate::lock::lock;
 use crate::one_thread;
 use crate::report;
 use crate::settings::settings;
-use crate::stats::History;
 
 /// The architecture that descriptors name.
 pub(crate) const ARCHITECTURE: &str = "x86-64";
@@ -33,6 +34,8 @@ type Object = OnceLock<Option<Vec<u8>>>;
 
 /// A kernel, for as long as the process lives.
 pub(crate) struct Kernel {
+    /// Where it is from.
+    bundle: &'static AttachedBundle,
     /// The name of its stub and of its code.
     pub(crate) name: &'static str,
     /// How many parameters it has, the implicit ones included.
@@ -50,13 +53,14 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// A kernel that was never launched.
-    pub(crate) fn new(kernel: &jit_bundle::Kernel<'static>) -> Self {
+    pub(crate) fn new(bundle: &'static AttachedBundle, kernel: &jit_bundle::Kernel<'static>) -> Self {
         let limits = Limits {
             threshold: settings().threshold,
             ratio: settings().ratio,
         };
         let parameters = kernel.parameters.iter().map(what_can_be_specialized).collect();
         Self {
+            bundle,
             name: kernel.name,
             parameter_count: kernel.parameters.len() as u32,
             // On x86_64 the numbers of teams and threads are decided inside libomp, which code for one thread asks itself.
@@ -70,26 +74,18 @@ impl Kernel {
 
     /// Calls `use_object` with the relocatable object for launches with this key, from the cache or compiled, if no device has asked for it yet.
     /// `None` when it cannot be compiled, which is said once and not tried again.
-    pub(crate) fn with_object<T>(
-        &self,
-        bundle: &AttachedBundle,
-        key: &LaunchKey,
-        use_object: impl FnOnce(&[u8]) -> T,
-    ) -> Option<T> {
+    pub(crate) fn with_object<T>(&self, key: &LaunchKey, use_object: impl FnOnce(&[u8]) -> T) -> Option<T> {
         let object = {
-            let mut objects = self.objects.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut objects = lock(&self.objects);
             Arc::clone(objects.entry(key.clone()).or_default())
         };
-        let object = object.get_or_init(|| self.find_or_compile(bundle, key));
+        let object = object.get_or_init(|| self.find_or_compile(key));
         object.as_deref().map(use_object)
     }
 
     /// Lets go of the object for this key, which is in the cache if there is one: a variant was no use.
     pub(crate) fn forget_object(&self, key: &LaunchKey) {
-        self.objects
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .remove(key);
+        lock(&self.objects).remove(key);
     }
 
     /// What code for this key is specialised to.
@@ -114,14 +110,14 @@ impl Kernel {
             .collect()
     }
 
-    fn find_or_compile(&self, bundle: &AttachedBundle, key: &LaunchKey) -> Option<Vec<u8>> {
+    fn find_or_compile(&self, key: &LaunchKey) -> Option<Vec<u8>> {
         // Describing a processor is LLVM's work too.
         let processor = exit_gate::enter().map(|_work| processor())?;
         let image_key = ImageKey {
             offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
             llvm_version: llvm_version(),
-            bundle: bundle.id,
-            target_triple: bundle.contents.target_triple.to_owned(),
+            bundle: self.bundle.id,
+            target_triple: self.bundle.contents.target_triple.to_owned(),
             target_features: processor.join(" "),
             options: match settings().floating_point {
                 FloatingPoint::Match => "fp=match".to_owned(),
@@ -150,7 +146,7 @@ impl Kernel {
             }
             // The claim ends when what was claimed is published.
             Known::Nothing(claim) => {
-                let record = match self.compile(&bundle.contents, descriptor) {
+                let record = match self.compile(descriptor) {
                     Ok(object) => Record::Image(object),
                     Err(Failure::OfKernel(reason)) => Record::Failure(reason),
                     Err(Failure::OfProcess(_) | Failure::TooLate) => return None,
@@ -166,7 +162,8 @@ impl Kernel {
         }
     }
 
-    fn compile(&self, bundle: &Bundle<'static>, descriptor: &Descriptor) -> Result<Vec<u8>, Failure> {
+    fn compile(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Failure> {
+        let bundle = &self.bundle.contents;
         let name = self.name;
         let descriptor = descriptor.to_string();
         let match_floating_point = settings().floating_point == FloatingPoint::Match;

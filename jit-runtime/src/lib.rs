@@ -10,7 +10,7 @@
 //! | [`launch`] | a launch's argument words |
 //! | [`slot`] | one kernel on one device: finds or makes the variant for a launch |
 //! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |
-//! | [`queue`] | makes variants in the background |
+//! | [`queue`] | does what need not be done at once in the background |
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices |
 //! | [`one_thread`] | whether launches are likely to get one team of one thread |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
@@ -18,7 +18,7 @@
 //! | [`registration`] | replaces bitcode images in the descriptors that programs register |
 //! | [`base_image`] | the image that is made of bitcode, and its bundle |
 //! | [`libraries`] | the libraries that device code may call |
-//! | [`bundle`] | a bundle and its kernels |
+//! | [`bundle`] | a bundle |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |
 //! | [`dump`], [`replay`] | writes a launch to disk if asked for; runs one by itself |
@@ -29,8 +29,9 @@
 //! | [`exit_handlers`] | has the gate closed before any exit handler of LLVM |
 //! | [`fork_gate`] | what a forked child may still do |
 //! | [`registry`] | what is attached and announced; the state that lives as long as the process |
-//! | [`stats`] | what became of each kernel's launches, written at exit if asked for |
-//! | [`settings`], [`report`] | the environment; what is said to the user |
+//! | [`history`], [`stats`] | what was made for each kernel and became of its launches; written at exit if asked for |
+//! | [`settings`], [`report`], [`error_stream`] | the environment; what is said to the user |
+//! | [`lock`] | mutexes that outlive a panic |
 //!
 //! What belongs to an image is destroyed with it, everything else never: variants may be running on any thread when the process ends.
 #![expect(
@@ -44,16 +45,19 @@ mod compile;
 mod disk_cache;
 mod dispatch;
 mod dump;
+mod error_stream;
 mod exit_gate;
 mod exit_handlers;
 mod fork_gate;
 mod guard;
+mod history;
 mod image;
 mod image_file;
 mod interposition;
 mod kernel;
 mod launch;
 mod libraries;
+mod lock;
 mod one_thread;
 mod perf_map;
 mod queue;

@@ -2,31 +2,20 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use offloom_ir::expendable_thread::spawn_without_signals;
-use offloom_jit_cache::tracker::LaunchKey;
 
-use crate::fork_gate;
 use crate::guard::guarded;
-use crate::registry::WithdrawnImage;
-use crate::slot::SlotState;
-use crate::variant::Variant;
+use crate::lock::lock;
 
-/// More launches than this that wait for a variant at once get none, and ask again later.
+/// More jobs than this that may be left undone do not wait at once.
 const MOST_WAITING: usize = 64;
 /// A thread with nothing to do ends after this: a process ends with its last thread.
 const IDLE: Duration = Duration::from_secs(1);
 
-enum Job {
-    /// To make the variant for a key.
-    Make(&'static SlotState, LaunchKey),
-    /// To free a retired variant's code.
-    GiveBack(&'static Variant),
-    /// To free what was made for an image copy that was unloaded.
-    Free(WithdrawnImage),
-}
+type Job = Box<dyn FnOnce() + Send>;
 
 #[derive(Default)]
 struct Jobs {
@@ -45,36 +34,14 @@ struct Queue {
 /// Never freed: the thread waits on it until the process is gone.
 static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Has the variant made for a claimed key.
-///
-/// # Errors
-/// The key, when it cannot be queued: too many are waiting, or there is no thread.
-pub(crate) fn make(slot: &'static SlotState, key: LaunchKey) -> Result<(), LaunchKey> {
-    let queue = queue();
-    let jobs = queue.lock();
-    if jobs.waiting.len() >= MOST_WAITING {
-        return Err(key);
-    }
-    match queue.push(jobs, Job::Make(slot, key)) {
-        Some(Job::Make(_, key)) => Err(key),
-        _ => Ok(()),
-    }
+/// Has a job done after all that wait, unless too many do: false then, as when there is no thread to do it.
+pub(crate) fn offer(job: impl FnOnce() + Send + 'static) -> bool {
+    queue().push(MOST_WAITING, Box::new(job))
 }
 
-/// Has a retired variant's code freed, which no launch runs any more.
-pub(crate) fn give_back(variant: &'static Variant) {
-    let Some(_change) = fork_gate::enter() else { return };
-    let queue = queue();
-    let jobs = queue.lock();
-    // Without a thread it is never freed.
-    queue.push(jobs, Job::GiveBack(variant));
-}
-
-/// Has what was made for an image copy freed, after all that was queued for it.
-pub(crate) fn free(image: WithdrawnImage) {
-    let queue = queue();
-    let jobs = queue.lock();
-    queue.push(jobs, Job::Free(image));
+/// Has a job done after all that wait. False when there is no thread to do it.
+pub(crate) fn add(job: impl FnOnce() + Send + 'static) -> bool {
+    queue().push(usize::MAX, Box::new(job))
 }
 
 /// This process's queue.
@@ -102,42 +69,36 @@ fn queue() -> &'static Queue {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Jobs> {
-        self.jobs.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Adds a job; returns it when there is no thread to do it.
-    fn push(&'static self, mut jobs: MutexGuard<'_, Jobs>, job: Job) -> Option<Job> {
+    /// Adds a job behind fewer than so many; false when there are more, or no thread to do it.
+    fn push(&'static self, most_waiting: usize, job: Job) -> bool {
+        let mut jobs = lock(&self.jobs);
+        if jobs.waiting.len() >= most_waiting {
+            return false;
+        }
         if !jobs.running {
             if spawn_without_signals(move || self.take_while_there_are_any()).is_err() {
-                return Some(job);
+                return false;
             }
             jobs.running = true;
         }
         jobs.waiting.push_back(job);
         drop(jobs);
         self.added.notify_one();
-        None
+        true
     }
 
     fn take_while_there_are_any(&self) {
         loop {
             let (mut jobs, _) = self
                 .added
-                .wait_timeout_while(self.lock(), IDLE, |jobs| jobs.waiting.is_empty())
+                .wait_timeout_while(lock(&self.jobs), IDLE, |jobs| jobs.waiting.is_empty())
                 .unwrap_or_else(PoisonError::into_inner);
             let Some(job) = jobs.waiting.pop_front() else {
                 jobs.running = false;
                 return;
             };
             drop(jobs);
-            guarded((), || match job {
-                Job::Make(slot, key) => {
-                    slot.make(&key);
-                }
-                Job::GiveBack(variant) => variant.slot.give_back(variant),
-                Job::Free(image) => image.free(),
-            });
+            guarded((), job);
         }
     }
 }

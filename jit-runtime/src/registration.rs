@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr;
 use std::slice;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use offloom_abi::device_image::{descriptor, image};
 use offloom_ir::bitcode_header::{is_bitcode, producer, release, target_triple};
@@ -13,6 +13,7 @@ use crate::base_image::base_image;
 use crate::exit_gate;
 use crate::fork_gate;
 use crate::libraries::LoadedObject;
+use crate::lock::lock;
 use crate::report;
 
 /// `__tgt_device_image`, of which [`image`] describes the fields.
@@ -104,7 +105,7 @@ fn replacements() -> MutexGuard<'static, HashMap<usize, usize>> {
     // Leaked, as all of this library's state.
     static REPLACEMENTS: OnceLock<&'static Mutex<HashMap<usize, usize>>> = OnceLock::new();
     let replacements = REPLACEMENTS.get_or_init(|| Box::leak(Box::default()));
-    replacements.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(replacements)
 }
 
 /// # Safety

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, Once, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock};
 
 use libc::atexit;
 use offloom_abi::jit_bundle::{Bundle, BundleId};
@@ -19,6 +19,7 @@ use crate::fork_gate;
 use crate::guard::guarded;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
+use crate::lock::lock;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
@@ -27,8 +28,14 @@ use crate::stats;
 
 #[derive(Default)]
 struct Registry {
-    bundles: HashMap<BundleId, &'static AttachedBundle>,
+    bundles: HashMap<BundleId, Attached>,
     images: Vec<AnnouncedImage>,
+}
+
+/// A bundle and its kernels, by index.
+struct Attached {
+    bundle: &'static AttachedBundle,
+    kernels: &'static [Kernel],
 }
 
 /// An image copy that is loaded.
@@ -41,7 +48,7 @@ fn registry() -> MutexGuard<'static, Registry> {
     // Leaked, not a static by value: what waits on a static's mutex when `exit` destroys it hangs.
     static REGISTRY: OnceLock<&'static Mutex<Registry>> = OnceLock::new();
     let registry = REGISTRY.get_or_init(|| Box::leak(Box::default()));
-    registry.lock().unwrap_or_else(PoisonError::into_inner)
+    lock(registry)
 }
 
 /// Takes a copy of a bundle, if this library can use it.
@@ -76,9 +83,11 @@ pub(crate) fn attach(bytes: &[u8]) {
             contents.anchors.len(),
             contents.bitcode.len()
         ));
-        registry
-            .bundles
-            .insert(id, Box::leak(Box::new(AttachedBundle::new(id, copy, contents))));
+        let bundle: &'static AttachedBundle = Box::leak(Box::new(AttachedBundle::new(id, copy, contents)));
+        let kernels = bundle.contents.kernels.iter();
+        let kernels: Vec<_> = kernels.map(|kernel| Kernel::new(bundle, kernel)).collect();
+        let kernels = Vec::leak(kernels);
+        registry.bundles.insert(id, Attached { bundle, kernels });
     }
 }
 
@@ -98,7 +107,7 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
     let announcement = unsafe { &*announcement };
     let Some(_change) = fork_gate::enter() else { return };
     let mut registry = registry();
-    let Some(&bundle) = registry.bundles.get(&announcement.bundle) else {
+    let Some(&Attached { bundle, kernels }) = registry.bundles.get(&announcement.bundle) else {
         return;
     };
     let contents = &bundle.contents;
@@ -120,7 +129,7 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
         anchors.to_vec(),
     )));
     let filled = slots.iter().filter_map(|slot| {
-        let kernel = bundle.kernels.get(slot.kernel as usize)?;
+        let kernel = kernels.get(slot.kernel as usize)?;
         (kernel.parameter_count == slot.argument_count).then(|| fill(slot, image, kernel))
     });
     let slots = filled.collect();
@@ -163,7 +172,9 @@ pub(crate) unsafe fn withdraw(announcement: *const ImageAnnouncement) {
     let image = WithdrawnImage(announced);
     match settings().mode {
         // The background thread may be linking for it.
-        Mode::Async => queue::free(image),
+        Mode::Async => {
+            queue::add(|| image.free());
+        }
         Mode::Sync | Mode::Off => image.free(),
     }
 }
@@ -231,13 +242,13 @@ unsafe fn slice_or_empty<T>(start: *const T, count: usize) -> &'static [T] {
 }
 
 /// What every kernel has come to.
-pub(crate) fn statistics() -> Vec<stats_file::Kernel> {
+fn statistics() -> Vec<stats_file::Kernel> {
     let registry = registry();
     let mut bundles: Vec<_> = registry.bundles.values().collect();
-    bundles.sort_by_key(|bundle| bundle.id.0);
+    bundles.sort_by_key(|attached| attached.bundle.id.0);
     let kernels = bundles
         .into_iter()
-        .flat_map(|bundle| bundle.kernels.iter().map(move |kernel| (bundle, kernel)));
+        .flat_map(|attached| attached.kernels.iter().map(|kernel| (attached.bundle, kernel)));
     let kernels = kernels.map(|(bundle, kernel)| {
         let slots = || {
             let slots = registry.images.iter().flat_map(|image| &image.slots);
@@ -272,7 +283,7 @@ extern "C" fn at_exit() {
             .flat_map(|image| &image.slots)
             .for_each(|slot| log_launches(slot));
     });
-    guarded((), stats::write);
+    guarded((), || stats::write(statistics));
 }
 
 fn log_launches(slot: &SlotState) {

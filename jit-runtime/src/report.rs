@@ -1,8 +1,8 @@
-//! What is said to the user: one line each on the standard error stream.
+//! What is said to the user, as the settings ask for.
 
 use std::fmt::Display;
-use std::io::Write;
 
+pub(crate) use crate::error_stream::line;
 use crate::settings::settings;
 
 /// Says that something failed. With `OFFLOOM_JIT_STRICT=1` the process ends here.
@@ -19,10 +19,4 @@ pub(crate) fn log(what: impl Display) {
     if settings().log {
         line(what);
     }
-}
-
-/// Says it.
-pub(crate) fn line(what: impl Display) {
-    // One write, so that lines of several threads do not mix. Where the stream is closed there is nobody to tell.
-    let _ = std::io::stderr().write_all(format!("offloom-jit: {what}\n").as_bytes());
 }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use offloom_jit_cache::settings::{Found, Settings};
 use offloom_jit_cache::store::runs_with_more_rights;
 
-use crate::report;
+use crate::error_stream;
 
 /// The worker process's niceness: the program's own threads come first.
 pub(crate) const WORKER_NICENESS: u32 = 5;
@@ -18,7 +18,7 @@ pub(crate) fn settings() -> &'static Settings {
         let environment = (!runs_with_more_rights()).then(std::env::vars_os);
         let found = Found::read(environment.into_iter().flatten());
         for warning in &found.warnings {
-            report::line(warning);
+            error_stream::line(warning);
         }
         // Leaked: read until the last launch, which may come after destructors of static variables.
         Box::leak(Box::new(found.settings))

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use offloom_abi::jit_image::Choice;
@@ -14,14 +14,15 @@ use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 use crate::dump::dump;
 use crate::exit_gate;
 use crate::fork_gate;
-use crate::image::{ImageCopy, LinkedCode};
+use crate::history::Copy;
+use crate::image::ImageCopy;
 use crate::kernel::Kernel;
 use crate::launch::ArgumentWords;
+use crate::lock::lock;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
-use crate::stats::Copy;
-use crate::variant::{Variant, Verdict};
+use crate::variant::{LinkedCode, Variant, Verdict};
 
 /// The most variants that a kernel may have on one device at one time.
 const MOST_VARIANTS: usize = 256;
@@ -116,12 +117,17 @@ impl SlotState {
         if !self.variants.claim(&key) {
             return choice::<COUNT>(fitting);
         }
-        dump(self, &key, launch);
+        dump(self.kernel, self.image, &key, launch);
         match settings().mode {
             Mode::Sync => choice::<COUNT>(self.make(&key).or(fitting)),
             Mode::Off => AHEAD_OF_TIME,
             Mode::Async => {
-                if let Err(key) = queue::make(self, key) {
+                let claimed = key.clone();
+                let make = move || {
+                    self.make(&claimed);
+                };
+                // Later launches ask again.
+                if !queue::offer(make) {
                     self.variants.remove(&key);
                 }
                 choice::<COUNT>(fitting)
@@ -136,7 +142,8 @@ impl SlotState {
             return None;
         }
         let code = self.make_code(key).and_then(|(code, history)| {
-            let variant = Variant::new(self, key.clone(), code, settings().retire, history);
+            let label = format!("{}: image copy {}", self.kernel.name, self.image.number);
+            let variant = Variant::new(label, key.clone(), code, settings().retire, history);
             // While its image is there only its code is ever given back: a launch may have found it and not yet asked for its code.
             let variant: &'static Variant = Box::leak(Box::new(variant));
             self.image.add_variant(variant);
@@ -149,7 +156,7 @@ impl SlotState {
     }
 
     fn make_code(&self, key: &LaunchKey) -> Option<(LinkedCode, Option<Arc<Copy>>)> {
-        let (linked, link_time) = self.kernel.with_object(self.image.bundle, key, |object| {
+        let (linked, link_time) = self.kernel.with_object(key, |object| {
             let _linking = lock(&self.linking);
             let _link = fork_gate::enter_link();
             let _work = exit_gate::enter()?;
@@ -218,25 +225,6 @@ impl SlotState {
             self.kernel.name, self.image.number
         ));
     }
-
-    /// Gives the memory of a retired variant's code back, now that no launch runs it.
-    pub(crate) fn give_back(&self, variant: &Variant) {
-        let Some(_change) = fork_gate::enter() else { return };
-        let _link = fork_gate::enter_link();
-        let Some(_work) = exit_gate::enter() else { return };
-        // SAFETY: this is called once no launch runs the code, and none will.
-        let freed = unsafe { variant.free_code() };
-        report::log(format_args!(
-            "{}: image copy {}: memory of a retired variant: {}",
-            self.kernel.name,
-            self.image.number,
-            freed.map_or_else(|error| error.to_string(), |()| "given back".to_owned())
-        ));
-    }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[inline]

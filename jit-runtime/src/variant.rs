@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use offloom_abi::jit_image::Choice;
 use offloom_ir::orc::{Dylib, OrcError};
@@ -16,11 +16,13 @@ use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::LaunchKey;
 
-use crate::image::LinkedCode;
+use crate::exit_gate;
+use crate::fork_gate;
+use crate::history::Copy;
+use crate::lock::lock;
 use crate::queue;
+use crate::report;
 use crate::settings::settings;
-use crate::slot::SlotState;
-use crate::stats::Copy;
 
 /// Launches of each kind that are timed at most.
 const SAMPLES: u32 = 8;
@@ -51,13 +53,21 @@ pub(crate) enum Verdict {
     Retire = 2,
 }
 
+/// Code linked against an image copy.
+pub(crate) struct LinkedCode {
+    /// Where it begins.
+    pub(crate) address: *const c_void,
+    /// What holds it.
+    pub(crate) dylib: Dylib<'static>,
+}
+
 /// A linked variant. Never freed, but its code may be.
 #[repr(align(16))]
 pub(crate) struct Variant {
     /// The launches it is for.
     pub(crate) key: LaunchKey,
-    /// Where it is found.
-    pub(crate) slot: &'static SlotState,
+    /// Kernel and image copy, for people.
+    label: String,
     code: *const c_void,
     /// What holds the code, until it is freed.
     holder: Mutex<Option<Dylib<'static>>>,
@@ -100,9 +110,9 @@ impl Times {
 }
 
 impl Variant {
-    /// Code at this address for launches with this key; timed first, if `measure`.
+    /// Code for launches with this key; timed first, if `measure`. `label` names kernel and image copy.
     pub(crate) const fn new(
-        slot: &'static SlotState,
+        label: String,
         key: LaunchKey,
         code: LinkedCode,
         measure: bool,
@@ -115,7 +125,7 @@ impl Variant {
         };
         Self {
             key,
-            slot,
+            label,
             code: code.address,
             holder: Mutex::new(Some(code.dylib)),
             running: AtomicUsize::new(0),
@@ -258,10 +268,27 @@ impl Variant {
             && self.running.load(Ordering::SeqCst) == 0
         {
             match settings().mode {
-                Mode::Async => queue::give_back(self),
-                Mode::Sync | Mode::Off => self.slot.give_back(self),
+                // Without a thread it is never freed.
+                Mode::Async => {
+                    queue::add(|| self.give_back());
+                }
+                Mode::Sync | Mode::Off => self.give_back(),
             }
         }
+    }
+
+    /// Gives the memory of the code back, now that no launch runs it.
+    fn give_back(&self) {
+        let Some(_change) = fork_gate::enter() else { return };
+        let _link = fork_gate::enter_link();
+        let Some(_work) = exit_gate::enter() else { return };
+        // SAFETY: this is called once no launch runs the code, and none will.
+        let freed = unsafe { self.free_code() };
+        report::log(format_args!(
+            "{}: memory of a retired variant: {}",
+            self.label,
+            freed.map_or_else(|error| error.to_string(), |()| "given back".to_owned())
+        ));
     }
 
     /// Frees the code, if that has not been done.
@@ -272,7 +299,7 @@ impl Variant {
     /// # Errors
     /// What ORC says.
     pub(crate) unsafe fn free_code(&self) -> Result<(), OrcError> {
-        let holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let holder = lock(&self.holder).take();
         // SAFETY: as the caller promises, no launch runs the code; none will, since all that count themselves from now on see
         // the verdict.
         holder.map_or(Ok(()), |dylib| unsafe { dylib.remove() })

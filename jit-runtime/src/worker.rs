@@ -9,12 +9,14 @@ use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
 use rustix::fs::{Stat, fstat};
 use rustix::net::{SendFlags, send};
+
+use crate::lock::lock;
 
 /// What the worker gets beyond the compile's own deadline before it is given up.
 const GRACE: Duration = Duration::from_secs(2);
@@ -61,7 +63,7 @@ struct Worker {
 /// # Errors
 /// When there is no answer. The worker is given up then, and the next call starts another one.
 pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, WorkerError> {
-    let mut slot = worker().lock().unwrap_or_else(PoisonError::into_inner);
+    let mut slot = lock(worker());
     let mut running = match slot.take() {
         Some(running) if running.is_ours() => running,
         Some(not_ours) => {
