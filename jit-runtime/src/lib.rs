@@ -11,22 +11,20 @@
 //! | [`slot`] | one kernel on one device: finds or makes the variant for a launch |
 //! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |
 //! | [`queue`] | does what need not be done at once in the background |
-//! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices |
 //! | [`one_thread`] | whether launches are likely to get one team of one thread |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`interposition`] | what programs, and their hidden piece, call to register descriptors |
 //! | [`registration`] | replaces bitcode images in the descriptors that programs register |
 //! | [`base_image`] | the image that is made of bitcode, and its bundle |
 //! | [`libraries`] | the libraries that device code may call |
-//! | [`bundle`] | a bundle |
+//! | [`bundle`], [`kernel`] | a bundle; one of its kernels, and its objects, compiled once for all devices |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |
 //! | [`dump`], [`replay`] | writes a launch to disk if asked for; runs one by itself |
 //! | [`perf_map`] | tells perf the names of variants |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`worker`] | the worker process: started, asked, given up |
-//! | [`exit_gate`] | lets compiles end before the process tears LLVM down |
-//! | [`exit_handlers`] | has the gate closed before any exit handler of LLVM |
+//! | [`exit_gate`], [`exit_handlers`] | lets compiles end before the process, or a handler of LLVM's own, tears LLVM down |
 //! | [`fork_gate`] | what a forked child may still do |
 //! | [`registry`] | what is attached and announced; the state that lives as long as the process |
 //! | [`history`], [`stats`] | what was made for each kernel and became of its launches; written at exit if asked for |
