@@ -80,7 +80,8 @@ fn store() -> Option<&'static Store> {
             read_only: settings.cache_mode == CacheMode::ReadOnly,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,
-            claim_limit: 3 * Duration::from_millis(u64::from(settings.time_limit)),
+            // Longer than a base image may take, which has six times the limit.
+            claim_limit: 10 * Duration::from_millis(u64::from(settings.time_limit)),
         });
         for error in errors {
             report::line(error);
