@@ -14,6 +14,11 @@
 // RUN: grep -c '"evicted"' stats > evicted
 // RUN: grep -c 'memory of a retired variant: given back' log | cmp - evicted
 
+// Variants that are never given up are as many at most.
+// RUN: env OFFLOOM_JIT_RETIRE=0 %{jit} | FileCheck %s
+// RUN: python3 %S/Inputs/stats.py stats | FileCheck --check-prefix=KEPT %s
+// KEPT: , 256 specializations, 256 made
+
 // Retired variants are freed, once each, in either mode.
 // RUN: env OFFLOOM_JIT_LOG=1 %{jit} repeat 2> log | FileCheck --check-prefix=REPEATED %s
 // RUN: grep -c 'a variant is retired' log > retired || true
