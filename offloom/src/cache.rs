@@ -9,8 +9,8 @@ use offloom_jit_cache::settings::{CacheMode, Found, Settings};
 use offloom_jit_cache::store::{Record, Store, StoreOptions, Stored};
 use serde_json::{Value, json};
 
-use crate::cli::Outcome;
 use crate::error::{Error, Result};
+use crate::outcome::Outcome;
 use crate::table::{Table, size};
 
 /// What to do with the cache that the environment names.

@@ -10,9 +10,9 @@ use offloom_jit_cache::settings::{Found, Origin, SETTINGS};
 use serde_json::{Value, json};
 
 use crate::cache;
-use crate::cli::Outcome;
 use crate::error::{Error, Result};
 use crate::installation::{Installation, LLVM_MAJOR};
+use crate::outcome::Outcome;
 use crate::table::Table;
 
 /// One thing that was looked at.

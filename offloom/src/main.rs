@@ -11,7 +11,7 @@
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
 //! | [`installation`] | where the rest of Offloom lies |
 //! | [`table`] | tables for people |
-//! | [`error`] | what can go wrong |
+//! | [`outcome`], [`error`] | what comes of a command; what can go wrong |
 #![forbid(unsafe_code)]
 
 mod cache;
@@ -21,6 +21,7 @@ mod doctor;
 mod error;
 mod explain;
 mod installation;
+mod outcome;
 mod replay;
 mod report;
 mod table;

@@ -10,10 +10,10 @@ use offloom_jit_cache::dump::{Comparison, Difference, Launch, Progress, is_openm
 use serde_json::json;
 
 use crate::cache::read_descriptor;
-use crate::cli::Outcome;
 use crate::error::{Error, Result};
 use crate::explain::{microseconds, milliseconds};
 use crate::installation::Installation;
+use crate::outcome::Outcome;
 
 /// How often another process is tried, when something of its own lies where the launch's memory was.
 const TRIES: usize = 8;
