@@ -101,8 +101,8 @@ void offloom_ir_loop_blocks(LLVMValueRef function, uint8_t *blocks) {
   }
 }
 
-/// Gives each branch by which alone a loop is left a number, from 0, under the kind of metadata. Those with branch weights get none. How
-/// many numbers there are.
+/// Gives each branch by which alone a loop is left a number, from 0, under the kind of metadata, and takes away what was there under it.
+/// Those with branch weights get none. How many numbers there are.
 uint32_t offloom_ir_number_loop_exits(LLVMModuleRef module, uint32_t kind) {
   uint32_t Next = 0;
   MDBuilder Metadata(unwrap(module)->getContext());
@@ -110,6 +110,8 @@ uint32_t offloom_ir_number_loop_exits(LLVMModuleRef module, uint32_t kind) {
   for (Function &F : *unwrap(module)) {
     if (F.isDeclaration())
       continue;
+    for (BasicBlock &B : F)
+      B.getTerminator()->setMetadata(kind, nullptr);
     DominatorTree Tree(F);
     LoopInfo Loops(Tree);
     for (const Loop *L : Loops.getLoopsInPreorder())
