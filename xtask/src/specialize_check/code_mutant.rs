@@ -27,7 +27,7 @@ pub(crate) struct CodeMutant {
 }
 
 /// All of them.
-pub(crate) const CODE_MUTANTS: [CodeMutant; 12] = [
+pub(crate) const CODE_MUTANTS: [CodeMutant; 11] = [
     CodeMutant {
         name: "mask-one-byte-less",
         file: "jit-passes/src/specialize/arguments.rs",
@@ -57,12 +57,6 @@ pub(crate) const CODE_MUTANTS: [CodeMutant; 12] = [
         file: "jit-passes/src/propagate.rs",
         right: "if same.is_some_and(|same| same != value) {",
         wrong: "if same.is_some_and(|same| same != value && index > 90) {",
-    },
-    CodeMutant {
-        name: "captured-before-it-is-written",
-        file: "jit-passes/src/captured.rs",
-        right: "(covers && in_time).then_some(store)",
-        wrong: "(covers && (in_time || load.size > 0)).then_some(store)",
     },
     CodeMutant {
         name: "captured-though-written-again",
