@@ -27,8 +27,7 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
     if statistics.kernels.is_empty() {
         text += "No kernel: the program was not linked with --jit, or its bundle was refused.\n";
     }
-    let (launched, not_launched): (Vec<_>, Vec<_>) =
-        statistics.kernels.iter().partition(|kernel| launches(kernel) > 0);
+    let (launched, not_launched) = by_launches(&statistics);
     for kernel in launched {
         text += &describe(kernel);
     }
@@ -39,6 +38,11 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
         text += &format!("  {}\n", kernel.name);
     }
     Ok(text)
+}
+
+/// The kernels that were launched, and those that were not.
+pub(crate) fn by_launches(statistics: &Statistics) -> (Vec<&Kernel>, Vec<&Kernel>) {
+    statistics.kernels.iter().partition(|kernel| launches(kernel) > 0)
 }
 
 /// How often a kernel was launched.

@@ -16,7 +16,7 @@ use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, Variant, Verd
 use crate::cache::read_descriptor;
 use crate::error::{Error, Result};
 use crate::explain::{
-    compile_us, copy_saved_ns, launches, microseconds, milliseconds, outcome, saved_ns, state,
+    by_launches, compile_us, copy_saved_ns, launches, microseconds, milliseconds, outcome, saved_ns, state,
 };
 
 /// Writes the page about `statistics`, and says where it is.
@@ -49,8 +49,7 @@ fn write(file: &Path, page: &str) -> std::io::Result<()> {
 
 fn page(statistics: &Statistics) -> Markup {
     let title = format!("Process {}: what became of its launches", statistics.process);
-    let (launched, not_launched): (Vec<_>, Vec<_>) =
-        statistics.kernels.iter().partition(|kernel| launches(kernel) > 0);
+    let (launched, not_launched) = by_launches(statistics);
     html! {
         (DOCTYPE)
         html lang="en" {

@@ -205,7 +205,7 @@ impl Bench<'_> {
         let optimized = self.folder.join("optimized.bc");
         let mut opt = tools::tool(self.staged, "opt");
         opt.arg(format!("-passes={COMPILE}"));
-        opt.args(tools::WORKER_OPTIONS).arg("-disable-verify");
+        opt.args(tools::VARIANT_SWITCHES).arg("-disable-verify");
         opt.arg(module).arg("-o").arg(&optimized);
         let optimize = self.times(&mut opt)?;
         let mut llc = tools::tool(self.staged, "llc");

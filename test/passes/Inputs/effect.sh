@@ -6,16 +6,8 @@
 # stands for the kernel's name. OUT.before.s, OUT.after.s: the machine code of the innermost body.
 set -eu
 llvm_bin=$1 passes=$2 source=$3 triple=$4 out=$5 before=$6 after=$7
-
-case $triple in
-nvptx64*) processor="-Xopenmp-target=$triple -march=sm_70 --cuda-feature=+ptx63" ;;
-amdgcn*) processor="-Xopenmp-target=$triple -march=gfx906" ;;
-*) processor= ;;
-esac
-# shellcheck disable=SC2086
-"$llvm_bin/clang" -O3 -fno-exceptions -fopenmp "-fopenmp-targets=$triple" $processor -nogpulib --offload-device-only \
-    -Wno-unused-command-line-argument -Wno-openmp-target -Xclang -disable-llvm-passes -S -emit-llvm "$source" -o "$out.input.ll"
-kernel=$(sed -n 's/^define weak_odr .*@\(__omp_offloading_[0-9a-z_]*\)(.*/\1/p' "$out.input.ll" | head -n 1)
+amd_processor=gfx906
+. "$(dirname "$0")/device-module.sh"
 
 make() {
     pipeline=$(echo "${2:+$2,}default<O3>,verify" | sed "s/KERNEL/$kernel/")

@@ -9,8 +9,8 @@ use anyhow::{Context as _, Result, ensure};
 use crate::build::Staged;
 use crate::command::shown;
 
-/// LLVM's options in the JIT's worker process: those of `jit-passes/src/pipeline.rs`, which needs LLVM to be built.
-pub(crate) const WORKER_OPTIONS: [&str; 2] = ["-force-ordered-reductions", "-openmp-opt-disable"];
+/// LLVM's switches in the JIT's worker process while it compiles variants: those of `jit-passes/src/pipeline.rs`, which needs LLVM to be built.
+pub(crate) const VARIANT_SWITCHES: [&str; 2] = ["-force-ordered-reductions", "-openmp-opt-disable"];
 
 /// A tool of the LLVM at hand.
 pub(crate) fn tool(staged: &Staged, name: &str) -> Command {

@@ -6,18 +6,8 @@
 # OUT.after.ll: the innermost body after PASS and O3.
 set -eu
 llvm_bin=$1 passes=$2 source=$3 triple=$4 out=$5 pass=$6 items=$7
-
-case $triple in
-nvptx64*) processor="-Xopenmp-target=$triple -march=sm_70 --cuda-feature=+ptx63" ;;
-amdgcn*) processor="-Xopenmp-target=$triple -march=gfx90a" ;;
-*) processor= ;;
-esac
-language=c
-case $source in *.cpp) language=c++ ;; esac
-# shellcheck disable=SC2086
-"$llvm_bin/clang" -x $language -O3 -fno-exceptions -fopenmp "-fopenmp-targets=$triple" $processor -nogpulib --offload-device-only \
-    -Wno-unused-command-line-argument -Wno-openmp-target -Xclang -disable-llvm-passes -S -emit-llvm "$source" -o "$out.input.ll"
-kernel=$(sed -n 's/^define weak_odr .*@\(__omp_offloading_[0-9a-z_]*\)(.*/\1/p' "$out.input.ll" | head -n 1)
+amd_processor=gfx90a
+. "$(dirname "$0")/../../Inputs/device-module.sh"
 
 optimize() {
     "$llvm_bin/opt" -passes='default<O3>,verify' -S "$1" -o "$out.optimized.ll"
