@@ -3,9 +3,14 @@
 //! LLVM aborts the process after a fatal error ("Cannot select", for instance), whatever the handler does, unless the handler
 //! does not come back. Unwinding through LLVM's frames is not possible. So work that may fail like this runs on a thread of its
 //! own, which reports the error and then sleeps for ever; one that takes too long is left alone as well. A crash is not caught.
+//!
+//! The C library calls `exit` on a thread that ends as the last of the process. A thread that an exit handler has started is that, if the
+//! handler runs because the last thread ended: the thread that started it does not count any more. Handlers would then run on both at
+//! once, so such a thread waits ([`OutliveStarter`]).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char};
+use std::fs;
 use std::io::{self, Write};
 use std::sync::Once;
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -16,6 +21,9 @@ use inkwell::llvm_sys::error_handling::LLVMInstallFatalErrorHandler;
 
 /// LLVM recurses deeply over large functions.
 const STACK_SIZE: usize = 64 << 20;
+
+/// How often is looked whether the thread that started this one still runs.
+const PAUSE: Duration = Duration::from_millis(1);
 
 /// Why there is no result.
 #[derive(Debug, thiserror::Error)]
@@ -71,24 +79,61 @@ pub fn run_on_expendable_thread<T: Send + 'static>(
     }
 }
 
-/// Starts a thread on which no signal is delivered.
+/// Starts a thread on which no signal is delivered, and which does not end the process while the calling thread runs.
 ///
 /// # Errors
 /// When the system has no thread left.
 pub fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // SAFETY: both sets are local and initialised by the calls; the mask is restored before returning.
+    // SAFETY: both sets are local and initialised by the calls; the mask is restored before returning; a thread has an identifier.
     unsafe {
         let mut all = std::mem::zeroed::<libc::sigset_t>();
         let mut before = std::mem::zeroed::<libc::sigset_t>();
+        let starter = OutliveStarter(libc::gettid());
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let thread = thread::Builder::new()
             .name("offloom-jit".to_owned())
             .stack_size(STACK_SIZE)
-            .spawn(body);
+            .spawn(move || {
+                let _starter = starter;
+                body();
+            });
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         thread.map(drop)
     }
+}
+
+/// The thread that started this one. Once dropped, an `exit` that this thread's end brings about waits as long as that one runs: it is then
+/// inside another `exit`.
+struct OutliveStarter(libc::pid_t);
+
+thread_local! {
+    static STARTER: Cell<Option<libc::pid_t>> = const { Cell::new(None) };
+}
+
+impl Drop for OutliveStarter {
+    fn drop(&mut self) {
+        STARTER.set(Some(self.0));
+        // Each time, so that it comes before what was registered since.
+        // SAFETY: the handler is a function of a library that is never unloaded.
+        unsafe { libc::atexit(wait_for_starter) };
+    }
+}
+
+extern "C" fn wait_for_starter() {
+    let Some(starter) = STARTER.get() else { return };
+    while runs(starter) {
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Whether a thread of this process has not ended. A process's first thread stays as a zombie.
+fn runs(thread: libc::pid_t) -> bool {
+    let state = fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+    state.is_ok_and(|state| {
+        let behind_name = state.rsplit(')').next().unwrap_or_default();
+        !behind_name.trim_start().starts_with(['Z', 'X'])
+    })
 }
 
 /// From now on, a fatal error on *this* thread calls `report` with LLVM's message and parks the thread for ever. Fatal errors

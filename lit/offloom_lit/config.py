@@ -37,6 +37,8 @@ def load(config, lit_config):
     config.environment["FILECHECK_OPTS"] = "--dump-input-filter=error"
     # The user's own cache is not the tests' to use; those that are about the cache have one of their own.
     config.environment["OFFLOOM_JIT_CACHE_MODE"] = "off"
+    # What makes a test longer, or repeats a run of it.
+    config.environment.update((name, value) for name, value in os.environ.items() if name.startswith("OFFLOOM_TEST_"))
     config.environment["PATH"] = os.pathsep.join([helpers, config.environment["PATH"]])
 
     config.substitutions += _substitutions(build)

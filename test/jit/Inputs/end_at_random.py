@@ -36,10 +36,6 @@ for number in range(rounds * len(ENDINGS)):
         "OFFLOOM_JIT_CACHE_DIR": cache,
         "OFFLOOM_JIT_STRICT": "1",
     }
-    if way == "last-thread":
-        # The first launch with some value in a destructor at the very end may be compiled on a thread, which is then the last to end,
-        # and has the C library run exit handlers a second time, beside the first.
-        settings["OFFLOOM_JIT_WORKER"] = "1"
     patience = int(LONGEST * chance.random() ** 2)
     if chance.random() < 0.2:
         shutil.rmtree(cache, ignore_errors=True)

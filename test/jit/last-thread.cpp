@@ -1,0 +1,40 @@
+// A program that ends with its last thread, and is specialised by an exit handler on a thread: exit handlers run on one thread all the same.
+// REQUIRES: x86_64-device
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o %t %omp_link
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 %run_offload %t 2> %t.log | FileCheck %s
+// RUN: grep -c ': compiled in' %t.log | FileCheck --check-prefix=COMPILED %s
+// COMPILED: {{^2$}}
+#include <cstdio>
+#include <cstdlib>
+#include <pthread.h>
+#include <unistd.h>
+
+static void launch(int step) {
+  int sum = 0;
+// A thread that ended has no default device.
+#pragma omp target map(tofrom : sum) device(0)
+  for (int i = 0; i < 42; i += step)
+    sum += step;
+  std::printf("sum %d\n", sum);
+}
+
+// CHECK: sum 42
+// CHECK-NEXT: sum 45
+// CHECK-NEXT: on one thread
+static pid_t first;
+
+static void launch_at_exit() {
+  first = gettid();
+  launch(5);
+  // Long enough for another thread to end meanwhile.
+  usleep(200'000);
+}
+
+static void say_which_thread() { std::puts(gettid() == first ? "on one thread" : "on another thread"); }
+
+int main() {
+  launch(7);
+  std::atexit(say_which_thread);
+  std::atexit(launch_at_exit);
+  pthread_exit(nullptr);
+}
