@@ -11,7 +11,7 @@
 //! | [`own_program`] | `cargo xtask bench -- PROGRAM` |
 
 mod builds;
-mod compiles;
+pub(crate) mod compiles;
 mod contender;
 mod goals;
 pub(crate) mod machine;
@@ -23,7 +23,7 @@ mod rounds;
 mod rust;
 mod sample;
 mod samples;
-mod statistics;
+pub(crate) mod statistics;
 mod workload;
 
 use std::collections::BTreeSet;

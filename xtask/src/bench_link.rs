@@ -6,7 +6,6 @@
 mod document;
 mod goal;
 mod inputs;
-mod measurement;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -15,11 +14,12 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
+use self::document::DOCUMENT;
 use self::goal::Goal;
-use self::measurement::Measured;
 use crate::build::{LlvmBuilds, Staged};
 use crate::clang_job;
 use crate::figures::Figures;
+use crate::measurement::{self, Measured};
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
@@ -54,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         fs::remove_dir_all(&folder)?;
         Ok(())
     })?;
-    document::write(&workspace)
+    DOCUMENT.write(&workspace)
 }
 
 /// One LLVM's tools, and the folder to work in.
@@ -104,7 +104,7 @@ impl Bench<'_> {
             } else {
                 self.wrap(title, 1 << 30)
             };
-            document::keep(
+            DOCUMENT.keep(
                 workspace,
                 self.staged.llvm.major,
                 title,

@@ -42,7 +42,7 @@ enum Task {
     Bench(bench::Arguments),
     /// What compiling each kernel of the workloads takes, pass by pass, alone and with the rest of its module
     BenchJitPasses(bench_jit_passes::Arguments),
-    /// What the JIT adds to a launch of a tiny kernel
+    /// What the JIT adds to launches, to the start of a program and to the first launch of a kernel
     BenchLaunch(bench_launch::Arguments),
     /// What links with device code take, beside LLVM's linker wrapper and the host link alone
     BenchLink(bench_link::Arguments),

@@ -7,8 +7,10 @@ use anyhow::{Context as _, Result};
 use serde::Serialize;
 use serde_json::Value;
 
+use super::statistics::median;
+
 /// The phases, as the statistics name them, and as people do.
-pub(super) const PHASES: [(&str, &str); 4] = [
+pub(crate) const PHASES: [(&str, &str); 4] = [
     ("parse_us", "read"),
     ("specialize_us", "specialise"),
     ("optimize_us", "optimise"),
@@ -17,23 +19,34 @@ pub(super) const PHASES: [(&str, &str); 4] = [
 
 /// The compiles of one workload.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Compiles {
-    pub(super) workload: String,
+pub(crate) struct Compiles {
+    pub(crate) workload: String,
     /// Variants that were compiled.
-    pub(super) variants: usize,
+    pub(crate) variants: usize,
     /// Milliseconds in each of [`PHASES`], of all variants together.
-    pub(super) phases_ms: [f64; PHASES.len()],
+    pub(crate) phases_ms: [f64; PHASES.len()],
     /// Bytes of all objects.
-    pub(super) bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl Compiles {
     /// Reads what a run with `OFFLOOM_JIT_STATS` wrote.
-    pub(super) fn read(workload: &str, file: &Path) -> Result<Self> {
+    pub(crate) fn read(workload: &str, file: &Path) -> Result<Self> {
         let text = fs::read(file).with_context(|| format!("cannot read `{}`", file.display()))?;
         let statistics: Value =
             serde_json::from_slice(&text).with_context(|| format!("`{}`", file.display()))?;
         Ok(Self::of(workload, &statistics))
+    }
+
+    /// The compiles of several runs of one workload, with the median of each phase; none of nothing.
+    pub(crate) fn median(runs: Vec<Self>) -> Option<Self> {
+        let phases: Vec<_> = runs.iter().map(|run| run.phases_ms).collect();
+        let last = runs.into_iter().last()?;
+        let mut phases_ms = last.phases_ms;
+        for (phase, time) in phases_ms.iter_mut().enumerate() {
+            *time = median(&phases.iter().map(|times| times[phase]).collect::<Vec<_>>());
+        }
+        Some(Self { phases_ms, ..last })
     }
 
     fn of(workload: &str, statistics: &Value) -> Self {
@@ -62,7 +75,7 @@ impl Compiles {
 }
 
 /// A table with a row for each workload: per variant, on average.
-pub(super) fn table(compiles: &[Compiles]) -> String {
+pub(crate) fn table(compiles: &[Compiles]) -> String {
     let mut text = "| workload | variants |".to_owned();
     for (_, phase) in PHASES {
         text += &format!(" {phase}, ms |");
@@ -103,6 +116,13 @@ mod tests {
         let compiles = Compiles::of("w", &statistics);
         assert_eq!((compiles.variants, compiles.bytes), (2, 200));
         assert_eq!(compiles.phases_ms, [2.0, 4.0, 6.0, 8.0]);
+        let slower = Compiles {
+            phases_ms: [9.0; PHASES.len()],
+            ..compiles.clone()
+        };
+        let runs = vec![compiles.clone(), slower, compiles.clone()];
+        assert_eq!(Compiles::median(runs).unwrap().phases_ms, compiles.phases_ms);
+        assert!(Compiles::median(Vec::new()).is_none());
         assert!(
             table(&[compiles]).contains("| w | 2 | 1.0 | 2.0 | 3.0 | 4.0 | 10.0 | 100 |"),
             "per variant"

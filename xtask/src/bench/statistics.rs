@@ -16,14 +16,14 @@ pub(super) const CONFIDENCE: f64 = 0.95;
 
 /// An estimate and its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub(super) struct Estimate {
-    pub(super) value: f64,
-    pub(super) low: f64,
-    pub(super) high: f64,
+pub(crate) struct Estimate {
+    pub(crate) value: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
 }
 
 /// The median; 0 of nothing.
-pub(super) fn median(values: &[f64]) -> f64 {
+pub(crate) fn median(values: &[f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }
@@ -31,20 +31,33 @@ pub(super) fn median(values: &[f64]) -> f64 {
 }
 
 /// The median of ratios; none of nothing.
-pub(super) fn of_ratios(ratios: &[f64]) -> Option<Estimate> {
+pub(crate) fn of_ratios(ratios: &[f64]) -> Option<Estimate> {
     of_geometric_mean(&[ratios.to_vec()])
+}
+
+/// The median of differences, which may have any sign; none of nothing.
+pub(crate) fn of_differences(differences: &[f64]) -> Option<Estimate> {
+    of_medians(&[differences.to_vec()], |medians, _| medians.sum())
 }
 
 /// The geometric mean over workloads of the median of each one's ratios; workloads without any do not count.
 pub(super) fn of_geometric_mean(ratios: &[Vec<f64>]) -> Option<Estimate> {
-    let groups: Vec<_> = ratios.iter().filter(|group| !group.is_empty()).collect();
+    of_medians(ratios, |medians, count| {
+        let logarithms: f64 = medians.map(f64::ln).sum();
+        (logarithms / count as f64).exp()
+    })
+}
+
+/// What `mean` makes of the medians of the groups that are not empty, which it gets with their number.
+fn of_medians(
+    groups: &[Vec<f64>],
+    mean: impl Fn(&mut dyn Iterator<Item = f64>, usize) -> f64,
+) -> Option<Estimate> {
+    let groups: Vec<_> = groups.iter().filter(|group| !group.is_empty()).collect();
     if groups.is_empty() {
         return None;
     }
-    let mean = |medians: &mut dyn Iterator<Item = f64>| {
-        let logarithms: f64 = medians.map(f64::ln).sum();
-        (logarithms / groups.len() as f64).exp()
-    };
+    let mean = |medians: &mut dyn Iterator<Item = f64>| mean(medians, groups.len());
     let mut random = StdRng::seed_from_u64(0);
     let mut drawn = Vec::new();
     let mut means: Vec<f64> = (0..RESAMPLES)
@@ -78,6 +91,14 @@ mod tests {
         let many = of_ratios(&many).unwrap();
         assert!(many.high - many.low < few.high - few.low);
         assert_eq!(of_ratios(&[]), None);
+    }
+
+    #[test]
+    fn differences_may_have_any_sign() {
+        let differences = of_differences(&[-1.0, 0.0, 1.0, -2.0, 2.0]).unwrap();
+        assert_eq!(differences.value, 0.0);
+        assert!(differences.low < 0.0 && differences.high > 0.0, "{differences:?}");
+        assert_eq!(of_differences(&[]), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::Contender;
-use super::measurement::Measured;
+use crate::measurement::Measured;
 
 /// The most that ours, which is the last of the programs compared, may take. Of each repetition the ratio is taken, then the median:
 /// the programs of one repetition ran under the same load.

@@ -1,7 +1,8 @@
 //! Runs a command once and says what it took: wall time, processor time, memory.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::io::Read as _;
+use std::process::{Child, Command, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -12,17 +13,33 @@ use crate::command::shown;
 
 /// What one run took. Time is that of the process and of all it waited for; memory that of the largest of them.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Measured {
-    pub(super) wall: Duration,
-    pub(super) processor: Duration,
+pub(crate) struct Measured {
+    pub(crate) wall: Duration,
+    pub(crate) processor: Duration,
     /// Largest resident memory, in bytes, with mapped files.
-    pub(super) resident: u64,
+    pub(crate) resident: u64,
 }
 
 /// Runs `command` to its end.
-pub(super) fn measure(command: &mut Command) -> Result<Measured> {
+pub(crate) fn measure(command: &mut Command) -> Result<Measured> {
     let start = Instant::now();
     let child = start_quietly(command)?;
+    wait(command, child, start)
+}
+
+/// As [`measure`]; returns what it printed, too.
+pub(crate) fn measure_output(command: &mut Command) -> Result<(Measured, String)> {
+    let start = Instant::now();
+    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = spawn(command)?;
+    let mut printed = String::new();
+    if let Some(mut output) = child.stdout.take() {
+        output.read_to_string(&mut printed)?;
+    }
+    Ok((wait(command, child, start)?, printed))
+}
+
+fn wait(command: &Command, child: Child, start: Instant) -> Result<Measured> {
     let ended = child.wait4().context("cannot wait for a measured program")?;
     let wall = start.elapsed();
     ensure!(ended.status.success(), "`{}` failed", shown(command));
@@ -35,7 +52,7 @@ pub(super) fn measure(command: &mut Command) -> Result<Measured> {
 
 /// Runs `command` and returns the most memory, in bytes, that its own process has had for itself: neither files that it mapped nor
 /// memory of programs that it started. Looked at every half millisecond, so not to be timed.
-pub(super) fn private_memory(command: &mut Command) -> Result<u64> {
+pub(crate) fn private_memory(command: &mut Command) -> Result<u64> {
     let mut child = start_quietly(command)?;
     let status_file = format!("/proc/{}/status", child.id());
     let mut most = 0;
@@ -53,8 +70,11 @@ pub(super) fn private_memory(command: &mut Command) -> Result<u64> {
     }
 }
 
-fn start_quietly(command: &mut Command) -> Result<std::process::Child> {
-    command.stdout(Stdio::null()).stderr(Stdio::null());
+fn start_quietly(command: &mut Command) -> Result<Child> {
+    spawn(command.stdout(Stdio::null()).stderr(Stdio::null()))
+}
+
+fn spawn(command: &mut Command) -> Result<Child> {
     command
         .spawn()
         .with_context(|| format!("cannot run `{}`", shown(command)))

@@ -1,0 +1,152 @@
+//! The first launch of a kernel, whose variant comes from the cache on disk or is compiled.
+
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+
+use super::comparison::{Comparison, Goal, HEAD};
+use super::programs::{Programs, WITH_JIT, number_behind};
+use super::{large_cache, remove};
+use crate::bench::compiles::{Compiles, table};
+use crate::measurement::measure_output;
+
+/// The workloads whose kernels are launched, and the milliseconds that the first compile may take.
+const KERNELS: [(&str, f64); 2] = [("zaxpy", 15.0), ("xs-lookup", 60.0)];
+
+/// Milliseconds that a launch may take longer whose variant is in the cache.
+const FROM_THE_CACHE: f64 = 1.0;
+
+/// What is in the cache when the program starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cache {
+    /// The variant.
+    Warm,
+    /// Nothing.
+    Empty,
+    /// Many others.
+    OfOthers,
+}
+
+/// Milliseconds of one run.
+#[derive(Debug, Clone, Copy)]
+struct Run {
+    /// Wall time of the first launch.
+    launch: f64,
+    /// Processor time of the program.
+    program: f64,
+    /// Processor time of the process that compiles for it.
+    worker: f64,
+}
+
+/// Measures first launches; the table, and where compiles spend their time.
+pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<String> {
+    let mut text = HEAD.to_owned();
+    let mut compiles = Vec::new();
+    for (kernel, most) in KERNELS {
+        let source = format!("test/workloads/{kernel}/{kernel}.cpp");
+        let sources = [source.as_str(), "test/jit/Inputs/worker-time.c"];
+        let program = programs.build(kernel, &sources, &WITH_JIT)?;
+        let case = Case {
+            programs,
+            program: &program,
+            kernel,
+        };
+        for (cache, name, most) in [
+            (Cache::Warm, "variant in the cache", FROM_THE_CACHE),
+            (Cache::Empty, "compiled", most),
+            (
+                Cache::OfOthers,
+                "compiled, 10,000 other images in the cache",
+                most,
+            ),
+        ] {
+            let (rows, medians) = case.compare(cache, name, most, repetitions)?;
+            text += &rows;
+            compiles.extend(medians);
+        }
+    }
+    text += "\nWhat compiling is made of, the medians of as many runs more with an empty cache: wall time of the phases in the process that \
+             compiles, without its start.\n\n";
+    text += &table(&compiles);
+    Ok(text)
+}
+
+struct Case<'a> {
+    programs: &'a Programs<'a>,
+    program: &'a Path,
+    kernel: &'a str,
+}
+
+impl Case<'_> {
+    /// The rows of one state of the cache, and of compiles with an empty one the medians of their phases.
+    fn compare(
+        &self,
+        state: Cache,
+        name: &str,
+        most: f64,
+        repetitions: u32,
+    ) -> Result<(String, Option<Compiles>)> {
+        let goal = |is_wanted: bool| is_wanted.then_some(Goal::More(most));
+        let row = |what: &str, goal| Comparison::new(format!("{}, {name}: {what}", self.kernel), goal);
+        let mut wall = row("wall, ms", goal(true));
+        let mut processor = row("processor, ms", goal(true));
+        let mut worker = row("of that the compiling process, ms", None);
+        let cache = self.programs.folder.join("first-launch-cache");
+        remove(&cache)?;
+        self.run("sync", &cache)?;
+        let image = match state {
+            Cache::OfOthers => Some(large_cache::fill(&cache)?),
+            Cache::Warm | Cache::Empty => None,
+        };
+        for _ in 0..repetitions {
+            match (state, &image) {
+                (Cache::Empty, _) => remove(&cache)?,
+                (_, Some(image)) => fs::remove_file(image)?,
+                (_, None) => {}
+            }
+            let [off, on] = [self.run("off", &cache)?, self.run("sync", &cache)?];
+            ensure!(
+                (on.worker > 0.0) == (state != Cache::Warm) && off.worker == 0.0,
+                "{}, {name}: the compiling process took {} ms, without the JIT {} ms",
+                self.kernel,
+                on.worker,
+                off.worker
+            );
+            wall.add(off.launch, on.launch);
+            processor.add(off.program, on.program + on.worker);
+            worker.add(0.0, on.worker);
+        }
+        let mut rows = wall.row() + &processor.row();
+        if state != Cache::Warm {
+            rows += &worker.row();
+        }
+        let phases = (state == Cache::Empty).then(|| self.phases(&cache, repetitions));
+        Ok((rows, phases.transpose()?))
+    }
+
+    fn run(&self, mode: &str, cache: &Path) -> Result<Run> {
+        let mut command = self.programs.command(self.program, mode, cache);
+        // As little as there can be to launch: what is measured is what comes before.
+        command.args(["--size", "1", "--set", "launches=1"]);
+        let (measured, printed) = measure_output(&mut command)?;
+        Ok(Run {
+            launch: number_behind(&printed, "first_s")? * 1e3,
+            program: measured.processor.as_secs_f64() * 1e3,
+            worker: number_behind(&printed, "worker")? * 1e3,
+        })
+    }
+
+    fn phases(&self, cache: &Path, repetitions: u32) -> Result<Compiles> {
+        let file = self.programs.folder.join("statistics.json");
+        let mut all = Vec::new();
+        for _ in 0..repetitions {
+            remove(cache)?;
+            let mut command = self.programs.command(self.program, "sync", cache);
+            command.args(["--size", "1", "--set", "launches=1"]);
+            measure_output(command.env("OFFLOOM_JIT_STATS", &file))?;
+            all.push(Compiles::read(self.kernel, &file)?);
+        }
+        Compiles::median(all).context("nothing was compiled")
+    }
+}
