@@ -128,7 +128,7 @@ impl Phases {
 pub struct Linked {
     /// The copy's number, in the order in which libomptarget loaded them.
     pub image_copy: u32,
-    /// How long linking it took, in microseconds.
+    /// How long linking it took, in microseconds; 0 where it was not linked, because the cache remembers that it was slower.
     pub link_us: u64,
     /// Launches that ran it.
     pub launches: u64,
@@ -140,7 +140,7 @@ pub struct Linked {
     /// When the verdict was reached, in microseconds from the start.
     #[serde(default)]
     pub verdict_us: Option<u64>,
-    /// The fastest timed launch of it, in nanoseconds.
+    /// The fastest timed launch of it, in nanoseconds; maybe one that the cache remembers.
     pub variant_ns: Option<u64>,
     /// The fastest timed launch of the ahead-of-time body with the same descriptor, in nanoseconds.
     pub ahead_of_time_ns: Option<u64>,
@@ -152,7 +152,7 @@ pub struct Linked {
 pub enum Verdict {
     /// Too few launches to say.
     Measuring,
-    /// It runs.
+    /// It runs: it is faster, or no launch is to be timed.
     Kept,
     /// It was no faster than the ahead-of-time body, which runs in its place.
     Retired,

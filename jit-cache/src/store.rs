@@ -28,7 +28,7 @@ pub use claim::Claim;
 pub use error::StoreError;
 pub use key::ImageKey;
 pub use layer::FORMAT_FOLDER;
-pub use record::Record;
+pub use record::{Record, Times};
 pub use upkeep::{Stats, Stored, Verified};
 
 use layer::Layer;
@@ -36,6 +36,8 @@ use process::Process;
 
 /// How long a failure is remembered: it may have been for want of memory or time.
 pub const FAILURE_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long times are remembered: the machine may have done other work then, and launches may have other data now.
+pub const TIMES_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much older an image's time of last use may be than its last use: so a hit rarely writes.
 const USE_PRECISION: Duration = Duration::from_secs(60 * 60);
 
@@ -130,13 +132,21 @@ impl Store {
             .duration_since(modified)
             .unwrap_or_else(|error| error.duration());
         match record {
-            Record::Failure(_) if age > FAILURE_LIFETIME => return None,
+            Record::Failure(_) if age > FAILURE_LIFETIME => None,
+            Record::Timed(_, image) if age > TIMES_LIFETIME => {
+                let image = Record::Image(image);
+                // The time of the file, which was when it was timed, becomes that of its use again.
+                if ours {
+                    let _ = self.write(key, &image.encode(key));
+                }
+                Some(image)
+            }
             Record::Image(_) if ours && age > USE_PRECISION => {
                 let _ = file.set_times(FileTimes::new().set_modified(now));
+                Some(record)
             }
-            _ => {}
+            _ => Some(record),
         }
-        Some(record)
     }
 
     /// The right to make the image of this key, or nothing: another process is at it. After getting it, look again: the
@@ -155,6 +165,19 @@ impl Store {
     pub fn publish(&self, key: &ImageKey, record: &Record) -> Result<(), StoreError> {
         let key = key.to_string();
         self.write(&key, &record.encode(&key))
+    }
+
+    /// Remembers for [`TIMES_LIFETIME`] what launches of the image of a key took. Does nothing where there is no image, or where that is
+    /// known already: of many processes that start together, one writes.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written.
+    pub fn remember_times(&self, key: &ImageKey, times: Times) -> Result<(), StoreError> {
+        self.writable()?;
+        match self.load(key) {
+            Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)),
+            Some(Record::Timed(..) | Record::Failure(_)) | None => Ok(()),
+        }
     }
 
     /// Puts the bytes of a whole file in the place of a key.

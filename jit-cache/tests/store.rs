@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_jit_cache::store::{FAILURE_LIFETIME, ImageKey, Record, Store, StoreError, StoreOptions};
+use offloom_jit_cache::store::{
+    FAILURE_LIFETIME, ImageKey, Record, Store, StoreError, StoreOptions, TIMES_LIFETIME, Times,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -310,6 +312,71 @@ fn a_failure_is_remembered_for_a_time() {
 }
 
 #[test]
+fn times_are_remembered_with_an_image_for_a_time() {
+    let (_folder, directory, store) = new_store();
+    let times = Times {
+        variant: u64::MAX,
+        ahead_of_time: 7,
+    };
+    store.remember_times(&key(1), times).unwrap();
+    assert_eq!(
+        store.load(&key(1)),
+        None,
+        "there is no image to remember them with"
+    );
+    store.publish(&key(1), &image(1)).unwrap();
+    store.remember_times(&key(1), times).unwrap();
+    let Record::Image(bytes) = image(1) else {
+        unreachable!("made above")
+    };
+    let timed = Record::Timed(times, bytes);
+    let at = |age| {
+        let file = File::open(only_file(&store)).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    };
+    // Using it makes them no younger.
+    at(TIMES_LIFETIME / 2);
+    assert_eq!(store.load(&key(1)), Some(timed.clone()));
+    assert!(store.list()[0].last_use < SystemTime::now() - TIMES_LIFETIME / 3);
+    // Who may only read forgets them without a trace.
+    at(TIMES_LIFETIME + Duration::from_secs(60));
+    let reader = open(&StoreOptions {
+        read_only: true,
+        ..options(&directory)
+    });
+    let before = fs::read(only_file(&store)).unwrap();
+    assert_eq!(reader.load(&key(1)), Some(image(1)));
+    assert_eq!(fs::read(only_file(&store)).unwrap(), before);
+    assert!(matches!(
+        reader.remember_times(&key(1), times),
+        Err(StoreError::ReadOnly)
+    ));
+    // The image is as if it had just been published.
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    assert!(store.list()[0].last_use > SystemTime::now() - TIMES_LIFETIME / 3);
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    // The first that come then stay.
+    store.remember_times(&key(1), times).unwrap();
+    let later = Times { variant: 1, ..times };
+    store.remember_times(&key(1), later).unwrap();
+    assert_eq!(store.load(&key(1)), Some(timed));
+    assert_eq!(store.verify().images.len(), 1);
+}
+
+#[test]
+fn a_failure_has_no_times() {
+    let (_folder, _, store) = new_store();
+    let failure = Record::Failure("the compiler crashed".to_owned());
+    store.publish(&key(1), &failure).unwrap();
+    let times = Times {
+        variant: 1,
+        ahead_of_time: 2,
+    };
+    store.remember_times(&key(1), times).unwrap();
+    assert_eq!(store.load(&key(1)), Some(failure));
+}
+
+#[test]
 fn one_at_a_time_has_the_claim() {
     let (_folder, directory, store) = new_store();
     let other = open(&options(&directory));
@@ -355,6 +422,11 @@ fn a_packed_cache_warms_another() {
     store
         .publish(&key(9), &Record::Failure("only here".to_owned()))
         .unwrap();
+    let times = Times {
+        variant: 1,
+        ahead_of_time: 2,
+    };
+    store.remember_times(&key(3), times).unwrap();
     let pack = folder.path().join("pack");
     assert_eq!(store.pack(&pack).unwrap(), 5);
     let (_folder, _, other) = new_store();

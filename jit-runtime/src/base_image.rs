@@ -85,7 +85,7 @@ fn find_or_make(
     };
     let deadline = settings().time_limit.saturating_mul(PATIENCE);
     let claim = match disk_cache::wait_for_others(&key, deadline) {
-        Known::Object(bytes) => {
+        Known::Object(bytes, _) => {
             report::log(format_args!("the image of {} is in the cache", object.name()));
             return Ok(bytes);
         }
@@ -114,7 +114,7 @@ fn find_or_make(
     disk_cache::publish(&key, &record);
     drop(claim);
     match record {
-        Record::Image(bytes) => Ok(bytes),
+        Record::Image(bytes) | Record::Timed(_, bytes) => Ok(bytes),
         Record::Failure(reason) => Err(reason),
     }
 }

@@ -4,15 +4,15 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use offloom_jit_cache::settings::CacheMode;
-use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions};
+use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions, Times};
 
 use crate::report;
 use crate::settings::settings;
 
 /// What the cache knows of a key.
 pub(crate) enum Known {
-    /// The object is there.
-    Object(Vec<u8>),
+    /// The object is there, and what its launches took lately, if that is remembered.
+    Object(Vec<u8>, Option<Times>),
     /// Making it failed lately, for this reason.
     Failure(String),
     /// It is to be made, and published with this; without a claim the cache cannot be written.
@@ -53,7 +53,8 @@ fn look_up(key: &ImageKey) -> Known {
 
 fn load(store: &Store, key: &ImageKey) -> Option<Known> {
     Some(match store.load(key)? {
-        Record::Image(object) => Known::Object(object),
+        Record::Image(object) => Known::Object(object, None),
+        Record::Timed(times, object) => Known::Object(object, Some(times)),
         Record::Failure(reason) => Known::Failure(reason),
     })
 }
@@ -62,6 +63,15 @@ fn load(store: &Store, key: &ImageKey) -> Option<Known> {
 pub(crate) fn publish(key: &ImageKey, record: &Record) {
     if let Some(store) = store()
         && let Err(error) = store.publish(key, record)
+    {
+        report::log(error);
+    }
+}
+
+/// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next time.
+pub(crate) fn remember_times(key: &ImageKey, times: Times) {
+    if let Some(store) = store()
+        && let Err(error) = store.remember_times(key, times)
     {
         report::log(error);
     }

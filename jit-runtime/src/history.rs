@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile;
 use offloom_jit_cache::stats::{Linked, Origin, Phases, Variant, Verdict};
+use offloom_jit_cache::store::Times;
 
 use crate::lock::lock;
 use crate::settings::settings;
@@ -60,26 +61,30 @@ impl History {
         });
     }
 
-    /// Notes that an object was linked into an image copy, or that it failed; what is returned counts its launches.
+    /// Notes that an object was linked into an image copy, or that it was not; what is returned counts its launches. `times`: what the
+    /// cache remembers of earlier ones.
     pub(crate) fn add_copy(
         &self,
         descriptor: impl FnOnce() -> String,
         image_copy: u32,
         link_time: Duration,
         verdict: Verdict,
+        times: Option<Times>,
     ) -> Option<Arc<Copy>> {
         settings().stats.as_ref()?;
+        let linked_us = Some(now_us());
         let copy = Arc::new(Copy {
             launches: AtomicU64::new(0),
             linked: Mutex::new(Linked {
                 image_copy,
                 link_us: u64::try_from(link_time.as_micros()).unwrap_or(u64::MAX),
                 launches: 0,
+                // Retired from the start: the cache remembers its times.
+                verdict_us: linked_us.filter(|_| verdict == Verdict::Retired),
                 verdict,
-                linked_us: Some(now_us()),
-                verdict_us: None,
-                variant_ns: None,
-                ahead_of_time_ns: None,
+                linked_us,
+                variant_ns: times.map(|times| times.variant),
+                ahead_of_time_ns: times.map(|times| times.ahead_of_time),
             }),
         });
         let descriptor = descriptor();
@@ -111,11 +116,11 @@ impl Copy {
     }
 
     /// Notes the fastest timed launches so far, in nanoseconds (`u64::MAX`: none), and what follows from them.
-    pub(crate) fn note(&self, variant: u64, ahead_of_time: u64, verdict: Option<Verdict>) {
+    pub(crate) fn note(&self, times: Times, verdict: Option<Verdict>) {
         let mut linked = lock(&self.linked);
         let timed = |nanoseconds: u64| Some(nanoseconds).filter(|nanoseconds| *nanoseconds != u64::MAX);
-        linked.variant_ns = timed(variant);
-        linked.ahead_of_time_ns = timed(ahead_of_time);
+        linked.variant_ns = timed(times.variant);
+        linked.ahead_of_time_ns = timed(times.ahead_of_time);
         if let Some(verdict) = verdict {
             linked.verdict_us = Some(now_us());
             linked.verdict = verdict;

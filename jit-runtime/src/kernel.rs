@@ -8,10 +8,10 @@ use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::inkwell::support::get_llvm_version;
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
-use offloom_jit_cache::settings::FloatingPoint;
+use offloom_jit_cache::settings::{FloatingPoint, Mode};
 use offloom_jit_cache::signature::{Parameter, Signature};
 use offloom_jit_cache::stats::Origin;
-use offloom_jit_cache::store::{ImageKey, Record};
+use offloom_jit_cache::store::{ImageKey, Record, Times};
 use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::retarget::{NATIVE, x86_processor};
@@ -23,14 +23,22 @@ use crate::exit_gate;
 use crate::history::History;
 use crate::lock::lock;
 use crate::one_thread;
+use crate::queue;
 use crate::report;
 use crate::settings::settings;
 
 /// The architecture that descriptors name.
 pub(crate) const ARCHITECTURE: &str = "x86-64";
 
-/// An object that is made by the first who asks while others wait; `None`: it cannot be made.
-type Object = OnceLock<Option<Vec<u8>>>;
+/// A relocatable object, from the cache or compiled.
+pub(crate) struct Object {
+    pub(crate) bytes: Vec<u8>,
+    /// What its launches took lately, if the cache remembers that and launches are to be timed at all.
+    pub(crate) times: Option<Times>,
+}
+
+/// It is made by the first who asks while others wait; `None`: it cannot be made.
+type Making = OnceLock<Option<Object>>;
 
 /// A kernel, for as long as the process lives.
 pub(crate) struct Kernel {
@@ -48,7 +56,7 @@ pub(crate) struct Kernel {
     uses: Vec<ParameterUses>,
     /// Launches on image copies that are gone: ahead of time, and of variants.
     pub(crate) earlier_launches: [AtomicU64; 2],
-    objects: Mutex<HashMap<LaunchKey, Arc<Object>>>,
+    objects: Mutex<HashMap<LaunchKey, Arc<Making>>>,
 }
 
 impl Kernel {
@@ -72,20 +80,37 @@ impl Kernel {
         }
     }
 
-    /// Calls `use_object` with the relocatable object for launches with this key, from the cache or compiled, if no device has asked for it yet.
+    /// Calls `use_object` with the object for launches with this key, which is made if no device has asked for it yet.
     /// `None` when it cannot be compiled, which is said once and not tried again.
-    pub(crate) fn with_object<T>(&self, key: &LaunchKey, use_object: impl FnOnce(&[u8]) -> T) -> Option<T> {
+    pub(crate) fn with_object<T>(&self, key: &LaunchKey, use_object: impl FnOnce(&Object) -> T) -> Option<T> {
         let object = {
             let mut objects = lock(&self.objects);
             Arc::clone(objects.entry(key.clone()).or_default())
         };
         let object = object.get_or_init(|| self.find_or_compile(key));
-        object.as_deref().map(use_object)
+        object.as_ref().map(use_object)
     }
 
     /// Lets go of the object for this key, which is in the cache if there is one: a variant was no use.
     pub(crate) fn forget_object(&self, key: &LaunchKey) {
         lock(&self.objects).remove(key);
+    }
+
+    /// Has the cache remember what launches with this key took, in the background where there is one.
+    pub(crate) fn remember_times(&'static self, key: &LaunchKey, times: Times) {
+        let key = key.clone();
+        let remember = move || {
+            if let Some(image_key) = self.image_key(&key) {
+                disk_cache::remember_times(&image_key, times);
+            }
+        };
+        match settings().mode {
+            // Without a thread it is forgotten.
+            Mode::Async => {
+                queue::add(remember);
+            }
+            Mode::Sync | Mode::Off => remember(),
+        }
     }
 
     /// What code for this key is specialised to.
@@ -110,10 +135,11 @@ impl Kernel {
             .collect()
     }
 
-    fn find_or_compile(&self, key: &LaunchKey) -> Option<Vec<u8>> {
+    /// What the object for this key is kept under; nothing while the process ends.
+    fn image_key(&self, key: &LaunchKey) -> Option<ImageKey> {
         // Describing a processor is LLVM's work too.
         let processor = exit_gate::enter().map(|_work| processor())?;
-        let image_key = ImageKey {
+        Some(ImageKey {
             offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
             llvm_version: llvm_version(),
             bundle: self.bundle.id,
@@ -124,17 +150,22 @@ impl Kernel {
                 FloatingPoint::Source => "fp=source".to_owned(),
             },
             descriptor: self.descriptor(key),
-        };
+        })
+    }
+
+    fn find_or_compile(&self, key: &LaunchKey) -> Option<Object> {
+        let image_key = self.image_key(key)?;
         let descriptor = &image_key.descriptor;
         let text = descriptor.to_string();
         match disk_cache::wait_for_others(&image_key, settings().time_limit) {
-            Known::Object(object) => {
+            Known::Object(bytes, times) => {
                 report::log(format_args!(
                     "{}: found in the cache, for {descriptor}",
                     self.name
                 ));
-                self.history.add(&text, Origin::Cache, object.len(), None);
-                Some(object)
+                self.history.add(&text, Origin::Cache, bytes.len(), None);
+                let times = times.filter(|_| settings().retire);
+                Some(Object { bytes, times })
             }
             Known::Failure(reason) => {
                 report::failure(format_args!(
@@ -154,7 +185,7 @@ impl Kernel {
                 disk_cache::publish(&image_key, &record);
                 drop(claim);
                 match record {
-                    Record::Image(object) => Some(object),
+                    Record::Image(bytes) | Record::Timed(_, bytes) => Some(Object { bytes, times: None }),
                     Record::Failure(_) => None,
                 }
             }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use offloom_abi::jit_image::Choice;
 use offloom_jit_cache::settings::Mode;
@@ -22,7 +22,7 @@ use crate::lock::lock;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
-use crate::variant::{LinkedCode, Variant, Verdict};
+use crate::variant::{Difference, LinkedCode, Variant, Verdict, clear_difference};
 
 /// The most variants that a kernel may have on one device at one time.
 const MOST_VARIANTS: usize = 256;
@@ -141,9 +141,9 @@ impl SlotState {
         if self.image.is_withdrawn() {
             return None;
         }
-        let code = self.make_code(key).and_then(|(code, history)| {
+        let code = self.make_code(key).and_then(|(code, measure, history)| {
             let label = format!("{}: image copy {}", self.kernel.name, self.image.number);
-            let variant = Variant::new(label, key.clone(), code, settings().retire, history);
+            let variant = Variant::new(label, key.clone(), code, measure, history);
             // While its image is there only its code is ever given back: a launch may have found it and not yet asked for its code.
             let variant: &'static Variant = Box::leak(Box::new(variant));
             self.image.add_variant(variant);
@@ -155,16 +155,19 @@ impl SlotState {
         code
     }
 
-    fn make_code(&self, key: &LaunchKey) -> Option<(LinkedCode, Option<Arc<Copy>>)> {
-        let (linked, link_time) = self.kernel.with_object(key, |object| {
+    /// The code for a key, linked, and whether its launches are to be timed.
+    fn make_code(&self, key: &LaunchKey) -> Option<(LinkedCode, bool, Option<Arc<Copy>>)> {
+        let (linked, link_time, times) = self.kernel.with_object(key, |object| {
+            if object.times.and_then(clear_difference) == Some(Difference::Slower) {
+                return Some((None, Duration::ZERO, object.times));
+            }
             let _linking = lock(&self.linking);
             let _link = fork_gate::enter_link();
             let _work = exit_gate::enter()?;
             let number = self.made.fetch_add(1, Ordering::Relaxed);
             let start = Instant::now();
-            let linked = self.image.link(self.kernel.name, number, object);
-            let link_time = start.elapsed();
-            Some((linked, link_time))
+            let linked = self.image.link(self.kernel.name, number, &object.bytes);
+            Some((Some(linked), start.elapsed(), object.times))
         })??;
         let remember = |verdict| {
             self.kernel.history.add_copy(
@@ -172,12 +175,30 @@ impl SlotState {
                 self.image.number,
                 link_time,
                 verdict,
+                times,
             )
         };
+        let difference = times.and_then(clear_difference);
+        let measure = settings().retire && difference.is_none();
+        if let Some(difference) = difference {
+            let (was, is) = match difference {
+                Difference::Faster => ("faster", "timed again"),
+                Difference::Slower => ("slower", "used"),
+            };
+            report::log(format_args!(
+                "{}: image copy {}: a variant was {was} lately: it is not {is}",
+                self.kernel.name, self.image.number
+            ));
+        }
         match linked {
-            Ok(code) if settings().retire => Some((code, remember(stats::Verdict::Measuring))),
-            Ok(code) => Some((code, remember(stats::Verdict::Kept))),
-            Err(error) => {
+            Some(Ok(code)) if measure => Some((code, true, remember(stats::Verdict::Measuring))),
+            Some(Ok(code)) => Some((code, false, remember(stats::Verdict::Kept))),
+            None => {
+                remember(stats::Verdict::Retired);
+                self.kernel.forget_object(key);
+                None
+            }
+            Some(Err(error)) => {
                 remember(stats::Verdict::Failed(error.to_string()));
                 report::failure(format_args!(
                     "{}: stays ahead of time on image copy {}: {error}",
@@ -211,7 +232,7 @@ impl SlotState {
 
     /// Takes note of how a variant compares with the ahead-of-time body.
     pub(crate) fn settle(&self, variant: &Variant, verdict: Verdict) {
-        let (own, ahead_of_time) = variant.times();
+        let times = variant.times();
         let word = match verdict {
             Verdict::Retire => {
                 self.variants.insert(&variant.key, Entry::AheadOfTime);
@@ -220,9 +241,12 @@ impl SlotState {
             }
             _ => "kept",
         };
+        if clear_difference(times).is_some() {
+            self.kernel.remember_times(&variant.key, times);
+        }
         report::log(format_args!(
-            "{}: image copy {}: a variant is {word}: {own} ns, ahead of time {ahead_of_time} ns",
-            self.kernel.name, self.image.number
+            "{}: image copy {}: a variant is {word}: {} ns, ahead of time {} ns",
+            self.kernel.name, self.image.number, times.variant, times.ahead_of_time
         ));
     }
 }

@@ -1,8 +1,10 @@
 //! A variant that is linked for one image copy: its code, and whether it is any faster than the ahead-of-time body.
 //!
-//! Until that is known, some launches are timed inside the stub, alternately of the variant and of the ahead-of-time body, on
+//! Until that is known, some launches are timed inside the stub, of the variant and of the ahead-of-time body in turns, on
 //! launches with the same key. A variant that is no faster is retired, and its code freed when no launch runs it any more: while
 //! launches are timed they are counted too. Once the verdict is known, a launch costs nothing more.
+
+mod judgement;
 
 use std::cell::Cell;
 use std::ffi::c_void;
@@ -14,6 +16,7 @@ use offloom_abi::jit_image::Choice;
 use offloom_ir::orc::{Dylib, OrcError};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
+use offloom_jit_cache::store::Times;
 use offloom_jit_cache::tracker::LaunchKey;
 
 use crate::exit_gate;
@@ -24,12 +27,9 @@ use crate::queue;
 use crate::report;
 use crate::settings::settings;
 
-/// Launches of each kind that are timed at most.
-const SAMPLES: u32 = 8;
-/// From this many on, a clear difference decides.
-const SAMPLES_FOR_A_CLEAR_CASE: u32 = 3;
-/// What makes a difference clear: this share of the other's time.
-const CLEAR: (u64, u64) = (9, 10);
+pub(crate) use judgement::{Difference, Verdict, clear_difference};
+
+use judgement::{is_turn_of_variant, verdict};
 
 /// In a ticket: the ahead-of-time body was run. Variants are aligned to more than this.
 const AHEAD_OF_TIME: u64 = 1;
@@ -39,18 +39,6 @@ const MEASURING: u8 = Verdict::Measuring as u8;
 thread_local! {
     /// When the launch that is timed on this thread began. Needs no destructor, so it can be used to the thread's very end.
     static STARTED: Cell<u64> = const { Cell::new(0) };
-}
-
-/// How the measurement stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Verdict {
-    /// Launches are being timed.
-    Measuring = 0,
-    /// The variant is faster and stays.
-    Keep = 1,
-    /// It is not, or it is launched too rarely to know.
-    Retire = 2,
 }
 
 /// Code linked against an image copy.
@@ -77,8 +65,8 @@ pub(crate) struct Variant {
     turn: AtomicU32,
     /// `turn` when it was last asked whether the variant is used.
     turn_looked_at: AtomicU32,
-    own: Times,
-    ahead_of_time: Times,
+    own: Fastest,
+    ahead_of_time: Fastest,
     /// For the statistics, if they are asked for.
     history: Option<Arc<Copy>>,
 }
@@ -90,12 +78,12 @@ unsafe impl Sync for Variant {}
 
 /// The fastest of some launches.
 #[derive(Debug)]
-struct Times {
+struct Fastest {
     count: AtomicU32,
     nanoseconds: AtomicU64,
 }
 
-impl Times {
+impl Fastest {
     const fn none() -> Self {
         Self {
             count: AtomicU32::new(0),
@@ -132,8 +120,8 @@ impl Variant {
             verdict: AtomicU8::new(verdict as u8),
             turn: AtomicU32::new(0),
             turn_looked_at: AtomicU32::new(0),
-            own: Times::none(),
-            ahead_of_time: Times::none(),
+            own: Fastest::none(),
+            ahead_of_time: Fastest::none(),
             history,
         }
     }
@@ -182,7 +170,7 @@ impl Variant {
         let turn = self.turn.fetch_add(1, Ordering::Relaxed);
         let started = now();
         STARTED.set(started);
-        if turn.is_multiple_of(2) {
+        if is_turn_of_variant(turn) {
             Choice {
                 code: self.code,
                 ticket,
@@ -216,13 +204,12 @@ impl Variant {
                 )
                 .is_ok();
         if let Some(history) = &self.history {
-            let (own, ahead_of_time) = self.times();
             let verdict = match verdict {
                 Verdict::Keep => Some(stats::Verdict::Kept),
                 Verdict::Retire => Some(stats::Verdict::Retired),
                 Verdict::Measuring => None,
             };
-            history.note(own, ahead_of_time, verdict.filter(|_| changed));
+            history.note(self.times(), verdict.filter(|_| changed));
         }
         changed.then_some(verdict)
     }
@@ -252,8 +239,7 @@ impl Variant {
             )
             .is_ok();
         if evicted && let Some(history) = &self.history {
-            let (own, ahead_of_time) = self.times();
-            history.note(own, ahead_of_time, Some(stats::Verdict::Evicted));
+            history.note(self.times(), Some(stats::Verdict::Evicted));
         }
         self.leave();
         evicted
@@ -306,36 +292,21 @@ impl Variant {
     }
 
     fn judge(&self) -> Verdict {
+        // Read before the times, of which there are then at least as many.
         let samples = self
             .own
             .count
             .load(Ordering::Acquire)
             .min(self.ahead_of_time.count.load(Ordering::Acquire));
-        let own = self.own.nanoseconds.load(Ordering::Relaxed);
-        let other = self.ahead_of_time.nanoseconds.load(Ordering::Relaxed);
-        let clearly_below =
-            |one: u64, other: u64| one.saturating_mul(CLEAR.1) < other.saturating_mul(CLEAR.0);
-        if samples < SAMPLES_FOR_A_CLEAR_CASE {
-            Verdict::Measuring
-        } else if clearly_below(own, other) {
-            Verdict::Keep
-        } else if clearly_below(other, own) {
-            Verdict::Retire
-        } else if samples < SAMPLES {
-            Verdict::Measuring
-        } else if own <= other {
-            Verdict::Keep
-        } else {
-            Verdict::Retire
-        }
+        verdict(samples, self.times())
     }
 
-    /// The fastest timed launches, in nanoseconds: the variant's and the ahead-of-time body's.
-    pub(crate) fn times(&self) -> (u64, u64) {
-        (
-            self.own.nanoseconds.load(Ordering::Relaxed),
-            self.ahead_of_time.nanoseconds.load(Ordering::Relaxed),
-        )
+    /// The fastest timed launches so far; `u64::MAX` where there is none.
+    pub(crate) fn times(&self) -> Times {
+        Times {
+            variant: self.own.nanoseconds.load(Ordering::Relaxed),
+            ahead_of_time: self.ahead_of_time.nanoseconds.load(Ordering::Relaxed),
+        }
     }
 }
 

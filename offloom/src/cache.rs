@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::Subcommand;
-use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_cache::descriptor::{Argument, Contents, Descriptor};
 use offloom_jit_cache::settings::{CacheMode, Found, Settings};
 use offloom_jit_cache::store::{Record, Store, StoreOptions, Stored};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
+use crate::explain::microseconds;
 use crate::outcome::Outcome;
 use crate::table::{Table, size};
 
@@ -161,16 +162,20 @@ fn list(store: &Store) -> (String, Value) {
         };
         let descriptor = field("descriptor");
         let (kernel, specialized) = read_descriptor(descriptor);
-        let failure = match &record {
-            Record::Image(_) => None,
-            Record::Failure(reason) => Some(reason.as_str()),
+        let (failure, times) = match &record {
+            Record::Image(_) => (None, None),
+            Record::Timed(times, _) => (None, Some(times)),
+            Record::Failure(reason) => (Some(reason.as_str()), None),
         };
+        let remark = failure
+            .map(|reason| format!(" (failed: {reason})"))
+            .or(times.map(|times| {
+                let [variant, ahead_of_time] = [times.variant, times.ahead_of_time].map(microseconds);
+                format!(" ({variant} µs, ahead of time {ahead_of_time} µs)")
+            }));
         table.add([
             kernel.clone(),
-            failure.map_or_else(
-                || specialized.clone(),
-                |reason| format!("{specialized} (failed: {reason})"),
-            ),
+            format!("{specialized}{}", remark.unwrap_or_default()),
             size(stored.size),
             age(stored),
             format!("LLVM {}", field("llvm")),
@@ -178,7 +183,8 @@ fn list(store: &Store) -> (String, Value) {
         values.push(json!({
             "kernel": kernel, "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
             "llvm": field("llvm"), "offloom": field("offloom"), "bundle": field("bundle"), "options": field("options"),
-            "failure": failure, "path": stored.path,
+            "failure": failure, "variant_ns": times.map(|times| times.variant),
+            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "path": stored.path,
         }));
     }
     (table.lines(0), Value::Array(values))
@@ -190,13 +196,14 @@ pub(crate) fn read_descriptor(text: &str) -> (String, String) {
     let Ok(descriptor) = text.parse::<Descriptor>() else {
         return (text.to_owned(), "?".to_owned());
     };
-    let text = descriptor.to_string();
-    let items = text.split(';').skip(2).filter(|item| !item.ends_with("=any"));
-    let items = items.map(|item| match item.split_once("contents:") {
-        Some((start, bytes)) => format!("{start}contents({})", known_bytes(bytes)),
-        None => item.to_owned(),
-    });
-    let known = items.collect::<Vec<_>>().join(";");
+    let arguments = descriptor.arguments.iter().enumerate();
+    let arguments = arguments
+        .filter(|(_, argument)| argument.is_specialized())
+        .map(|(index, argument)| format!("{index}={}", known_of_argument(argument)));
+    let teams = descriptor.teams.map(|teams| format!("teams={teams}"));
+    let threads = descriptor.threads.map(|threads| format!("threads={threads}"));
+    let known = arguments.chain(teams).chain(threads);
+    let known = known.collect::<Vec<_>>().join(";");
     let known = if known.is_empty() {
         "nothing".to_owned()
     } else {
@@ -205,21 +212,34 @@ pub(crate) fn read_descriptor(text: &str) -> (String, String) {
     (descriptor.kernel, known)
 }
 
-/// `0:00ff 8:01` for `00ff????????????01`: bytes of an object in hexadecimal, of which those that are not known are `??`.
-fn known_bytes(bytes: &str) -> String {
+/// As in the descriptor, but of an object only the bytes that are known.
+fn known_of_argument(argument: &Argument) -> String {
+    let Argument::Pointer(pointer) = argument else {
+        return argument.to_string();
+    };
+    let alignment = pointer
+        .alignment()
+        .map(|alignment| format!("align:{}", alignment.bytes()));
+    let contents = pointer
+        .contents()
+        .map(|contents| format!("contents({})", known_bytes(contents)));
+    let both = alignment.into_iter().chain(contents);
+    both.collect::<Vec<_>>().join("+")
+}
+
+/// `0:00ff 8:01` for `00ff????????????01`: the known bytes of an object in hexadecimal, those that follow one another behind their offset.
+fn known_bytes(contents: &Contents) -> String {
     let mut known = String::new();
     let mut follows = false;
-    for (offset, byte) in bytes.as_bytes().chunks(2).enumerate() {
-        if byte == b"??" {
-            follows = false;
-            continue;
+    for (offset, byte) in contents.bytes().iter().enumerate() {
+        if let Some(byte) = byte {
+            if !follows {
+                let separator = if known.is_empty() { "" } else { " " };
+                known += &format!("{separator}{offset}:");
+            }
+            known += &format!("{byte:02x}");
         }
-        if !follows {
-            let separator = if known.is_empty() { "" } else { " " };
-            known += &format!("{separator}{offset}:");
-        }
-        known.extend(byte.iter().copied().map(char::from));
-        follows = true;
+        follows = byte.is_some();
     }
     known
 }

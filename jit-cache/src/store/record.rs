@@ -1,9 +1,9 @@
-//! One file of the cache: the whole key, and an image or the reason why there is none, under one checksum.
+//! One file of the cache: the whole key, and an image (with what its launches took) or the reason why there is none, under one checksum.
 //!
 //! | field | size | |
 //! | --- | --- | --- |
 //! | magic | 8 | [`MAGIC`] |
-//! | kind | 8 | 0: an image; 1: making it failed, the contents say why |
+//! | kind | 8 | 0: an image; 1: making it failed, the contents say why; 2: an image behind [`Times`], in two numbers |
 //! | key size | 8 | bytes |
 //! | contents size | 8 | bytes |
 //! | checksum | 32 | BLAKE3 of all the other bytes |
@@ -25,24 +25,38 @@ pub(super) const HEADER: usize = 64;
 pub enum Record {
     /// An image.
     Image(Vec<u8>),
+    /// An image whose launches were timed lately.
+    Timed(Times, Vec<u8>),
     /// Making the image failed, for this reason; it is not to be tried again in a loop.
     Failure(String),
+}
+
+/// The fastest timed launches, in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Of the image.
+    pub variant: u64,
+    /// Of the ahead-of-time code, with the same descriptor.
+    pub ahead_of_time: u64,
 }
 
 impl Record {
     /// The bytes of a file.
     pub(super) fn encode(&self, key: &str) -> Vec<u8> {
-        let (kind, contents) = match self {
-            Self::Image(image) => (0_u64, image.as_slice()),
-            Self::Failure(reason) => (1, reason.as_bytes()),
+        let (kind, times, contents) = match self {
+            Self::Image(image) => (0_u64, None, image.as_slice()),
+            Self::Failure(reason) => (1, None, reason.as_bytes()),
+            Self::Timed(times, image) => (2, Some(times.encode()), image.as_slice()),
         };
-        let mut bytes = Vec::with_capacity(HEADER + key.len() + contents.len());
+        let times = times.as_ref().map_or::<&[u8], _>(&[], |times| times);
+        let mut bytes = Vec::with_capacity(HEADER + key.len() + times.len() + contents.len());
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&kind.to_le_bytes());
         bytes.extend_from_slice(&(key.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&(contents.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(&((times.len() + contents.len()) as u64).to_le_bytes());
         bytes.extend_from_slice(&[0; HEADER - CHECKSUM]);
         bytes.extend_from_slice(key.as_bytes());
+        bytes.extend_from_slice(times);
         bytes.extend_from_slice(contents);
         let checksum = checksum(&bytes);
         bytes[CHECKSUM..HEADER].copy_from_slice(checksum.as_bytes());
@@ -67,9 +81,28 @@ impl Record {
         let record = match number(8)? {
             0 => Self::Image(contents.to_vec()),
             1 => Self::Failure(String::from_utf8(contents.to_vec()).ok()?),
+            2 => {
+                let (times, image) = contents.split_first_chunk()?;
+                Self::Timed(Times::decode(times), image.to_vec())
+            }
             _ => return None,
         };
         Some((key, record))
+    }
+}
+
+impl Times {
+    fn encode(self) -> [u8; 16] {
+        let both = u128::from(self.variant) | u128::from(self.ahead_of_time) << 64;
+        both.to_le_bytes()
+    }
+
+    fn decode(bytes: &[u8; 16]) -> Self {
+        let both = u128::from_le_bytes(*bytes);
+        Self {
+            variant: both as u64,
+            ahead_of_time: (both >> 64) as u64,
+        }
     }
 }
 
@@ -90,6 +123,16 @@ mod tests {
         prop_oneof![
             prop::collection::vec(any::<u8>(), 0..300).prop_map(Record::Image),
             ".{0,40}".prop_map(Record::Failure),
+            (any::<[u64; 2]>(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(times, image)| {
+                let [variant, ahead_of_time] = times;
+                Record::Timed(
+                    Times {
+                        variant,
+                        ahead_of_time,
+                    },
+                    image,
+                )
+            }),
         ]
     }
 

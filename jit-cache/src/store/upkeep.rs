@@ -97,7 +97,7 @@ impl Store {
                 };
                 match Record::decode(&bytes) {
                     Some((key, record)) if layer.image_path(key) == path => match record {
-                        Record::Image(_) => verified.images.push(key.to_owned()),
+                        Record::Image(_) | Record::Timed(..) => verified.images.push(key.to_owned()),
                         Record::Failure(reason) => verified.failures.push((key.to_owned(), reason)),
                     },
                     _ => verified.damaged.push(path),

@@ -26,7 +26,9 @@ for kernel in stats["kernels"]:
         for copy in variant["copies"]:
             print(f"; copy {copy['image_copy']}: {copy['verdict']}, {copy['launches']} launches", end="")
             launches += copy["launches"]
-            assert copy["link_us"] > 0
+            # What the cache says was slower is not linked.
+            is_linked = not (origin == "cache" and copy["verdict"] == "retired" and copy["launches"] == 0)
+            assert (copy["link_us"] > 0) == is_linked
             timed = copy["variant_ns"] is not None and copy["ahead_of_time_ns"] is not None
             if copy["verdict"] == "retired":
                 assert timed

@@ -1,0 +1,148 @@
+//! What timed launches of a variant and of the ahead-of-time body say: in which order they are timed, and when it is known which is faster.
+
+use offloom_jit_cache::store::Times;
+
+/// Launches of each kind that are timed at most.
+const SAMPLES: u32 = 8;
+/// From this many on, a clear difference decides.
+const SAMPLES_FOR_A_CLEAR_CASE: u32 = 3;
+/// What makes a difference clear: this share of the other's time.
+const CLEAR: (u64, u64) = (9, 10);
+/// Launches from so many nanoseconds on are long: what disturbs a launch is small beside one, and a program may have few of them.
+const LONG: u64 = 20_000_000;
+/// From this many long launches of each kind on, a large difference decides. Not from one: the first may find memory that no launch
+/// has touched yet.
+const SAMPLES_IF_LONG: u32 = 2;
+/// What makes a difference large: this share of the other's time.
+const LARGE: (u64, u64) = (4, 5);
+
+/// How the measurement stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Verdict {
+    /// Launches are being timed.
+    Measuring = 0,
+    /// The variant is faster and stays.
+    Keep = 1,
+    /// It is not, or it is launched too rarely to know.
+    Retire = 2,
+}
+
+/// Whether the variant is run when its launches are timed, not the ahead-of-time body. First the one, then the other twice, then the
+/// one: programs whose launches become longer or shorter, or are long and short by turns, favour neither.
+pub(crate) const fn is_turn_of_variant(turn: u32) -> bool {
+    matches!(turn % 4, 0 | 3)
+}
+
+/// What so many timed launches of each kind say.
+pub(crate) const fn verdict(samples: u32, fastest: Times) -> Verdict {
+    let Times {
+        variant,
+        ahead_of_time,
+    } = fastest;
+    let are_long = variant >= LONG && ahead_of_time >= LONG;
+    let share = if samples >= SAMPLES_FOR_A_CLEAR_CASE {
+        CLEAR
+    } else if samples >= SAMPLES_IF_LONG && are_long {
+        LARGE
+    } else {
+        return Verdict::Measuring;
+    };
+    match difference(fastest, share) {
+        Some(Difference::Faster) => Verdict::Keep,
+        Some(Difference::Slower) => Verdict::Retire,
+        None if samples < SAMPLES => Verdict::Measuring,
+        None if variant <= ahead_of_time => Verdict::Keep,
+        None => Verdict::Retire,
+    }
+}
+
+/// How a variant compares with the ahead-of-time body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Difference {
+    /// It is faster.
+    Faster,
+    /// It is slower.
+    Slower,
+}
+
+/// What is worth remembering of such times: the difference, if it is more than chance may make.
+pub(crate) const fn clear_difference(fastest: Times) -> Option<Difference> {
+    difference(fastest, CLEAR)
+}
+
+/// The difference, if the one takes less than a share of the other's time.
+const fn difference(fastest: Times, share: (u64, u64)) -> Option<Difference> {
+    if is_below(fastest.variant, fastest.ahead_of_time, share) {
+        Some(Difference::Faster)
+    } else if is_below(fastest.ahead_of_time, fastest.variant, share) {
+        Some(Difference::Slower)
+    } else {
+        None
+    }
+}
+
+const fn is_below(one: u64, other: u64, (of, all): (u64, u64)) -> bool {
+    one.saturating_mul(all) < other.saturating_mul(of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    const fn times(variant: u64, ahead_of_time: u64) -> Times {
+        Times {
+            variant,
+            ahead_of_time,
+        }
+    }
+
+    #[test]
+    fn short_launches_need_three_of_each() {
+        for samples in [0, 1, 2] {
+            assert_eq!(verdict(samples, times(1000, 9000)), Verdict::Measuring);
+            assert_eq!(verdict(samples, times(9 * MS, 90 * MS)), Verdict::Measuring);
+        }
+        assert_eq!(verdict(3, times(1000, 9000)), Verdict::Keep);
+        assert_eq!(verdict(3, times(1000, 950)), Verdict::Measuring);
+        assert_eq!(verdict(3, times(1000, 850)), Verdict::Retire);
+    }
+
+    #[test]
+    fn two_long_launches_of_each_show_a_large_difference() {
+        assert_eq!(verdict(1, times(50 * MS, 100 * MS)), Verdict::Measuring);
+        assert_eq!(verdict(2, times(50 * MS, 100 * MS)), Verdict::Keep);
+        assert_eq!(verdict(2, times(100 * MS, 50 * MS)), Verdict::Retire);
+        assert_eq!(verdict(2, times(100 * MS, 85 * MS)), Verdict::Measuring);
+        assert_eq!(verdict(3, times(100 * MS, 85 * MS)), Verdict::Retire);
+    }
+
+    #[test]
+    fn in_the_end_the_faster_one_stays() {
+        assert_eq!(verdict(SAMPLES - 1, times(1000, 999)), Verdict::Measuring);
+        assert_eq!(verdict(SAMPLES, times(1000, 1000)), Verdict::Keep);
+        assert_eq!(verdict(SAMPLES, times(1000, 999)), Verdict::Retire);
+        assert_eq!(clear_difference(times(1000, 999)), None);
+        assert_eq!(clear_difference(times(1000, 899)), Some(Difference::Slower));
+        assert_eq!(clear_difference(times(899, 1000)), Some(Difference::Faster));
+        assert_eq!(clear_difference(times(u64::MAX, u64::MAX)), None);
+    }
+
+    /// The fastest of each kind among launches that take what `time` says, whoever runs: neither is slower than the other in truth.
+    fn fastest(launches: u32, time: impl Fn(u32) -> u64) -> [u64; 2] {
+        [true, false].map(|of_variant| {
+            let turns = (0..launches).filter(|turn| is_turn_of_variant(*turn) == of_variant);
+            turns.map(&time).min().unwrap_or(u64::MAX)
+        })
+    }
+
+    #[test]
+    fn the_order_favours_neither() {
+        let [own, ahead_of_time] = fastest(4, |turn| 100 + u64::from(turn % 2) * 100);
+        assert_eq!(own, ahead_of_time, "long and short by turns");
+        let [own, ahead_of_time] = fastest(4, |turn| if turn == 0 { 900 } else { 100 });
+        assert_eq!(own, ahead_of_time, "the first touches memory");
+    }
+}
