@@ -19,6 +19,7 @@
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
+#include <optional>
 
 using namespace llvm;
 
@@ -49,6 +50,23 @@ static BranchInst *onlyExit(const Loop &L) {
   BasicBlock *Exiting = L.getExitingBlock();
   auto *Branch = Exiting ? dyn_cast<BranchInst>(Exiting->getTerminator()) : nullptr;
   return Branch && Branch->isConditional() ? Branch : nullptr;
+}
+
+/// The number of a branch that `offloom_ir_number_loop_exits` gave it under a kind of metadata; none if it has none.
+static std::optional<uint64_t> numberOf(const Instruction &Branch, unsigned Kind) {
+  const MDNode *Node = Branch.getMetadata(Kind);
+  if (!Node)
+    return std::nullopt;
+  return mdconst::extract<ConstantInt>(Node->getOperand(0))->getZExtValue();
+}
+
+/// The branches of a function that have a number.
+static SmallVector<Instruction *> numberedBranches(Function &F, unsigned Kind) {
+  SmallVector<Instruction *> Numbered;
+  for (BasicBlock &B : F)
+    if (B.getTerminator()->hasMetadata(Kind))
+      Numbered.push_back(B.getTerminator());
+  return Numbered;
 }
 
 /// Whether only direct calls in the module reach the function.
@@ -126,7 +144,7 @@ uint32_t offloom_ir_number_loop_exits(LLVMModuleRef module, uint32_t kind) {
 void offloom_ir_loop_repetitions(LLVMModuleRef module, uint32_t kind, int64_t *repetitions) {
   TargetLibraryInfoImpl Library(Triple(unwrap(module)->getTargetTriple()));
   for (Function &F : *unwrap(module)) {
-    if (F.isDeclaration())
+    if (numberedBranches(F, kind).empty())
       continue;
     DominatorTree Tree(F);
     LoopInfo Loops(Tree);
@@ -135,11 +153,10 @@ void offloom_ir_loop_repetitions(LLVMModuleRef module, uint32_t kind, int64_t *r
     ScalarEvolution Evolution(F, Functions, Assumptions, Tree, Loops);
     for (const Loop *L : Loops.getLoopsInPreorder()) {
       BranchInst *Exit = onlyExit(*L);
-      MDNode *Node = Exit ? Exit->getMetadata(kind) : nullptr;
-      auto *Count = Node ? dyn_cast<SCEVConstant>(Evolution.getBackedgeTakenCount(L)) : nullptr;
+      auto Number = Exit ? numberOf(*Exit, kind) : std::nullopt;
+      auto *Count = Number ? dyn_cast<SCEVConstant>(Evolution.getBackedgeTakenCount(L)) : nullptr;
       if (Count && Count->getAPInt().getActiveBits() < 32)
-        repetitions[mdconst::extract<ConstantInt>(Node->getOperand(0))->getZExtValue()] =
-            static_cast<int64_t>(Count->getAPInt().getZExtValue());
+        repetitions[*Number] = static_cast<int64_t>(Count->getAPInt().getZExtValue());
     }
   }
 }
@@ -149,18 +166,15 @@ void offloom_ir_loop_repetitions(LLVMModuleRef module, uint32_t kind, int64_t *r
 void offloom_ir_weigh_loop_exits(LLVMModuleRef module, uint32_t kind, const int64_t *repetitions) {
   MDBuilder Metadata(unwrap(module)->getContext());
   for (Function &F : *unwrap(module)) {
-    if (F.isDeclaration())
+    auto Numbered = numberedBranches(F, kind);
+    if (Numbered.empty())
       continue;
     DominatorTree Tree(F);
     LoopInfo Loops(Tree);
-    for (BasicBlock &B : F) {
-      Instruction *Exit = B.getTerminator();
-      MDNode *Node = Exit->getMetadata(kind);
-      if (!Node)
-        continue;
+    for (Instruction *Exit : Numbered) {
+      int64_t Stays = repetitions[*numberOf(*Exit, kind)];
       Exit->setMetadata(kind, nullptr);
-      int64_t Stays = repetitions[mdconst::extract<ConstantInt>(Node->getOperand(0))->getZExtValue()];
-      const Loop *L = Loops.getLoopFor(&B);
+      const Loop *L = Loops.getLoopFor(Exit->getParent());
       if (Stays < 0 || !L)
         continue;
       bool StaysFirst = L->contains(Exit->getSuccessor(0));

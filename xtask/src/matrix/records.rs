@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
@@ -26,7 +27,7 @@ pub(super) struct Records {
 
 type Key = (String, Variant, Form);
 
-/// One line of the file.
+/// One line of the file, which ends with a line feed. A later one takes the place of an earlier one.
 #[derive(Debug, Serialize, Deserialize)]
 struct Record {
     program: String,
@@ -38,11 +39,24 @@ struct Record {
 impl Records {
     /// Reads what earlier runs found.
     pub(super) fn load(workspace: &Workspace, major: u32) -> Result<Self> {
-        let file = workspace.llvm_target(major).join("matrix.jsonl");
-        let text = fs::read_to_string(&file).unwrap_or_default();
+        Self::read(workspace.llvm_target(major).join("matrix.jsonl"))
+    }
+
+    fn read(file: PathBuf) -> Result<Self> {
+        let bytes = match fs::read(&file) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            read => read.with_context(|| format!("cannot read `{}`", file.display()))?,
+        };
         let mut known = BTreeMap::new();
-        for line in text.lines() {
-            let record: Record = serde_json::from_str(line)
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            // A run was killed while it wrote its last line.
+            if !line.ends_with(b"\n") {
+                let whole = bytes.len() - line.len();
+                let file = OpenOptions::new().write(true).open(&file)?;
+                file.set_len(whole as u64)?;
+                break;
+            }
+            let record: Record = serde_json::from_slice(line)
                 .with_context(|| format!("`{}` is malformed: remove it", file.display()))?;
             known.insert((record.program, record.variant, record.form), record.outcome);
         }
@@ -72,18 +86,18 @@ impl Records {
             Outcome::Neither(text) => Outcome::Neither(shortened(text)),
             Outcome::Different(text) => Outcome::Different(shortened(text)),
         };
-        self.known.insert((program.to_owned(), variant, form), outcome);
-        let mut text = String::new();
-        for ((program, variant, form), outcome) in &self.known {
-            let record = Record {
-                program: program.clone(),
-                variant: *variant,
-                form: *form,
-                outcome: outcome.clone(),
-            };
-            let _ = writeln!(text, "{}", serde_json::to_string(&record)?);
-        }
-        fs::write(&self.file, text).with_context(|| format!("cannot write `{}`", self.file.display()))
+        let record = Record {
+            program: program.to_owned(),
+            variant,
+            form,
+            outcome,
+        };
+        let line = serde_json::to_string(&record)? + "\n";
+        let mut file = OpenOptions::new().create(true).append(true).open(&self.file)?;
+        file.write_all(line.as_bytes())
+            .with_context(|| format!("cannot write `{}`", self.file.display()))?;
+        self.known.insert((record.program, variant, form), record.outcome);
+        Ok(())
     }
 }
 
@@ -214,4 +228,35 @@ fn cause(text: &str) -> String {
             false => word.rsplit('/').next().unwrap_or(word),
         });
     words.collect::<Vec<_>>().join(" ").replace('|', "\\|")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_found_outlives_a_kill_in_the_middle_of_a_line() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let file = folder.path().join("records");
+        let [variant, ..] = Variant::ALL;
+        let different = Outcome::Different("é".to_owned());
+        let mut records = Records::read(file.clone())?;
+        for form in Form::ALL {
+            records.add("a", variant, form, &Outcome::Same)?;
+        }
+        assert!(records.has("a", variant));
+        records.add("a", variant, Form::Objects, &different)?;
+        let whole = fs::read(&file)?;
+        records.add("b", variant, Form::Objects, &different)?;
+        let longer = fs::read(&file)?;
+        for length in whole.len()..longer.len() {
+            fs::write(&file, &longer[..length])?;
+            let mut records = Records::read(file.clone())?;
+            assert_eq!(records.known.len(), Form::ALL.len(), "{length} bytes");
+            assert!(!records.has("a", variant), "the last line counts");
+            records.add("b", variant, Form::Objects, &different)?;
+            assert_eq!(fs::read(&file)?, longer);
+        }
+        Ok(())
+    }
 }
