@@ -1,4 +1,5 @@
-//! `cargo xtask bench`: the workloads, built and run in every way, against the stock build; or a program of the user's own.
+//! `cargo xtask bench`: the workloads, built and run in every way, against the stock build, then launches and links by themselves
+//! ([`bench_launch`], [`bench_link`]); or a program of the user's own.
 //!
 //! | module | does |
 //! | --- | --- |
@@ -43,6 +44,7 @@ use self::workload::Sources;
 use crate::build::{LlvmBuilds, Staged};
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
+use crate::{bench_launch, bench_link};
 
 /// Options of `cargo xtask bench`.
 #[derive(clap::Args, Debug)]
@@ -99,6 +101,20 @@ impl Extent {
             output: None,
         }
     }
+
+    /// Whether nothing is left out that the results speak of.
+    fn is_whole(&self) -> bool {
+        self.only.is_empty() && self.contenders.is_empty() && !self.quick && self.size == "large"
+    }
+
+    /// The folder for reports.
+    fn results(&self, workspace: &Workspace) -> PathBuf {
+        match &self.output {
+            Some(folder) => folder.clone(),
+            None if self.is_whole() => workspace.root.join("docs/results"),
+            None => workspace.target.join("bench-results"),
+        }
+    }
 }
 
 /// Runs `cargo xtask bench`.
@@ -107,9 +123,17 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return own_program::run(&arguments.program, arguments.extent.samples);
     }
     let workspace = Workspace::find()?;
-    arguments
-        .builds
-        .check_each(&workspace, |staged| check(&workspace, staged, &arguments.extent))
+    let Arguments { builds, extent, .. } = arguments;
+    builds.check_each(&workspace, |staged| check(&workspace, staged, extent))?;
+    if !extent.only.is_empty() {
+        return Ok(());
+    }
+    let is_whole = extent.is_whole();
+    let output = (!is_whole || extent.output.is_some()).then(|| extent.results(&workspace));
+    let launches = bench_launch::Arguments::beside_workloads(builds.clone(), output.clone(), !is_whole);
+    bench_launch::run(&launches)?;
+    let links = bench_link::Arguments::beside_workloads(builds.clone(), output, !is_whole);
+    bench_link::run(&links)
 }
 
 /// Measures with one LLVM and writes the report.
@@ -167,16 +191,9 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         staged.llvm.major,
         wrong.join("\n")
     );
-    let is_whole = arguments.only.is_empty()
-        && arguments.contenders.is_empty()
-        && !arguments.quick
-        && arguments.size == "large";
-    let results = match &arguments.output {
-        Some(folder) => folder.clone(),
-        None if is_whole => workspace.root.join("docs/results"),
-        None => folder.join("results"),
-    };
-    let results = results.join(format!("llvm-{}", staged.llvm.major));
+    let results = arguments
+        .results(workspace)
+        .join(format!("llvm-{}", staged.llvm.major));
     let report = Report {
         machine: &machine,
         llvm: &staged.llvm.version,
@@ -187,7 +204,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         rounds,
     };
     report.write(&results)?;
-    if is_whole && arguments.output.is_none() {
+    if arguments.is_whole() && arguments.output.is_none() {
         readme::put_results(
             &workspace.root.join("README.md"),
             staged.llvm.major,

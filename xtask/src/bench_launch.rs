@@ -14,16 +14,22 @@ mod start;
 
 use std::fs;
 use std::io::ErrorKind;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
 use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, START, TITLES};
 use self::programs::Programs;
 use crate::build::LlvmBuilds;
+use crate::figures_document::Place;
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
+
+/// Launches of each run, by default.
+const LAUNCHES_OF_A_RUN: u32 = 100_000;
+/// Repetitions, by default.
+const REPETITIONS: u32 = 11;
 
 /// Options of `cargo xtask bench-launch`.
 #[derive(clap::Args, Debug)]
@@ -31,18 +37,38 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
     /// Launches of each run of the program that launches again and again
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u32).range(1000..))]
+    #[arg(long, default_value_t = LAUNCHES_OF_A_RUN, value_parser = clap::value_parser!(u32).range(1000..))]
     launches: u32,
     /// Repetitions; of programs that run for milliseconds only, ten times as many
-    #[arg(long, default_value_t = 11, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
+    /// Folder for the page and its parts. Default: `docs/results`, and the build folder for the parts
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
     /// Only what has one of these in its title; the document keeps what it has of the rest. Default: all
     titles: Vec<String>,
+}
+
+impl Arguments {
+    /// Everything as by default; or, if `short`, the least that shows that it works.
+    pub(crate) fn beside_workloads(builds: LlvmBuilds, output: Option<PathBuf>, short: bool) -> Self {
+        Self {
+            builds,
+            launches: if short { 1000 } else { LAUNCHES_OF_A_RUN },
+            repetitions: if short { 1 } else { REPETITIONS },
+            output,
+            titles: short.then(|| LAUNCHES.to_owned()).into_iter().collect(),
+        }
+    }
 }
 
 /// Runs `cargo xtask bench-launch`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
+    let place = Place {
+        workspace: &workspace,
+        output: arguments.output.as_deref(),
+    };
     arguments.builds.for_each(&workspace, |staged| {
         let folder = workspace.llvm_target(staged.llvm.major).join("bench-launch");
         remove(&folder)?;
@@ -67,11 +93,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 _ => continue,
             };
             print!("{figures}");
-            DOCUMENT.keep(&workspace, staged.llvm.major, title, repetitions, &figures)?;
+            DOCUMENT.keep(&place, staged.llvm.major, title, repetitions, &figures)?;
         }
         remove(&folder)
     })?;
-    DOCUMENT.write(&workspace)
+    DOCUMENT.write(&place)
 }
 
 /// Removes a folder with all that is in it, if it is there.

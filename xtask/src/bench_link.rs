@@ -19,10 +19,14 @@ use self::goal::Goal;
 use crate::build::{LlvmBuilds, Staged};
 use crate::clang_job;
 use crate::figures::Figures;
+use crate::figures_document::Place;
 use crate::measurement::{self, Measured};
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
+
+/// Repetitions, by default.
+const REPETITIONS: u32 = 9;
 
 /// Options of `cargo xtask bench-link`.
 #[derive(clap::Args, Debug)]
@@ -30,15 +34,35 @@ pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
     /// Repetitions
-    #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
+    /// Folder for the page and its parts. Default: `docs/results`, and the build folder for the parts
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
     /// Only what has one of these in its title; the document keeps what it has of the rest. Default: all
     titles: Vec<String>,
+}
+
+impl Arguments {
+    /// Everything as by default; or, if `short`, the least that shows that it works.
+    pub(crate) fn beside_workloads(builds: LlvmBuilds, output: Option<PathBuf>, short: bool) -> Self {
+        let [first, ..] = document::TITLES;
+        Self {
+            builds,
+            repetitions: if short { 1 } else { REPETITIONS },
+            output,
+            titles: short.then(|| first.to_owned()).into_iter().collect(),
+        }
+    }
 }
 
 /// Runs `cargo xtask bench-link`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
+    let place = Place {
+        workspace: &workspace,
+        output: arguments.output.as_deref(),
+    };
     arguments.builds.for_each(&workspace, |staged| {
         let target = workspace.llvm_target(staged.llvm.major);
         let folder = target.join("bench-link");
@@ -50,11 +74,11 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             repetitions: arguments.repetitions,
             titles: &arguments.titles,
         };
-        bench.all(&workspace)?;
+        bench.all(&place)?;
         fs::remove_dir_all(&folder)?;
         Ok(())
     })?;
-    DOCUMENT.write(&workspace)
+    DOCUMENT.write(&place)
 }
 
 /// One LLVM's tools, and the folder to work in.
@@ -85,7 +109,7 @@ impl Contender {
 
 impl Bench<'_> {
     /// Measures everything that is wanted, and keeps each as soon as it is there.
-    fn all(&self, workspace: &Workspace) -> Result<()> {
+    fn all(&self, place: &Place<'_>) -> Result<()> {
         for title in document::TITLES {
             if !self.is_wanted(title) {
                 continue;
@@ -104,13 +128,7 @@ impl Bench<'_> {
             } else {
                 self.wrap(title, 1 << 30)
             };
-            DOCUMENT.keep(
-                workspace,
-                self.staged.llvm.major,
-                title,
-                self.repetitions,
-                &figures?,
-            )?;
+            DOCUMENT.keep(place, self.staged.llvm.major, title, self.repetitions, &figures?)?;
         }
         Ok(())
     }

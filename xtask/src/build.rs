@@ -59,7 +59,7 @@ const DROP_IN_NAMES: [&str; 4] = [
 ];
 
 /// The builds that a chore works on: options of `cargo xtask build`, and of every chore that builds first.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Debug, Clone)]
 pub(crate) struct LlvmBuilds {
     #[command(flatten)]
     pub(crate) llvm: Choice,

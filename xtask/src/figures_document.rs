@@ -4,7 +4,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 
 use anyhow::{Context as _, Result};
@@ -12,6 +12,32 @@ use anyhow::{Context as _, Result};
 use crate::bench::machine;
 use crate::llvm::SUPPORTED;
 use crate::workspace::Workspace;
+
+/// Where a page is written, and where its parts are kept.
+#[derive(Debug)]
+pub(crate) struct Place<'a> {
+    /// The checkout.
+    pub(crate) workspace: &'a Workspace,
+    /// A folder for both, instead of `docs/results` and the build folder.
+    pub(crate) output: Option<&'a Path>,
+}
+
+impl Place<'_> {
+    fn results(&self) -> PathBuf {
+        let results = || self.workspace.root.join("docs/results");
+        self.output.map_or_else(results, Path::to_owned)
+    }
+
+    fn parts(&self, major: u32) -> PathBuf {
+        let parts = |output: &Path| output.join(format!("llvm-{major}"));
+        self.output
+            .map_or_else(|| self.workspace.llvm_target(major), parts)
+    }
+}
+
+fn make(folder: &Path) -> Result<()> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make folder `{}`", folder.display()))
+}
 
 /// A page, of which each LLVM has every title.
 #[derive(Debug)]
@@ -30,13 +56,14 @@ impl FiguresDocument {
     /// Keeps what was measured of one of the titles, with the conditions.
     pub(crate) fn keep(
         &self,
-        workspace: &Workspace,
+        place: &Place<'_>,
         major: u32,
         title: &str,
         repetitions: u32,
         figures: &str,
     ) -> Result<()> {
-        let file = self.kept(workspace, major, title);
+        make(&place.parts(major))?;
+        let file = self.kept(place, major, title);
         let text = format!(
             "\n### {title}\n\n{repetitions} repetitions on {}, {} hardware threads. Load of the machine at the end: {:.1}.\n{figures}",
             machine::processor(),
@@ -46,24 +73,24 @@ impl FiguresDocument {
         fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))
     }
 
-    fn kept(&self, workspace: &Workspace, major: u32, title: &str) -> PathBuf {
+    fn kept(&self, place: &Place<'_>, major: u32, title: &str) -> PathBuf {
         let number = self
             .titles
             .iter()
             .position(|known| *known == title)
             .unwrap_or_default();
-        workspace
-            .llvm_target(major)
+        place
+            .parts(major)
             .join(format!("bench-{}-{number}.md", self.name))
     }
 
     /// Writes the page.
-    pub(crate) fn write(&self, workspace: &Workspace) -> Result<()> {
+    pub(crate) fn write(&self, place: &Place<'_>) -> Result<()> {
         let mut text = self.introduction.to_owned();
         for major in SUPPORTED {
             let _ = write!(text, "\n## LLVM {major}\n");
             for title in self.titles {
-                match fs::read_to_string(self.kept(workspace, major, title)) {
+                match fs::read_to_string(self.kept(place, major, title)) {
                     Ok(figures) => text.push_str(&figures),
                     Err(_) => {
                         let _ = write!(text, "\n### {title}\n\nNot measured.\n");
@@ -72,9 +99,8 @@ impl FiguresDocument {
             }
         }
         text.push_str(self.end);
-        let results = workspace.root.join("docs/results");
-        fs::create_dir_all(&results)
-            .with_context(|| format!("cannot make folder `{}`", results.display()))?;
+        let results = place.results();
+        make(&results)?;
         let file = results.join(format!("{}.md", self.name));
         fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
         println!("figures are in {}", file.display());

@@ -1,6 +1,6 @@
 // Exercises: declare target link on several devices at once: each device has its own image with its
 // own reference pointer, and its own copy of the data that is mapped to it.
-// DIFFERS: without a device there is one copy
+// Without a device it prints something else: there is one copy
 #include <stdio.h>
 
 enum { DEVICES = 3, N = 4 };

@@ -1,5 +1,5 @@
 // ONLY: 22 (the runtime of 19 copies a stride's elements as if they were contiguous)
-// DIFFERS: the elements between those that are copied change only where host and device share them
+// Without a device it prints something else: the elements between those that are copied change only where host and device share them
 // Exercises: target update with a stride: the NON_CONTIG map type and its descriptor.
 #include <stdio.h>
 

@@ -94,7 +94,11 @@ impl Report<'_> {
             self.rounds,
             statistics::CONFIDENCE * 100.0
         );
-        let _ = writeln!(text, "## Goals\n\n{}", goals::table(self.workloads, self.samples));
+        let _ = writeln!(
+            text,
+            "## Goals\n\n{}\nWhat profiles say of what is missed: [why.md](../why.md).\n",
+            goals::table(self.workloads, self.samples)
+        );
         let _ = writeln!(
             text,
             "## Figure 2: kernel time relative to the stock build\n\n![Figure 2](figure-2.svg)\n\n{}",
@@ -116,6 +120,9 @@ impl Report<'_> {
             "## What a compile takes\n\nPer variant, on average, in the run that fills the cache of `jit-warm`; each in a worker process.\n\n{}",
             compiles::table(self.compiles)
         );
+        text += "## Launches and links\n\nWhat the JIT adds to a launch, to the start of a program and to the first launch of a kernel: \
+                 [launch.md](../launch.md). What links take, in time and memory, beside LLVM's tools: [link.md](../link.md). Measured after \
+                 the workloads, where none was picked.\n";
         text
     }
 

@@ -1,7 +1,7 @@
 //! The programs and sources of the corpus and what their first lines say about them.
 //!
 //! `// FLAGS: …` adds compile options, `// ONLY: 22 (reason)` limits a source to one LLVM, `// TARGETS: x86_64 (reason)` to some
-//! devices. `test/corpus/run-stock.py` describes them, and the directives that are about running the programs.
+//! devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,6 +186,21 @@ fn collect(path: PathBuf, files: &mut Vec<PathBuf>) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn every_program_of_the_corpus_is_in_its_table() -> Result<()> {
+        let root = Workspace::find()?.root;
+        let readme = fs::read_to_string(root.join("test/corpus/README.md"))?;
+        let folder = root.join(PROGRAMS);
+        let programs = programs(&root)?;
+        assert!(!programs.is_empty());
+        for Program { name, .. } in programs {
+            let slash = if folder.join(&name).is_dir() { "/" } else { "" };
+            assert!(readme.contains(&format!("\n| `{name}{slash}` | ")), "{name}");
+        }
+        Ok(())
+    }
 
     #[test]
     fn a_limit_excludes_what_it_does_not_list_and_says_why() {
