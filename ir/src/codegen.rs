@@ -54,12 +54,6 @@ pub struct MachineOptions<'a> {
     pub optimization_level: u32,
 }
 
-/// Registers the code generator and what the JIT linker asks of its target. Does nothing the second time.
-pub(crate) fn initialize_host_code_generator() {
-    static X86: Once = Once::new();
-    X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
-}
-
 /// A target machine for position-independent code.
 ///
 /// # Errors
@@ -69,7 +63,8 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
         static AARCH64: Once = Once::new();
         AARCH64.call_once(|| Target::initialize_aarch64(&InitializationConfig::default()));
     } else {
-        initialize_host_code_generator();
+        static X86: Once = Once::new();
+        X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
     }
     let no_target = |reason: String| CodegenError::NoTarget {
         triple: options.triple.to_owned(),

@@ -4,6 +4,7 @@
 //! linked here are objects.
 
 use std::ffi::{CStr, CString, c_void};
+use std::mem::ManuallyDrop;
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
@@ -11,8 +12,9 @@ use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
 use inkwell::llvm_sys::orc2::lljit as orc;
 use inkwell::llvm_sys::orc2::*;
+use inkwell::targets::TargetMachine;
 
-use crate::codegen::initialize_host_code_generator;
+use crate::codegen::{MachineOptions, target_machine};
 
 unsafe extern "C" {
     fn offloom_ir_orc_link_against(user: LLVMOrcJITDylibRef, used: LLVMOrcJITDylibRef);
@@ -58,16 +60,29 @@ unsafe impl Send for Dylib<'_> {}
 unsafe impl Sync for Dylib<'_> {}
 
 impl Session {
-    /// Starts a session. The native target must have been initialised, which [`crate::codegen::target_machine`] does.
+    /// Starts a session.
     ///
     /// # Errors
-    /// When LLVM cannot describe the processor it runs on.
+    /// When this LLVM has no such target.
     pub fn start() -> Result<Self, OrcError> {
-        initialize_host_code_generator();
+        // Nothing is compiled here, so the processor does not matter; by default ORC would find out about it, with an instruction
+        // that takes microseconds in a virtual machine, many times.
+        let machine = target_machine(&MachineOptions {
+            triple: &TargetMachine::get_default_triple().as_str().to_string_lossy(),
+            cpu: "",
+            features: "",
+            optimization_level: 0,
+        })
+        .map_err(|error| OrcError(error.to_string()))?;
+        let machine = ManuallyDrop::new(machine);
         let mut jit = ptr::null_mut();
-        // SAFETY: a null builder asks for the defaults; on success the handle is written.
+        // SAFETY: the description takes the machine, the builder the description, and the session the builder; on success the handle is
+        // written.
         let session = unsafe {
-            check(orc::LLVMOrcCreateLLJIT(&raw mut jit, ptr::null_mut()))?;
+            let machine = LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine.as_mut_ptr());
+            let builder = orc::LLVMOrcCreateLLJITBuilder();
+            orc::LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, machine);
+            check(orc::LLVMOrcCreateLLJIT(&raw mut jit, builder))?;
             check(orc::LLVMOrcLLJITEnableDebugSupport(jit))?;
             orc::LLVMOrcLLJITGetExecutionSession(jit)
         };

@@ -2,7 +2,7 @@
 //!
 //! A thread that is compiling or linking while `exit` runs crashes in LLVM's destroyed state. Handlers run in reverse order of
 //! registration. One of ours is registered before LLVM is first used here; every handler that LLVM registers later, for statics
-//! inside its functions, closes the gate before it runs ([`exit_handlers`]). Leading those handlers here takes about a millisecond,
+//! inside its functions, closes the gate before it runs ([`exit_handlers`]). Leading those handlers here takes some time,
 //! so it is done when work first begins, not when the program starts.
 
 use std::sync::Once;

@@ -80,6 +80,7 @@ const DT_SYMTAB: i64 = 6;
 const DT_RELA: i64 = 7;
 const DT_RELASZ: i64 = 8;
 const DT_JMPREL: i64 = 23;
+const DT_RELACOUNT: i64 = 0x6fff_fff9;
 const R_X86_64_GLOB_DAT: u64 = 6;
 const R_X86_64_JUMP_SLOT: u64 = 7;
 
@@ -139,20 +140,30 @@ unsafe fn imports(dynamic: *const Dynamic, base: u64) -> Vec<*mut *mut c_void> {
         let (Some(strings), Some(symbols)) = (find(DT_STRTAB), find(DT_SYMTAB)) else {
             return Vec::new();
         };
+        let is_registration = |symbol: usize| {
+            let symbol = (symbols as *const libc::Elf64_Sym).add(symbol);
+            let name = (strings as *const c_char).add((*symbol).st_name as usize);
+            CStr::from_ptr(name) == REGISTRATION
+        };
         let mut places = Vec::new();
-        for (table, size) in [(DT_JMPREL, DT_PLTRELSZ), (DT_RELA, DT_RELASZ)] {
+        // A library names a function that it imports once: behind the first place, numbers are compared alone.
+        let mut known = None;
+        // Relocations without a symbol come first, and are nearly all of libLLVM's.
+        let nameless = find(DT_RELACOUNT).unwrap_or_default() as usize;
+        for (table, size, skipped) in [(DT_JMPREL, DT_PLTRELSZ, 0), (DT_RELA, DT_RELASZ, nameless)] {
             let (Some(table), Some(size)) = (find(table), find(size)) else {
                 continue;
             };
             let count = size as usize / size_of::<libc::Elf64_Rela>();
-            for relocation in slice::from_raw_parts(table as *const libc::Elf64_Rela, count) {
+            let relocations = slice::from_raw_parts(table as *const libc::Elf64_Rela, count);
+            for relocation in relocations.iter().skip(skipped) {
                 let kind = relocation.r_info & 0xffff_ffff;
                 if kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT {
                     continue;
                 }
-                let symbol = (symbols as *const libc::Elf64_Sym).add((relocation.r_info >> 32) as usize);
-                let name = (strings as *const c_char).add((*symbol).st_name as usize);
-                if CStr::from_ptr(name) == REGISTRATION {
+                let symbol = (relocation.r_info >> 32) as usize;
+                if known.map_or_else(|| is_registration(symbol), |known| known == symbol) {
+                    known = Some(symbol);
                     places.push((base + relocation.r_offset) as *mut *mut c_void);
                 }
             }
