@@ -1,7 +1,5 @@
 //! Compiles the program and links lld, and what lld needs of LLVM for native objects, into it statically.
 
-use std::process::Command;
-
 /// What lld takes from LLVM. Not `lto`: `linker.cpp` stands in for it, which keeps code generation and its passes out.
 const COMPONENTS: [&str; 3] = ["codegen", "debuginfodwarf", "option"];
 
@@ -15,7 +13,7 @@ fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
         return;
     };
-    let (major, lib_dir) = (llvm.major, llvm.lib_dir.display());
+    let major = llvm.major;
     if !llvm.include_dir.join("lld/Common/Driver.h").exists() {
         println!(
             "cargo::error=lld's library is not installed: install the Debian package `liblld-{major}-dev`"
@@ -39,24 +37,17 @@ fn main() {
         .flag_if_supported("-Wno-comment")
         .files(["src/linker.cpp", "src/embedded_files.cpp"])
         .compile_intermediates();
-    let libraries = Command::new(llvm.bin_dir.join("llvm-config"))
-        .args(["--link-static", "--libs"])
-        .args(COMPONENTS)
-        .output();
-    let libraries = match libraries {
-        Ok(output) if output.status.success() => String::from_utf8_lossy(&output.stdout).into_owned(),
-        _ => {
-            println!("cargo::error=`llvm-config` of LLVM {major} does not name LLVM's static libraries");
-            return;
-        }
+    let Some(libraries) = offloom_find_llvm::static_libraries(&llvm, &COMPONENTS) else {
+        return;
     };
     // Without relocations to apply at its start; each run is a fresh process, so its addresses need not differ.
-    let mut arguments = vec!["-no-pie".to_owned(), "-Wl,-s".to_owned(), format!("-L{lib_dir}")];
+    let mut arguments = ["-no-pie", "-Wl,-s"].map(str::to_owned).to_vec();
+    arguments.push(format!("-L{}", llvm.lib_dir.display()));
     arguments.extend(REPLACED.map(|function| format!("-Wl,--wrap={function}")));
     arguments.extend(objects.iter().map(|object| object.display().to_string()));
     arguments.extend(["-llldELF", "-llldCommon"].map(str::to_owned));
-    arguments.extend(libraries.split_whitespace().map(str::to_owned));
-    arguments.extend(["-lz", "-lzstd", "-l:libstdc++.a", "-lm"].map(str::to_owned));
+    arguments.extend(libraries);
+    arguments.extend(["-l:libstdc++.a", "-lm"].map(str::to_owned));
     for argument in arguments {
         println!("cargo::rustc-link-arg-bins={argument}");
     }

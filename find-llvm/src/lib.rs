@@ -153,6 +153,30 @@ pub fn link_tests(llvm: &Llvm) {
     println!("cargo::rustc-link-arg-tests=-lLLVM-{}", llvm.major);
 }
 
+/// For build scripts: what a linker needs to be told for these components of LLVM, and all that they use, to become part of a program.
+/// Without `llvm-config`'s answer there is nothing, and the build fails with a message.
+pub fn static_libraries(llvm: &Llvm, components: &[&str]) -> Option<Vec<String>> {
+    let output = Command::new(llvm.bin_dir.join("llvm-config"))
+        .args(["--link-static", "--libs"])
+        .args(components)
+        .output()
+        .ok()
+        .filter(|output| output.status.success());
+    let Some(output) = output else {
+        println!(
+            "cargo::error=`llvm-config` of LLVM {} does not name LLVM's static libraries",
+            llvm.major
+        );
+        return None;
+    };
+    let names = String::from_utf8_lossy(&output.stdout);
+    let mut arguments = vec![format!("-L{}", llvm.lib_dir.display())];
+    arguments.extend(names.split_whitespace().map(str::to_owned));
+    // What LLVM's libraries use.
+    arguments.extend(["-lz", "-lzstd"].map(str::to_owned));
+    Some(arguments)
+}
+
 fn on_path(program: &str) -> Option<PathBuf> {
     std::env::split_paths(&std::env::var_os("PATH")?)
         .map(|dir| dir.join(program))

@@ -210,7 +210,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_MEMORY_LIMIT",
         values: "a number of bytes, or with K, M or G behind it",
-        help: "address space that the process which compiles may use, libLLVM included; 4G by default",
+        help: "address space that the process which compiles may use, its own code included; 4G by default",
         set: |settings, value| values::set(&mut settings.memory_limit, values::size(value)),
     },
     Setting {

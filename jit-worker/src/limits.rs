@@ -8,7 +8,7 @@ pub(crate) fn apply(memory: u32, niceness: u32) {
         current: Some(bytes),
         maximum: Some(bytes),
     };
-    // Address space, since there is no limit on memory itself; libLLVM alone maps some hundred MiB.
+    // Address space, since there is no limit on memory itself; the program itself maps some tens of MiB.
     let _ = setrlimit(Resource::As, limit(u64::from(memory) << 20));
     let _ = setrlimit(Resource::Core, limit(0));
     let _ = nice(i32::try_from(niceness).unwrap_or(19));

@@ -10,7 +10,13 @@
 // RUN: FileCheck --check-prefix=COMPILED --implicit-check-not='stays ahead of time' --input-file=log %s
 // COMPILED-COUNT-5: compiled in
 
-// RUN: env OFFLOOM_JIT_MEMORY_LIMIT=200M %{jit} 2> log | cmp - stock.out
+// At its start, or somewhere in a compile, if at all.
+// RUN: env OFFLOOM_JIT_MEMORY_LIMIT=48M %{jit} 2> log | cmp - stock.out
+// RUN: FileCheck --check-prefix=LOST --implicit-check-not='compiled in' --input-file=log %s
+// RUN: env OFFLOOM_JIT_MEMORY_LIMIT=124M %{jit} | cmp - stock.out
+// RUN: env OFFLOOM_JIT_MEMORY_LIMIT=128M %{jit} | cmp - stock.out
+// RUN: env OFFLOOM_JIT_MEMORY_LIMIT=132M %{jit} | cmp - stock.out
+// RUN: env OFFLOOM_JIT_MEMORY_LIMIT=100M %{jit} 2> log | cmp - stock.out
 // RUN: FileCheck --check-prefix=MEMORY --implicit-check-not='compiled in' --input-file=log %s
 // MEMORY-COUNT-5: stays ahead of time for
 // LOST-COUNT-3: stays ahead of time for {{.*}}: the compile worker ended in the middle of the compile

@@ -35,7 +35,7 @@ pub(super) fn spawn_detached(program: &Path, numbers: &[u32], socket: BorrowedFd
         .iter()
         .map(|number| CString::new(number.to_string()))
         .collect::<Result<_, _>>()?;
-    // Only what it takes to find libLLVM; above all no LD_PRELOAD of the program.
+    // Only what it takes to find libraries; above all no LD_PRELOAD of the program.
     let library_path = std::env::var_os("LD_LIBRARY_PATH")
         .map(|path| CString::new([b"LD_LIBRARY_PATH=", path.as_bytes()].concat()))
         .transpose()?;
