@@ -10,7 +10,7 @@ use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions};
+use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions, Times};
 
 /// Different images that the processes make.
 const KEYS: u64 = 40;
@@ -85,12 +85,16 @@ fn key(value: u64) -> ImageKey {
 }
 
 /// The one right image of a key: its size and bytes tell the key.
-fn image(value: u64) -> Record {
+fn bytes(value: u64) -> Vec<u8> {
     let size = 2_000 + 500 * value;
-    Record::Image((0..size).map(|at| (at * 31 + value * 17) as u8).collect())
+    (0..size).map(|at| (at * 31 + value * 17) as u8).collect()
 }
 
-/// Loads, claims and publishes until killed; dies if anything wrong is served.
+fn image(value: u64) -> Record {
+    Record::Image(bytes(value))
+}
+
+/// Loads, claims, publishes and remembers times until killed; dies if anything wrong is served.
 fn work(directory: &Path, seed: u64) {
     let store = store(directory);
     let mut random = seed | 1;
@@ -101,7 +105,15 @@ fn work(directory: &Path, seed: u64) {
         random ^= random << 17;
         let value = random % KEYS;
         match store.load(&key(value)) {
-            Some(found) => assert!(found == image(value), "a wrong image of {value} was served"),
+            Some(Record::Image(found)) => {
+                assert!(found == bytes(value), "a wrong image of {value} was served");
+                store.remember_times(&key(value), times(value)).unwrap();
+            }
+            Some(Record::Timed(found_times, found)) => assert!(
+                found_times == times(value) && found == bytes(value),
+                "a wrong image of {value}, or wrong times, were served"
+            ),
+            Some(Record::Failure(reason)) => unreachable!("{reason}"),
             None => {
                 let claim = store.claim(&key(value)).unwrap();
                 if claim.is_some() {
@@ -134,6 +146,13 @@ fn publish_once(directory: &Path) {
     assert_eq!(store.load(&key(0)), None);
     drop(held);
     store.publish(&key(1), &image(1)).unwrap();
+}
+
+fn times(value: u64) -> Times {
+    Times {
+        variant: value,
+        ahead_of_time: 3 * value,
+    }
 }
 
 fn start(mode: &str, directory: &Path, seed: u64) -> Child {
@@ -183,8 +202,9 @@ fn killed_processes_leave_nothing_wrong_behind() {
     assert_eq!(names(directory.join("v1/temporary")), Vec::<PathBuf>::new());
     assert_eq!(names(directory.join("v1/claims")), Vec::<PathBuf>::new());
     for value in 0..KEYS {
-        if let Some(found) = store.load(&key(value)) {
-            assert_eq!(found, image(value));
+        match store.load(&key(value)) {
+            Some(Record::Image(found) | Record::Timed(_, found)) => assert!(found == bytes(value)),
+            found => assert_eq!(found, None),
         }
         assert!(
             store.claim(&key(value)).unwrap().is_some(),
