@@ -17,6 +17,7 @@ fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
         return;
     };
+    println!("cargo::rustc-env=OFFLOOM_LLVM_BIN_DIR={}", llvm.bin_dir.display());
     let Some(libraries) = offloom_find_llvm::static_libraries(&llvm, &COMPONENTS) else {
         return;
     };

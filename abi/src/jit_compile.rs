@@ -4,6 +4,8 @@
 //! another one is recognised by [`VERSION`]. Strings and byte runs are a 32-bit length and that many bytes; all numbers are
 //! little-endian.
 
+use std::ops::Add;
+
 use crate::jit_base_image::BaseImageRequest;
 use crate::wire::{Damage, Fields, put_string};
 
@@ -124,6 +126,20 @@ pub struct Phases {
     pub optimize: u32,
     /// LLVM's code generator.
     pub generate: u32,
+}
+
+impl Add for Phases {
+    type Output = Self;
+
+    /// How long both took.
+    fn add(self, other: Self) -> Self {
+        Self {
+            parse: self.parse.saturating_add(other.parse),
+            specialize: self.specialize.saturating_add(other.specialize),
+            optimize: self.optimize.saturating_add(other.optimize),
+            generate: self.generate.saturating_add(other.generate),
+        }
+    }
 }
 
 /// How a compile ended.

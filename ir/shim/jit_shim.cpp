@@ -5,6 +5,8 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/CodeGen/MachineOptimizationRemarkEmitter.h"
+#include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/GlobalObject.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -17,8 +19,41 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+#include <memory>
 
 using namespace llvm;
+
+namespace {
+
+/// Adds up what register allocation says of each function: the registers that it put away on the stack, into other instructions
+/// or by ones of their own. It only says so to a handler that wants to know. Everything else goes to the context's own handler.
+struct SpillCounter : DiagnosticHandler {
+  SpillCounter(DiagnosticHandler &others, unsigned &spills) : others(others), spills(spills) { spills = 0; }
+
+  bool isMissedOptRemarkEnabled(StringRef pass) const override { return pass == "regalloc"; }
+  bool isAnyRemarkEnabled() const override { return true; }
+
+  bool handleDiagnostics(const DiagnosticInfo &diagnostic) override {
+    auto *remark = dyn_cast<MachineOptimizationRemarkMissed>(&diagnostic);
+    if (!remark || remark->getPassName() != "regalloc")
+      return others.handleDiagnostics(diagnostic);
+    // The remark on a loop counts again what is in the function's.
+    if (remark->getRemarkName() == "SpillReloadCopies")
+      for (const auto &argument : remark->getArgs()) {
+        unsigned number = 0;
+        bool counts = argument.Key == "NumSpills" || argument.Key == "NumFoldedSpills";
+        if (counts && !StringRef(argument.Val).getAsInteger(10, number))
+          spills += number;
+      }
+    return true;
+  }
+
+private:
+  DiagnosticHandler &others;
+  unsigned &spills;
+};
+
+} // namespace
 
 extern "C" {
 
@@ -124,7 +159,9 @@ void offloom_ir_use_init_array(LLVMTargetMachineRef machine) {
 
 /// Generates the object file, or null if the machine generates none. What `LLVMTargetMachineEmitToMemoryBuffer` generates is made without
 /// what the target knows of the cost and speed of its instructions: LLVM's passes then work with the figures of no processor.
-LLVMMemoryBufferRef offloom_ir_emit_object(LLVMModuleRef module, LLVMTargetMachineRef machine) {
+///
+/// Where `spills` is not null, it becomes the number of instructions that put registers away (`SpillCounter`).
+LLVMMemoryBufferRef offloom_ir_emit_object(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned *spills) {
   auto *target = reinterpret_cast<TargetMachine *>(machine);
   Module &M = *unwrap(module);
   M.setDataLayout(target->createDataLayout());
@@ -135,7 +172,15 @@ LLVMMemoryBufferRef offloom_ir_emit_object(LLVMModuleRef module, LLVMTargetMachi
   raw_svector_ostream stream(object);
   if (target->addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile))
     return nullptr;
+  LLVMContext &context = M.getContext();
+  std::unique_ptr<DiagnosticHandler> others;
+  if (spills) {
+    others = context.getDiagnosticHandler();
+    context.setDiagnosticHandler(std::make_unique<SpillCounter>(*others, *spills));
+  }
   passes.run(M);
+  if (others)
+    context.setDiagnosticHandler(std::move(others));
   return wrap(new SmallVectorMemoryBuffer(std::move(object), "object", /*RequiresNullTerminator=*/false));
 }
 

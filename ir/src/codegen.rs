@@ -1,5 +1,7 @@
 //! From a module to an object file: target machines, pass pipelines, code generation.
 
+use std::ffi::c_uint;
+use std::ptr;
 use std::sync::Once;
 
 use inkwell::OptimizationLevel;
@@ -14,7 +16,11 @@ use crate::jit_diagnostics::CollectedErrors;
 
 unsafe extern "C" {
     fn offloom_ir_use_init_array(machine: LLVMTargetMachineRef);
-    fn offloom_ir_emit_object(module: LLVMModuleRef, machine: LLVMTargetMachineRef) -> LLVMMemoryBufferRef;
+    fn offloom_ir_emit_object(
+        module: LLVMModuleRef,
+        machine: LLVMTargetMachineRef,
+        spills: *mut c_uint,
+    ) -> LLVMMemoryBufferRef;
 }
 
 /// Why there is no object.
@@ -124,9 +130,34 @@ pub fn emit_object(
     machine: &TargetMachine,
     errors: &CollectedErrors<'_>,
 ) -> Result<MemoryBuffer<'static>, CodegenError> {
-    // SAFETY: module and machine are live; the buffer, if any, is a new one that nobody else owns.
+    emit(module, machine, errors, None)
+}
+
+/// The same, and in how many places register allocation put a value on the stack for want of a register, in all functions.
+///
+/// # Errors
+/// As [`emit_object`].
+pub fn emit_object_and_count_spills(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+) -> Result<(MemoryBuffer<'static>, u32), CodegenError> {
+    let mut spills = 0;
+    let object = emit(module, machine, errors, Some(&mut spills))?;
+    Ok((object, spills))
+}
+
+fn emit(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+    spills: Option<&mut c_uint>,
+) -> Result<MemoryBuffer<'static>, CodegenError> {
+    let spills = spills.map_or(ptr::null_mut(), ptr::from_mut);
+    // SAFETY: module and machine are live; the count, if any, is only written until the call returns; the buffer, if any, is a new one
+    // that nobody else owns.
     let object = unsafe {
-        let buffer = offloom_ir_emit_object(module.as_mut_ptr(), machine.as_mut_ptr());
+        let buffer = offloom_ir_emit_object(module.as_mut_ptr(), machine.as_mut_ptr(), spills);
         (!buffer.is_null()).then(|| MemoryBuffer::new(buffer))
     };
     match (object, errors.take()) {

@@ -3,7 +3,9 @@
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile::{Phases, Request};
-use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object, run_pipeline, target_machine};
+use offloom_ir::codegen::{
+    CodegenError, MachineOptions, emit_object_and_count_spills, run_pipeline, target_machine,
+};
 use offloom_ir::floating_point::fuse_operations;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
@@ -60,6 +62,14 @@ pub enum CompileError {
 /// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not come back here
 /// ([`offloom_ir::expendable_thread`]).
 pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
+    compile_and_count_spills(request).map(|(compiled, _)| compiled)
+}
+
+/// The same, and in how many places the code puts a value on the stack for want of a register.
+///
+/// # Errors
+/// As [`compile`].
+pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32), CompileError> {
     let start = Instant::now();
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
@@ -92,12 +102,12 @@ pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
     let optimized = Instant::now();
-    let object = emit_object(&module, &machine, &errors)?;
-    let object = object.as_slice().to_vec();
-    Ok(Compiled {
-        object,
+    let (object, spills) = emit_object_and_count_spills(&module, &machine, &errors)?;
+    let compiled = Compiled {
+        object: object.as_slice().to_vec(),
         phases: phases([start, parsed, specialized, optimized]),
-    })
+    };
+    Ok((compiled, spills))
 }
 
 /// Whether the request is for other code than the ahead-of-time code.

@@ -17,3 +17,23 @@ pub const VARIANT_SWITCHES: [&str; 2] = [
     // The ahead-of-time pipeline has done what there is for it to do, and it takes a third of the time of all passes.
     "-openmp-opt-disable",
 ];
+
+/// Which vectors the SLP vectoriser makes of straight-line code. It compares costs of instructions and knows nothing of registers, of
+/// which vectors need fewer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StraightLineVectors {
+    /// Those that cost less than the scalars: LLVM's default.
+    Cheaper,
+    /// Those that cost a few instructions more, too.
+    LittleDearer,
+}
+
+impl StraightLineVectors {
+    /// LLVM's switch for it, which is the whole process's.
+    pub const fn switch(self) -> &'static str {
+        match self {
+            Self::Cheaper => "-slp-threshold=0",
+            Self::LittleDearer => "-slp-threshold=-4",
+        }
+    }
+}

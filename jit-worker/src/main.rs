@@ -5,6 +5,7 @@
 //! the memory it may use, in MiB, and its niceness. It ends when the other end of the socket is closed.
 #![forbid(unsafe_code)]
 
+mod kernel;
 mod limits;
 mod link_image;
 mod serve;

@@ -11,12 +11,13 @@ use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME, Work};
 use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_jit_passes::base_image::compile_base_image;
-use offloom_jit_passes::compile::{Compiled, compile};
+use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::pipeline::VARIANT_SWITCHES;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
 
+use crate::kernel::compile_kernel;
 use crate::link_image::link_image;
 
 /// Why the worker stops.
@@ -55,7 +56,7 @@ fn answer(message: Vec<u8>) -> Result<Reply, ServeError> {
     turn_switches(matches!(work, Work::Kernel(_)))?;
     let outcome = run_on_expendable_thread(deadline, move || {
         match Work::parse(&message).map_err(|error| error.to_string())? {
-            Work::Kernel(request) => compile(&request).map_err(|error| error.to_string()),
+            Work::Kernel(request) => compile_kernel(&request).map_err(|error| error.to_string()),
             Work::BaseImage(request) => base_image(&request),
         }
     });

@@ -12,6 +12,9 @@ use crate::command::shown;
 /// LLVM's switches in the JIT's worker process while it compiles variants: those of `jit-passes/src/pipeline.rs`, which needs LLVM to be built.
 pub(crate) const VARIANT_SWITCHES: [&str; 2] = ["-force-ordered-reductions", "-openmp-opt-disable"];
 
+/// LLVM's switch in the worker for kernels that spill many registers (`StraightLineVectors` there).
+pub(crate) const DEARER_VECTORS: &str = "-slp-threshold=-4";
+
 /// A tool of the LLVM at hand.
 pub(crate) fn tool(staged: &Staged, name: &str) -> Command {
     Command::new(staged.llvm.bin_dir.join(name))

@@ -83,7 +83,8 @@ impl Batch {
         build.program("plain", PIPELINE, &[])?;
         build.program("specialized", &format!("{specialize},verify,{PIPELINE}"), &[])?;
         let wide = format!("{specialize},{RETARGET},verify,{PIPELINE}");
-        build.program("wide", &wide, &tools::VARIANT_SWITCHES)?;
+        let [sums, openmp] = tools::VARIANT_SWITCHES;
+        build.program("wide", &wide, &[sums, openmp, tools::DEARER_VECTORS])?;
         let plain = [build.run("plain", &[])?, build.run("plain", &ONE_THREAD)?];
         let mut different = BTreeSet::new();
         let runs = [
