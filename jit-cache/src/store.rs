@@ -202,7 +202,7 @@ impl Store {
             .saturating_add(size);
         if written > self.size_limit / 16 {
             self.written.store(0, Ordering::Relaxed);
-            self.prune(self.size_limit)?;
+            self.keep_small(folder)?;
         }
         Ok(())
     }

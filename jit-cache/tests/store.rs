@@ -284,6 +284,26 @@ fn the_least_recently_used_go_first() {
 }
 
 #[test]
+fn the_first_publication_finds_out_that_there_is_too_much_and_no_other_removes_anything() {
+    let (_folder, directory, store) = new_store();
+    for value in 0..1000 {
+        store.publish(&key(value), &image(value)).unwrap();
+    }
+    let bytes = store.stats().bytes;
+    let limited = |size_limit| {
+        open(&StoreOptions {
+            size_limit,
+            ..options(&directory)
+        })
+    };
+    limited(4 * bytes).publish(&key(1000), &image(1000)).unwrap();
+    assert_eq!(store.stats().files, 1001);
+    limited(bytes / 2).publish(&key(1001), &image(1001)).unwrap();
+    assert!(store.stats().bytes <= bytes / 2, "{:?}", store.stats());
+    assert_eq!(store.load(&key(1001)), Some(image(1001)));
+}
+
+#[test]
 fn a_clock_that_goes_backwards_loses_nothing() {
     let (_folder, _, store) = new_store();
     store.publish(&key(1), &image(1)).unwrap();

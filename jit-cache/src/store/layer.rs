@@ -16,6 +16,9 @@ const TEMPORARY_FOLDER: &str = "temporary";
 /// The folder of claims.
 const CLAIM_FOLDER: &str = "claims";
 
+/// How many folders images are in, by the first two digits of their key's hash: about as many in each.
+pub(super) const IMAGE_FOLDERS: u64 = 256;
+
 /// A directory that may be read, and written if it is private.
 #[derive(Debug, Clone)]
 pub(super) struct Layer {

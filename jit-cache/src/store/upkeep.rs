@@ -1,7 +1,7 @@
 //! What keeps the cache small and clean, and what people want to know about it.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use tempfile::Builder;
@@ -9,7 +9,7 @@ use tempfile::Builder;
 use super::Store;
 use super::claim;
 use super::error::StoreError;
-use super::layer::{Layer, entries};
+use super::layer::{IMAGE_FOLDERS, Layer, entries};
 use super::process::Process;
 use super::record::Record;
 
@@ -135,6 +135,16 @@ impl Store {
         Ok(before - size)
     }
 
+    /// As [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than that is there, images
+    /// are neither listed nor removed: a program may be waiting, and its first compile is not to depend on how many there are.
+    pub(super) fn keep_small(&self, sample: &Path) -> Result<(), StoreError> {
+        let bytes: u64 = stored(entries(sample)).map(|file| file.size).sum();
+        if bytes.saturating_mul(IMAGE_FOLDERS) <= self.size_limit / 2 {
+            return clear_left_behind(self.writable()?, self.claim_limit);
+        }
+        self.prune(self.size_limit).map(drop)
+    }
+
     /// Removes every file of this format from the private layer; returns how many there were.
     ///
     /// # Errors
@@ -154,15 +164,19 @@ impl Store {
 }
 
 fn files(layer: &Layer) -> Vec<Stored> {
-    let files = layer.image_paths().into_iter().filter_map(|path| {
+    stored(layer.image_paths()).collect()
+}
+
+/// The files of these that are still there.
+fn stored(paths: Vec<PathBuf>) -> impl Iterator<Item = Stored> {
+    paths.into_iter().filter_map(|path| {
         let metadata = fs::symlink_metadata(&path).ok()?;
         Some(Stored {
             path,
             size: metadata.len(),
             last_use: metadata.modified().ok()?,
         })
-    });
-    files.collect()
+    })
 }
 
 /// Removes temporary files and claims of processes that are gone, or that are older than anything takes.
