@@ -133,14 +133,12 @@ impl Rounds<'_> {
     fn fill_cache(&self, workload: &Workload, contender: &Contender) -> Result<Compiles> {
         empty(&self.cache(workload, contender))?;
         let mut command = self.command(workload, contender);
-        let statistics = self.builds.folder.join("statistics");
+        let statistics = self.statistics();
         if statistics.exists() {
             fs::remove_file(&statistics)
                 .with_context(|| format!("cannot remove `{}`", statistics.display()))?;
         }
-        command
-            .env("OFFLOOM_JIT", "sync")
-            .env("OFFLOOM_JIT_STATS", &statistics);
+        command.env("OFFLOOM_JIT", "sync");
         sample::run(&mut command, self.builds.folder)
             .with_context(|| format!("{}, {}, filling the cache", workload.name, contender.name))?;
         Compiles::read(&workload.name, &statistics)
@@ -149,6 +147,10 @@ impl Rounds<'_> {
     fn cache(&self, workload: &Workload, contender: &Contender) -> PathBuf {
         let folder = self.builds.folder.join("cache");
         folder.join(format!("{}-{}", workload.name, contender.name))
+    }
+
+    fn statistics(&self) -> PathBuf {
+        self.builds.folder.join("statistics")
     }
 
     fn command(&self, workload: &Workload, contender: &Contender) -> Command {
@@ -161,6 +163,8 @@ impl Rounds<'_> {
         }
         command.env("OMP_NUM_THREADS", self.threads.to_string());
         command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, contender));
+        // In every run: where allocations lie depends on what the process has done before, and variants on how pointers are aligned.
+        command.env("OFFLOOM_JIT_STATS", self.statistics());
         command.envs(contender.settings.iter().copied());
         command
     }
