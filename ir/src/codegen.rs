@@ -60,6 +60,12 @@ pub struct MachineOptions<'a> {
     pub optimization_level: u32,
 }
 
+/// Registers the x86 target. Does nothing the second time.
+pub(crate) fn initialize_x86() {
+    static X86: Once = Once::new();
+    X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+}
+
 /// A target machine for position-independent code.
 ///
 /// # Errors
@@ -69,8 +75,7 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
         static AARCH64: Once = Once::new();
         AARCH64.call_once(|| Target::initialize_aarch64(&InitializationConfig::default()));
     } else {
-        static X86: Once = Once::new();
-        X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+        initialize_x86();
     }
     let no_target = |reason: String| CodegenError::NoTarget {
         triple: options.triple.to_owned(),

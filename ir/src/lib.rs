@@ -31,6 +31,7 @@ pub mod module;
 pub mod offload_symbol;
 pub mod orc;
 pub mod pointer_uses;
+pub mod processor;
 pub mod reachable;
 pub mod read_module;
 pub mod source_location;

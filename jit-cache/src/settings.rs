@@ -162,7 +162,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_TARGET",
         values: "a processor, as LLVM names it, or native",
-        help: "the processor to compile variants for; by default the one that the program runs on",
+        help: "the processor to compile variants for, if the one that the program runs on, which is the default, can run its code",
         set: |settings, value| values::set(&mut settings.target, values::not_empty(value).map(Some)),
     },
     Setting {

@@ -11,6 +11,7 @@
 
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
+use offloom_ir::processor::Processor;
 use offloom_ir::symbol::{Symbol, functions};
 use offloom_ir::vector_abi::{VectorAtBoundary, widest_vector_at_boundary};
 
@@ -101,14 +102,52 @@ const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
 /// last is for vectors that cross cache lines: those of 512 bits do with every access to data that is not aligned to them.
 const FOR_VARIANTS: &str = "-avx512bf16,-avx512fp16,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
-/// The name of an x86 processor and the features to compile variants with; `native` is the one that this process runs on.
-pub fn x86_processor(name: &str) -> (String, String) {
-    let mut features = Features::default();
-    let mut cpu = name.to_owned();
+/// Why code for an x86_64 processor cannot run here.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum UnusableProcessor {
+    /// LLVM does not know it.
+    #[error("LLVM knows no processor of that name")]
+    Unknown,
+    /// It is older than x86_64.
+    #[error("it has no 64-bit mode")]
+    NotX86_64,
+    /// It has what this machine's processor has not.
+    #[error("it has {0}, which this machine's processor has not")]
+    Missing(String),
+}
+
+/// The name of the processor that this process runs on, and the features to compile variants with.
+pub fn native_processor() -> (String, String) {
+    for_variants(TargetMachine::get_host_cpu_name().to_string(), host_features())
+}
+
+/// The features to compile variants with for the x86 processor of that name, so that they run here.
+///
+/// # Errors
+/// When it is unknown, or this machine's processor cannot run its code.
+pub fn x86_processor(name: &str) -> Result<(String, String), UnusableProcessor> {
     if name == NATIVE {
-        cpu = TargetMachine::get_host_cpu_name().to_string();
-        features = Features::parse(&TargetMachine::get_host_cpu_features().to_string());
+        return Ok(native_processor());
     }
+    let processor = Processor::named(name).ok_or(UnusableProcessor::Unknown)?;
+    if !processor.has("64bit") {
+        return Err(UnusableProcessor::NotX86_64);
+    }
+    if let Some((missing, _)) = host_features()
+        .iter()
+        .find(|&(feature, here)| !here && processor.has(feature))
+    {
+        return Err(UnusableProcessor::Missing(missing.to_owned()));
+    }
+    Ok(for_variants(name.to_owned(), Features::default()))
+}
+
+/// What LLVM finds that the processor has and has not.
+fn host_features() -> Features {
+    Features::parse(&TargetMachine::get_host_cpu_features().to_string())
+}
+
+fn for_variants(cpu: String, mut features: Features) -> (String, String) {
     features.override_by(&Features::parse(FOR_VARIANTS));
     (cpu, features.to_string())
 }
@@ -187,7 +226,7 @@ fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), Reta
             triple: triple.to_owned(),
         });
     }
-    let mut features = Features::parse(&TargetMachine::get_host_cpu_features().to_string());
+    let mut features = host_features();
     features.override_by(&asked);
     Ok((TargetMachine::get_host_cpu_name().to_string(), features))
 }

@@ -14,11 +14,12 @@ use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{ImageKey, Record, Times};
 use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::retarget::{NATIVE, x86_processor};
+use offloom_jit_passes::retarget::{native_processor, x86_processor};
 
 use crate::bundle::AttachedBundle;
 use crate::compile::{Failure, compile};
 use crate::disk_cache::{self, Known};
+use crate::error_stream;
 use crate::exit_gate;
 use crate::history::History;
 use crate::lock::lock;
@@ -238,11 +239,17 @@ impl Kernel {
     }
 }
 
-/// The processor that variants are compiled for, and its features.
+/// The processor that variants are compiled for, and its features. One that was asked for and cannot be is said the first time.
 pub(crate) fn processor() -> &'static [String; 2] {
     static PROCESSOR: OnceLock<[String; 2]> = OnceLock::new();
     PROCESSOR.get_or_init(|| {
-        let (cpu, features) = x86_processor(settings().target.as_deref().unwrap_or(NATIVE));
+        let (cpu, features) = match settings().target.as_deref() {
+            None => native_processor(),
+            Some(name) => x86_processor(name).unwrap_or_else(|reason| {
+                error_stream::line(format_args!("OFFLOOM_JIT_TARGET=`{name}` is ignored: {reason}"));
+                native_processor()
+            }),
+        };
         [cpu, features]
     })
 }

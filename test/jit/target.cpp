@@ -12,6 +12,20 @@
 // RUN: FileCheck --check-prefix=MADE --input-file=native %s
 // RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=native %run_offload ./jit 2> again | cmp - stock.out
 // RUN: FileCheck --check-prefix=FOUND --input-file=again %s
+
+// A processor whose code cannot run here is not taken, whatever the reason.
+// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=x86-65 %run_offload ./jit 2> unknown | cmp - stock.out
+// RUN: FileCheck --check-prefixes=FOUND,UNKNOWN --input-file=unknown %s
+// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=i686 %run_offload ./jit 2> old | cmp - stock.out
+// RUN: FileCheck --check-prefixes=FOUND,OLD --input-file=old %s
+// No processor has both: FMA4 was AMD's, AMX is Intel's.
+// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=bdver1 %run_offload ./jit 2> bdver1 | cmp - stock.out
+// RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=sapphirerapids %run_offload ./jit 2> sapphirerapids | cmp - stock.out
+// RUN: cat bdver1 sapphirerapids | FileCheck --check-prefix=ABOVE %s
+// UNKNOWN: OFFLOOM_JIT_TARGET=`x86-65` is ignored: LLVM knows no processor of that name
+// OLD: OFFLOOM_JIT_TARGET=`i686` is ignored: it has no 64-bit mode
+// ABOVE: OFFLOOM_JIT_TARGET=`{{bdver1|sapphirerapids}}` is ignored: it has {{.*}}, which this machine's processor has not
+
 // MADE-NOT: found in the cache
 // MADE: compiled in
 // FOUND-NOT: compiled in
