@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`descriptor`] | what a kernel is specialised to, as a value and as text |
 //! | [`dump`] | one launch on disk, to be run by itself |
+//! | [`probation`] | whether a variant is faster, and when its code may be freed |
 //! | [`settings`] | what the user asked for, from the environment and a file |
 //! | [`signature`] | what of a kernel's launches can be specialised, and how a launch is read |
 //! | [`stats`] | what became of a process's launches: the file that `OFFLOOM_JIT_STATS` names |
@@ -12,8 +13,10 @@
 //! | [`variants`] | the code that launches may run, found by hash (the paper's 4.6, level 1) |
 #![forbid(unsafe_code)]
 
+mod atomics;
 pub mod descriptor;
 pub mod dump;
+pub mod probation;
 mod program;
 pub mod settings;
 pub mod signature;

@@ -3,7 +3,6 @@
 //! [`Variants::find`] is on the path of every launch: no lock, no allocation, one probe of a hash table. It runs beside changes,
 //! which are made one at a time.
 
-mod atomics;
 mod table;
 
 use std::sync::Mutex;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_image::Choice;
+use offloom_jit_cache::probation::{Difference, Verdict, clear_difference};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
 use offloom_jit_cache::tracker::{Decision, LaunchKey};
@@ -22,7 +23,7 @@ use crate::lock::lock;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
-use crate::variant::{Difference, LinkedCode, Variant, Verdict, clear_difference};
+use crate::variant::{LinkedCode, Variant};
 
 /// The most variants that a kernel may have on one device at one time.
 const MOST_VARIANTS: usize = 256;

@@ -1,19 +1,16 @@
 //! A variant that is linked for one image copy: its code, and whether it is any faster than the ahead-of-time body.
 //!
-//! Until that is known, some launches are timed inside the stub, of the variant and of the ahead-of-time body in turns, on
-//! launches with the same key. A variant that is no faster is retired, and its code freed when no launch runs it any more: while
-//! launches are timed they are counted too. Once the verdict is known, a launch costs nothing more.
-
-mod judgement;
+//! Until that is known, launches with the same key are timed inside the stub ([`Probation`]). A variant that is no faster is retired, and
+//! its code freed when no launch runs it any more. Once the verdict is known, a launch costs nothing more.
 
 use std::cell::Cell;
 use std::ffi::c_void;
 use std::ptr;
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use offloom_abi::jit_image::Choice;
 use offloom_ir::orc::{Dylib, OrcError};
+use offloom_jit_cache::probation::{Entered, Probation, Verdict};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
 use offloom_jit_cache::store::Times;
@@ -27,14 +24,8 @@ use crate::queue;
 use crate::report;
 use crate::settings::settings;
 
-pub(crate) use judgement::{Difference, Verdict, clear_difference};
-
-use judgement::{is_turn_of_variant, verdict};
-
 /// In a ticket: the ahead-of-time body was run. Variants are aligned to more than this.
 const AHEAD_OF_TIME: u64 = 1;
-
-const MEASURING: u8 = Verdict::Measuring as u8;
 
 thread_local! {
     /// When the launch that is timed on this thread began. Needs no destructor, so it can be used to the thread's very end.
@@ -59,14 +50,7 @@ pub(crate) struct Variant {
     code: *const c_void,
     /// What holds the code, until it is freed.
     holder: Mutex<Option<Dylib<'static>>>,
-    /// Timed launches that have begun and not ended.
-    running: AtomicUsize,
-    verdict: AtomicU8,
-    turn: AtomicU32,
-    /// `turn` when it was last asked whether the variant is used.
-    turn_looked_at: AtomicU32,
-    own: Fastest,
-    ahead_of_time: Fastest,
+    probation: Probation,
     /// For the statistics, if they are asked for.
     history: Option<Arc<Copy>>,
 }
@@ -76,52 +60,21 @@ unsafe impl Send for Variant {}
 // SAFETY: as above.
 unsafe impl Sync for Variant {}
 
-/// The fastest of some launches.
-#[derive(Debug)]
-struct Fastest {
-    count: AtomicU32,
-    nanoseconds: AtomicU64,
-}
-
-impl Fastest {
-    const fn none() -> Self {
-        Self {
-            count: AtomicU32::new(0),
-            nanoseconds: AtomicU64::new(u64::MAX),
-        }
-    }
-
-    fn add(&self, nanoseconds: u64) {
-        self.nanoseconds.fetch_min(nanoseconds, Ordering::Relaxed);
-        self.count.fetch_add(1, Ordering::Release);
-    }
-}
-
 impl Variant {
     /// Code for launches with this key; timed first, if `measure`. `label` names kernel and image copy.
-    pub(crate) const fn new(
+    pub(crate) fn new(
         label: String,
         key: LaunchKey,
         code: LinkedCode,
         measure: bool,
         history: Option<Arc<Copy>>,
     ) -> Self {
-        let verdict = if measure {
-            Verdict::Measuring
-        } else {
-            Verdict::Keep
-        };
         Self {
             key,
             label,
             code: code.address,
             holder: Mutex::new(Some(code.dylib)),
-            running: AtomicUsize::new(0),
-            verdict: AtomicU8::new(verdict as u8),
-            turn: AtomicU32::new(0),
-            turn_looked_at: AtomicU32::new(0),
-            own: Fastest::none(),
-            ahead_of_time: Fastest::none(),
+            probation: Probation::new(measure),
             history,
         }
     }
@@ -141,7 +94,7 @@ impl Variant {
 
     #[inline]
     fn choose_uncounted(&'static self) -> Choice {
-        if self.verdict.load(Ordering::Relaxed) == Verdict::Keep as u8 {
+        if self.probation.is_kept() {
             return Choice {
                 code: self.code,
                 ticket: 0,
@@ -152,33 +105,24 @@ impl Variant {
 
     #[cold]
     fn choose_and_time(&'static self) -> Choice {
-        // Counted before the verdict is read, which is written before the count is read: either this launch sees that the variant
-        // is retired, or whoever frees the code sees this launch.
-        self.running.fetch_add(1, Ordering::SeqCst);
-        match self.verdict.load(Ordering::SeqCst) {
-            MEASURING => {}
-            verdict => {
+        let choice = |code, ticket| Choice { code, ticket };
+        let timed = ptr::from_ref(self) as u64;
+        match self.probation.enter() {
+            Entered::TimedVariant => {
+                STARTED.set(now());
+                choice(self.code, timed)
+            }
+            Entered::TimedAheadOfTime => {
+                STARTED.set(now());
+                choice(ptr::null(), timed | AHEAD_OF_TIME)
+            }
+            Entered::Kept => {
                 self.leave();
-                let kept = verdict == Verdict::Keep as u8;
-                return Choice {
-                    code: if kept { self.code } else { ptr::null() },
-                    ticket: 0,
-                };
+                choice(self.code, 0)
             }
-        }
-        let ticket = ptr::from_ref(self) as u64;
-        let turn = self.turn.fetch_add(1, Ordering::Relaxed);
-        let started = now();
-        STARTED.set(started);
-        if is_turn_of_variant(turn) {
-            Choice {
-                code: self.code,
-                ticket,
-            }
-        } else {
-            Choice {
-                code: ptr::null(),
-                ticket: ticket | AHEAD_OF_TIME,
+            Entered::Retired => {
+                self.leave();
+                choice(ptr::null(), 0)
             }
         }
     }
@@ -186,58 +130,31 @@ impl Variant {
     /// Takes note of a timed launch on this thread; returns the verdict if this is the launch that brings it.
     fn finish(&self, ahead_of_time: bool) -> Option<Verdict> {
         let nanoseconds = now().saturating_sub(STARTED.get());
-        let times = if ahead_of_time {
-            &self.ahead_of_time
-        } else {
-            &self.own
-        };
-        times.add(nanoseconds);
-        let verdict = self.judge();
-        let changed = verdict != Verdict::Measuring
-            && self
-                .verdict
-                .compare_exchange(
-                    Verdict::Measuring as u8,
-                    verdict as u8,
-                    Ordering::SeqCst,
-                    Ordering::Relaxed,
-                )
-                .is_ok();
+        let verdict = self.probation.note(!ahead_of_time, nanoseconds);
         if let Some(history) = &self.history {
             let verdict = match verdict {
-                Verdict::Keep => Some(stats::Verdict::Kept),
-                Verdict::Retire => Some(stats::Verdict::Retired),
-                Verdict::Measuring => None,
+                Some(Verdict::Keep) => Some(stats::Verdict::Kept),
+                Some(Verdict::Retire) => Some(stats::Verdict::Retired),
+                Some(Verdict::Measuring) | None => None,
             };
-            history.note(self.times(), verdict.filter(|_| changed));
+            history.note(self.times(), verdict);
         }
-        changed.then_some(verdict)
+        verdict
     }
 
     /// Whether it was launched since this was asked before. Launches of a kept variant are not counted.
     pub(crate) fn was_launched(&self) -> bool {
-        let turn = self.turn.load(Ordering::Relaxed);
-        self.turn_looked_at.swap(turn, Ordering::Relaxed) != turn
+        self.probation.was_launched()
     }
 
     /// Whether no launch runs it any more.
     pub(crate) fn is_retired(&self) -> bool {
-        self.verdict.load(Ordering::SeqCst) == Verdict::Retire as u8
+        self.probation.is_retired()
     }
 
     /// Gives it up while it is being measured; false if there is a verdict. Its code is freed after the last launch that runs it.
     pub(crate) fn evict(&'static self) -> bool {
-        // Counted as a launch is, so that the code is freed in any case.
-        self.running.fetch_add(1, Ordering::SeqCst);
-        let evicted = self
-            .verdict
-            .compare_exchange(
-                MEASURING,
-                Verdict::Retire as u8,
-                Ordering::SeqCst,
-                Ordering::Relaxed,
-            )
-            .is_ok();
+        let evicted = self.probation.give_up();
         if evicted && let Some(history) = &self.history {
             history.note(self.times(), Some(stats::Verdict::Evicted));
         }
@@ -247,12 +164,7 @@ impl Variant {
 
     /// Ends a timed launch. After the last one of a retired variant its code is freed.
     pub(crate) fn leave(&'static self) {
-        self.running.fetch_sub(1, Ordering::SeqCst);
-        // Whoever counts itself after the verdict sees it and runs no code; so once nobody is counted, nobody runs it or will.
-        // Several launches may find that; freeing happens once.
-        if self.verdict.load(Ordering::SeqCst) == Verdict::Retire as u8
-            && self.running.load(Ordering::SeqCst) == 0
-        {
+        if self.probation.leave() {
             match settings().mode {
                 // Without a thread it is never freed.
                 Mode::Async => {
@@ -291,22 +203,9 @@ impl Variant {
         holder.map_or(Ok(()), |dylib| unsafe { dylib.remove() })
     }
 
-    fn judge(&self) -> Verdict {
-        // Read before the times, of which there are then at least as many.
-        let samples = self
-            .own
-            .count
-            .load(Ordering::Acquire)
-            .min(self.ahead_of_time.count.load(Ordering::Acquire));
-        verdict(samples, self.times())
-    }
-
     /// The fastest timed launches so far; `u64::MAX` where there is none.
     pub(crate) fn times(&self) -> Times {
-        Times {
-            variant: self.own.nanoseconds.load(Ordering::Relaxed),
-            ahead_of_time: self.ahead_of_time.nanoseconds.load(Ordering::Relaxed),
-        }
+        self.probation.times()
     }
 }
 

@@ -9,9 +9,8 @@
 
 use std::sync::OnceLock;
 
-use super::atomics::{AtomicU64, AtomicUsize, Ordering, fence};
-
 use super::Entry;
+use crate::atomics::{AtomicU64, AtomicUsize, Ordering, fence};
 
 /// What a slot holds besides its key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,6 +1,6 @@
 //! What timed launches of a variant and of the ahead-of-time body say: in which order they are timed, and when it is known which is faster.
 
-use offloom_jit_cache::store::Times;
+use crate::store::Times;
 
 /// Launches of each kind that are timed at most.
 const SAMPLES: u32 = 8;
@@ -19,7 +19,7 @@ const LARGE: (u64, u64) = (4, 5);
 /// How the measurement stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub(crate) enum Verdict {
+pub enum Verdict {
     /// Launches are being timed.
     Measuring = 0,
     /// The variant is faster and stays.
@@ -30,12 +30,12 @@ pub(crate) enum Verdict {
 
 /// Whether the variant is run when its launches are timed, not the ahead-of-time body. First the one, then the other twice, then the
 /// one: programs whose launches become longer or shorter, or are long and short by turns, favour neither.
-pub(crate) const fn is_turn_of_variant(turn: u32) -> bool {
+pub(super) const fn is_turn_of_variant(turn: u32) -> bool {
     matches!(turn % 4, 0 | 3)
 }
 
 /// What so many timed launches of each kind say.
-pub(crate) const fn verdict(samples: u32, fastest: Times) -> Verdict {
+pub(super) const fn verdict(samples: u32, fastest: Times) -> Verdict {
     let Times {
         variant,
         ahead_of_time,
@@ -59,7 +59,7 @@ pub(crate) const fn verdict(samples: u32, fastest: Times) -> Verdict {
 
 /// How a variant compares with the ahead-of-time body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Difference {
+pub enum Difference {
     /// It is faster.
     Faster,
     /// It is slower.
@@ -67,7 +67,7 @@ pub(crate) enum Difference {
 }
 
 /// What is worth remembering of such times: the difference, if it is more than chance may make.
-pub(crate) const fn clear_difference(fastest: Times) -> Option<Difference> {
+pub const fn clear_difference(fastest: Times) -> Option<Difference> {
     difference(fastest, CLEAR)
 }
 
