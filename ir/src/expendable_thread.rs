@@ -116,11 +116,17 @@ impl Drop for OutliveStarter {
         STARTER.set(Some(self.0));
         // Each time, so that it comes before what was registered since.
         // SAFETY: the handler is a function of a library that is never unloaded.
-        unsafe { libc::atexit(wait_for_starter) };
+        unsafe { libc::atexit(outlive_starter_at_exit) };
     }
 }
 
-extern "C" fn wait_for_starter() {
+extern "C" fn outlive_starter_at_exit() {
+    outlive_starter();
+}
+
+/// For exit handlers. Where this thread is one that has done its work, waits until the thread that started it has ended: that one is
+/// in another `exit`. Does nothing on other threads.
+pub fn outlive_starter() {
     let Some(starter) = STARTER.get() else { return };
     while runs(starter) {
         thread::sleep(PAUSE);

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use libc::atexit;
+use offloom_ir::expendable_thread::outlive_starter;
 
 use crate::exit_handlers;
 use crate::guard::guarded;
@@ -77,6 +78,8 @@ fn close_before_earlier_handlers() {
 
 /// Lets no work begin any more, and waits for what has begun.
 fn close() {
+    // LLVM's handlers may have been registered after this thread ended, by the thread that started it.
+    outlive_starter();
     CLOSED.store(true, Ordering::SeqCst);
     let start = Instant::now();
     while WORKING.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {

@@ -17,6 +17,7 @@
 //! | [`registration`] | replaces bitcode images in the descriptors that programs register |
 //! | [`base_image`] | the image that is made of bitcode, and its bundle |
 //! | [`libraries`] | the libraries that device code may call |
+//! | [`closed_libraries`] | keeps their addresses readable for LLVM 19's libomptarget |
 //! | [`bundle`], [`kernel`] | a bundle; one of its kernels, and its objects, compiled once for all devices |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |
@@ -39,6 +40,7 @@
 
 mod base_image;
 mod bundle;
+mod closed_libraries;
 mod compile;
 mod disk_cache;
 mod dispatch;

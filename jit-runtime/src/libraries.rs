@@ -1,8 +1,12 @@
 //! The shared libraries that device code may call: those of the program or library that brings it, which the process has loaded.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
 use std::ptr;
+
+/// The least part of memory that can be mapped.
+const PAGE: usize = 4096;
 
 /// Libraries that compilers link to without being asked, where the process has them.
 const USUAL: [&CStr; 7] = [
@@ -41,6 +45,8 @@ mod tag {
 pub(crate) struct LoadedObject {
     /// Its path; empty for the program itself.
     pub(crate) path: String,
+    /// Where it lies, in whole pages.
+    pub(crate) range: Range<usize>,
     /// The names of the libraries that it was linked to.
     needed: Vec<CString>,
 }
@@ -106,6 +112,12 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     if !inside {
         return 0;
     }
+    let loaded = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+    let address = |value: u64| usize::try_from(info.dlpi_addr + value).unwrap_or_default();
+    let start = loaded.clone().map(|header| address(header.p_vaddr)).min();
+    let end = loaded
+        .map(|header| address(header.p_vaddr + header.p_memsz))
+        .max();
     let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
     let dynamic = dynamic.map_or(ptr::null(), |header| {
         ptr::with_exposed_provenance(usize::try_from(info.dlpi_addr + header.p_vaddr).unwrap_or_default())
@@ -114,6 +126,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     search.found = Some(unsafe {
         LoadedObject {
             path: text(info.dlpi_name),
+            range: start.unwrap_or_default() / PAGE * PAGE..end.unwrap_or_default().next_multiple_of(PAGE),
             needed: needed(dynamic),
         }
     });

@@ -13,6 +13,7 @@ use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats::{self as stats_file, subjects};
 
 use crate::bundle::AttachedBundle;
+use crate::closed_libraries;
 use crate::dispatch::{dispatch_function, finished_function};
 use crate::exit_gate;
 use crate::fork_gate;
@@ -57,6 +58,7 @@ pub(crate) fn attach(bytes: &[u8]) {
         return;
     }
     let Some(_change) = fork_gate::enter() else { return };
+    closed_libraries::keep_readable(bytes);
     let id = match Bundle::parse(bytes) {
         Ok((bundle, id)) if bundle.llvm_major == offloom_ir::LLVM.major() => id,
         Ok((bundle, _)) => {

@@ -6,6 +6,7 @@
 // COMPILED: {{^2$}}
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -32,8 +33,15 @@ static void launch_at_exit() {
 
 static void say_which_thread() { std::puts(gettid() == first ? "on one thread" : "on another thread"); }
 
+static bool has_other_threads() {
+  const std::filesystem::directory_iterator threads("/proc/self/task");
+  return std::distance(begin(threads), end(threads)) > 1;
+}
+
 int main() {
   launch(7);
+  while (has_other_threads())
+    usleep(1000);
   std::atexit(say_which_thread);
   std::atexit(launch_at_exit);
   pthread_exit(nullptr);
