@@ -16,8 +16,7 @@
 //! | [`interposition`] | what programs, and their hidden piece, call to register descriptors |
 //! | [`registration`] | replaces bitcode images in the descriptors that programs register |
 //! | [`base_image`] | the image that is made of bitcode, and its bundle |
-//! | [`libraries`] | the libraries that device code may call |
-//! | [`closed_libraries`] | keeps their addresses readable for LLVM 19's libomptarget |
+//! | [`libraries`], [`closed_libraries`] | those that device code may call; those that LLVM 19's libomptarget still reads |
 //! | [`bundle`], [`kernel`] | a bundle; one of its kernels, and its objects, compiled once for all devices |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |
@@ -29,8 +28,7 @@
 //! | [`fork_gate`] | what a forked child may still do |
 //! | [`registry`] | what is attached and announced; the state that lives as long as the process |
 //! | [`history`], [`stats`] | what was made for each kernel and became of its launches; written at exit if asked for |
-//! | [`settings`], [`report`], [`error_stream`] | the environment; what is said to the user |
-//! | [`lock`] | mutexes that outlive a panic |
+//! | [`settings`], [`report`], [`error_stream`], [`lock`] | the environment; what is said to the user; mutexes that outlive a panic |
 //!
 //! What belongs to an image is destroyed with it, everything else never: variants may be running on any thread when the process ends.
 #![expect(
