@@ -1,6 +1,5 @@
 //! The first launch of a kernel, whose variant comes from the cache on disk or is compiled.
 
-use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
@@ -95,15 +94,14 @@ impl Case<'_> {
         let cache = self.programs.folder.join("first-launch-cache");
         remove(&cache)?;
         self.run("sync", &cache)?;
-        let image = match state {
-            Cache::OfOthers => Some(large_cache::fill(&cache)?),
-            Cache::Warm | Cache::Empty => None,
-        };
+        if state == Cache::OfOthers {
+            large_cache::fill(&cache)?;
+        }
         for _ in 0..repetitions {
-            match (state, &image) {
-                (Cache::Empty, _) => remove(&cache)?,
-                (_, Some(image)) => fs::remove_file(image)?,
-                (_, None) => {}
+            match state {
+                Cache::Empty => remove(&cache)?,
+                Cache::OfOthers => large_cache::remove_all_but_copies(&cache)?,
+                Cache::Warm => {}
             }
             let [off, on] = [self.run("off", &cache)?, self.run("sync", &cache)?];
             ensure!(
