@@ -42,7 +42,6 @@ fn main() {
     };
     // Without relocations to apply at its start; each run is a fresh process, so its addresses need not differ.
     let mut arguments = ["-no-pie", "-Wl,-s"].map(str::to_owned).to_vec();
-    arguments.push(format!("-L{}", llvm.lib_dir.display()));
     arguments.extend(REPLACED.map(|function| format!("-Wl,--wrap={function}")));
     arguments.extend(objects.iter().map(|object| object.display().to_string()));
     arguments.extend(["-llldELF", "-llldCommon"].map(str::to_owned));

@@ -1,4 +1,4 @@
-//! Launches for tests.
+//! Launches for tests, and tests of two threads in every order.
 
 use crate::signature::Launch;
 
@@ -42,4 +42,30 @@ impl Launch for Words {
     fn threads(&self) -> u32 {
         self.threads
     }
+}
+
+/// Has loom run `other` on a thread of its own beside `one`, on what `make` makes, and then `look`, in every order that the memory model
+/// allows where each thread is stopped in the middle `switches` times at most: with more, a run takes minutes.
+#[cfg(feature = "loom")]
+pub(crate) fn in_every_order<T: 'static>(
+    switches: usize,
+    make: fn() -> T,
+    one: fn(&T),
+    other: fn(&T),
+    look: fn(&T),
+) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(switches);
+    model.check(move || {
+        let shared = loom::sync::Arc::new(make());
+        let thread = loom::thread::spawn({
+            let shared = loom::sync::Arc::clone(&shared);
+            move || other(&shared)
+        });
+        // Without it loom tries no order in which the other thread is first.
+        loom::thread::yield_now();
+        one(&shared);
+        thread.join().unwrap();
+        look(&shared);
+    });
 }

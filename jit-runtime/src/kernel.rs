@@ -8,13 +8,13 @@ use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::inkwell::support::get_llvm_version;
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
-use offloom_jit_cache::settings::{FloatingPoint, Mode};
+use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::signature::{Parameter, Signature};
 use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{ImageKey, Record, Times};
 use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::retarget::{native_processor, x86_processor};
+use offloom_jit_passes::retarget::{NATIVE, native_processor, x86_processor};
 
 use crate::bundle::AttachedBundle;
 use crate::compile::{Failure, compile};
@@ -100,18 +100,11 @@ impl Kernel {
     /// Has the cache remember what launches with this key took, in the background where there is one.
     pub(crate) fn remember_times(&'static self, key: &LaunchKey, times: Times) {
         let key = key.clone();
-        let remember = move || {
+        queue::add(move || {
             if let Some(image_key) = self.image_key(&key) {
                 disk_cache::remember_times(&image_key, times);
             }
-        };
-        match settings().mode {
-            // Without a thread it is forgotten.
-            Mode::Async => {
-                queue::add(remember);
-            }
-            Mode::Sync | Mode::Off => remember(),
-        }
+        });
     }
 
     /// What code for this key is specialised to.
@@ -243,13 +236,11 @@ impl Kernel {
 pub(crate) fn processor() -> &'static [String; 2] {
     static PROCESSOR: OnceLock<[String; 2]> = OnceLock::new();
     PROCESSOR.get_or_init(|| {
-        let (cpu, features) = match settings().target.as_deref() {
-            None => native_processor(),
-            Some(name) => x86_processor(name).unwrap_or_else(|reason| {
-                error_stream::line(format_args!("OFFLOOM_JIT_TARGET=`{name}` is ignored: {reason}"));
-                native_processor()
-            }),
-        };
+        let name = settings().target.as_deref().unwrap_or(NATIVE);
+        let (cpu, features) = x86_processor(name).unwrap_or_else(|reason| {
+            error_stream::line(format_args!("OFFLOOM_JIT_TARGET=`{name}` is ignored: {reason}"));
+            native_processor()
+        });
         [cpu, features]
     })
 }

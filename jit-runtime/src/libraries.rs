@@ -120,7 +120,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
         .max();
     let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
     let dynamic = dynamic.map_or(ptr::null(), |header| {
-        ptr::with_exposed_provenance(usize::try_from(info.dlpi_addr + header.p_vaddr).unwrap_or_default())
+        ptr::with_exposed_provenance(address(header.p_vaddr))
     });
     // SAFETY: the loader's string; the dynamic section of an object that is loaded.
     search.found = Some(unsafe {

@@ -6,9 +6,11 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use offloom_ir::expendable_thread::spawn_without_signals;
+use offloom_jit_cache::settings::Mode;
 
 use crate::guard::guarded;
 use crate::lock::lock;
+use crate::settings::settings;
 
 /// More jobs than this that may be left undone do not wait at once.
 const MOST_WAITING: usize = 64;
@@ -39,9 +41,15 @@ pub(crate) fn offer(job: impl FnOnce() + Send + 'static) -> bool {
     queue().push(MOST_WAITING, Box::new(job))
 }
 
-/// Has a job done after all that wait. False when there is no thread to do it.
-pub(crate) fn add(job: impl FnOnce() + Send + 'static) -> bool {
-    queue().push(usize::MAX, Box::new(job))
+/// Has a job done after all that wait where variants are made in the background, and at once elsewhere. Without a thread for it, it is never
+/// done.
+pub(crate) fn add(job: impl FnOnce() + Send + 'static) {
+    match settings().mode {
+        Mode::Async => {
+            queue().push(usize::MAX, Box::new(job));
+        }
+        Mode::Sync | Mode::Off => job(),
+    }
 }
 
 /// This process's queue.

@@ -172,13 +172,8 @@ pub(crate) unsafe fn withdraw(announcement: *const ImageAnnouncement) {
     }
     drop(registry);
     let image = WithdrawnImage(announced);
-    match settings().mode {
-        // The background thread may be linking for it.
-        Mode::Async => {
-            queue::add(|| image.free());
-        }
-        Mode::Sync | Mode::Off => image.free(),
-    }
+    // The background thread may be linking for it.
+    queue::add(|| image.free());
 }
 
 /// An image copy that is no longer loaded, and what is left of it here.

@@ -11,7 +11,6 @@ use std::sync::{Arc, Mutex};
 use offloom_abi::jit_image::Choice;
 use offloom_ir::orc::{Dylib, OrcError};
 use offloom_jit_cache::probation::{Entered, Probation, Verdict};
-use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
 use offloom_jit_cache::store::Times;
 use offloom_jit_cache::tracker::LaunchKey;
@@ -22,7 +21,6 @@ use crate::history::Copy;
 use crate::lock::lock;
 use crate::queue;
 use crate::report;
-use crate::settings::settings;
 
 /// In a ticket: the ahead-of-time body was run. Variants are aligned to more than this.
 const AHEAD_OF_TIME: u64 = 1;
@@ -165,13 +163,7 @@ impl Variant {
     /// Ends a timed launch. After the last one of a retired variant its code is freed.
     pub(crate) fn leave(&'static self) {
         if self.probation.leave() {
-            match settings().mode {
-                // Without a thread it is never freed.
-                Mode::Async => {
-                    queue::add(|| self.give_back());
-                }
-                Mode::Sync | Mode::Off => self.give_back(),
-            }
+            queue::add(|| self.give_back());
         }
     }
 

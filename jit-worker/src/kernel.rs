@@ -33,18 +33,17 @@ pub(crate) fn compile_kernel(request: &Request<'_>) -> Result<Compiled, CompileE
     choose(StraightLineVectors::LittleDearer);
     let second = compile_and_count_spills(request);
     choose(StraightLineVectors::Cheaper);
-    Ok(match second {
-        Ok((second, left)) if left * FEWER_SPILLS <= spills => Compiled {
-            object: second.object,
-            phases: first.phases + second.phases,
-        },
-        Ok((second, _)) => Compiled {
-            object: first.object,
-            phases: first.phases + second.phases,
-        },
-        // It can be compiled, as the first shows.
-        Err(_) => first,
-    })
+    // It can be compiled, as the first shows.
+    let Ok((second, left)) = second else {
+        return Ok(first);
+    };
+    let phases = first.phases + second.phases;
+    let better = if left * FEWER_SPILLS <= spills {
+        second
+    } else {
+        first
+    };
+    Ok(Compiled { phases, ..better })
 }
 
 fn choose(vectors: StraightLineVectors) {

@@ -3,13 +3,12 @@
 //! `cargo test -p offloom-jit-cache --features loom --lib orders`.
 
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
-use loom::thread;
 
 use super::{Entered, Probation};
 use crate::atomics::{AtomicUsize, Ordering};
+use crate::testing::in_every_order;
 
-/// How often at most a thread is stopped in the middle: with more, a run takes minutes.
+/// How often at most a thread is stopped in the middle.
 const SWITCHES: usize = 3;
 
 /// A variant whose code is there or not. Loom finds a launch that runs it while it is freed.
@@ -66,22 +65,9 @@ impl Variant {
     }
 }
 
-/// Runs `one` on a thread of its own, and `other`, with a variant that `begin` made, then looks at it.
+/// Runs `one` on a thread of its own beside `other`, with a variant that `begin` made, then looks at it.
 fn beside(begin: fn() -> Variant, one: fn(&Variant), other: fn(&Variant), look: fn(&Variant)) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(SWITCHES);
-    model.check(move || {
-        let variant = Arc::new(begin());
-        let thread = thread::spawn({
-            let variant = Arc::clone(&variant);
-            move || one(&variant)
-        });
-        // Without it loom tries no order in which the other thread is first.
-        thread::yield_now();
-        other(&variant);
-        thread.join().unwrap();
-        look(&variant);
-    });
+    in_every_order(SWITCHES, begin, other, one, look);
 }
 
 /// One launch of either kind short of a verdict: the variant takes `nanoseconds`, the ahead-of-time body one.

@@ -2,12 +2,10 @@
 //!
 //! `cargo test -p offloom-jit-cache --features loom --lib orders`. The smallest table has two slots here, so that few keys fill it.
 
-use loom::sync::Arc;
-use loom::thread;
-
 use super::{Growing, Table, Value, hash};
+use crate::testing::in_every_order;
 
-/// How often at most a thread is stopped in the middle: with more, a run takes minutes.
+/// How often at most a thread is stopped in the middle.
 const SWITCHES: usize = 2;
 
 const FIRST: Value = Value(101);
@@ -15,19 +13,7 @@ const SECOND: Value = Value(102);
 
 /// Runs `change` on a thread of its own while this one reads with `read`.
 fn beside<T: Send + Sync + 'static>(table: fn() -> T, change: fn(&T), read: fn(&T)) {
-    let mut model = loom::model::Builder::new();
-    model.preemption_bound = Some(SWITCHES);
-    model.check(move || {
-        let table = Arc::new(table());
-        let writer = thread::spawn({
-            let table = Arc::clone(&table);
-            move || change(&table)
-        });
-        // Without it loom tries no order in which the writer is first.
-        thread::yield_now();
-        read(&table);
-        writer.join().unwrap();
-    });
+    in_every_order(SWITCHES, table, read, change, |_| ());
 }
 
 /// Two keys that are searched from the same slot of the smallest table on.
