@@ -64,6 +64,9 @@ pub(crate) struct Extent {
     /// Rounds: how often each is run
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
+    /// Further rounds, of the contenders alone that a goal is about: what is to be decided gets more pairs for the same time
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    goal_samples: u32,
     /// Begin no further round that would end later than this many minutes after the first one began
     #[arg(long, value_name = "N", default_value_t = 15)]
     minutes: u64,
@@ -92,9 +95,10 @@ impl Extent {
     pub(crate) fn short() -> Self {
         Self {
             samples: 1,
+            goal_samples: 0,
             minutes: 15,
             only: ["polynomial", "transpose"].map(str::to_owned).into(),
-            contenders: ["ours-lto", "jit-warm", "jit-cold"].map(str::to_owned).into(),
+            contenders: contender::WITH_GOALS.map(str::to_owned).into(),
             quick: true,
             size: "small".to_owned(),
             threads: 1,
@@ -172,12 +176,14 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         samples,
         wrong,
         rounds,
+        goal_rounds,
         compiles,
     } = Rounds {
         builds: &builds,
         workloads: &workloads,
         contenders: &contenders,
         rounds: arguments.samples,
+        goal_rounds: arguments.goal_samples,
         threads: arguments.threads,
         size: &arguments.size,
         only_short: arguments.quick,
@@ -202,6 +208,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         samples: &samples,
         compiles: &compiles,
         rounds,
+        goal_rounds,
     };
     report.write(&results)?;
     if arguments.is_whole() && arguments.output.is_none() {

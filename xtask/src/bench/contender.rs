@@ -101,6 +101,12 @@ pub(super) const WARM: &str = "jit-warm";
 /// The JIT with an empty cache, beside the launches.
 pub(super) const COLD: &str = "jit-cold";
 
+/// Ahead-of-time code whose device code was linked as bitcode.
+pub(super) const LINKED: &str = "ours-lto";
+
+/// Those that a goal is about.
+pub(super) const WITH_GOALS: [&str; 3] = [LINKED, WARM, COLD];
+
 /// The levels of x86-64 for which one program is compiled while it runs.
 pub(super) const LEVELS: [&str; 3] = ["jit-x86-64-v2", "jit-x86-64-v3", "jit-x86-64-v4"];
 
@@ -136,7 +142,7 @@ pub(super) const ALL: [Contender; 11] = [
     ahead_of_time("stock-lto", Build::StockLto, true),
     ahead_of_time("stock-native", Build::StockNative, false),
     ahead_of_time("ours", Build::Ours, true),
-    ahead_of_time("ours-lto", Build::OursLto, true),
+    ahead_of_time(LINKED, Build::OursLto, true),
     jit(WARM, Cache::Warm, &[], Length::Full),
     Contender {
         is_exact: false,

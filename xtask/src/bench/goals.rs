@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::contender::{COLD, Length, WARM};
+use super::contender::{COLD, LINKED, Length, WARM};
 use super::samples::{Samples, Time};
 use super::statistics;
 use super::workload::{Group, Workload};
@@ -81,13 +81,13 @@ pub(super) fn table(workloads: &[Workload], samples: &Samples) -> String {
         ),
         view.none_below(
             "kernel time, link-time optimisation alone",
-            "ours-lto",
+            LINKED,
             Length::Short,
             Time::Kernel,
             0.98,
             |_| true,
         ),
-        view.gains("ours-lto", Length::Short),
+        view.gains(LINKED, Length::Short),
     ];
     let mut text = "| goal | found | |\n| --- | --- | --- |\n".to_owned();
     for finding in findings {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use super::compiles::{self, Compiles};
-use super::contender::{self, Contender, LEVELS, Length, cannot_run};
+use super::contender::{self, Contender, LEVELS, Length, WITH_GOALS, cannot_run};
 use super::goals;
 use super::machine::Machine;
 use super::plots::{self, Bars, Matrix, Row};
@@ -28,7 +28,10 @@ pub(super) struct Report<'a> {
     pub(super) contenders: &'a [Contender],
     pub(super) samples: &'a Samples,
     pub(super) compiles: &'a [Compiles],
+    /// Rounds of all contenders.
     pub(super) rounds: u32,
+    /// Rounds of those that a goal is about.
+    pub(super) goal_rounds: u32,
 }
 
 impl Report<'_> {
@@ -68,9 +71,10 @@ impl Report<'_> {
             self.llvm.split('.').next().unwrap_or_default()
         );
         format!(
-            "LLVM {}, {} rounds; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
+            "LLVM {}, {} rounds and {} of what goals are about; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
             self.llvm,
             self.rounds,
+            self.goal_rounds,
             self.machine,
             goals::table(self.workloads, self.samples)
         )
@@ -81,10 +85,11 @@ impl Report<'_> {
         let mut text = format!(
             "# Evaluation, LLVM {}\n\n\
              Written by `cargo xtask bench`; every run is in [samples.json](samples.json). {}\n\n\
-             In each of {} rounds the contenders of a workload run one after the other, each once, in an order that changes. A figure is the \
-             median over rounds of a contender's time divided by that of the stock build in the same round: **below 1 is faster**. In brackets \
-             the {:.0} % bootstrap interval over the rounds (of one round only the value itself, which says nothing of the spread). The means are geometric, over the group `measured`. Every run must print what the \
-             stock build prints, checksums included (without them where `-march=native` or `source` may round otherwise).\n\n\
+             In each of {} rounds the contenders of a workload run one after the other, each once, in an order that changes; in {} further ones only \
+             the stock build and those that a goal is about ({}). A figure is the median over rounds of a contender's time divided by that of the \
+             stock build in the same round: **below 1 is faster**. In brackets the {:.0} % bootstrap interval over the rounds (of one round only \
+             the value itself, which says nothing of the spread). The means are geometric, over the group `measured`. Every run must print what \
+             the stock build prints, checksums included (without them where `-march=native` or `source` may round otherwise).\n\n\
              `stock` is Clang and LLVM's tools, `ours` the same Clang with Offloom's; `-lto` links device code as bitcode. `jit-warm` \
              starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
              launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; contenders that need no \
@@ -92,6 +97,8 @@ impl Report<'_> {
             self.llvm,
             self.machine,
             self.rounds,
+            self.goal_rounds,
+            WITH_GOALS.map(|name| format!("`{name}`")).join(", "),
             statistics::CONFIDENCE * 100.0
         );
         let _ = writeln!(

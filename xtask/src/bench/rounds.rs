@@ -1,6 +1,7 @@
 //! Runs contenders in turn, round by round, and compares what they print.
 
 use std::fs::{self, DirBuilder};
+use std::iter;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +11,7 @@ use anyhow::{Context as _, Result};
 
 use super::builds::Builds;
 use super::compiles::Compiles;
-use super::contender::{BASE, Cache, Contender, Length, WARM, base};
+use super::contender::{BASE, Cache, Contender, Length, WARM, WITH_GOALS, base};
 use super::sample::{self, SECONDS_PER_RUN};
 use super::samples::{Sample, Samples};
 use super::workload::{Printed, Workload};
@@ -21,8 +22,10 @@ pub(super) struct Outcome {
     pub(super) samples: Samples,
     /// Every result that was wrong.
     pub(super) wrong: Vec<String>,
-    /// Rounds that were done.
+    /// Rounds of all contenders that were done.
     pub(super) rounds: u32,
+    /// Further rounds that were done, of those that a goal is about.
+    pub(super) goal_rounds: u32,
     pub(super) compiles: Vec<Compiles>,
 }
 
@@ -33,6 +36,8 @@ pub(super) struct Rounds<'a> {
     pub(super) workloads: &'a [Workload],
     pub(super) contenders: &'a [Contender],
     pub(super) rounds: u32,
+    /// How often after that those are run that a goal is about.
+    pub(super) goal_rounds: u32,
     /// Threads of the device.
     pub(super) threads: u32,
     /// `large`, or a number.
@@ -57,28 +62,48 @@ impl Rounds<'_> {
                 }
             }
         }
+        let with_goals: Vec<_> = self
+            .contenders
+            .iter()
+            .filter(|contender| WITH_GOALS.contains(&contender.name))
+            .copied()
+            .collect();
+        let all = iter::repeat_n(self.contenders, self.rounds as usize);
+        let rounds = all.chain(iter::repeat_n(with_goals.as_slice(), self.goal_rounds as usize));
         let start = Instant::now();
-        for round in 0..self.rounds {
-            let next = start.elapsed() * (round + 1) / round.max(1);
-            if round > 0 && next > self.most {
+        let mut longest = Duration::ZERO;
+        for (round, contenders) in (0..).zip(rounds) {
+            let begin = start.elapsed();
+            if round > 0 && begin + longest > self.most {
                 println!("no time for round {}", round + 1);
                 break;
             }
-            println!("round {} of {}", round + 1, self.rounds);
+            println!("round {} of {}", round + 1, self.rounds + self.goal_rounds);
             for workload in self.workloads {
                 for length in Length::ALL {
-                    self.round(workload, length, round, &mut outcome)?;
+                    self.round(workload, contenders, length, round, &mut outcome)?;
                 }
             }
-            outcome.rounds = round + 1;
+            longest = longest.max(start.elapsed() - begin);
+            if round < self.rounds {
+                outcome.rounds += 1;
+            } else {
+                outcome.goal_rounds += 1;
+            }
         }
         Ok(outcome)
     }
 
     /// Each contender of that length once, in an order that changes from round to round.
-    fn round(&self, workload: &Workload, length: Length, round: u32, outcome: &mut Outcome) -> Result<()> {
-        let contenders = self
-            .contenders
+    fn round(
+        &self,
+        workload: &Workload,
+        contenders: &[Contender],
+        length: Length,
+        round: u32,
+        outcome: &mut Outcome,
+    ) -> Result<()> {
+        let contenders = contenders
             .iter()
             .copied()
             .filter(|contender| contender.length == length && workload.can_be_built(contender.build));
