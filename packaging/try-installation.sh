@@ -1,21 +1,23 @@
 #!/usr/bin/env bash
-# Installs a package in a root of its own over this machine's, in which the checkout and Rust are hidden; builds and runs a program with what
-# was installed; removes it again; and does the same from the tarball. Nothing of it reaches the machine. Where the machine allows no such
-# root (most containers), the package and the tarball are unpacked in folders and tried from there.
-# Usage: try-installation.sh PACKAGE.deb TARBALL LLVM_MAJOR PROGRAM.cpp CMAKE_PROJECT SCRATCH "LINK OPTIONS" HIDDEN_FOLDER...
+# Installs a package in a root of its own over BASE; builds and runs a program with what was installed; removes it again; and does the same
+# from the tarball. Nothing of it reaches BASE. That is `/`, in which the checkout and Rust are hidden, or the folder of another Debian
+# system: into that one apt-get brings what the package says it needs. Where the machine allows no such root (most containers), the package
+# and the tarball are unpacked in folders and tried from there.
+# Usage: try-installation.sh PACKAGE.deb TARBALL LLVM_MAJOR PROGRAM.cpp CMAKE_PROJECT SCRATCH BASE "LINK OPTIONS" HIDDEN_FOLDER...
 set -euo pipefail
 
-package=$1 tarball=$2 major=$3 program=$4 project=$5 scratch=$6 link=$7
+package=$1 tarball=$2 major=$3 program=$4 project=$5 scratch=$6 base=$7 link=$8
 
 if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   root=()
   [ "$(id -u)" -eq 0 ] || root=(--map-root-user)
   mkdir -p "$scratch"/{upper,work,root,given}
   # shellcheck disable=SC2016
-  if unshare --mount "${root[@]}" "$BASH" -c 'mount -t overlay overlay -o "lowerdir=/,upperdir=$1/upper,workdir=$1/work" "$1/root"' \
-    probe "$scratch"; then
+  if unshare --mount "${root[@]}" "$BASH" -c 'mount -t overlay overlay -o "lowerdir=$2,upperdir=$1/upper,workdir=$1/work" "$1/root"' \
+    probe "$scratch" "$base"; then
     OFFLOOM_IN_NAMESPACE=1 exec unshare --mount "${root[@]}" "$BASH" "$0" "$@"
   fi
+  [ "$base" = / ] || { echo "no root over $base can be mounted here: mounting it needs an administrator"; exit 1; }
   echo "no root of its own can be mounted here: the package and the tarball are tried from folders, and dpkg's part is left out"
 fi
 
@@ -48,11 +50,11 @@ if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   exit
 fi
 
-shift 7
+shift 8
 root=$scratch/root
 mkdir -p "$scratch"/{upper,work,root,given}
 cp -r "$package" "$tarball" "$program" "$project" "$scratch/given"
-mount -t overlay overlay -o "lowerdir=/,upperdir=$scratch/upper,workdir=$scratch/work" "$root"
+mount -t overlay overlay -o "lowerdir=$base,upperdir=$scratch/upper,workdir=$scratch/work" "$root"
 for folder in /proc /dev; do mount --rbind "$folder" "$root$folder"; done
 mkdir -p "$root/mnt"
 mount --bind "$scratch/given" "$root/mnt"
@@ -66,13 +68,19 @@ $attempt
 INSIDE
 cat >>"$root/tmp/try.sh" <<'INSIDE'
 set -euo pipefail
-package=$1 tarball=$2 major=$3 program=$4 project=$5 link=$6
+package=$1 tarball=$2 major=$3 program=$4 project=$5 base=$6 link=$7
 export HOME=/tmp/home LC_ALL=C PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 mkdir -p "$HOME"
 cd /tmp
 
 echo "== the package"
-dpkg --install "/mnt/$package"
+if [ "$base" = / ]; then
+  dpkg --install "/mnt/$package"
+else
+  export DEBIAN_FRONTEND=noninteractive
+  apt-get update
+  apt-get install --yes --no-install-recommends "/mnt/$package" cmake make
+fi
 "/usr/bin/offloom-$major" --version
 # shellcheck disable=SC2086
 "/usr/bin/offloom-$major" doctor -- $link
@@ -92,5 +100,5 @@ tar -xf "/mnt/$tarball" -C unpacked
 try "$(echo /tmp/unpacked/*)"
 INSIDE
 chroot "$root" "$BASH" /tmp/try.sh "$(basename "$package")" "$(basename "$tarball")" "$major" "/mnt/$(basename "$program")" \
-  "$(basename "$project")" "$link"
+  "$(basename "$project")" "$base" "$link"
 echo "the installation for LLVM $major works, and goes without a trace"

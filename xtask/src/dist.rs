@@ -16,14 +16,33 @@ use crate::workspace::Workspace;
 /// Folders of the staged tree that are installed.
 const FOLDERS: [&str; 5] = ["bin", "include", "lib", "libexec", "share"];
 
-/// Runs `cargo xtask dist`.
-pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
-    let workspace = Workspace::find()?;
-    arguments.for_each(&workspace, |staged| check(&workspace, staged))
+/// Options of `cargo xtask dist`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    builds: LlvmBuilds,
+    /// Try them over this folder, which holds a Debian system, instead of over this machine's: apt-get installs there what the package needs
+    #[arg(long, value_name = "FOLDER", default_value = "/")]
+    over: PathBuf,
 }
 
-/// Makes both for one LLVM and tries them.
+/// Runs `cargo xtask dist`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    let over = fs::canonicalize(&arguments.over)
+        .with_context(|| format!("there is no folder `{}`", arguments.over.display()))?;
+    arguments
+        .builds
+        .for_each(&workspace, |staged| make(&workspace, staged, &over))
+}
+
+/// Makes both for one LLVM and tries them on this machine.
 pub(crate) fn check(workspace: &Workspace, staged: &Staged) -> Result<()> {
+    make(workspace, staged, Path::new("/"))
+}
+
+/// Makes both for one LLVM and tries them over the Debian system in a folder.
+fn make(workspace: &Workspace, staged: &Staged, over: &Path) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let packages = staged.dist.with_file_name("packages");
     fs::create_dir_all(&packages).with_context(|| format!("cannot make folder `{}`", packages.display()))?;
@@ -38,7 +57,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged) -> Result<()> {
     let prefix = packing.stage()?;
     let tarball = packing.tarball(&prefix)?;
     let package = packing.package()?;
-    packing.attempt(&package, &tarball)?;
+    packing.attempt(&package, &tarball, over)?;
     println!("{}\n{}", package.display(), tarball.display());
     Ok(())
 }
@@ -195,7 +214,7 @@ impl Packing<'_> {
     }
 
     /// Installs both where nothing of the checkout is to be seen, and builds programs.
-    fn attempt(&self, package: &Path, tarball: &Path) -> Result<()> {
+    fn attempt(&self, package: &Path, tarball: &Path, over: &Path) -> Result<()> {
         let root = &self.workspace.root;
         let openmp = OpenMp::prepare(self.workspace, &self.staged.llvm)?;
         // The one library that the installation does not bring and LLVM 22's packages lack has to be where nothing is hidden.
@@ -221,6 +240,7 @@ impl Packing<'_> {
             .arg(root.join("test/demo/zaxpy.cpp"))
             .arg(root.join("test/packaging/Inputs/cmake-app"))
             .arg(self.scratch)
+            .arg(over)
             .arg(link.join(" "))
             .args([root, &self.workspace.target]);
         for variable in ["CARGO_HOME", "RUSTUP_HOME"] {

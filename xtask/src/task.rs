@@ -27,7 +27,7 @@ enum Task {
     /// Build, then run the lit tests
     Lit(lit::Arguments),
     /// A Debian package and a tarball for each LLVM in `dist/packages`, installed and tried
-    Dist(build::LlvmBuilds),
+    Dist(dist::Arguments),
     /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
     Test(build::LlvmBuilds),
     /// The passes over the corpus: compared with what Clang makes, run on the device; random modules
