@@ -10,6 +10,7 @@ mod large_cache;
 mod launches;
 mod look_up;
 mod programs;
+mod slowest;
 mod start;
 
 use std::fs;
@@ -18,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 
-use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, START, TITLES};
+use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, SLOWEST, START, TITLES};
 use self::programs::Programs;
 use crate::build::LlvmBuilds;
 use crate::figures_document::Place;
@@ -90,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 START => (short, start::measure(&programs, short)?),
                 FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
                 LOOK_UP => (1, look_up::measure()?),
+                SLOWEST => (long, slowest::measure(&programs, arguments.launches, long)?),
                 _ => continue,
             };
             print!("{figures}");

@@ -1,74 +1,235 @@
-//! Launches of a tiny kernel whose variant is known, is being made, or never comes.
+//! Launches of a tiny kernel with the JIT and without, compared within one process.
+//!
+//! Two processes differ in where their memory lies by more than the JIT costs a launch. So one process loads the kernel from three
+//! libraries, of which one is linked for the JIT, and launches blocks from them by turns. What the two others differ by says how far a
+//! difference can be trusted.
 
-use std::path::Path;
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
+use serde_json::Value;
 
 use super::comparison::{Comparison, Goal, HEAD};
-use super::programs::{Programs, WITH_JIT, numbers};
-use super::remove;
+use super::programs::{Programs, WITH_JIT, WITHOUT_JIT, numbers};
+use crate::bench::statistics::median;
 use crate::corpus::tools;
 
-/// What is compared: name, whether the cache is kept, how many scalars come in turns, threads.
-const CASES: [(&str, bool, u32, u32); 5] = [
-    ("warm cache, 4 values", true, 4, 1),
-    ("warm cache, 4 values, 4 threads", true, 4, 4),
-    ("warm cache, 4 values, 16 threads", true, 4, 16),
-    ("empty cache, 4 values", false, 4, 1),
-    ("empty cache, a new value at each launch", false, 1_000_003, 1),
-];
+/// Launches of a block: some hundred microseconds.
+const BLOCK: u32 = 250;
 
 /// Nanoseconds that a launch may cost more.
 const A_LAUNCH: Goal = Goal::More(60.0);
 /// What all launches together may take.
 const ALL: Goal = Goal::Times(1.02);
-/// Nanoseconds that one launch in a thousand may cost more.
-const RARE: Goal = Goal::More(50_000.0);
 
-/// Measures all cases; the table.
+/// The most variants that a kernel has on one device.
+const MOST_VARIANTS: u32 = 256;
+
+/// Rounds in which nearly all variants are still timed: each of them in 8 launches, with those before the first round.
+const ROUNDS_ON_PROBATION: u32 = 6;
+
+/// What a launch from the library with the JIT meets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// A variant that is kept.
+    Hit,
+    /// A variant that is still compared with the ahead-of-time body.
+    Timed,
+    /// That there is no variant, since it could not be made.
+    Failed,
+    /// Neither a variant nor room for one.
+    NoRoom,
+}
+
+/// What is measured.
+#[derive(Debug, Clone, Copy)]
+struct Case {
+    name: &'static str,
+    state: State,
+    arguments: u32,
+    /// Scalars that come in turns.
+    values: u32,
+    threads: u32,
+}
+
+const fn hit(name: &'static str, arguments: u32, values: u32, threads: u32) -> Case {
+    Case {
+        name,
+        state: State::Hit,
+        arguments,
+        values,
+        threads,
+    }
+}
+
+const CASES: [Case; 9] = [
+    hit("one argument", 1, 1, 1),
+    hit("ten arguments", 10, 1, 1),
+    hit("ten arguments, 4 threads", 10, 1, 4),
+    hit("ten arguments, 16 threads", 10, 1, 16),
+    hit("ten arguments, 256 variants", 10, MOST_VARIANTS, 1),
+    hit("ten arguments, 256 variants, 16 threads", 10, MOST_VARIANTS, 16),
+    Case {
+        state: State::Timed,
+        ..hit(
+            "ten arguments, 256 variants, all on probation",
+            10,
+            MOST_VARIANTS,
+            1,
+        )
+    },
+    Case {
+        state: State::Failed,
+        ..hit("ten arguments, the variant could not be made", 10, 1, 1)
+    },
+    Case {
+        state: State::NoRoom,
+        ..hit(
+            "ten arguments, 256 variants of other values",
+            10,
+            100 * MOST_VARIANTS,
+            1,
+        )
+    },
+];
+
+/// The program that is measured, and what it loads.
+struct Pairs<'a> {
+    programs: &'a Programs<'a>,
+    program: PathBuf,
+    /// Without the JIT, the same again, with the JIT.
+    libraries: [PathBuf; 3],
+    cache: PathBuf,
+}
+
+/// Nanoseconds of a launch from each of the libraries, in one round of one thread.
+type Round = [f64; 3];
+
+/// Measures all cases with so many launches from each library; the table.
 pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) -> Result<String> {
-    let program = programs.build("launches", &["test/jit/Inputs/launch-times.c"], &WITH_JIT)?;
+    let library = |name: &str, options: &[&str]| {
+        let options = [&["-fPIC", "-shared"], options].concat();
+        programs.build(name, &["test/jit/Inputs/launch-pairs-kernels.c"], &options)
+    };
+    let pairs = Pairs {
+        programs,
+        cache: programs.folder.join("launches-cache"),
+        program: programs.build("pairs", &["test/jit/Inputs/launch-pairs.c"], &WITHOUT_JIT)?,
+        libraries: [
+            library("libwithout.so", &WITHOUT_JIT)?,
+            library("libcontrol.so", &WITHOUT_JIT)?,
+            library("libwith.so", &WITH_JIT)?,
+        ],
+    };
     let mut text = HEAD.to_owned();
-    for (name, is_warm, values, threads) in CASES {
-        let cache = programs.folder.join("launches-cache");
-        remove(&cache)?;
-        let run = |mode: &str, cache: &Path| {
-            let mut command = programs.command(&program, mode, cache);
-            command.args([launches / threads, values, threads].map(|number| number.to_string()));
-            // A variant that is no faster would be dropped, and this kernel has nothing to gain: kept, it is what is measured.
-            command.env("OFFLOOM_JIT_RETIRE", "0");
-            if !is_warm {
-                command.env("OFFLOOM_JIT_CACHE_MODE", "off");
-            }
-            numbers::<4>(&tools::output(&mut command)?)
-        };
-        let goal = |goal: Goal, is_wanted: bool| is_wanted.then_some(goal);
-        let steady = is_warm || values < launches;
-        let comparison = |what: &str, goal| Comparison::new(format!("{name}: {what}"), goal);
-        let mut median = comparison("a launch, ns", goal(A_LAUNCH, steady));
-        let mut rare = comparison("99.9% of launches, ns", goal(RARE, !is_warm));
-        let mut all = comparison(
-            &format!("{launches} launches, ms"),
-            goal(ALL, is_warm && threads == 1),
-        );
-        // One more, which fills the cache.
-        for repetition in 0..=repetitions {
-            let [off, on] = [run("off", &cache)?, run("async", &cache)?];
-            ensure!(
-                off[3].total_cmp(&on[3]).is_eq(),
-                "{name}: the program computed {} without the JIT and {} with it",
-                off[3],
-                on[3]
-            );
-            if repetition > 0 {
-                median.add(off[0], on[0]);
-                rare.add(off[1], on[1]);
-                all.add(off[2], on[2]);
-            }
-        }
-        for comparison in [median, rare, all] {
-            text += &comparison.row();
-        }
+    for case in CASES {
+        text += &pairs.compare(case, launches, repetitions)?;
     }
     Ok(text)
+}
+
+impl Pairs<'_> {
+    /// The rows of one case.
+    fn compare(&self, case: Case, launches: u32, repetitions: u32) -> Result<String> {
+        self.check(case)?;
+        let is_hit = case.state == State::Hit;
+        let is_simple = is_hit && case.threads == 1 && case.values == 1;
+        let comparison = |what: &str, goal| Comparison::new(format!("{}: {what}", case.name), goal);
+        let mut control = comparison("control, ns", None);
+        let mut one = comparison("a launch, ns", is_hit.then_some(A_LAUNCH));
+        let mut all = comparison(&format!("{launches} launches, ms"), is_simple.then_some(ALL));
+        let rounds = match case.state {
+            State::Timed => ROUNDS_ON_PROBATION,
+            _ => (launches / case.threads / BLOCK).max(1),
+        };
+        for repetition in 0..repetitions {
+            let rounds = self.rounds(case, rounds, repetition)?;
+            let middle = |of: fn(&Round) -> f64| median(&rounds.iter().map(of).collect::<Vec<_>>());
+            let first = middle(|round| round[0]);
+            control.add(first, first + middle(|round| round[1] - round[0]));
+            let both = middle(without);
+            one.add(both, both + middle(|round| round[2] - without(round)));
+            let sum = |of: fn(&Round) -> f64| rounds.iter().map(of).sum::<f64>();
+            let in_all = f64::from(launches) / rounds.len() as f64 / 1e6;
+            all.add(sum(without) * in_all, sum(|round| round[2]) * in_all);
+        }
+        let rows = control.row() + &one.row();
+        Ok(if is_simple { rows + &all.row() } else { rows })
+    }
+
+    /// Runs the program once, which fills the cache, and looks whether launches meet what they are to meet.
+    fn check(&self, case: Case) -> Result<()> {
+        let file = self.programs.folder.join("statistics.json");
+        tools::output(self.command(case, 1, 0).env("OFFLOOM_JIT_STATS", &file))?;
+        let text = fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let statistics: Value = serde_json::from_slice(&text)?;
+        let kernels = statistics["kernels"].as_array().context("no kernels")?;
+        let sum = |member: &str| {
+            kernels
+                .iter()
+                .filter_map(|kernel| kernel[member].as_u64())
+                .sum::<u64>()
+        };
+        let (ahead_of_time, of_variants) = (sum("launches_ahead_of_time"), sum("launches_of_variants"));
+        let is_met = match case.state {
+            // While one thread makes a variant, the others do without.
+            State::Hit => ahead_of_time < of_variants / 10,
+            State::Timed => of_variants.abs_diff(ahead_of_time) <= u64::from(BLOCK),
+            State::Failed => of_variants == 0,
+            State::NoRoom => of_variants > 0 && of_variants < ahead_of_time / 20,
+        };
+        ensure!(
+            is_met,
+            "{}: {of_variants} launches ran variants and {ahead_of_time} ahead-of-time code",
+            case.name
+        );
+        Ok(())
+    }
+
+    fn rounds(&self, case: Case, rounds: u32, repetition: u32) -> Result<Vec<Round>> {
+        let printed = tools::output(&mut self.command(case, rounds, repetition))?;
+        let in_order = printed.lines().map(numbers::<3>);
+        in_order
+            .map(|round| {
+                let mut round = round?;
+                // As in `libraries`.
+                round.rotate_right(first_library(repetition));
+                Ok(round)
+            })
+            .collect()
+    }
+
+    fn command(&self, case: Case, rounds: u32, repetition: u32) -> Command {
+        // Nothing works beside the launches.
+        let mut command = self.programs.command(&self.program, "sync", &self.cache);
+        let numbers = [rounds, BLOCK, case.arguments, case.values, case.threads];
+        command.args(numbers.map(|number| number.to_string()));
+        let mut libraries = self.libraries.each_ref();
+        libraries.rotate_left(first_library(repetition));
+        command.args(libraries);
+        // However often scalars change, they are specialised.
+        command.env("OFFLOOM_JIT_THRESHOLD", "1000000");
+        match case.state {
+            // A variant that is no faster would be dropped, and this kernel has nothing to gain: kept, it is what is measured.
+            State::Hit | State::NoRoom => command.env("OFFLOOM_JIT_RETIRE", "0"),
+            // What is found out is not kept for the next run.
+            State::Timed => command.env("OFFLOOM_JIT_CACHE_MODE", "ro"),
+            State::Failed => command
+                .env("OFFLOOM_JIT_CACHE_MODE", "off")
+                .env("OFFLOOM_JIT_TIME_LIMIT", "1"),
+        };
+        command
+    }
+}
+
+/// Which of the libraries is loaded first: each as often.
+const fn first_library(repetition: u32) -> usize {
+    repetition as usize % 3
+}
+
+/// What a launch took from a library without the JIT.
+fn without(round: &Round) -> f64 {
+    f64::midpoint(round[0], round[1])
 }

@@ -1,0 +1,90 @@
+// Launches the same tiny kernel from several libraries by turns, in blocks, and prints for each round the nanoseconds that a launch from each
+// library took: processor time of the launching thread. The order of the libraries changes from round to round. Before that, all launches
+// were made twice.
+//
+// usage: launch-pairs ROUNDS LAUNCHES ARGUMENTS VALUES THREADS LIBRARY...
+// LAUNCHES of a block; ARGUMENTS: 1 or 10; VALUES: how many different scalars come in turns; each thread makes its own rounds.
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { MOST_LIBRARIES = 8 };
+
+struct library {
+  void (*with_one)(int *);
+  void (*with_ten)(int *, int, int, int, int, int, int, int, int);
+};
+
+static double now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return time.tv_sec * 1e9 + time.tv_nsec;
+}
+
+static double block(const struct library *library, int *object, int is_one, int first, int launches, int values) {
+  const double begin = now();
+  if (is_one)
+    for (int number = 0; number < launches; ++number)
+      library->with_one(object);
+  else
+    for (int number = 0; number < launches; ++number)
+      library->with_ten(object, 3, 5, 7, 11, 13, 17, 19, 2 + (first + number) % values);
+  return (now() - begin) / launches;
+}
+
+static void *needed(void *found) {
+  if (!found) {
+    fprintf(stderr, "launch-pairs: %s\n", dlerror());
+    exit(1);
+  }
+  return found;
+}
+
+int main(int count, char **arguments) {
+  if (count < 7 || count - 6 > MOST_LIBRARIES)
+    return 2;
+  const int rounds = atoi(arguments[1]), launches = atoi(arguments[2]), is_one = atoi(arguments[3]) == 1,
+            values = atoi(arguments[4]), threads = atoi(arguments[5]), libraries = count - 6;
+  struct library loaded[MOST_LIBRARIES];
+  for (int library = 0; library < libraries; ++library) {
+    void *handle = needed(dlopen(arguments[6 + library], RTLD_NOW | RTLD_LOCAL));
+    loaded[library].with_one = (void (*)(int *))needed(dlsym(handle, "launch_with_one"));
+    loaded[library].with_ten =
+        (void (*)(int *, int, int, int, int, int, int, int, int))needed(dlsym(handle, "launch_with_ten"));
+  }
+  double *times = malloc(sizeof(double) * libraries * rounds * threads);
+  long made = 0;
+#pragma omp parallel num_threads(threads) reduction(+ : made)
+  {
+    int object[8] = {0};
+#pragma omp target data map(tofrom : object)
+    {
+      for (int pass = 0; pass < 2; ++pass) {
+        for (int library = 0; library < libraries; ++library)
+          block(&loaded[library], object, is_one, 0, values, values);
+#pragma omp barrier
+      }
+#pragma omp for schedule(static, 1)
+      for (int thread = 0; thread < threads; ++thread)
+        for (int round = 0; round < rounds; ++round)
+          for (int turn = 0; turn < libraries; ++turn) {
+            // Each library is in each place, and behind each other one, as often.
+            const int library = (round % 2 ? libraries - 1 - turn : turn) + round / 2;
+            double *time = times + ((long)thread * rounds + round) * libraries + library % libraries;
+            *time = block(&loaded[library % libraries], object, is_one, round * launches, launches, values);
+          }
+    }
+    made = object[1];
+  }
+  const long expected = (long)threads * libraries * (2L * values + (long)rounds * launches);
+  if (made != expected) {
+    fprintf(stderr, "launch-pairs: %ld launches of %ld were made\n", made, expected);
+    return 1;
+  }
+  for (long round = 0; round < (long)rounds * threads; ++round)
+    for (int library = 0; library < libraries; ++library)
+      printf("%.1f%c", times[round * libraries + library], library + 1 < libraries ? ' ' : '\n');
+  free(times);
+}
