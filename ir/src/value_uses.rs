@@ -3,7 +3,7 @@
 use inkwell::llvm_sys::LLVMTypeKind;
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
-use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, InstructionValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue};
 
 /// One use of a value by an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +60,18 @@ pub fn is_constant_operand(instruction: InstructionValue<'_>, index: u32) -> boo
     // SAFETY: a live value.
     operand(instruction, index)
         .is_some_and(|value| unsafe { llvm::LLVMIsConstant(value.as_value_ref()) != 0 })
+}
+
+/// Whether an addition, subtraction, multiplication or left shift says of neither reading of its operands that it does not overflow
+/// (LLVM's `nuw` and `nsw`).
+pub fn may_overflow(instruction: InstructionValue<'_>) -> bool {
+    let overflows = matches!(
+        instruction.get_opcode(),
+        InstructionOpcode::Add | InstructionOpcode::Sub | InstructionOpcode::Mul | InstructionOpcode::Shl
+    );
+    let instruction = instruction.as_value_ref();
+    // SAFETY: a live instruction of a kind that has both flags.
+    overflows && unsafe { llvm::LLVMGetNUW(instruction) == 0 && llvm::LLVMGetNSW(instruction) == 0 }
 }
 
 /// What the instruction computes, if that is a number, a pointer or a vector of these.

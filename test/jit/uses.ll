@@ -32,3 +32,31 @@ loop:
 end:
   ret void
 }
+
+; Numbers narrower than an int: how many bytes count is seen from what extends them. A shift that promises not to overflow looks at what it
+; shifts out.
+; CHECK: kernel __omp_offloading_1_2_g_l9
+; CHECK-NEXT: parameter 0: launch environment
+; CHECK-NEXT: parameter 1: pointer
+; CHECK-NEXT: parameter 2: scalar, 2 bytes
+; CHECK-NEXT: parameter 3: scalar, 1 bytes
+; CHECK-NEXT: parameter 4: scalar, 4 bytes
+; CHECK-NEXT: parameter 5: scalar, 4 bytes
+define weak_odr protected void @__omp_offloading_1_2_g_l9(ptr noalias %dyn, ptr %out, i64 %short, i64 %byte, i64 %promised, i64 %both) {
+  %short.int = trunc i64 %short to i32
+  %short.top = shl i32 %short.int, 16
+  %short.value = ashr exact i32 %short.top, 16
+  %byte.short = trunc i64 %byte to i16
+  %byte.value = and i16 %byte.short, 255
+  %byte.int = zext i16 %byte.value to i32
+  %promised.int = trunc i64 %promised to i32
+  %promised.value = shl nsw i32 %promised.int, 16
+  %both.int = trunc i64 %both to i32
+  %both.low = and i32 %both.int, 255
+  %both.value = add i32 %both.low, %both.int
+  %first = add i32 %short.value, %byte.int
+  %second = add i32 %promised.value, %both.value
+  %sum = add i32 %first, %second
+  store i32 %sum, ptr %out, align 4
+  ret void
+}

@@ -4,7 +4,9 @@ use offloom_abi::jit_bundle::ParameterUses;
 use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode, InstructionValue, PhiValue};
 use offloom_ir::jit_globals::Global;
 use offloom_ir::memory_effects::{Object, underlying_objects};
-use offloom_ir::value_uses::{ValueUse, called_function, is_constant_operand, operand, result, value_uses};
+use offloom_ir::value_uses::{
+    ValueUse, called_function, is_constant_operand, may_overflow, operand, result, value_uses,
+};
 
 use super::flow::Walk;
 
@@ -35,15 +37,39 @@ const MATH_FUNCTIONS: [&str; 30] = [
 
 /// Bytes of its operand that the instruction looks at, if it is one that looks at the low ones alone.
 pub(super) fn low_bytes(instruction: InstructionValue<'_>) -> Option<u8> {
-    let bits = match (instruction.get_opcode(), result(instruction)?) {
-        (InstructionOpcode::Trunc, BasicValueEnum::IntValue(part)) => part.get_type().get_bit_width(),
-        (InstructionOpcode::And, _) => match operand(instruction, 1)? {
-            BasicValueEnum::IntValue(mask) => u64::BITS - mask.get_zero_extended_constant()?.leading_zeros(),
-            _ => return None,
-        },
-        _ => return None,
-    };
+    let bits = low_bits(instruction)?;
     Some(bits.div_ceil(8).clamp(1, 8) as u8)
+}
+
+/// Bits of its operand that the instruction looks at, if it is one that looks at the low ones alone.
+fn low_bits(instruction: InstructionValue<'_>) -> Option<u32> {
+    let result = result(instruction)?;
+    let BasicValueEnum::IntValue(number) = result else {
+        return None;
+    };
+    let width = number.get_type().get_bit_width();
+    match instruction.get_opcode() {
+        // A narrower number may first be cut to the width of an `int`, and then to its own by what uses that.
+        InstructionOpcode::Trunc => {
+            let uses = value_uses(result).into_iter();
+            let bits = uses.map(|use_| low_bits(use_.instruction).unwrap_or(width));
+            Some(bits.max().unwrap_or(width))
+        }
+        InstructionOpcode::And => Some(u64::BITS - constant_operand(instruction, 1)?.leading_zeros()),
+        // The first half of extending a sign. With a promise not to overflow, the bits that are shifted out count.
+        InstructionOpcode::Shl if may_overflow(instruction) => {
+            let distance = u32::try_from(constant_operand(instruction, 1)?).ok()?;
+            width.checked_sub(distance)
+        }
+        _ => None,
+    }
+}
+
+fn constant_operand(instruction: InstructionValue<'_>, index: u32) -> Option<u64> {
+    match operand(instruction, index)? {
+        BasicValueEnum::IntValue(number) => number.get_zero_extended_constant(),
+        _ => None,
+    }
 }
 
 /// What the instruction makes of the value that it uses.
