@@ -68,6 +68,14 @@ pub(crate) fn publish(key: &ImageKey, record: &Record) {
     }
 }
 
+/// What launches of an object took lately, if that is remembered.
+pub(crate) fn remembered_times(key: &ImageKey) -> Option<Times> {
+    match store()?.load(key)? {
+        Record::Timed(times, _) => Some(times),
+        Record::Image(_) | Record::Failure(_) => None,
+    }
+}
+
 /// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next time.
 pub(crate) fn remember_times(key: &ImageKey, times: Times) {
     if let Some(store) = store()

@@ -92,6 +92,14 @@ impl Kernel {
         object.as_ref().map(use_object)
     }
 
+    /// What launches with this key took lately, if the cache remembers that and launches are to be timed at all. Makes nothing.
+    pub(crate) fn remembered_times(&self, key: &LaunchKey) -> Option<Times> {
+        if !settings().retire {
+            return None;
+        }
+        disk_cache::remembered_times(&self.image_key(key)?)
+    }
+
     /// Lets go of the object for this key, which is in the cache if there is one: a variant was no use.
     pub(crate) fn forget_object(&self, key: &LaunchKey) {
         lock(&self.objects).remove(key);
@@ -258,14 +266,20 @@ fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {
         ParameterKind::Scalar if wanted.arguments && matters => {
             ScalarType::integer(8 * u32::from(parameter.size)).map_or(Parameter::Unused, Parameter::Scalar)
         }
-        ParameterKind::Pointer => Parameter::Pointer {
-            declared_alignment: (wanted.alignments && matters).then_some(1),
-            contents: if wanted.contents {
+        ParameterKind::Pointer => {
+            let contents = if wanted.contents {
                 parameter.contents.clone()
             } else {
                 Vec::new()
-            },
-        },
+            };
+            // An object whose contents are known is read piece by piece, which no alignment makes faster. Where it lies is up to the
+            // heap: its alignment would have one start find nothing of what another one made.
+            let is_known = contents.contains(&true);
+            Parameter::Pointer {
+                declared_alignment: (wanted.alignments && matters && !is_known).then_some(1),
+                contents,
+            }
+        }
         ParameterKind::LaunchEnvironment | ParameterKind::Scalar => Parameter::Unused,
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_image::Choice;
 use offloom_jit_cache::probation::{Difference, Verdict, clear_difference};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
+use offloom_jit_cache::store::Times;
 use offloom_jit_cache::tracker::{Decision, LaunchKey};
 use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 
@@ -32,6 +33,10 @@ const MOST_VARIANTS: usize = 256;
 const LAUNCHES_FOR_ROOM: u64 = 1024;
 /// The most that are ever made: their records stay as long as the image.
 const MOST_MADE: usize = 4096;
+
+/// A launch waits for a variant that is in the cache if it saves at least this: links take one to three milliseconds, and the cache may be
+/// on a slow disk.
+const WORTH_WAITING: Duration = Duration::from_millis(20);
 
 /// What the runtime knows about one slot. Lives as long as its image copy.
 pub(crate) struct SlotState {
@@ -103,7 +108,7 @@ impl SlotState {
         launch: ArgumentWords<'_>,
         fitting: Option<Code>,
     ) -> Choice {
-        let Some(_change) = fork_gate::enter() else {
+        let Some(change) = fork_gate::enter() else {
             return choice::<COUNT>(fitting);
         };
         let tracker = &self.kernel.tracker;
@@ -123,17 +128,34 @@ impl SlotState {
             Mode::Sync => choice::<COUNT>(self.make(&key).or(fitting)),
             Mode::Off => AHEAD_OF_TIME,
             Mode::Async => {
+                let saved = self.kernel.remembered_times(&key).and_then(time_worth_waiting);
+                let (made, wait) = mpsc::channel();
                 let claimed = key.clone();
                 let make = move || {
-                    self.make(&claimed);
+                    // Nobody may be waiting.
+                    let _ = made.send(self.make(&claimed));
                 };
                 // Later launches ask again.
                 if !queue::offer(make) {
                     self.variants.remove(&key);
+                    return choice::<COUNT>(fitting);
                 }
-                choice::<COUNT>(fitting)
+                drop(change);
+                let code = saved.and_then(|saved| self.wait_for_link(&wait, saved));
+                choice::<COUNT>(code.or(fitting))
             }
         }
+    }
+
+    /// Waits until a variant is linked that saves so much of a launch, and no longer than that.
+    fn wait_for_link(&self, made: &mpsc::Receiver<Option<Code>>, saved: Duration) -> Option<Code> {
+        report::log(format_args!(
+            "{}: image copy {}: a launch waits for a variant that was faster lately, by {} ms",
+            self.kernel.name,
+            self.image.number,
+            saved.as_millis()
+        ));
+        made.recv_timeout(saved).ok().flatten()
     }
 
     /// Makes the variant for a key that was claimed. Whatever comes of it, the key is settled afterwards.
@@ -250,6 +272,15 @@ impl SlotState {
             self.kernel.name, self.image.number, times.variant, times.ahead_of_time
         ));
     }
+}
+
+/// What a launch of the variant saves, if that is so much more than a link takes that the first launch may as well wait for it.
+fn time_worth_waiting(times: Times) -> Option<Duration> {
+    if clear_difference(times) != Some(Difference::Faster) {
+        return None;
+    }
+    let saved = Duration::from_nanos(times.ahead_of_time - times.variant);
+    (saved >= WORTH_WAITING).then_some(saved)
 }
 
 #[inline]

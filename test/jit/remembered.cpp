@@ -35,6 +35,17 @@
 // RUN: find cache/v1 -type f -exec touch -d '25 hours ago' {} +
 // RUN: %{run} %run_offload ./jit 2> timed | FileCheck --check-prefix=OUTPUT %s
 // RUN: FileCheck --check-prefix=TIMED --implicit-check-not='compiled in' --input-file=timed %s
+
+// Beside the program, a launch waits for a variant that saves more of it than a link takes, if the cache has it.
+// DEFINE: %{long} = env OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/long
+// RUN: env OFFLOOM_JIT=sync %{long} %run_offload ./jit long 2> timed | FileCheck --check-prefix=OUTPUT %s
+// RUN: FileCheck --check-prefix=LONG --implicit-check-not=waits --input-file=timed %s
+// LONG: {{faster.*}}: a variant is kept
+// RUN: env OFFLOOM_JIT=async %{long} %run_offload ./jit long 2> waited | FileCheck --check-prefix=OUTPUT %s
+// RUN: FileCheck --check-prefix=WAITED --implicit-check-not='compiled in' --input-file=waited %s
+// WAITED: {{faster.*}}: a launch waits for a variant that was faster lately
+// RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_RETIRE=0 %{long} %run_offload ./jit long 2> untimed | FileCheck --check-prefix=OUTPUT %s
+// RUN: not grep waits untimed
 #include <cstdio>
 
 #pragma omp begin declare target
@@ -67,7 +78,8 @@ static double slower(int steps) {
 
 int main(int argc, char **) {
   double sum = 0;
+  // With an argument, launches that take a tenth of a second where they walk.
   for (int i = 0; i < 10; ++i)
-    sum += faster(argc * 1000000) + slower(argc * 1000000);
+    sum += argc > 1 ? faster(argc * 30000000) : faster(argc * 1000000) + slower(argc * 1000000);
   std::printf("done: %.0f\n", sum);
 }
