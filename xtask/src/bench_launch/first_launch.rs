@@ -1,4 +1,4 @@
-//! The first launch of a kernel, whose variant comes from the cache on disk or is compiled.
+//! The first launch of a kernel, whose variant comes from the cache on disk or is compiled, and later ones with other variants.
 
 use std::path::Path;
 
@@ -15,6 +15,12 @@ const KERNELS: [(&str, f64); 2] = [("zaxpy", 15.0), ("xs-lookup", 60.0)];
 
 /// Milliseconds that a launch may take longer whose variant is in the cache.
 const FROM_THE_CACHE: f64 = 1.0;
+
+/// A program that launches a kernel for the first time with one value after the other.
+const LATER: [&str; 2] = [
+    "test/jit/Inputs/later-variants.c",
+    "test/jit/Inputs/worker-time.c",
+];
 
 /// Runs that may miss in a full cache, one after the other: objects may lie otherwise aligned than in the run that filled it.
 const MISSES: u32 = 8;
@@ -68,10 +74,38 @@ pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<Strin
             compiles.extend(medians);
         }
     }
+    text += &later_variants(programs, repetitions)?;
     text += "\nWhat compiling is made of, the medians of as many runs more with an empty cache: wall time of the phases in the process that \
              compiles, without its start.\n\n";
     text += &table(&compiles);
     Ok(text)
+}
+
+/// The row of a launch whose variant is in the cache, in a process that has run another one.
+fn later_variants(programs: &Programs<'_>, repetitions: u32) -> Result<String> {
+    let program = programs.build("later-variants", &LATER, &WITH_JIT)?;
+    let cache = programs.folder.join("first-launch-cache");
+    let run = |mode: &str| -> Result<[f64; 2]> {
+        let (_, printed) = measure_output(&mut programs.command(&program, mode, &cache))?;
+        Ok([
+            number_behind(&printed, "later")? * 1e3,
+            number_behind(&printed, "worker")?,
+        ])
+    };
+    remove(&cache)?;
+    run("sync")?;
+    let what = "a later variant of a kernel, in the cache: wall, ms".to_owned();
+    let mut wall = Comparison::new(what, Some(Goal::More(FROM_THE_CACHE)));
+    for _ in 0..repetitions {
+        let [off, _] = run("off")?;
+        let [on, compiled] = run("sync")?;
+        ensure!(
+            compiled == 0.0,
+            "a variant was compiled that should be in the cache"
+        );
+        wall.add(off, on);
+    }
+    Ok(wall.row())
 }
 
 struct Case<'a> {
