@@ -3,13 +3,73 @@
 
 #include "llvm-c/Error.h"
 #include "llvm-c/Orc.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/ExecutionEngine/Orc/Core.h"
+#include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
+#include "llvm/ExecutionEngine/Orc/TaskDispatch.h"
+#if LLVM_VERSION_MAJOR < 22
+#include "llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h"
+#include "llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h"
+#include "llvm/ExecutionEngine/Orc/EPCEHFrameRegistrar.h"
+#include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
+#else
+#include "llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h"
+#include "llvm/ExecutionEngine/Orc/EHFrameRegistrationPlugin.h"
+#include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#endif
+#include <memory>
 
 using namespace llvm;
+
+namespace {
+
+/// Has exception frames registered, and each linked object shown to debuggers by GDB's interface for JIT compilers.
+Error addPlugins(orc::ExecutionSession &Session, orc::ObjectLinkingLayer &Layer) {
+  // Objects without debug information are shown too, for their symbols.
+  const bool OnlyWithDebugSections = false, TellDebugger = true;
+#if LLVM_VERSION_MAJOR < 22
+  auto Frames = orc::EPCEHFrameRegistrar::Create(Session);
+  if (!Frames)
+    return Frames.takeError();
+  auto Debugger = orc::createJITLoaderGDBRegistrar(Session);
+  if (!Debugger)
+    return Debugger.takeError();
+  Layer.addPlugin(std::make_unique<orc::EHFrameRegistrationPlugin>(Session, std::move(*Frames)));
+  Layer.addPlugin(std::make_unique<orc::DebugObjectManagerPlugin>(Session, std::move(*Debugger), OnlyWithDebugSections,
+                                                                  TellDebugger));
+#else
+  auto Frames = orc::EHFrameRegistrationPlugin::Create(Session);
+  if (!Frames)
+    return Frames.takeError();
+  Error Failed = Error::success();
+  auto Debugger = std::make_unique<orc::ELFDebugObjectPlugin>(Session, OnlyWithDebugSections, TellDebugger, Failed);
+  if (Failed)
+    return Failed;
+  Layer.addPlugin(std::move(*Frames));
+  Layer.addPlugin(std::move(Debugger));
+#endif
+  return Error::success();
+}
+
+} // namespace
 
 extern "C" {
 
 // ---- orc.rs ----
+
+/// Starts a session, and a layer that links objects with JITLink on the thread that asks for their symbols. Neither is ever
+/// destroyed. LLJIT would also make, each time, what compiles IR: target machines, a platform.
+LLVMErrorRef offloom_ir_orc_start_session(LLVMOrcExecutionSessionRef *session, LLVMOrcObjectLayerRef *layer) {
+  auto Process =
+      orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
+  if (!Process)
+    return wrap(Process.takeError());
+  auto *Session = new orc::ExecutionSession(std::move(*Process));
+  auto *Layer = new orc::ObjectLinkingLayer(*Session);
+  *session = reinterpret_cast<LLVMOrcExecutionSessionRef>(Session);
+  *layer = reinterpret_cast<LLVMOrcObjectLayerRef>(static_cast<orc::ObjectLayer *>(Layer));
+  return wrap(addPlugins(*Session, *Layer));
+}
 
 /// Has what `user` does not define looked up in `used`.
 void offloom_ir_orc_link_against(LLVMOrcJITDylibRef user, LLVMOrcJITDylibRef used) {

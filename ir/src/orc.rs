@@ -1,22 +1,24 @@
 //! Linking objects into the running process with ORC and JITLink.
 //!
-//! LLJIT uses JITLink for x86-64 ELF in LLVM 19 and 22 and registers exception frames. Its IR layers are not used: what is
-//! linked here are objects.
+//! What is linked are objects, so a session is an ORC session with an object layer. LLJIT would add layers that compile IR: starting
+//! it takes as long as all else that a first link does (`docs/dev/jit-runtime.md`).
 
-use std::ffi::{CStr, CString, c_void};
-use std::mem::ManuallyDrop;
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
 use std::sync::{Mutex, PoisonError};
 
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
-use inkwell::llvm_sys::orc2::lljit as orc;
 use inkwell::llvm_sys::orc2::*;
-use inkwell::targets::TargetMachine;
 
-use crate::codegen::{MachineOptions, target_machine};
+/// What comes before a symbol's name in an ELF object: nothing.
+const NO_PREFIX: c_char = 0;
 
 unsafe extern "C" {
+    fn offloom_ir_orc_start_session(
+        session: *mut LLVMOrcExecutionSessionRef,
+        layer: *mut LLVMOrcObjectLayerRef,
+    ) -> LLVMErrorRef;
     fn offloom_ir_orc_link_against(user: LLVMOrcJITDylibRef, used: LLVMOrcJITDylibRef);
     fn offloom_ir_orc_remove_dylib(
         session: LLVMOrcExecutionSessionRef,
@@ -33,8 +35,8 @@ pub struct OrcError(String);
 /// interface for JIT compilers, with what it holds of debug information. Dropping it is a leak, on purpose: linked code may be
 /// running until the process ends.
 pub struct Session {
-    jit: orc::LLVMOrcLLJITRef,
     session: LLVMOrcExecutionSessionRef,
+    layer: LLVMOrcObjectLayerRef,
     reported: &'static Reported,
 }
 
@@ -42,7 +44,7 @@ pub struct Session {
 /// thread, since kernels are launched by threads that are ending, too.
 type Reported = Mutex<Vec<String>>;
 
-// SAFETY: LLVM's execution session locks itself; LLJIT's object layer may be used from several threads.
+// SAFETY: LLVM's execution session locks itself; its object layer may be used from several threads.
 unsafe impl Send for Session {}
 // SAFETY: as above.
 unsafe impl Sync for Session {}
@@ -63,36 +65,18 @@ impl Session {
     /// Starts a session.
     ///
     /// # Errors
-    /// When this LLVM has no such target.
+    /// When the process's symbols cannot be searched.
     pub fn start() -> Result<Self, OrcError> {
-        // Nothing is compiled here, so the processor does not matter; by default ORC would find out about it, with an instruction
-        // that takes microseconds in a virtual machine, many times.
-        let machine = target_machine(&MachineOptions {
-            triple: &TargetMachine::get_default_triple().as_str().to_string_lossy(),
-            cpu: "",
-            features: "",
-            optimization_level: 0,
-        })
-        .map_err(|error| OrcError(error.to_string()))?;
-        let machine = ManuallyDrop::new(machine);
-        let mut jit = ptr::null_mut();
-        // SAFETY: the description takes the machine, the builder the description, and the session the builder; on success the handle is
-        // written.
-        let session = unsafe {
-            let machine = LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine.as_mut_ptr());
-            let builder = orc::LLVMOrcCreateLLJITBuilder();
-            orc::LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, machine);
-            check(orc::LLVMOrcCreateLLJIT(&raw mut jit, builder))?;
-            check(orc::LLVMOrcLLJITEnableDebugSupport(jit))?;
-            orc::LLVMOrcLLJITGetExecutionSession(jit)
-        };
+        let (mut session, mut layer) = (ptr::null_mut(), ptr::null_mut());
+        // SAFETY: on success both handles are written.
+        unsafe { check(offloom_ir_orc_start_session(&raw mut session, &raw mut layer))? };
         let reported: &'static Reported = Box::leak(Box::default());
         let context = (&raw const *reported).cast_mut().cast::<c_void>();
         // SAFETY: the session is live; the reporter and its context live as long as the program.
         unsafe { LLVMOrcExecutionSessionSetErrorReporter(session, report_error, context) };
         Ok(Self {
-            jit,
             session,
+            layer,
             reported,
         })
     }
@@ -107,10 +91,9 @@ impl Session {
         let mut generator = ptr::null_mut();
         // SAFETY: the session is live, the name is copied, and the dylib takes the generator. A null filter allows every symbol.
         let dylib = unsafe {
-            let prefix = orc::LLVMOrcLLJITGetGlobalPrefix(self.jit);
             check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
                 &raw mut generator,
-                prefix,
+                NO_PREFIX,
                 None,
                 ptr::null_mut(),
             ))?;
@@ -184,15 +167,15 @@ impl Dylib<'_> {
     /// When it is not an object for this machine, or defines what is defined already.
     pub fn add_object(&self, object: &[u8], name: &str) -> Result<(), OrcError> {
         let name = c_string(name)?;
-        // SAFETY: the range is live and copied; LLJIT takes the buffer whether or not it succeeds.
+        // SAFETY: the range is live and copied; the layer takes the buffer whether or not it succeeds.
         unsafe {
             let buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(
                 object.as_ptr().cast(),
                 object.len(),
                 name.as_ptr(),
             );
-            check(orc::LLVMOrcLLJITAddObjectFile(
-                self.session.jit,
+            check(LLVMOrcObjectLayerAddObjectFile(
+                self.session.layer,
                 self.dylib,
                 buffer,
             ))

@@ -157,12 +157,13 @@ unsafe fn imports(dynamic: *const Dynamic, base: u64) -> Vec<*mut *mut c_void> {
             let count = size as usize / size_of::<libc::Elf64_Rela>();
             let relocations = slice::from_raw_parts(table as *const libc::Elf64_Rela, count);
             for relocation in relocations.iter().skip(skipped) {
-                let kind = relocation.r_info & 0xffff_ffff;
-                if kind != R_X86_64_JUMP_SLOT && kind != R_X86_64_GLOB_DAT {
+                let symbol = (relocation.r_info >> 32) as usize;
+                if known.is_some_and(|known| known != symbol) {
                     continue;
                 }
-                let symbol = (relocation.r_info >> 32) as usize;
-                if known.map_or_else(|| is_registration(symbol), |known| known == symbol) {
+                let kind = relocation.r_info & 0xffff_ffff;
+                let is_import = kind == R_X86_64_JUMP_SLOT || kind == R_X86_64_GLOB_DAT;
+                if is_import && (known.is_some() || is_registration(symbol)) {
                     known = Some(symbol);
                     places.push((base + relocation.r_offset) as *mut *mut c_void);
                 }

@@ -1,7 +1,8 @@
 //! Whether a launch in this process is likely to get one team of one thread.
 
 use std::sync::OnceLock;
-use std::thread::available_parallelism;
+
+use rustix::thread::sched_getaffinity;
 
 /// What libomp takes the number of threads of a region from; a list, by level.
 const NUM_THREADS: &str = "OMP_NUM_THREADS";
@@ -12,7 +13,8 @@ pub(crate) fn is_likely() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| match std::env::var(NUM_THREADS) {
         Ok(list) => asks_for_one(&list),
-        Err(_) => available_parallelism().is_ok_and(|processors| processors.get() == 1),
+        // As libomp itself counts them. The standard library would also read files, about shares of a processor's time.
+        Err(_) => sched_getaffinity(None).is_ok_and(|processors| processors.count() == 1),
     })
 }
 
