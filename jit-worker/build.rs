@@ -1,6 +1,11 @@
 //! Links what compiling needs of LLVM into the program: to load the shared libLLVM, which the rest of Offloom uses, takes as long as to
 //! compile a small kernel, most of it for relocations.
 
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
+use std::{fs, io};
+
 /// What the worker takes from LLVM.
 const COMPONENTS: [&str; 8] = [
     "aarch64",
@@ -28,5 +33,34 @@ fn main() {
     for library in libraries {
         println!("cargo::rustc-link-arg-bins={library}");
     }
-    println!("cargo::rustc-link-arg-bins=-lstdc++");
+    if let Err(error) = prefer_static_cxx_library() {
+        println!("cargo::error=cannot link the C++ library statically: {error}");
+    }
+}
+
+/// Has `-lstdc++`, which the C++ code of other packages asks for, mean the static library: in a folder that is looked into first, and
+/// has nothing else. Of the shared one nearly four thousand entries of LLVM's tables would be looked up by name at each start.
+fn prefer_static_cxx_library() -> io::Result<()> {
+    const LIBRARY: &str = "libstdc++.a";
+    // The linker that rustc uses knows where it is; it answers with the name alone where there is none.
+    let answer = Command::new("cc")
+        .arg(format!("-print-file-name={LIBRARY}"))
+        .output()?;
+    let library = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim());
+    if !library.is_absolute() {
+        return Err(io::Error::new(
+            io::ErrorKind::NotFound,
+            format!("`cc` finds no {LIBRARY}"),
+        ));
+    }
+    let Some(folder) = std::env::var_os("OUT_DIR").map(PathBuf::from) else {
+        return Err(io::Error::other("OUT_DIR is not set"));
+    };
+    let link = folder.join(LIBRARY);
+    if link.is_symlink() {
+        fs::remove_file(&link)?;
+    }
+    symlink(library, link)?;
+    println!("cargo::rustc-link-search=native={}", folder.display());
+    Ok(())
 }

@@ -172,8 +172,8 @@ pub fn static_libraries(llvm: &Llvm, components: &[&str]) -> Option<Vec<String>>
     let names = String::from_utf8_lossy(&output.stdout);
     let mut arguments = vec![format!("-L{}", llvm.lib_dir.display())];
     arguments.extend(names.split_whitespace().map(str::to_owned));
-    // What LLVM's libraries use.
-    arguments.extend(["-lz", "-lzstd"].map(str::to_owned));
+    // What LLVM's libraries use; a program that is started often does not load them each time.
+    arguments.extend(["-l:libz.a", "-l:libzstd.a"].map(str::to_owned));
     Some(arguments)
 }
 
