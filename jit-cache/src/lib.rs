@@ -16,6 +16,7 @@
 mod atomics;
 pub mod descriptor;
 pub mod dump;
+mod guard;
 pub mod probation;
 mod program;
 pub mod settings;

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use crate::descriptor::{Alignment, Argument, Contents, Descriptor, Scalar};
+use crate::guard::Guard;
 use crate::program::Program;
 use crate::signature::{Launch, MAX_KEY_WORDS, Parameter, Signature, Source, Subject};
 
@@ -207,6 +208,12 @@ impl Tracker {
             }
         });
         narrowed.collect()
+    }
+
+    /// What admits the launches with this key, if their argument words say it.
+    pub(crate) fn guard(&self, key: &LaunchKey) -> Option<Guard> {
+        let masks = &self.shape(key.shape).masks;
+        Guard::new(&self.signature.fields, masks, &key.words)
     }
 
     /// What code for this key is specialised to.

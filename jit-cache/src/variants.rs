@@ -5,13 +5,13 @@
 
 mod table;
 
-use std::sync::Mutex;
-use std::sync::PoisonError;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 
+use crate::guard::Guard;
 use crate::signature::{Launch, MAX_KEY_WORDS};
 use crate::tracker::{LaunchKey, Tracker};
-use table::{Growing, Value};
+use table::{Growing, KEY_BLOCK, Value};
 
 /// Code that is linked for the device: an address, which cannot be one of the first few.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -39,10 +39,10 @@ pub enum Found {
     Code(Code),
     /// Launches like this one run ahead-of-time code: making code for them failed, or it was no faster.
     AheadOfTime,
-    /// Code is being made; until then this code fits too, if any.
-    Pending(Option<Code>),
-    /// Nothing is known of launches like this one; this code fits too, if any.
-    Unknown(Option<Code>),
+    /// Code is being made. Until then [`Variants::fitting`] may find code that fits too.
+    Pending,
+    /// Nothing is known of launches like this one. As above.
+    Unknown,
 }
 
 /// What is known of launches with one key.
@@ -58,18 +58,29 @@ pub enum Entry {
 
 /// The code of one kernel on one device.
 #[derive(Debug)]
+#[repr(C)]
 pub struct Variants {
+    /// For each of the tracker's shapes, the key that was settled first under it: its launches need no look-up.
+    settled_first: Box<[OnceLock<SettledFirst>]>,
     table: Growing,
     /// For each of the tracker's shapes, how many entries there are: a look-up for fitting code skips shapes without.
     entries_of_shape: Box<[AtomicUsize]>,
     changes: Mutex<()>,
 }
 
+/// What launches with one key run for good.
+#[derive(Debug)]
+struct SettledFirst {
+    guard: Guard,
+    found: Found,
+}
+
 impl Variants {
     /// No code, for launches that `tracker` knows.
     pub fn new(tracker: &Tracker) -> Self {
         Self {
-            table: Growing::new(tracker.field_count()),
+            settled_first: (0..tracker.shape_limit()).map(|_| OnceLock::new()).collect(),
+            table: Growing::new(key_length(tracker)),
             entries_of_shape: (0..tracker.shape_limit()).map(|_| AtomicUsize::new(0)).collect(),
             changes: Mutex::new(()),
         }
@@ -80,33 +91,54 @@ impl Variants {
     /// A change that is made meanwhile may hide an entry for this one time; it is never mistaken for another.
     #[inline]
     pub fn find(&self, tracker: &Tracker, launch: &impl Launch) -> Found {
-        // The buffer is filled with zeros first: most keys are short.
-        match tracker.field_count() {
-            0..=4 => self.find_in::<4>(tracker, launch),
-            5..=12 => self.find_in::<12>(tracker, launch),
-            _ => self.find_in::<MAX_KEY_WORDS>(tracker, launch),
+        let shape = tracker.current();
+        if let Some(first) = self.settled_first.get(shape).and_then(OnceLock::get)
+            && first.guard.admits(launch)
+        {
+            return first.found;
+        }
+        match self.value(tracker, shape, launch).and_then(Value::entry) {
+            Some(Entry::Code(code)) => Found::Code(code),
+            Some(Entry::AheadOfTime) => Found::AheadOfTime,
+            Some(Entry::Pending) => Found::Pending,
+            None => Found::Unknown,
         }
     }
 
     #[inline]
-    fn find_in<const N: usize>(&self, tracker: &Tracker, launch: &impl Launch) -> Found {
-        let shape = tracker.current();
+    fn value(&self, tracker: &Tracker, shape: usize, launch: &impl Launch) -> Option<Value> {
+        // With code for each length, loops over keys become straight: most keys are short.
+        match tracker.field_count() {
+            0..=4 => self.value_of::<4>(tracker, shape, launch),
+            5..=8 => self.value_of::<8>(tracker, shape, launch),
+            9..=12 => self.value_of::<12>(tracker, shape, launch),
+            _ => self.value_of_long(tracker, shape, launch),
+        }
+    }
+
+    #[inline]
+    fn value_of<const N: usize>(
+        &self,
+        tracker: &Tracker,
+        shape: usize,
+        launch: &impl Launch,
+    ) -> Option<Value> {
         let mut words = [0; N];
         tracker.shape(shape).program.read(launch, &mut words);
-        match self.table.find(shape, &words[..tracker.field_count().min(N)]) {
-            Some(value) => match value.entry() {
-                Some(Entry::Code(code)) => Found::Code(code),
-                Some(Entry::AheadOfTime) => Found::AheadOfTime,
-                Some(Entry::Pending) => Found::Pending(self.fitting(tracker, shape, launch)),
-                None => Found::Unknown(self.fitting(tracker, shape, launch)),
-            },
-            None => Found::Unknown(self.fitting(tracker, shape, launch)),
-        }
+        self.table.find(shape, &words)
+    }
+
+    #[inline(never)]
+    fn value_of_long(&self, tracker: &Tracker, shape: usize, launch: &impl Launch) -> Option<Value> {
+        let mut words = [0; MAX_KEY_WORDS];
+        tracker.shape(shape).program.read(launch, &mut words);
+        self.table.find(shape, &words[..key_length(tracker)])
     }
 
     /// Code under another shape that is right for a launch: the most specific first.
     #[cold]
-    fn fitting(&self, tracker: &Tracker, current: usize, launch: &impl Launch) -> Option<Code> {
+    pub fn fitting(&self, tracker: &Tracker, launch: &impl Launch) -> Option<Code> {
+        let current = tracker.current();
         let mut words = [0; MAX_KEY_WORDS];
         let count = tracker.read(launch, &mut words);
         let shapes = self.entries_of_shape.iter().enumerate();
@@ -120,7 +152,7 @@ impl Variants {
                 for (key, (word, mask)) in key.iter_mut().zip(masked) {
                     *key = word & mask;
                 }
-                let value = self.table.find(shape, &key[..count])?;
+                let value = self.table.find(shape, &key[..key_length(tracker)])?;
                 match value.entry() {
                     Some(Entry::Code(code)) => Some(code),
                     _ => None,
@@ -133,6 +165,17 @@ impl Variants {
         self.change(key, Some(entry))
     }
 
+    /// Says what launches with this key run for good: code is neither replaced nor removed from now on.
+    pub fn settle(&self, tracker: &Tracker, key: &LaunchKey, code: Option<Code>) {
+        if let Some(first) = self.settled_first.get(key.shape)
+            && first.get().is_none()
+            && let Some(guard) = tracker.guard(key)
+        {
+            let found = code.map_or(Found::AheadOfTime, Found::Code);
+            let _ = first.set(SettledFirst { guard, found });
+        }
+    }
+
     /// Forgets launches with this key; returns what they ran until now. A launch that looked before may still be about to run
     /// that: whoever frees the code waits for it.
     pub fn remove(&self, key: &LaunchKey) -> Option<Entry> {
@@ -142,7 +185,7 @@ impl Variants {
     /// Notes that code for this key is being made. False if something is known of the key already: then another launch makes it.
     pub fn claim(&self, key: &LaunchKey) -> bool {
         let _changing = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.table.get(key.shape, &key.words).is_some() {
+        if self.table.get(key.shape, &filled_up(key)).is_some() {
             return false;
         }
         self.replace(key, Some(Entry::Pending));
@@ -169,7 +212,7 @@ impl Variants {
 
     /// Only called while `changes` is locked.
     fn replace(&self, key: &LaunchKey, entry: Option<Entry>) -> Option<Entry> {
-        let before = self.table.replace(key.shape, &key.words, Value::of(entry));
+        let before = self.table.replace(key.shape, &filled_up(key), Value::of(entry));
         let entries = &self.entries_of_shape[key.shape];
         match (before, entry) {
             (None, Some(_)) => entries.fetch_add(1, Ordering::Relaxed),
@@ -178,6 +221,18 @@ impl Variants {
         };
         before
     }
+}
+
+/// Words of a key in the table.
+fn key_length(tracker: &Tracker) -> usize {
+    tracker.field_count().next_multiple_of(KEY_BLOCK).max(KEY_BLOCK)
+}
+
+/// A key's words as the table has them.
+fn filled_up(key: &LaunchKey) -> Vec<u64> {
+    let mut words = key.words.to_vec();
+    words.resize(words.len().next_multiple_of(KEY_BLOCK).max(KEY_BLOCK), 0);
+    words
 }
 
 impl Value {

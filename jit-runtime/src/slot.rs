@@ -1,6 +1,7 @@
 //! The state behind one slot: one kernel of one image copy, and the variants that its launches may run.
 
 use std::collections::VecDeque;
+use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
@@ -38,13 +39,14 @@ const MOST_MADE: usize = 4096;
 /// on a slow disk.
 const WORTH_WAITING: Duration = Duration::from_millis(20);
 
-/// What the runtime knows about one slot. Lives as long as its image copy.
+/// What the runtime knows about one slot. Lives as long as its image copy. What launches read comes first.
+#[repr(C, align(64))]
 pub(crate) struct SlotState {
-    /// The image copy.
-    pub(crate) image: &'static ImageCopy,
     /// The kernel, which has a slot in each copy.
     pub(crate) kernel: &'static Kernel,
     variants: Variants,
+    /// The image copy.
+    pub(crate) image: &'static ImageCopy,
     /// Variants that were made, running or retired: names their code.
     made: AtomicUsize,
     /// Launches that ran a variant; only counted when someone wants to know.
@@ -60,7 +62,7 @@ pub(crate) struct SlotState {
 }
 
 const AHEAD_OF_TIME: Choice = Choice {
-    code: std::ptr::null(),
+    code: ptr::null(),
     ticket: 0,
 };
 
@@ -68,9 +70,9 @@ impl SlotState {
     /// A kernel that was not launched yet.
     pub(crate) fn new(image: &'static ImageCopy, kernel: &'static Kernel) -> Self {
         Self {
-            image,
             kernel,
             variants: Variants::new(&kernel.tracker),
+            image,
             made: AtomicUsize::new(0),
             launches: AtomicU64::new(0),
             launches_ahead_of_time: AtomicU64::new(0),
@@ -85,9 +87,23 @@ impl SlotState {
     pub(crate) fn choose<const COUNT: bool>(&'static self, launch: ArgumentWords<'_>) -> Choice {
         match self.variants.find(&self.kernel.tracker, &launch) {
             Found::Code(code) => choice::<COUNT>(Some(code)),
-            Found::AheadOfTime => AHEAD_OF_TIME,
-            Found::Pending(fitting) => choice::<COUNT>(fitting),
-            Found::Unknown(fitting) => self.choose_the_first_time::<COUNT>(launch, fitting),
+            found => self.choose_without_code::<COUNT>(launch, found),
+        }
+    }
+
+    /// What a launch runs that found no code for itself.
+    fn choose_without_code<const COUNT: bool>(
+        &'static self,
+        launch: ArgumentWords<'_>,
+        found: Found,
+    ) -> Choice {
+        if found == Found::AheadOfTime {
+            return AHEAD_OF_TIME;
+        }
+        let fitting = self.variants.fitting(&self.kernel.tracker, &launch);
+        match found {
+            Found::Unknown => self.choose_the_first_time::<COUNT>(launch, fitting),
+            _ => choice::<COUNT>(fitting),
         }
     }
 
@@ -175,6 +191,9 @@ impl SlotState {
         });
         self.variants
             .insert(key, code.map_or(Entry::AheadOfTime, Entry::Code));
+        if code.is_none_or(is_kept) {
+            self.variants.settle(&self.kernel.tracker, key, code);
+        }
         code
     }
 
@@ -260,9 +279,14 @@ impl SlotState {
             Verdict::Retire => {
                 self.variants.insert(&variant.key, Entry::AheadOfTime);
                 self.kernel.forget_object(&variant.key);
+                self.variants.settle(&self.kernel.tracker, &variant.key, None);
                 "retired"
             }
-            _ => "kept",
+            _ => {
+                let code = Code::at(ptr::from_ref(variant) as u64);
+                self.variants.settle(&self.kernel.tracker, &variant.key, code);
+                "kept"
+            }
         };
         if clear_difference(times).is_some() {
             self.kernel.remember_times(&variant.key, times);
@@ -283,11 +307,21 @@ fn time_worth_waiting(times: Times) -> Option<Duration> {
     (saved >= WORTH_WAITING).then_some(saved)
 }
 
+fn is_kept(code: Code) -> bool {
+    variant_of(code).is_kept()
+}
+
+/// The variant that an entry of the table leads to.
+#[inline]
+fn variant_of(code: Code) -> &'static Variant {
+    // SAFETY: what the table holds are addresses of variants, which are never freed.
+    unsafe { &*(code.address() as *const Variant) }
+}
+
 #[inline]
 fn choice<const COUNT: bool>(code: Option<Code>) -> Choice {
     match code {
-        // SAFETY: what the table holds are addresses of variants, which are never freed.
-        Some(code) => unsafe { &*(code.address() as *const Variant) }.choose::<COUNT>(),
+        Some(code) => variant_of(code).choose::<COUNT>(),
         None => AHEAD_OF_TIME,
     }
 }

@@ -38,17 +38,17 @@ pub(crate) struct LinkedCode {
     pub(crate) dylib: Dylib<'static>,
 }
 
-/// A linked variant. Never freed, but its code may be.
-#[repr(align(16))]
+/// A linked variant. Never freed, but its code may be. What a launch reads comes first, in one line of the processor's cache.
+#[repr(C, align(64))]
 pub(crate) struct Variant {
+    code: *const c_void,
+    probation: Probation,
     /// The launches it is for.
     pub(crate) key: LaunchKey,
     /// Kernel and image copy, for people.
     label: String,
-    code: *const c_void,
     /// What holds the code, until it is freed.
     holder: Mutex<Option<Dylib<'static>>>,
-    probation: Probation,
     /// For the statistics, if they are asked for.
     history: Option<Arc<Copy>>,
 }
@@ -143,6 +143,11 @@ impl Variant {
     /// Whether it was launched since this was asked before. Launches of a kept variant are not counted.
     pub(crate) fn was_launched(&self) -> bool {
         self.probation.was_launched()
+    }
+
+    /// Whether its launches run it for good, without being counted.
+    pub(crate) fn is_kept(&self) -> bool {
+        self.probation.is_kept()
     }
 
     /// Whether no launch runs it any more.

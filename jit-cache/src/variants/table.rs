@@ -7,6 +7,7 @@
 //! Tables double when they fill up, and one that is mostly removed entries is written anew into its twin of the same size.
 //! No table is ever freed while others read: there are two of each size, all together at most four times the largest.
 
+use std::borrow::Borrow;
 use std::sync::OnceLock;
 
 use super::Entry;
@@ -37,6 +38,9 @@ const SIZES: usize = 30;
 /// Words of a slot before its key: version, value, shape.
 const HEADER: usize = 3;
 
+/// Keys have a multiple of this many words, filled up with zeros: what looks at them need not treat a rest.
+pub(super) const KEY_BLOCK: usize = 4;
+
 /// A table that grows.
 #[derive(Debug)]
 pub(super) struct Growing {
@@ -62,7 +66,7 @@ struct Table {
 }
 
 impl Growing {
-    /// A table whose keys are a shape and this many words.
+    /// A table whose keys are a shape and this many words, a multiple of [`KEY_BLOCK`].
     pub(super) fn new(key_words: usize) -> Self {
         Self {
             key_words,
@@ -82,9 +86,10 @@ impl Growing {
         self.tables.get(self.current.load(Ordering::Acquire))?.get()
     }
 
-    /// The value of a key.
+    /// The value of a key. As an array it has a length for which there is code of its own.
     #[inline]
-    pub(super) fn find(&self, shape: usize, key: &[u64]) -> Option<Value> {
+    pub(super) fn find<Key: Borrow<[u64]> + ?Sized>(&self, shape: usize, key: &Key) -> Option<Value> {
+        let key = key.borrow();
         self.current()?.find(hash(shape, key), shape, key)
     }
 
@@ -162,7 +167,9 @@ impl Table {
     #[inline]
     fn find(&self, hash: u64, shape: usize, key: &[u64]) -> Option<Value> {
         for index in self.probe(hash) {
-            let slot = self.slot(index);
+            let start = index * self.stride;
+            // No longer than the key, whose length is known where this is compiled.
+            let slot = self.words.get(start..start + HEADER + key.len())?;
             let version = slot[0].load(Ordering::Acquire);
             let value = Value(slot[1].load(Ordering::Relaxed));
             let same = holds(slot, shape, key);
@@ -272,7 +279,7 @@ fn holds(slot: &[AtomicU64], shape: usize, key: &[u64]) -> bool {
     difference == 0
 }
 
-/// A hash in whose every bit each word counts, in its place. Keys come from the program itself, so nobody gains by collisions.
+/// A hash in whose every bit each word counts, in its place; words past the last whole [`KEY_BLOCK`] do not. Keys come from the program itself, so nobody gains by collisions.
 ///
 /// Two lanes take two words each at a time, so that one multiplication need not wait for the other.
 #[inline]
@@ -287,17 +294,12 @@ fn hash(shape: usize, key: &[u64]) -> u64 {
     // Spread, so that no word can undo it.
     let shape = (shape as u64).wrapping_mul(CONSTANTS[0]);
     let mut lanes = [CONSTANTS[2], CONSTANTS[3] ^ shape];
-    let mut take = |words: [u64; 4]| {
+    let mut take = |words: [u64; KEY_BLOCK]| {
         lanes[0] = fold(words[0] ^ CONSTANTS[0], words[1] ^ lanes[0]);
         lanes[1] = fold(words[2] ^ CONSTANTS[1], words[3] ^ lanes[1]);
     };
-    let (blocks, rest) = key.as_chunks();
+    let (blocks, _) = key.as_chunks::<KEY_BLOCK>();
     blocks.iter().for_each(|words| take(*words));
-    if !rest.is_empty() {
-        let mut words = [0; 4];
-        words[..rest.len()].copy_from_slice(rest);
-        take(words);
-    }
     fold(lanes[0] ^ CONSTANTS[0], lanes[1] ^ CONSTANTS[1])
 }
 
@@ -333,6 +335,7 @@ mod tests {
                         key[place] = value;
                         // Keys of one table have one length: a zero at the end is no difference.
                         key.push(length as u64 + 100);
+                        key.resize(key.len().next_multiple_of(KEY_BLOCK), 0);
                         add(hash(shape, &key));
                     }
                 }

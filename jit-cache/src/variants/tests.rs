@@ -23,6 +23,14 @@ fn kernel(arguments: usize, threshold: u64) -> (Tracker, Variants) {
     (tracker, variants)
 }
 
+/// What a launch finds, and the code that fits where it finds none.
+fn found(tracker: &Tracker, variants: &Variants, launch: &Words) -> (Found, Option<Code>) {
+    let found = variants.find(tracker, launch);
+    let is_settled = matches!(found, Found::Code(_) | Found::AheadOfTime);
+    let fitting = (!is_settled).then(|| variants.fitting(tracker, launch));
+    (found, fitting.flatten())
+}
+
 fn code(address: u64) -> Code {
     Code::at(address).unwrap()
 }
@@ -39,24 +47,45 @@ fn key(tracker: &Tracker, launch: &Words) -> LaunchKey {
 fn a_launch_finds_what_was_said_of_launches_like_it() {
     let (tracker, variants) = kernel(2, u64::MAX);
     let launch = Words::of([1, 2]);
-    let find = || variants.find(&tracker, &launch);
-    assert_eq!(find(), Found::Unknown(None));
+    let find = || found(&tracker, &variants, &launch);
+    assert_eq!(find(), (Found::Unknown, None));
     let key = key(&tracker, &launch);
     assert!(variants.claim(&key));
     assert!(!variants.claim(&key), "one makes the code");
-    assert_eq!(find(), Found::Pending(None));
+    assert_eq!(find(), (Found::Pending, None));
     assert_eq!(
         variants.insert(&key, Entry::Code(code(0x1000))),
         Some(Entry::Pending)
     );
-    assert_eq!(find(), Found::Code(code(0x1000)));
-    assert_eq!(variants.find(&tracker, &Words::of([2, 1])), Found::Unknown(None));
+    assert_eq!(find(), (Found::Code(code(0x1000)), None));
+    assert_eq!(
+        found(&tracker, &variants, &Words::of([2, 1])),
+        (Found::Unknown, None)
+    );
     variants.insert(&key, Entry::AheadOfTime);
-    assert_eq!(find(), Found::AheadOfTime);
+    assert_eq!(find(), (Found::AheadOfTime, None));
     assert_eq!(variants.remove(&key), Some(Entry::AheadOfTime));
     assert_eq!(variants.remove(&key), None);
-    assert_eq!(find(), Found::Unknown(None));
+    assert_eq!(find(), (Found::Unknown, None));
     assert!(variants.is_empty());
+}
+
+#[test]
+fn what_is_settled_first_is_found_without_the_table_under_its_own_shape() {
+    let (tracker, variants) = kernel(2, 2);
+    let [first, second] = [[9, 0], [9, 1]].map(|words| key(&tracker, &Words::of(words)));
+    variants.settle(&tracker, &first, Code::at(0x1000));
+    variants.settle(&tracker, &second, Code::at(0x2000));
+    let find = |words| found(&tracker, &variants, &Words::of(words));
+    assert_eq!(find([9, 0]), (Found::Code(code(0x1000)), None));
+    assert_eq!(find([9, 1]), (Found::Unknown, None), "the table is empty");
+    // The fourth value gives the second argument up.
+    key(&tracker, &Words::of([9, 2]));
+    let general = key(&tracker, &Words::of([9, 3]));
+    assert_eq!(find([9, 0]), (Found::Unknown, None));
+    variants.settle(&tracker, &general, None);
+    assert_eq!(find([9, 0]), (Found::AheadOfTime, None));
+    assert_eq!(find([8, 0]), (Found::Unknown, None));
 }
 
 #[test]
@@ -70,7 +99,7 @@ fn an_address_that_is_no_code_is_refused() {
 fn made_for(tracker: &Tracker, variants: &Variants, launches: impl IntoIterator<Item = Words>) -> u64 {
     let mut made = 0;
     for launch in launches {
-        while matches!(variants.find(tracker, &launch), Found::Unknown(_)) {
+        while matches!(variants.find(tracker, &launch), Found::Unknown) {
             if let Decision::Specialize(key) = tracker.decide(&launch) {
                 made += 1;
                 variants.insert(&key, Entry::Code(code(0x1000 + made)));
@@ -110,19 +139,22 @@ fn code_under_another_shape_serves_while_code_is_made() {
     let launch = Words::of([9, 3]);
     let general = key(&tracker, &launch);
     assert!(variants.claim(&general));
-    assert_eq!(variants.find(&tracker, &launch), Found::Pending(None));
+    assert_eq!(found(&tracker, &variants, &launch), (Found::Pending, None));
     assert_eq!(
-        variants.find(&tracker, &Words::of([9, 1])),
-        Found::Pending(Some(code(0x1001))),
+        found(&tracker, &variants, &Words::of([9, 1])),
+        (Found::Pending, Some(code(0x1001))),
         "code made for this very value is still there"
     );
     variants.insert(&general, Entry::Code(code(0x2000)));
     assert_eq!(
-        variants.find(&tracker, &Words::of([9, 1])),
-        Found::Code(code(0x2000))
+        found(&tracker, &variants, &Words::of([9, 1])),
+        (Found::Code(code(0x2000)), None)
     );
     // Values that change the first argument find the general code only where it is right.
-    assert_eq!(variants.find(&tracker, &Words::of([8, 1])), Found::Unknown(None));
+    assert_eq!(
+        found(&tracker, &variants, &Words::of([8, 1])),
+        (Found::Unknown, None)
+    );
 }
 
 #[test]
@@ -173,7 +205,7 @@ proptest! {
             for second in 0..3 {
                 let expected = match map.get(&(first, second)) {
                     Some(Entry::Code(code)) => Found::Code(*code),
-                    _ => Found::Unknown(None),
+                    _ => Found::Unknown,
                 };
                 prop_assert_eq!(variants.find(&tracker, &Words::of([first, second])), expected);
             }
@@ -219,7 +251,7 @@ fn readers_beside_changes_never_take_one_key_for_another() {
                                 assert_eq!(code.address(), address(value));
                                 found += 1;
                             }
-                            Found::Unknown(None) => {}
+                            Found::Unknown => {}
                             other => panic!("{other:?}"),
                         }
                     }

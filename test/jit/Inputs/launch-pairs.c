@@ -2,8 +2,9 @@
 // library took: processor time of the launching thread. The order of the libraries changes from round to round. Before that, all launches
 // were made twice.
 //
-// usage: launch-pairs ROUNDS LAUNCHES ARGUMENTS VALUES THREADS LIBRARY...
-// LAUNCHES of a block; ARGUMENTS: 1 or 10; VALUES: how many different scalars come in turns; each thread makes its own rounds.
+// usage: launch-pairs ROUNDS LAUNCHES ARGUMENTS VALUES LAST THREADS LIBRARY...
+// LAUNCHES of a block; ARGUMENTS: 1 or 10; VALUES: how many different scalars come in turns; in the rounds only the LAST of them do; each
+// thread makes its own rounds.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +24,14 @@ static double now(void) {
   return time.tv_sec * 1e9 + time.tv_nsec;
 }
 
-static double block(const struct library *library, int *object, int is_one, int first, int launches, int values) {
+static double block(const struct library *library, int *object, int is_one, int first, int launches, int value, int values) {
   const double begin = now();
   if (is_one)
     for (int number = 0; number < launches; ++number)
       library->with_one(object);
   else
     for (int number = 0; number < launches; ++number)
-      library->with_ten(object, 3, 5, 7, 11, 13, 17, 19, 2 + (first + number) % values);
+      library->with_ten(object, 3, 5, 7, 11, 13, 17, 19, value + (first + number) % values);
   return (now() - begin) / launches;
 }
 
@@ -43,13 +44,13 @@ static void *needed(void *found) {
 }
 
 int main(int count, char **arguments) {
-  if (count < 7 || count - 6 > MOST_LIBRARIES)
+  if (count < 8 || count - 7 > MOST_LIBRARIES)
     return 2;
   const int rounds = atoi(arguments[1]), launches = atoi(arguments[2]), is_one = atoi(arguments[3]) == 1,
-            values = atoi(arguments[4]), threads = atoi(arguments[5]), libraries = count - 6;
+            values = atoi(arguments[4]), last = atoi(arguments[5]), threads = atoi(arguments[6]), libraries = count - 7;
   struct library loaded[MOST_LIBRARIES];
   for (int library = 0; library < libraries; ++library) {
-    void *handle = needed(dlopen(arguments[6 + library], RTLD_NOW | RTLD_LOCAL));
+    void *handle = needed(dlopen(arguments[7 + library], RTLD_NOW | RTLD_LOCAL));
     loaded[library].with_one = (void (*)(int *))needed(dlsym(handle, "launch_with_one"));
     loaded[library].with_ten =
         (void (*)(int *, int, int, int, int, int, int, int, int))needed(dlsym(handle, "launch_with_ten"));
@@ -63,7 +64,7 @@ int main(int count, char **arguments) {
     {
       for (int pass = 0; pass < 2; ++pass) {
         for (int library = 0; library < libraries; ++library)
-          block(&loaded[library], object, is_one, 0, values, values);
+          block(&loaded[library], object, is_one, 0, values, 2, values);
 #pragma omp barrier
       }
 #pragma omp for schedule(static, 1)
@@ -73,7 +74,8 @@ int main(int count, char **arguments) {
             // Each library is in each place, and behind each other one, as often.
             const int library = (round % 2 ? libraries - 1 - turn : turn) + round / 2;
             double *time = times + ((long)thread * rounds + round) * libraries + library % libraries;
-            *time = block(&loaded[library % libraries], object, is_one, round * launches, launches, values);
+            *time =
+                block(&loaded[library % libraries], object, is_one, round * launches, launches, 2 + values - last, last);
           }
     }
     made = object[1];

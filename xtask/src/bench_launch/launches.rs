@@ -49,8 +49,10 @@ struct Case {
     name: &'static str,
     state: State,
     arguments: u32,
-    /// Scalars that come in turns.
+    /// Scalars of which launches are made before.
     values: u32,
+    /// So many of them, the last ones, then come in turns.
+    last: u32,
     threads: u32,
 }
 
@@ -60,17 +62,36 @@ const fn hit(name: &'static str, arguments: u32, values: u32, threads: u32) -> C
         state: State::Hit,
         arguments,
         values,
+        last: values,
         threads,
     }
 }
 
-const CASES: [Case; 9] = [
+const CASES: [Case; 11] = [
     hit("one argument", 1, 1, 1),
     hit("ten arguments", 10, 1, 1),
     hit("ten arguments, 4 threads", 10, 1, 4),
     hit("ten arguments, 16 threads", 10, 1, 16),
-    hit("ten arguments, 256 variants", 10, MOST_VARIANTS, 1),
-    hit("ten arguments, 256 variants, 16 threads", 10, MOST_VARIANTS, 16),
+    Case {
+        last: 1,
+        ..hit("ten arguments, one of 256 variants", 10, MOST_VARIANTS, 1)
+    },
+    Case {
+        last: 1,
+        ..hit(
+            "ten arguments, one of 256 variants, 16 threads",
+            10,
+            MOST_VARIANTS,
+            16,
+        )
+    },
+    hit("ten arguments, 256 variants in turns", 10, MOST_VARIANTS, 1),
+    hit(
+        "ten arguments, 256 variants in turns, 16 threads",
+        10,
+        MOST_VARIANTS,
+        16,
+    ),
     Case {
         state: State::Timed,
         ..hit(
@@ -204,7 +225,14 @@ impl Pairs<'_> {
     fn command(&self, case: Case, rounds: u32, repetition: u32) -> Command {
         // Nothing works beside the launches.
         let mut command = self.programs.command(&self.program, "sync", &self.cache);
-        let numbers = [rounds, BLOCK, case.arguments, case.values, case.threads];
+        let numbers = [
+            rounds,
+            BLOCK,
+            case.arguments,
+            case.values,
+            case.last,
+            case.threads,
+        ];
         command.args(numbers.map(|number| number.to_string()));
         let mut libraries = self.libraries.each_ref();
         libraries.rotate_left(first_library(repetition));
