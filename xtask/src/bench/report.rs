@@ -71,7 +71,7 @@ impl Report<'_> {
             self.llvm.split('.').next().unwrap_or_default()
         );
         format!(
-            "LLVM {}, {} rounds and {} of what goals are about; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
+            "LLVM {}; rounds: {}, and {} of what goals are about; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
             self.llvm,
             self.rounds,
             self.goal_rounds,

@@ -71,10 +71,11 @@ impl Rounds<'_> {
         let all = iter::repeat_n(self.contenders, self.rounds as usize);
         let rounds = all.chain(iter::repeat_n(with_goals.as_slice(), self.goal_rounds as usize));
         let start = Instant::now();
-        let mut longest = Duration::ZERO;
+        let mut before = Duration::ZERO;
         for (round, contenders) in (0..).zip(rounds) {
             let begin = start.elapsed();
-            if round > 0 && begin + longest > self.most {
+            // As long as the one before it; the first one of fewer contenders is shorter.
+            if round > 0 && begin + before > self.most {
                 println!("no time for round {}", round + 1);
                 break;
             }
@@ -84,7 +85,7 @@ impl Rounds<'_> {
                     self.round(workload, contenders, length, round, &mut outcome)?;
                 }
             }
-            longest = longest.max(start.elapsed() - begin);
+            before = start.elapsed() - begin;
             if round < self.rounds {
                 outcome.rounds += 1;
             } else {
