@@ -12,7 +12,7 @@ use super::workload::{Group, Workload};
 pub(super) enum Verdict {
     /// The whole interval is on the good side.
     Met,
-    /// The limit is inside the interval.
+    /// The limit is inside the interval, or there is none: one round says nothing of the spread.
     Open,
     /// The whole interval is on the bad side.
     Missed,
@@ -24,14 +24,16 @@ impl Verdict {
     const fn name(self) -> &'static str {
         match self {
             Self::Met => "met",
-            Self::Open => "open: the limit is inside the interval",
+            Self::Open => "open: the limit is inside the interval, or there was one round",
             Self::Missed => "**missed**",
             Self::NotMeasured => "not measured",
         }
     }
 
     fn of(low: f64, high: f64, limit: f64) -> Self {
-        if low >= limit {
+        if low == high {
+            Self::Open
+        } else if low >= limit {
             Self::Met
         } else if high < limit {
             Self::Missed
@@ -204,6 +206,7 @@ mod tests {
         assert_eq!(Verdict::of(0.99, 1.2, 0.98), Verdict::Met);
         assert_eq!(Verdict::of(0.97, 1.2, 0.98), Verdict::Open);
         assert_eq!(Verdict::of(0.9, 0.97, 0.98), Verdict::Missed);
+        assert_eq!(Verdict::of(1.1, 1.1, 0.98), Verdict::Open);
     }
 
     #[test]
