@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::contender::{COLD, LINKED, Length, WARM};
 use super::samples::{Samples, Time};
-use super::statistics;
+use super::statistics::{self, Estimate};
 use super::workload::{Group, Workload};
 
 /// Whether a goal was reached.
@@ -30,15 +30,12 @@ impl Verdict {
         }
     }
 
-    fn of(low: f64, high: f64, limit: f64) -> Self {
-        if low == high {
-            Self::Open
-        } else if low >= limit {
-            Self::Met
-        } else if high < limit {
-            Self::Missed
-        } else {
-            Self::Open
+    /// Of a relative time, which is to be at least `limit` times as fast.
+    fn of(time: Estimate, limit: f64) -> Self {
+        match time.is_at_most(1.0 / limit) {
+            Some(true) => Self::Met,
+            Some(false) => Self::Missed,
+            None => Self::Open,
         }
     }
 }
@@ -130,9 +127,7 @@ impl View<'_> {
                     1.0 / mean.low
                 )
             }),
-            verdict: mean.map_or(Verdict::NotMeasured, |mean| {
-                Verdict::of(1.0 / mean.high, 1.0 / mean.low, limit)
-            }),
+            verdict: mean.map_or(Verdict::NotMeasured, |mean| Verdict::of(mean, limit)),
         }
     }
 
@@ -154,7 +149,7 @@ impl View<'_> {
                 continue;
             };
             let (low, high) = (1.0 / ratio.high, 1.0 / ratio.low);
-            let this = Verdict::of(low, high, limit);
+            let this = Verdict::of(ratio, limit);
             if this != Verdict::Met {
                 below.push(format!(
                     "{} {:.2} [{low:.2}, {high:.2}]",
@@ -203,10 +198,19 @@ mod tests {
 
     #[test]
     fn a_goal_is_met_only_if_the_whole_interval_is_on_the_good_side() {
-        assert_eq!(Verdict::of(0.99, 1.2, 0.98), Verdict::Met);
-        assert_eq!(Verdict::of(0.97, 1.2, 0.98), Verdict::Open);
-        assert_eq!(Verdict::of(0.9, 0.97, 0.98), Verdict::Missed);
-        assert_eq!(Verdict::of(1.1, 1.1, 0.98), Verdict::Open);
+        let of = |low: f64, high: f64, values| {
+            let time = Estimate {
+                value: 1.0 / low,
+                low: 1.0 / high,
+                high: 1.0 / low,
+                values,
+            };
+            Verdict::of(time, 0.98)
+        };
+        assert_eq!(of(0.99, 1.2, 3), Verdict::Met);
+        assert_eq!(of(0.97, 1.2, 3), Verdict::Open);
+        assert_eq!(of(0.9, 0.97, 3), Verdict::Missed);
+        assert_eq!(of(1.1, 1.1, 1), Verdict::Open);
     }
 
     #[test]

@@ -20,6 +20,23 @@ pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
+    /// How many values it is made of, in the group with the fewest. Of one, the interval is the value itself and says nothing of the spread.
+    pub(crate) values: usize,
+}
+
+impl Estimate {
+    /// Whether this is at most `limit`; `None` where that is not shown: the limit is inside the interval, or there is only one value.
+    pub(crate) fn is_at_most(&self, limit: f64) -> Option<bool> {
+        if self.values < 2 {
+            None
+        } else if self.high <= limit {
+            Some(true)
+        } else if self.low > limit {
+            Some(false)
+        } else {
+            None
+        }
+    }
 }
 
 /// The median; 0 of nothing.
@@ -75,6 +92,7 @@ fn of_medians(
         value: mean(&mut groups.iter().map(|group| median(group))),
         low: means.quantile(tail),
         high: means.quantile(1.0 - tail),
+        values: groups.iter().map(|group| group.len()).min()?,
     })
 }
 

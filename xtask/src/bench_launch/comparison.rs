@@ -62,7 +62,7 @@ impl Comparison {
         let shown = |estimate: Option<Estimate>, places: usize, sign: bool| {
             estimate.map_or(String::new(), |estimate| {
                 let plus = if sign && estimate.value >= 0.0 { "+" } else { "" };
-                let Estimate { value, low, high } = estimate;
+                let Estimate { value, low, high, .. } = estimate;
                 format!("{plus}{value:.places$} [{low:.places$}, {high:.places$}]")
             })
         };
@@ -79,11 +79,11 @@ impl Comparison {
 
 /// Whether an estimate shows that something is at most `most`.
 pub(super) fn verdict(estimate: Option<Estimate>, most: f64) -> &'static str {
-    match estimate {
+    match estimate.map(|estimate| estimate.is_at_most(most)) {
         None => "not measured",
-        Some(estimate) if estimate.high <= most => "**met**",
-        Some(estimate) if estimate.low > most => "**missed**",
-        Some(_) => "open",
+        Some(Some(true)) => "**met**",
+        Some(Some(false)) => "**missed**",
+        Some(None) => "open",
     }
 }
 
@@ -123,5 +123,7 @@ mod tests {
             "{of_nothing}"
         );
         assert!(row(Goal::Times(1.05), &pairs).ends_with("| **met** |\n"));
+        // One repetition says nothing of the spread.
+        assert!(row(Goal::Times(1.05), &pairs[..1]).ends_with("| open |\n"));
     }
 }
