@@ -225,14 +225,18 @@ impl Variants {
 
 /// Words of a key in the table.
 fn key_length(tracker: &Tracker) -> usize {
-    tracker.field_count().next_multiple_of(KEY_BLOCK).max(KEY_BLOCK)
+    in_blocks(tracker.field_count())
 }
 
 /// A key's words as the table has them.
 fn filled_up(key: &LaunchKey) -> Vec<u64> {
     let mut words = key.words.to_vec();
-    words.resize(words.len().next_multiple_of(KEY_BLOCK).max(KEY_BLOCK), 0);
+    words.resize(in_blocks(words.len()), 0);
     words
+}
+
+fn in_blocks(words: usize) -> usize {
+    words.next_multiple_of(KEY_BLOCK).max(KEY_BLOCK)
 }
 
 impl Value {

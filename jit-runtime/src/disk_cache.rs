@@ -34,6 +34,11 @@ pub(crate) fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
     }
 }
 
+/// What the cache knows of a key, at once; it is not claimed if that is nothing.
+pub(crate) fn find(key: &ImageKey) -> Option<Known> {
+    load(store()?, key)
+}
+
 /// Looks a key up, and claims it if nothing is known.
 fn look_up(key: &ImageKey) -> Known {
     let Some(store) = store() else {
@@ -65,14 +70,6 @@ pub(crate) fn publish(key: &ImageKey, record: &Record) {
         && let Err(error) = store.publish(key, record)
     {
         report::log(error);
-    }
-}
-
-/// What launches of an object took lately, if that is remembered.
-pub(crate) fn remembered_times(key: &ImageKey) -> Option<Times> {
-    match store()?.load(key)? {
-        Record::Timed(times, _) => Some(times),
-        Record::Image(_) | Record::Failure(_) => None,
     }
 }
 

@@ -84,20 +84,40 @@ impl Kernel {
     /// Calls `use_object` with the object for launches with this key, which is made if no device has asked for it yet.
     /// `None` when it cannot be compiled, which is said once and not tried again.
     pub(crate) fn with_object<T>(&self, key: &LaunchKey, use_object: impl FnOnce(&Object) -> T) -> Option<T> {
-        let object = {
-            let mut objects = lock(&self.objects);
-            Arc::clone(objects.entry(key.clone()).or_default())
-        };
+        let object = self.making(key);
         let object = object.get_or_init(|| self.find_or_compile(key));
         object.as_ref().map(use_object)
     }
 
-    /// What launches with this key took lately, if the cache remembers that and launches are to be timed at all. Makes nothing.
+    /// What launches with this key took lately, if the cache remembers that and launches are to be timed at all. Whatever object the
+    /// cache has is then there for [`Self::with_object`]; none is made.
     pub(crate) fn remembered_times(&self, key: &LaunchKey) -> Option<Times> {
         if !settings().retire {
             return None;
         }
-        disk_cache::remembered_times(&self.image_key(key)?)
+        let image_key = self.image_key(key)?;
+        let Some(Known::Object(bytes, times)) = disk_cache::find(&image_key) else {
+            return None;
+        };
+        let object = self.making(key);
+        let object = object.get_or_init(|| Some(self.found(&image_key.descriptor, bytes, times)));
+        object.as_ref()?.times
+    }
+
+    fn making(&self, key: &LaunchKey) -> Arc<Making> {
+        Arc::clone(lock(&self.objects).entry(key.clone()).or_default())
+    }
+
+    /// An object that the cache had.
+    fn found(&self, descriptor: &Descriptor, bytes: Vec<u8>, times: Option<Times>) -> Object {
+        report::log(format_args!(
+            "{}: found in the cache, for {descriptor}",
+            self.name
+        ));
+        self.history
+            .add(&descriptor.to_string(), Origin::Cache, bytes.len(), None);
+        let times = times.filter(|_| settings().retire);
+        Object { bytes, times }
     }
 
     /// Lets go of the object for this key, which is in the cache if there is one: a variant was no use.
@@ -158,23 +178,15 @@ impl Kernel {
     fn find_or_compile(&self, key: &LaunchKey) -> Option<Object> {
         let image_key = self.image_key(key)?;
         let descriptor = &image_key.descriptor;
-        let text = descriptor.to_string();
         match disk_cache::wait_for_others(&image_key, settings().time_limit) {
-            Known::Object(bytes, times) => {
-                report::log(format_args!(
-                    "{}: found in the cache, for {descriptor}",
-                    self.name
-                ));
-                self.history.add(&text, Origin::Cache, bytes.len(), None);
-                let times = times.filter(|_| settings().retire);
-                Some(Object { bytes, times })
-            }
+            Known::Object(bytes, times) => Some(self.found(descriptor, bytes, times)),
             Known::Failure(reason) => {
                 report::failure(format_args!(
                     "{}: stays ahead of time for {descriptor}: {reason} (remembered by the cache)",
                     self.name
                 ));
-                self.history.add(&text, Origin::Failed(reason), 0, None);
+                self.history
+                    .add(&descriptor.to_string(), Origin::Failed(reason), 0, None);
                 None
             }
             // The claim ends when what was claimed is published.

@@ -87,24 +87,15 @@ impl SlotState {
     pub(crate) fn choose<const COUNT: bool>(&'static self, launch: ArgumentWords<'_>) -> Choice {
         match self.variants.find(&self.kernel.tracker, &launch) {
             Found::Code(code) => choice::<COUNT>(Some(code)),
-            found => self.choose_without_code::<COUNT>(launch, found),
+            Found::AheadOfTime => AHEAD_OF_TIME,
+            Found::Pending => choice::<COUNT>(self.fitting(&launch)),
+            Found::Unknown => self.choose_the_first_time::<COUNT>(launch),
         }
     }
 
-    /// What a launch runs that found no code for itself.
-    fn choose_without_code<const COUNT: bool>(
-        &'static self,
-        launch: ArgumentWords<'_>,
-        found: Found,
-    ) -> Choice {
-        if found == Found::AheadOfTime {
-            return AHEAD_OF_TIME;
-        }
-        let fitting = self.variants.fitting(&self.kernel.tracker, &launch);
-        match found {
-            Found::Unknown => self.choose_the_first_time::<COUNT>(launch, fitting),
-            _ => choice::<COUNT>(fitting),
-        }
+    /// Code that is right for a launch which has none of its own.
+    fn fitting(&self, launch: &ArgumentWords<'_>) -> Option<Code> {
+        self.variants.fitting(&self.kernel.tracker, launch)
     }
 
     /// Counts a launch.
@@ -119,11 +110,8 @@ impl SlotState {
     }
 
     #[cold]
-    fn choose_the_first_time<const COUNT: bool>(
-        &'static self,
-        launch: ArgumentWords<'_>,
-        fitting: Option<Code>,
-    ) -> Choice {
+    fn choose_the_first_time<const COUNT: bool>(&'static self, launch: ArgumentWords<'_>) -> Choice {
+        let fitting = self.fitting(&launch);
         let Some(change) = fork_gate::enter() else {
             return choice::<COUNT>(fitting);
         };
@@ -187,7 +175,7 @@ impl SlotState {
             let variant: &'static Variant = Box::leak(Box::new(variant));
             self.image.add_variant(variant);
             lock(&self.live).push_back(variant);
-            Code::at((&raw const *variant) as u64)
+            code_of(variant)
         });
         self.variants
             .insert(key, code.map_or(Entry::AheadOfTime, Entry::Code));
@@ -275,19 +263,15 @@ impl SlotState {
     /// Takes note of how a variant compares with the ahead-of-time body.
     pub(crate) fn settle(&self, variant: &Variant, verdict: Verdict) {
         let times = variant.times();
-        let word = match verdict {
+        let (word, code) = match verdict {
             Verdict::Retire => {
                 self.variants.insert(&variant.key, Entry::AheadOfTime);
                 self.kernel.forget_object(&variant.key);
-                self.variants.settle(&self.kernel.tracker, &variant.key, None);
-                "retired"
+                ("retired", None)
             }
-            _ => {
-                let code = Code::at(ptr::from_ref(variant) as u64);
-                self.variants.settle(&self.kernel.tracker, &variant.key, code);
-                "kept"
-            }
+            _ => ("kept", code_of(variant)),
         };
+        self.variants.settle(&self.kernel.tracker, &variant.key, code);
         if clear_difference(times).is_some() {
             self.kernel.remember_times(&variant.key, times);
         }
@@ -309,6 +293,11 @@ fn time_worth_waiting(times: Times) -> Option<Duration> {
 
 fn is_kept(code: Code) -> bool {
     variant_of(code).is_kept()
+}
+
+/// What the table holds of a variant.
+fn code_of(variant: &Variant) -> Option<Code> {
+    Code::at(ptr::from_ref(variant) as u64)
 }
 
 /// The variant that an entry of the table leads to.
