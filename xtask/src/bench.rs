@@ -64,7 +64,7 @@ pub(crate) struct Extent {
     /// Rounds: how often each is run
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
-    /// Further rounds, of the contenders alone that a goal is about: what is to be decided gets more pairs for the same time
+    /// Further rounds, of the contenders alone that a goal is about; nulls, guards and short runs have three turns in each
     #[arg(long, value_name = "N", default_value_t = 3)]
     goal_samples: u32,
     /// Begin no further round that would end later than this many minutes after the first one began

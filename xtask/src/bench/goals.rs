@@ -12,7 +12,7 @@ use super::workload::{Group, Workload};
 pub(super) enum Verdict {
     /// The whole interval is on the good side.
     Met,
-    /// The limit is inside the interval, or there is none: one round says nothing of the spread.
+    /// The limit is inside the interval, or there is none: one pair says nothing of the spread.
     Open,
     /// The whole interval is on the bad side.
     Missed,
@@ -24,7 +24,7 @@ impl Verdict {
     const fn name(self) -> &'static str {
         match self {
             Self::Met => "met",
-            Self::Open => "open: the limit is inside the interval, or there was one round",
+            Self::Open => "open",
             Self::Missed => "**missed**",
             Self::NotMeasured => "not measured",
         }
@@ -45,13 +45,37 @@ impl Verdict {
 struct Finding {
     goal: String,
     found: String,
+    /// The same without the figures of what is open.
+    in_short: String,
     verdict: Verdict,
 }
 
 /// The table of goals.
 pub(super) fn table(workloads: &[Workload], samples: &Samples) -> String {
-    let view = View { workloads, samples };
-    let findings = [
+    rows(workloads, samples, |finding| &finding.found)
+}
+
+/// The table of goals without the figures of each workload that is open.
+pub(super) fn short_table(workloads: &[Workload], samples: &Samples) -> String {
+    rows(workloads, samples, |finding| &finding.in_short)
+}
+
+fn rows(workloads: &[Workload], samples: &Samples, found: fn(&Finding) -> &String) -> String {
+    let mut text = "| goal | found | |\n| --- | --- | --- |\n".to_owned();
+    for finding in findings(&View { workloads, samples }) {
+        let _ = writeln!(
+            text,
+            "| {} | {} | {} |",
+            finding.goal,
+            found(&finding),
+            finding.verdict.name()
+        );
+    }
+    text
+}
+
+fn findings(view: &View<'_>) -> [Finding; 7] {
+    [
         view.mean("kernel time, warm cache", WARM, Time::Kernel, 2.2),
         view.none_below(
             "kernel time, warm cache",
@@ -86,19 +110,15 @@ pub(super) fn table(workloads: &[Workload], samples: &Samples) -> String {
             0.98,
             |_| true,
         ),
-        view.gains(LINKED, Length::Short),
-    ];
-    let mut text = "| goal | found | |\n| --- | --- | --- |\n".to_owned();
-    for finding in findings {
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} |",
-            finding.goal,
-            finding.found,
-            finding.verdict.name()
-        );
-    }
-    text
+        view.none_below(
+            "kernel time, link-time optimisation alone, workloads of several files",
+            LINKED,
+            Length::Short,
+            Time::Kernel,
+            1.0,
+            |workload| workload.has_many_files,
+        ),
+    ]
 }
 
 struct View<'a> {
@@ -117,16 +137,11 @@ impl View<'_> {
             .map(|workload| self.samples.ratios(&workload.name, contender, Length::Full, time))
             .collect();
         let mean = statistics::of_geometric_mean(&ratios);
+        let found = mean.map_or(String::new(), speed);
         Finding {
             goal: format!("{what}: at least {limit:.1} times as fast in the geometric mean"),
-            found: mean.map_or(String::new(), |mean| {
-                format!(
-                    "{:.2} [{:.2}, {:.2}]",
-                    1.0 / mean.value,
-                    1.0 / mean.high,
-                    1.0 / mean.low
-                )
-            }),
+            in_short: found.clone(),
+            found,
             verdict: mean.map_or(Verdict::NotMeasured, |mean| Verdict::of(mean, limit)),
         }
     }
@@ -141,21 +156,21 @@ impl View<'_> {
         limit: f64,
         is_wanted: fn(&Workload) -> bool,
     ) -> Finding {
-        let mut below = Vec::new();
+        let (mut shown, mut open) = (Vec::new(), Vec::new());
+        let mut count = 0;
         let mut verdict = Verdict::NotMeasured;
         let wanted = self.workloads.iter().filter(|workload| is_wanted(workload));
         for workload in wanted.filter(|workload| workload.group != Group::Apart) {
             let Some(ratio) = self.samples.ratio(&workload.name, contender, length, time) else {
                 continue;
             };
-            let (low, high) = (1.0 / ratio.high, 1.0 / ratio.low);
+            count += 1;
             let this = Verdict::of(ratio, limit);
-            if this != Verdict::Met {
-                below.push(format!(
-                    "{} {:.2} [{low:.2}, {high:.2}]",
-                    workload.name,
-                    1.0 / ratio.value
-                ));
+            let found = format!("{} {}", workload.name, speed(ratio));
+            match this {
+                Verdict::Missed => shown.push(found),
+                Verdict::Open => open.push(found),
+                Verdict::Met | Verdict::NotMeasured => (),
             }
             verdict = match (verdict, this) {
                 (Verdict::Missed, _) | (_, Verdict::Missed) => Verdict::Missed,
@@ -163,38 +178,53 @@ impl View<'_> {
                 _ => Verdict::Met,
             };
         }
-        let none = if verdict == Verdict::Met { "none is" } else { "" };
+        let (found, in_short) = match verdict {
+            Verdict::NotMeasured => (String::new(), String::new()),
+            Verdict::Met => ("none is".to_owned(), "none is".to_owned()),
+            Verdict::Open | Verdict::Missed => {
+                let below = if shown.is_empty() {
+                    "none is shown to be".to_owned()
+                } else {
+                    format!("{} shown to be", shown.join(", "))
+                };
+                let undecided = if open.is_empty() {
+                    String::new()
+                } else {
+                    format!(": {}", open.join(", "))
+                };
+                (
+                    format!("{below}; {} of {count} undecided{undecided}", open.len()),
+                    format!("{below}; {} of {count} undecided", open.len()),
+                )
+            }
+        };
         Finding {
             goal: format!("{what}: none below {limit:.2} times as fast"),
-            found: if below.is_empty() {
-                none.to_owned()
-            } else {
-                below.join(", ")
-            },
+            found,
+            in_short,
             verdict,
-        }
-    }
-
-    /// The workloads of several files gain.
-    fn gains(&self, contender: &str, length: Length) -> Finding {
-        let finding = self.none_below("", contender, length, Time::Kernel, 1.0, |workload| {
-            workload.has_many_files
-        });
-        Finding {
-            goal: "kernel time, link-time optimisation alone: every workload of several files is faster"
-                .to_owned(),
-            found: match finding.verdict {
-                Verdict::Met => "all are".to_owned(),
-                _ => finding.found,
-            },
-            verdict: finding.verdict,
         }
     }
 }
 
+/// How many times as fast, with the interval.
+fn speed(time: Estimate) -> String {
+    format!(
+        "{:.2} [{:.2}, {:.2}]",
+        1.0 / time.value,
+        1.0 / time.high,
+        1.0 / time.low
+    )
+}
+
 #[cfg(test)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
+    use crate::bench::contender::BASE;
+    use crate::bench::samples::tests::sample;
+    use crate::bench::workload::Sources;
 
     #[test]
     fn a_goal_is_met_only_if_the_whole_interval_is_on_the_good_side() {
@@ -218,5 +248,36 @@ mod tests {
         let table = table(&[], &Samples::default());
         assert_eq!(table.matches("not measured").count(), 7, "{table}");
         assert!(!table.contains("| met"), "{table}");
+    }
+
+    #[test]
+    fn the_short_table_counts_what_is_open_and_names_what_is_below() {
+        let workload = |name: &str| Workload {
+            name: name.to_owned(),
+            group: Group::Null,
+            has_many_files: false,
+            folder: String::new(),
+            sources: Sources::Rust(PathBuf::new()),
+            arguments: Vec::new(),
+            short: Vec::new(),
+        };
+        let pairs = [
+            ("slow", [1.2, 1.2]),
+            ("unclear", [0.9, 1.2]),
+            ("fast", [0.5, 0.5]),
+        ];
+        let mut samples = Samples::default();
+        for (name, seconds) in pairs {
+            for (turn, seconds) in (0..).zip(seconds) {
+                samples.0.push(sample(name, BASE, turn, 1.0));
+                samples.0.push(sample(name, WARM, turn, seconds));
+            }
+        }
+        let workloads = pairs.map(|(name, _)| workload(name));
+        let found = "slow 0.83 [0.83, 0.83] shown to be; 1 of 3 undecided";
+        let short = short_table(&workloads, &samples);
+        assert!(short.contains(&format!("| {found} | **missed** |")), "{short}");
+        let full = table(&workloads, &samples);
+        assert!(full.contains(&format!("| {found}: unclear ")), "{full}");
     }
 }

@@ -76,7 +76,7 @@ impl Report<'_> {
             self.rounds,
             self.goal_rounds,
             self.machine,
-            goals::table(self.workloads, self.samples)
+            goals::short_table(self.workloads, self.samples)
         )
     }
 
@@ -85,11 +85,13 @@ impl Report<'_> {
         let mut text = format!(
             "# Evaluation, LLVM {}\n\n\
              Written by `cargo xtask bench`; every run is in [samples.json](samples.json). {}\n\n\
-             In each of {} rounds the contenders of a workload run one after the other, each once, in an order that changes; in {} further ones only \
-             the stock build and those that a goal is about ({}). A figure is the median over rounds of a contender's time divided by that of the \
-             stock build in the same round: **below 1 is faster**. In brackets the {:.0} % bootstrap interval over the rounds (of one round only \
-             the value itself, which says nothing of the spread). The means are geometric, over the group `measured`. Every run must print what \
-             the stock build prints, checksums included (without them where `-march=native` or `source` may round otherwise).\n\n\
+             Rounds: {}. In each, the contenders of a workload run one after the other, each once, in an order that changes. Then rounds of the stock \
+             build and those alone that a goal is about ({}): {}, in which nulls, guards and short runs have three turns, where the question is \
+             whether a few percent are lost. A figure is the median over turns of a contender's time divided by that of the stock build in the \
+             same turn: **below 1 is faster**. In brackets the {:.0} % bootstrap interval over the turns (of one only the value itself, which \
+             says nothing of the spread). The means are geometric, over the group `measured`. Every run must print what the stock build \
+             prints, checksums included (without them where `-march=native` or `source` may round otherwise). A goal is open where its limit is \
+             inside the interval.\n\n\
              `stock` is Clang and LLVM's tools, `ours` the same Clang with Offloom's; `-lto` links device code as bitcode. `jit-warm` \
              starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
              launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; contenders that need no \
@@ -97,8 +99,8 @@ impl Report<'_> {
             self.llvm,
             self.machine,
             self.rounds,
-            self.goal_rounds,
             WITH_GOALS.map(|name| format!("`{name}`")).join(", "),
+            self.goal_rounds,
             statistics::CONFIDENCE * 100.0
         );
         let _ = writeln!(

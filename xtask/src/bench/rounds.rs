@@ -2,6 +2,7 @@
 
 use std::fs::{self, DirBuilder};
 use std::iter;
+use std::ops::Range;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,7 +15,7 @@ use super::compiles::Compiles;
 use super::contender::{BASE, Cache, Contender, Length, WARM, WITH_GOALS, base};
 use super::sample::{self, SECONDS_PER_RUN};
 use super::samples::{Sample, Samples};
-use super::workload::{Printed, Workload};
+use super::workload::{Group, Printed, Workload};
 
 /// What came of all rounds.
 #[derive(Debug, Default)]
@@ -82,7 +83,9 @@ impl Rounds<'_> {
             println!("round {} of {}", round + 1, self.rounds + self.goal_rounds);
             for workload in self.workloads {
                 for length in Length::ALL {
-                    self.round(workload, contenders, length, round, &mut outcome)?;
+                    for turn in self.turns(workload, length, round) {
+                        self.turn(workload, contenders, length, turn, &mut outcome)?;
+                    }
                 }
             }
             before = start.elapsed() - begin;
@@ -95,13 +98,28 @@ impl Rounds<'_> {
         Ok(outcome)
     }
 
-    /// Each contender of that length once, in an order that changes from round to round.
-    fn round(
+    /// The turns of a workload that a round has. What has no goal has none in further rounds; where the question is whether a few percent are
+    /// lost, or runs are short, each such round has three.
+    fn turns(&self, workload: &Workload, length: Length, round: u32) -> Range<u32> {
+        let Some(further) = round.checked_sub(self.rounds) else {
+            return round..round + 1;
+        };
+        let turns = match (workload.group, length) {
+            (Group::Apart, _) => 0,
+            (Group::Measured, Length::Full) => 1,
+            (Group::Null | Group::Guard, _) | (Group::Measured, Length::Short) => 3,
+        };
+        let first = self.rounds + further * turns;
+        first..first + turns
+    }
+
+    /// Each contender of that length once, in an order that changes from turn to turn.
+    fn turn(
         &self,
         workload: &Workload,
         contenders: &[Contender],
         length: Length,
-        round: u32,
+        turn: u32,
         outcome: &mut Outcome,
     ) -> Result<()> {
         let contenders = contenders
@@ -114,8 +132,8 @@ impl Rounds<'_> {
         }
         order.push(base(length));
         let places = order.len();
-        order.rotate_left(round as usize % places);
-        if round % 2 == 1 {
+        order.rotate_left(turn as usize % places);
+        if turn % 2 == 1 {
             order.reverse();
         }
         let mut printed = Vec::new();
@@ -137,7 +155,7 @@ impl Rounds<'_> {
                 workload: workload.name.clone(),
                 contender: contender.name,
                 length: length.name(),
-                round,
+                turn,
                 taken,
             });
             printed.push((contender, said));

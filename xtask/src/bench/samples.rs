@@ -15,8 +15,8 @@ pub(super) struct Sample {
     pub(super) contender: &'static str,
     /// `full` or `short`.
     pub(super) length: &'static str,
-    /// Samples of one round, workload and length were taken one after the other.
-    pub(super) round: u32,
+    /// Samples of one turn, workload and length were taken one after the other.
+    pub(super) turn: u32,
     #[serde(flatten)]
     pub(super) taken: Taken,
 }
@@ -61,14 +61,14 @@ impl Samples {
         samples.filter_map(|sample| time.of(&sample.taken)).collect()
     }
 
-    /// The time of a contender relative to the stock build's in the same round, for each round.
+    /// The time of a contender relative to the stock build's in the same turn, for each turn.
     pub(super) fn ratios(&self, workload: &str, contender: &str, length: Length, time: Time) -> Vec<f64> {
         let bases: BTreeMap<_, _> = self
             .of(workload, BASE, length)
-            .filter_map(|sample| Some((sample.round, time.of(&sample.taken)?)))
+            .filter_map(|sample| Some((sample.turn, time.of(&sample.taken)?)))
             .collect();
         self.of(workload, contender, length)
-            .filter_map(|sample| Some(time.of(&sample.taken)? / bases.get(&sample.round)?))
+            .filter_map(|sample| Some(time.of(&sample.taken)? / bases.get(&sample.turn)?))
             .collect()
     }
 
@@ -91,14 +91,14 @@ pub(super) mod tests {
     pub(in crate::bench) fn sample(
         workload: &str,
         contender: &'static str,
-        round: u32,
+        turn: u32,
         seconds: f64,
     ) -> Sample {
         Sample {
             workload: workload.to_owned(),
             contender,
             length: Length::Full.name(),
-            round,
+            turn,
             taken: Taken {
                 kernel_s: Some(seconds),
                 total_s: seconds + 1.0,
@@ -109,7 +109,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn ratios_are_of_runs_of_one_round() {
+    fn ratios_are_of_runs_of_one_turn() {
         let samples = Samples(vec![
             sample("w", BASE, 0, 4.0),
             sample("w", "jit-warm", 0, 2.0),

@@ -1,6 +1,6 @@
 //! Ratios of paired runs, with their median and its bootstrap confidence interval.
 //!
-//! A pair is two runs that followed each other in one round, so what else the machine did weighs on both. Pairs are drawn again with
+//! A pair is two runs that followed each other in one turn, so what else the machine did weighs on both. Pairs are drawn again with
 //! replacement (Efron's percentile method), with a fixed seed: the same samples give the same interval.
 
 use rand::rngs::StdRng;
