@@ -192,7 +192,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_RETIRE",
         values: "0 or 1",
-        help: "whether variants are timed, and dropped when they are no faster than the ahead-of-time code, which the cache remembers for a day; 1 by default",
+        help: "whether variants are timed, and dropped when they are no faster than the ahead-of-time code; and whether the cache remembers that, and which arguments keep changing, for a day; 1 by default",
         set: |settings, value| values::set(&mut settings.retire, values::switch(value)),
     },
     Setting {

@@ -3,6 +3,9 @@
 //! The link step says of each parameter whether a constant can matter ([`Parameter`]); what cannot matter is not read at a
 //! launch and never splits a variant. [`Signature`] turns that into a list of [`Field`]s, one 64-bit word each.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::descriptor::ScalarType;
 
 /// The most words that identify a launch; bounds the work of a launch. Objects and parameters past it are not specialised.
@@ -40,6 +43,65 @@ pub enum Subject {
     Teams,
     /// The number of threads in a team.
     Threads,
+}
+
+/// Between what is specialised of an argument and the argument's index.
+const OF_ARGUMENT: &str = " of argument ";
+
+impl Subject {
+    /// The argument that it is about, if there is one.
+    pub const fn argument(self) -> Option<usize> {
+        match self {
+            Self::Value(index) | Self::Alignment(index) | Self::Contents(index) => Some(index),
+            Self::Teams | Self::Threads => None,
+        }
+    }
+
+    /// What of the argument, or of the launch.
+    pub const fn what(self) -> &'static str {
+        match self {
+            Self::Value(_) => "value",
+            Self::Alignment(_) => "alignment",
+            Self::Contents(_) => "contents",
+            Self::Teams => "teams",
+            Self::Threads => "threads",
+        }
+    }
+}
+
+impl fmt::Display for Subject {
+    /// For people and for files: `value of argument 3`, `teams`.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.what())?;
+        match self.argument() {
+            Some(index) => write!(formatter, "{OF_ARGUMENT}{index}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A text that names no subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not something that can be specialised")]
+pub struct NoSubject;
+
+impl FromStr for Subject {
+    type Err = NoSubject;
+
+    fn from_str(text: &str) -> Result<Self, NoSubject> {
+        let (what, index) = match text.split_once(OF_ARGUMENT) {
+            Some((what, index)) => (what, Some(index.parse().map_err(|_| NoSubject)?)),
+            None => (text, None),
+        };
+        match (what, index) {
+            ("value", Some(index)) => Ok(Self::Value(index)),
+            ("alignment", Some(index)) => Ok(Self::Alignment(index)),
+            ("contents", Some(index)) => Ok(Self::Contents(index)),
+            ("teams", None) => Ok(Self::Teams),
+            ("threads", None) => Ok(Self::Threads),
+            _ => Err(NoSubject),
+        }
+    }
 }
 
 /// One word that identifies a launch.
@@ -281,6 +343,29 @@ mod tests {
             (object(16, 3), 0xff00ff),
         ];
         assert_eq!(words, expected);
+    }
+
+    #[test]
+    fn a_subject_is_read_as_it_is_printed() {
+        for (subject, text) in [
+            (Subject::Value(3), "value of argument 3"),
+            (Subject::Alignment(0), "alignment of argument 0"),
+            (Subject::Contents(40), "contents of argument 40"),
+            (Subject::Teams, "teams"),
+            (Subject::Threads, "threads"),
+        ] {
+            assert_eq!(subject.to_string(), text);
+            assert_eq!(text.parse(), Ok(subject));
+        }
+        for text in [
+            "",
+            "value",
+            "teams of argument 1",
+            "value of argument -1",
+            "size of argument 1",
+        ] {
+            assert_eq!(text.parse::<Subject>(), Err(NoSubject), "{text}");
+        }
     }
 
     #[test]

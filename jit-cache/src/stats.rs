@@ -10,7 +10,6 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tempfile::Builder;
 
-use crate::signature::Subject;
 use crate::tracker::Tracker;
 
 /// The version of the format; another one is not read.
@@ -68,6 +67,9 @@ pub struct SubjectCount {
     pub specializations: u64,
     /// Whether it is still specialised.
     pub specialized: bool,
+    /// Whether the cache remembers that an earlier run gave it up: then its first change is the last.
+    #[serde(default)]
+    pub changed_earlier: bool,
 }
 
 /// What was made for launches with one descriptor.
@@ -251,21 +253,13 @@ fn failed_to(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StatsErro
 pub fn subjects(tracker: &Tracker, uses: impl Fn(usize) -> Vec<String>) -> (u64, Vec<SubjectCount>) {
     let counts = tracker.counts();
     let subjects = tracker.signature().subjects().iter().zip(&counts.of_subject);
-    let counted = subjects.map(|(&subject, &specializations)| {
-        let (argument, what) = match subject {
-            Subject::Value(index) => (Some(index), "value"),
-            Subject::Alignment(index) => (Some(index), "alignment"),
-            Subject::Contents(index) => (Some(index), "contents"),
-            Subject::Teams => (None, "teams"),
-            Subject::Threads => (None, "threads"),
-        };
-        SubjectCount {
-            argument,
-            what: what.to_owned(),
-            uses: argument.map(&uses).unwrap_or_default(),
-            specializations,
-            specialized: tracker.specializes(subject),
-        }
+    let counted = subjects.map(|(&subject, &specializations)| SubjectCount {
+        argument: subject.argument(),
+        what: subject.what().to_owned(),
+        uses: subject.argument().map(&uses).unwrap_or_default(),
+        specializations,
+        specialized: tracker.specializes(subject),
+        changed_earlier: tracker.expects_change(subject),
     });
     (counts.total, counted.collect())
 }

@@ -24,6 +24,8 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::Builder;
 
+use crate::signature::Subject;
+
 pub use claim::Claim;
 pub use error::StoreError;
 pub use key::ImageKey;
@@ -38,6 +40,8 @@ use process::Process;
 pub const FAILURE_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long times are remembered: the machine may have done other work then, and launches may have other data now.
 pub const TIMES_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long it is remembered what launches changed too often: others may not change it.
+pub const GIVEN_UP_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much older an image's time of last use may be than its last use: so a hit rarely writes.
 const USE_PRECISION: Duration = Duration::from_secs(60 * 60);
 
@@ -133,6 +137,7 @@ impl Store {
             .unwrap_or_else(|error| error.duration());
         match record {
             Record::Failure(_) if age > FAILURE_LIFETIME => None,
+            Record::GivenUp(_) if age > GIVEN_UP_LIFETIME => None,
             Record::Timed(_, image) if age > TIMES_LIFETIME => {
                 let image = Record::Image(image);
                 // The time of the file, which was when it was timed, becomes that of its use again.
@@ -176,8 +181,31 @@ impl Store {
         self.writable()?;
         match self.load(key) {
             Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)),
-            Some(Record::Timed(..) | Record::Failure(_)) | None => Ok(()),
+            Some(Record::Timed(..) | Record::Failure(_) | Record::GivenUp(_)) | None => Ok(()),
         }
+    }
+
+    /// Remembers for [`GIVEN_UP_LIFETIME`], under a key that is no image's, what the launches of a kernel changed too often, besides what
+    /// is remembered already; where that is all of it, nothing is written: it is forgotten in time, and found out again.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written.
+    pub fn remember_given_up(&self, key: &ImageKey, subjects: &[Subject]) -> Result<(), StoreError> {
+        self.writable()?;
+        let mut all = match self.load(key) {
+            Some(Record::GivenUp(known)) => known,
+            _ => Vec::new(),
+        };
+        let known = all.len();
+        for subject in subjects {
+            if !all.contains(subject) {
+                all.push(*subject);
+            }
+        }
+        if all.len() == known {
+            return Ok(());
+        }
+        self.publish(key, &Record::GivenUp(all))
     }
 
     /// Puts the bytes of a whole file in the place of a key.

@@ -9,6 +9,9 @@
 //! shown so far. So 0x1230 and 0x4560 share a variant in whichever order they come, and a pointer whose class changes
 //! from launch to launch costs at most five variants.
 //!
+//! What a run gave up so, later runs are told ([`Tracker::expect_changes`]), and give it up at its first change: not before, since
+//! their launches may have one value.
+//!
 //! What is specialised at one time is a [`Shape`]. Shapes follow one another, each more general than the last, and there are at
 //! most as many as there is to give up, so they are kept for good: a launch reads the current one without a lock.
 
@@ -59,6 +62,8 @@ impl Shape {
 pub enum Decision {
     /// Less is specialised from now on: the look-up has to be done again, and may find code.
     LookAgain,
+    /// As above, because these changed too often: worth telling later runs, which do not have to find out then.
+    GiveUp(Vec<Subject>),
     /// Code for this key is to be made; it has been counted.
     Specialize(LaunchKey),
 }
@@ -73,6 +78,8 @@ pub struct Tracker {
     /// The number of the current shape. Stored with release ordering once the shape is there.
     current: AtomicUsize,
     counts: Mutex<Counts>,
+    /// What an earlier run gave up, by index in [`Signature::subjects`].
+    expected_to_change: OnceLock<Box<[bool]>>,
 }
 
 /// The paper's N and n_i.
@@ -112,7 +119,33 @@ impl Tracker {
             shapes,
             current: AtomicUsize::new(0),
             counts: Mutex::new(counts),
+            expected_to_change: OnceLock::new(),
         }
+    }
+
+    /// Has what an earlier run gave up be given up at its first change. `given_up` says what that is; it is asked once, when a second
+    /// specialisation is in sight: one alone needs no answer.
+    pub fn expect_changes(&self, given_up: impl FnOnce() -> Vec<Subject>) {
+        if self.lock().total == 0 {
+            return;
+        }
+        self.expected_to_change.get_or_init(|| {
+            let given_up = given_up();
+            let subjects = self.signature.subjects.iter();
+            subjects.map(|subject| given_up.contains(subject)).collect()
+        });
+    }
+
+    /// Whether an earlier run gave this up, as far as was asked.
+    pub fn expects_change(&self, subject: Subject) -> bool {
+        let index = self.signature.subjects.iter().position(|other| *other == subject);
+        index.is_some_and(|index| self.expects_change_of(index))
+    }
+
+    fn expects_change_of(&self, subject: usize) -> bool {
+        self.expected_to_change
+            .get()
+            .is_some_and(|expected| expected[subject])
     }
 
     /// What may be specialised.
@@ -182,32 +215,49 @@ impl Tracker {
         let mut counts = self.lock();
         let number = self.current();
         let masks = &self.shape(number).masks;
-        let narrowed = self.narrow(masks, words, &counts);
+        let differs = counts.differing(&self.signature, masks, words);
+        let changed_as_expected =
+            |subject: usize| counts.total > 0 && differs[subject] && self.expects_change_of(subject);
+        let narrowed = self.narrow(masks, words, |subject| {
+            counts.exceed(self.limits, subject) || changed_as_expected(subject)
+        });
         if narrowed != *masks {
             // There is a place for each step that can be taken.
             let _ = self.shapes[number + 1].set(Shape::new(&self.signature, narrowed));
             self.current.store(number + 1, Ordering::Release);
-            return Decision::LookAgain;
+            let exceeded = self.given_up_with(masks, |subject| counts.exceed(self.limits, subject));
+            return if exceeded.is_empty() {
+                Decision::LookAgain
+            } else {
+                Decision::GiveUp(exceeded)
+            };
         }
         let words: Box<[u64]> = words.iter().zip(masks).map(|(word, mask)| word & mask).collect();
-        counts.add(&self.signature, masks, &words);
+        counts.add(&differs, &words);
         Decision::Specialize(LaunchKey { shape: number, words })
     }
 
-    /// The masks that remain: without alignments that the launch does not have, and without subjects over their quota.
-    fn narrow(&self, masks: &[u64], words: &[u64], counts: &Counts) -> Box<[u64]> {
+    /// The masks that remain: without alignments that the launch does not have, and without subjects that are to be given up.
+    fn narrow(&self, masks: &[u64], words: &[u64], give_up: impl Fn(usize) -> bool) -> Box<[u64]> {
         let fields = self.signature.fields.iter().zip(masks.iter().zip(words));
-        let narrowed = fields.map(|(field, (&mask, &word))| {
-            let specializations = counts.of_subject[field.subject] as f64;
-            let exceeded = counts.total > self.limits.threshold
-                && specializations / counts.total as f64 > self.limits.ratio;
-            match field.source {
-                _ if exceeded => 0,
-                Source::Alignment(_) => mask & word,
-                _ => mask,
-            }
+        let narrowed = fields.map(|(field, (&mask, &word))| match field.source {
+            _ if give_up(field.subject) => 0,
+            Source::Alignment(_) => mask & word,
+            _ => mask,
         });
         narrowed.collect()
+    }
+
+    /// The subjects of which `masks` still specialise something and for which `give_up` says so.
+    fn given_up_with(&self, masks: &[u64], give_up: impl Fn(usize) -> bool) -> Vec<Subject> {
+        let fields = self.signature.fields.iter().zip(masks);
+        let mut subjects: Vec<_> = fields
+            .filter(|(field, mask)| **mask != 0 && give_up(field.subject))
+            .map(|(field, _)| self.signature.subjects[field.subject])
+            .collect();
+        // The fields of one subject follow one another.
+        subjects.dedup();
+        subjects
     }
 
     /// What admits the launches with this key, if their argument words say it.
@@ -277,22 +327,29 @@ fn value(parameter: &Parameter, word: u64) -> Argument {
 }
 
 impl Counts {
-    /// Counts one specialisation.
-    fn add(&mut self, signature: &Signature, masks: &[u64], words: &[u64]) {
-        self.total += 1;
-        let mut counted = usize::MAX;
+    /// For each subject whether it is specialised and differs from the last specialisation; before the first, all do.
+    fn differing(&self, signature: &Signature, masks: &[u64], words: &[u64]) -> Vec<bool> {
+        let mut differs = vec![false; signature.subjects.len()];
         for (index, field) in signature.fields.iter().enumerate() {
-            let differs = self
-                .last
-                .get(index)
-                .is_none_or(|last| last & masks[index] != words[index]);
-            // The fields of one subject follow one another, and it is counted once.
-            if masks[index] != 0 && differs && field.subject != counted {
-                counted = field.subject;
-                self.of_subject[field.subject] += 1;
-            }
+            let mask = masks[index];
+            let last = self.last.get(index);
+            differs[field.subject] |= mask != 0 && last.is_none_or(|last| (last ^ words[index]) & mask != 0);
+        }
+        differs
+    }
+
+    /// Counts one specialisation, in which these subjects differ from the one before.
+    fn add(&mut self, differs: &[bool], words: &[u64]) {
+        self.total += 1;
+        for (specializations, differs) in self.of_subject.iter_mut().zip(differs) {
+            *specializations += u64::from(*differs);
         }
         self.last = words.to_vec();
+    }
+
+    /// The paper's two conditions for giving a subject up.
+    fn exceed(&self, limits: Limits, subject: usize) -> bool {
+        self.total > limits.threshold && self.of_subject[subject] as f64 / self.total as f64 > limits.ratio
     }
 }
 

@@ -3,6 +3,7 @@
 //! Started with an argument, this program is one of those processes. `OFFLOOM_TEST_KILLS` says how many are killed.
 #![expect(clippy::unwrap_used, reason = "a test without the test harness")]
 
+use std::collections::HashSet;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_bundle::BundleId;
+use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions, Times};
 
 /// Different images that the processes make.
@@ -94,7 +96,7 @@ fn image(value: u64) -> Record {
     Record::Image(bytes(value))
 }
 
-/// Loads, claims, publishes and remembers times until killed; dies if anything wrong is served.
+/// Loads, claims, publishes and remembers until killed; dies if anything wrong is served.
 fn work(directory: &Path, seed: u64) {
     let store = store(directory);
     let mut random = seed | 1;
@@ -104,6 +106,18 @@ fn work(directory: &Path, seed: u64) {
         random ^= random >> 7;
         random ^= random << 17;
         let value = random % KEYS;
+        // One that no image has.
+        let of_kernel = key(KEYS);
+        let subject = Subject::Value(value as usize);
+        store.remember_given_up(&of_kernel, &[subject]).unwrap();
+        match store.load(&of_kernel) {
+            Some(Record::GivenUp(subjects)) => {
+                let distinct: HashSet<_> = subjects.iter().collect();
+                assert!(distinct.len() == subjects.len() && subjects.len() as u64 <= KEYS);
+            }
+            // It was evicted meanwhile.
+            found => assert_eq!(found, None),
+        }
         match store.load(&key(value)) {
             Some(Record::Image(found)) => {
                 assert!(found == bytes(value), "a wrong image of {value} was served");
@@ -114,6 +128,7 @@ fn work(directory: &Path, seed: u64) {
                 "a wrong image of {value}, or wrong times, were served"
             ),
             Some(Record::Failure(reason)) => unreachable!("{reason}"),
+            Some(Record::GivenUp(subjects)) => unreachable!("{subjects:?}"),
             None => {
                 let claim = store.claim(&key(value)).unwrap();
                 if claim.is_some() {

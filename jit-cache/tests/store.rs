@@ -7,8 +7,10 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use offloom_abi::jit_bundle::BundleId;
+use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{
-    FAILURE_LIFETIME, ImageKey, Record, Store, StoreError, StoreOptions, TIMES_LIFETIME, Times,
+    FAILURE_LIFETIME, GIVEN_UP_LIFETIME, ImageKey, Record, Store, StoreError, StoreOptions, TIMES_LIFETIME,
+    Times,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -397,6 +399,41 @@ fn a_failure_has_no_times() {
 }
 
 #[test]
+fn what_launches_changed_is_remembered_for_a_time() {
+    let (_folder, directory, store) = new_store();
+    let [first, second] = [Subject::Value(1), Subject::Contents(4)];
+    store.remember_given_up(&key(1), &[first]).unwrap();
+    store.remember_given_up(&key(1), &[second, first]).unwrap();
+    let both = Some(Record::GivenUp(vec![first, second]));
+    let other = open(&options(&directory));
+    assert_eq!(other.load(&key(1)), both);
+    let at = |age| {
+        let file = File::open(only_file(&store)).unwrap();
+        file.set_modified(SystemTime::now() - age).unwrap();
+    };
+    // Neither using it nor finding it out again makes it younger.
+    at(GIVEN_UP_LIFETIME / 2);
+    assert_eq!(store.load(&key(1)), both);
+    store.remember_given_up(&key(1), &[second]).unwrap();
+    assert!(store.list()[0].last_use < SystemTime::now() - GIVEN_UP_LIFETIME / 3);
+    at(GIVEN_UP_LIFETIME + Duration::from_secs(60));
+    assert_eq!(store.load(&key(1)), None);
+    let reader = open(&StoreOptions {
+        read_only: true,
+        ..options(&directory)
+    });
+    assert!(matches!(
+        reader.remember_given_up(&key(1), &[second]),
+        Err(StoreError::ReadOnly)
+    ));
+    // What is forgotten does not come back with what is new.
+    store.remember_given_up(&key(1), &[second]).unwrap();
+    assert_eq!(reader.load(&key(1)), Some(Record::GivenUp(vec![second])));
+    let verified = store.verify();
+    assert_eq!((verified.given_up.len(), verified.images.len()), (1, 0));
+}
+
+#[test]
 fn one_at_a_time_has_the_claim() {
     let (_folder, directory, store) = new_store();
     let other = open(&options(&directory));
@@ -447,6 +484,7 @@ fn a_packed_cache_warms_another() {
         ahead_of_time: 2,
     };
     store.remember_times(&key(3), times).unwrap();
+    store.remember_given_up(&key(8), &[Subject::Teams]).unwrap();
     let pack = folder.path().join("pack");
     assert_eq!(store.pack(&pack).unwrap(), 5);
     let (_folder, _, other) = new_store();
@@ -455,6 +493,7 @@ fn a_packed_cache_warms_another() {
         assert_eq!(other.load(&key(value)), Some(image(value)));
     }
     assert_eq!(other.load(&key(9)), None);
+    assert_eq!(other.load(&key(8)), None);
     // Cut short anywhere, also between two files, it is refused.
     let bytes = fs::read(&pack).unwrap();
     for length in 0..bytes.len() {

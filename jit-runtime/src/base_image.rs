@@ -116,5 +116,6 @@ fn find_or_make(
     match record {
         Record::Image(bytes) | Record::Timed(_, bytes) => Ok(bytes),
         Record::Failure(reason) => Err(reason),
+        Record::GivenUp(_) => Err("the cache holds something else".to_owned()),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use offloom_jit_cache::settings::CacheMode;
+use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions, Times};
 
 use crate::report;
@@ -61,6 +62,8 @@ fn load(store: &Store, key: &ImageKey) -> Option<Known> {
         Record::Image(object) => Known::Object(object, None),
         Record::Timed(times, object) => Known::Object(object, Some(times)),
         Record::Failure(reason) => Known::Failure(reason),
+        // Kept under other keys.
+        Record::GivenUp(_) => return None,
     })
 }
 
@@ -77,6 +80,23 @@ pub(crate) fn publish(key: &ImageKey, record: &Record) {
 pub(crate) fn remember_times(key: &ImageKey, times: Times) {
     if let Some(store) = store()
         && let Err(error) = store.remember_times(key, times)
+    {
+        report::log(error);
+    }
+}
+
+/// What launches of a kernel changed too often lately, if that is remembered under this key.
+pub(crate) fn given_up(key: &ImageKey) -> Vec<Subject> {
+    match store().and_then(|store| store.load(key)) {
+        Some(Record::GivenUp(subjects)) => subjects,
+        _ => Vec::new(),
+    }
+}
+
+/// Keeps what launches of a kernel changed too often. A cache that cannot be written is some useless variants more next time.
+pub(crate) fn remember_given_up(key: &ImageKey, subjects: &[Subject]) {
+    if let Some(store) = store()
+        && let Err(error) = store.remember_given_up(key, subjects)
     {
         report::log(error);
     }

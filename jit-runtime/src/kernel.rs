@@ -9,10 +9,10 @@ use offloom_abi::jit_compile::{Phases, Request};
 use offloom_ir::inkwell::support::get_llvm_version;
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
 use offloom_jit_cache::settings::FloatingPoint;
-use offloom_jit_cache::signature::{Parameter, Signature};
+use offloom_jit_cache::signature::{Parameter, Signature, Subject};
 use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{ImageKey, Record, Times};
-use offloom_jit_cache::tracker::{LaunchKey, Limits, Tracker};
+use offloom_jit_cache::tracker::{Decision, LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::retarget::{NATIVE, native_processor, x86_processor};
 
@@ -22,6 +22,7 @@ use crate::disk_cache::{self, Known};
 use crate::error_stream;
 use crate::exit_gate;
 use crate::history::History;
+use crate::launch::ArgumentWords;
 use crate::lock::lock;
 use crate::one_thread;
 use crate::queue;
@@ -78,6 +79,46 @@ impl Kernel {
             uses: kernel.parameters.iter().map(|parameter| parameter.uses).collect(),
             earlier_launches: Default::default(),
             objects: Mutex::new(HashMap::new()),
+        }
+    }
+
+    /// What code for a launch that found none is to be specialised to. `None`: to less than before, so it may find code now.
+    pub(crate) fn decide(&'static self, launch: &ArgumentWords<'_>) -> Option<LaunchKey> {
+        if settings().retire {
+            self.tracker.expect_changes(|| self.given_up_earlier());
+        }
+        match self.tracker.decide(launch) {
+            Decision::Specialize(key) => Some(key),
+            Decision::LookAgain => None,
+            Decision::GiveUp(subjects) => {
+                self.remember_given_up(subjects);
+                None
+            }
+        }
+    }
+
+    /// What an earlier run gave up, if the cache remembers that.
+    fn given_up_earlier(&self) -> Vec<Subject> {
+        let subjects = disk_cache::given_up(&self.key_of_given_up());
+        for subject in &subjects {
+            report::log(format_args!(
+                "{}: {subject} kept changing lately: its first change is the last",
+                self.name
+            ));
+        }
+        subjects
+    }
+
+    /// Has the cache remember what this run gave up, in the background where there is one.
+    fn remember_given_up(&'static self, subjects: Vec<Subject>) {
+        for subject in &subjects {
+            report::log(format_args!(
+                "{}: {subject} keeps changing: it is given up",
+                self.name
+            ));
+        }
+        if settings().retire {
+            queue::add(move || disk_cache::remember_given_up(&self.key_of_given_up(), &subjects));
         }
     }
 
@@ -161,18 +202,33 @@ impl Kernel {
     fn image_key(&self, key: &LaunchKey) -> Option<ImageKey> {
         // Describing a processor is LLVM's work too.
         let processor = exit_gate::enter().map(|_work| processor())?;
-        Some(ImageKey {
+        let options = match settings().floating_point {
+            FloatingPoint::Match => "fp=match".to_owned(),
+            FloatingPoint::Source => "fp=source".to_owned(),
+        };
+        Some(self.cache_key(processor.join(" "), options, self.descriptor(key)))
+    }
+
+    /// What is kept under this is no image, but what launches changed too often by the limits of this process, on whatever processor.
+    fn key_of_given_up(&self) -> ImageKey {
+        let (threshold, ratio) = (settings().threshold, settings().ratio);
+        self.cache_key(
+            String::new(),
+            format!("given-up threshold={threshold} ratio={ratio}"),
+            Descriptor::unspecialized(self.name, ARCHITECTURE),
+        )
+    }
+
+    fn cache_key(&self, target_features: String, options: String, descriptor: Descriptor) -> ImageKey {
+        ImageKey {
             offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
             llvm_version: llvm_version(),
             bundle: self.bundle.id,
             target_triple: self.bundle.contents.target_triple.to_owned(),
-            target_features: processor.join(" "),
-            options: match settings().floating_point {
-                FloatingPoint::Match => "fp=match".to_owned(),
-                FloatingPoint::Source => "fp=source".to_owned(),
-            },
-            descriptor: self.descriptor(key),
-        })
+            target_features,
+            options,
+            descriptor,
+        }
     }
 
     fn find_or_compile(&self, key: &LaunchKey) -> Option<Object> {
@@ -200,7 +256,7 @@ impl Kernel {
                 drop(claim);
                 match record {
                     Record::Image(bytes) | Record::Timed(_, bytes) => Some(Object { bytes, times: None }),
-                    Record::Failure(_) => None,
+                    Record::Failure(_) | Record::GivenUp(_) => None,
                 }
             }
             Known::Elsewhere => None,

@@ -11,7 +11,7 @@ use offloom_jit_cache::probation::{Difference, Verdict, clear_difference};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
 use offloom_jit_cache::store::Times;
-use offloom_jit_cache::tracker::{Decision, LaunchKey};
+use offloom_jit_cache::tracker::LaunchKey;
 use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 
 use crate::dump::dump;
@@ -115,14 +115,12 @@ impl SlotState {
         let Some(change) = fork_gate::enter() else {
             return choice::<COUNT>(fitting);
         };
-        let tracker = &self.kernel.tracker;
         if self.variants.len() >= MOST_VARIANTS && !self.make_room() {
             return choice::<COUNT>(fitting);
         }
-        let key = match tracker.decide(&launch) {
-            // Less is specialised now; there are few such steps.
-            Decision::LookAgain => return self.choose::<COUNT>(launch),
-            Decision::Specialize(key) => key,
+        let Some(key) = self.kernel.decide(&launch) else {
+            // There are few such steps.
+            return self.choose::<COUNT>(launch);
         };
         if !self.variants.claim(&key) {
             return choice::<COUNT>(fitting);

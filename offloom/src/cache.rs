@@ -113,6 +113,12 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
                 verified.failures.len(),
                 verified.damaged.len()
             );
+            if !verified.given_up.is_empty() {
+                text += &format!(
+                    "what keeps changing is remembered of {} kernels\n",
+                    verified.given_up.len()
+                );
+            }
             for path in &verified.damaged {
                 text += &format!("damaged: {}\n", path.display());
             }
@@ -120,7 +126,8 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
                 .filter(|count| *count != 0)
                 .map(Error::Damaged);
             let value = json!({
-                "kernels": verified.images.len(), "failures": verified.failures.len(), "damaged": verified.damaged,
+                "kernels": verified.images.len(), "failures": verified.failures.len(),
+                "given_up": verified.given_up.len(), "damaged": verified.damaged,
             });
             (text, value)
         }
@@ -162,20 +169,29 @@ fn list(store: &Store) -> (String, Value) {
         };
         let descriptor = field("descriptor");
         let (kernel, specialized) = read_descriptor(descriptor);
-        let (failure, times) = match &record {
-            Record::Image(_) => (None, None),
-            Record::Timed(times, _) => (None, Some(times)),
-            Record::Failure(reason) => (Some(reason.as_str()), None),
+        let (mut failure, mut times, mut given_up) = (None, None, None);
+        let specialized = match &record {
+            Record::Image(_) => specialized,
+            Record::Timed(of_launches, _) => {
+                times = Some(of_launches);
+                let [variant, ahead_of_time] =
+                    [of_launches.variant, of_launches.ahead_of_time].map(microseconds);
+                format!("{specialized} ({variant} µs, ahead of time {ahead_of_time} µs)")
+            }
+            Record::Failure(reason) => {
+                failure = Some(reason);
+                format!("{specialized} (failed: {reason})")
+            }
+            Record::GivenUp(subjects) => {
+                let subjects: Vec<_> = subjects.iter().map(ToString::to_string).collect();
+                let text = format!("(kept changing: {})", subjects.join(", "));
+                given_up = Some(subjects);
+                text
+            }
         };
-        let remark = failure
-            .map(|reason| format!(" (failed: {reason})"))
-            .or(times.map(|times| {
-                let [variant, ahead_of_time] = [times.variant, times.ahead_of_time].map(microseconds);
-                format!(" ({variant} µs, ahead of time {ahead_of_time} µs)")
-            }));
         table.add([
             kernel.clone(),
-            format!("{specialized}{}", remark.unwrap_or_default()),
+            specialized,
             size(stored.size),
             age(stored),
             format!("LLVM {}", field("llvm")),
@@ -184,7 +200,7 @@ fn list(store: &Store) -> (String, Value) {
             "kernel": kernel, "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
             "llvm": field("llvm"), "offloom": field("offloom"), "bundle": field("bundle"), "options": field("options"),
             "failure": failure, "variant_ns": times.map(|times| times.variant),
-            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "path": stored.path,
+            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "given_up": given_up, "path": stored.path,
         }));
     }
     (table.lines(0), Value::Array(values))

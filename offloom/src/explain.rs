@@ -146,6 +146,8 @@ pub(crate) fn state(subject: &SubjectCount) -> &'static str {
         "specialised"
     } else if subject.what == "alignment" {
         "not specialised: launches are not aligned, or differ too often"
+    } else if subject.changed_earlier {
+        "not specialised: it changes, and an earlier run found that it does too often"
     } else {
         "not specialised: it changes too often"
     }

@@ -1,9 +1,10 @@
-//! One file of the cache: the whole key, and an image (with what its launches took) or the reason why there is none, under one checksum.
+//! One file of the cache: the whole key, and an image (with what its launches took), the reason why there is none, or what a kernel's
+//! launches changed too often, under one checksum.
 //!
 //! | field | size | |
 //! | --- | --- | --- |
 //! | magic | 8 | [`MAGIC`] |
-//! | kind | 8 | 0: an image; 1: making it failed, the contents say why; 2: an image behind [`Times`], in two numbers |
+//! | kind | 8 | 0: an image; 1: making it failed, the contents say why; 2: an image behind [`Times`], in two numbers; 3: [`Subject`]s as they are printed, one a line |
 //! | key size | 8 | bytes |
 //! | contents size | 8 | bytes |
 //! | checksum | 32 | BLAKE3 of all the other bytes |
@@ -12,6 +13,8 @@
 //!
 //! Numbers are little-endian. The version of this format is in the name of the folder ([`super::FORMAT_FOLDER`]), so another
 //! version does not even see these files.
+
+use crate::signature::Subject;
 
 /// The first eight bytes of a file.
 pub(super) const MAGIC: [u8; 8] = *b"OFFLOOMI";
@@ -29,6 +32,8 @@ pub enum Record {
     Timed(Times, Vec<u8>),
     /// Making the image failed, for this reason; it is not to be tried again in a loop.
     Failure(String),
+    /// No image: what the launches of a kernel changed too often to be specialised any longer.
+    GivenUp(Vec<Subject>),
 }
 
 /// The fastest timed launches, in nanoseconds.
@@ -43,10 +48,18 @@ pub struct Times {
 impl Record {
     /// The bytes of a file.
     pub(super) fn encode(&self, key: &str) -> Vec<u8> {
+        let given_up;
         let (kind, times, contents) = match self {
             Self::Image(image) => (0_u64, None, image.as_slice()),
             Self::Failure(reason) => (1, None, reason.as_bytes()),
             Self::Timed(times, image) => (2, Some(times.encode()), image.as_slice()),
+            Self::GivenUp(subjects) => {
+                given_up = subjects
+                    .iter()
+                    .map(|subject| format!("{subject}\n"))
+                    .collect::<String>();
+                (3, None, given_up.as_bytes())
+            }
         };
         let times = times.as_ref().map_or::<&[u8], _>(&[], |times| times);
         let mut bytes = Vec::with_capacity(HEADER + key.len() + times.len() + contents.len());
@@ -85,6 +98,10 @@ impl Record {
                 let (times, image) = contents.split_first_chunk()?;
                 Self::Timed(Times::decode(times), image.to_vec())
             }
+            3 => {
+                let lines = std::str::from_utf8(contents).ok()?.lines();
+                Self::GivenUp(lines.map(|line| line.parse().ok()).collect::<Option<_>>()?)
+            }
             _ => return None,
         };
         Some((key, record))
@@ -119,10 +136,21 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    fn subject() -> impl Strategy<Value = Subject> {
+        prop_oneof![
+            any::<usize>().prop_map(Subject::Value),
+            any::<usize>().prop_map(Subject::Alignment),
+            any::<usize>().prop_map(Subject::Contents),
+            Just(Subject::Teams),
+            Just(Subject::Threads),
+        ]
+    }
+
     fn record() -> impl Strategy<Value = Record> {
         prop_oneof![
             prop::collection::vec(any::<u8>(), 0..300).prop_map(Record::Image),
             ".{0,40}".prop_map(Record::Failure),
+            prop::collection::vec(subject(), 0..5).prop_map(Record::GivenUp),
             (any::<[u64; 2]>(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(times, image)| {
                 let [variant, ahead_of_time] = times;
                 Record::Timed(

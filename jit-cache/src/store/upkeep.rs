@@ -47,6 +47,8 @@ pub struct Verified {
     pub images: Vec<String>,
     /// Keys of failures that are remembered, each with its reason.
     pub failures: Vec<(String, String)>,
+    /// Keys under which it is remembered what launches of a kernel change too often.
+    pub given_up: Vec<String>,
     /// Files that are damaged, have another key's name or another owner; a launch would take none of them.
     pub damaged: Vec<PathBuf>,
 }
@@ -99,6 +101,7 @@ impl Store {
                     Some((key, record)) if layer.image_path(key) == path => match record {
                         Record::Image(_) | Record::Timed(..) => verified.images.push(key.to_owned()),
                         Record::Failure(reason) => verified.failures.push((key.to_owned(), reason)),
+                        Record::GivenUp(_) => verified.given_up.push(key.to_owned()),
                     },
                     _ => verified.damaged.push(path),
                 }

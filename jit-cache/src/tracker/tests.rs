@@ -125,7 +125,8 @@ fn nothing_is_given_up_before_more_than_t_specializations() {
         ));
     }
     // N is 11 now, so N > T.
-    assert_eq!(tracker.decide(&Words::of([11])), Decision::LookAgain);
+    let given_up = Decision::GiveUp(vec![Subject::Value(0)]);
+    assert_eq!(tracker.decide(&Words::of([11])), given_up);
     assert!(!tracker.specializes(Subject::Value(0)));
 }
 
@@ -185,6 +186,52 @@ fn contents_of_an_object_are_counted_once_and_given_up_whole() {
         assert!(matches!(tracker.decide(&launch(byte)), Decision::Specialize(_)));
     }
     assert_eq!(tracker.counts().of_subject, [3]);
-    assert_eq!(tracker.decide(&launch(3)), Decision::LookAgain);
+    let given_up = Decision::GiveUp(vec![Subject::Contents(0)]);
+    assert_eq!(tracker.decide(&launch(3)), given_up);
     assert_eq!(items(&tracker, &launch(4)), "0=any");
+}
+
+#[test]
+fn what_an_earlier_run_gave_up_is_given_up_at_its_first_change() {
+    let tracker = tracker(vec![i32(), i32()], NEVER);
+    let earlier = || vec![Subject::Value(1), Subject::Contents(7)];
+    tracker.expect_changes(|| unreachable!("nothing was specialised yet"));
+    let first = key(&tracker, &Words::of([7, 1]));
+    tracker.expect_changes(earlier);
+    tracker.expect_changes(|| unreachable!("it was asked"));
+    assert!(tracker.expects_change(Subject::Value(1)) && !tracker.expects_change(Subject::Value(0)));
+    // Other launches may differ in something else, and with one value it is specialised.
+    assert_eq!(items(&tracker, &Words::of([8, 1])), "0=i32:0x8;1=i32:0x1");
+    assert_eq!(key(&tracker, &Words::of([7, 1])), first);
+    assert_eq!(tracker.decide(&Words::of([7, 2])), Decision::LookAgain);
+    assert!(!tracker.specializes(Subject::Value(1)));
+    for value in 2..100 {
+        assert_eq!(items(&tracker, &Words::of([7, value])), "0=i32:0x7;1=any");
+    }
+}
+
+#[test]
+fn what_is_given_up_for_other_reasons_is_told_once() {
+    let limits = Limits {
+        threshold: 2,
+        ratio: 0.0,
+    };
+    let tracker = tracker(vec![i32(), i32(), aligned()], limits);
+    key(&tracker, &Words::of([1, 1, 128]));
+    tracker.expect_changes(|| vec![Subject::Value(0)]);
+    assert_eq!(
+        tracker.decide(&Words::of([2, 2, 128])),
+        Decision::LookAgain,
+        "known already"
+    );
+    assert_eq!(
+        tracker.decide(&Words::of([2, 2, 64])),
+        Decision::LookAgain,
+        "less aligned"
+    );
+    key(&tracker, &Words::of([2, 2, 64]));
+    key(&tracker, &Words::of([2, 3, 64]));
+    let given_up = vec![Subject::Value(1), Subject::Alignment(2)];
+    assert_eq!(tracker.decide(&Words::of([2, 4, 64])), Decision::GiveUp(given_up));
+    assert_eq!(items(&tracker, &Words::of([2, 5, 64])), "0=any;1=any;2=any");
 }
