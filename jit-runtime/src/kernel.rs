@@ -82,8 +82,13 @@ impl Kernel {
         }
     }
 
-    /// What code for a launch that found none is to be specialised to. `None`: to less than before, so it may find code now.
-    pub(crate) fn decide(&'static self, launch: &ArgumentWords<'_>) -> Option<LaunchKey> {
+    /// What code for a launch that found none is to be specialised to. `None`: to less than before, so it may find code now. The next
+    /// run is told what was given up, unless this one `had_use` of several specialisations until then, as one with a few long phases has.
+    pub(crate) fn decide(
+        &'static self,
+        launch: &ArgumentWords<'_>,
+        had_use: impl FnOnce() -> bool,
+    ) -> Option<LaunchKey> {
         if settings().retire {
             self.tracker.expect_changes(|| self.given_up_earlier());
         }
@@ -91,7 +96,16 @@ impl Kernel {
             Decision::Specialize(key) => Some(key),
             Decision::LookAgain => None,
             Decision::GiveUp(subjects) => {
-                self.remember_given_up(subjects);
+                for subject in &subjects {
+                    report::log(format_args!(
+                        "{}: {subject} keeps changing: it is given up",
+                        self.name
+                    ));
+                }
+                if settings().retire && !had_use() {
+                    // Where there is a thread for it.
+                    queue::add(move || disk_cache::remember_given_up(&self.key_of_given_up(), &subjects));
+                }
                 None
             }
         }
@@ -107,19 +121,6 @@ impl Kernel {
             ));
         }
         subjects
-    }
-
-    /// Has the cache remember what this run gave up, in the background where there is one.
-    fn remember_given_up(&'static self, subjects: Vec<Subject>) {
-        for subject in &subjects {
-            report::log(format_args!(
-                "{}: {subject} keeps changing: it is given up",
-                self.name
-            ));
-        }
-        if settings().retire {
-            queue::add(move || disk_cache::remember_given_up(&self.key_of_given_up(), &subjects));
-        }
     }
 
     /// Calls `use_object` with the object for launches with this key, which is made if no device has asked for it yet.

@@ -118,7 +118,7 @@ impl SlotState {
         if self.variants.len() >= MOST_VARIANTS && !self.make_room() {
             return choice::<COUNT>(fitting);
         }
-        let Some(key) = self.kernel.decide(&launch) else {
+        let Some(key) = self.kernel.decide(&launch, || self.has_kept_several()) else {
             // There are few such steps.
             return self.choose::<COUNT>(launch);
         };
@@ -147,6 +147,15 @@ impl SlotState {
                 choice::<COUNT>(code.or(fitting))
             }
         }
+    }
+
+    /// Whether variants for different launches were faster.
+    fn has_kept_several(&self) -> bool {
+        lock(&self.live)
+            .iter()
+            .filter(|variant| variant.is_kept())
+            .nth(1)
+            .is_some()
     }
 
     /// Waits until a variant is linked that saves so much of a launch, and no longer than that.

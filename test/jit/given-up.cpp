@@ -62,22 +62,33 @@
 // RUN: FileCheck --check-prefix=DAMAGED --implicit-check-not='changing lately' --input-file=damaged %s
 // DAMAGED-COUNT-4: compiled in
 // DAMAGED: keeps changing
+
+// Where each value comes often enough for its variant to be of use, the next run specialises to as many again.
+// RUN: %{run} OFFLOOM_JIT_CACHE_DIR=%t/cache-of-phases %run_offload ./jit 1 12 0 20 2> phases > phases.out
+// RUN: FileCheck --check-prefix=PHASES --input-file=phases %s
+// PHASES-COUNT-2: a variant is kept
+// PHASES: keeps changing: it is given up
+// RUN: %{run} OFFLOOM_JIT_CACHE_DIR=%t/cache-of-phases %run_offload ./jit 1 12 0 20 2> phases-again | cmp - phases.out
+// RUN: FileCheck --check-prefix=AGAIN --implicit-check-not='changing lately' --input-file=phases-again %s
+// AGAIN-COUNT-5: found in the cache, for {{.*}}=i32:0x{{[1-5]}};{{.*}}=i32:0x7
+// AGAIN: keeps changing: it is given up
 #include <cstdio>
 #include <cstdlib>
 
-static int sum(int count, int divisor, int device) {
-  int result = 0;
+static unsigned sum(unsigned count, unsigned divisor, int device) {
+  unsigned result = 0;
 #pragma omp target map(tofrom : result) device(device)
-  for (int i = 0; i < count; ++i)
+  for (unsigned i = 0; i < count * 10000; ++i)
     result += i * i / divisor + (divisor > 5 ? i : -i);
   return result;
 }
 
-// The first value, how many, and the last device.
+// The first value, how many, the last device, and how many launches with a value follow one another.
 int main(int argc, char **argv) {
   const int first = std::atoi(argv[1]), values = std::atoi(argv[2]);
-  int total = 0;
-  for (int launch = 0; launch < 12; ++launch)
-    total = total * 3 + sum(first + launch % values, 7, argc > 3 ? launch % (std::atoi(argv[3]) + 1) : 0);
-  std::printf("%d\n", total);
+  const int last_device = argc > 3 ? std::atoi(argv[3]) : 0, launches = argc > 4 ? std::atoi(argv[4]) : 1;
+  unsigned total = 0;
+  for (int launch = 0; launch < 12 * launches; ++launch)
+    total = total * 3 + sum(first + launch / launches % values, 7, launch % (last_device + 1));
+  std::printf("%u\n", total);
 }
