@@ -3,14 +3,15 @@
 //! [`Variants::find`] is on the path of every launch: no lock, no allocation, one probe of a hash table. It runs beside changes,
 //! which are made one at a time.
 
+mod settled;
 mod table;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
-use crate::guard::Guard;
 use crate::signature::{Launch, MAX_KEY_WORDS};
 use crate::tracker::{LaunchKey, Tracker};
+use settled::Settled;
 use table::{Growing, KEY_BLOCK, Value};
 
 /// Code that is linked for the device: an address, which cannot be one of the first few.
@@ -60,26 +61,19 @@ pub enum Entry {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Variants {
-    /// For each of the tracker's shapes, the key that was settled first under it: its launches need no look-up.
-    settled_first: Box<[OnceLock<SettledFirst>]>,
+    /// For each of the tracker's shapes, what needs no look-up.
+    settled: Box<[Settled]>,
     table: Growing,
     /// For each of the tracker's shapes, how many entries there are: a look-up for fitting code skips shapes without.
     entries_of_shape: Box<[AtomicUsize]>,
     changes: Mutex<()>,
 }
 
-/// What launches with one key run for good.
-#[derive(Debug)]
-struct SettledFirst {
-    guard: Guard,
-    found: Found,
-}
-
 impl Variants {
     /// No code, for launches that `tracker` knows.
     pub fn new(tracker: &Tracker) -> Self {
         Self {
-            settled_first: (0..tracker.shape_limit()).map(|_| OnceLock::new()).collect(),
+            settled: (0..tracker.shape_limit()).map(|_| Settled::default()).collect(),
             table: Growing::new(key_length(tracker)),
             entries_of_shape: (0..tracker.shape_limit()).map(|_| AtomicUsize::new(0)).collect(),
             changes: Mutex::new(()),
@@ -92,10 +86,8 @@ impl Variants {
     #[inline]
     pub fn find(&self, tracker: &Tracker, launch: &impl Launch) -> Found {
         let shape = tracker.current();
-        if let Some(first) = self.settled_first.get(shape).and_then(OnceLock::get)
-            && first.guard.admits(launch)
-        {
-            return first.found;
+        if let Some(found) = self.settled.get(shape).and_then(|settled| settled.find(launch)) {
+            return found;
         }
         match self.value(tracker, shape, launch).and_then(Value::entry) {
             Some(Entry::Code(code)) => Found::Code(code),
@@ -167,12 +159,11 @@ impl Variants {
 
     /// Says what launches with this key run for good: code is neither replaced nor removed from now on.
     pub fn settle(&self, tracker: &Tracker, key: &LaunchKey, code: Option<Code>) {
-        if let Some(first) = self.settled_first.get(key.shape)
-            && first.get().is_none()
+        if let Some(settled) = self.settled.get(key.shape)
             && let Some(guard) = tracker.guard(key)
         {
-            let found = code.map_or(Found::AheadOfTime, Found::Code);
-            let _ = first.set(SettledFirst { guard, found });
+            let _changing = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            settled.add(guard, code.map_or(Found::AheadOfTime, Found::Code));
         }
     }
 

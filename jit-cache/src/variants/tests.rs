@@ -71,21 +71,38 @@ fn a_launch_finds_what_was_said_of_launches_like_it() {
 }
 
 #[test]
-fn what_is_settled_first_is_found_without_the_table_under_its_own_shape() {
+fn what_is_settled_first_and_last_is_found_without_the_table_under_its_own_shape() {
     let (tracker, variants) = kernel(2, 2);
-    let [first, second] = [[9, 0], [9, 1]].map(|words| key(&tracker, &Words::of(words)));
+    let [first, second, third] = [[9, 0], [9, 1], [9, 2]].map(|words| key(&tracker, &Words::of(words)));
+    let find = |words| found(&tracker, &variants, &Words::of(words));
     variants.settle(&tracker, &first, Code::at(0x1000));
     variants.settle(&tracker, &second, Code::at(0x2000));
-    let find = |words| found(&tracker, &variants, &Words::of(words));
+    assert_eq!(find([9, 0]), (Found::Code(code(0x1000)), None));
+    assert_eq!(find([9, 1]), (Found::Code(code(0x2000)), None));
+    variants.settle(&tracker, &third, None);
     assert_eq!(find([9, 0]), (Found::Code(code(0x1000)), None));
     assert_eq!(find([9, 1]), (Found::Unknown, None), "the table is empty");
+    assert_eq!(find([9, 2]), (Found::AheadOfTime, None));
     // The fourth value gives the second argument up.
-    key(&tracker, &Words::of([9, 2]));
     let general = key(&tracker, &Words::of([9, 3]));
     assert_eq!(find([9, 0]), (Found::Unknown, None));
     variants.settle(&tracker, &general, None);
     assert_eq!(find([9, 0]), (Found::AheadOfTime, None));
     assert_eq!(find([8, 0]), (Found::Unknown, None));
+}
+
+#[test]
+fn of_more_keys_than_a_kernel_has_variants_the_last_with_a_place_stays() {
+    let (tracker, variants) = kernel(2, 1000);
+    let find = |value| found(&tracker, &variants, &Words::of([9, value])).0;
+    for value in 0..300 {
+        let settled = key(&tracker, &Words::of([9, value]));
+        variants.settle(&tracker, &settled, Code::at(0x1000 + value));
+        let last = value.min(255);
+        assert_eq!(find(0), Found::Code(code(0x1000)));
+        assert_eq!(find(last), Found::Code(code(0x1000 + last)));
+    }
+    assert_eq!(find(299), Found::Unknown, "the table is empty");
 }
 
 #[test]

@@ -2,9 +2,9 @@
 // library took: processor time of the launching thread. The order of the libraries changes from round to round. Before that, all launches
 // were made twice.
 //
-// usage: launch-pairs ROUNDS LAUNCHES ARGUMENTS VALUES LAST THREADS LIBRARY...
-// LAUNCHES of a block; ARGUMENTS: 1 or 10; VALUES: how many different scalars come in turns; in the rounds only the LAST of them do; each
-// thread makes its own rounds.
+// usage: launch-pairs ROUNDS LAUNCHES ARGUMENTS VALUES FIRST COUNT THREADS LIBRARY...
+// LAUNCHES of a block; ARGUMENTS: 1 or 10; VALUES: how many different scalars come in turns; in the rounds only COUNT of them do, from FIRST on,
+// which counts from 0; each thread makes its own rounds.
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,13 +43,14 @@ static void *needed(void *found) {
 }
 
 int main(int count, char **arguments) {
-  if (count < 8 || count - 7 > MOST_LIBRARIES)
+  if (count < 9 || count - 8 > MOST_LIBRARIES)
     return 2;
   const int rounds = atoi(arguments[1]), launches = atoi(arguments[2]), is_one = atoi(arguments[3]) == 1,
-            values = atoi(arguments[4]), last = atoi(arguments[5]), threads = atoi(arguments[6]), libraries = count - 7;
+            values = atoi(arguments[4]), first_value = 2 + atoi(arguments[5]), turns = atoi(arguments[6]), threads = atoi(arguments[7]),
+            libraries = count - 8;
   struct library loaded[MOST_LIBRARIES];
   for (int library = 0; library < libraries; ++library) {
-    void *handle = needed(dlopen(arguments[7 + library], RTLD_NOW | RTLD_LOCAL));
+    void *handle = needed(dlopen(arguments[8 + library], RTLD_NOW | RTLD_LOCAL));
     loaded[library].with_one = (void (*)(int *))needed(dlsym(handle, "launch_with_one"));
     loaded[library].with_ten =
         (void (*)(int *, int, int, int, int, int, int, int, int))needed(dlsym(handle, "launch_with_ten"));
@@ -74,7 +75,7 @@ int main(int count, char **arguments) {
             const int library = (round % 2 ? libraries - 1 - turn : turn) + round / 2;
             double *time = times + ((long)thread * rounds + round) * libraries + library % libraries;
             *time =
-                block(&loaded[library % libraries], object, is_one, round * launches, launches, 2 + values - last, last);
+                block(&loaded[library % libraries], object, is_one, round * launches, launches, first_value, turns);
           }
     }
     made = object[1];

@@ -51,8 +51,9 @@ struct Case {
     arguments: u32,
     /// Scalars of which launches are made before.
     values: u32,
-    /// So many of them, the last ones, then come in turns.
-    last: u32,
+    /// Which of them then come in turns: the number of the first, from 0, and how many.
+    first: u32,
+    count: u32,
     threads: u32,
 }
 
@@ -62,29 +63,38 @@ const fn hit(name: &'static str, arguments: u32, values: u32, threads: u32) -> C
         state: State::Hit,
         arguments,
         values,
-        last: values,
+        first: 0,
+        count: values,
         threads,
     }
 }
 
-const CASES: [Case; 11] = [
+/// Launches of one of the variants that a kernel has.
+const fn one_of_many(name: &'static str, number: u32, threads: u32) -> Case {
+    Case {
+        first: number,
+        count: 1,
+        ..hit(name, 10, MOST_VARIANTS, threads)
+    }
+}
+
+const CASES: [Case; 13] = [
     hit("one argument", 1, 1, 1),
     hit("ten arguments", 10, 1, 1),
     hit("ten arguments, 4 threads", 10, 1, 4),
     hit("ten arguments, 16 threads", 10, 1, 16),
-    Case {
-        last: 1,
-        ..hit("ten arguments, one of 256 variants", 10, MOST_VARIANTS, 1)
-    },
-    Case {
-        last: 1,
-        ..hit(
-            "ten arguments, one of 256 variants, 16 threads",
-            10,
-            MOST_VARIANTS,
-            16,
-        )
-    },
+    one_of_many("ten arguments, the last of 256 variants", MOST_VARIANTS - 1, 1),
+    one_of_many(
+        "ten arguments, the last of 256 variants, 16 threads",
+        MOST_VARIANTS - 1,
+        16,
+    ),
+    one_of_many("ten arguments, the middle of 256 variants", MOST_VARIANTS / 2, 1),
+    one_of_many(
+        "ten arguments, the middle of 256 variants, 16 threads",
+        MOST_VARIANTS / 2,
+        16,
+    ),
     hit("ten arguments, 256 variants in turns", 10, MOST_VARIANTS, 1),
     hit(
         "ten arguments, 256 variants in turns, 16 threads",
@@ -231,7 +241,8 @@ impl Pairs<'_> {
             BLOCK,
             case.arguments,
             case.values,
-            case.last,
+            case.first,
+            case.count,
             case.threads,
         ];
         command.args(numbers.map(|number| number.to_string()));
