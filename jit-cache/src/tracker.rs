@@ -260,6 +260,11 @@ impl Tracker {
         subjects
     }
 
+    /// Whether less is specialised by now than in this key: launches no longer ask for it.
+    pub fn is_outdated(&self, key: &LaunchKey) -> bool {
+        key.shape != self.current()
+    }
+
     /// What admits the launches with this key, if their argument words say it.
     pub(crate) fn guard(&self, key: &LaunchKey) -> Option<Guard> {
         let masks = &self.shape(key.shape).masks;

@@ -103,7 +103,7 @@ impl Kernel {
                     ));
                 }
                 if settings().retire && !had_use() {
-                    // Where there is a thread for it.
+                    // Where there is a thread for it. Variants for these that wait before it are not made.
                     queue::add(move || disk_cache::remember_given_up(&self.key_of_given_up(), &subjects));
                 }
                 None

@@ -135,7 +135,7 @@ impl SlotState {
                 let claimed = key.clone();
                 let make = move || {
                     // Nobody may be waiting.
-                    let _ = made.send(self.make(&claimed));
+                    let _ = made.send(self.make_if_asked_for(&claimed));
                 };
                 // Later launches ask again.
                 if !queue::offer(make) {
@@ -167,6 +167,16 @@ impl SlotState {
             saved.as_millis()
         ));
         made.recv_timeout(saved).ok().flatten()
+    }
+
+    /// Makes the variant for a key that was claimed a while ago, unless an argument was given up since: launches look for something more
+    /// general then.
+    fn make_if_asked_for(&'static self, key: &LaunchKey) -> Option<Code> {
+        if self.kernel.tracker.is_outdated(key) {
+            self.variants.remove(key);
+            return None;
+        }
+        self.make(key)
     }
 
     /// Makes the variant for a key that was claimed. Whatever comes of it, the key is settled afterwards.

@@ -203,8 +203,9 @@ fn what_an_earlier_run_gave_up_is_given_up_at_its_first_change() {
     // Other launches may differ in something else, and with one value it is specialised.
     assert_eq!(items(&tracker, &Words::of([8, 1])), "0=i32:0x8;1=i32:0x1");
     assert_eq!(key(&tracker, &Words::of([7, 1])), first);
+    assert!(!tracker.is_outdated(&first));
     assert_eq!(tracker.decide(&Words::of([7, 2])), Decision::LookAgain);
-    assert!(!tracker.specializes(Subject::Value(1)));
+    assert!(!tracker.specializes(Subject::Value(1)) && tracker.is_outdated(&first));
     for value in 2..100 {
         assert_eq!(items(&tracker, &Words::of([7, value])), "0=i32:0x7;1=any");
     }
