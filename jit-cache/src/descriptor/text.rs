@@ -160,14 +160,18 @@ pub(crate) struct EscapedName<'a>(pub(crate) &'a str);
 
 impl fmt::Display for EscapedName<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.bytes().try_for_each(|byte| {
-            if byte.is_ascii_alphanumeric() || b"_-.$@:+".contains(&byte) {
-                write!(formatter, "{}", char::from(byte))
-            } else {
-                write!(formatter, "%{byte:02X}")
-            }
+        // Run by run: the features of a processor are a thousand characters, in the key of every object.
+        self.0.split_inclusive(is_special).try_for_each(|run| {
+            let ordinary = run.trim_end_matches(is_special);
+            formatter.write_str(ordinary)?;
+            let mut special = run[ordinary.len()..].bytes();
+            special.try_for_each(|byte| write!(formatter, "%{byte:02X}"))
         })
     }
+}
+
+fn is_special(character: char) -> bool {
+    !matches!(character, 'A'..='Z' | 'a'..='z' | '0'..='9' | '_' | '-' | '.' | '$' | '@' | ':' | '+')
 }
 
 impl FromStr for Descriptor {
