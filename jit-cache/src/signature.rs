@@ -93,14 +93,12 @@ impl FromStr for Subject {
             Some((what, index)) => (what, Some(index.parse().map_err(|_| NoSubject)?)),
             None => (text, None),
         };
-        match (what, index) {
-            ("value", Some(index)) => Ok(Self::Value(index)),
-            ("alignment", Some(index)) => Ok(Self::Alignment(index)),
-            ("contents", Some(index)) => Ok(Self::Contents(index)),
-            ("teams", None) => Ok(Self::Teams),
-            ("threads", None) => Ok(Self::Threads),
-            _ => Err(NoSubject),
-        }
+        let known: &[Self] = match index {
+            Some(index) => &[Self::Value(index), Self::Alignment(index), Self::Contents(index)],
+            None => &[Self::Teams, Self::Threads],
+        };
+        let subject = known.iter().find(|subject| subject.what() == what);
+        subject.copied().ok_or(NoSubject)
     }
 }
 

@@ -36,12 +36,9 @@ pub use upkeep::{Stats, Stored, Verified};
 use layer::Layer;
 use process::Process;
 
-/// How long a failure is remembered: it may have been for want of memory or time.
-pub const FAILURE_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long times are remembered: the machine may have done other work then, and launches may have other data now.
-pub const TIMES_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long it is remembered what launches changed too often: others may not change it.
-pub const GIVEN_UP_LIFETIME: Duration = Duration::from_secs(24 * 60 * 60);
+/// How long is remembered what is no image: a failure may have been for want of memory or time; when launches were timed the machine may
+/// have done other work; and what launches changed too often others may not change.
+pub const MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much older an image's time of last use may be than its last use: so a hit rarely writes.
 const USE_PRECISION: Duration = Duration::from_secs(60 * 60);
 
@@ -136,9 +133,8 @@ impl Store {
             .duration_since(modified)
             .unwrap_or_else(|error| error.duration());
         match record {
-            Record::Failure(_) if age > FAILURE_LIFETIME => None,
-            Record::GivenUp(_) if age > GIVEN_UP_LIFETIME => None,
-            Record::Timed(_, image) if age > TIMES_LIFETIME => {
+            Record::Failure(_) | Record::GivenUp(_) if age > MEMORY => None,
+            Record::Timed(_, image) if age > MEMORY => {
                 let image = Record::Image(image);
                 // The time of the file, which was when it was timed, becomes that of its use again.
                 if ours {
@@ -172,7 +168,7 @@ impl Store {
         self.write(&key, &record.encode(&key))
     }
 
-    /// Remembers for [`TIMES_LIFETIME`] what launches of the image of a key took. Does nothing where there is no image, or where that is
+    /// Remembers for [`MEMORY`] what launches of the image of a key took. Does nothing where there is no image, or where that is
     /// known already: of many processes that start together, one writes.
     ///
     /// # Errors
@@ -185,7 +181,7 @@ impl Store {
         }
     }
 
-    /// Remembers for [`GIVEN_UP_LIFETIME`], under a key that is no image's, what the launches of a kernel changed too often, besides what
+    /// Remembers for [`MEMORY`], under a key that is no image's, what the launches of a kernel changed too often, besides what
     /// is remembered already; where that is all of it, nothing is written: it is forgotten in time, and found out again.
     ///
     /// # Errors

@@ -8,10 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_jit_cache::signature::Subject;
-use offloom_jit_cache::store::{
-    FAILURE_LIFETIME, GIVEN_UP_LIFETIME, ImageKey, Record, Store, StoreError, StoreOptions, TIMES_LIFETIME,
-    Times,
-};
+use offloom_jit_cache::store::{ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Times};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -327,9 +324,9 @@ fn a_failure_is_remembered_for_a_time() {
     store.publish(&key(1), &failure).unwrap();
     let file = File::open(only_file(&store)).unwrap();
     let at = |age| file.set_modified(SystemTime::now() - age).unwrap();
-    at(FAILURE_LIFETIME / 2);
+    at(MEMORY / 2);
     assert_eq!(store.load(&key(1)), Some(failure));
-    at(FAILURE_LIFETIME + Duration::from_secs(60));
+    at(MEMORY + Duration::from_secs(60));
     assert_eq!(store.load(&key(1)), None);
 }
 
@@ -357,11 +354,11 @@ fn times_are_remembered_with_an_image_for_a_time() {
         file.set_modified(SystemTime::now() - age).unwrap();
     };
     // Using it makes them no younger.
-    at(TIMES_LIFETIME / 2);
+    at(MEMORY / 2);
     assert_eq!(store.load(&key(1)), Some(timed.clone()));
-    assert!(store.list()[0].last_use < SystemTime::now() - TIMES_LIFETIME / 3);
+    assert!(store.list()[0].last_use < SystemTime::now() - MEMORY / 3);
     // Who may only read forgets them without a trace.
-    at(TIMES_LIFETIME + Duration::from_secs(60));
+    at(MEMORY + Duration::from_secs(60));
     let reader = open(&StoreOptions {
         read_only: true,
         ..options(&directory)
@@ -375,7 +372,7 @@ fn times_are_remembered_with_an_image_for_a_time() {
     ));
     // The image is as if it had just been published.
     assert_eq!(store.load(&key(1)), Some(image(1)));
-    assert!(store.list()[0].last_use > SystemTime::now() - TIMES_LIFETIME / 3);
+    assert!(store.list()[0].last_use > SystemTime::now() - MEMORY / 3);
     assert_eq!(store.load(&key(1)), Some(image(1)));
     // The first that come then stay.
     store.remember_times(&key(1), times).unwrap();
@@ -412,11 +409,11 @@ fn what_launches_changed_is_remembered_for_a_time() {
         file.set_modified(SystemTime::now() - age).unwrap();
     };
     // Neither using it nor finding it out again makes it younger.
-    at(GIVEN_UP_LIFETIME / 2);
+    at(MEMORY / 2);
     assert_eq!(store.load(&key(1)), both);
     store.remember_given_up(&key(1), &[second]).unwrap();
-    assert!(store.list()[0].last_use < SystemTime::now() - GIVEN_UP_LIFETIME / 3);
-    at(GIVEN_UP_LIFETIME + Duration::from_secs(60));
+    assert!(store.list()[0].last_use < SystemTime::now() - MEMORY / 3);
+    at(MEMORY + Duration::from_secs(60));
     assert_eq!(store.load(&key(1)), None);
     let reader = open(&StoreOptions {
         read_only: true,

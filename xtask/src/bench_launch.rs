@@ -22,7 +22,6 @@ use anyhow::{Context as _, Result};
 use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, SLOWEST, START, TITLES};
 use self::programs::Programs;
 use crate::build::LlvmBuilds;
-use crate::figures_document::Place;
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
@@ -43,7 +42,7 @@ pub(crate) struct Arguments {
     /// Repetitions; of programs that run for milliseconds only, ten times as many
     #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// Folder for the page and its parts. Default: `docs/results`, and the build folder for the parts
+    /// Folder for the page. Default: `docs/results`
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Only what has one of these in its title; the document keeps what it has of the rest. Default: all
@@ -66,10 +65,7 @@ impl Arguments {
 /// Runs `cargo xtask bench-launch`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let place = Place {
-        workspace: &workspace,
-        output: arguments.output.as_deref(),
-    };
+    let page = DOCUMENT.path(&workspace, arguments.output.as_deref());
     arguments.builds.for_each(&workspace, |staged| {
         let folder = workspace.llvm_target(staged.llvm.major).join("bench-launch");
         remove(&folder)?;
@@ -95,11 +91,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
                 _ => continue,
             };
             print!("{figures}");
-            DOCUMENT.keep(&place, staged.llvm.major, title, repetitions, &figures)?;
+            DOCUMENT.put(&page, staged.llvm.major, title, repetitions, &figures)?;
         }
         remove(&folder)
     })?;
-    DOCUMENT.write(&place)
+    println!("figures are in {}", page.display());
+    Ok(())
 }
 
 /// Removes a folder with all that is in it, if it is there.

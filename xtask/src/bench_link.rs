@@ -19,7 +19,6 @@ use self::goal::Goal;
 use crate::build::{LlvmBuilds, Staged};
 use crate::clang_job;
 use crate::figures::Figures;
-use crate::figures_document::Place;
 use crate::measurement::{self, Measured};
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
@@ -36,7 +35,7 @@ pub(crate) struct Arguments {
     /// Repetitions
     #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// Folder for the page and its parts. Default: `docs/results`, and the build folder for the parts
+    /// Folder for the page. Default: `docs/results`
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
     /// Only what has one of these in its title; the document keeps what it has of the rest. Default: all
@@ -59,10 +58,7 @@ impl Arguments {
 /// Runs `cargo xtask bench-link`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let place = Place {
-        workspace: &workspace,
-        output: arguments.output.as_deref(),
-    };
+    let page = DOCUMENT.path(&workspace, arguments.output.as_deref());
     arguments.builds.for_each(&workspace, |staged| {
         let target = workspace.llvm_target(staged.llvm.major);
         let folder = target.join("bench-link");
@@ -74,11 +70,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
             repetitions: arguments.repetitions,
             titles: &arguments.titles,
         };
-        bench.all(&place)?;
+        bench.all(&page)?;
         fs::remove_dir_all(&folder)?;
         Ok(())
     })?;
-    DOCUMENT.write(&place)
+    println!("figures are in {}", page.display());
+    Ok(())
 }
 
 /// One LLVM's tools, and the folder to work in.
@@ -109,7 +106,7 @@ impl Contender {
 
 impl Bench<'_> {
     /// Measures everything that is wanted, and keeps each as soon as it is there.
-    fn all(&self, place: &Place<'_>) -> Result<()> {
+    fn all(&self, page: &Path) -> Result<()> {
         for title in document::TITLES {
             if !self.is_wanted(title) {
                 continue;
@@ -128,7 +125,7 @@ impl Bench<'_> {
             } else {
                 self.wrap(title, 1 << 30)
             };
-            DOCUMENT.keep(place, self.staged.llvm.major, title, self.repetitions, &figures?)?;
+            DOCUMENT.put(page, self.staged.llvm.major, title, self.repetitions, &figures?)?;
         }
         Ok(())
     }

@@ -1,9 +1,11 @@
 //! A page of `docs/results` that a chore writes: what it measured last of each title with each LLVM.
 //!
-//! Figures are kept in the build folder as soon as they are there, so a chore that is stopped, or measures only some, loses none.
+//! The page itself is what is kept: each figure takes its place there as soon as it is measured, so a chore that is stopped, or
+//! measures only some, loses none.
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::thread;
 
@@ -12,32 +14,6 @@ use anyhow::{Context as _, Result};
 use crate::bench::machine;
 use crate::llvm::SUPPORTED;
 use crate::workspace::Workspace;
-
-/// Where a page is written, and where its parts are kept.
-#[derive(Debug)]
-pub(crate) struct Place<'a> {
-    /// The checkout.
-    pub(crate) workspace: &'a Workspace,
-    /// A folder for both, instead of `docs/results` and the build folder.
-    pub(crate) output: Option<&'a Path>,
-}
-
-impl Place<'_> {
-    fn results(&self) -> PathBuf {
-        let results = || self.workspace.root.join("docs/results");
-        self.output.map_or_else(results, Path::to_owned)
-    }
-
-    fn parts(&self, major: u32) -> PathBuf {
-        let parts = |output: &Path| output.join(format!("llvm-{major}"));
-        self.output
-            .map_or_else(|| self.workspace.llvm_target(major), parts)
-    }
-}
-
-fn make(folder: &Path) -> Result<()> {
-    fs::create_dir_all(folder).with_context(|| format!("cannot make folder `{}`", folder.display()))
-}
 
 /// A page, of which each LLVM has every title.
 #[derive(Debug)]
@@ -53,57 +29,93 @@ pub(crate) struct FiguresDocument {
 }
 
 impl FiguresDocument {
-    /// Keeps what was measured of one of the titles, with the conditions.
-    pub(crate) fn keep(
+    /// The file of the page: in `output`, or else in `docs/results`.
+    pub(crate) fn path(&self, workspace: &Workspace, output: Option<&Path>) -> PathBuf {
+        let folder = output.map_or_else(|| workspace.root.join("docs/results"), Path::to_owned);
+        folder.join(format!("{}.md", self.name))
+    }
+
+    /// Writes what was measured of one of the titles, with the conditions, in the place of what the page has of it.
+    pub(crate) fn put(
         &self,
-        place: &Place<'_>,
+        page: &Path,
         major: u32,
         title: &str,
         repetitions: u32,
         figures: &str,
     ) -> Result<()> {
-        make(&place.parts(major))?;
-        let file = self.kept(place, major, title);
-        let text = format!(
-            "\n### {title}\n\n{repetitions} repetitions on {}, {} hardware threads. Load of the machine at the end: {:.1}.\n{figures}",
+        let before = match fs::read_to_string(page) {
+            Err(error) if error.kind() == ErrorKind::NotFound => String::new(),
+            before => before.with_context(|| format!("cannot read `{}`", page.display()))?,
+        };
+        if let Some(folder) = page.parent() {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+        }
+        let new = format!(
+            "\n{repetitions} repetitions on {}, {} hardware threads. Load of the machine at the end: {:.1}.\n{figures}",
             machine::processor(),
             thread::available_parallelism().map_or(1, usize::from),
             machine::load(),
         );
-        fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))
+        let after = self.with(&before, (major, title), &new);
+        fs::write(page, after).with_context(|| format!("cannot write `{}`", page.display()))
     }
 
-    fn kept(&self, place: &Place<'_>, major: u32, title: &str) -> PathBuf {
-        let number = self
-            .titles
-            .iter()
-            .position(|known| *known == title)
-            .unwrap_or_default();
-        place
-            .parts(major)
-            .join(format!("bench-{}-{number}.md", self.name))
-    }
-
-    /// Writes the page.
-    pub(crate) fn write(&self, place: &Place<'_>) -> Result<()> {
+    /// The page with a new section.
+    fn with(&self, before: &str, place: (u32, &str), new: &str) -> String {
         let mut text = self.introduction.to_owned();
         for major in SUPPORTED {
             let _ = write!(text, "\n## LLVM {major}\n");
             for title in self.titles {
-                match fs::read_to_string(self.kept(place, major, title)) {
-                    Ok(figures) => text.push_str(&figures),
-                    Err(_) => {
-                        let _ = write!(text, "\n### {title}\n\nNot measured.\n");
-                    }
-                }
+                let known = if (major, *title) == place {
+                    Some(new)
+                } else {
+                    section(before, major, title)
+                };
+                let _ = write!(text, "\n### {title}\n{}", known.unwrap_or("\nNot measured.\n"));
             }
         }
-        text.push_str(self.end);
-        let results = place.results();
-        make(&results)?;
-        let file = results.join(format!("{}.md", self.name));
-        fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
-        println!("figures are in {}", file.display());
-        Ok(())
+        text + self.end
+    }
+}
+
+/// What a page has of a title.
+fn section<'a>(page: &'a str, major: u32, title: &str) -> Option<&'a str> {
+    let (_, of_llvm) = page.split_once(&format!("\n## LLVM {major}\n"))?;
+    let of_llvm = of_llvm.split("\n## ").next()?;
+    let (_, section) = of_llvm.split_once(&format!("\n### {title}\n"))?;
+    section.split("\n### ").next()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DOCUMENT: FiguresDocument = FiguresDocument {
+        name: "page",
+        introduction: "# Page\n",
+        titles: &["one", "two"],
+        end: "\n## End\n",
+    };
+
+    #[test]
+    fn a_page_keeps_what_is_not_measured_again() {
+        let [first, .., last] = SUPPORTED;
+        let page = DOCUMENT.with("", (first, "one"), "\nfigures\n");
+        assert!(
+            page.starts_with("# Page\n\n## LLVM ") && page.ends_with("\n\n## End\n"),
+            "{page}"
+        );
+        let page = DOCUMENT.with(&page, (last, "two"), "\nothers\n");
+        for (major, title, expected) in [
+            (first, "one", "\nfigures\n"),
+            (first, "two", "\nNot measured.\n"),
+            (last, "one", "\nNot measured.\n"),
+            (last, "two", "\nothers\n"),
+        ] {
+            assert_eq!(section(&page, major, title), Some(expected), "{page}");
+        }
+        assert_eq!(DOCUMENT.with(&page, (first, "one"), "\nfigures\n"), page);
     }
 }

@@ -16,7 +16,8 @@ const MAGIC: [u8; 8] = *b"OFFLOOMP";
 const LARGEST: u64 = 1 << 30;
 
 impl Store {
-    /// Writes every image of every layer, neither failures nor what launches changed, to one file, which appears whole or not at all. Returns how many images.
+    /// Writes every image of every layer, neither failures nor what launches changed, to one file, which appears whole or not at all.
+    /// Returns how many images.
     ///
     /// # Errors
     /// The file cannot be written.

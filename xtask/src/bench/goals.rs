@@ -43,7 +43,6 @@ impl Verdict {
 /// What is found for one goal.
 #[derive(Debug)]
 struct Finding {
-    goal: String,
     found: String,
     /// The same without the figures of what is open.
     in_short: String,
@@ -62,11 +61,12 @@ pub(super) fn short_table(workloads: &[Workload], samples: &Samples) -> String {
 
 fn rows(workloads: &[Workload], samples: &Samples, found: fn(&Finding) -> &String) -> String {
     let mut text = "| goal | found | |\n| --- | --- | --- |\n".to_owned();
-    for finding in findings(&View { workloads, samples }) {
+    for goal in &GOALS {
+        let finding = goal.find(workloads, samples);
         let _ = writeln!(
             text,
             "| {} | {} | {} |",
-            finding.goal,
+            goal.name(),
             found(&finding),
             finding.verdict.name()
         );
@@ -74,132 +74,150 @@ fn rows(workloads: &[Workload], samples: &Samples, found: fn(&Finding) -> &Strin
     text
 }
 
-fn findings(view: &View<'_>) -> [Finding; 7] {
-    [
-        view.mean("kernel time, warm cache", WARM, Time::Kernel, 2.2),
-        view.none_below(
-            "kernel time, warm cache",
-            WARM,
-            Length::Full,
-            Time::Kernel,
-            0.98,
-            |_| true,
-        ),
-        view.mean("end to end, warm cache", WARM, Time::EndToEnd, 1.8),
-        view.none_below(
-            "end to end, warm cache",
-            WARM,
-            Length::Full,
-            Time::EndToEnd,
-            0.99,
-            |_| true,
-        ),
-        view.none_below(
-            "end to end, empty cache, compiling beside the program",
-            COLD,
-            Length::Full,
-            Time::EndToEnd,
-            0.97,
-            |_| true,
-        ),
-        view.none_below(
-            "kernel time, link-time optimisation alone",
-            LINKED,
-            Length::Short,
-            Time::Kernel,
-            0.98,
-            |_| true,
-        ),
-        view.none_below(
-            "kernel time, link-time optimisation alone, workloads of several files",
-            LINKED,
-            Length::Short,
-            Time::Kernel,
-            1.0,
-            |workload| workload.has_many_files,
-        ),
-    ]
+/// What is to be at least so many times as fast as the stock build.
+#[derive(Debug)]
+struct Goal {
+    what: &'static str,
+    contender: &'static str,
+    length: Length,
+    time: Time,
+    limit: f64,
+    of: Of,
 }
 
-struct View<'a> {
-    workloads: &'a [Workload],
-    samples: &'a Samples,
+/// Of which workloads a goal is. What is shown apart does not count.
+#[derive(Debug)]
+enum Of {
+    /// Of those measured together, in the geometric mean.
+    Mean,
+    Each,
+    EachOfManyFiles,
 }
 
-impl View<'_> {
-    /// The geometric mean over the measured workloads is at least `limit` times as fast.
-    fn mean(&self, what: &str, contender: &str, time: Time, limit: f64) -> Finding {
-        let measured = self
-            .workloads
-            .iter()
-            .filter(|workload| workload.group == Group::Measured);
-        let ratios: Vec<_> = measured
-            .map(|workload| self.samples.ratios(&workload.name, contender, Length::Full, time))
+const GOALS: [Goal; 7] = [
+    Goal {
+        what: "kernel time, warm cache",
+        contender: WARM,
+        length: Length::Full,
+        time: Time::Kernel,
+        limit: 2.2,
+        of: Of::Mean,
+    },
+    Goal {
+        what: "kernel time, warm cache",
+        contender: WARM,
+        length: Length::Full,
+        time: Time::Kernel,
+        limit: 0.98,
+        of: Of::Each,
+    },
+    Goal {
+        what: "end to end, warm cache",
+        contender: WARM,
+        length: Length::Full,
+        time: Time::EndToEnd,
+        limit: 1.8,
+        of: Of::Mean,
+    },
+    Goal {
+        what: "end to end, warm cache",
+        contender: WARM,
+        length: Length::Full,
+        time: Time::EndToEnd,
+        limit: 0.99,
+        of: Of::Each,
+    },
+    Goal {
+        what: "end to end, empty cache, compiling beside the program",
+        contender: COLD,
+        length: Length::Full,
+        time: Time::EndToEnd,
+        limit: 0.97,
+        of: Of::Each,
+    },
+    Goal {
+        what: "kernel time, link-time optimisation alone",
+        contender: LINKED,
+        length: Length::Short,
+        time: Time::Kernel,
+        limit: 0.98,
+        of: Of::Each,
+    },
+    Goal {
+        what: "kernel time, link-time optimisation alone, workloads of several files",
+        contender: LINKED,
+        length: Length::Short,
+        time: Time::Kernel,
+        limit: 1.0,
+        of: Of::EachOfManyFiles,
+    },
+];
+
+impl Goal {
+    fn name(&self) -> String {
+        let Self { what, limit, of, .. } = self;
+        match of {
+            Of::Mean => format!("{what}: at least {limit:.1} times as fast in the geometric mean"),
+            Of::Each | Of::EachOfManyFiles => format!("{what}: none below {limit:.2} times as fast"),
+        }
+    }
+
+    fn find(&self, workloads: &[Workload], samples: &Samples) -> Finding {
+        let of =
+            |is_wanted: fn(&Workload) -> bool| workloads.iter().filter(move |workload| is_wanted(workload));
+        match self.of {
+            Of::Mean => self.find_mean(of(|workload| workload.group == Group::Measured), samples),
+            Of::Each => self.find_each(of(|workload| workload.group != Group::Apart), samples),
+            Of::EachOfManyFiles => self.find_each(
+                of(|workload| workload.group != Group::Apart && workload.has_many_files),
+                samples,
+            ),
+        }
+    }
+
+    fn find_mean<'a>(&self, workloads: impl Iterator<Item = &'a Workload>, samples: &Samples) -> Finding {
+        let ratios: Vec<_> = workloads
+            .map(|workload| samples.ratios(&workload.name, self.contender, self.length, self.time))
             .collect();
         let mean = statistics::of_geometric_mean(&ratios);
         let found = mean.map_or(String::new(), speed);
         Finding {
-            goal: format!("{what}: at least {limit:.1} times as fast in the geometric mean"),
             in_short: found.clone(),
             found,
-            verdict: mean.map_or(Verdict::NotMeasured, |mean| Verdict::of(mean, limit)),
+            verdict: mean.map_or(Verdict::NotMeasured, |mean| Verdict::of(mean, self.limit)),
         }
     }
 
-    /// No workload of those wanted is below `limit` times as fast; what is shown apart does not count.
-    fn none_below(
-        &self,
-        what: &str,
-        contender: &str,
-        length: Length,
-        time: Time,
-        limit: f64,
-        is_wanted: fn(&Workload) -> bool,
-    ) -> Finding {
-        let (mut shown, mut open) = (Vec::new(), Vec::new());
+    fn find_each<'a>(&self, workloads: impl Iterator<Item = &'a Workload>, samples: &Samples) -> Finding {
+        let (mut below, mut open) = (Vec::new(), Vec::new());
         let mut count = 0;
-        let mut verdict = Verdict::NotMeasured;
-        let wanted = self.workloads.iter().filter(|workload| is_wanted(workload));
-        for workload in wanted.filter(|workload| workload.group != Group::Apart) {
-            let Some(ratio) = self.samples.ratio(&workload.name, contender, length, time) else {
+        for workload in workloads {
+            let Some(ratio) = samples.ratio(&workload.name, self.contender, self.length, self.time) else {
                 continue;
             };
             count += 1;
-            let this = Verdict::of(ratio, limit);
-            let found = format!("{} {}", workload.name, speed(ratio));
-            match this {
-                Verdict::Missed => shown.push(found),
-                Verdict::Open => open.push(found),
+            let found = || format!("{} {}", workload.name, speed(ratio));
+            match Verdict::of(ratio, self.limit) {
+                Verdict::Missed => below.push(found()),
+                Verdict::Open => open.push(found()),
                 Verdict::Met | Verdict::NotMeasured => (),
             }
-            verdict = match (verdict, this) {
-                (Verdict::Missed, _) | (_, Verdict::Missed) => Verdict::Missed,
-                (Verdict::Open, _) | (_, Verdict::Open) => Verdict::Open,
-                _ => Verdict::Met,
-            };
         }
-        let (found, in_short) = match verdict {
-            Verdict::NotMeasured => (String::new(), String::new()),
-            Verdict::Met => ("none is".to_owned(), "none is".to_owned()),
-            Verdict::Open | Verdict::Missed => {
-                let below = if shown.is_empty() {
-                    "none is shown to be".to_owned()
-                } else {
-                    format!("{} shown to be", shown.join(", "))
-                };
-                let undecided = if open.is_empty() {
-                    String::new()
-                } else {
-                    format!(": {}", open.join(", "))
-                };
-                (
-                    format!("{below}; {} of {count} undecided{undecided}", open.len()),
-                    format!("{below}; {} of {count} undecided", open.len()),
-                )
-            }
+        let (verdict, shown) = match (count, below.is_empty(), open.is_empty()) {
+            (0, ..) => (Verdict::NotMeasured, String::new()),
+            (_, true, true) => (Verdict::Met, "none is".to_owned()),
+            (_, true, false) => (Verdict::Open, "none is shown to be".to_owned()),
+            (_, false, _) => (Verdict::Missed, format!("{} shown to be", below.join(", "))),
         };
+        let mut in_short = shown;
+        if matches!(verdict, Verdict::Open | Verdict::Missed) {
+            let _ = write!(in_short, "; {} of {count} undecided", open.len());
+        }
+        let mut found = in_short.clone();
+        if !open.is_empty() {
+            let _ = write!(found, ": {}", open.join(", "));
+        }
         Finding {
-            goal: format!("{what}: none below {limit:.2} times as fast"),
             found,
             in_short,
             verdict,
