@@ -21,8 +21,8 @@ const ROUNDS: usize = 101;
 struct Words([u64; ARGUMENTS]);
 
 impl Launch for Words {
-    fn argument(&self, index: usize) -> u64 {
-        self.0[index]
+    fn arguments(&self) -> &[u64] {
+        &self.0
     }
 
     fn object(&self, _: usize, _: usize, _: usize) -> u64 {

@@ -2,52 +2,71 @@
 
 use crate::signature::{Field, Launch, Source};
 
-/// The conditions under which a launch has a key.
+/// The condition under which a launch has a key: the bits in `masks` of its argument words are those of `values`. All words are compared,
+/// also those of which no bit counts: then nothing says which ones, and the processor compares several at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Guard(Box<[Condition]>);
-
-/// The bits in `mask` of an argument word are those of `value`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Condition {
-    argument: usize,
-    mask: u64,
-    value: u64,
+pub(crate) struct Guard {
+    masks: Box<[u64]>,
+    values: Box<[u64]>,
 }
 
 impl Guard {
     /// For the key `words` of these fields, of which only the bits in `masks` count. None if more than argument words decides, or an
     /// alignment of which less is known than could be.
     pub(crate) fn new(fields: &[Field], masks: &[u64], words: &[u64]) -> Option<Self> {
+        let mut guard = (Vec::new(), Vec::new());
         let fields = fields.iter().zip(masks.iter().zip(words));
-        let counting = fields.filter(|(_, (mask, _))| **mask != 0);
-        counting
-            .map(|(field, (&mask, &word))| match field.source {
-                Source::Argument(argument) => Some(Condition {
-                    argument,
-                    mask,
-                    value: word,
-                }),
+        for (field, (&mask, &word)) in fields.filter(|(_, (mask, _))| **mask != 0) {
+            let (argument, mask, value) = match field.source {
+                Source::Argument(argument) => (argument, mask, word),
                 // The address is divisible by the strictest of the alignments: bit n of the word is 8 << n bytes.
-                Source::Alignment(argument) if word == mask => Some(Condition {
-                    argument,
-                    mask: (8 << mask.ilog2()) - 1,
-                    value: 0,
-                }),
-                Source::Alignment(_) | Source::Object { .. } | Source::Teams | Source::Threads => None,
-            })
-            .collect::<Option<_>>()
-            .map(Self)
+                Source::Alignment(argument) if word == mask => (argument, (8 << mask.ilog2()) - 1, 0),
+                Source::Alignment(_) | Source::Object { .. } | Source::Teams | Source::Threads => {
+                    return None;
+                }
+            };
+            let (masks, values) = &mut guard;
+            if masks.len() <= argument {
+                masks.resize(argument + 1, 0);
+                values.resize(argument + 1, 0);
+            }
+            masks[argument] |= mask;
+            values[argument] |= value;
+        }
+        let (masks, values) = guard;
+        Some(Self {
+            masks: masks.into(),
+            values: values.into(),
+        })
     }
 
     /// Whether the launch has the key.
     #[inline]
     pub(crate) fn admits(&self, launch: &impl Launch) -> bool {
+        self.admits_as(&self.values, launch)
+    }
+
+    /// Whether the launch has another key of the same shape, whose guard has these values: the masks are the same.
+    #[inline]
+    pub(crate) fn admits_as(&self, values: &[u64], launch: &impl Launch) -> bool {
+        let Some(words) = launch.arguments().get(..self.masks.len()) else {
+            return false;
+        };
+        let conditions = words.iter().zip(&self.masks).zip(values);
         // Branches once: mostly all of them hold.
-        let differences = self.0.iter().map(|condition| {
-            let word = launch.argument(condition.argument);
-            (word & condition.mask) ^ condition.value
-        });
-        differences.fold(0, |all, difference| all | difference) == 0
+        conditions.fold(0, |all, ((word, mask), value)| all | (word & mask) ^ value) == 0
+    }
+
+    /// The bits of a launch that count: the values of the guard that admits it.
+    #[inline]
+    pub(crate) fn values_of(&self, launch: &impl Launch) -> impl Iterator<Item = u64> {
+        let words = launch.arguments().iter().zip(&self.masks);
+        words.map(|(word, mask)| word & mask)
+    }
+
+    /// The values alone.
+    pub(crate) fn into_values(self) -> Box<[u64]> {
+        self.values
     }
 }
 
@@ -97,7 +116,13 @@ mod tests {
                         let same = key(launch) == key(made_for);
                         assert_eq!(guard.admits(launch), same, "{made_for:?} {launch:?} {masks:x?}");
                         *(if same { &mut admitted } else { &mut refused }) += 1;
+                        if let Some(other) = Guard::new(&signature.fields, &masks, &key(launch)) {
+                            assert!(guard.admits_as(&other.values, launch));
+                            assert!(guard.values_of(launch).eq(other.values.iter().copied()));
+                            assert_eq!(guard.admits_as(&other.values, made_for), same);
+                        }
                     }
+                    assert!(guard.masks.is_empty() || !guard.admits(&Words::default()));
                 }
             }
         }

@@ -137,8 +137,14 @@ pub(crate) enum Source {
 
 /// How a launch's values are read. Implemented by the runtime over the argument words that a kernel's stub stored.
 pub trait Launch {
-    /// The argument word at `index`; bits past the argument's size are unspecified.
-    fn argument(&self, index: usize) -> u64;
+    /// The argument words; bits past an argument's size are unspecified.
+    fn arguments(&self) -> &[u64];
+
+    /// The argument word at `index`; zero if there is none.
+    #[inline]
+    fn argument(&self, index: usize) -> u64 {
+        self.arguments().get(index).copied().unwrap_or(0)
+    }
 
     /// `length` (1 to 8) bytes at `offset` of the object that the pointer argument at `index` leads to, as they are now on the
     /// device, in a little-endian word. Only asked for bytes that the kernel's [`Parameter`] declares.

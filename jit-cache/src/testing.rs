@@ -23,8 +23,8 @@ impl Words {
 }
 
 impl Launch for Words {
-    fn argument(&self, index: usize) -> u64 {
-        self.arguments[index]
+    fn arguments(&self) -> &[u64] {
+        &self.arguments
     }
 
     fn object(&self, index: usize, offset: usize, length: usize) -> u64 {

@@ -89,6 +89,12 @@ impl Variants {
         if let Some(found) = self.settled.get(shape).and_then(|settled| settled.find(launch)) {
             return found;
         }
+        self.find_in_table(tracker, shape, launch)
+    }
+
+    /// Apart, so that launches that need no table save no registers for it.
+    #[inline(never)]
+    fn find_in_table(&self, tracker: &Tracker, shape: usize, launch: &impl Launch) -> Found {
         match self.value(tracker, shape, launch).and_then(Value::entry) {
             Some(Entry::Code(code)) => Found::Code(code),
             Some(Entry::AheadOfTime) => Found::AheadOfTime,

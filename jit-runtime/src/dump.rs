@@ -14,6 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Writer, is_openmp_variable};
 use offloom_jit_cache::settings::FloatingPoint;
+use offloom_jit_cache::signature::Launch as _;
 use offloom_jit_cache::tracker::LaunchKey;
 
 use crate::image::ImageCopy;
@@ -73,7 +74,7 @@ fn write(
 ) -> Result<PathBuf, Failure> {
     let image = ImageFile::of_address(copy.announcement).map_err(Failure::Image)?;
     let memory = File::open("/proc/self/mem")?;
-    let regions = write_reachable(&mut writer, &memory, launch.words())?;
+    let regions = write_reachable(&mut writer, &memory, launch.arguments())?;
     let mut bytes = Vec::new();
     for run in &image.variables {
         bytes.resize(run.length as usize, 0);
@@ -86,7 +87,7 @@ fn write(
         llvm: llvm_version(),
         kernel: kernel.name.to_owned(),
         descriptor: kernel.descriptor(key).to_string(),
-        arguments: launch.words().to_vec(),
+        arguments: launch.arguments().to_vec(),
         processor: processor().clone(),
         match_floating_point: settings().floating_point == FloatingPoint::Match,
         environment: std::env::vars()

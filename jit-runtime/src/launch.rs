@@ -17,17 +17,12 @@ impl<'a> ArgumentWords<'a> {
         // SAFETY: as the caller promises.
         Self(unsafe { std::slice::from_raw_parts(words, count as usize) })
     }
-
-    /// The words.
-    pub(crate) const fn words(&self) -> &'a [u64] {
-        self.0
-    }
 }
 
 impl Launch for ArgumentWords<'_> {
     #[inline]
-    fn argument(&self, index: usize) -> u64 {
-        self.0.get(index).copied().unwrap_or(0)
+    fn arguments(&self) -> &[u64] {
+        self.0
     }
 
     #[inline]

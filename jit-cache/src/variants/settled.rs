@@ -1,67 +1,119 @@
-//! The two keys of a shape whose launches need no look-up: what was settled first, which is all that most kernels have, and what was
-//! settled last, which a program that goes from one set of values to the next is at.
+//! The keys of a shape whose launches need not go through the table: what was settled for good. A launch is compared with the key that
+//! was settled first, which is all that most kernels have; the others are found by a hash of the argument words, which costs less
+//! than to read a whole key, and to look for it where entries may change.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU16, Ordering};
 
 use super::Found;
+use super::table::fold;
 use crate::guard::Guard;
 use crate::signature::Launch;
 
-/// How many keys are settled after the first until the last one stays. As many as a kernel has variants.
-const LATER: usize = 255;
+/// How many keys are noted after the first: as many as a kernel has variants. The rest is left to the table.
+const LATER: usize = 256;
+/// Places where they are looked for: a power of two, and so many that a launch with none of the keys mostly comes to an empty one.
+const PLACES: usize = 8 * LATER;
+/// In how many places a key is looked for. One that finds them all taken is left to the table.
+const STEPS: usize = 8;
 
-/// The keys that were settled under one shape. Nothing is taken out, since a launch may be looking at it.
+/// The keys that were settled under one shape. Nothing is taken out or replaced, since a launch may be looking at it.
 #[derive(Debug, Default)]
 pub(super) struct Settled {
-    first: OnceLock<Key>,
+    first: OnceLock<First>,
     /// Made with the second key.
-    later: OnceLock<Box<[OnceLock<Box<Key>>]>>,
-    /// How many of `later` there are. Stored with release ordering once they are.
-    later_count: AtomicUsize,
+    later: OnceLock<Later>,
 }
 
-/// What launches with one key run for good.
+/// What launches with the first key run for good.
 #[derive(Debug)]
-struct Key {
+struct First {
     guard: Guard,
     found: Found,
 }
 
-impl Key {
-    #[inline]
-    fn find(&self, launch: &impl Launch) -> Option<Found> {
-        self.guard.admits(launch).then_some(self.found)
-    }
+/// The keys after the first.
+#[derive(Debug)]
+struct Later {
+    /// In each place which of the keys is there, from 1; 0: none.
+    places: Box<[AtomicU16]>,
+    keys: Box<[OnceLock<Key>]>,
+}
+
+/// What launches with another key run for good.
+#[derive(Debug)]
+struct Key {
+    /// Those of the key's guard; its masks are those of the first.
+    values: Box<[u64]>,
+    found: Found,
 }
 
 impl Settled {
-    /// What a launch with one of the two keys runs.
+    /// What a launch with one of the keys runs.
     #[inline]
     pub(super) fn find(&self, launch: &impl Launch) -> Option<Found> {
         let first = self.first.get()?;
-        first.find(launch).or_else(|| self.last()?.find(launch))
-    }
-
-    #[inline]
-    fn last(&self) -> Option<&Key> {
-        let last = self.later_count.load(Ordering::Acquire).checked_sub(1)?;
-        Some(self.later.get()?.get(last)?.get()?)
+        if first.guard.admits(launch) {
+            return Some(first.found);
+        }
+        let later = self.later.get()?;
+        for place in places(first.guard.values_of(launch)) {
+            let key = later.at(place)?;
+            if first.guard.admits_as(&key.values, launch) {
+                return Some(key.found);
+            }
+        }
+        None
     }
 
     /// Notes what launches that the guard admits run for good. One at a time.
     pub(super) fn add(&self, guard: Guard, found: Found) {
-        let Err(key) = self.first.set(Key { guard, found }) else {
+        let Err(First { guard, found }) = self.first.set(First { guard, found }) else {
             return;
         };
-        let later = self
-            .later
-            .get_or_init(|| (0..LATER).map(|_| OnceLock::new()).collect());
-        let count = self.later_count.load(Ordering::Relaxed);
-        if let Some(place) = later.get(count) {
+        let values = guard.into_values();
+        self.later.get_or_init(Later::default).add(Key { values, found });
+    }
+}
+
+impl Later {
+    #[inline]
+    fn at(&self, place: usize) -> Option<&Key> {
+        // A launch that sees a number before the key finds none.
+        let number = self.places.get(place)?.load(Ordering::Relaxed);
+        self.keys.get(usize::from(number).checked_sub(1)?)?.get()
+    }
+
+    fn add(&self, key: Key) {
+        let count = self.keys.iter().take_while(|key| key.get().is_some()).count();
+        let empty = places(key.values.iter().copied()).find(|place| self.at(*place).is_none());
+        if let Some(free) = self.keys.get(count)
+            && let Some(place) = empty
+        {
             // It is empty, so this cannot fail.
-            let _ = place.set(Box::new(key));
-            self.later_count.store(count + 1, Ordering::Release);
+            let _ = free.set(key);
+            self.places[place].store(count as u16 + 1, Ordering::Relaxed);
         }
     }
+}
+
+impl Default for Later {
+    fn default() -> Self {
+        Self {
+            places: (0..PLACES).map(|_| AtomicU16::new(0)).collect(),
+            keys: (0..LATER).map(|_| OnceLock::new()).collect(),
+        }
+    }
+}
+
+/// Where the key with these values may be, in the order in which it is looked for.
+#[inline]
+fn places(values: impl Iterator<Item = u64>) -> impl Iterator<Item = usize> {
+    /// Small numbers in words of which one is up to four behind the other do not meet.
+    const TURN: u32 = 27;
+    /// The fraction of the golden ratio.
+    const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
+    let mixed = values.fold(0_u64, |mixed, value| mixed.rotate_left(TURN) ^ value);
+    let hash = fold(mixed, FACTOR) as usize;
+    (0..STEPS).map(move |step| hash.wrapping_add(step) % PLACES)
 }

@@ -305,7 +305,7 @@ fn hash(shape: usize, key: &[u64]) -> u64 {
 
 /// Both halves of the product.
 #[inline]
-fn fold(left: u64, right: u64) -> u64 {
+pub(super) fn fold(left: u64, right: u64) -> u64 {
     let product = u128::from(left) * u128::from(right);
     product as u64 ^ (product >> 64) as u64
 }
