@@ -138,7 +138,7 @@ const fn jit(
 }
 
 /// Every contender but the stock build, which each is run beside.
-pub(super) const ALL: [Contender; 11] = [
+pub(super) const ALL: [Contender; 12] = [
     ahead_of_time("stock-lto", Build::StockLto, true),
     ahead_of_time("stock-native", Build::StockNative, false),
     ahead_of_time("ours", Build::Ours, true),
@@ -153,6 +153,12 @@ pub(super) const ALL: [Contender; 11] = [
             Length::Full,
         )
     },
+    jit(
+        "jit-warm-sync",
+        Cache::Warm,
+        &[("OFFLOOM_JIT", "sync")],
+        Length::Full,
+    ),
     jit(COLD, Cache::Cold, &[], Length::Full),
     jit(
         "jit-cold-sync",
