@@ -15,6 +15,7 @@ fn main() {
         .flag("-fvisibility=hidden")
         .flag_if_supported("-Wno-unused-parameter")
         .flag_if_supported("-Wno-comment")
+        .file("shim/alignment_shim.cpp")
         .file("shim/ir_shim.cpp")
         .file("shim/analysis_shim.cpp")
         .file("shim/device_shim.cpp")

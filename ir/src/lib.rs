@@ -10,6 +10,7 @@
 pub use inkwell;
 pub use inkwell::llvm_sys;
 
+pub mod alignment;
 pub mod annotations;
 pub mod bitcode_header;
 pub mod call_rewriting;

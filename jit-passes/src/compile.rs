@@ -90,12 +90,13 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
         match_bits(&module, kernel, &pipeline)?;
     }
     prune(&module, request.kernel)?;
+    if !request.processor.is_empty() {
+        retarget_variant(&module, request)?;
+    }
+    // Now, since the alignment of a launch's pointers is certain, unlike what the code is promised.
     if !request.descriptor.is_empty() {
         let descriptor: Descriptor = request.descriptor.parse()?;
         specialize(&module, &descriptor, Transforms::ALL)?;
-    }
-    if !request.processor.is_empty() {
-        retarget_variant(&module, request)?;
     }
     // Before the vectoriser chooses, which need not keep together what code generation fuses.
     fuse_operations(&module);

@@ -5,10 +5,11 @@
 //!
 //! | target | rule |
 //! | --- | --- |
-//! | x86 | a feature the image has stays; one it switched off stays off; none that changes how a vector is passed in or out of the module |
+//! | x86 | a feature the image has stays; one it switched off stays off; none that changes how a vector is passed in or out of the module; no access is promised more than 16 bytes of alignment |
 //! | NVPTX | the processor must be the image's or a later one; a PTX version too old for it goes, and LLVM takes the oldest that fits |
 //! | AMDGPU | features of the old processor go, since code generation for the new one fails on them; wavefront size, XNACK, SRAM ECC and the like are part of the image's ABI and stay |
 
+use offloom_ir::alignment::limit_alignment;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::processor::Processor;
@@ -102,6 +103,10 @@ const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
 /// last is for vectors that cross cache lines: those of 512 bits do with every access to data that is not aligned to them.
 const FOR_VARIANTS: &str = "-avx512bf16,-avx512fp16,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
+/// What libomptarget's memory on an x86 device is aligned to, 16 bytes as the exponent of 2, whatever the type of what is mapped is aligned to: it is `malloc`'s. Code
+/// for a processor with vectors of 16 bytes asks for no more. With wider ones it does, and would fault where the image's code runs.
+const MAPPED_MEMORY_ALIGNMENT_LOGARITHM: u8 = 4;
+
 /// Why code for an x86_64 processor cannot run here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableProcessor {
@@ -173,15 +178,16 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy().into_owned();
     let (cpu, features) = resolve(device, &triple)?;
-    let rule: Rule = match triple.split('-').next().unwrap_or_default() {
+    let architecture = triple.split('-').next().unwrap_or_default();
+    let is_x86 = matches!(architecture, "x86_64" | "i386" | "i686");
+    let rule: Rule = match architecture {
         "amdgcn" => amdgpu::features,
         "nvptx" | "nvptx64" => nvptx::features,
-        "x86_64" | "i386" | "i686" => {
-            refuse_vectors(module, &cpu, &features)?;
-            x86::features
-        }
         _ => x86::features,
     };
+    if is_x86 {
+        refuse_vectors(module, &cpu, &features)?;
+    }
     let definitions: Vec<Symbol<'_>> = functions(module)
         .into_iter()
         .filter(|function| !function.is_declaration())
@@ -209,6 +215,9 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
         if let Some(bits) = device.vector_width {
             function.set_string_attribute(PREFER_VECTOR_WIDTH, &bits.to_string());
         }
+    }
+    if is_x86 {
+        limit_alignment(module, MAPPED_MEMORY_ALIGNMENT_LOGARITHM);
     }
     Ok(())
 }
