@@ -20,7 +20,8 @@
 //! | matched bitcode size | 8 | |
 //! | matched bitcode | | the same after the early half of the ahead-of-time pipeline, for variants with its bits; ends the bundle |
 //!
-//! A kernel is its name, the number of its parameters (4 bytes), and for each [`Parameter`]: its kind (1), the size of its value
+//! A kernel is its name, whether it has fast-math flags (1 byte: 0 or 1), the number of its parameters (4 bytes), and for each
+//! [`Parameter`]: its kind (1), the size of its value
 //! (1), its uses (2), the number of bytes of its contents (4, at most [`MAX_CONTENTS`]), and a bit for each of them, the first byte's
 //! the lowest, in as many whole bytes as that takes.
 //!
@@ -31,7 +32,7 @@ use crate::wire::{Damage, Fields, put_string, put_strings};
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by it.
 pub const MAX_CONTENTS: usize = 256;
 /// Bytes before the field that the id is computed over.
@@ -75,6 +76,9 @@ pub struct Bundle<'a> {
 pub struct Kernel<'a> {
     /// The name of its stub in the base image and of its code in the bitcode.
     pub name: &'a str,
+    /// Whether its code has instructions that LLVM may compute in more than one way (fast-math flags). Their results depend on how they
+    /// are compiled, so no variant can be held to those of the ahead-of-time code.
+    pub has_fast_math: bool,
     /// Its parameters, the implicit first one (`dyn_ptr`) included. Each is one 8-byte word on x86_64.
     pub parameters: Vec<Parameter>,
 }
@@ -250,6 +254,7 @@ impl<'a> Bundle<'a> {
         let kernels = fields.table("the kernels", |fields| {
             Ok(Kernel {
                 name: fields.string("a kernel name")?,
+                has_fast_math: has_fast_math(fields)?,
                 parameters: fields.table("a kernel's parameters", parameter)?,
             })
         })?;
@@ -304,6 +309,7 @@ fn sized<'a>(fields: &mut Fields<'a>, what: &'static str) -> Result<&'a [u8], Da
 
 fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
     put_string(bytes, kernel.name);
+    bytes.push(u8::from(kernel.has_fast_math));
     bytes.extend_from_slice(&(kernel.parameters.len() as u32).to_le_bytes());
     for parameter in &kernel.parameters {
         bytes.extend_from_slice(&[parameter.kind as u8, parameter.size]);
@@ -312,6 +318,16 @@ fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
         bytes.extend_from_slice(&(contents.len() as u32).to_le_bytes());
         let bits = |eight: &[bool]| (0..).zip(eight).map(|(bit, &on)| u8::from(on) << bit).sum::<u8>();
         bytes.extend(contents.chunks(8).map(bits));
+    }
+}
+
+fn has_fast_math(fields: &mut Fields<'_>) -> Result<bool, Damage> {
+    let what = "whether a kernel has fast-math flags";
+    let offset = fields.offset();
+    match fields.array(what)? {
+        [0] => Ok(false),
+        [1] => Ok(true),
+        [_] => Err(Damage::at(what, offset)),
     }
 }
 
@@ -358,13 +374,13 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn kernel(name: &str, parameters: usize) -> Kernel<'_> {
+    fn kernel(name: &str, parameter_count: usize) -> Kernel<'_> {
         let kinds = [
             ParameterKind::LaunchEnvironment,
             ParameterKind::Pointer,
             ParameterKind::Scalar,
         ];
-        let parameters = (0..parameters).map(|index| Parameter {
+        let parameters = (0..parameter_count).map(|index| Parameter {
             kind: kinds[index % 3],
             size: (index % 8 + 1) as u8,
             uses: ParameterUses((index * 257) as u16),
@@ -372,6 +388,7 @@ mod tests {
         });
         Kernel {
             name,
+            has_fast_math: parameter_count.is_multiple_of(2),
             parameters: parameters.collect(),
         }
     }
@@ -410,12 +427,13 @@ mod tests {
     }
 
     #[test]
-    fn a_parameter_of_unknown_kind_or_size_is_refused() {
+    fn fields_of_a_kernel_that_cannot_be_are_refused() {
         let (bytes, _) = example().encode();
-        let parameter = 44 + 4 + example().target_triple.len() + 4 + 4 + 2 + 4;
-        for (field, value) in [(0, 3), (1, 0), (1, 9)] {
+        let fast_math = 44 + 4 + example().target_triple.len() + 4 + 4 + 2;
+        let kind = fast_math + 1 + 4;
+        for (field, value) in [(fast_math, 2), (kind, 3), (kind + 1, 0), (kind + 1, 9)] {
             let mut changed = bytes.clone();
-            changed[parameter + field] = value;
+            changed[field] = value;
             assert!(
                 matches!(Bundle::parse(&changed), Err(BundleError::Damaged { .. })),
                 "{field} {value}"

@@ -42,6 +42,9 @@ pub struct Kernel {
     pub name: String,
     /// The bundle that it is from, as hexadecimal digits.
     pub bundle: String,
+    /// Why nothing of it is specialised, if nothing is. Its launches are not counted then.
+    #[serde(default)]
+    pub left_ahead_of_time: Option<LeftAheadOfTime>,
     /// Launches that ran the ahead-of-time body.
     pub launches_ahead_of_time: u64,
     /// Launches that ran a variant.
@@ -52,6 +55,14 @@ pub struct Kernel {
     pub subjects: Vec<SubjectCount>,
     /// What was made for it, in order.
     pub variants: Vec<Variant>,
+}
+
+/// Why a kernel is left as it was linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeftAheadOfTime {
+    /// It was compiled with fast-math flags, and variants are to have the results of the ahead-of-time code.
+    FastMath,
 }
 
 /// Something that is specialised or not as a whole.
@@ -279,6 +290,7 @@ mod tests {
             kernels: vec![Kernel {
                 name: "k".to_owned(),
                 bundle: "00".to_owned(),
+                left_ahead_of_time: Some(LeftAheadOfTime::FastMath),
                 launches_ahead_of_time: 1,
                 launches_of_variants: u64::MAX,
                 specializations: 1,

@@ -1,6 +1,7 @@
 //! Link-time preparation: the merged device module becomes the base image's module and a bundle for the runtime.
 
 use offloom_abi::jit_bundle::{Bundle, Kernel, Parameter, ParameterKind, ParameterUses};
+use offloom_ir::floating_point::function_with_fast_math;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
@@ -23,6 +24,8 @@ pub struct Prepared {
     pub bundle: Option<Vec<u8>>,
     /// Kernels with a stub.
     pub kernels: Vec<String>,
+    /// Those of them whose results depend on how they are compiled: no variant can be held to the ahead-of-time code's.
+    pub with_fast_math: Vec<String>,
     /// Kernels that stay ahead of time, each with the reason.
     pub left_ahead_of_time: Vec<(String, Obstacle)>,
 }
@@ -48,6 +51,7 @@ pub fn prepare(
         return Ok(Prepared {
             bundle: None,
             kernels: Vec::new(),
+            with_fast_math: Vec::new(),
             left_ahead_of_time: survey.left_ahead_of_time,
         });
     }
@@ -58,6 +62,7 @@ pub fn prepare(
     settle_bits(&variants, &link_time_pipeline(optimization_level))?;
     verify(&variants, "variant module")?;
     let matched_bitcode = variants.write_bitcode_to_memory();
+    let fast_math = with_fast_math(&variants, &survey.kernels);
     let triple = module.get_triple();
     let bundle = Bundle {
         llvm_major: offloom_ir::LLVM.major(),
@@ -66,7 +71,11 @@ pub fn prepare(
         kernels: survey
             .kernels
             .iter()
-            .map(|name| describe_kernel(module, name, &usefulness))
+            .map(|name| Kernel {
+                name,
+                has_fast_math: fast_math.contains(name),
+                parameters: parameters(module, name, &usefulness),
+            })
             .collect(),
         anchors: survey
             .anchors
@@ -83,6 +92,7 @@ pub fn prepare(
     Ok(Prepared {
         bundle: Some(bundle),
         kernels: survey.kernels,
+        with_fast_math: fast_math,
         left_ahead_of_time: survey.left_ahead_of_time,
     })
 }
@@ -97,10 +107,10 @@ fn make_unwritten_variables_constant(module: &Module<'_>) {
     }
 }
 
-fn describe_kernel<'a>(module: &Module<'_>, name: &'a str, usefulness: &[KernelUsefulness]) -> Kernel<'a> {
-    let function = find(module, name).and_then(Global::as_function);
+fn parameters(module: &Module<'_>, kernel: &str, usefulness: &[KernelUsefulness]) -> Vec<Parameter> {
+    let function = find(module, kernel).and_then(Global::as_function);
     let parameters = function.into_iter().flat_map(FunctionValue::get_params);
-    let analysed = usefulness.iter().find(|kernel| kernel.kernel == name);
+    let analysed = usefulness.iter().find(|known| known.kernel == kernel);
     let describe = |(position, parameter): (usize, BasicValueEnum<'_>)| {
         let known = analysed.and_then(|kernel| kernel.parameters.get(position));
         Parameter {
@@ -114,10 +124,16 @@ fn describe_kernel<'a>(module: &Module<'_>, name: &'a str, usefulness: &[KernelU
             contents: known.map_or_else(Vec::new, |known| known.contents.clone()),
         }
     };
-    Kernel {
-        name,
-        parameters: parameters.enumerate().map(describe).collect(),
-    }
+    parameters.enumerate().map(describe).collect()
+}
+
+/// Those of the kernels that can get to instructions with fast-math flags.
+fn with_fast_math(variants: &Module<'_>, kernels: &[String]) -> Vec<String> {
+    let has_fast_math = |name: &&String| {
+        let function = find(variants, name).and_then(Global::as_function);
+        function.is_some_and(|function| function_with_fast_math(variants, Some(function)).is_some())
+    };
+    kernels.iter().filter(has_fast_math).cloned().collect()
 }
 
 fn variants<'ctx>(

@@ -10,7 +10,7 @@ use offloom_ir::inkwell::support::get_llvm_version;
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
 use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::signature::{Parameter, Signature, Subject};
-use offloom_jit_cache::stats::Origin;
+use offloom_jit_cache::stats::{LeftAheadOfTime, Origin};
 use offloom_jit_cache::store::{ImageKey, Record, Times};
 use offloom_jit_cache::tracker::{Decision, LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
@@ -48,6 +48,8 @@ pub(crate) struct Kernel {
     bundle: &'static AttachedBundle,
     /// The name of its stub and of its code.
     pub(crate) name: &'static str,
+    /// Why it is not specialised at all, if it is not: its stub does not come here then.
+    pub(crate) left_ahead_of_time: Option<LeftAheadOfTime>,
     /// How many parameters it has, the implicit ones included.
     pub(crate) parameter_count: u32,
     /// What of its launches is specialised.
@@ -72,6 +74,8 @@ impl Kernel {
         Self {
             bundle,
             name: kernel.name,
+            left_ahead_of_time: (kernel.has_fast_math && settings().floating_point == FloatingPoint::Match)
+                .then_some(LeftAheadOfTime::FastMath),
             parameter_count: kernel.parameters.len() as u32,
             // On x86_64 the numbers of teams and threads are decided inside libomp, which code for one thread asks itself.
             tracker: Tracker::new(Signature::new(parameters, false), limits),

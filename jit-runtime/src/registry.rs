@@ -132,7 +132,10 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
     )));
     let filled = slots.iter().filter_map(|slot| {
         let kernel = kernels.get(slot.kernel as usize)?;
-        (kernel.parameter_count == slot.argument_count).then(|| fill(slot, image, kernel))
+        // An empty slot is what costs a launch least.
+        let is_dispatched =
+            kernel.left_ahead_of_time.is_none() && kernel.parameter_count == slot.argument_count;
+        is_dispatched.then(|| fill(slot, image, kernel))
     });
     let slots = filled.collect();
     registry.images.push(AnnouncedImage { image, slots });
@@ -262,6 +265,7 @@ fn statistics() -> Vec<stats_file::Kernel> {
         stats_file::Kernel {
             name: kernel.name.to_owned(),
             bundle: bundle.id.0.map(|byte| format!("{byte:02x}")).concat(),
+            left_ahead_of_time: kernel.left_ahead_of_time,
             launches_ahead_of_time: sum(ahead_of_time, |slot| &slot.launches_ahead_of_time),
             launches_of_variants: sum(of_variants, |slot| &slot.launches),
             specializations,

@@ -9,6 +9,10 @@ use crate::cache::read_descriptor;
 use crate::error::Result;
 use crate::table::Table;
 
+/// What [`stats::LeftAheadOfTime::FastMath`](offloom_jit_cache::stats::LeftAheadOfTime::FastMath) is called.
+const LEFT_FOR_FAST_MATH: &str = "Left as they were linked, since they were compiled with fast-math flags and OFFLOOM_JIT_FP is not `source` \
+                                  (launches are not counted)";
+
 /// Explains one file.
 pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
     let statistics = Statistics::read(path)?;
@@ -27,22 +31,29 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
     if statistics.kernels.is_empty() {
         text += "No kernel: the program was not linked with --jit, or its bundle was refused.\n";
     }
-    let (launched, not_launched) = by_launches(&statistics);
+    let (launched, others) = by_launches(&statistics);
     for kernel in launched {
         text += &describe(kernel);
     }
-    if !not_launched.is_empty() {
-        text += "\nNever launched:\n";
-    }
-    for kernel in not_launched {
-        text += &format!("  {}\n", kernel.name);
+    for (heading, kernels) in others {
+        text += &format!("\n{heading}:\n");
+        for kernel in kernels {
+            text += &format!("  {}\n", kernel.name);
+        }
     }
     Ok(text)
 }
 
-/// The kernels that were launched, and those that were not.
-pub(crate) fn by_launches(statistics: &Statistics) -> (Vec<&Kernel>, Vec<&Kernel>) {
-    statistics.kernels.iter().partition(|kernel| launches(kernel) > 0)
+/// The kernels whose launches there is something to say of, and headings with the others.
+pub(crate) fn by_launches(statistics: &Statistics) -> (Vec<&Kernel>, Vec<(&'static str, Vec<&Kernel>)>) {
+    let (left, rest): (Vec<_>, Vec<_>) = statistics
+        .kernels
+        .iter()
+        .partition(|kernel| kernel.left_ahead_of_time.is_some());
+    let (launched, not_launched) = rest.into_iter().partition(|kernel| launches(kernel) > 0);
+    let mut others = vec![(LEFT_FOR_FAST_MATH, left), ("Never launched", not_launched)];
+    others.retain(|(_, kernels)| !kernels.is_empty());
+    (launched, others)
 }
 
 /// How often a kernel was launched.

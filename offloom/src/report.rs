@@ -49,7 +49,7 @@ fn write(file: &Path, page: &str) -> std::io::Result<()> {
 
 fn page(statistics: &Statistics) -> Markup {
     let title = format!("Process {}: what became of its launches", statistics.process);
-    let (launched, not_launched) = by_launches(statistics);
+    let (launched, others) = by_launches(statistics);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -75,9 +75,9 @@ fn page(statistics: &Statistics) -> Markup {
                     p { "None: the program was not linked with " code { "--jit" } ", or its bundle was refused." }
                 }
                 @for kernel in launched { (section(kernel)) }
-                @if !not_launched.is_empty() {
-                    h3 { "Never launched" }
-                    ul { @for kernel in not_launched { li { code { (kernel.name) } } } }
+                @for (heading, kernels) in others {
+                    h3 { (heading) }
+                    ul { @for kernel in kernels { li { code { (kernel.name) } } } }
                 }
             }
         }

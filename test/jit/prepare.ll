@@ -16,7 +16,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; REMARK-DAG: remark: __omp_offloading_1_2_f_l11: stays ahead of time: it uses the thread-local variable `own`
 ; REMARK-DAG: remark: __omp_offloading_1_2_f_l12: stays ahead of time: it uses the indirect function (ifunc) `chosen_at_load`
 
-; BUNDLE: kernel __omp_offloading_1_2_f_l3
+; BUNDLE: kernel __omp_offloading_1_2_f_l3{{$}}
 ; BUNDLE-NEXT: parameter 0: launch environment, 8 bytes, uses 0x0, 0 bytes of contents
 ; BUNDLE-NEXT: parameter 1: pointer, 8 bytes, uses 0x0, 0 bytes of contents
 ; BUNDLE-NEXT: parameter 2: scalar, 8 bytes, uses 0x0, 0 bytes of contents

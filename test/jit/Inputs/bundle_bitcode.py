@@ -5,7 +5,7 @@ import sys
 
 data = open(sys.argv[1], "rb").read()
 magic, version, llvm, _identity, size, level = struct.unpack_from("<8sII16sQI", data)
-assert magic == b"OFFLOOMJ" and version == 4 and size == len(data), "not a bundle of version 4"
+assert magic == b"OFFLOOMJ" and version == 5 and size == len(data), "not a bundle of version 5"
 offset = 44
 
 
@@ -27,9 +27,10 @@ print(f"bundle for LLVM {llvm}, -O{level}, {string()}")
 (kernel_count,) = struct.unpack_from("<I", data, offset)
 offset += 4
 for _ in range(kernel_count):
-    print("kernel", string())
-    (parameter_count,) = struct.unpack_from("<I", data, offset)
-    offset += 4
+    name = string()
+    has_fast_math, parameter_count = struct.unpack_from("<?I", data, offset)
+    offset += 5
+    print("kernel", name + (", fast-math" if has_fast_math else ""))
     for position in range(parameter_count):
         kind, size, uses, contents = struct.unpack_from("<BBHI", data, offset)
         offset += 8

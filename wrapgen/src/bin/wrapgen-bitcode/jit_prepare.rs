@@ -53,11 +53,24 @@ impl JitPrepareArgs {
         let prepared = prepare(&module, &machine, &errors, self.device.optimization_level)?;
         if self.verbose {
             for kernel in &prepared.kernels {
-                eprintln!("remark: {kernel}: the JIT may specialise it");
+                let condition = if prepared.with_fast_math.contains(kernel) {
+                    ", but only with OFFLOOM_JIT_FP=source, since it was compiled with fast-math flags"
+                } else {
+                    ""
+                };
+                eprintln!("remark: {kernel}: the JIT may specialise it{condition}");
             }
             for (kernel, obstacle) in &prepared.left_ahead_of_time {
                 eprintln!("remark: {kernel}: stays ahead of time: {obstacle}");
             }
+        }
+        if !prepared.with_fast_math.is_empty() {
+            eprintln!(
+                "wrapgen: warning: {} of {} kernels were compiled with fast-math flags, so their results depend on how they are compiled: \
+                 the JIT leaves them as they are linked, unless the program runs with OFFLOOM_JIT_FP=source",
+                prepared.with_fast_math.len(),
+                prepared.kernels.len()
+            );
         }
         let mut base = OutputFile::create(&self.output)?;
         base.write(module.write_bitcode_to_memory().as_slice())?;
