@@ -6,6 +6,7 @@ use std::time::Duration;
 use offloom_abi::jit_base_image::BaseImageRequest;
 use offloom_abi::jit_compile::{Header, Reply, Request, Work};
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
+use offloom_jit_cache::settings::Mode;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
 use crate::exit_gate;
@@ -70,7 +71,11 @@ pub(crate) fn compile_base_image(request: &BaseImageRequest<'_>) -> Result<Compi
 fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure> {
     let limits = Limits {
         memory: u32::try_from(settings().memory_limit >> 20).unwrap_or(u32::MAX),
-        niceness: WORKER_NICENESS,
+        niceness: match settings().mode {
+            // A launch waits for it.
+            Mode::Sync => 0,
+            Mode::Async | Mode::Off => WORKER_NICENESS,
+        },
     };
     if LOST.load(Ordering::Relaxed) >= MOST_LOST {
         return Err(Failure::OfProcess(

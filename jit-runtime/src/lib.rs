@@ -10,7 +10,7 @@
 //! | [`launch`] | a launch's argument words |
 //! | [`slot`] | one kernel on one device: finds or makes the variant for a launch |
 //! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |
-//! | [`queue`] | does what need not be done at once in the background |
+//! | [`queue`], [`processors`] | does what need not be done at once in the background; the processors for that |
 //! | [`one_thread`] | whether launches are likely to get one team of one thread |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`interposition`] | what programs, and their hidden piece, call to register descriptors |
@@ -20,8 +20,7 @@
 //! | [`bundle`], [`kernel`] | a bundle; one of its kernels, and its objects, compiled once for all devices |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |
-//! | [`dump`], [`replay`] | writes a launch to disk if asked for; runs one by itself |
-//! | [`perf_map`] | tells perf the names of variants |
+//! | [`dump`], [`replay`], [`perf_map`] | writes a launch to disk if asked for; runs one by itself; tells perf the names of variants |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`worker`] | the worker process: started, asked, given up |
 //! | [`exit_gate`], [`exit_handlers`] | lets compiles end before the process, or a handler of LLVM's own, tears LLVM down |
@@ -58,6 +57,7 @@ mod libraries;
 mod lock;
 mod one_thread;
 mod perf_map;
+mod processors;
 mod queue;
 mod registration;
 mod registry;

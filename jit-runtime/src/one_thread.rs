@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use rustix::thread::sched_getaffinity;
+use crate::processors;
 
 /// What libomp takes the number of threads of a region from; a list, by level.
 const NUM_THREADS: &str = "OMP_NUM_THREADS";
@@ -14,7 +14,7 @@ pub(crate) fn is_likely() -> bool {
     *ANSWER.get_or_init(|| match std::env::var(NUM_THREADS) {
         Ok(list) => asks_for_one(&list),
         // As libomp itself counts them. The standard library would also read files, about shares of a processor's time.
-        Err(_) => sched_getaffinity(None).is_ok_and(|processors| processors.count() == 1),
+        Err(_) => processors::count() == Some(1),
     })
 }
 

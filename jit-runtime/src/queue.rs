@@ -10,6 +10,7 @@ use offloom_jit_cache::settings::Mode;
 
 use crate::guard::guarded;
 use crate::lock::lock;
+use crate::processors;
 use crate::settings::settings;
 
 /// More jobs than this that may be left undone do not wait at once.
@@ -96,6 +97,7 @@ impl Queue {
     }
 
     fn take_while_there_are_any(&self) {
+        processors::use_all();
         loop {
             let (mut jobs, _) = self
                 .added

@@ -21,6 +21,7 @@ use crate::guard::guarded;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
 use crate::lock::lock;
+use crate::processors;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
@@ -76,6 +77,7 @@ pub(crate) fn attach(bytes: &[u8]) {
     }
     let copy: &'static [u8] = Box::leak(bytes.into());
     if let Ok((contents, _)) = Bundle::parse(copy) {
+        processors::note();
         exit_gate::guard_exit();
         fork_gate::watch_forks();
         act_at_exit();

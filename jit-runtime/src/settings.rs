@@ -7,7 +7,7 @@ use offloom_jit_cache::store::runs_with_more_rights;
 
 use crate::error_stream;
 
-/// The worker process's niceness: the program's own threads come first.
+/// The worker process's niceness where no launch waits for it: the program's own threads come first.
 pub(crate) const WORKER_NICENESS: u32 = 5;
 
 /// The settings of this process. What cannot be done of what was asked for is said the first time.

@@ -7,6 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
+use crate::processors;
+
 /// How the worker's C library gets memory: for its one busy thread as for the first, and in large steps. By default that thread's memory
 /// grows by a page or two at a time, 200 times in the first compile.
 const ALLOCATION: &CStr = c"GLIBC_TUNABLES=glibc.malloc.arena_max=1:glibc.malloc.top_pad=4194304";
@@ -116,6 +118,7 @@ extern "C" fn become_worker(plan: *mut c_void) -> c_int {
     // SAFETY: as above; descriptors are this process's own since CLONE_FILES is not given.
     unsafe {
         let plan = plan.cast::<Plan>();
+        processors::use_all();
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
         libc::dup2((*plan).socket, 0);
         libc::dup2(nowhere, 1);

@@ -1,0 +1,76 @@
+// Threads that libomp has bound to processors start the process that compiles and the thread in the background. These may use all the
+// processors that the program had at its start. Where a launch waits for a compile, that has the program's priority, else a lower one.
+// REQUIRES: x86_64-device
+// RUN: rm -rf %t && mkdir -p %t/sync %t/async && cd %t
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto=thin -Xoffload-linker --jit %s -o jit %omp_link
+// RUN: env LD_LIBRARY_PATH=%t/sync OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_MODE=off %run_offload ./jit | FileCheck --check-prefix=SYNC %s
+// RUN: env LD_LIBRARY_PATH=%t/async OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_MODE=off %run_offload ./jit | FileCheck --check-prefix=ASYNC %s
+// SYNC: bound to 1, worker to as many as the program had, niceness 0 more
+// ASYNC: bound to 1, worker to as many as the program had, niceness 5 more
+#include <cstdio>
+#include <cstdlib>
+#include <dirent.h>
+#include <fstream>
+#include <iterator>
+#include <sched.h>
+#include <string>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static std::string contents(const std::string &file) {
+  std::ifstream stream(file);
+  return {std::istreambuf_iterator<char>(stream), {}};
+}
+
+/// The worker of this very program: its environment has the same folder.
+static int worker() {
+  const std::string mine = std::string("LD_LIBRARY_PATH=") + std::getenv("LD_LIBRARY_PATH");
+  int found = 0;
+  DIR *processes = opendir("/proc");
+  while (dirent *entry = readdir(processes)) {
+    const std::string folder = std::string("/proc/") + entry->d_name;
+    if (contents(folder + "/comm") == "offloom-jit-wor\n" && contents(folder + "/environ").find(mine) != std::string::npos)
+      found = std::atoi(entry->d_name);
+  }
+  closedir(processes);
+  return found;
+}
+
+static int processors(int process) {
+  cpu_set_t set;
+  return sched_getaffinity(process, sizeof set, &set) == 0 ? CPU_COUNT(&set) : -1;
+}
+
+int main() {
+  const int before = processors(0);
+  // As libomp does.
+  cpu_set_t all, one;
+  sched_getaffinity(0, sizeof all, &all);
+  CPU_ZERO(&one);
+  for (int processor = 0; CPU_COUNT(&one) == 0; ++processor)
+    if (CPU_ISSET(processor, &all))
+      CPU_SET(processor, &one);
+  sched_setaffinity(0, sizeof one, &one);
+
+  double sum = 0;
+  int process = 0;
+  // The worker is there once something is compiled; beside the program, that begins some time after the first launch.
+  for (int tries = 0; tries < 6000 && process == 0; ++tries) {
+#pragma omp target map(tofrom : sum)
+    for (int i = 0; i < before; ++i)
+      sum += i;
+    process = worker();
+    if (process == 0)
+      usleep(10000);
+  }
+  // It sets its priority when it has begun.
+  int niceness = 0;
+  for (int tries = 0; tries < 100 && niceness == 0; ++tries) {
+    niceness = getpriority(PRIO_PROCESS, process) - getpriority(PRIO_PROCESS, 0);
+    usleep(10000);
+  }
+  const int now = processors(process);
+  std::printf("bound to %d, worker to %s, niceness %d more\n", processors(0),
+              now == before ? "as many as the program had" : std::to_string(now).c_str(), niceness);
+  return process == 0;
+}
