@@ -23,11 +23,18 @@ pub struct Prepared {
     /// The bundle's bytes; `None` when no kernel can have variants, and then the module is unchanged.
     pub bundle: Option<Vec<u8>>,
     /// Kernels with a stub.
-    pub kernels: Vec<String>,
-    /// Those of them whose results depend on how they are compiled: no variant can be held to the ahead-of-time code's.
-    pub with_fast_math: Vec<String>,
+    pub kernels: Vec<KernelWithStub>,
     /// Kernels that stay ahead of time, each with the reason.
     pub left_ahead_of_time: Vec<(String, Obstacle)>,
+}
+
+/// A kernel that the JIT may specialise.
+#[derive(Debug)]
+pub struct KernelWithStub {
+    /// Its name.
+    pub name: String,
+    /// As [`Kernel::has_fast_math`].
+    pub has_fast_math: bool,
 }
 
 /// Prepares the merged device module, before the link-time pipeline has run over it: the module becomes the base image's,
@@ -51,7 +58,6 @@ pub fn prepare(
         return Ok(Prepared {
             bundle: None,
             kernels: Vec::new(),
-            with_fast_math: Vec::new(),
             left_ahead_of_time: survey.left_ahead_of_time,
         });
     }
@@ -62,7 +68,6 @@ pub fn prepare(
     settle_bits(&variants, &link_time_pipeline(optimization_level))?;
     verify(&variants, "variant module")?;
     let matched_bitcode = variants.write_bitcode_to_memory();
-    let fast_math = with_fast_math(&variants, &survey.kernels);
     let triple = module.get_triple();
     let bundle = Bundle {
         llvm_major: offloom_ir::LLVM.major(),
@@ -73,7 +78,7 @@ pub fn prepare(
             .iter()
             .map(|name| Kernel {
                 name,
-                has_fast_math: fast_math.contains(name),
+                has_fast_math: has_fast_math(&variants, name),
                 parameters: parameters(module, name, &usefulness),
             })
             .collect(),
@@ -85,14 +90,18 @@ pub fn prepare(
         bitcode: bitcode.as_slice(),
         matched_bitcode: matched_bitcode.as_slice(),
     };
+    let kernels = bundle.kernels.iter().map(|kernel| KernelWithStub {
+        name: kernel.name.to_owned(),
+        has_fast_math: kernel.has_fast_math,
+    });
+    let kernels = kernels.collect();
     let (bundle, id) = bundle.encode();
     let slots = add_dispatch_stubs(module, &survey.kernels)?;
     add_announcement(module, &survey, slots, id)?;
     verify(module, "base image's module")?;
     Ok(Prepared {
         bundle: Some(bundle),
-        kernels: survey.kernels,
-        with_fast_math: fast_math,
+        kernels,
         left_ahead_of_time: survey.left_ahead_of_time,
     })
 }
@@ -127,13 +136,10 @@ fn parameters(module: &Module<'_>, kernel: &str, usefulness: &[KernelUsefulness]
     parameters.enumerate().map(describe).collect()
 }
 
-/// Those of the kernels that can get to instructions with fast-math flags.
-fn with_fast_math(variants: &Module<'_>, kernels: &[String]) -> Vec<String> {
-    let has_fast_math = |name: &&String| {
-        let function = find(variants, name).and_then(Global::as_function);
-        function.is_some_and(|function| function_with_fast_math(variants, Some(function)).is_some())
-    };
-    kernels.iter().filter(has_fast_math).cloned().collect()
+/// Whether the kernel's code in the variant module can get to instructions with fast-math flags.
+fn has_fast_math(variants: &Module<'_>, kernel: &str) -> bool {
+    let function = find(variants, kernel).and_then(Global::as_function);
+    function.is_some_and(|function| function_with_fast_math(variants, Some(function)).is_some())
 }
 
 fn variants<'ctx>(

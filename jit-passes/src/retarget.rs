@@ -103,8 +103,9 @@ const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
 /// last is for vectors that cross cache lines: those of 512 bits do with every access to data that is not aligned to them.
 const FOR_VARIANTS: &str = "-avx512bf16,-avx512fp16,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
-/// What libomptarget's memory on an x86 device is aligned to, 16 bytes as the exponent of 2, whatever the type of what is mapped is aligned to: it is `malloc`'s. Code
-/// for a processor with vectors of 16 bytes asks for no more. With wider ones it does, and would fault where the image's code runs.
+/// What libomptarget's memory on an x86 device is aligned to, as an exponent of 2: 16 bytes, whatever the type of what is mapped asks for,
+/// since it is `malloc`'s. Code for a processor with vectors of 16 bytes needs no more. With wider ones it does, and would fault where the
+/// image's code runs.
 const MAPPED_MEMORY_ALIGNMENT_LOGARITHM: u8 = 4;
 
 /// Why code for an x86_64 processor cannot run here.

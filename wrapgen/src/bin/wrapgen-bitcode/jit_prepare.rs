@@ -53,22 +53,26 @@ impl JitPrepareArgs {
         let prepared = prepare(&module, &machine, &errors, self.device.optimization_level)?;
         if self.verbose {
             for kernel in &prepared.kernels {
-                let condition = if prepared.with_fast_math.contains(kernel) {
+                let condition = if kernel.has_fast_math {
                     ", but only with OFFLOOM_JIT_FP=source, since it was compiled with fast-math flags"
                 } else {
                     ""
                 };
-                eprintln!("remark: {kernel}: the JIT may specialise it{condition}");
+                eprintln!("remark: {}: the JIT may specialise it{condition}", kernel.name);
             }
             for (kernel, obstacle) in &prepared.left_ahead_of_time {
                 eprintln!("remark: {kernel}: stays ahead of time: {obstacle}");
             }
         }
-        if !prepared.with_fast_math.is_empty() {
+        let with_fast_math = prepared
+            .kernels
+            .iter()
+            .filter(|kernel| kernel.has_fast_math)
+            .count();
+        if with_fast_math > 0 {
             eprintln!(
-                "wrapgen: warning: {} of {} kernels were compiled with fast-math flags, so their results depend on how they are compiled: \
+                "wrapgen: warning: {with_fast_math} of {} kernels were compiled with fast-math flags, so their results depend on how they are compiled: \
                  the JIT leaves them as they are linked, unless the program runs with OFFLOOM_JIT_FP=source",
-                prepared.with_fast_math.len(),
                 prepared.kernels.len()
             );
         }
