@@ -98,6 +98,19 @@ fn a_private_directory_that_others_could_change_is_refused() {
 }
 
 #[test]
+fn folders_that_are_made_above_it_are_closed_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    open(&options(&folder.path().join("home/.cache/offloom")));
+    for made in ["home", "home/.cache"] {
+        let mode = fs::metadata(folder.path().join(made))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, 0o700, "{made}");
+    }
+}
+
+#[test]
 fn directories_of_other_users_are_refused() {
     let (_folder, directory, _) = new_store();
     // Only root can give a directory away; everybody else has those of root to try with.

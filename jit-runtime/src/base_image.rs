@@ -91,7 +91,6 @@ fn find_or_make(
         }
         Known::Failure(reason) => return Err(format!("{reason} (remembered by the cache)")),
         Known::Nothing(claim) => claim,
-        Known::Elsewhere => None,
     };
     let request = BaseImageRequest {
         deadline,

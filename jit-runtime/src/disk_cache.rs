@@ -8,7 +8,7 @@ use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions, Times};
 
 use crate::report;
-use crate::settings::settings;
+use crate::settings::{settings, variable_at_start};
 
 /// What the cache knows of a key.
 pub(crate) enum Known {
@@ -18,21 +18,29 @@ pub(crate) enum Known {
     Failure(String),
     /// It is to be made, and published with this; without a claim the cache cannot be written.
     Nothing(Option<Claim>),
-    /// Another process is making it.
-    Elsewhere,
 }
 
-/// What the cache knows of a key, once no other process is making it, or so many milliseconds later.
+/// What the cache knows of a key, once no other process is making it. One that takes more than so many milliseconds is not waited for:
+/// it may be one of another machine, of which nobody can tell here that it is gone.
 pub(crate) fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
-    const PAUSE: Duration = Duration::from_millis(5);
     let patience = Duration::from_millis(u64::from(patience));
     let start = Instant::now();
     loop {
-        match look_up(key) {
-            Known::Elsewhere if start.elapsed() < patience => std::thread::sleep(PAUSE),
-            known => return known,
+        if let Some(known) = look_up(key) {
+            return known;
         }
+        let waited = start.elapsed();
+        if waited >= patience {
+            return Known::Nothing(None);
+        }
+        std::thread::sleep(pause_after(waited));
     }
+}
+
+/// How long to wait before looking again: an eighth of the time waited so far, since each look is several requests to a file server, and
+/// all processes of a job wait for the same object.
+fn pause_after(waited: Duration) -> Duration {
+    (waited / 8).clamp(Duration::from_millis(5), Duration::from_millis(250))
 }
 
 /// What the cache knows of a key, at once; it is not claimed if that is nothing.
@@ -40,20 +48,19 @@ pub(crate) fn find(key: &ImageKey) -> Option<Known> {
     load(store()?, key)
 }
 
-/// Looks a key up, and claims it if nothing is known.
-fn look_up(key: &ImageKey) -> Known {
+/// Looks a key up, and claims it if nothing is known. `None`: another process is making it.
+fn look_up(key: &ImageKey) -> Option<Known> {
     let Some(store) = store() else {
-        return Known::Nothing(None);
+        return Some(Known::Nothing(None));
     };
     if let Some(known) = load(store, key) {
-        return known;
+        return Some(known);
     }
     match store.claim(key) {
         // It may have been published just before the claim.
-        Ok(Some(claim)) => load(store, key).unwrap_or(Known::Nothing(Some(claim))),
-        Ok(None) => Known::Elsewhere,
+        Ok(claim) => claim.map(|claim| load(store, key).unwrap_or(Known::Nothing(Some(claim)))),
         // Nobody else is told, and it is made anyway.
-        Err(_) => Known::Nothing(None),
+        Err(_) => Some(Known::Nothing(None)),
     }
 }
 
@@ -111,7 +118,7 @@ fn store() -> Option<&'static Store> {
             return None;
         }
         let (store, errors) = Store::open(&StoreOptions {
-            directory: settings.private_cache_directory(|name| std::env::var_os(name)),
+            directory: settings.private_cache_directory(variable_at_start),
             read_only: settings.cache_mode == CacheMode::ReadOnly,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,

@@ -264,7 +264,6 @@ impl Kernel {
                     Record::Failure(_) | Record::GivenUp(_) => None,
                 }
             }
-            Known::Elsewhere => None,
         }
     }
 

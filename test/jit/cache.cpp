@@ -20,6 +20,16 @@
 // RUN: env %{sync} OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit 2> warm | cmp - stock.out
 // RUN: FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --input-file=warm %s
 
+// Another machine's process that claimed the images and is gone: it is waited for as long as a compile may take, and then they are made.
+// RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v1
+// RUN: env %{sync} OFFLOOM_JIT_TIME_LIMIT=2000 OFFLOOM_JIT_CACHE_DIR=%t/claimed %run_offload ./jit 2> claimed.log | cmp - stock.out
+// RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=claimed.log %s
+
+// Another machine's process that claimed the images and is gone: it is waited for as long as a compile may take, then they are made.
+// RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v1
+// RUN: env %{sync} OFFLOOM_JIT_TIME_LIMIT=2000 OFFLOOM_JIT_CACHE_DIR=%t/claimed %run_offload ./jit 2> claimed.log | cmp - stock.out
+// RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=claimed.log %s
+
 // Read-only, as the site's directory: used, and an empty one of our own beside it.
 // RUN: env %{sync} OFFLOOM_JIT_CACHE_DIR=%t/own OFFLOOM_JIT_CACHE_PATH=%t/cache %run_offload ./jit 2> shared | cmp - stock.out
 // RUN: FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --input-file=shared %s
