@@ -8,6 +8,7 @@ use clap::{Parser, Subcommand};
 
 use crate::cache::CacheCommand;
 use crate::error::{Error, Result};
+use crate::table::printable;
 use crate::{cache, config, doctor, explain, replay, report};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
@@ -81,7 +82,11 @@ fn execute(cli: &Cli) -> Result<()> {
         Command::Config { environment: false } => config::build(cli.json)?.into(),
         Command::Doctor { options } => doctor::run(options, cli.json)?,
     };
-    let printed = io::stdout().write_all(outcome.text.as_bytes());
+    let text = match cli.json {
+        true => outcome.text,
+        false => printable(&outcome.text),
+    };
+    let printed = io::stdout().write_all(text.as_bytes());
     match printed {
         // `offloom ... | head` is no error.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),

@@ -16,7 +16,7 @@ impl Table {
 
     /// Adds a row, with as many cells as there are headings.
     pub(crate) fn add<const N: usize>(&mut self, cells: [String; N]) {
-        self.rows.push(cells.into());
+        self.rows.push(cells.map(|cell| printable_cell(&cell)).into());
     }
 
     /// Whether there is nothing under the heading.
@@ -35,18 +35,41 @@ impl Table {
             .collect();
         let mut lines = String::new();
         for row in &self.rows {
-            let cells = row.iter().enumerate().map(|(column, cell)| {
-                let width = widths[column];
-                if right[column] {
-                    format!("{cell:>width$}")
-                } else {
-                    format!("{cell:width$}")
-                }
-            });
-            let line = cells.collect::<Vec<_>>().join("  ");
-            lines += &format!("{:indentation$}{}\n", "", line.trim_end());
+            let cells = row.iter().enumerate();
+            let cells: Vec<_> = cells
+                .map(|(column, cell)| padded(cell, widths[column], right[column]))
+                .collect();
+            lines += &format!("{:indentation$}{}\n", "", cells.join("  ").trim_end());
         }
         lines
+    }
+}
+
+/// Text of a file as a terminal may have it: with control characters, other than ends of lines, spelled out.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push('\n'),
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// The same in one line.
+fn printable_cell(text: &str) -> String {
+    printable(text).replace('\n', "\\n")
+}
+
+/// A cell, as wide as its column.
+fn padded(cell: &str, width: usize, right: bool) -> String {
+    // Not by a format's width, which has a limit that names in files have not.
+    let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
+    match right {
+        true => padding + cell,
+        false => cell.to_owned() + &padding,
     }
 }
 
@@ -78,6 +101,18 @@ mod tests {
             table.lines(2),
             "  name      count\n  a             7\n  longer  1234567\n"
         );
+    }
+
+    #[test]
+    fn names_of_files_do_no_harm() {
+        let long = "n".repeat(70_000);
+        let mut table = Table::new(["name", "bytes"]);
+        table.add(["\x1b[31mred\n".to_owned(), "7".to_owned()]);
+        table.add([long.clone(), "1".to_owned()]);
+        let text = table.lines(0);
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[1].starts_with("\\u{1b}[31mred\\n ") && lines[1].ends_with('7'));
+        assert_eq!(lines[2], format!("{long}      1"));
     }
 
     #[test]

@@ -12,8 +12,10 @@ use crate::extract::ExtractArgs;
 use crate::inspect::InspectArgs;
 use crate::interrupt;
 use crate::link::{self, link_step::LinkStep};
+use crate::output;
 use crate::pack::PackArgs;
 use crate::packager;
+use crate::response_file;
 use crate::toolchain;
 use crate::wrap::{DEFAULT_HOST_TRIPLE, OutputForm, WrapArgs};
 
@@ -131,7 +133,8 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
         return link::run(arguments.split_off(1));
     }
     if name.ends_with("llvm-offload-wrapper") {
-        let arguments = arguments.into_iter().filter_map(OffloadWrapper::clap_spelling);
+        let arguments = response_file::expand(arguments)?.into_iter();
+        let arguments = arguments.filter_map(OffloadWrapper::clap_spelling);
         let dropin = OffloadWrapper::parse_from(arguments);
         return dropin.into_wrap_args().run().map(|()| ExitCode::SUCCESS);
     }
@@ -144,7 +147,7 @@ fn dispatch(name: &str, mut arguments: Vec<OsString>) -> Result<ExitCode> {
     }
     let cli = Cli::parse_from(&arguments);
     if cli.print_dropin_dir {
-        println!("{}", toolchain::dropin_dir()?.display());
+        output::print(&format!("{}\n", toolchain::dropin_dir()?.display()))?;
     }
     match cli.command {
         Some(WrapgenCommand::Wrap(args)) => args.run()?,

@@ -17,6 +17,7 @@ mod kind;
 mod linked_entries;
 mod piece;
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -63,7 +64,7 @@ pub struct Origin<'a> {
     /// The file, as it was named.
     pub path: &'a Path,
     /// The member's name, if the file is an archive.
-    pub member: Option<&'a str>,
+    pub member: Option<&'a OsStr>,
 }
 
 /// An OffloadBinary member and where it was found.
@@ -79,10 +80,17 @@ pub struct EmbeddedMember<'a> {
     pub linked: bool,
 }
 
+impl Origin<'_> {
+    /// The member's name for people.
+    pub fn member_name(&self) -> Option<String> {
+        self.member.map(|member| member.to_string_lossy().into_owned())
+    }
+}
+
 impl fmt::Display for Origin<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.member {
-            Some(member) => write!(f, "{}({member})", self.path.display()),
+            Some(member) => write!(f, "{}({})", self.path.display(), member.display()),
             None => write!(f, "{}", self.path.display()),
         }
     }
@@ -197,7 +205,7 @@ impl InputFile {
     }
 
     /// The bytes of each part, with the name that it has in the archive.
-    fn named_bytes(&self) -> Result<Vec<(Option<&str>, &[u8])>> {
+    fn named_bytes(&self) -> Result<Vec<(Option<&OsStr>, &[u8])>> {
         Ok(match self.kind() {
             InputKind::Archive => {
                 let members = archive::members(&self.path, &self.bytes)?;
@@ -209,7 +217,7 @@ impl InputFile {
             InputKind::ThinArchive => self
                 .thin_members
                 .iter()
-                .map(|(path, bytes)| (path.to_str(), &**bytes))
+                .map(|(path, bytes)| (Some(path.as_os_str()), &**bytes))
                 .collect(),
             _ => vec![(None, self.bytes())],
         })

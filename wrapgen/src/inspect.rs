@@ -16,7 +16,8 @@ use self::fat_binaries::FatBinaries;
 use self::host_entries::HostEntries;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind, bitcode_symbols, elf, is_bitcode};
-use crate::table::Table;
+use crate::output;
+use crate::table::{Table, printable};
 
 /// Show the device images that a file holds.
 #[derive(Debug, clap::Args)]
@@ -36,8 +37,7 @@ impl InspectArgs {
     /// # Errors
     /// The file cannot be read, or it or an image in it is malformed.
     pub fn run(&self) -> Result<()> {
-        print!("{}", describe(&InputFile::open(&self.input)?, self.json)?);
-        Ok(())
+        output::print(&describe(&InputFile::open(&self.input)?, self.json)?)
     }
 }
 
@@ -49,7 +49,7 @@ pub fn describe(file: &InputFile, json: bool) -> Result<String> {
     let report = Report::of(file)?;
     Ok(match json {
         true => format!("{:#}\n", report.json()),
-        false => report.text(),
+        false => printable(&report.text()),
     })
 }
 
@@ -198,7 +198,7 @@ impl Image {
         let EmbeddedMember { origin, member, .. } = found;
         let owned = |(key, value): (&str, &str)| (key.to_owned(), value.to_owned());
         Ok(Self {
-            archive_member: origin.member.map(str::to_owned),
+            archive_member: origin.member_name(),
             kind: member.image_kind(),
             producer: match member.offload_kind() {
                 Some(kind) => kind.name().to_owned(),

@@ -42,6 +42,7 @@ use self::work_folder::WorkFolder;
 use self::wrap_images::RegistrationForJit;
 use crate::LLVM;
 use crate::error::{Error, Result};
+use crate::output;
 use crate::process::Runner;
 use crate::response_file;
 use crate::steps::{Journal, Phase, Step};
@@ -53,11 +54,12 @@ use crate::steps::{Journal, Phase, Step};
 pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     let line = CommandLine::parse(response_file::expand(arguments)?)?;
     if line.options.help {
-        print!("{}", options::help());
+        output::print(&options::help())?;
         return Ok(ExitCode::SUCCESS);
     }
     if line.options.version {
-        println!("wrapgen {}, for LLVM {}", env!("CARGO_PKG_VERSION"), LLVM.major());
+        let version = env!("CARGO_PKG_VERSION");
+        output::print(&format!("wrapgen {version}, for LLVM {}\n", LLVM.major()))?;
         return Ok(ExitCode::SUCCESS);
     }
     link(&line)?;
@@ -118,12 +120,20 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     let host_symbols = HostSymbols::new(line, &inputs);
     let groups = group::group(&code, &host_symbols, &options.should_extract)?;
     if groups.is_empty() && options.override_images.is_empty() {
+        if options.emit_fatbin_only {
+            return Err(Error::Usage(
+                "--emit-fatbin-only has nothing to write: there is no device code in the inputs".to_owned(),
+            ));
+        }
         let step = host_step(Phase::HostLink).reads(&host_inputs).makes([&output]);
         return runner.step(&step, || host_link::exec_host_linker(line, runner));
     }
 
     if !options.emit_fatbin_only {
         host_link::host_linker(line)?;
+    }
+    if let Some(warning) = group::warning_of_rivals(&groups, options.host_triple()) {
+        runner.say(&warning);
     }
     if options.embed_bitcode && options.jit.is_some() {
         return Err(Error::Usage(

@@ -13,6 +13,19 @@ use crate::error::{Error, Result};
 use crate::inputs::{Piece, Source};
 use crate::interrupt;
 
+/// Writes to the standard output. A reader that has seen enough, as of `wrapgen inspect ... | head`, is no error.
+///
+/// # Errors
+/// It cannot be written to.
+pub fn print(text: &str) -> Result<()> {
+    match io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::write(Path::new("standard output"))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
 /// A file being written. Dropped without [`OutputFile::commit`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFile {

@@ -11,7 +11,7 @@ use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::extract::extract;
 use crate::image_argument::ImageArgument;
-use crate::output::write_file;
+use crate::output::{self, write_file};
 use crate::pack::pack;
 use crate::response_file;
 
@@ -36,13 +36,13 @@ OPTIONS:
 pub fn run(name: &str, arguments: &[OsString]) -> Result<ExitCode> {
     let arguments = response_file::expand(arguments.iter().skip(1).cloned())?;
     match Options::parse(&arguments)? {
-        Request::Help => print!("{}", HELP.replace("{name}", name)),
+        Request::Help => output::print(&HELP.replace("{name}", name))?,
         Request::Version => {
-            println!(
-                "{name} of wrapgen {}, for LLVM {}",
-                env!("CARGO_PKG_VERSION"),
+            let version = env!("CARGO_PKG_VERSION");
+            output::print(&format!(
+                "{name} of wrapgen {version}, for LLVM {}\n",
                 LLVM.major()
-            );
+            ))?;
         }
         Request::Run(options) => options.run()?,
     }

@@ -16,7 +16,8 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows.push(cells);
+        self.rows
+            .push(cells.iter().map(|cell| printable_cell(cell)).collect());
     }
 }
 
@@ -35,18 +36,57 @@ impl fmt::Display for Table {
         for row in &self.rows {
             let mut line = String::new();
             for (column, cell) in row.iter().enumerate() {
-                let width = widths[column];
                 let gap = if column == 0 { "" } else { "  " };
-                let padded = if right[column] {
-                    format!("{cell:>width$}")
-                } else {
-                    format!("{cell:<width$}")
-                };
                 line.push_str(gap);
-                line.push_str(&padded);
+                line.push_str(&padded(cell, widths[column], right[column]));
             }
             writeln!(f, "{}", line.trim_end())?;
         }
         Ok(())
+    }
+}
+
+/// Text of a file as a terminal may have it: with control characters, other than ends of lines, spelled out.
+pub(crate) fn printable(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '\n' => shown.push('\n'),
+            control if control.is_control() => shown.extend(control.escape_default()),
+            other => shown.push(other),
+        }
+    }
+    shown
+}
+
+/// The same in one line.
+fn printable_cell(text: &str) -> String {
+    printable(text).replace('\n', "\\n")
+}
+
+/// A cell, as wide as its column.
+fn padded(cell: &str, width: usize, right: bool) -> String {
+    // Not by a format's width, which has a limit that names in files have not.
+    let padding = " ".repeat(width.saturating_sub(cell.chars().count()));
+    match right {
+        true => padding + cell,
+        false => cell.to_owned() + &padding,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_files_do_no_harm() {
+        let long = "n".repeat(70_000);
+        let mut table = Table::new(&["name", "bytes"]);
+        table.row(vec!["\x1b[31mred\n".to_owned(), "7".to_owned()]);
+        table.row(vec![long.clone(), "1".to_owned()]);
+        let text = table.to_string();
+        let lines: Vec<_> = text.lines().collect();
+        assert!(lines[1].starts_with("\\u{1b}[31mred\\n ") && lines[1].ends_with('7'));
+        assert_eq!(lines[2], format!("{long}      1"));
     }
 }

@@ -1,5 +1,7 @@
 //! Takes archives apart.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use object::read::archive::ArchiveFile;
@@ -7,7 +9,7 @@ use object::read::archive::ArchiveFile;
 use crate::error::{Error, Result};
 
 /// The name and the bytes of each member of the archive `bytes`, in order.
-pub(super) fn members<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(&'a str, &'a [u8])>> {
+pub(super) fn members<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(&'a OsStr, &'a [u8])>> {
     let malformed = |error: object::Error| malformed(path, error.to_string());
     let archive = ArchiveFile::parse(bytes).map_err(malformed)?;
     archive
@@ -15,7 +17,7 @@ pub(super) fn members<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(&'a str, 
         .map(|member| {
             let member = member.map_err(malformed)?;
             let data = member.data(bytes).map_err(malformed)?;
-            Ok((name(path, member.name())?, data))
+            Ok((OsStr::from_bytes(member.name()), data))
         })
         .collect()
 }
@@ -27,17 +29,8 @@ pub(super) fn thin_member_paths(path: &Path, bytes: &[u8]) -> Result<Vec<PathBuf
     let folder = path.parent().unwrap_or(Path::new(""));
     archive
         .members()
-        .map(|member| Ok(folder.join(name(path, member.map_err(malformed)?.name())?)))
+        .map(|member| Ok(folder.join(OsStr::from_bytes(member.map_err(malformed)?.name()))))
         .collect()
-}
-
-fn name<'a>(path: &Path, name: &'a [u8]) -> Result<&'a str> {
-    std::str::from_utf8(name).map_err(|_| {
-        malformed(
-            path,
-            format!("the member name '{}' is not UTF-8", name.escape_ascii()),
-        )
-    })
 }
 
 fn malformed(path: &Path, problem: String) -> Error {

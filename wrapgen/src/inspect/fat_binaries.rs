@@ -119,7 +119,7 @@ impl Image {
             false => Contents::of(image.bytes, &format!("a fat binary of {}", part.origin))?,
         };
         Ok(Self {
-            archive_member: part.origin.member.map(str::to_owned),
+            archive_member: part.origin.member_name(),
             producer: runtime.name,
             kind: kind_name(image.kind),
             triple: image.triple.to_owned(),

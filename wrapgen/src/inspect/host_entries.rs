@@ -36,7 +36,7 @@ impl HostEntries {
         for version in LlvmVersion::ALL {
             for (name, record) in part.named_entries(version)? {
                 self.0.push(HostEntry {
-                    archive_member: part.origin.member.map(str::to_owned),
+                    archive_member: part.origin.member_name(),
                     version,
                     producer: Some(record.kind),
                     kind: kind_name(&record),
@@ -60,7 +60,7 @@ impl HostEntries {
             };
             let is_region = KernelName::parse(name).is_some();
             self.0.push(HostEntry {
-                archive_member: part.origin.member.map(str::to_owned),
+                archive_member: part.origin.member_name(),
                 version: LLVM,
                 producer: is_region.then_some(OffloadKind::OpenMp),
                 kind: if is_region { "target region" } else { "unknown" },

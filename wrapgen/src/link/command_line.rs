@@ -276,9 +276,14 @@ impl Options {
             Meaning::LinkerPath => self.linker_path = Some(value.into()),
             Meaning::HostTriple => self.host_triple = Some(text(meaning, value)?),
             Meaning::CudaPath => self.cuda_path = Some(value.into()),
-            Meaning::DeviceLinker if value == "--jit" => self.jit = Some(JitForm::WithImage),
-            Meaning::DeviceLinker if value == "--jit=only" => self.jit = Some(JitForm::Only),
-            Meaning::DeviceLinker => self.device_linker.push(TargetArgument::parse(&value)),
+            Meaning::DeviceLinker => {
+                let argument = TargetArgument::parse(&value);
+                match argument.value.to_str() {
+                    Some("--jit") => self.jit = Some(JitForm::WithImage),
+                    Some("--jit=only") => self.jit = Some(JitForm::Only),
+                    _ => self.device_linker.push(argument),
+                }
+            }
             Meaning::DeviceCompiler => self.device_compiler.push(TargetArgument::parse(&value)),
             Meaning::DryRun => self.dry_run = true,
             Meaning::Verbose => self.verbose = true,
@@ -522,6 +527,8 @@ mod tests {
             ("--device-linker=--jit", JitForm::WithImage),
             ("--jit=only", JitForm::Only),
             ("--device-linker=--jit=only", JitForm::Only),
+            ("--device-linker=x86_64-pc-linux-gnu=--jit", JitForm::WithImage),
+            ("--device-linker=x86_64-pc-linux-gnu=--jit=only", JitForm::Only),
         ] {
             assert_eq!(parse(&[word]).options.jit, Some(form));
         }

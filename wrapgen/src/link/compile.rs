@@ -272,11 +272,8 @@ pub fn write_members(
             files.all.push(word);
             continue;
         }
-        let origin = found
-            .origin
-            .member
-            .map_or_else(|| found.origin.path.display().to_string(), str::to_owned);
-        let path = folder.member(&origin, &group.target, number, extension);
+        let origin = found.origin.member.map_or(found.origin.path, Path::new);
+        let path = folder.member(origin, &group.target, number, extension);
         list.push(path.clone());
         files.all.push(path.clone());
         origins.push(found.origin.path.to_owned());

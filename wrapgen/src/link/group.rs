@@ -74,6 +74,30 @@ pub fn group<'a>(
     Ok(groups)
 }
 
+/// A warning if several images fit the host's own processor: libomptarget loads one of them for it (seen with 19 and 22), and ends the
+/// program at the first region that only another one has.
+pub fn warning_of_rivals(groups: &[Group<'_>], host_triple: &str) -> Option<String> {
+    let mut rivals = Vec::new();
+    for group in groups.iter().filter(|group| group.target.is_host(host_triple)) {
+        let is_openmp =
+            |found: &&EmbeddedMember<'_>| found.member.offload_kind() == Some(OffloadKind::OpenMp);
+        if let Some(found) = group.members.iter().find(is_openmp) {
+            let Target { triple, arch } = &group.target;
+            rivals.push(format!(
+                "{triple} with '{arch}' as processor ('{}')",
+                found.origin
+            ));
+        }
+    }
+    (rivals.len() > 1).then(|| {
+        format!(
+            "wrapgen: warning: more than one image is for the host's processor: {}; libomptarget loads one of them and fails at regions that \
+             only another one has: compile all files with the same -fopenmp-targets= and -march=",
+            rivals.join(", ")
+        )
+    })
+}
+
 fn check_kind(code: &DeviceCode<'_>) -> Result<()> {
     let found = &code.found;
     match found.member.offload_kind() {

@@ -52,12 +52,13 @@ pub fn make_independent(merged: &Path, output: &Path) -> Result<()> {
             let is_table = tables.contains(&table);
             is_table.then(|| renamed(name)).flatten()
         },
-        rename_symbol: &|name| {
+        rename_symbol: &|name, is_defined| {
             let bound_of = name
                 .strip_prefix("__start_")
                 .or_else(|| name.strip_prefix("__stop_"));
             let is_bound = bound_of.is_some_and(|table| tables.contains(&table));
-            let is_own = is_bound || kernel_of_region_id(name).is_some();
+            // The id of a region that another object has stays: that object is linked later.
+            let is_own = is_bound || (is_defined && kernel_of_region_id(name).is_some());
             is_own.then(|| renamed(name)).flatten()
         },
     };

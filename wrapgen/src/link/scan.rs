@@ -124,6 +124,8 @@ impl Scan<'_> {
             InputKind::Linked => self.inputs.shared_libraries.push(path.to_owned()),
             InputKind::Archive | InputKind::ThinArchive => self.take(file, !self.state.whole_archive),
             InputKind::Object | InputKind::Bitcode => self.take(file, self.state.in_lib),
+            // What the packager wrote, as HIP without relocatable device code has it.
+            InputKind::OffloadBinary => self.take(file, false),
             InputKind::Unknown if depth < MAX_SCRIPT_DEPTH => {
                 for input in linker_script::inputs(file.bytes()) {
                     let found = self.search.named_in(path, &input, self.state.prefer_archives);

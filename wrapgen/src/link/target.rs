@@ -21,7 +21,7 @@ pub enum DeviceLinker {
     HostLike,
     /// The same by `ld.lld`, which compiles bitcode, too, and knows all options for that.
     HostLikeWithBitcode,
-    /// The same by Clang, whose options these are.
+    /// The same by Clang: its options are asked for, or the processor is of another kind than the host's.
     HostLikeByClang,
     /// By `ld.lld`, to an AMD code object. It compiles bitcode, too.
     Amdgcn,
@@ -29,7 +29,7 @@ pub enum DeviceLinker {
     AmdgcnByClang,
     /// By CUDA's `ptxas` and `nvlink`, to a cubin.
     Nvptx,
-    /// By Clang, which knows the tools of each other target.
+    /// By Clang, which knows the tools of each other accelerator.
     Clang,
 }
 
@@ -51,13 +51,24 @@ impl Target {
 
     /// What links its code in a program for `host_triple`, if no option asks for more than it can do.
     pub fn linker(&self, host_triple: &str) -> DeviceLinker {
-        let architecture = self.triple.split('-').next().unwrap_or_default();
-        match architecture {
+        match self.architecture() {
             "amdgcn" => DeviceLinker::Amdgcn,
             "nvptx64" => DeviceLinker::Nvptx,
-            "x86_64" if self.triple == host_triple && self.triple.contains("linux") => DeviceLinker::HostLike,
-            _ => DeviceLinker::Clang,
+            "x86_64" if self.is_host(host_triple) => DeviceLinker::HostLike,
+            other if other.starts_with("spirv") || other.starts_with("nvptx") => DeviceLinker::Clang,
+            _ => DeviceLinker::HostLikeByClang,
         }
+    }
+
+    /// Whether it is the Linux of `host_triple`, which may be spelled otherwise.
+    pub fn is_host(&self, host_triple: &str) -> bool {
+        let parts = linux_parts(&self.triple);
+        parts.is_some() && parts == linux_parts(host_triple)
+    }
+
+    /// The first part of the triple.
+    pub fn architecture(&self) -> &str {
+        self.triple.split('-').next().unwrap_or_default()
     }
 
     /// The processor without its features.
@@ -101,6 +112,14 @@ impl Target {
     }
 }
 
+/// Architecture and environment of a Linux triple, the same however it is spelled: `x86_64-linux-gnu`, `x86_64-pc-linux-gnu`,
+/// `x86_64-unknown-linux`.
+fn linux_parts(triple: &str) -> Option<(&str, &str)> {
+    let (before, environment) = triple.split_once("-linux")?;
+    let architecture = before.split('-').next()?;
+    Some((architecture, environment.strip_prefix('-').unwrap_or("gnu")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -129,6 +148,23 @@ mod tests {
             (nvidia("sm_75"), amd("generic"), false),
         ] {
             assert_eq!(image.takes(&code), fits, "{code:?} in an image for {image:?}");
+        }
+    }
+
+    #[test]
+    fn the_host_has_several_names() {
+        let host = "x86_64-pc-linux-gnu";
+        for (triple, linker) in [
+            ("x86_64-pc-linux-gnu", DeviceLinker::HostLike),
+            ("x86_64-unknown-linux-gnu", DeviceLinker::HostLike),
+            ("x86_64-linux-gnu", DeviceLinker::HostLike),
+            ("x86_64-linux", DeviceLinker::HostLike),
+            ("x86_64-unknown-linux-musl", DeviceLinker::HostLikeByClang),
+            ("x86_64", DeviceLinker::HostLikeByClang),
+            ("aarch64-unknown-linux-gnu", DeviceLinker::HostLikeByClang),
+            ("spirv64-intel-unknown", DeviceLinker::Clang),
+        ] {
+            assert_eq!(target(triple, "").linker(host), linker, "{triple}");
         }
     }
 

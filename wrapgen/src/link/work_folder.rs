@@ -120,11 +120,8 @@ impl WorkFolder {
     }
 
     /// The file of a group's member: `<input stem>-<triple>-<arch>.<number>.<extension>`, without the arch where there is none.
-    pub fn member(&self, origin: &str, target: &Target, number: usize, extension: &str) -> PathBuf {
-        let stem = Path::new(origin)
-            .file_stem()
-            .unwrap_or_default()
-            .to_string_lossy();
+    pub fn member(&self, origin: &Path, target: &Target, number: usize, extension: &str) -> PathBuf {
+        let stem = origin.file_stem().unwrap_or_default().to_string_lossy();
         self.place(OsString::from(format!(
             "{}-{}.{number}.{extension}",
             file_name_part(&stem),

@@ -45,3 +45,15 @@ fn the_drop_in_makes_the_same_modules() {
         assert_eq!(module(&mut Command::new(&dropin), folder, kind), stock, "{kind}");
     }
 }
+
+#[test]
+fn the_drop_in_takes_arguments_from_a_file() {
+    let folder = TempDir::new().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("image"), "an image").unwrap();
+    fs::write(folder.join("arguments"), "--kind=openmp -o module.bc image").unwrap();
+    let dropin = folder.join("llvm-offload-wrapper");
+    symlink(wrapgen().get_program(), &dropin).unwrap();
+    succeed(Command::new(&dropin).current_dir(folder).arg("@arguments"));
+    assert!(folder.join("module.bc").is_file());
+}

@@ -89,7 +89,7 @@ pub(super) fn clang_command(
     // What the link writes besides, such as records of optimisations, has names that start like this in LLVM's linker wrapper.
     let output = line.output();
     let mut names = OsString::from(output.file_name().unwrap_or_default());
-    names.push(format!(".x86_64.{}.img.", target.image_arch()));
+    names.push(format!(".{}.{}.img.", target.architecture(), target.image_arch()));
     command.arg("-dumpdir").arg(names);
     command.arg(format!("--target={}", target.triple));
     command.args(["-fuse-ld=lld", "-shared", "-Wl,-Bsymbolic"]);

@@ -20,8 +20,8 @@ pub(super) struct Edits<'a> {
     pub(super) remove_section: &'a dyn Fn(&str) -> bool,
     /// New names of sections, which linkers then keep even if nothing refers to them.
     pub(super) rename_section: &'a dyn Fn(&str) -> Option<String>,
-    /// New names of symbols.
-    pub(super) rename_symbol: &'a dyn Fn(&str) -> Option<String>,
+    /// New names of symbols, by name and whether the object defines them.
+    pub(super) rename_symbol: &'a dyn Fn(&str, bool) -> Option<String>,
 }
 
 type Header = FileHeader64<LittleEndian>;
@@ -75,12 +75,13 @@ impl<'a> EditedObject<'a> {
             let strings = original[index].sh_link(ENDIAN) as usize;
             let mut symbols = symbols.to_vec();
             for symbol in &mut symbols {
+                let is_defined = symbol.st_shndx.get(ENDIAN) != elf::SHN_UNDEF;
                 if let Some(offset) = new_name(
                     &contents,
                     &mut added,
                     strings,
                     symbol.st_name.get(ENDIAN),
-                    edits.rename_symbol,
+                    &|name| (edits.rename_symbol)(name, is_defined),
                 ) {
                     symbol.st_name.set(ENDIAN, offset);
                 }
