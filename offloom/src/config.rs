@@ -36,6 +36,8 @@ With CMake, started with -DCMAKE_CXX_COMPILER=clang++-{LLVM_MAJOR}:
     set(OFFLOOM --config={file} -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu)
     target_compile_options(app PRIVATE ${{OFFLOOM}})
     target_link_options(app PRIVATE ${{OFFLOOM}})
+
+Where the loader does not find libomptarget, which `offloom doctor` tells, links also need -Wl,-rpath,/usr/lib/llvm-{LLVM_MAJOR}/lib.
 ",
         installation.configuration().display()
     ))

@@ -28,6 +28,16 @@ struct Check {
 struct Problem {
     what: String,
     remedy: String,
+    severity: Severity,
+}
+
+/// What a problem means for the machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Severity {
+    /// Something does not work.
+    Wrong,
+    /// Everything works, provided that links have an option that not all links have.
+    Note,
 }
 
 impl Problem {
@@ -35,7 +45,22 @@ impl Problem {
         Self {
             what: what.into(),
             remedy: remedy.into(),
+            severity: Severity::Wrong,
         }
+    }
+
+    fn note(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            severity: Severity::Note,
+            ..Self::new(what, remedy)
+        }
+    }
+}
+
+impl Check {
+    /// Whether something does not work. A note does not count.
+    fn is_wrong(&self) -> bool {
+        matches!(&self.found, Err(problem) if problem.severity == Severity::Wrong)
     }
 }
 
@@ -86,7 +111,7 @@ pub(crate) fn run(options: &[String], json: bool) -> Result<Outcome> {
             )),
         });
     }
-    let failed = checks.iter().filter(|check| check.found.is_err()).count();
+    let failed = checks.iter().filter(|check| check.is_wrong()).count();
     let text = if json {
         format!("{:#}\n", value(&checks, &settings))
     } else {
@@ -104,8 +129,14 @@ fn describe(checks: &[Check], settings: &Found) -> String {
         text += &match &check.found {
             Ok(found) => format!("ok    {}: {found}\n", check.what),
             Err(problem) => format!(
-                "WRONG {}: {}\n      what to do: {}\n",
-                check.what, problem.what, problem.remedy
+                "{} {}: {}\n      what to do: {}\n",
+                match problem.severity {
+                    Severity::Wrong => "WRONG",
+                    Severity::Note => "note ",
+                },
+                check.what,
+                problem.what,
+                problem.remedy
             ),
         };
     }
@@ -121,7 +152,7 @@ fn value(checks: &[Check], settings: &Found) -> Value {
     let checks = checks.iter().map(|check| match &check.found {
         Ok(found) => json!({ "what": check.what, "ok": true, "found": found }),
         Err(problem) => {
-            json!({ "what": check.what, "ok": false, "found": problem.what, "remedy": problem.remedy })
+            json!({ "what": check.what, "ok": !check.is_wrong(), "found": problem.what, "remedy": problem.remedy })
         }
     });
     let settings = SETTINGS.iter().zip(&settings.origins).map(|(setting, origin)| {
@@ -201,4 +232,42 @@ fn libomptarget(clang: &Path) -> Option<PathBuf> {
         .ok()?;
     let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
     path.is_absolute().then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(what: &str, found: std::result::Result<String, Problem>) -> Check {
+        Check {
+            what: what.to_owned(),
+            found,
+        }
+    }
+
+    #[test]
+    fn a_note_says_what_to_do_and_is_no_failure() {
+        let checks = [
+            check("building", Ok("it links".to_owned())),
+            check("starting", Err(Problem::note("not found", "say where"))),
+            check("running", Err(Problem::new("no device", "install one"))),
+        ];
+        assert_eq!(checks.each_ref().map(Check::is_wrong), [false, false, true]);
+        let settings = Found::read([]);
+        let text = describe(&checks, &settings);
+        assert!(
+            text.starts_with(
+                "ok    building: it links\n\
+                 note  starting: not found\n      what to do: say where\n\
+                 WRONG running: no device\n      what to do: install one\n"
+            ),
+            "{text}"
+        );
+        let value = value(&checks, &settings);
+        assert_eq!(
+            value["checks"][1],
+            json!({ "what": "starting", "ok": true, "found": "not found", "remedy": "say where" })
+        );
+        assert_eq!(value["checks"][2]["ok"], false);
+    }
 }

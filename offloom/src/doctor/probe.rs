@@ -1,6 +1,7 @@
 //! A small offload program, built and run as a user would.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -33,40 +34,52 @@ pub(super) fn checks(
     options: &[String],
 ) -> Vec<Check> {
     let mut checks = Vec::new();
-    let built = tempfile::tempdir()
-        .map_err(|error| Problem::new(format!("no temporary folder: {error}"), "set TMPDIR to one"))
-        .and_then(|folder| {
-            Ok((
-                build(clang, installation, libomptarget, options, folder.path())?,
-                folder,
-            ))
+    let mut add = |what: &str, found| {
+        checks.push(Check {
+            what: what.to_owned(),
+            found,
         });
+    };
+    let folder = tempfile::tempdir()
+        .map_err(|error| Problem::new(format!("no temporary folder: {error}"), "set TMPDIR to one"));
+    let built = folder.and_then(|folder| {
+        let program = build(clang, installation, options, folder.path())?;
+        Ok((program, folder))
+    });
     let (program, folder) = match built {
         Ok(built) => built,
         Err(problem) => {
-            checks.push(Check {
-                what: "building a program".to_owned(),
-                found: Err(problem),
-            });
+            add("building a program", Err(problem));
             return checks;
         }
     };
-    checks.push(Check {
-        what: "building a program".to_owned(),
-        found: Ok("it links".to_owned()),
-    });
+    add("building a program", Ok("it links".to_owned()));
     let statistics = folder.path().join("statistics");
-    let ran = run(&program, &statistics);
+    let mut ran = run(&program, &statistics);
+    if let (Ok(output), Some(libraries)) = (&ran, libomptarget.parent())
+        && let Some(library) = library_not_found(&output.stderr)
+    {
+        // Clang's name for it goes up and down the tree.
+        let libraries = fs::canonicalize(libraries).unwrap_or_else(|_| libraries.to_owned());
+        let option = format!("-Wl,-rpath,{}", libraries.display());
+        add(
+            "starting a program",
+            Err(not_found(&library, &libraries, &option)),
+        );
+        let options = [options, &[option]].concat();
+        ran = match build(clang, installation, &options, folder.path()) {
+            Ok(program) => run(&program, &statistics),
+            Err(problem) => {
+                add("building a program that names the folder", Err(problem));
+                return checks;
+            }
+        };
+    }
+    let ran = what_it_printed(ran);
     let works = ran.is_ok();
-    checks.push(Check {
-        what: "running it on a device".to_owned(),
-        found: ran,
-    });
+    add("running it on a device", ran);
     if works {
-        checks.push(Check {
-            what: "specialising its kernel".to_owned(),
-            found: was_specialized(&statistics),
-        });
+        add("specialising its kernel", was_specialized(&statistics));
     }
     checks
 }
@@ -74,19 +87,22 @@ pub(super) fn checks(
 fn build(
     clang: &Path,
     installation: &Installation,
-    libomptarget: &Path,
     options: &[String],
     folder: &Path,
 ) -> Result<PathBuf, Problem> {
-    let remedy = format!(
-        "if libomp.so or omp.h is missing, install the Debian package libomp-{LLVM_MAJOR}-dev, or say where they are: \
-         `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`"
-    );
+    let mut remedy =
+        format!("if libomp.so or omp.h is missing, install the Debian package libomp-{LLVM_MAJOR}-dev");
+    if let Some(libraries) = installation.openmp_library_folder() {
+        remedy += &format!(
+            "; beside that of another LLVM, which excludes it, give links the option -L{}",
+            libraries.display()
+        );
+    }
+    remedy += "; or say where they are: `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`";
     let failed = |reason: String| Problem::new(reason, remedy.as_str());
     let (source, program) = (folder.join("probe.c"), folder.join("probe"));
     fs::write(&source, PROGRAM).map_err(|error| failed(error.to_string()))?;
-    let mut command = Command::new(clang);
-    command
+    let output = Command::new(clang)
         .arg(format!("--config={}", installation.jit_configuration().display()))
         .args([
             "--driver-mode=gcc",
@@ -97,29 +113,30 @@ fn build(
         .arg(&source)
         .arg("-o")
         .arg(&program)
-        .args(options);
-    if let Some(libraries) = libomptarget.parent() {
-        command.arg(format!("-Wl,-rpath,{}", libraries.display()));
-    }
-    let output = command.output().map_err(|error| failed(error.to_string()))?;
+        .args(options)
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
     if output.status.success() {
         return Ok(program);
     }
     Err(failed(format!("{}; {}", output.status, first_error(&output))))
 }
 
-fn run(program: &Path, statistics: &Path) -> Result<String, Problem> {
-    let remedy = format!(
-        "libomptarget of LLVM {LLVM_MAJOR} needs its plugin for x86_64 and libffi; LIBOMPTARGET_INFO=-1 makes a program say more"
-    );
-    let output = Command::new(program)
+fn run(program: &Path, statistics: &Path) -> io::Result<Output> {
+    Command::new(program)
         .env("OMP_TARGET_OFFLOAD", "mandatory")
         .env("OFFLOOM_JIT", "sync")
         .env("OFFLOOM_JIT_RETIRE", "0")
         .env("OFFLOOM_JIT_CACHE_MODE", "off")
         .env("OFFLOOM_JIT_STATS", statistics)
-        .output();
-    match output {
+        .output()
+}
+
+fn what_it_printed(ran: io::Result<Output>) -> Result<String, Problem> {
+    let remedy = format!(
+        "libomptarget of LLVM {LLVM_MAJOR} needs its plugin for x86_64 and libffi; LIBOMPTARGET_INFO=-1 makes a program say more"
+    );
+    match ran {
         Ok(output) if output.status.success() => {
             Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
         }
@@ -129,6 +146,31 @@ fn run(program: &Path, statistics: &Path) -> Result<String, Problem> {
         )),
         Err(error) => Err(Problem::new(error.to_string(), remedy)),
     }
+}
+
+/// The libomptarget that the dynamic loader looked for in vain, by what the loader says.
+fn library_not_found(errors: &[u8]) -> Option<String> {
+    let text = String::from_utf8_lossy(errors);
+    let names = text
+        .lines()
+        .filter_map(|line| line.split_once("error while loading shared libraries: "));
+    let mut names = names.filter_map(|(_, rest)| rest.split(':').next());
+    names
+        .find(|name| name.starts_with("libomptarget.so"))
+        .map(ToOwned::to_owned)
+}
+
+fn not_found(library: &str, libraries: &Path, option: &str) -> Problem {
+    Problem::note(
+        format!(
+            "the loader does not find {library}, which is in {}, and Clang does not tell it; the rest is tried with {option}",
+            libraries.display()
+        ),
+        format!(
+            "link with {option}, or run programs with LD_LIBRARY_PATH={}",
+            libraries.display()
+        ),
+    )
 }
 
 fn was_specialized(statistics: &Path) -> Result<String, Problem> {
@@ -162,4 +204,27 @@ fn first_error(output: &Output) -> String {
         .or_else(|| lines().next())
         .unwrap_or("it said nothing")
         .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_libomptarget_that_is_not_found_is_told_from_other_failures() {
+        let of = |text: &str| library_not_found(text.as_bytes());
+        assert_eq!(
+            of(
+                "/tmp/x/probe: error while loading shared libraries: libomptarget.so.19.1: cannot open shared object file: No such file or directory\n"
+            ),
+            Some("libomptarget.so.19.1".to_owned())
+        );
+        assert_eq!(
+            of(
+                "/tmp/x/probe: error while loading shared libraries: libomp.so.5: cannot open shared object file: No such file or directory\n"
+            ),
+            None
+        );
+        assert_eq!(of("omptarget fatal error 1: failure of target construct\n"), None);
+    }
 }
