@@ -3,6 +3,7 @@
 # from the tarball. Nothing of it reaches BASE. That is `/`, in which the checkout and Rust are hidden, or the folder of another Debian
 # system: into that one apt-get brings what the package says it needs. Where the machine allows no such root (most containers), the package
 # and the tarball are unpacked in folders and tried from there.
+# @INSTALLATION@ in the link options stands for the folder of the installation.
 # Usage: try-installation.sh PACKAGE.deb TARBALL LLVM_MAJOR PROGRAM.cpp CMAKE_PROJECT SCRATCH BASE "LINK OPTIONS" HIDDEN_FOLDER...
 set -euo pipefail
 
@@ -26,7 +27,7 @@ attempt=$(cat <<'ATTEMPT'
 try() {
   # shellcheck disable=SC2086
   "clang++-$major" --config="$1/share/offloom/offloom-jit.cfg" -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu \
-    "$program" -o program $link
+    "$program" -o program ${link//@INSTALLATION@/$1}
   OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT=sync OFFLOOM_JIT_STATS="$HOME/stats" ./program >"$HOME/output"
   "$1/bin/offloom" --json explain "$HOME/stats" | grep -q '"origin": "compiled"'
   "$1/bin/wrapgen" --version
@@ -38,7 +39,6 @@ ATTEMPT
 if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   eval "$attempt"
   export HOME=$scratch/home LC_ALL=C
-  link=${link//-L\/mnt/-L$scratch/given}
   mkdir -p "$HOME" "$scratch/unpacked"
   cd "$scratch/unpacked"
   dpkg-deb --extract "$package" package
@@ -82,11 +82,12 @@ else
   apt-get install --yes --no-install-recommends "/mnt/$package" cmake make
 fi
 "/usr/bin/offloom-$major" --version
+installed=${link//@INSTALLATION@//usr/lib/offloom-$major}
 # shellcheck disable=SC2086
-"/usr/bin/offloom-$major" doctor -- $link
+"/usr/bin/offloom-$major" doctor -- $installed
 try "/usr/lib/offloom-$major"
 cmake -S "/mnt/$project" -B build -DCMAKE_CXX_COMPILER="clang++-$major" \
-  "-DCMAKE_EXE_LINKER_FLAGS=$link" "-DOffloom_DIR=/usr/lib/cmake/Offloom-$major" >/dev/null
+  "-DCMAKE_EXE_LINKER_FLAGS=$installed" "-DOffloom_DIR=/usr/lib/cmake/Offloom-$major" >/dev/null
 cmake --build build >/dev/null
 OMP_TARGET_OFFLOAD=mandatory ./build/app
 dpkg --purge "offloom-$major" >/dev/null

@@ -58,6 +58,10 @@ const DROP_IN_NAMES: [&str; 4] = [
     "llvm-offload-wrapper",
 ];
 
+/// A link for Clang's linker, and what it names: the OpenMP host runtime of Debian, which LLVM 19 and LLVM 22 share. `libomp-22-dev` brings
+/// such a link, but cannot be installed beside `libomp-19-dev`, which brings one for LLVM 19 alone: with this one, it does for LLVM 22 too.
+const OPENMP_LIBRARY: (&str, &str) = ("lib/openmp/libomp.so", "/usr/lib/x86_64-linux-gnu/libomp.so.5");
+
 /// The builds that a chore works on: options of `cargo xtask build`, and of every chore that builds first.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct LlvmBuilds {
@@ -171,6 +175,10 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
             &dist.join("libexec/offloom").join(name),
             Path::new("../../bin/wrapgen"),
         )?;
+    }
+    if llvm.major != 19 {
+        let (link, library) = OPENMP_LIBRARY;
+        replace_link(&dist.join(link), Path::new(library))?;
     }
     run_shown(Command::new(built.join("wrapgen-documentation")).arg(dist.join("share")))?;
     let test_plugin = built.join("liboffloom_test_plugin.so");

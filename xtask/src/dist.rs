@@ -16,6 +16,9 @@ use crate::workspace::Workspace;
 /// Folders of the staged tree that are installed.
 const FOLDERS: [&str; 5] = ["bin", "include", "lib", "libexec", "share"];
 
+/// What stands for the folder of the installation that is being tried, in the options for links.
+const OPENMP_FOLDER_OPTION: &str = "-L@INSTALLATION@/lib/openmp";
+
 /// Options of `cargo xtask dist`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -192,6 +195,7 @@ impl Packing<'_> {
             .lines()
             .find_map(|line| line.strip_prefix("shlibs:Depends="))
             .context("`dpkg-shlibdeps` names no libraries")?;
+        // With either, Clang 22 is linked to the same libomp: `build::OPENMP_LIBRARY`. The second lets both of our packages be installed.
         let runtime = match major {
             19 => "libomp-19-dev".to_owned(),
             _ => format!("liboffload-{major}-dev, libomp-{major}-dev | libomp-19-dev"),
@@ -217,19 +221,16 @@ impl Packing<'_> {
     fn attempt(&self, package: &Path, tarball: &Path, over: &Path) -> Result<()> {
         let root = &self.workspace.root;
         let openmp = OpenMp::prepare(self.workspace, &self.staged.llvm)?;
-        // The one library that the installation does not bring and LLVM 22's packages lack has to be where nothing is hidden.
+        // Beside `libomp-19-dev`, programs of LLVM 22 are linked as the documentation says: by the link to libomp that is installed with us.
         let mut link = openmp.link_options;
         let private = self
             .workspace
             .target
             .join(format!("openmp-{}/lib", self.staged.llvm.major));
-        if private.exists() {
-            let library = fs::canonicalize(private.join("libomp.so"))?;
-            let given = self.scratch.join("given");
-            fs::create_dir_all(&given)?;
-            symlink(library, given.join("libomp.so"))?;
-            link.retain(|option| *option != format!("-L{}", private.display()));
-            link.push("-L/mnt".to_owned());
+        for option in &mut link {
+            if *option == format!("-L{}", private.display()) {
+                OPENMP_FOLDER_OPTION.clone_into(option);
+            }
         }
         let mut command = Command::new("bash");
         command

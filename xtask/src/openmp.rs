@@ -2,7 +2,7 @@
 //!
 //! LLVM 22 is meant to be used next to the OpenMP host runtime of 19 (Debian's `libomp-22-dev` cannot be installed beside
 //! `libomp-19-dev`). Its programs must not find the rest of that folder: linked to the `libomptarget` of 19 they crash when they
-//! start. So `omp.h` and `libomp.so` alone are linked into a folder of our own.
+//! start. So `omp.h` and `libomp.so` alone are linked into a folder of our own. Users have `lib/openmp` of an installation for it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
