@@ -1,6 +1,6 @@
 //! The launch descriptor: what a kernel is specialised to.
 //!
-//! A descriptor names a kernel, the device architecture and, for each argument, what is known of it (the paper's section
+//! A descriptor names a kernel, the device architecture and, for each argument, what is known of it (the JIT paper's section
 //! 4.6). Two launches with equal descriptors can run the same code. [`Descriptor`] is the value; its [`Display`] and
 //! [`FromStr`] are the text form, described at [`text`].
 //!
@@ -123,7 +123,7 @@ impl Descriptor {
     }
 
     /// Whether code made for `self` is right for the launch that `launch` describes: same kernel and architecture, and all
-    /// that the code relies on holds (the paper's conditions for reuse, widened to code that relies on less).
+    /// that the code relies on holds (the JIT paper's conditions for reuse, widened to code that relies on less).
     pub fn is_right_for(&self, launch: &Self) -> bool {
         self.kernel == launch.kernel
             && self.architecture == launch.architecture
@@ -152,7 +152,7 @@ mod tests {
             ..Descriptor::unspecialized("k", "x86-64")
         };
         assert_eq!(with(0x1230), with(0x4510));
-        // The paper's example: both are aligned to 16 bytes, though the second is aligned to 32 as well.
+        // The JIT paper's example: both are aligned to 16 bytes, though the second is aligned to 32 as well.
         assert_ne!(with(0x1230), with(0x4560));
         assert!(with(0x1230).is_right_for(&with(0x4560)));
         assert!(!with(0x4560).is_right_for(&with(0x1230)));

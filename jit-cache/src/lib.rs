@@ -8,9 +8,9 @@
 //! | [`settings`] | what the user asked for, from the environment and a file |
 //! | [`signature`] | what of a kernel's launches can be specialised, and how a launch is read |
 //! | [`stats`] | what became of a process's launches: the file that `OFFLOOM_JIT_STATS` names |
-//! | [`store`] | images on disk, shared by processes and runs (the paper's 4.6, level 2) |
-//! | [`tracker`] | what of them still is (the paper's 4.7) |
-//! | [`variants`] | the code that launches may run, found by hash (the paper's 4.6, level 1) |
+//! | [`store`] | images on disk, shared by processes and runs (the JIT paper's 4.6, level 2) |
+//! | [`tracker`] | what of them still is (the JIT paper's 4.7) |
+//! | [`variants`] | the code that launches may run, found by hash (the JIT paper's 4.6, level 1) |
 #![forbid(unsafe_code)]
 
 mod atomics;

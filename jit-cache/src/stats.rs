@@ -49,7 +49,7 @@ pub struct Kernel {
     pub launches_ahead_of_time: u64,
     /// Launches that ran a variant.
     pub launches_of_variants: u64,
-    /// N of the paper's 4.7: how often a variant was asked for.
+    /// N of the JIT paper's 4.7: how often a variant was asked for.
     pub specializations: u64,
     /// What can be specialised of its launches.
     pub subjects: Vec<SubjectCount>,
@@ -74,7 +74,7 @@ pub struct SubjectCount {
     pub what: String,
     /// What constants are good for, as the link step found it: `loop-bound`, `branch` and so on.
     pub uses: Vec<String>,
-    /// n_i of the paper's 4.7: specialisations that it caused.
+    /// n_i of the JIT paper's 4.7: specialisations that it caused.
     pub specializations: u64,
     /// Whether it is still specialised.
     pub specialized: bool,

@@ -1,4 +1,4 @@
-//! Images on disk: the paper's second level, shared by processes, machines and runs.
+//! Images on disk: the JIT paper's second level, shared by processes, machines and runs.
 //!
 //! Layers that are only read lie under one private directory that is written. Nothing read is trusted: a file must belong to
 //! the layer's owner, its checksum must hold and its key must be the one asked for; otherwise it counts as absent. Files are written

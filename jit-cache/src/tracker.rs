@@ -1,6 +1,6 @@
-//! Which arguments of a kernel are still specialised: the paper's section 4.7.
+//! Which arguments of a kernel are still specialised: the JIT paper's section 4.7.
 //!
-//! The paper counts, for a kernel, all specialisations N and those of each argument n_i, and stops specialising argument i for
+//! The JIT paper counts, for a kernel, all specialisations N and those of each argument n_i, and stops specialising argument i for
 //! good once N > T and n_i / N > R. An argument that has the same value in every launch takes part in every specialisation; it is
 //! not what makes them many. So n_i counts the specialisations in which the argument's value *differs from the one before*
 //! (the first counts for every argument).
@@ -82,7 +82,7 @@ pub struct Tracker {
     expected_to_change: OnceLock<Box<[bool]>>,
 }
 
-/// The paper's N and n_i.
+/// The JIT paper's N and n_i.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
     /// N: specialisations of the kernel.
@@ -352,7 +352,7 @@ impl Counts {
         self.last = words.to_vec();
     }
 
-    /// The paper's two conditions for giving a subject up.
+    /// The JIT paper's two conditions for giving a subject up.
     fn exceed(&self, limits: Limits, subject: usize) -> bool {
         self.total > limits.threshold && self.of_subject[subject] as f64 / self.total as f64 > limits.ratio
     }

@@ -1,4 +1,4 @@
-//! The paper's first level: the code that launches of one kernel on one device may run, found by hash.
+//! The JIT paper's first level: the code that launches of one kernel on one device may run, found by hash.
 //!
 //! [`Variants::find`] is on the path of every launch: no lock, no allocation, one probe of a hash table. It runs beside changes,
 //! which are made one at a time.

@@ -1,4 +1,4 @@
-//! Specialises a kernel to a launch descriptor: the paper's section 4.4.
+//! Specialises a kernel to a launch descriptor: the JIT paper's section 4.4.
 //!
 //! | module | puts in |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! Objects on disk, shared with other processes: the paper's second level, by [`offloom_jit_cache::store`].
+//! Objects on disk, shared with other processes: the JIT paper's second level, by [`offloom_jit_cache::store`].
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

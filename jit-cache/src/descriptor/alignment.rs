@@ -1,4 +1,4 @@
-//! Alignment classes of pointers: the paper's section 4.4.
+//! Alignment classes of pointers: the JIT paper's section 4.4.
 
 /// How a pointer is aligned, as far as code can gain from it: to 8, 16, 32, 64 or 128 bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn an_address_gets_the_first_class_that_divides_it() {
-        // The paper's wording: go through the classes in decreasing order, take the first that fits.
+        // The JIT paper's wording: go through the classes in decreasing order, take the first that fits.
         for address in (0..2048).chain([u64::MAX - 127, u64::MAX]) {
             let first = Alignment::ALL
                 .into_iter()

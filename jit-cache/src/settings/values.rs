@@ -8,7 +8,7 @@ use std::str::FromStr;
 pub enum Mode {
     /// Never.
     Off,
-    /// Before the launch that wants them, as in the paper.
+    /// Before the launch that wants them, as in the JIT paper.
     Sync,
     /// Beside the program.
     Async,

@@ -1,4 +1,4 @@
-//! The paper's conditions for when launches share a variant and when an argument is given up.
+//! The JIT paper's conditions for when launches share a variant and when an argument is given up.
 
 use super::*;
 use crate::descriptor::ScalarType;

@@ -1,4 +1,4 @@
-//! Look-ups: the paper's steps, code that fits meanwhile, and readers beside changes.
+//! Look-ups: the JIT paper's steps, code that fits meanwhile, and readers beside changes.
 
 use std::collections::HashMap;
 use std::sync::atomic::AtomicBool;

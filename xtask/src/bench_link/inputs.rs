@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use super::Bench;
 use crate::command::shown;
 
-/// The ZAXPY routine of the seed's offloading example.
+/// The ZAXPY routine of Clang's *Offloading Design & Internals*.
 const ZAXPY: &str = "#include <complex>\n\
     using complex = std::complex<double>;\n\
     void zaxpy(complex *X, complex *Y, complex D, std::size_t N) {\n\
