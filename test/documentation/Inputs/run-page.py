@@ -4,8 +4,9 @@ A fenced block `console` is a session: each line that begins with `$ ` is a comm
 anything, on its own for any lines. A block with `file=NAME` behind its language is a file. A block `console`, `sh` or `bash` that is not run
 says why in a comment right before it: `<!-- not run: REASON -->`, or `<!-- run by: TEST -->`.
 
-Each command runs in a shell of its own, in the folder given. The page writes of LLVM 19, of /usr/lib/offloom-19 and of dist/llvm-19: these
-become the LLVM under test and the installation under test.
+Each command runs in a shell of its own, in the folder given. The page writes of LLVM 19, of /usr/lib/llvm-19, of /usr/lib/offloom-19 and of
+dist/llvm-19: these become the LLVM under test and the installation under test. Otherwise each command runs as it stands there, but for one
+thing: where Clang finds no libomp.so of its own, as LLVM 22's beside libomp-19-dev, it gets the -L that getting-started.md names for that.
 """
 
 import os
@@ -82,13 +83,15 @@ def pattern(expected):
 def main():
     if sys.argv[1] == "--all-pages":
         check_all(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]).read_text(encoding="utf-8"))
-    dist, llvm_bin, link, folder, page = sys.argv[1:]
+    dist, llvm_bin, folder, page = sys.argv[1:]
+    llvm = pathlib.Path(llvm_bin).parent
     major = re.search(r"llvm-(\d+)", llvm_bin).group(1)
     folder = pathlib.Path(folder)
 
     def here(text):
         text = re.sub(r"(?<=-)19\b", major, text)
-        return re.sub(f"/usr/lib/offloom-{major}|dist/llvm-{major}", lambda _: dist, text)
+        text = re.sub(rf"/usr/lib/llvm-{major}\b", lambda _: str(llvm), text)
+        return re.sub(rf"/usr/lib/offloom-{major}|dist/llvm-{major}", lambda _: dist, text)
 
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
@@ -100,11 +103,11 @@ def main():
     environment = {
         **os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C",
         "OMP_TARGET_OFFLOAD": "mandatory", "OFFLOOM_JIT_CACHE_MODE": "rw",
-        # Where this machine has libomp, for every command that links.
-        "CCC_OVERRIDE_OPTIONS": " ".join(["#", *(f"+{option}" for option in link.split()), "+-Wno-unused-command-line-argument"]),
     }
-    for name in [name for name in environment if name.startswith("XDG_")]:
+    for name in [name for name in environment if name.startswith("XDG_") or name == "LD_LIBRARY_PATH"]:
         del environment[name]
+    if not (llvm / "lib/libomp.so").exists():
+        environment["CCC_OVERRIDE_OPTIONS"] = f"# +-L{dist}/lib/openmp +-Wno-unused-command-line-argument"
 
     count = 0
     for language, words, lines, before in blocks(pathlib.Path(page).read_text(encoding="utf-8")):
