@@ -40,9 +40,9 @@ pub struct Settings {
     pub specialize: Specializations,
     /// Which results floating-point operations give.
     pub floating_point: FloatingPoint,
-    /// T of the paper's 4.7.
+    /// T of the JIT paper's 4.7.
     pub threshold: u64,
-    /// R of the paper's 4.7, from 0 to 1.
+    /// R of the JIT paper's 4.7, from 0 to 1.
     pub ratio: f64,
     /// Processor to compile for, in place of the one that the program was linked for.
     pub target: Option<String>,
@@ -162,7 +162,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_TARGET",
         values: "a processor, as LLVM names it, or native",
-        help: "the processor to compile variants for, if the one that the program runs on, which is the default, can run its code",
+        help: "the processor that variants are compiled for; by default the one that the program runs on. A processor that LLVM does not know, or whose code this machine cannot run, is ignored, with a line on the error stream",
         set: |settings, value| values::set(&mut settings.target, values::not_empty(value).map(Some)),
     },
     Setting {
