@@ -16,7 +16,7 @@ use super::samples::{Samples, Time};
 use super::statistics::{self, Estimate};
 use super::workload::{Group, Workload};
 
-/// Devices that the paper's Figure 4 has and that nobody has run this on.
+/// Devices that the JIT paper's Figure 4 has and that nobody has run this on.
 const NOT_AT_HAND: [&str; 2] = ["sm (NVIDIA)", "gfx (AMD)"];
 
 /// Everything that was measured with one LLVM.
@@ -71,7 +71,7 @@ impl Report<'_> {
             self.llvm.split('.').next().unwrap_or_default()
         );
         format!(
-            "LLVM {}; rounds: {}, and {} of what goals are about; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
+            "LLVM {}; rounds of all builds: {}; further rounds of those that goals are about: {}; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
             self.llvm,
             self.rounds,
             self.goal_rounds,
