@@ -8,6 +8,7 @@ use std::time::Instant;
 use offloom_ir::orc::{Dylib, OrcError, Session};
 
 use crate::bundle::AttachedBundle;
+use crate::exit_gate;
 use crate::lock::lock;
 use crate::perf_map;
 use crate::report;
@@ -55,6 +56,15 @@ impl ImageCopy {
         }
     }
 
+    /// Does what asks the loader, and what the first link would do else. In a constructor, which holds the loader's lock: where launches
+    /// link, one in another library's constructor may come to wait for a link that has begun, and that must not wait for the loader.
+    pub(crate) fn prepare(&self) {
+        if let Some(_work) = exit_gate::enter() {
+            // What fails is said by the first link.
+            let _ = self.dylib();
+        }
+    }
+
     /// Links the object of a kernel's variant against this copy and returns its code. `variant` tells the kernel's variants on this
     /// copy apart.
     ///
@@ -67,11 +77,7 @@ impl ImageCopy {
         object: &[u8],
     ) -> Result<LinkedCode, OrcError> {
         let start = Instant::now();
-        let dylib = self
-            .dylib
-            .get_or_init(|| self.create_dylib())
-            .as_ref()
-            .map_err(Clone::clone)?;
+        let dylib = self.dylib()?;
         // Of its own: every variant defines the kernel's name.
         let dylib = session()?.create_dylib_over(
             &format!("{name}, variant {variant}, image copy {}", self.number),
@@ -129,6 +135,11 @@ impl ImageCopy {
         }
     }
 
+    fn dylib(&self) -> Result<&Dylib<'static>, OrcError> {
+        let dylib = self.dylib.get_or_init(|| self.create_dylib());
+        dylib.as_ref().map_err(Clone::clone)
+    }
+
     fn create_dylib(&self) -> Result<Dylib<'static>, OrcError> {
         let dylib = session()?.create_dylib(&format!("image copy {} of {:p}", self.number, self.bundle))?;
         dylib.define_absolute(
@@ -143,7 +154,7 @@ impl ImageCopy {
     }
 }
 
-/// The process's only ORC session, started at the first link.
+/// The process's only ORC session, started when it is first needed.
 fn session() -> Result<&'static Session, OrcError> {
     static SESSION: Mutex<Option<&'static Session>> = Mutex::new(None);
     let mut session = lock(&SESSION);

@@ -84,16 +84,25 @@ impl Queue {
         if jobs.waiting.len() >= most_waiting {
             return false;
         }
-        if !jobs.running {
-            if spawn_without_signals(move || self.take_while_there_are_any()).is_err() {
-                return false;
-            }
-            jobs.running = true;
-        }
+        let place = jobs.waiting.len();
         jobs.waiting.push_back(job);
+        if std::mem::replace(&mut jobs.running, true) {
+            drop(jobs);
+            self.added.notify_one();
+            return true;
+        }
+        // Not with the lock: to start a thread, the standard library asks the loader for a symbol, whose lock may be held by a constructor
+        // that launches, and so waits for this one.
         drop(jobs);
-        self.added.notify_one();
-        true
+        if spawn_without_signals(move || self.take_while_there_are_any()).is_ok() {
+            return true;
+        }
+        let mut jobs = lock(&self.jobs);
+        jobs.running = false;
+        // Nobody has taken any; what others have added meanwhile waits for the next thread.
+        let refused = jobs.waiting.remove(place);
+        drop((jobs, refused));
+        false
     }
 
     fn take_while_there_are_any(&self) {

@@ -15,6 +15,7 @@ use crate::fork_gate;
 use crate::libraries::LoadedObject;
 use crate::lock::lock;
 use crate::report;
+use crate::worker;
 
 /// `__tgt_device_image`, of which [`image`] describes the fields.
 #[derive(Debug, Clone, Copy)]
@@ -56,6 +57,7 @@ pub(crate) unsafe fn replacement(given: *const BinaryDescriptor) -> Option<*cons
     // Before LLVM is asked anything.
     exit_gate::guard_exit();
     fork_gate::watch_forks();
+    worker::locate();
     let _change = fork_gate::enter()?;
     let object = LoadedObject::containing(fields.entries_begin);
     let mut replaced = false;

@@ -27,6 +27,7 @@ use crate::report;
 use crate::settings::settings;
 use crate::slot::SlotState;
 use crate::stats;
+use crate::worker;
 
 #[derive(Default)]
 struct Registry {
@@ -58,6 +59,7 @@ pub(crate) fn attach(bytes: &[u8]) {
     if settings().mode == Mode::Off {
         return;
     }
+    worker::locate();
     let Some(_change) = fork_gate::enter() else { return };
     closed_libraries::keep_readable(bytes);
     let id = match Bundle::parse(bytes) {
@@ -139,7 +141,10 @@ pub(crate) unsafe fn announce(announcement: *const ImageAnnouncement) {
             kernel.left_ahead_of_time.is_none() && kernel.parameter_count == slot.argument_count;
         is_dispatched.then(|| fill(slot, image, kernel))
     });
-    let slots = filled.collect();
+    let slots: Vec<_> = filled.collect();
+    if settings().mode == Mode::Sync && !slots.is_empty() {
+        image.prepare();
+    }
     registry.images.push(AnnouncedImage { image, slots });
 }
 

@@ -171,11 +171,22 @@ const fn identity(stat: &Stat) -> (u64, u64) {
     (stat.st_dev, stat.st_ino)
 }
 
+/// Notes where this library was loaded from, which the loader is asked. For constructors, before anything is compiled: later, the loader's
+/// lock may be held by one that waits for the worker.
+pub(crate) fn locate() {
+    library_folder();
+}
+
+fn library_folder() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOLDER.get_or_init(spawn::library_folder).as_deref()
+}
+
 /// The worker's file: where it is installed, seen from this library, or beside it in a build folder.
 fn program() -> Result<&'static Path, WorkerError> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
     let program = PROGRAM.get_or_init(|| {
-        let folder = spawn::library_folder()?;
+        let folder = library_folder()?;
         let installed = folder.join("../libexec/offloom").join(WORKER_NAME);
         [installed, folder.join(WORKER_NAME)]
             .into_iter()
