@@ -13,6 +13,11 @@ use crate::processors;
 /// grows by a page or two at a time, 200 times in the first compile.
 const ALLOCATION: &CStr = c"GLIBC_TUNABLES=glibc.malloc.arena_max=1:glibc.malloc.top_pad=4194304";
 
+/// The first descriptor that is no standard stream.
+pub(super) const FIRST_OTHER: c_int = 3;
+/// Where there is no list of open descriptors, those below are closed.
+const MOST_UNLISTED: c_int = 1 << 16;
+
 /// Enough for the few calls between clone and exec, aligned as the ABI wants a stack.
 #[repr(align(16))]
 struct Stack([u8; 16 << 10]);
@@ -123,7 +128,7 @@ extern "C" fn become_worker(plan: *mut c_void) -> c_int {
         libc::dup2((*plan).socket, 0);
         libc::dup2(nowhere, 1);
         libc::dup2(nowhere, 2);
-        libc::syscall(libc::SYS_close_range, 3, u32::MAX, libc::CLOSE_RANGE_CLOEXEC);
+        close_others_at_exec();
         libc::execve(
             (*plan).program.as_ptr(),
             (*plan).arguments.as_ptr(),
@@ -132,6 +137,84 @@ extern "C" fn become_worker(plan: *mut c_void) -> c_int {
         (*plan).error = *libc::__errno_location();
     }
     127
+}
+
+/// An array of the kernel's records (`linux_dirent64`), of which each begins at a multiple of 8.
+#[repr(align(8))]
+struct Entries([u8; 2 << 10]);
+
+/// Where a record has its own length, and where its name begins.
+const ENTRY_LENGTH: usize = 16;
+const ENTRY_NAME: usize = 19;
+
+/// Has exec close all descriptors but the standard streams. For the child before exec, as [`become_worker`].
+///
+/// # Safety
+/// The descriptors are this process's own.
+unsafe fn close_others_at_exec() {
+    // SAFETY: as the caller promises.
+    unsafe {
+        if libc::syscall(
+            libc::SYS_close_range,
+            FIRST_OTHER,
+            u32::MAX,
+            libc::CLOSE_RANGE_CLOEXEC,
+        ) == 0
+        {
+            return;
+        }
+        // Linux before 5.11, or a filter of system calls. A limit on descriptors says little: it may be a billion.
+        if !close_listed_at_exec() {
+            (FIRST_OTHER..MOST_UNLISTED).for_each(|descriptor| close_at_exec(descriptor));
+        }
+    }
+}
+
+/// Has exec close what the system lists as open; false if there is no list.
+///
+/// # Safety
+/// As [`close_others_at_exec`].
+unsafe fn close_listed_at_exec() -> bool {
+    let mut entries = Entries([0; 2 << 10]);
+    // SAFETY: as the caller promises; the kernel fills as much of the buffer as it says.
+    unsafe {
+        let list = libc::open(c"/proc/self/fd".as_ptr(), libc::O_RDONLY | libc::O_DIRECTORY);
+        loop {
+            let read = libc::syscall(libc::SYS_getdents64, list, &raw mut entries, size_of::<Entries>());
+            let Ok(read) = usize::try_from(read) else {
+                return false;
+            };
+            if read == 0 {
+                return true;
+            }
+            let mut rest = entries.0.get(..read).unwrap_or_default();
+            while let Some(&[low, high]) = rest.get(ENTRY_LENGTH..ENTRY_LENGTH + 2) {
+                let length = usize::from(u16::from_ne_bytes([low, high]));
+                let Some((entry, others)) = rest.split_at_checked(length) else {
+                    break;
+                };
+                if let Some(descriptor) = number(entry.get(ENTRY_NAME..).unwrap_or_default())
+                    && descriptor >= FIRST_OTHER
+                {
+                    close_at_exec(descriptor);
+                }
+                rest = others;
+            }
+        }
+    }
+}
+
+/// # Safety
+/// As [`close_others_at_exec`].
+unsafe fn close_at_exec(descriptor: c_int) {
+    // SAFETY: as the caller promises.
+    unsafe { libc::fcntl(descriptor, libc::F_SETFD, libc::FD_CLOEXEC) };
+}
+
+/// The number that a string which ends with NUL is.
+fn number(name: &[u8]) -> Option<c_int> {
+    let digits = name.split(|byte| *byte == 0).next()?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// The folder that this library was loaded from.
