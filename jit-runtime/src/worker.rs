@@ -100,7 +100,7 @@ impl Worker {
         let unavailable = |error: io::Error| {
             WorkerError::Unavailable(format!("cannot start {}: {error}", program.display()))
         };
-        let (socket, other_end) = UnixStream::pair().map_err(unavailable)?;
+        let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
         spawn::spawn_detached(program, &[limits.memory, limits.niceness], other_end.as_fd())
             .map_err(unavailable)?;
         let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;

@@ -6,8 +6,11 @@
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_STRICT=1 %run_offload ./jit pipe 2>&1 | FileCheck --check-prefix=PIPE %s
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_STRICT=1 %run_offload ./jit old-system 2>&1 | FileCheck --check-prefix=PIPE %s
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_STRICT=1 %run_offload ./jit no-list 2>&1 | FileCheck --check-prefix=PIPE %s
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_STRICT=1 %run_offload ./jit closed 2>&1 | FileCheck --check-prefix=CLOSED %s
 // PIPE: compiled in
 // PIPE: the other end of the pipe is closed
+// CLOSED-COUNT-2: compiled in
+// CLOSED: standard input is closed, standard output is closed
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
@@ -39,8 +42,25 @@ static int launch(int count) {
   return sum;
 }
 
+static const char *state(int descriptor) { return fcntl(descriptor, F_GETFD) < 0 ? "closed" : "open"; }
+
+// As in a program that was started with `<&- >&-`.
+static int without_standard_streams() {
+  close(STDIN_FILENO);
+  close(STDOUT_FILENO);
+  const int first = launch(10);
+  // To nowhere.
+  std::puts("no request");
+  std::fflush(stdout);
+  const bool right = first == 45 && launch(20) == 130;
+  std::fprintf(stderr, "standard input is %s, standard output is %s\n", state(STDIN_FILENO), state(STDOUT_FILENO));
+  return right ? 0 : 1;
+}
+
 int main(int, char **arguments) {
   const char *mode = arguments[1];
+  if (std::strcmp(mode, "closed") == 0)
+    return without_standard_streams();
   if (std::strcmp(mode, "pipe") != 0 && !take_away(SYS_close_range))
     return std::perror("close_range"), 1;
   if (std::strcmp(mode, "no-list") == 0 && !take_away(SYS_getdents64))

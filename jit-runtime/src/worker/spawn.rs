@@ -4,8 +4,11 @@ use std::ffi::{CStr, CString, c_int, c_void};
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::ptr;
+
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::processors;
 
@@ -14,7 +17,7 @@ use crate::processors;
 const ALLOCATION: &CStr = c"GLIBC_TUNABLES=glibc.malloc.arena_max=1:glibc.malloc.top_pad=4194304";
 
 /// The first descriptor that is no standard stream.
-pub(super) const FIRST_OTHER: c_int = 3;
+const FIRST_OTHER: c_int = 3;
 /// Where there is no list of open descriptors, those below are closed.
 const MOST_UNLISTED: c_int = 1 << 16;
 
@@ -33,7 +36,22 @@ struct Plan {
     error: c_int,
 }
 
-/// Starts `program` with `numbers` as arguments, `socket` as standard input and nothing else open. It blocks all signals, and
+/// A pair of sockets, neither of which is a standard stream: a program that was started without these may print to what has their numbers.
+///
+/// # Errors
+/// When there is none.
+pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
+    // They keep the lowest numbers until the sockets have others. What is printed to them meanwhile is lost, as it is without them.
+    let mut taken = Vec::new();
+    while let Ok(file) = memfd_create(c"taken", MemfdFlags::CLOEXEC)
+        && file.as_raw_fd() < FIRST_OTHER
+    {
+        taken.push(file);
+    }
+    UnixStream::pair()
+}
+
+/// Starts `program` with `numbers` as arguments, `socket` (which is no standard stream) as standard input and nothing else open. It blocks all signals, and
 /// is no child of this process by the time this returns: its end is seen at the socket.
 ///
 /// Memory is not copied (the children share it until exec), so the time does not depend on how large the program is.
@@ -124,10 +142,11 @@ extern "C" fn become_worker(plan: *mut c_void) -> c_int {
     unsafe {
         let plan = plan.cast::<Plan>();
         processors::use_all();
-        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR | libc::O_CLOEXEC);
-        libc::dup2((*plan).socket, 0);
+        // It may be a standard stream itself, if the program has closed one. The socket is none.
+        let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         libc::dup2(nowhere, 1);
         libc::dup2(nowhere, 2);
+        libc::dup2((*plan).socket, 0);
         close_others_at_exec();
         libc::execve(
             (*plan).program.as_ptr(),
