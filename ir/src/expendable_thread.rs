@@ -79,7 +79,7 @@ pub fn run_on_expendable_thread<T: Send + 'static>(
     }
 }
 
-/// Starts a thread on which no signal is delivered, and which does not end the process while the calling thread runs.
+/// Starts a thread on which no signal is delivered, which is not scheduled in real time, and which does not end the process while the calling thread runs.
 ///
 /// # Errors
 /// When the system has no thread left.
@@ -96,10 +96,24 @@ pub fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result
             .stack_size(STACK_SIZE)
             .spawn(move || {
                 let _starter = starter;
+                leave_real_time();
                 body();
             });
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
         thread.map(drop)
+    }
+}
+
+/// Has the calling thread scheduled as others are if it is scheduled in real time, which it inherits from the thread that started it: work that
+/// may take seconds would keep the rest of the machine waiting. Neither allocates nor locks.
+pub fn leave_real_time() {
+    // SAFETY: the parameter is live during the call. Leaving needs no rights, and what cannot be left stays.
+    unsafe {
+        let policy = libc::sched_getscheduler(0) & !libc::SCHED_RESET_ON_FORK;
+        if matches!(policy, libc::SCHED_FIFO | libc::SCHED_RR) {
+            let parameter = std::mem::zeroed::<libc::sched_param>();
+            libc::sched_setscheduler(0, libc::SCHED_OTHER, &raw const parameter);
+        }
     }
 }
 

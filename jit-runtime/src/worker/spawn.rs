@@ -8,6 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::ptr;
 
+use offloom_ir::expendable_thread::leave_real_time;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::processors;
@@ -142,6 +143,7 @@ extern "C" fn become_worker(plan: *mut c_void) -> c_int {
     unsafe {
         let plan = plan.cast::<Plan>();
         processors::use_all();
+        leave_real_time();
         // It may be a standard stream itself, if the program has closed one. The socket is none.
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         libc::dup2(nowhere, 1);

@@ -1,0 +1,60 @@
+// What the process that compiles takes over from a program, and what not.
+// REQUIRES: x86_64-device
+// RUN: rm -rf %t && mkdir -p %t/sync %t/async && cd %t
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto=thin -Xoffload-linker --jit %s -o jit %omp_link
+
+// A thread that is scheduled in real time launches: neither the process nor the thread in the background is. Without the right to be scheduled
+// so, it is not, and nothing could be taken over.
+// RUN: env LD_LIBRARY_PATH=%t/sync OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit real-time | FileCheck --check-prefix=REAL-TIME %s
+// RUN: env LD_LIBRARY_PATH=%t/async OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./jit real-time | FileCheck --check-prefix=REAL-TIME %s
+// REAL-TIME: {{(launching|no) thread in real time, worker not in real time}}
+#include "Inputs/worker.h"
+#include <cstdio>
+#include <cstring>
+#include <dirent.h>
+#include <sched.h>
+#include <string>
+#include <unistd.h>
+
+static int launch(int count) {
+  int sum = 0;
+#pragma omp target map(tofrom : sum)
+  for (int i = 0; i < count; ++i)
+    sum += i * i % count;
+  return sum;
+}
+
+/// The worker once it is there: beside the program, it is started some time after the first launch.
+static int worker_for_a_launch() {
+  launch(10);
+  int found = 0;
+  for (int tries = 0; tries < 6000 && (found = worker()) == 0; ++tries)
+    usleep(10000);
+  return found;
+}
+
+static bool is_in_real_time(int thread) { return sched_getscheduler(thread) == SCHED_FIFO; }
+
+static int in_real_time() {
+  const sched_param lowest = {sched_get_priority_min(SCHED_FIFO)};
+  // The image is loaded before.
+  int unused = 0;
+#pragma omp target data map(to : unused)
+  {}
+  sched_setscheduler(0, SCHED_FIFO, &lowest);
+  const int process = worker_for_a_launch();
+  int threads = 0;
+  DIR *list = opendir("/proc/self/task");
+  while (dirent *entry = readdir(list))
+    threads += std::atoi(entry->d_name) > 0 && is_in_real_time(std::atoi(entry->d_name));
+  closedir(list);
+  const char *which = threads == 0 ? "no thread" : threads == 1 && is_in_real_time(0) ? "launching thread" : "other threads";
+  std::printf("%s in real time, worker %sin real time\n", which, is_in_real_time(process) ? "" : "not ");
+  return process == 0;
+}
+
+int main(int, char **arguments) {
+  if (std::strcmp(arguments[1], "real-time") == 0)
+    return in_real_time();
+  return 2;
+}
