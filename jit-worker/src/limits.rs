@@ -2,8 +2,13 @@
 
 use rustix::process::{Resource, Rlimit, nice, setrlimit};
 
-/// Limits memory (in MiB) and priority, and lets go of the program's working directory.
+/// How readily the process is ended where the machine's memory runs out: before all others.
+const ENDED_FIRST: &str = "1000";
+
+/// Limits memory (in MiB) and priority, has the process ended before the program where memory runs out, and lets go of the program's working
+/// directory.
 pub(crate) fn apply(memory: u32, niceness: u32) {
+    let _ = std::fs::write("/proc/self/oom_score_adj", ENDED_FIRST);
     let limit = |bytes: u64| Rlimit {
         current: Some(bytes),
         maximum: Some(bytes),

@@ -8,6 +8,10 @@
 // RUN: env LD_LIBRARY_PATH=%t/sync OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit real-time | FileCheck --check-prefix=REAL-TIME %s
 // RUN: env LD_LIBRARY_PATH=%t/async OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./jit real-time | FileCheck --check-prefix=REAL-TIME %s
 // REAL-TIME: {{(launching|no) thread in real time, worker not in real time}}
+
+// Where memory runs out it is ended before the program.
+// RUN: env LD_LIBRARY_PATH=%t/sync OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit memory | FileCheck --check-prefix=MEMORY %s
+// MEMORY: ended first: yes
 #include "Inputs/worker.h"
 #include <cstdio>
 #include <cstring>
@@ -53,8 +57,18 @@ static int in_real_time() {
   return process == 0;
 }
 
+static int out_of_memory() {
+  const int process = worker_for_a_launch();
+  // It says so when it has begun; the launch has waited for what it does later.
+  const std::string value = contents("/proc/" + std::to_string(process) + "/oom_score_adj");
+  std::printf("ended first: %s\n", value == "1000\n" ? "yes" : value.c_str());
+  return process == 0;
+}
+
 int main(int, char **arguments) {
   if (std::strcmp(arguments[1], "real-time") == 0)
     return in_real_time();
+  if (std::strcmp(arguments[1], "memory") == 0)
+    return out_of_memory();
   return 2;
 }
