@@ -15,6 +15,7 @@ use std::time::Duration;
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
 use rustix::fs::{Stat, fstat};
 use rustix::net::{SendFlags, send};
+use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getuid};
 
 use crate::lock::lock;
 
@@ -51,11 +52,30 @@ pub(crate) struct Message<'a> {
 /// A running worker.
 struct Worker {
     socket: UnixStream,
-    /// The process that started it: after a fork, the parent's worker is not ours.
-    owner: u32,
+    owner: Owner,
     /// What the socket was when it was opened: a program may close descriptors it does not know, and open others under the
     /// same number.
     identity: (u64, u64),
+}
+
+/// Who starts a worker. After a fork, the parent's is not ours; and one that was started before the program gave up rights has them still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    process: u32,
+    /// Real and effective.
+    users: [Uid; 2],
+    groups: [Gid; 2],
+}
+
+impl Owner {
+    /// The calling thread's.
+    fn current() -> Self {
+        Self {
+            process: std::process::id(),
+            users: [getuid(), geteuid()],
+            groups: [getgid(), getegid()],
+        }
+    }
 }
 
 /// Has the worker do what the message says, starting it if need be.
@@ -106,17 +126,17 @@ impl Worker {
         let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
         Ok(Self {
             socket,
-            owner: std::process::id(),
+            owner: Owner::current(),
             identity: identity(&stat),
         })
     }
 
     fn is_ours(&self) -> bool {
-        self.owner == std::process::id()
+        self.owner == Owner::current()
             && fstat(&self.socket).is_ok_and(|stat| identity(&stat) == self.identity)
     }
 
-    /// Lets go of a worker that another process uses, or of a descriptor that is no longer ours to close.
+    /// Lets go of a worker that another process uses or that has other rights, or of a descriptor that is no longer ours to close.
     fn abandon(self) {
         let same = fstat(&self.socket).is_ok_and(|stat| identity(&stat) == self.identity);
         if !same {

@@ -12,6 +12,11 @@
 // Where memory runs out it is ended before the program.
 // RUN: env LD_LIBRARY_PATH=%t/sync OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit memory | FileCheck --check-prefix=MEMORY %s
 // MEMORY: ended first: yes
+
+// A program that gives up rights, as those of its group, has no use any more for a process that has them. Without the right to change its group,
+// it is the same.
+// RUN: env LD_LIBRARY_PATH=%t/sync OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit rights | FileCheck --check-prefix=RIGHTS %s
+// RIGHTS: first worker with the program's group, second worker with the program's group
 #include "Inputs/worker.h"
 #include <cstdio>
 #include <cstring>
@@ -57,6 +62,28 @@ static int in_real_time() {
   return process == 0;
 }
 
+/// Whether some worker has the program's real and effective group. One that is given up ends a moment later.
+static bool has_own_group() {
+  const std::string groups = "\nGid:\t" + std::to_string(getgid()) + "\t" + std::to_string(getegid()) + "\t";
+  for (int tries = 0; tries < 1000; ++tries) {
+    if (contents("/proc/" + std::to_string(worker()) + "/status").find(groups) != std::string::npos)
+      return true;
+    usleep(10000);
+  }
+  return false;
+}
+
+static int without_rights() {
+  worker_for_a_launch();
+  std::printf("first worker with %s group, ", has_own_group() ? "the program's" : "another");
+  const int other = 65534;
+  // Without the right to, it stays.
+  (void)!setresgid(other, other, other);
+  const bool right = launch(20) == 130;
+  std::printf("second worker with %s group\n", has_own_group() ? "the program's" : "another");
+  return !right;
+}
+
 static int out_of_memory() {
   const int process = worker_for_a_launch();
   // It says so when it has begun; the launch has waited for what it does later.
@@ -68,6 +95,8 @@ static int out_of_memory() {
 int main(int, char **arguments) {
   if (std::strcmp(arguments[1], "real-time") == 0)
     return in_real_time();
+  if (std::strcmp(arguments[1], "rights") == 0)
+    return without_rights();
   if (std::strcmp(arguments[1], "memory") == 0)
     return out_of_memory();
   return 2;
