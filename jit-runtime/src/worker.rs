@@ -3,9 +3,10 @@
 //! Started at the first compile, serves one compile at a time, and is started again after it was lost. What it is lost over is
 //! the caller's to remember.
 
+mod exchange;
 mod spawn;
 
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -14,12 +15,12 @@ use std::time::Duration;
 
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
 use rustix::fs::{Stat, fstat};
-use rustix::net::{SendFlags, send};
 use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getuid};
 
 use crate::lock::lock;
+use exchange::Exchange;
 
-/// What the worker gets beyond the compile's own deadline before it is given up.
+/// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is given up.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Why the worker has not answered.
@@ -84,7 +85,7 @@ impl Owner {
 /// When there is no answer. The worker is given up then, and the next call starts another one.
 pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, WorkerError> {
     let mut slot = lock(worker());
-    let mut running = match slot.take() {
+    let running = match slot.take() {
         Some(running) if running.is_ours() => running,
         Some(not_ours) => {
             not_ours.abandon();
@@ -144,46 +145,15 @@ impl Worker {
         }
     }
 
-    fn ask(&mut self, message: &Message<'_>) -> Result<Reply, WorkerError> {
-        self.send(&message.head)?;
-        self.send(message.bitcode)?;
-        let patience = Duration::from_millis(u64::from(message.deadline)) + GRACE;
-        self.socket
-            .set_read_timeout(Some(patience))
-            .map_err(|_| WorkerError::Died)?;
-        let mut header = [0; Header::SIZE];
-        self.socket
-            .read_exact(&mut header)
-            .map_err(|error| lost(&error))?;
-        let length = Header::parse(header)?.length;
-        let mut reply = Vec::new();
-        let read = (&self.socket)
-            .take(length)
-            .read_to_end(&mut reply)
-            .map_err(|error| lost(&error))?;
-        if read as u64 != length {
-            return Err(WorkerError::Died);
-        }
+    fn ask(&self, message: &Message<'_>) -> Result<Reply, WorkerError> {
+        let limit = Duration::from_millis(u64::from(message.deadline)) + GRACE;
+        let exchange = Exchange::begin(&self.socket, limit);
+        exchange.send(&message.head)?;
+        exchange.send(message.bitcode)?;
+        let header = exchange.receive(Header::SIZE as u64)?;
+        let header = header.try_into().map_err(|_| WorkerError::Died)?;
+        let reply = exchange.receive(Header::parse(header)?.length)?;
         Ok(Reply::parse(&reply)?)
-    }
-
-    /// Sends all of it. A worker that is gone is an error here, not a signal to the program.
-    fn send(&self, mut bytes: &[u8]) -> Result<(), WorkerError> {
-        while !bytes.is_empty() {
-            match send(&self.socket, bytes, SendFlags::NOSIGNAL) {
-                Ok(sent) => bytes = &bytes[sent..],
-                Err(rustix::io::Errno::INTR) => {}
-                Err(_) => return Err(WorkerError::Died),
-            }
-        }
-        Ok(())
-    }
-}
-
-fn lost(error: &io::Error) -> WorkerError {
-    match error.kind() {
-        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => WorkerError::Silent,
-        _ => WorkerError::Died,
     }
 }
 

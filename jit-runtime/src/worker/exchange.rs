@@ -1,0 +1,122 @@
+//! Sends a request and reads the answer, both until one moment, whatever signals interrupt it.
+
+use std::os::unix::net::UnixStream;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, recv, send};
+
+use super::WorkerError;
+
+/// Read at a time: memory is not taken for a length that only the other end claims.
+const CHUNK: usize = 64 << 10;
+
+/// Where the other end is, and until when it has time.
+pub(super) struct Exchange<'s> {
+    socket: &'s UnixStream,
+    end: Instant,
+}
+
+impl<'s> Exchange<'s> {
+    /// An exchange that begins now.
+    pub(super) fn begin(socket: &'s UnixStream, limit: Duration) -> Self {
+        Self {
+            socket,
+            end: Instant::now() + limit,
+        }
+    }
+
+    /// Sends all of it. A worker that is gone is an error here, not a signal to the program.
+    pub(super) fn send(&self, mut bytes: &[u8]) -> Result<(), WorkerError> {
+        while !bytes.is_empty() {
+            match send(self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
+                Ok(sent) => bytes = &bytes[sent..],
+                Err(error) => self.wait(error, PollFlags::OUT)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads so many bytes.
+    pub(super) fn receive(&self, length: u64) -> Result<Vec<u8>, WorkerError> {
+        let length = usize::try_from(length).map_err(|_| WorkerError::Died)?;
+        let mut bytes = Vec::new();
+        let mut chunk = vec![0; CHUNK.min(length)];
+        while bytes.len() < length {
+            let wanted = CHUNK.min(length - bytes.len());
+            match recv(self.socket, &mut chunk[..wanted], RecvFlags::DONTWAIT) {
+                Ok((0, _)) => return Err(WorkerError::Died),
+                Ok((read, _)) => bytes.extend_from_slice(&chunk[..read]),
+                Err(error) => self.wait(error, PollFlags::IN)?,
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// Waits until what failed may be tried again. After a signal it is waited for what is left of the time, not for all of it.
+    fn wait(&self, error: Errno, event: PollFlags) -> Result<(), WorkerError> {
+        if error != Errno::AGAIN && error != Errno::INTR {
+            return Err(WorkerError::Died);
+        }
+        let left = self.end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Err(WorkerError::Silent);
+        }
+        let left = Timespec::try_from(left).map_err(|_| WorkerError::Died)?;
+        match poll(&mut [PollFd::new(self.socket, event)], Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Err(_) => Err(WorkerError::Died),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::thread;
+
+    use super::*;
+
+    /// More than a socket holds.
+    const LARGE: usize = 16 << 20;
+
+    #[test]
+    fn a_request_that_nobody_reads_is_given_up() {
+        let (socket, _other_end) = UnixStream::pair().unwrap();
+        let sent = Exchange::begin(&socket, Duration::from_millis(50)).send(&vec![1; LARGE]);
+        assert!(matches!(sent, Err(WorkerError::Silent)), "{sent:?}");
+    }
+
+    #[test]
+    fn an_answer_that_does_not_come_is_given_up() {
+        let (socket, mut other_end) = UnixStream::pair().unwrap();
+        other_end.write_all(b"ans").unwrap();
+        let answer = Exchange::begin(&socket, Duration::from_millis(50)).receive(6);
+        assert!(matches!(answer, Err(WorkerError::Silent)), "{answer:?}");
+    }
+
+    #[test]
+    fn what_comes_in_pieces_is_read_whole_and_no_further() {
+        let (socket, mut other_end) = UnixStream::pair().unwrap();
+        let sent: Vec<u8> = (0..LARGE).map(|number| (number % 251) as u8).collect();
+        let expected = sent.clone();
+        let writer = thread::spawn(move || {
+            other_end.write_all(&sent).unwrap();
+            other_end.write_all(b"next").unwrap();
+        });
+        let exchange = Exchange::begin(&socket, Duration::from_secs(600));
+        assert_eq!(exchange.receive(LARGE as u64).unwrap(), expected);
+        assert_eq!(exchange.receive(4).unwrap(), b"next");
+        writer.join().unwrap();
+    }
+
+    #[test]
+    fn a_worker_that_is_gone_is_not_waited_for() {
+        let (socket, other_end) = UnixStream::pair().unwrap();
+        drop(other_end);
+        let exchange = Exchange::begin(&socket, Duration::from_secs(600));
+        assert!(matches!(exchange.send(b"request"), Err(WorkerError::Died)));
+        assert!(matches!(exchange.receive(6), Err(WorkerError::Died)));
+    }
+}
