@@ -1,10 +1,16 @@
 //! One line at a time on the standard error stream.
 
 use std::fmt::Display;
+use std::fs::File;
 use std::io::Write;
+use std::mem::ManuallyDrop;
+use std::os::fd::FromRawFd;
 
 /// Says it.
 pub(crate) fn line(what: impl Display) {
-    // One write, so that lines of several threads do not mix. Where the stream is closed there is nobody to tell.
-    let _ = std::io::stderr().write_all(format!("offloom-jit: {what}\n").as_bytes());
+    // The standard library's stream has a lock, which a thread that a forked child does not have may hold for ever.
+    // SAFETY: it is not closed here. Where the program has closed it there is nobody to tell, and writing fails.
+    let mut stream = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDERR_FILENO) });
+    // One write, so that lines of several threads do not mix.
+    let _ = stream.write_all(format!("offloom-jit: {what}\n").as_bytes());
 }

@@ -285,6 +285,8 @@ fn statistics() -> Vec<stats_file::Kernel> {
 
 extern "C" fn at_exit() {
     guarded((), || {
+        // A thread that this process does not have may have held the lock when it was forked.
+        let Some(_change) = fork_gate::enter() else { return };
         registry()
             .images
             .iter()
