@@ -43,6 +43,7 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, Failure> {
         head: request.encode_head(),
         bitcode: request.bitcode,
         deadline: request.deadline,
+        needs_worker: false,
     };
     match ask_worker(&message)? {
         Ok(compiled) => Ok(compiled),
@@ -63,6 +64,7 @@ pub(crate) fn compile_base_image(request: &BaseImageRequest<'_>) -> Result<Compi
         head: request.encode_head(),
         bitcode: request.bitcode,
         deadline: request.deadline,
+        needs_worker: true,
     };
     ask_worker(&message)?.map_err(Failure::OfProcess)
 }

@@ -15,7 +15,10 @@ use std::time::Duration;
 
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
 use rustix::fs::{Stat, fstat};
-use rustix::process::{Gid, Uid, getegid, geteuid, getgid, getuid};
+use rustix::io::Errno;
+use rustix::process::{
+    Gid, Pid, Signal, Uid, WaitOptions, getegid, geteuid, getgid, getuid, kill_process, waitpid,
+};
 
 use crate::lock::lock;
 use exchange::Exchange;
@@ -48,12 +51,15 @@ pub(crate) struct Message<'a> {
     pub(crate) bitcode: &'a [u8],
     /// How long the work may take, in milliseconds.
     pub(crate) deadline: u32,
+    /// Whether it cannot be done in the program.
+    pub(crate) needs_worker: bool,
 }
 
 /// A running worker.
 struct Worker {
     socket: UnixStream,
     owner: Owner,
+    process: Option<Pid>,
     /// What the socket was when it was opened: a program may close descriptors it does not know, and open others under the
     /// same number.
     identity: (u64, u64),
@@ -81,9 +87,19 @@ impl Owner {
 
 /// Has the worker do what the message says, starting it if need be.
 ///
+/// Where an orphan would become a child of this process, which a program that waits for its children must not meet, there is no worker; but
+/// for work that nothing else can do, one that is gone by the time of return.
+///
 /// # Errors
 /// When there is no answer. The worker is given up then, and the next call starts another one.
 pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, WorkerError> {
+    let adopts = spawn::adopts_orphans();
+    if adopts && !message.needs_worker {
+        return Err(WorkerError::Unavailable(
+            "the compile worker would be a child of this process, which is the first of its container or a subreaper"
+                .to_owned(),
+        ));
+    }
     let mut slot = lock(worker());
     let running = match slot.take() {
         Some(running) if running.is_ours() => running,
@@ -93,11 +109,16 @@ pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, Worker
         }
         None => Worker::start(limits)?,
     };
-    let reply = running.ask(message)?;
-    if !matches!(reply, Reply::Failure { last: true, .. }) {
+    let reply = running.ask(message);
+    if adopts {
+        running.end();
+    } else if reply
+        .as_ref()
+        .is_ok_and(|reply| !matches!(reply, Reply::Failure { last: true, .. }))
+    {
         *slot = Some(running);
     }
-    Ok(reply)
+    reply
 }
 
 /// What the worker may use.
@@ -122,12 +143,13 @@ impl Worker {
             WorkerError::Unavailable(format!("cannot start {}: {error}", program.display()))
         };
         let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
-        spawn::spawn_detached(program, &[limits.memory, limits.niceness], other_end.as_fd())
-            .map_err(unavailable)?;
+        let numbers = [limits.memory, limits.niceness];
+        let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
         let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
         Ok(Self {
             socket,
             owner: Owner::current(),
+            process,
             identity: identity(&stat),
         })
     }
@@ -142,6 +164,16 @@ impl Worker {
         let same = fstat(&self.socket).is_ok_and(|stat| identity(&stat) == self.identity);
         if !same {
             std::mem::forget(self.socket);
+        }
+    }
+
+    /// Ends one that became a child of this process, as if it had never been.
+    fn end(self) {
+        let Some(process) = self.process else { return };
+        // Nothing: it is a child, and has not ended. Others, and those that the program has waited for already, are not to be found.
+        if let Ok(None) = waitpid(Some(process), WaitOptions::NOHANG) {
+            let _ = kill_process(process, Signal::KILL);
+            while let Err(Errno::INTR) = waitpid(Some(process), WaitOptions::empty()) {}
         }
     }
 

@@ -10,6 +10,7 @@ use std::ptr;
 
 use offloom_ir::expendable_thread::leave_real_time;
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::process::Pid;
 
 use crate::processors;
 
@@ -33,11 +34,22 @@ struct Plan {
     environment: Vec<*const libc::c_char>,
     socket: c_int,
     stack: Box<Stack>,
+    /// The process that becomes the worker.
+    worker: c_int,
     /// What exec said, if it came back.
     error: c_int,
 }
 
-/// A pair of sockets, neither of which is a standard stream: a program that was started without these may print to what has their numbers.
+/// Whether a process whose parent has ended may become a child of this one.
+pub(super) fn adopts_orphans() -> bool {
+    let mut subreaper: c_int = 0;
+    // SAFETY: the call fills the number.
+    unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut subreaper) };
+    subreaper != 0 || std::process::id() == 1
+}
+
+/// A pair of sockets, neither of which is a standard stream: a program that was started without these may print to what has their
+/// numbers.
 ///
 /// # Errors
 /// When there is none.
@@ -52,14 +64,18 @@ pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
     UnixStream::pair()
 }
 
-/// Starts `program` with `numbers` as arguments, `socket` (which is no standard stream) as standard input and nothing else open. It blocks all signals, and
-/// is no child of this process by the time this returns: its end is seen at the socket.
+/// Starts `program` with `numbers` as arguments, `socket` (which is no standard stream) as standard input and nothing else open. It blocks
+/// all signals, and is no child of this process by the time this returns, unless this one [`adopts_orphans`]: its end is seen at the socket.
 ///
 /// Memory is not copied (the children share it until exec), so the time does not depend on how large the program is.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn spawn_detached(program: &Path, numbers: &[u32], socket: BorrowedFd<'_>) -> io::Result<()> {
+pub(super) fn spawn_detached(
+    program: &Path,
+    numbers: &[u32],
+    socket: BorrowedFd<'_>,
+) -> io::Result<Option<Pid>> {
     let program = CString::new(program.as_os_str().as_bytes())?;
     let numbers: Vec<CString> = numbers
         .iter()
@@ -82,6 +98,7 @@ pub(super) fn spawn_detached(program: &Path, numbers: &[u32], socket: BorrowedFd
         program,
         socket: socket.as_raw_fd(),
         stack: Box::new(Stack([0; 16 << 10])),
+        worker: 0,
         error: 0,
     };
     let mut stack = Box::new(Stack([0; 16 << 10]));
@@ -109,7 +126,7 @@ pub(super) fn spawn_detached(program: &Path, numbers: &[u32], socket: BorrowedFd
         {}
     }
     match plan.error {
-        0 => Ok(()),
+        0 => Ok(Pid::from_raw(plan.worker)),
         error => Err(io::Error::from_raw_os_error(error)),
     }
 }
@@ -130,6 +147,7 @@ extern "C" fn between(plan: *mut c_void) -> c_int {
             libc::CLONE_VM | libc::CLONE_VFORK,
             plan.cast(),
         );
+        (*plan).worker = child;
         if child < 0 {
             (*plan).error = *libc::__errno_location();
         }
