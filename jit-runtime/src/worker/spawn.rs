@@ -13,6 +13,7 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::process::Pid;
 
 use crate::processors;
+use crate::settings::variable_at_start;
 
 /// How the worker's C library gets memory: for its one busy thread as for the first, and in large steps. By default that thread's memory
 /// grows by a page or two at a time, 200 times in the first compile.
@@ -82,7 +83,7 @@ pub(super) fn spawn_detached(
         .map(|number| CString::new(number.to_string()))
         .collect::<Result<_, _>>()?;
     // Of the program's only what it takes to find libraries; above all no LD_PRELOAD.
-    let library_path = std::env::var_os("LD_LIBRARY_PATH")
+    let library_path = variable_at_start("LD_LIBRARY_PATH")
         .map(|path| CString::new([b"LD_LIBRARY_PATH=", path.as_bytes()].concat()))
         .transpose()?;
     let null_terminated = |strings: &mut dyn Iterator<Item = &CStr>| -> Vec<*const libc::c_char> {
