@@ -146,30 +146,41 @@ SmallSetVector<Function *, 16> functionsFrom(Module &M, Function *Root) {
   return Found;
 }
 
-/// Whether LLVM may rewrite or fold calls of the function to another result than it gives.
+/// Whether the intrinsic, which is about floating-point numbers, gives the same bits however it is compiled, or moves numbers only. What
+/// `mayBeExpanded` is one of these. By name, since each LLVM has others.
+bool isExact(Intrinsic::ID Operation) {
+  static const StringSet<> Exact{
+      // Computed.
+      "sqrt", "fma", "fmuladd",
+      // Rounded to an integer.
+      "floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven",
+      // Chosen.
+      "minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum",
+      // Taken apart, converted, copied.
+      "fabs", "copysign", "canonicalize", "frexp", "modf", "convert.from.fp16", "fptrunc.round", "arithmetic.fence", "ssa.copy"};
+  StringRef Name = Intrinsic::getBaseName(Operation);
+  Name.consume_front("llvm.");
+  Name.consume_front("experimental.");
+  // Reductions without fast-math flags have an order.
+  return Exact.contains(Name) || Name.starts_with("vector.");
+}
+
+/// Whether a function with this type of result gives floating-point numbers, perhaps several (`llvm.sincos`).
+bool isFloatingPoint(Type *Result) {
+  if (auto *Several = dyn_cast<StructType>(Result))
+    return any_of(Several->elements(), [](Type *One) { return One->isFPOrFPVectorTy(); });
+  return Result->isFPOrFPVectorTy();
+}
+
+/// Whether LLVM may rewrite or fold calls of the function to another result than it gives. Of an intrinsic that nothing is known about it
+/// is taken that LLVM may.
 bool mayBeRewritten(const Function &Callee, const TargetLibraryInfo &Library) {
-  if (!Callee.getReturnType()->isFPOrFPVectorTy())
+  if (!isFloatingPoint(Callee.getReturnType()))
     return false;
+  if (Callee.isIntrinsic())
+    return Callee.doesNotAccessMemory() && !isExact(Callee.getIntrinsicID());
   LibFunc Known;
-  switch (Callee.getIntrinsicID()) {
-  case Intrinsic::not_intrinsic:
-    return Library.getLibFunc(Callee, Known) && !isExact(Callee.getName());
-  case Intrinsic::pow:
-  case Intrinsic::powi:
-  case Intrinsic::exp:
-  case Intrinsic::exp2:
-  case Intrinsic::exp10:
-  case Intrinsic::log:
-  case Intrinsic::log2:
-  case Intrinsic::log10:
-  case Intrinsic::sin:
-  case Intrinsic::cos:
-  case Intrinsic::tan:
-  case Intrinsic::ldexp:
-    return true;
-  default:
-    return false;
-  }
+  return Library.getLibFunc(Callee, Known) && !isExact(Callee.getName());
 }
 
 /// Whether the function is an operation that processors have or have not.

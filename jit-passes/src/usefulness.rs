@@ -10,6 +10,7 @@
 mod flow;
 mod rules;
 
+use std::collections::HashSet;
 use std::fmt;
 
 use offloom_abi::jit_bundle::ParameterUses;
@@ -95,7 +96,7 @@ fn of_parameter<'ctx>(
         } else {
             Vec::new()
         },
-        size: used_bytes(program, parameter, 0),
+        size: used_bytes(program, parameter),
         uses: walk.finish(),
     }
 }
@@ -124,29 +125,27 @@ fn useful_contents<'ctx>(program: &Program<'ctx>, loads: &[ObjectLoad<'ctx>]) ->
 }
 
 /// Bytes at the start of an argument word that are looked at, here and in the functions that it is handed to.
-fn used_bytes<'ctx>(program: &Program<'ctx>, value: BasicValueEnum<'ctx>, depth: u32) -> u8 {
-    /// Regions nest three or four deep.
-    const DEEPEST: u32 = 8;
-    let BasicValueEnum::IntValue(word) = value else {
-        return 8;
-    };
-    let whole = (word.get_type().get_bit_width().div_ceil(8)).min(8) as u8;
-    if depth > DEEPEST {
-        return whole;
-    }
-    let uses = value_uses(value).into_iter().map(|use_| {
-        let received = program.receivers(use_.instruction, value);
-        if !received.is_empty() {
-            return received
-                .iter()
-                .map(|&parameter| used_bytes(program, parameter, depth + 1))
-                .max()
-                .unwrap_or(whole);
-        }
-        rules::low_bytes(use_.instruction).unwrap_or(whole)
-    });
+fn used_bytes<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> u8 {
     // A parameter that nothing uses has to have a size.
-    uses.max().unwrap_or(1).clamp(1, whole)
+    let mut used = 1;
+    // A function that hands the word to itself looks at no more of it.
+    let mut seen = HashSet::from([word]);
+    let mut open = vec![word];
+    while let Some(value) = open.pop() {
+        let BasicValueEnum::IntValue(number) = value else {
+            return 8;
+        };
+        let whole = number.get_type().get_bit_width().div_ceil(8).min(8) as u8;
+        for use_ in value_uses(value) {
+            let received = program.receivers(use_.instruction, value);
+            if received.is_empty() {
+                let bytes = rules::low_bytes(use_.instruction).unwrap_or(whole);
+                used = used.max(bytes.min(whole));
+            }
+            open.extend(received.iter().filter(|&&parameter| seen.insert(parameter)));
+        }
+    }
+    used
 }
 
 impl fmt::Display for KernelUsefulness {

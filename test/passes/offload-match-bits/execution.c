@@ -6,6 +6,14 @@
 // Ahead-of-time code that has fused multiplications and additions: they stay.
 // RUN: bash %S/Inputs/compare.sh %llvm_bin %passes %s %t.v3 x86-64-v3
 // RUN: FileCheck %s --check-prefix=MATCH --input-file=%t.v3.match
+// Mathematical functions that need not set `errno` are intrinsics: most of them with LLVM 22, fewer with LLVM 19.
+// RUN: bash %S/Inputs/compare.sh %llvm_bin %passes %s %t.intrinsics x86-64 -fno-math-errno
+// RUN: FileCheck %s --check-prefix=MATCH --input-file=%t.intrinsics.match
+// RUN: FileCheck %s --check-prefixes=INTRINSICS%if llvm-22 %{,INTRINSICS-22%} --input-file=%t.intrinsics.source
+// INTRINSICS-DAG: log10f_arg0_float_
+// INTRINSICS-22-DAG: sinhf_arg0_float_
+// INTRINSICS-22-DAG: atanf_arg0_float_
+// INTRINSICS-22-DAG: sincosf_arg0_float_
 
 // MATCH-NOT: _
 // MATCH: --none--
@@ -36,6 +44,7 @@
 // Iterations that get a base of their own.
 // SOURCE-DAG: series_arg1_i32_4
 
+#define _GNU_SOURCE
 #include <math.h>
 
 #define COUNTS(F) F(1) F(2) F(3) F(4) F(7) F(8) F(16) F(17) F(32) F(64) F(100) F(1000)
@@ -73,6 +82,16 @@ POWERF(0x41000000)
 #define LOG1PF(v) float log1pf_arg0_float_##v(float s) BODY(return log1pf(s);)
 #define ERFF(v) float erff_arg0_float_##v(float s) BODY(return erff(s);)
 FLOATS(SINHF) FLOATS(LOG10F) FLOATS(ATAN2F) FLOATS(LOG1PF) FLOATS(ERFF)
+#define ACOSF(v) float acosf_arg0_float_##v(float s) BODY(return acosf(s);)
+#define ASINF(v) float asinf_arg0_float_##v(float s) BODY(return asinf(s);)
+#define ATANF(v) float atanf_arg0_float_##v(float s) BODY(return atanf(s);)
+#define COSHF(v) float coshf_arg0_float_##v(float s) BODY(return coshf(s);)
+#define TANHF(v) float tanhf_arg0_float_##v(float s) BODY(return tanhf(s);)
+#define TANF(v) float tanf_arg0_float_##v(float s) BODY(return tanf(s);)
+#define SINCOSF(v)                                                                                                     \
+  float sincosf_arg0_float_##v(float s) BODY(float sine, cosine; sincosf(s, &sine, &cosine); return sine * cosine;)
+#define MODFF(v) float modff_arg0_float_##v(float s) BODY(float whole, part = modff(s * 3, &whole); return part - whole;)
+FLOATS(ACOSF) FLOATS(ASINF) FLOATS(ATANF) FLOATS(COSHF) FLOATS(TANHF) FLOATS(TANF) FLOATS(SINCOSF) FLOATS(MODFF)
 
 // In the source already: rewritten and folded ahead of time too.
 double literal_arg1_double_0x3ff0000000000000(double x, double unused) BODY(return pow(x, 2.0) + log10f(0.7f);)
@@ -156,6 +175,14 @@ static float xf[5000];
 #define RUN_ATAN2F(v) RUN_FLOAT(atan2f, v)
 #define RUN_LOG1PF(v) RUN_FLOAT(log1pf, v)
 #define RUN_ERFF(v) RUN_FLOAT(erff, v)
+#define RUN_ACOSF(v) RUN_FLOAT(acosf, v)
+#define RUN_ASINF(v) RUN_FLOAT(asinf, v)
+#define RUN_ATANF(v) RUN_FLOAT(atanf, v)
+#define RUN_COSHF(v) RUN_FLOAT(coshf, v)
+#define RUN_TANHF(v) RUN_FLOAT(tanhf, v)
+#define RUN_TANF(v) RUN_FLOAT(tanf, v)
+#define RUN_SINCOSF(v) RUN_FLOAT(sincosf, v)
+#define RUN_MODFF(v) RUN_FLOAT(modff, v)
 #define RUN_FUSED(v) SHOW(fused_arg1_double_##v, add(fused_arg1_double_##v(0, double_of(v))))
 #define RUN_AXPY(v) SECOND(axpy, v)
 #define RUN_HORNER(v) SECOND(horner, v)
@@ -182,6 +209,8 @@ int main(void) {
   EACH(squaref_arg1_float_0x40000000, squaref_arg1_float_0x40000000(xf[k], 2))
   EACH(powerf_arg0_float_0x41000000, powerf_arg0_float_0x41000000(8, xf[k]))
   FLOATS(RUN_SINHF) FLOATS(RUN_LOG10F) FLOATS(RUN_ATAN2F) FLOATS(RUN_LOG1PF) FLOATS(RUN_ERFF)
+  FLOATS(RUN_ACOSF) FLOATS(RUN_ASINF) FLOATS(RUN_ATANF) FLOATS(RUN_COSHF) FLOATS(RUN_TANHF) FLOATS(RUN_TANF)
+  FLOATS(RUN_SINCOSF) FLOATS(RUN_MODFF)
   SECOND(literal, 0x3ff0000000000000)
   DOUBLES(RUN_FUSED) DOUBLES(RUN_AXPY) DOUBLES(RUN_HORNER) ZEROS(RUN_LEAST) ZEROS(RUN_GREATEST)
   COUNTS(RUN_SUM) COUNTS(RUN_SUMF) COUNTS(RUN_SUM4) COUNTS(RUN_PRODUCT) COUNTS(RUN_PLAIN) COUNTS(RUN_DOT) RUN_SERIES(4)

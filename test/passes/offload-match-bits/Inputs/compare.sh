@@ -1,15 +1,16 @@
 # Runs functions compiled ahead of time, and compiled for this machine's processor with an argument that became a constant.
 #
-# compare.sh LLVM_BIN PASSES SOURCE OUT PROCESSOR
+# compare.sh LLVM_BIN PASSES SOURCE OUT PROCESSOR [OPTION...]
 #
 # A function's name says what it is specialised to: `sum_arg1_i32_17` gets 17 as its argument 1. PROCESSOR is that of the ahead-of-time
 # code, or the baseline where this machine is no x86-64-v3. OUT.match and OUT.source list the functions whose results are other than ahead of time, by mode; `--none--` is the last line.
+# The functions are compiled with the options.
 set -eu
 llvm_bin=$1 passes=$2 source=$3 out=$4 processor=$5
 grep -qw avx2 /proc/cpuinfo || processor=x86-64
 
-"$llvm_bin/clang" -O3 -march="$processor" -fopenmp-simd -ffp-contract=on -Xclang -disable-llvm-passes -c -emit-llvm "$source" \
-    -o "$out.bc"
+"$llvm_bin/clang" -O3 -march="$processor" -fopenmp-simd -ffp-contract=on -Xclang -disable-llvm-passes -c -emit-llvm "${@:6}" \
+    "$source" -o "$out.bc"
 "$llvm_bin/clang" -O3 -DMAIN -fopenmp-simd -c "$source" -o "$out.main.o"
 specialize() {
     "$llvm_bin/llvm-dis" "$out.bc" -o - |
