@@ -16,8 +16,8 @@ impl Table {
     }
 
     pub(crate) fn row(&mut self, cells: Vec<String>) {
-        self.rows
-            .push(cells.iter().map(|cell| printable_cell(cell)).collect());
+        let cells = cells.into_iter();
+        self.rows.push(cells.map(|cell| printable_cell(&cell)).collect());
     }
 }
 
