@@ -132,9 +132,6 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     if !options.emit_fatbin_only {
         host_link::host_linker(line)?;
     }
-    if let Some(warning) = group::warning_of_rivals(&groups, options.host_triple()) {
-        runner.say(&warning);
-    }
     if options.embed_bitcode && options.jit.is_some() {
         return Err(Error::Usage(
             "--embed-bitcode and --jit exclude each other: libomptarget compiles the bitcode of the one, the JIT library that of the \
@@ -158,6 +155,9 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
         runner.step(&host_step(Phase::EntryCheck), || {
             entry_check::check_entries(&inputs.files, &host_symbols, &groups, &images, &folder)
         })?;
+    }
+    if let Some(warning) = group::warning_of_rivals(&groups, options.host_triple()) {
+        runner.say(&warning);
     }
     if options.emit_fatbin_only {
         return wrap_images::emit_images(&images, &output, options, &folder, runner);
