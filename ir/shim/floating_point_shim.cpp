@@ -114,11 +114,16 @@ Function *functionOf(const Any &IR) {
   return nullptr;
 }
 
-/// Mathematical functions whose results are the same however they are compiled.
-bool isExact(StringRef Name) {
+/// Mathematical functions whose results are the same however they are compiled, as C's library and LLVM's intrinsics name them.
+const StringSet<> &exactFunctions() {
   static const StringSet<> Exact{"sqrt",      "fabs",      "floor",    "ceil", "trunc", "rint", "round",
                                  "roundeven", "nearbyint", "copysign", "fma",  "fmin",  "fmax"};
-  return Exact.contains(Name) || Exact.contains(Name.drop_back());
+  return Exact;
+}
+
+/// Whether the library's function of this name, for whichever type, is exact.
+bool isExact(StringRef Name) {
+  return exactFunctions().contains(Name) || exactFunctions().contains(Name.drop_back());
 }
 
 /// The functions that code of `Root` can get to; all of the module's where there is none.
@@ -149,20 +154,17 @@ SmallSetVector<Function *, 16> functionsFrom(Module &M, Function *Root) {
 /// Whether the intrinsic, which is about floating-point numbers, gives the same bits however it is compiled, or moves numbers only. What
 /// `mayBeExpanded` is one of these. By name, since each LLVM has others.
 bool isExact(Intrinsic::ID Operation) {
-  static const StringSet<> Exact{
-      // Computed.
-      "sqrt", "fma", "fmuladd",
-      // Rounded to an integer.
-      "floor", "ceil", "trunc", "rint", "nearbyint", "round", "roundeven",
+  static const StringSet<> OfIntrinsics{
+      "fmuladd",
       // Chosen.
       "minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum",
       // Taken apart, converted, copied.
-      "fabs", "copysign", "canonicalize", "frexp", "modf", "convert.from.fp16", "fptrunc.round", "arithmetic.fence", "ssa.copy"};
+      "canonicalize", "frexp", "modf", "convert.from.fp16", "fptrunc.round", "arithmetic.fence", "ssa.copy"};
   StringRef Name = Intrinsic::getBaseName(Operation);
   Name.consume_front("llvm.");
   Name.consume_front("experimental.");
   // Reductions without fast-math flags have an order.
-  return Exact.contains(Name) || Name.starts_with("vector.");
+  return exactFunctions().contains(Name) || OfIntrinsics.contains(Name) || Name.starts_with("vector.");
 }
 
 /// Whether a function with this type of result gives floating-point numbers, perhaps several (`llvm.sincos`).

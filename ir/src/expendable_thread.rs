@@ -79,7 +79,8 @@ pub fn run_on_expendable_thread<T: Send + 'static>(
     }
 }
 
-/// Starts a thread on which no signal is delivered, which is not scheduled in real time, and which does not end the process while the calling thread runs.
+/// Starts a thread on which no signal is delivered, which is not scheduled in real time, and which does not end the process while the
+/// calling thread runs.
 ///
 /// # Errors
 /// When the system has no thread left.

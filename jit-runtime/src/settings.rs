@@ -14,19 +14,26 @@ pub(crate) const WORKER_NICENESS: u32 = 5;
 /// Other variables that are needed later, on threads that the program does not know of: it may change its environment then.
 const KEPT_VARIABLES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "LD_LIBRARY_PATH"];
 
-static VARIABLES_AT_START: OnceLock<[Option<OsString>; KEPT_VARIABLES.len()]> = OnceLock::new();
-
-/// The value that one of [`KEPT_VARIABLES`] had when settings were read.
-pub(crate) fn variable_at_start(name: &str) -> Option<OsString> {
-    let number = KEPT_VARIABLES.iter().position(|kept| *kept == name)?;
-    VARIABLES_AT_START.get()?.get(number)?.clone()
+/// What the environment said when it was read.
+struct AtStart {
+    settings: Settings,
+    variables: [Option<OsString>; KEPT_VARIABLES.len()],
 }
 
 /// The settings of this process. What cannot be done of what was asked for is said the first time.
 pub(crate) fn settings() -> &'static Settings {
-    static SETTINGS: OnceLock<&'static Settings> = OnceLock::new();
-    SETTINGS.get_or_init(|| {
-        VARIABLES_AT_START.get_or_init(|| KEPT_VARIABLES.map(std::env::var_os));
+    &at_start().settings
+}
+
+/// The value that one of [`KEPT_VARIABLES`] had when the settings were read.
+pub(crate) fn variable_at_start(name: &str) -> Option<OsString> {
+    let number = KEPT_VARIABLES.iter().position(|kept| *kept == name)?;
+    at_start().variables.get(number)?.clone()
+}
+
+fn at_start() -> &'static AtStart {
+    static AT_START: OnceLock<&'static AtStart> = OnceLock::new();
+    AT_START.get_or_init(|| {
         // The environment of a program with more rights than its user is the user's: no file that it names is touched.
         let environment = (!runs_with_more_rights()).then(std::env::vars_os);
         let found = Found::read(environment.into_iter().flatten());
@@ -34,6 +41,9 @@ pub(crate) fn settings() -> &'static Settings {
             error_stream::line(warning);
         }
         // Leaked: read until the last launch, which may come after destructors of static variables.
-        Box::leak(Box::new(found.settings))
+        Box::leak(Box::new(AtStart {
+            settings: found.settings,
+            variables: KEPT_VARIABLES.map(std::env::var_os),
+        }))
     })
 }

@@ -7,12 +7,13 @@ use clap::Subcommand;
 use offloom_jit_cache::descriptor::{Argument, Contents, Descriptor};
 use offloom_jit_cache::settings::{CacheMode, Found, Settings};
 use offloom_jit_cache::store::{Record, Store, StoreOptions, Stored};
+use offloom_text_table::Table;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
 use crate::explain::microseconds;
 use crate::outcome::Outcome;
-use crate::table::{Table, size};
+use crate::size::size;
 
 /// What to do with the cache that the environment names.
 #[derive(Debug, Subcommand)]
@@ -153,7 +154,7 @@ fn counted(what: &str, files: u64) -> (String, Value) {
 fn list(store: &Store) -> (String, Value) {
     let mut stored = store.list();
     stored.sort_by_key(|stored| std::cmp::Reverse(stored.last_use));
-    let mut table = Table::new(["kernel", "specialised to", "size", "used", "for"]);
+    let mut table = Table::new(&["kernel", "specialised to", "size", "used", "for"]);
     let mut values = Vec::new();
     for stored in &stored {
         // Damaged, or evicted while we looked: `verify` tells.
@@ -189,7 +190,7 @@ fn list(store: &Store) -> (String, Value) {
                 text
             }
         };
-        table.add([
+        table.row([
             kernel.clone(),
             specialized,
             size(stored.size),

@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use offloom_text_table::printable;
 
 use crate::cache::CacheCommand;
 use crate::error::{Error, Result};
-use crate::table::printable;
 use crate::{cache, config, doctor, explain, replay, report};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.

@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use offloom_jit_cache::settings::{Found, Origin, SETTINGS};
+use offloom_text_table::Table;
 use serde_json::{Value, json};
 
 use crate::cache;
 use crate::error::{Error, Result};
 use crate::installation::{Installation, LLVM_MAJOR};
 use crate::outcome::Outcome;
-use crate::table::Table;
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -140,10 +140,10 @@ fn describe(checks: &[Check], settings: &Found) -> String {
             ),
         };
     }
-    let mut table = Table::new(["setting", "is", "from"]);
+    let mut table = Table::new(&["setting", "is", "from"]);
     for (setting, origin) in SETTINGS.iter().zip(&settings.origins) {
         let (is, from) = in_force(setting.name, *origin);
-        table.add([setting.name.to_owned(), is, from.to_owned()]);
+        table.row([setting.name.to_owned(), is, from.to_owned()]);
     }
     text + "\n" + &table.lines(0)
 }

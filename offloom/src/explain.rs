@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict};
+use offloom_text_table::Table;
 use serde_json::{Value, json};
 
 use crate::cache::read_descriptor;
 use crate::error::Result;
-use crate::table::Table;
 
 /// What [`stats::LeftAheadOfTime::FastMath`](offloom_jit_cache::stats::LeftAheadOfTime::FastMath) is called.
 const LEFT_FOR_FAST_MATH: &str = "Left as they were linked, since they were compiled with fast-math flags and OFFLOOM_JIT_FP is not `source` \
@@ -70,9 +70,9 @@ fn describe(kernel: &Kernel) -> String {
         kernel.launches_of_variants,
         kernel.specializations
     );
-    let mut arguments = Table::new(["argument", "what", "good for", "variants caused", "now"]);
+    let mut arguments = Table::new(&["argument", "what", "good for", "variants caused", "now"]);
     for subject in &kernel.subjects {
-        arguments.add([
+        arguments.row([
             subject.argument.map_or(String::new(), |index| index.to_string()),
             subject.what.clone(),
             subject.uses.join(", "),
@@ -85,7 +85,7 @@ fn describe(kernel: &Kernel) -> String {
     } else {
         text += &arguments.lines(2);
     }
-    let mut variants = Table::new([
+    let mut variants = Table::new(&[
         "specialised to",
         "from",
         "compile ms",
@@ -118,7 +118,7 @@ fn describe(kernel: &Kernel) -> String {
 
 fn add_row(table: &mut Table, variant: &Variant, copy: Option<&Linked>) {
     let cell = |value: fn(&Linked) -> Option<String>| copy.and_then(value).unwrap_or_default();
-    table.add([
+    table.row([
         read_descriptor(&variant.descriptor).1,
         match &variant.origin {
             Origin::Compiled => "compiler".to_owned(),

@@ -24,7 +24,7 @@ mod installation;
 mod outcome;
 mod replay;
 mod report;
-mod table;
+mod size;
 
 use std::process::ExitCode;
 

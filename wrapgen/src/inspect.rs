@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::offload_binary::ImageKind;
 use offloom_abi::{LlvmVersion, entry};
+use offloom_text_table::{Table, printable};
 use serde_json::{Value, json};
 
 use self::fat_binaries::FatBinaries;
@@ -17,7 +18,6 @@ use self::host_entries::HostEntries;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind, bitcode_symbols, elf, is_bitcode};
 use crate::output;
-use crate::table::{Table, printable};
 
 /// Show the device images that a file holds.
 #[derive(Debug, clap::Args)]
@@ -177,7 +177,7 @@ impl Report {
             table.row(image.row(index, archive));
         }
         text.push('\n');
-        text.push_str(&table.to_string());
+        text.push_str(&table.lines(0));
         for (index, image) in self.images.iter().enumerate() {
             image.details(index, text);
         }

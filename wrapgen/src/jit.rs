@@ -87,10 +87,6 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
         command.arg("--verbose");
     }
     command.arg("--").args(files.bitcode);
-    if !runner.dry_run && files.bundle.exists() {
-        // Of an earlier link with --save-temps: whether there is one tells whether this link made one.
-        std::fs::remove_file(files.bundle).map_err(Error::write(files.bundle))?;
-    }
     runner.run(&mut command)?;
     Ok(runner.dry_run || files.bundle.exists())
 }

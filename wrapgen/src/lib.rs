@@ -18,7 +18,6 @@ pub mod process;
 pub mod response_file;
 mod static_library;
 pub mod steps;
-mod table;
 pub mod toolchain;
 pub mod wrap;
 

@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
+use offloom_text_table::Table;
 use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::output::write_file;
-use crate::table::Table;
 
 /// What a step does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -211,7 +211,7 @@ impl Journal {
         let mut table = Table::new(&["step", "for", "ms", "percent"]);
         let mut row = |name: &str, target: &str, length: Duration| {
             let percent = 100.0 * length.as_secs_f64() / total.as_secs_f64();
-            table.row(vec![
+            table.row([
                 name.to_owned(),
                 target.to_owned(),
                 format!("{:.1}", 1000.0 * length.as_secs_f64()),
@@ -225,7 +225,7 @@ impl Journal {
         }
         row("other", "", total.saturating_sub(accounted));
         row("total", "", total);
-        table.to_string()
+        table.lines(0)
     }
 
     /// Writes what was done as a trace that Chrome's `about:tracing` and Perfetto show.

@@ -12,7 +12,7 @@ use crate::workspace::metadata;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("llvm-plugin", &["llvm-plugin-macros"]),
     ("llvm-plugin-macros", &[]),
-    ("offloom", &["offloom-jit-cache"]),
+    ("offloom", &["offloom-jit-cache", "offloom-text-table"]),
     ("offloom-abi", &[]),
     ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),
@@ -51,7 +51,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "offloom-test-plugin",
         &["llvm-plugin", "offloom-abi", "offloom-ir"],
     ),
-    ("wrapgen", &["offloom-abi", "offloom-ir", "offloom-jit-passes"]),
+    ("offloom-text-table", &[]),
+    (
+        "wrapgen",
+        &[
+            "offloom-abi",
+            "offloom-ir",
+            "offloom-jit-passes",
+            "offloom-text-table",
+        ],
+    ),
     ("xtask", &["offloom-find-llvm"]),
 ];
 

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 
 use offloom_abi::fat_binary::images::{FatBinaryImage, Processor, images};
 use offloom_abi::fat_binary::{CUDA, FatBinaryRuntime, HIP};
+use offloom_text_table::Table;
 use serde_json::{Value, json};
 
 use super::{Contents, kind_name};
 use crate::error::{Error, Result};
 use crate::inputs::{InputPart, elf};
-use crate::table::Table;
 
 /// The images of a file's fat binaries, in order.
 #[derive(Debug, Default)]
@@ -96,7 +96,7 @@ impl FatBinaries {
             table.row(row);
         }
         text.push('\n');
-        text.push_str(&table.to_string());
+        text.push_str(&table.lines(0));
         for (number, image) in self.0.iter().enumerate() {
             for kernel in image.kernels.iter().flatten() {
                 text.push_str(&format!(

@@ -4,12 +4,12 @@ use offloom_abi::entry::{self, Entry, EntryKind};
 use offloom_abi::fat_binary::variable;
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::{LlvmVersion, OffloadKind};
+use offloom_text_table::Table;
 use serde_json::{Value, json};
 
 use crate::LLVM;
 use crate::error::Result;
 use crate::inputs::{InputKind, InputPart, bitcode_symbols};
-use crate::table::Table;
 
 /// The entries of a file, in order.
 #[derive(Debug, Default)]
@@ -107,7 +107,7 @@ impl HostEntries {
             table.row(row);
         }
         text.push('\n');
-        text.push_str(&table.to_string());
+        text.push_str(&table.lines(0));
     }
 
     pub(super) fn json(&self) -> Value {

@@ -1,5 +1,7 @@
 //! The job `jit-prepare`: device bitcode in, the base image's bitcode and the JIT bundle out.
 
+use std::fs;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use offloom_ir::inkwell::context::Context;
@@ -78,12 +80,25 @@ impl JitPrepareArgs {
         }
         let mut base = OutputFile::create(&self.output)?;
         base.write(module.write_bitcode_to_memory().as_slice())?;
-        if let Some(bytes) = prepared.bundle {
-            let mut bundle = OutputFile::create(&self.bundle)?;
-            bundle.write(&bytes)?;
-            bundle.commit()?;
+        match prepared.bundle {
+            Some(bytes) => {
+                let mut bundle = OutputFile::create(&self.bundle)?;
+                bundle.write(&bytes)?;
+                bundle.commit()?;
+            }
+            None => self.remove_earlier_bundle()?,
         }
         base.commit()?;
         Ok(())
+    }
+
+    /// With --save-temps the file has the same name in each link, and whether it is there tells whether this one made a bundle.
+    fn remove_earlier_bundle(&self) -> Result<(), wrapgen::Error> {
+        match fs::remove_file(&self.bundle) {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(wrapgen::Error::write(&self.bundle)(error))
+            }
+            _ => Ok(()),
+        }
     }
 }
