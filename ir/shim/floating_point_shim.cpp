@@ -19,6 +19,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/IR/ValueHandle.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
@@ -103,6 +104,32 @@ private:
   SmallPtrSet<const Function *, 16> Finished;
   /// From what a hidden loop is marked with to what it was marked with before.
   DenseMap<const MDNode *, MDNode *> Hidden;
+};
+
+/// Functions that another module defines (`available_externally`), while OpenMPOpt runs. It copies what it may look into and hands
+/// the address of the copy to calls, where the other module's is meant.
+class ForeignFunctions {
+public:
+  /// What the linker may replace is not copied.
+  void hide(StringRef Pass, Module &M) {
+    if (Pass != "OpenMPOptPass")
+      return;
+    for (Function &F : M)
+      if (F.hasAvailableExternallyLinkage()) {
+        F.setLinkage(GlobalValue::WeakAnyLinkage);
+        Hidden.push_back(&F);
+      }
+  }
+
+  void restore() {
+    for (Value *V : Hidden)
+      if (auto *F = dyn_cast_or_null<Function>(V))
+        F->setLinkage(GlobalValue::AvailableExternallyLinkage);
+    Hidden.clear();
+  }
+
+private:
+  SmallVector<WeakVH, 16> Hidden;
 };
 
 /// The function that a pass is run on; null for a pass over more than one.
@@ -208,16 +235,21 @@ bool hasFused(const Function &F) {
 
 extern "C" {
 
-/// Runs a pipeline for each function up to where its loops are vectorised, and vectorises those whose result depends on it. Whether
-/// the text is a pipeline.
+/// Runs a pipeline for each function up to where its loops are vectorised, and vectorises those whose result depends on it. An address
+/// of what another module defines stays that. Whether the text is a pipeline.
 bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
                                      size_t length) {
   UntilVectorized State;
+  ForeignFunctions Foreign;
   PassInstrumentationCallbacks Callbacks;
+  Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any) { Foreign.hide(Pass, *unwrap(module)); });
   Callbacks.registerShouldRunOptionalPassCallback(
       [&](StringRef Pass, Any IR) { return State.shouldRun(Pass, functionOf(IR)); });
   Callbacks.registerAfterPassCallback(
-      [&](StringRef Pass, Any IR, const PreservedAnalyses &) { State.leave(Pass, functionOf(IR)); });
+      [&](StringRef Pass, Any IR, const PreservedAnalyses &) {
+        Foreign.restore();
+        State.leave(Pass, functionOf(IR));
+      });
   LoopAnalysisManager LAM;
   FunctionAnalysisManager FAM;
   CGSCCAnalysisManager CGAM;

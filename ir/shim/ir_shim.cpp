@@ -22,17 +22,15 @@ void offloom_ir_erase_named_metadata(LLVMModuleRef M, const char *name, size_t l
     unwrap(M)->eraseNamedMetadata(N);
 }
 
-// ---- link_modules.rs ----
-
-/// Removes the module flags that only say which kind of link-time optimisation Clang compiled for.
-void offloom_ir_remove_link_time_flags(LLVMModuleRef M) {
+/// Removes the module flag `key` from the module if it is there.
+void offloom_ir_remove_flag(LLVMModuleRef M, const char *key, size_t length) {
   NamedMDNode *Flags = unwrap(M)->getModuleFlagsMetadata();
   if (!Flags)
     return;
   SmallVector<MDNode *, 8> Kept;
   for (MDNode *Flag : Flags->operands()) {
     auto *Key = Flag->getNumOperands() == 3 ? dyn_cast<MDString>(Flag->getOperand(1)) : nullptr;
-    if (!Key || !is_contained({"EnableSplitLTOUnit", "ThinLTO", "UnifiedLTO"}, Key->getString()))
+    if (!Key || Key->getString() != StringRef(key, length))
       Kept.push_back(Flag);
   }
   Flags->clearOperands();

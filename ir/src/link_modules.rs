@@ -2,11 +2,11 @@
 
 use inkwell::context::Context;
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
-use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 
 use crate::jit_diagnostics::CollectedErrors;
+use crate::module::remove_flag;
 
 /// Why modules could not be linked.
 #[derive(Debug, thiserror::Error)]
@@ -32,9 +32,8 @@ pub enum LinkModulesError {
     },
 }
 
-unsafe extern "C" {
-    fn offloom_ir_remove_link_time_flags(module: LLVMModuleRef);
-}
+/// Module flags that only say which kind of link-time optimisation Clang compiled for.
+const LINK_TIME_FLAGS: [&str; 3] = ["EnableSplitLTOUnit", "ThinLTO", "UnifiedLTO"];
 
 /// Links the members, each a name for messages and its bitcode, in the order given.
 ///
@@ -49,8 +48,9 @@ pub fn link_modules<'ctx>(
     for &(name, bitcode) in members {
         let module = parse_bitcode(context, errors, name, bitcode)?;
         // `-foffload-lto` and `-foffload-lto=thin` give these other values, and here both are optimised in the same way.
-        // SAFETY: the module is live.
-        unsafe { offloom_ir_remove_link_time_flags(module.as_mut_ptr()) };
+        LINK_TIME_FLAGS
+            .into_iter()
+            .for_each(|flag| remove_flag(&module, flag));
         let Some(merged) = &merged else {
             merged = Some(module);
             continue;

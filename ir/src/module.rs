@@ -11,6 +11,7 @@ use std::ffi::c_char;
 unsafe extern "C" {
     fn offloom_ir_erase_named_metadata(module: LLVMModuleRef, name: *const c_char, length: usize);
     fn offloom_ir_add_maximum_flag(module: LLVMModuleRef, key: *const c_char, length: usize, value: u32);
+    fn offloom_ir_remove_flag(module: LLVMModuleRef, key: *const c_char, length: usize);
 }
 
 /// The value of the module flag `key`, if it is an integer.
@@ -29,6 +30,12 @@ pub fn add_maximum_flag(module: &Module<'_>, key: &str, value: u32) {
     unsafe {
         offloom_ir_add_maximum_flag(module.as_mut_ptr(), key.as_ptr().cast(), key.len(), value);
     }
+}
+
+/// Removes the module flag `key` from the module if it is there.
+pub fn remove_flag(module: &Module<'_>, key: &str) {
+    // SAFETY: the module handle is live, and the key is passed with its length.
+    unsafe { offloom_ir_remove_flag(module.as_mut_ptr(), key.as_ptr().cast(), key.len()) }
 }
 
 /// Removes the named metadata `name` from the module if it is there.

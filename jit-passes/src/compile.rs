@@ -16,7 +16,7 @@ use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
 
 use crate::error::JitPassError;
 use crate::match_bits::{MatchBitsError, match_bits};
-use crate::pipeline::link_time_pipeline;
+use crate::pipeline::{leave_out_openmp_opt, link_time_pipeline};
 use crate::prune::prune;
 use crate::retarget::{Device, RetargetError, retarget};
 use crate::specialize::{SpecializeError, Transforms, specialize};
@@ -89,6 +89,7 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
         let kernel = find(&module, request.kernel).and_then(Global::as_function);
         match_bits(&module, kernel, &pipeline)?;
     }
+    leave_out_openmp_opt(&module);
     prune(&module, request.kernel)?;
     if !request.processor.is_empty() {
         retarget_variant(&module, request)?;

@@ -3,8 +3,9 @@
 //! A variant may own code and nothing else. Shared are
 //! - variables, mutable or not: a variant never owns a copy of mutable state, and the address of a constant may be compared
 //!   with, or outlive, the variant that took it;
-//! - functions whose address is used other than as a callback of the OpenMP runtime, so that it equals the address that
-//!   ahead-of-time code takes;
+//! - functions whose address is used other than as a callback that the OpenMP runtime calls and then forgets. The address equals
+//!   the one that ahead-of-time code takes, and whoever keeps it may call it after the variant's code was freed: a task, an exit
+//!   handler, a thread;
 //! - whatever the module only declares, so that it resolves as it does in the image.
 
 use std::collections::HashSet;
@@ -16,8 +17,19 @@ use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{AddressUse, Global, GlobalKind, globals};
 
-/// How the names of the OpenMP runtime's functions start. It calls what it is handed, and compares nothing.
-const OPENMP_RUNTIME_PREFIX: &str = "__kmpc_";
+/// Functions of the OpenMP runtime that call what they are handed, compare nothing, and have forgotten it when they return. What others
+/// are handed is kept: tasks run when the runtime likes, after the kernel's return too (`__kmpc_omp_task_alloc`, `__kmpc_taskloop`), and
+/// destructors when a thread ends (`__kmpc_threadprivate_register`).
+const OPENMP_CALLERS: [&str; 8] = [
+    "__kmpc_copyprivate",
+    "__kmpc_fork_call",
+    "__kmpc_fork_call_if",
+    "__kmpc_fork_teams",
+    "__kmpc_parallel_51",
+    "__kmpc_parallel_60",
+    "__kmpc_reduce",
+    "__kmpc_reduce_nowait",
+];
 
 /// Variables whose initialiser gives functions and variables to the linker, the loader or the offload runtime, none of which
 /// compares addresses.
@@ -128,20 +140,22 @@ fn must_be_shared(global: Global<'_>) -> bool {
     }
 }
 
-/// Whether the program can tell which copy of a function's code an address belongs to.
+/// Whether the program can tell which copy of a function's code an address belongs to, or call that copy after the kernel's return.
 fn address_matters(function: Global<'_>) -> bool {
     function
         .address_uses()
         .into_iter()
         .any(|address_use| match address_use {
             AddressUse::Callee | AddressUse::FunctionData => false,
-            AddressUse::Argument { callee } => {
-                !(callee.is_declaration() && callee.name().starts_with(OPENMP_RUNTIME_PREFIX))
-            }
+            AddressUse::Argument { callee } => !is_openmp_caller(callee),
             // Aliases have been resolved: what is left of one is a name for other objects.
             AddressUse::Initializer { of } => !is_table(of) && of.kind() != GlobalKind::Alias,
             AddressUse::Other => true,
         })
+}
+
+fn is_openmp_caller(function: Global<'_>) -> bool {
+    function.is_declaration() && OPENMP_CALLERS.contains(&function.name().as_str())
 }
 
 /// Whether the variable is one of the tables, or an offload entry, that only hand symbols on.

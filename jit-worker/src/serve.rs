@@ -12,7 +12,7 @@ use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::pipeline::VARIANT_SWITCHES;
+use offloom_jit_passes::pipeline::VARIANT_SWITCH;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
@@ -53,7 +53,7 @@ pub(crate) fn serve() -> Result<(), ServeError> {
 fn answer(message: Vec<u8>) -> Result<Reply, ServeError> {
     let work = Work::parse(&message)?;
     let deadline = Duration::from_millis(u64::from(work.deadline()));
-    turn_switches(matches!(work, Work::Kernel(_)))?;
+    turn_switch(matches!(work, Work::Kernel(_)))?;
     let outcome = run_on_expendable_thread(deadline, move || {
         match Work::parse(&message).map_err(|error| error.to_string())? {
             Work::Kernel(request) => compile_kernel(&request).map_err(|error| error.to_string()),
@@ -73,12 +73,9 @@ fn answer(message: Vec<u8>) -> Result<Reply, ServeError> {
     })
 }
 
-/// Turns the switches for variants on or off. They belong to all of the process's LLVM; nothing is being compiled now.
-fn turn_switches(on: bool) -> Result<(), NulError> {
-    set_llvm_options(
-        WORKER_NAME,
-        &VARIANT_SWITCHES.map(|switch| format!("{switch}={on}")),
-    )
+/// Turns the switch for variants on or off. It belongs to all of the process's LLVM; nothing is being compiled now.
+fn turn_switch(on: bool) -> Result<(), NulError> {
+    set_llvm_options(WORKER_NAME, &[format!("{VARIANT_SWITCH}={on}")])
 }
 
 fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, String> {

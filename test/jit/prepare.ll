@@ -6,7 +6,7 @@
 ; RUN: %llvm_bin/opt -passes=verify -S base.bc -o - | FileCheck %s
 ; RUN: python3 %S/Inputs/bundle_bitcode.py out.jit variant.bc matched.bc | FileCheck --check-prefix=BUNDLE %s
 ; RUN: %llvm_bin/opt -passes=verify -S variant.bc -o - | FileCheck --check-prefix=VARIANT --implicit-check-not=llvm.used --implicit-check-not='@not_reached' %s
-; RUN: %llvm_bin/opt -passes=verify -S matched.bc -o - | FileCheck --check-prefix=MATCHED %s
+; RUN: %llvm_bin/opt -passes=verify -S matched.bc -o - | FileCheck --check-prefix=MATCHED --implicit-check-not=.internalized %s
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-pc-linux-gnu"
@@ -87,6 +87,8 @@ define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %d
 ; VARIANT: call void @__offloom_anchor_
 ; VARIANT: call void (ptr, i32, ptr, ...) @__kmpc_fork_call(ptr null, i32 0, ptr @outlined)
 ; VARIANT: call void @external_function()
+; VARIANT: call ptr @__kmpc_omp_task_alloc(ptr null, i32 0, i32 1, i64 40, i64 8, ptr @[[TASK:__offloom_anchor_[0-9]+]])
+; VARIANT: call void @__kmpc_taskloop({{.*}}, ptr @[[DUPLICATE:__offloom_anchor_[0-9]+]])
 ; VARIANT: icmp eq ptr @maybe, null
   %a = load i32, ptr @exported
   %b = call i32 @compared(i32 %a)
@@ -99,6 +101,9 @@ define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %d
   call void @replaceable()
   call void (ptr, i32, ptr, ...) @__kmpc_fork_call(ptr null, i32 0, ptr @outlined)
   call void @external_function()
+  %task = call ptr @__kmpc_omp_task_alloc(ptr null, i32 0, i32 1, i64 40, i64 8, ptr @task_entry)
+  call void @__kmpc_taskloop(ptr null, i32 0, ptr %task, i32 1, ptr %p, ptr %p, i64 1, i32 1, i32 0, i64 0, ptr @duplicate)
+  call void @hands_on(ptr @handed_on)
   %there = icmp eq ptr @maybe, null
   %s1 = select i1 %same, i32 %b, i32 %c
   %s2 = select i1 %there, i32 %s1, i32 0
@@ -130,11 +135,39 @@ define internal void @outlined(ptr %tid, ptr %bound) {
   ret void
 }
 
+; Called when the kernel may have returned, and the variant be gone.
+; VARIANT-DAG: define available_externally i32 @[[TASK]](
+define internal i32 @task_entry(i32 %thread, ptr %task) {
+  store i64 2, ptr @local
+  ret i32 0
+}
+
+; VARIANT-DAG: define available_externally void @[[DUPLICATE]](
+define internal void @duplicate(ptr %to, ptr %from, i32 %last) {
+  store i64 3, ptr @local
+  ret void
+}
+
+; VARIANT-DAG: define internal void @hands_on(
+define internal void @hands_on(ptr %later) noinline {
+  call void @keeps(ptr %later)
+  ret void
+}
+
+; VARIANT-DAG: define available_externally void @__offloom_anchor_
+define internal void @handed_on() {
+  store i64 4, ptr @local
+  ret void
+}
+
 ; VARIANT-DAG: declare void @external_function()
 declare hidden void @external_function()
 ; VARIANT-DAG: declare extern_weak void @maybe()
 declare extern_weak void @maybe()
 declare !callback !0 void @__kmpc_fork_call(ptr, i32, ptr, ...)
+declare ptr @__kmpc_omp_task_alloc(ptr, i32, i32, i64, i64, ptr)
+declare void @keeps(ptr)
+declare void @__kmpc_taskloop(ptr, i32, ptr, i32, ptr, ptr, i64, i32, i32, i64, ptr)
 
 define internal ptr @resolver() {
   ret ptr @compared
@@ -159,3 +192,7 @@ declare ptr @llvm.threadlocal.address.p0(ptr)
 
 !0 = !{!1}
 !1 = !{i64 2, i64 -1, i64 -1, i1 true}
+
+!llvm.module.flags = !{!2, !3}
+!2 = !{i32 7, !"openmp", i32 51}
+!3 = !{i32 7, !"openmp-device", i32 51}

@@ -205,7 +205,11 @@ impl Bench<'_> {
         let optimized = self.folder.join("optimized.bc");
         let mut opt = tools::tool(self.staged, "opt");
         opt.arg(format!("-passes={COMPILE}"));
-        opt.args(tools::VARIANT_SWITCHES).arg("-disable-verify");
+        opt.args([
+            tools::VARIANT_SWITCH,
+            tools::WITHOUT_OPENMP_OPT,
+            "-disable-verify",
+        ]);
         opt.arg(module).arg("-o").arg(&optimized);
         let optimize = self.times(&mut opt)?;
         let mut llc = tools::tool(self.staged, "llc");

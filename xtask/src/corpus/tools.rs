@@ -9,8 +9,11 @@ use anyhow::{Context as _, Result, ensure};
 use crate::build::Staged;
 use crate::command::shown;
 
-/// LLVM's switches in the JIT's worker process while it compiles variants: those of `jit-passes/src/pipeline.rs`, which needs LLVM to be built.
-pub(crate) const VARIANT_SWITCHES: [&str; 2] = ["-force-ordered-reductions", "-openmp-opt-disable"];
+/// LLVM's switch in the JIT's worker process while it compiles variants: that of `jit-passes/src/pipeline.rs`, which needs LLVM to be built.
+pub(crate) const VARIANT_SWITCH: &str = "-force-ordered-reductions";
+
+/// LLVM's switch that does what variants have no module flags for (`leave_out_openmp_opt` there).
+pub(crate) const WITHOUT_OPENMP_OPT: &str = "-openmp-opt-disable";
 
 /// LLVM's switch in the worker for kernels that spill many registers (`StraightLineVectors` there).
 pub(crate) const DEARER_VECTORS: &str = "-slp-threshold=-4";

@@ -83,8 +83,12 @@ impl Batch {
         build.program("plain", PIPELINE, &[])?;
         build.program("specialized", &format!("{specialize},verify,{PIPELINE}"), &[])?;
         let wide = format!("{specialize},{RETARGET},verify,{PIPELINE}");
-        let [sums, openmp] = tools::VARIANT_SWITCHES;
-        build.program("wide", &wide, &[sums, openmp, tools::DEARER_VECTORS])?;
+        let switches = [
+            tools::VARIANT_SWITCH,
+            tools::WITHOUT_OPENMP_OPT,
+            tools::DEARER_VECTORS,
+        ];
+        build.program("wide", &wide, &switches)?;
         let plain = [build.run("plain", &[])?, build.run("plain", &ONE_THREAD)?];
         let mut different = BTreeSet::new();
         let runs = [
