@@ -15,10 +15,9 @@ mod process;
 mod record;
 mod upkeep;
 
-use std::fs::{self, DirBuilder, FileTimes};
-use std::io::{self, Write};
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::fs::{self, FileTimes};
+use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
@@ -33,7 +32,7 @@ pub use layer::FORMAT_FOLDER;
 pub use record::{Record, Times};
 pub use upkeep::{Stats, Stored, Verified};
 
-use layer::Layer;
+use layer::{Layer, is_directory};
 use process::Process;
 
 /// How long is remembered what is no image: a failure may have been for want of memory or time; when launches were timed the machine may
@@ -120,8 +119,8 @@ impl Store {
         let record = match Record::decode(&bytes) {
             Some((found, record)) if found == key => record,
             _ => {
-                // Damaged: room for a good one.
-                if ours {
+                // Damaged: room for a good one. In a folder that a link leads to, it is not the cache's.
+                if ours && path.parent().is_some_and(is_directory) {
                     let _ = fs::remove_file(&path);
                 }
                 return None;
@@ -209,10 +208,7 @@ impl Store {
         let layer = self.writable()?;
         let path = layer.image_path(key);
         let failed = StoreError::io("write", &path);
-        let folder = path.parent().unwrap_or_else(|| Path::new("."));
-        for folder in [folder, &layer.temporary_folder()] {
-            make_private(folder).map_err(&failed)?;
-        }
+        let folder = layer.make_folder_of(&path)?;
         let mut file = Builder::new()
             .prefix(&Process::current().name())
             .tempfile_in(layer.temporary_folder())
@@ -226,7 +222,7 @@ impl Store {
             .saturating_add(size);
         if written > self.size_limit / 16 {
             self.written.store(0, Ordering::Relaxed);
-            self.keep_small(folder)?;
+            self.keep_small(&folder)?;
         }
         Ok(())
     }
@@ -234,11 +230,6 @@ impl Store {
     fn writable(&self) -> Result<&Layer, StoreError> {
         self.writable.as_ref().ok_or(StoreError::ReadOnly)
     }
-}
-
-/// Makes a folder for the user alone. It may have been removed while the program runs, with its parents.
-fn make_private(folder: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Whether the kernel started this program with more rights than its user has (`AT_SECURE`). Where that cannot be found out, it did.

@@ -144,6 +144,151 @@ fn links_in_the_place_of_a_directory_or_a_file_are_not_followed() {
     assert_eq!(store.load(&key(1)), None);
 }
 
+/// A folder with a file under each of these names, all of them as old as files get.
+fn strangers(folder: &Path, names: &[String]) -> Vec<PathBuf> {
+    fs::create_dir_all(folder).unwrap();
+    let files = names.iter().map(|name| folder.join(name));
+    let files: Vec<_> = files.collect();
+    for file in &files {
+        fs::write(file, "a stranger's").unwrap();
+        let file = File::options().write(true).open(file).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    }
+    files
+}
+
+#[test]
+fn what_is_not_the_caches_is_never_removed() {
+    let (folder, directory, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    let images = only_file(&store).parent().unwrap().to_owned();
+    let digits = |count| "a".repeat(count);
+    let names = [
+        digits(62),
+        digits(64),
+        "passwd".to_owned(),
+        "A".repeat(62),
+        "report.2024.7.txt".to_owned(),
+    ];
+    let victim = folder.path().join("victim");
+    let mut files = strangers(&victim, &names);
+    let v1 = directory.join("v1");
+    // Links out of the cache, with names that are like those of images' folders, and with those that are theirs.
+    for name in ["zz", "vs"] {
+        symlink(&victim, v1.join(name)).unwrap();
+    }
+    let linked = ["ab", "cd"].map(|name| v1.join(name));
+    for link in linked.iter().filter(|link| !link.exists()) {
+        symlink(&victim, link).unwrap();
+    }
+    // Files of others in folders with other names, and with other names in the cache's own folders.
+    files.extend(strangers(&v1.join("zy"), &names));
+    files.extend(strangers(&v1.join("AB"), &names));
+    files.extend(strangers(&images, &names[1..]));
+    files.extend(strangers(&v1.join("temporary"), &names));
+    files.extend(strangers(
+        &v1.join("claims"),
+        &[&names[..1], &names[2..]].concat(),
+    ));
+    // Folders that are named as files of the cache are.
+    for place in [
+        images.join(digits(62)),
+        v1.join("claims").join(digits(64)),
+        v1.join("temporary").join(format!("{}.1.1.", digits(16))),
+    ] {
+        files.extend(strangers(&place, &names));
+    }
+
+    // The first removes images, by a sample and by the whole; the others keep nothing.
+    let small = open(&StoreOptions {
+        size_limit: 1,
+        ..options(&directory)
+    });
+    for value in 2..20 {
+        // Where a link is in the place of the image's folder, nothing is written through it.
+        let _ = small.publish(&key(value), &image(value));
+    }
+    store.prune(0).unwrap();
+    for value in 20..30 {
+        let _ = store.publish(&key(value), &image(value));
+    }
+    let listed = store.list().len() as u64;
+    assert!(listed > 0);
+    assert!(store.verify().damaged.is_empty());
+    assert_eq!(store.clear().unwrap(), listed);
+    assert_eq!(store.stats().files, 0);
+    for file in &files {
+        assert!(file.exists(), "{} is gone", file.display());
+    }
+    assert_eq!(fs::read_dir(&victim).unwrap().count(), names.len());
+}
+
+#[test]
+fn what_dead_processes_left_is_removed() {
+    let (_folder, directory, store) = new_store();
+    let long_ago = |path: &Path, text: String| {
+        fs::write(path, text).unwrap();
+        let file = File::options().write(true).open(path).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    };
+    let process = format!("{}.1.1.", "0".repeat(16));
+    let temporary = directory.join("v1/temporary").join(format!("{process}abcdef"));
+    let claim = directory.join("v1/claims").join("0".repeat(64));
+    long_ago(&temporary, String::new());
+    long_ago(&claim, process);
+    store.prune(u64::MAX).unwrap();
+    assert!(!temporary.exists());
+    assert!(!claim.exists());
+}
+
+#[test]
+fn links_in_the_place_of_the_caches_own_folders_are_refused() {
+    for name in ["v1", "v1/temporary", "v1/claims"] {
+        let (folder, directory, store) = new_store();
+        let victim = folder.path().join("victim");
+        let files = strangers(&victim, &["file".to_owned()]);
+        let place = directory.join(name);
+        fs::rename(&place, folder.path().join("aside")).unwrap();
+        symlink(&victim, &place).unwrap();
+        let (refused, errors) = Store::open(&options(&directory));
+        assert!(
+            matches!(&errors[..], [StoreError::NotAFolder { path }] if *path == place),
+            "{name}: {errors:?}"
+        );
+        assert!(matches!(refused.clear(), Err(StoreError::ReadOnly)));
+        // A process that has had the cache open all along writes nothing through them either.
+        let error = store.publish(&key(1), &image(1)).unwrap_err();
+        assert!(matches!(error, StoreError::NotAFolder { .. }), "{name}: {error}");
+        assert!(files[0].exists());
+        assert_eq!(fs::read_dir(&victim).unwrap().count(), 1);
+
+        fs::remove_file(&place).unwrap();
+        fs::write(&place, "no folder").unwrap();
+        let (_, errors) = Store::open(&options(&directory));
+        assert!(
+            matches!(errors[..], [StoreError::NotAFolder { .. }]),
+            "{name}: {errors:?}"
+        );
+    }
+}
+
+#[test]
+fn a_damaged_file_that_a_link_leads_to_is_left_where_it_is() {
+    let (folder, _, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    let file = only_file(&store);
+    fs::write(&file, "no image").unwrap();
+    let elsewhere = folder.path().join("elsewhere");
+    fs::rename(file.parent().unwrap(), &elsewhere).unwrap();
+    symlink(&elsewhere, file.parent().unwrap()).unwrap();
+    assert_eq!(store.load(&key(1)), None);
+    assert!(elsewhere.join(file.file_name().unwrap()).exists());
+    let error = store.publish(&key(1), &image(1)).unwrap_err();
+    assert!(matches!(error, StoreError::NotAFolder { .. }), "{error}");
+    let left = fs::read(elsewhere.join(file.file_name().unwrap())).unwrap();
+    assert_eq!(left, b"no image");
+}
+
 #[test]
 fn files_that_others_could_change_are_not_taken() {
     let (_folder, _, store) = new_store();

@@ -22,6 +22,12 @@ pub enum StoreError {
         /// What was named.
         path: PathBuf,
     },
+    /// Something else than a directory, or a symbolic link, in the place of one of the cache's own folders.
+    #[error("`{}` is not a directory of the cache's, or is a symbolic link: remove it, or name another cache", path.display())]
+    NotAFolder {
+        /// What is there.
+        path: PathBuf,
+    },
     /// Others could change the private directory.
     #[error(
         "the cache `{}` (owner {owner}, mode {mode:o}) is not private: it must belong to you and have mode 700",

@@ -1,6 +1,6 @@
 //! One directory of the cache: whether it may be trusted, and the names in it.
 
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
+use std::fs::{self, DirBuilder, DirEntry, File, Metadata, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::StoreError;
+use super::process::Process;
 
 /// The folder that holds files of this version of the format. Another version has another, and each leaves the other's alone.
 pub const FORMAT_FOLDER: &str = "v1";
@@ -57,13 +58,28 @@ impl Layer {
             root: root.to_owned(),
             owner: user,
         };
-        for folder in [TEMPORARY_FOLDER, CLAIM_FOLDER] {
-            let folder = layer.folder().join(folder);
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700);
-            builder.create(&folder).map_err(StoreError::io("make", &folder))?;
-        }
+        layer.make_folders()?;
         Ok(layer)
+    }
+
+    /// Makes the folders that every private layer has, where they are not there. What is in their place and no directory is refused: a
+    /// link would lead to files that are not the cache's, and they would be cleaned up.
+    fn make_folders(&self) -> Result<(), StoreError> {
+        // It may have been removed while the program runs, with its parents.
+        let root = DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
+        root.map_err(StoreError::io("make", &self.root))?;
+        for folder in [self.folder(), self.temporary_folder(), self.claim_folder()] {
+            make_folder(&folder)?;
+        }
+        Ok(())
+    }
+
+    /// Makes the folder of an image, if it is not there, and those above it. What is in their place and no directory is refused.
+    pub(super) fn make_folder_of(&self, image: &Path) -> Result<PathBuf, StoreError> {
+        self.make_folders()?;
+        let folder = image.parent().unwrap_or(&self.root).to_owned();
+        make_folder(&folder)?;
+        Ok(folder)
     }
 
     /// A directory that is only read: nobody but its owner, who is the user or root, may be able to write to it.
@@ -136,20 +152,69 @@ impl Layer {
 
     /// The files of images in this layer, in no order.
     pub(super) fn image_paths(&self) -> Vec<PathBuf> {
-        let folders = entries(&self.folder()).into_iter().filter(|folder| {
-            let name = folder.file_name().and_then(|name| name.to_str());
-            name.is_some_and(|name| name.len() == 2)
-        });
-        folders.flat_map(|folder| entries(&folder)).collect()
+        let folders = entries(&self.folder(), Kind::Directory, |name| is_hexadecimal(name, 2));
+        folders.iter().flat_map(|folder| images_in(folder)).collect()
+    }
+
+    /// The files that were, or are, being written.
+    pub(super) fn temporary_paths(&self) -> Vec<PathBuf> {
+        entries(&self.temporary_folder(), Kind::Other, |name| {
+            Process::from_name(name).is_some()
+        })
+    }
+
+    /// The claims.
+    pub(super) fn claim_paths(&self) -> Vec<PathBuf> {
+        entries(&self.claim_folder(), Kind::Other, |name| is_hexadecimal(name, 64))
     }
 }
 
-/// What is in a folder; nothing if it cannot be read.
-pub(super) fn entries(folder: &Path) -> Vec<PathBuf> {
+/// The files of images in one of the folders of images.
+pub(super) fn images_in(folder: &Path) -> Vec<PathBuf> {
+    entries(folder, Kind::Other, |name| is_hexadecimal(name, 62))
+}
+
+/// What an entry of a folder is. A link to a directory is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Directory,
+    Other,
+}
+
+/// What is in a folder, of one kind and with names that `is_name` knows: whatever else is there is not the cache's. Nothing if the folder
+/// cannot be read.
+fn entries(folder: &Path, kind: Kind, is_name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(folder) else {
         return Vec::new();
     };
-    entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    let wanted = |entry: DirEntry| {
+        let of_kind = entry.file_type().ok()?.is_dir() == (kind == Kind::Directory);
+        let named = entry.file_name().to_str().is_some_and(&is_name);
+        (of_kind && named).then(|| entry.path())
+    };
+    entries.filter_map(|entry| wanted(entry.ok()?)).collect()
+}
+
+/// Whether a name is that many hexadecimal digits, as BLAKE3's are written.
+pub(super) fn is_hexadecimal(name: &str, digits: usize) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.len() == digits && name.bytes().all(is_digit)
+}
+
+/// Makes a folder for the user alone, if nothing is there.
+fn make_folder(folder: &Path) -> Result<(), StoreError> {
+    match DirBuilder::new().mode(0o700).create(folder) {
+        Err(_) if is_directory(folder) => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(StoreError::NotAFolder {
+            path: folder.to_owned(),
+        }),
+        made => made.map_err(StoreError::io("make", folder)),
+    }
+}
+
+/// Whether something is a directory, not a link to one.
+pub(super) fn is_directory(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_dir())
 }
 
 /// The metadata of something that must be a directory, not a link to one.

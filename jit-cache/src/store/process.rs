@@ -2,6 +2,11 @@
 
 use std::fs;
 
+use super::layer::is_hexadecimal;
+
+/// How many hexadecimal digits the identity of a running system has.
+const BOOT_DIGITS: usize = 16;
+
 /// A process: the running system it is of, its number, and when it started, so that a number used again is told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Process {
@@ -21,11 +26,12 @@ impl Process {
         }
     }
 
-    /// The process that a [`name`](Self::name) was made for.
+    /// The process that a [`name`](Self::name) was made for, whatever follows it; nothing if it was made for none.
     pub(super) fn from_name(name: &str) -> Option<Self> {
         let mut parts = name.split('.');
+        let boot = parts.next()?;
         Some(Self {
-            boot: parts.next()?.to_owned(),
+            boot: is_hexadecimal(boot, BOOT_DIGITS).then(|| boot.to_owned())?,
             number: parts.next()?.parse().ok()?,
             start: parts.next()?.parse().ok()?,
         })
@@ -47,7 +53,7 @@ fn boot() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let processes = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     let identity = format!("{} {}", boot.trim(), processes.display());
-    blake3::hash(identity.as_bytes()).to_hex()[..16].to_owned()
+    blake3::hash(identity.as_bytes()).to_hex()[..BOOT_DIGITS].to_owned()
 }
 
 /// When a process started, in clock ticks since the system did; nothing if there is no such process.

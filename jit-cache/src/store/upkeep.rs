@@ -9,7 +9,7 @@ use tempfile::Builder;
 use super::Store;
 use super::claim;
 use super::error::StoreError;
-use super::layer::{IMAGE_FOLDERS, Layer, entries};
+use super::layer::{IMAGE_FOLDERS, Layer, images_in};
 use super::process::Process;
 use super::record::Record;
 
@@ -141,7 +141,7 @@ impl Store {
     /// As [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than that is there, images
     /// are neither listed nor removed: a program may be waiting, and its first compile is not to depend on how many there are.
     pub(super) fn keep_small(&self, sample: &Path) -> Result<(), StoreError> {
-        let bytes: u64 = stored(entries(sample)).map(|file| file.size).sum();
+        let bytes: u64 = stored(images_in(sample)).map(|file| file.size).sum();
         if bytes.saturating_mul(IMAGE_FOLDERS) <= self.size_limit / 2 {
             return clear_left_behind(self.writable()?, self.claim_limit);
         }
@@ -190,14 +190,14 @@ fn clear_left_behind(layer: &Layer, claim_limit: Duration) -> Result<(), StoreEr
         .prefix(&Process::current().name())
         .tempfile_in(&folder)
         .map_err(StoreError::io("write", &folder))?;
-    for path in entries(&folder) {
+    for path in layer.temporary_paths() {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let gone = Process::from_name(&name).is_some_and(|process| process.is_gone());
         if gone || claim::is_older(&path, fresh.path(), LONGEST_WRITE) {
             let _ = fs::remove_file(&path);
         }
     }
-    for path in entries(&layer.claim_folder()) {
+    for path in layer.claim_paths() {
         if claim::is_abandoned(&path, fresh.path(), claim_limit) {
             let _ = fs::remove_file(&path);
         }
