@@ -6,8 +6,9 @@
 //! other.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs::{self, DirBuilder, File, Permissions};
 use std::io::{self, BufWriter, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -146,19 +147,21 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a dump in a folder, which is made if it is not there.
+    /// Begins a dump in a folder, which is made if it is not there. A dump holds what the program works with: what is made can be read
+    /// by the user alone.
     ///
     /// # Errors
     /// The folder cannot be written.
     pub fn create(parent: &Path) -> Result<Self, DumpError> {
         let failed = failed_to("write", parent);
-        fs::create_dir_all(parent).map_err(&failed)?;
-        // Readable by the user alone: it holds what the program works with.
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(parent);
+        made.map_err(&failed)?;
         let folder = Builder::new()
             .prefix(".offloom-jit-dump")
+            .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)
             .map_err(&failed)?;
-        let memory = File::create(folder.path().join(MEMORY_FILE)).map_err(&failed)?;
+        let memory = create_private(&folder.path().join(MEMORY_FILE)).map_err(&failed)?;
         Ok(Self {
             folder,
             memory: BufWriter::new(memory),
@@ -198,7 +201,7 @@ impl Writer {
         let failed = failed_to("write", self.folder.path());
         self.memory.flush().map_err(&failed)?;
         for (name, bytes) in [(BUNDLE_FILE, bundle), (IMAGE_FILE, image)] {
-            fs::write(self.folder.path().join(name), bytes).map_err(&failed)?;
+            write_private(&self.folder.path().join(name), bytes).map_err(&failed)?;
             let checksum = blake3::hash(bytes).to_string();
             launch.checksums.insert(name.to_owned(), checksum);
         }
@@ -206,7 +209,7 @@ impl Writer {
         launch.checksums.insert(MEMORY_FILE.to_owned(), checksum);
         let mut text = serde_json::to_vec_pretty(&launch).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
-        fs::write(self.folder.path().join(LAUNCH_FILE), text).map_err(&failed)?;
+        write_private(&self.folder.path().join(LAUNCH_FILE), &text).map_err(&failed)?;
         let place = self.folder.path().with_file_name(name);
         fs::rename(self.folder.path(), &place).map_err(failed_to("write", &place))?;
         // It is no longer there to be removed.
@@ -343,6 +346,19 @@ pub struct Difference {
     pub ahead_of_time: u64,
     /// What the variant leaves there.
     pub variant: u64,
+}
+
+/// Makes a file that the user alone may read and write.
+fn create_private(path: &Path) -> io::Result<File> {
+    File::options()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .open(path)
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    create_private(path)?.write_all(bytes)
 }
 
 fn checksum_of(path: &Path) -> io::Result<(String, u64)> {

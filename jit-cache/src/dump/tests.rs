@@ -53,6 +53,26 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
+fn only_the_user_may_read_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = folder.path().join("made/here");
+    let dump = write(&made);
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    for folder in [made.parent().unwrap(), &made, &dump] {
+        assert_eq!(mode(folder), 0o700, "{}", folder.display());
+    }
+    for name in [LAUNCH_FILE, BUNDLE_FILE, IMAGE_FILE, MEMORY_FILE] {
+        assert_eq!(mode(&dump.join(name)), 0o600, "{name}");
+    }
+    // A folder that was there is the user's to close.
+    let open = folder.path().join("open");
+    fs::create_dir(&open).unwrap();
+    fs::set_permissions(&open, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(mode(&write(&open)), 0o700);
+    assert_eq!(mode(&open), 0o755);
+}
+
+#[test]
 fn every_file_is_checked() {
     let folder = tempfile::tempdir().unwrap();
     let dump = write(folder.path());
