@@ -1,7 +1,8 @@
 //! The folder of a link's intermediate files, and their names.
 
 use std::ffi::OsString;
-use std::fs::File;
+use std::fs::{File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,8 +40,10 @@ impl WorkFolder {
             false => {
                 let parent = std::env::temp_dir();
                 stale_folders::remove(&parent);
+                // Programs of the same user work in it, and nobody else.
                 let folder = tempfile::Builder::new()
                     .prefix(stale_folders::PREFIX)
+                    .permissions(Permissions::from_mode(0o700))
                     .tempdir_in(&parent)
                     .map_err(Error::write(&parent))?;
                 Some(folder)
@@ -156,4 +159,19 @@ fn file_name_part(text: &str) -> String {
         })
         .take(100)
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_user_may_look_into_it() {
+        let work = WorkFolder::create(Path::new("a.out"), false).unwrap();
+        let folder = work.output("o").parent().unwrap().to_owned();
+        let mode = std::fs::metadata(&folder).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o700);
+        drop(work);
+        assert!(!folder.exists());
+    }
 }
