@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`descriptor`] | what a kernel is specialised to, as a value and as text |
 //! | [`dump`] | one launch on disk, to be run by itself |
+//! | [`output`] | files for the user, written whole or not at all |
 //! | [`probation`] | whether a variant is faster, and when its code may be freed |
 //! | [`settings`] | what the user asked for, from the environment and a file |
 //! | [`signature`] | what of a kernel's launches can be specialised, and how a launch is read |
@@ -17,6 +18,7 @@ mod atomics;
 pub mod descriptor;
 pub mod dump;
 mod guard;
+pub mod output;
 pub mod probation;
 mod program;
 pub mod settings;

@@ -3,14 +3,13 @@
 //!
 //! The file is one JSON object, [`Statistics`]; the names of its members are those of the fields here. Times say their unit.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-use tempfile::Builder;
-
+use crate::output::write_whole;
 use crate::tracker::Tracker;
+use serde::{Deserialize, Serialize};
 
 /// The version of the format; another one is not read.
 pub const VERSION: u32 = 1;
@@ -228,7 +227,7 @@ impl Statistics {
         }
     }
 
-    /// Writes a file, whole or not at all: beside its place and then renamed. What is no regular file is written directly.
+    /// Writes a file, as [`write_whole`] does.
     ///
     /// # Errors
     /// The file or its folder cannot be written.
@@ -236,18 +235,7 @@ impl Statistics {
         let failed = failed_to("write", path);
         let mut text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         text.push(b'\n');
-        if fs::metadata(path).is_ok_and(|metadata| !metadata.is_file()) {
-            let mut file = File::options().write(true).open(path).map_err(&failed)?;
-            return file.write_all(&text).map_err(&failed);
-        }
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut file = Builder::new()
-            .prefix(".offloom-jit-stats")
-            .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))
-            .map_err(&failed)?;
-        file.write_all(&text).map_err(&failed)?;
-        file.persist(path).map_err(|error| failed(error.error))?;
-        Ok(())
+        write_whole(path, |file| file.write_all(&text)).map_err(&failed)
     }
 }
 

@@ -5,12 +5,11 @@
 mod style;
 mod timeline;
 
-use std::fs;
 use std::io::Write as _;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+use offloom_jit_cache::output::write_whole;
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, Variant, Verdict};
 
 use crate::cache::read_descriptor;
@@ -23,7 +22,7 @@ use crate::explain::{
 pub(crate) fn run(statistics: &Path, output: Option<&Path>) -> Result<String> {
     let page = page(&Statistics::read(statistics)?).into_string();
     let file = output.map_or_else(|| with_html(statistics), Path::to_owned);
-    write(&file, &page).map_err(|source| Error::Page {
+    write_whole(&file, |scratch| scratch.write_all(page.as_bytes())).map_err(|source| Error::Page {
         path: file.clone(),
         source,
     })?;
@@ -35,16 +34,6 @@ fn with_html(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(".html");
     name.into()
-}
-
-/// Writes beside the place, then renames: there is a whole page or none.
-fn write(file: &Path, page: &str) -> std::io::Result<()> {
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut scratch = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
-    scratch.write_all(page.as_bytes())?;
-    fs::set_permissions(scratch.path(), fs::Permissions::from_mode(0o644))?;
-    scratch.persist(file).map_err(|error| error.error)?;
-    Ok(())
 }
 
 fn page(statistics: &Statistics) -> Markup {
@@ -219,6 +208,7 @@ fn row(variant: &Variant, copy: Option<&Linked>) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn what_a_file_says_cannot_become_markup() {

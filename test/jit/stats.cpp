@@ -31,6 +31,14 @@
 // RUN: python3 %S/Inputs/stats.py out/stats | FileCheck --check-prefix=JUDGED %s
 // JUDGED: made {{.*}}: compiled; copy 0: {{kept|retired}}, {{[0-9]+}} launches
 
+// A link stays, and the file that it leads to is written. What the program prints is kept where the statistics are written to its output.
+// RUN: touch real && ln -s real link && %{run} OFFLOOM_JIT_STATS=link %run_offload ./jit | FileCheck --check-prefix=OUTPUT %s
+// RUN: test -L link && python3 %S/Inputs/stats.py real | FileCheck %s
+// RUN: %{run} OFFLOOM_JIT_STATS=/dev/stdout %run_offload ./jit > log
+// RUN: FileCheck --check-prefix=LOG %s --input-file=log
+// LOG-DAG: {{^}}handler 2
+// LOG-DAG: "version": 1
+
 // RUN: %{run} OFFLOOM_JIT_STATS=absent/stats %run_offload ./jit 2>&1 | FileCheck --check-prefix=UNWRITABLE %s
 // UNWRITABLE: offloom-jit: OFFLOOM_JIT_STATS: cannot write `absent/stats`: No such file or directory
 #include <cstdio>

@@ -34,6 +34,15 @@
 // PACKED: packed 2 files
 // UNPACKED: unpacked 2 files
 // WARM-COUNT-2: found in the cache
+// Written to a link, the file that it leads to is the pack; what is no regular file stays; others may read a pack, if files of the user's are so.
+// RUN: echo old > linked && ln -s linked link && ln -s /dev/null null
+// RUN: bash -c "umask 022 && %{cache} pack link && %{cache} pack null"
+// RUN: test -L link && test -L null && test -c /dev/null
+// RUN: stat -c %%a linked | FileCheck --check-prefix=MODE %s
+// RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache unpack linked | FileCheck --check-prefix=UNPACKED %s
+// MODE: 644
+// RUN: bash -c "%{cache} pack /dev/stdout | grep -a ^OFFLOOMP | wc -l" | FileCheck --check-prefix=PIPED %s
+// PIPED: 1
 // RUN: echo text > text
 // RUN: not %{cache} unpack text 2>&1 | FileCheck --check-prefix=NO-PACK %s
 // NO-PACK: offloom: `text` is not a whole pack

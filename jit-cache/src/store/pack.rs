@@ -1,14 +1,13 @@
 //! Warm caches as one file, to move between machines: a magic number, then the files of the cache, each after its size.
 
 use std::fs::File;
-use std::io::{BufReader, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::path::Path;
-
-use tempfile::Builder;
 
 use super::Store;
 use super::error::StoreError;
 use super::record::{HEADER, Record};
+use crate::output::write_whole;
 
 /// The first eight bytes of a pack.
 const MAGIC: [u8; 8] = *b"OFFLOOMP";
@@ -16,18 +15,18 @@ const MAGIC: [u8; 8] = *b"OFFLOOMP";
 const LARGEST: u64 = 1 << 30;
 
 impl Store {
-    /// Writes every image of every layer, neither failures nor what launches changed, to one file, which appears whole or not at all.
+    /// Writes every image of every layer, neither failures nor what launches changed, to one file, as
+    /// [`write_whole`] does.
     /// Returns how many images.
     ///
     /// # Errors
     /// The file cannot be written.
     pub fn pack(&self, path: &Path) -> Result<u64, StoreError> {
-        let failed = StoreError::io("write", path);
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let mut file = Builder::new()
-            .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))
-            .map_err(&failed)?;
-        file.write_all(&MAGIC).map_err(&failed)?;
+        write_whole(path, |file| self.write_pack(file)).map_err(StoreError::io("write", path))
+    }
+
+    fn write_pack(&self, file: &mut File) -> io::Result<u64> {
+        file.write_all(&MAGIC)?;
         let mut count = 0;
         for layer in &self.layers {
             for image in layer.image_paths() {
@@ -40,15 +39,13 @@ impl Store {
                     Some((key, Record::Timed(_, image))) => Record::Image(image).encode(key),
                     _ => continue,
                 };
-                file.write_all(&(bytes.len() as u64).to_le_bytes())
-                    .map_err(&failed)?;
-                file.write_all(&bytes).map_err(&failed)?;
+                file.write_all(&(bytes.len() as u64).to_le_bytes())?;
+                file.write_all(&bytes)?;
                 count += 1;
             }
         }
         // The end is marked, so that a pack cut short between two files is noticed.
-        file.write_all(&0_u64.to_le_bytes()).map_err(&failed)?;
-        file.persist(path).map_err(|error| failed(error.error))?;
+        file.write_all(&0_u64.to_le_bytes())?;
         Ok(count)
     }
 

@@ -1,0 +1,121 @@
+//! Writes a file for the user: beside its place and then renamed, and through what is no regular file.
+
+use std::fs::{self, File, Metadata, Permissions};
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::Path;
+
+use tempfile::Builder;
+
+/// Has `write` write a file that appears at `path` whole or not at all, with the permissions that the process gives new files. A symbolic link
+/// is followed. What is no regular file, such as `/dev/null` or a pipe, is written to as it is, and so is a file that is
+/// the standard output or the error stream: what the program printed is in it.
+///
+/// # Errors
+/// The file or its folder cannot be written, or `write` failed. Nothing is left behind then.
+pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
+    if let Ok(metadata) = fs::metadata(path) {
+        if let Some(mut stream) = standard_stream(&metadata) {
+            return write(&mut stream);
+        }
+        if !metadata.is_file() {
+            return write(&mut File::options().write(true).open(path)?);
+        }
+    }
+    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut file = Builder::new()
+        .prefix(".offloom-")
+        // Less what the umask takes away.
+        .permissions(Permissions::from_mode(0o666))
+        .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))?;
+    let written = write(file.as_file_mut())?;
+    file.persist(place).map_err(|error| error.error)?;
+    Ok(written)
+}
+
+/// The standard output or the error stream, if that is the file. Opened again it would be written from its start.
+fn standard_stream(metadata: &Metadata) -> Option<File> {
+    let (output, errors) = (io::stdout(), io::stderr());
+    let is_it = |stream: BorrowedFd<'_>| {
+        let file = File::from(stream.try_clone_to_owned().ok()?);
+        let of_stream = file.metadata().ok()?;
+        let same = (of_stream.dev(), of_stream.ino()) == (metadata.dev(), metadata.ino());
+        same.then_some(file)
+    };
+    is_it(output.as_fd()).or_else(|| is_it(errors.as_fd()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::path::PathBuf;
+
+    fn write(path: &Path, text: &str) -> io::Result<()> {
+        write_whole(path, |file| file.write_all(text.as_bytes()))
+    }
+
+    #[test]
+    fn a_new_file_has_the_permissions_that_the_process_gives() {
+        let folder = tempfile::tempdir().unwrap();
+        let [expected, path] = ["expected", "path"].map(|name| folder.path().join(name));
+        fs::write(&expected, "").unwrap();
+        write(&path, "text").unwrap();
+        let mode = |path: &PathBuf| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&path), mode(&expected));
+        assert_eq!(fs::read(&path).unwrap(), b"text");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_link_stays_and_its_file_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("elsewhere")).unwrap();
+        let file = folder.path().join("elsewhere/file");
+        let link = folder.path().join("link");
+        fs::write(&file, "what was there").unwrap();
+        symlink("elsewhere/file", &link).unwrap();
+        write(&link, "text").unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"text");
+        assert_eq!(fs::read_dir(folder.path().join("elsewhere")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn what_is_no_regular_file_stays_and_is_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("null");
+        symlink("/dev/null", &link).unwrap();
+        write(&link, "text").unwrap();
+        let metadata = fs::metadata(&link).unwrap();
+        assert!(link.is_symlink() && metadata.file_type().is_char_device());
+
+        let (mut reader, writer) = io::pipe().unwrap();
+        let pipe = std::os::fd::AsRawFd::as_raw_fd(&writer);
+        write(Path::new(&format!("/proc/self/fd/{pipe}")), "text").unwrap();
+        drop(writer);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "text");
+
+        let error = write(folder.path(), "text").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+    }
+
+    #[test]
+    fn what_fails_leaves_what_was_there_and_nothing_else() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        fs::write(&path, "what was there").unwrap();
+        let failed = write_whole(&path, |file| {
+            file.write_all(b"half")?;
+            Err::<(), _>(io::ErrorKind::StorageFull.into())
+        });
+        assert!(failed.is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"what was there");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+}
