@@ -34,7 +34,13 @@ with -DCMAKE_C_COMPILER=clang-${OFFLOOM_LLVM_MAJOR} -DCMAKE_CXX_COMPILER=clang++
   else()
     set(scope PRIVATE)
   endif()
-  target_compile_options(${target} ${scope} ${options})
-  target_link_options(${target} ${scope} ${options})
+  # Clang's options are for Clang: other languages of the target have other compilers.
+  target_compile_options(${target} ${scope} "$<$<COMPILE_LANGUAGE:C,CXX>:${options}>")
+  if(CMAKE_VERSION VERSION_LESS 3.18)
+    # It cannot tell who links.
+    target_link_options(${target} ${scope} ${options})
+  else()
+    target_link_options(${target} ${scope} "$<$<LINK_LANGUAGE:C,CXX>:${options}>")
+  endif()
   target_include_directories(${target} SYSTEM ${scope} "${OFFLOOM_INCLUDE_DIR}")
 endfunction()
