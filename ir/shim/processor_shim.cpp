@@ -28,6 +28,8 @@ std::unique_ptr<MCSubtargetInfo> subtarget(const char *Name, const char *CPU) {
 
 extern "C" {
 
+bool offloom_ir_has_target(const char *triple) { return subtarget(triple, "") != nullptr; }
+
 bool offloom_ir_knows_processor(const char *triple, const char *cpu) {
   const std::unique_ptr<MCSubtargetInfo> Info = subtarget(triple, "");
   return Info && Info->isCPUStringValid(cpu);

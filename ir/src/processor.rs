@@ -1,4 +1,4 @@
-//! What LLVM knows of x86_64 processors.
+//! What LLVM knows of processors.
 
 use std::ffi::{CStr, CString, c_char};
 
@@ -7,12 +7,25 @@ use crate::codegen::initialize_x86;
 const TRIPLE: &CStr = c"x86_64-unknown-linux-gnu";
 
 unsafe extern "C" {
+    fn offloom_ir_has_target(triple: *const c_char) -> bool;
     fn offloom_ir_knows_processor(triple: *const c_char, cpu: *const c_char) -> bool;
     fn offloom_ir_processor_has_feature(
         triple: *const c_char,
         cpu: *const c_char,
         feature: *const c_char,
     ) -> bool;
+}
+
+/// Whether LLVM knows no processor of this name for the triple's target. Of targets that this program does not have, or has not initialised,
+/// nothing is known.
+pub fn is_unknown_processor(triple: &str, name: &str) -> bool {
+    let (Ok(triple), Ok(name)) = (CString::new(triple), CString::new(name)) else {
+        return true;
+    };
+    // SAFETY: the strings live during the calls.
+    unsafe {
+        offloom_ir_has_target(triple.as_ptr()) && !offloom_ir_knows_processor(triple.as_ptr(), name.as_ptr())
+    }
 }
 
 /// A processor that code for x86_64 can be generated for.

@@ -12,7 +12,7 @@
 use offloom_ir::alignment::limit_alignment;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
-use offloom_ir::processor::Processor;
+use offloom_ir::processor::{Processor, is_unknown_processor};
 use offloom_ir::symbol::{Symbol, functions};
 use offloom_ir::vector_abi::{VectorAtBoundary, widest_vector_at_boundary};
 
@@ -80,6 +80,16 @@ pub enum RetargetError {
         size: u32,
         /// The processor asked for.
         cpu: String,
+    },
+    /// LLVM does not know the processor. It would only print a line, and generate code for the oldest one.
+    #[error(
+        "LLVM knows no processor `{cpu}` for `{triple}`: name one that it knows, which `llc -mtriple={triple} -mcpu=help` lists"
+    )]
+    UnknownProcessor {
+        /// The processor asked for.
+        cpu: String,
+        /// The module's triple.
+        triple: String,
     },
     /// `native` for a module that this machine's processor cannot run.
     #[error("`native` is this machine's processor, and the module is for `{triple}`: name a processor")]
@@ -227,6 +237,12 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
 fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), RetargetError> {
     let asked = Features::parse(device.features);
     if device.cpu != NATIVE {
+        if is_unknown_processor(triple, device.cpu) {
+            return Err(RetargetError::UnknownProcessor {
+                cpu: device.cpu.to_owned(),
+                triple: triple.to_owned(),
+            });
+        }
         return Ok((device.cpu.to_owned(), asked));
     }
     let host = TargetMachine::get_default_triple();

@@ -15,6 +15,8 @@
 ; RUN: %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=gfx1100>,verify' -S %t.wave32.ll | FileCheck %s --check-prefix=WAVE32
 ; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=gfx906>' %t.wave32.ll -o %t.out 2> %t.err
 ; RUN: FileCheck %s --check-prefix=ONLY64 < %t.err
+; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=gfx9O6>' %s -o %t.out 2> %t.err
+; RUN: FileCheck %s --check-prefix=UNKNOWN < %t.err
 ; RUN: not test -e %t.out
 
 ; WAVE64: attributes #0 = { "target-cpu"="gfx1030" "target-features"="+cumode,+wavefrontsize64" }
@@ -24,6 +26,7 @@
 ; XNACK: attributes #0 = { "target-cpu"="gfx90a" "target-features"="+xnack,-sramecc" }
 ; NO-XNACK: attributes #0 = { "target-cpu"="gfx1030" "target-features"="+wavefrontsize64" }
 ; WAVE32: attributes #0 = { "target-cpu"="gfx1100" "target-features"="+wavefrontsize32,+cumode" }
+; UNKNOWN: offload-retarget: LLVM knows no processor `gfx9O6` for `amdgcn-amd-amdhsa`: name one that it knows
 ; ONLY64: offload-retarget: `kernel` was compiled for wavefronts of 32, which `gfx906` does not have
 
 target triple = "amdgcn-amd-amdhsa"

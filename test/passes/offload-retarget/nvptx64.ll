@@ -15,6 +15,8 @@
 ; RUN: FileCheck %s --check-prefix=OLDER < %t.err
 ; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=native>' %s -o %t.out 2> %t.err
 ; RUN: FileCheck %s --check-prefix=NATIVE < %t.err
+; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=sm_999>' %s -o %t.out 2> %t.err
+; RUN: FileCheck %s --check-prefix=UNKNOWN < %t.err
 ; RUN: not test -e %t.out
 
 ; LATER: attributes #0 = { "target-cpu"="sm_90" }
@@ -24,6 +26,7 @@
 ; ASKED: attributes #0 = { "target-cpu"="sm_80" "target-features"="+ptx80" }
 ; FIFTY: attributes #0 = { "target-cpu"="sm_50" "target-features"="+ptx40" }
 ; THIRTY-SEVEN: attributes #0 = { "target-cpu"="sm_37" }
+; UNKNOWN: offload-retarget: LLVM knows no processor `sm_999` for `nvptx64-nvidia-cuda`: name one that it knows
 ; OLDER: offload-retarget: `kernel` was compiled for `sm_70`, and its code may not run on `sm_60`
 ; NATIVE: offload-retarget: `native` is this machine's processor, and the module is for `nvptx64-nvidia-cuda`: name a processor
 

@@ -13,9 +13,12 @@
 ; RUN: FileCheck %s --check-prefix=NUMBER < %t.err
 ; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<features=+avx>' %t/kernel.ll -o %t.out 2> %t.err
 ; RUN: FileCheck %s --check-prefix=NO-CPU < %t.err
+; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=zvner3>' %t/kernel.ll -o %t.out 2> %t.err
+; RUN: FileCheck %s --check-prefix=UNKNOWN < %t.err
 ; RUN: not test -e %t.out
 ; RUN: %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=x86-64-v3;features=-avx>,verify' -S %t/boundary.ll | FileCheck %t/boundary.ll
 
+; UNKNOWN: offload-retarget: LLVM knows no processor `zvner3` for `x86_64-pc-linux-gnu`: name one that it knows, which `llc -mtriple=x86_64-pc-linux-gnu -mcpu=help` lists
 ; MISSING: offload-retarget: `kernel` was compiled for the feature `ssse3`, which `x86-64-v2` is said not to have
 ; VECTOR: offload-retarget: `caller` passes a vector of 256 bits in or out of the module, which code for `x86-64-v3` passes in other registers: leave the processor as it is
 ; NUMBER: offload-retarget: the parameter `vector-width` is a number, and `wide` is none
