@@ -6,7 +6,7 @@
 mod values;
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -124,7 +124,16 @@ pub struct Setting {
     pub values: &'static str,
     /// What it does, in one sentence.
     pub help: &'static str,
-    set: fn(&mut Settings, &str) -> Option<()>,
+    set: Set,
+}
+
+/// How a setting takes its value; nothing where the value cannot be.
+#[derive(Debug)]
+enum Set {
+    /// From text.
+    Text(fn(&mut Settings, &str) -> Option<()>),
+    /// From paths, which need not be text.
+    Path(fn(&mut Settings, &OsStr) -> Option<()>),
 }
 
 /// Every setting, in the order in which they are documented.
@@ -133,115 +142,121 @@ pub const SETTINGS: &[Setting] = &[
         name: "OFFLOOM_JIT",
         values: "off, sync or async",
         help: "when variants are made: never, before the launch, or beside it (default)",
-        set: |settings, value| values::set(&mut settings.mode, value.parse().ok()),
+        set: Set::Text(|settings, value| values::set(&mut settings.mode, value.parse().ok())),
     },
     Setting {
         name: "OFFLOOM_JIT_SPECIALIZE",
         values: "a list of args, contents, align, launch, separated by commas; may be empty",
         help: "what of a launch is specialised; all by default",
-        set: |settings, value| values::set(&mut settings.specialize, value.parse().ok()),
+        set: Set::Text(|settings, value| values::set(&mut settings.specialize, value.parse().ok())),
     },
     Setting {
         name: "OFFLOOM_JIT_FP",
         values: "match or source",
         help: "results of floating-point operations: those of the ahead-of-time code (default), or those of the source with constants in it",
-        set: |settings, value| values::set(&mut settings.floating_point, value.parse().ok()),
+        set: Set::Text(|settings, value| values::set(&mut settings.floating_point, value.parse().ok())),
     },
     Setting {
         name: "OFFLOOM_JIT_THRESHOLD",
         values: "a number, 0 or more",
         help: "specialisations of a kernel that are always allowed; 16 by default",
-        set: |settings, value| values::set(&mut settings.threshold, value.parse().ok()),
+        set: Set::Text(|settings, value| values::set(&mut settings.threshold, value.parse().ok())),
     },
     Setting {
         name: "OFFLOOM_JIT_RATIO",
         values: "a number from 0 to 1",
         help: "share of a kernel's specialisations that one argument may cause before it is no longer specialised; 0.5 by default",
-        set: |settings, value| values::set(&mut settings.ratio, values::ratio(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.ratio, values::ratio(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_TARGET",
         values: "a processor, as LLVM names it, or native",
         help: "the processor that variants are compiled for; by default the one that the program runs on. A processor that LLVM does not know, or whose code this machine cannot run, is ignored, with a line on the error stream",
-        set: |settings, value| values::set(&mut settings.target, values::not_empty(value).map(Some)),
+        set: Set::Text(|settings, value| {
+            values::set(&mut settings.target, values::not_empty(value).map(Some))
+        }),
     },
     Setting {
         name: "OFFLOOM_JIT_CACHE_DIR",
         values: "an absolute path",
         help: "the private cache directory; by default `offloom` in the user's cache folder",
-        set: |settings, value| values::set(&mut settings.cache_directory, values::absolute(value).map(Some)),
+        set: Set::Path(|settings, value| {
+            values::set(&mut settings.cache_directory, values::absolute(value).map(Some))
+        }),
     },
     Setting {
         name: "OFFLOOM_JIT_CACHE_PATH",
         values: "absolute paths, separated by colons; may be empty",
         help: "cache directories that are only read",
-        set: |settings, value| values::set(&mut settings.cache_path, values::paths(value)),
+        set: Set::Path(|settings, value| values::set(&mut settings.cache_path, values::paths(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_CACHE_MODE",
         values: "off, ro or rw",
         help: "whether the cache is used, only read, or read and written (default)",
-        set: |settings, value| values::set(&mut settings.cache_mode, value.parse().ok()),
+        set: Set::Text(|settings, value| values::set(&mut settings.cache_mode, value.parse().ok())),
     },
     Setting {
         name: "OFFLOOM_JIT_CACHE_SIZE",
         values: "a number of bytes, or with K, M or G behind it",
         help: "how large the private cache directory may be; 1G by default",
-        set: |settings, value| values::set(&mut settings.cache_size, values::size(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.cache_size, values::size(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_RETIRE",
         values: "0 or 1",
         help: "whether variants are timed, and dropped when they are no faster than the ahead-of-time code; and whether the cache remembers that, and which arguments keep changing, for a day; 1 by default",
-        set: |settings, value| values::set(&mut settings.retire, values::switch(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.retire, values::switch(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_WORKER",
         values: "0 or 1",
         help: "whether compiles run in a process of their own, so that one that crashes does not end the program; 1 by default",
-        set: |settings, value| values::set(&mut settings.worker, values::switch(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.worker, values::switch(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_TIME_LIMIT",
         values: "a number of milliseconds",
         help: "how long a compile may take; 10000 by default",
-        set: |settings, value| values::set(&mut settings.time_limit, value.parse().ok()),
+        set: Set::Text(|settings, value| values::set(&mut settings.time_limit, value.parse().ok())),
     },
     Setting {
         name: "OFFLOOM_JIT_MEMORY_LIMIT",
         values: "a number of bytes, or with K, M or G behind it",
         help: "address space that the process which compiles may use, its own code included; 4G by default",
-        set: |settings, value| values::set(&mut settings.memory_limit, values::size(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.memory_limit, values::size(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_STATS",
         values: "a file",
         help: "statistics are written to it, as JSON, when the program ends",
-        set: |settings, value| values::set(&mut settings.stats, values::path(value).map(Some)),
+        set: Set::Path(|settings, value| values::set(&mut settings.stats, values::path(value).map(Some))),
     },
     Setting {
         name: "OFFLOOM_JIT_DUMP_DIR",
         values: "a folder",
         help: "the first launch of each variant is written to it, for `offloom replay`; the first 32 of a process",
-        set: |settings, value| values::set(&mut settings.dump_directory, values::path(value).map(Some)),
+        set: Set::Path(|settings, value| {
+            values::set(&mut settings.dump_directory, values::path(value).map(Some))
+        }),
     },
     Setting {
         name: "OFFLOOM_JIT_LOG",
         values: "0 or 1",
         help: "compiles and links are told on the error stream",
-        set: |settings, value| values::set(&mut settings.log, values::switch(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.log, values::switch(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_PERF",
         values: "0 or 1",
         help: "names of variants are written to /tmp/perf-N.map, N being the process's number, where perf looks for them",
-        set: |settings, value| values::set(&mut settings.perf, values::switch(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.perf, values::switch(value))),
     },
     Setting {
         name: "OFFLOOM_JIT_STRICT",
         values: "0 or 1",
         help: "a failure of the JIT ends the program",
-        set: |settings, value| values::set(&mut settings.strict, values::switch(value)),
+        set: Set::Text(|settings, value| values::set(&mut settings.strict, values::switch(value))),
     },
 ];
 
@@ -335,12 +350,12 @@ impl Found {
             origins: vec![Origin::Default; SETTINGS.len()],
             warnings: Vec::new(),
         };
-        let variables: BTreeMap<String, String> = environment
+        let variables: BTreeMap<String, OsString> = environment
             .into_iter()
             .filter_map(|(name, value)| {
                 let name = name.into_string().ok()?;
                 let ours = name == PREFIX || name.starts_with("OFFLOOM_JIT_") || name == CONFIG_VARIABLE;
-                ours.then(|| (name, value.to_string_lossy().into_owned()))
+                ours.then_some((name, value))
             })
             .collect();
         if let Some(path) = variables.get(CONFIG_VARIABLE).filter(|path| !path.is_empty()) {
@@ -378,7 +393,7 @@ impl Found {
                         toml::Value::Float(number) => number.to_string(),
                         toml::Value::Datetime(_) | toml::Value::Table(_) => "?".to_owned(),
                     };
-                    self.set(name, &text, Origin::File);
+                    self.set(name, text.as_ref(), Origin::File);
                 }
             }
             Err(reason) => self.warnings.push(Warning::BadFile {
@@ -388,7 +403,7 @@ impl Found {
         }
     }
 
-    fn set(&mut self, name: &str, value: &str, origin: Origin) {
+    fn set(&mut self, name: &str, value: &OsStr, origin: Origin) {
         let index = SETTINGS.iter().position(|setting| setting.name == name);
         let Some(index) = index else {
             if !OTHER_VARIABLES.iter().any(|(other, ..)| *other == name) {
@@ -400,11 +415,15 @@ impl Found {
             return;
         };
         let setting = &SETTINGS[index];
-        match (setting.set)(&mut self.settings, value) {
+        let set = match setting.set {
+            Set::Text(set) => value.to_str().and_then(|value| set(&mut self.settings, value)),
+            Set::Path(set) => set(&mut self.settings, value),
+        };
+        match set {
             Some(()) => self.origins[index] = origin,
             None => self.warnings.push(Warning::BadValue {
                 name: setting.name,
-                value: value.to_owned(),
+                value: value.display().to_string(),
                 origin,
             }),
         }

@@ -90,7 +90,8 @@ fn write(
         arguments: launch.arguments().to_vec(),
         processor: processor().clone(),
         match_floating_point: settings().floating_point == FloatingPoint::Match,
-        environment: std::env::vars()
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .filter(|(name, _)| is_openmp_variable(name))
             .collect(),
         libraries: [c"__kmpc_fork_call", c"__tgt_target_kernel"]

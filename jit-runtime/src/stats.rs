@@ -1,5 +1,7 @@
 //! What `OFFLOOM_JIT_STATS` asks for: what became of each kernel's launches, written when the process ends.
 
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -55,21 +57,27 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
 
 /// The file for this process: `%p` in the name is its number, which a forked child appends where there is none.
 fn file_name(path: &std::path::Path, process: u32, forked: bool) -> PathBuf {
-    let name = path.to_string_lossy();
-    if name.contains("%p") {
-        return name.replace("%p", &process.to_string()).into();
+    const NUMBER: &[u8] = b"%p";
+    let mut own = Vec::new();
+    // A path need not be text.
+    let mut rest = path.as_os_str().as_bytes();
+    while let Some(at) = rest.windows(NUMBER.len()).position(|part| part == NUMBER) {
+        own.extend_from_slice(&rest[..at]);
+        own.extend_from_slice(process.to_string().as_bytes());
+        rest = &rest[at + NUMBER.len()..];
     }
-    if forked {
-        let mut own = path.as_os_str().to_owned();
-        own.push(format!(".{process}"));
-        return own.into();
+    let is_named = !own.is_empty();
+    own.extend_from_slice(rest);
+    if forked && !is_named {
+        own.extend_from_slice(format!(".{process}").as_bytes());
     }
-    path.to_owned()
+    OsString::from_vec(own).into()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::ffi::OsStr;
     use std::path::Path;
 
     #[test]
@@ -77,5 +85,9 @@ mod tests {
         assert_eq!(file_name(Path::new("a/s"), 7, false), Path::new("a/s"));
         assert_eq!(file_name(Path::new("a/s"), 7, true), Path::new("a/s.7"));
         assert_eq!(file_name(Path::new("a/%p.json"), 7, true), Path::new("a/7.json"));
+        assert_eq!(file_name(Path::new("%p/%p%"), 7, false), Path::new("7/7%"));
+        let bytes = |bytes| Path::new(OsStr::from_bytes(bytes));
+        assert_eq!(file_name(bytes(b"\xff%p"), 7, true), bytes(b"\xff7"));
+        assert_eq!(file_name(bytes(b"\xff"), 7, true), bytes(b"\xff.7"));
     }
 }

@@ -1,6 +1,7 @@
 //! `offloom cache`: what is kept on disk.
 
-use std::path::PathBuf;
+use std::iter;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::Subcommand;
@@ -10,7 +11,7 @@ use offloom_jit_cache::store::{Record, Store, StoreOptions, Stored};
 use offloom_text_table::Table;
 use serde_json::{Value, json};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, json_path};
 use crate::explain::microseconds;
 use crate::outcome::Outcome;
 use crate::size::size;
@@ -89,6 +90,12 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
         CacheCommand::List | CacheCommand::Stats | CacheCommand::Verify | CacheCommand::Pack { .. }
     );
     let (store, directory, settings) = open(only_looks)?;
+    if json {
+        // What is in them has names of hexadecimal digits.
+        for layer in iter::once(&directory).chain(&settings.cache_path) {
+            json_path(layer)?;
+        }
+    }
     let mut failure = None;
     let (text, value) = match command {
         CacheCommand::List => list(&store),
@@ -101,7 +108,7 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
                 size(stats.shared_bytes)
             );
             let value = json!({
-                "directory": directory, "files": stats.files, "bytes": stats.bytes, "limit": settings.cache_size,
+                "directory": text_of(&directory), "files": stats.files, "bytes": stats.bytes, "limit": settings.cache_size,
                 "shared_files": stats.shared_files, "shared_bytes": stats.shared_bytes,
             });
             (text, value)
@@ -128,7 +135,7 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
                 .map(Error::Damaged);
             let value = json!({
                 "kernels": verified.images.len(), "failures": verified.failures.len(),
-                "given_up": verified.given_up.len(), "damaged": verified.damaged,
+                "given_up": verified.given_up.len(), "damaged": verified.damaged.iter().map(|path| text_of(path)).collect::<Vec<_>>(),
             });
             (text, value)
         }
@@ -145,6 +152,11 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
     };
     let text = if json { format!("{value:#}\n") } else { text };
     Ok(Outcome { text, failure })
+}
+
+/// A path in a message.
+fn text_of(path: &Path) -> String {
+    path.display().to_string()
 }
 
 fn counted(what: &str, files: u64) -> (String, Value) {
@@ -201,7 +213,7 @@ fn list(store: &Store) -> (String, Value) {
             "kernel": kernel, "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
             "llvm": field("llvm"), "offloom": field("offloom"), "bundle": field("bundle"), "options": field("options"),
             "failure": failure, "variant_ns": times.map(|times| times.variant),
-            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "given_up": given_up, "path": stored.path,
+            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "given_up": given_up, "path": text_of(&stored.path),
         }));
     }
     (table.lines(0), Value::Array(values))

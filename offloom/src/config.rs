@@ -5,7 +5,7 @@ use std::fs;
 use offloom_jit_cache::settings::{OTHER_VARIABLES, SETTINGS};
 use serde_json::{Value, json};
 
-use crate::error::Result;
+use crate::error::{Result, json_path};
 use crate::installation::{Installation, LLVM_MAJOR};
 
 /// The configuration files, and how they are used by hand and by CMake.
@@ -16,7 +16,8 @@ pub(crate) fn build(json: bool) -> Result<String> {
     let contents = fs::read_to_string(&path).unwrap_or_default();
     if json {
         let value = json!({
-            "configuration": installation.configuration(), "jit_configuration": path, "llvm": LLVM_MAJOR, "contents": contents,
+            "configuration": json_path(&installation.configuration())?, "jit_configuration": json_path(&path)?, "llvm": LLVM_MAJOR,
+            "contents": contents,
         });
         return Ok(format!("{value:#}\n"));
     }

@@ -1,7 +1,7 @@
 //! What can go wrong: one line each, for the user.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use offloom_jit_cache::dump::DumpError;
 use offloom_jit_cache::stats::StatsError;
@@ -54,6 +54,9 @@ pub(crate) enum Error {
     /// This program does not know where it is.
     #[error("cannot tell where this program is installed: {0}")]
     NoInstallation(io::Error),
+    /// JSON is text, and a path need not be.
+    #[error("`{}` cannot be printed as JSON, since it is not UTF-8; leave out --json, or give it another name", .0.display())]
+    NotText(PathBuf),
     /// Nobody reads what is printed.
     #[error("cannot write to the standard output: {0}")]
     Output(io::Error),
@@ -61,3 +64,29 @@ pub(crate) enum Error {
 
 /// The result of a command.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// A path as JSON has it.
+///
+/// # Errors
+/// It is not UTF-8.
+pub(crate) fn json_path(path: &Path) -> Result<&str> {
+    path.to_str().ok_or_else(|| Error::NotText(path.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+
+    #[test]
+    fn a_path_that_is_no_text_is_one_error() {
+        assert_eq!(json_path(Path::new("/a")).unwrap(), "/a");
+        let error = json_path(Path::new(OsStr::from_bytes(b"/\xff"))).unwrap_err();
+        let message = error.to_string();
+        assert!(
+            message.starts_with("`/\u{fffd}` cannot be printed as JSON"),
+            "{message}"
+        );
+    }
+}

@@ -1,6 +1,7 @@
 //! Each setting is read, the environment wins, and nothing asked for in vain is passed over in silence.
 
 use super::*;
+use std::os::unix::ffi::OsStrExt;
 
 fn read(variables: &[(&str, &str)]) -> Found {
     let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
@@ -52,6 +53,47 @@ fn every_setting_takes_its_values_and_keeps_its_default_otherwise() {
                 .starts_with(&format!("{name}=`{bad}` is ignored"))
         );
     }
+}
+
+#[test]
+fn paths_need_not_be_text() {
+    let path = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    let values = [
+        ("OFFLOOM_JIT_CACHE_DIR", path(b"/\xff")),
+        ("OFFLOOM_JIT_CACHE_PATH", path(b"/\xfe:/\xfd")),
+        ("OFFLOOM_JIT_STATS", path(b"\xfc")),
+        ("OFFLOOM_JIT_DUMP_DIR", path(b"\xfb")),
+    ];
+    let found = Found::read(values.map(|(name, value)| (name.into(), value)));
+    assert_eq!(found.warnings, []);
+    let expected = Settings {
+        cache_directory: Some(path(b"/\xff").into()),
+        cache_path: vec![path(b"/\xfe").into(), path(b"/\xfd").into()],
+        stats: Some(path(b"\xfc").into()),
+        dump_directory: Some(path(b"\xfb").into()),
+        ..Settings::default()
+    };
+    assert_eq!(found.settings, expected);
+
+    let found = Found::read([("OFFLOOM_JIT_TARGET".into(), path(b"\xff"))]);
+    assert_eq!(found.settings, Settings::default());
+    let [warning] = &found.warnings[..] else {
+        panic!("one warning: {:?}", found.warnings)
+    };
+    assert_eq!(
+        warning.to_string(),
+        "OFFLOOM_JIT_TARGET=`\u{fffd}` is ignored: the value must be a processor, as LLVM names it, or native"
+    );
+}
+
+#[test]
+fn a_file_of_settings_need_not_have_a_name_that_is_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(OsStr::from_bytes(b"\xff.toml"));
+    fs::write(&path, "OFFLOOM_JIT = 'sync'").unwrap();
+    let found = Found::read([(CONFIG_VARIABLE.into(), path.into_os_string())]);
+    assert_eq!(found.warnings, []);
+    assert_eq!(found.settings.mode, Mode::Sync);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Values of settings, from text.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -136,20 +138,21 @@ pub(super) fn not_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-pub(super) fn path(text: &str) -> Option<PathBuf> {
-    not_empty(text).map(PathBuf::from)
+pub(super) fn path(text: &OsStr) -> Option<PathBuf> {
+    (!text.is_empty()).then(|| PathBuf::from(text))
 }
 
 /// A path that means the same whatever folder the program works in.
-pub(super) fn absolute(text: &str) -> Option<PathBuf> {
+pub(super) fn absolute(text: &OsStr) -> Option<PathBuf> {
     path(text).filter(|path| path.is_absolute())
 }
 
-pub(super) fn paths(text: &str) -> Option<Vec<PathBuf>> {
+pub(super) fn paths(text: &OsStr) -> Option<Vec<PathBuf>> {
     if text.is_empty() {
         return Some(Vec::new());
     }
-    text.split(':').map(absolute).collect()
+    let paths = text.as_bytes().split(|&byte| byte == b':');
+    paths.map(|path| absolute(OsStr::from_bytes(path))).collect()
 }
 
 /// A number of bytes, with K, M or G behind it for powers of 1024.
