@@ -45,14 +45,14 @@ pub(crate) enum CacheCommand {
     },
 }
 
-/// The cache that the environment names, where it is, and how large it may be. Opened to look only, no directory is made.
-fn open(only_looks: bool) -> Result<(Store, PathBuf, Settings)> {
+/// The cache that the environment names, where it is, and how large it may be. Unless something is put into it, no directory is made.
+fn open(puts: bool) -> Result<(Store, PathBuf, Settings)> {
     let settings = Found::read(std::env::vars_os()).settings;
     let directory = settings
         .private_cache_directory(|name| std::env::var_os(name))
         .ok_or(Error::NoDirectory)?;
     let (store, errors) = Store::open(&StoreOptions {
-        directory: Some(directory.clone()).filter(|directory| !only_looks || directory.exists()),
+        directory: Some(directory.clone()).filter(|directory| puts || directory.exists()),
         read_only: settings.cache_mode == CacheMode::ReadOnly,
         shared: settings.cache_path.clone(),
         size_limit: settings.cache_size,
@@ -66,7 +66,7 @@ fn open(only_looks: bool) -> Result<(Store, PathBuf, Settings)> {
 
 /// Where the cache is and how much is in it.
 pub(crate) fn describe() -> Result<String> {
-    let (store, directory, settings) = open(true)?;
+    let (store, directory, settings) = open(false)?;
     if settings.cache_mode == CacheMode::Off {
         return Ok("switched off".to_owned());
     }
@@ -85,11 +85,7 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
     for warning in &Found::read(std::env::vars_os()).warnings {
         eprintln!("offloom: {warning}");
     }
-    let only_looks = matches!(
-        command,
-        CacheCommand::List | CacheCommand::Stats | CacheCommand::Verify | CacheCommand::Pack { .. }
-    );
-    let (store, directory, settings) = open(only_looks)?;
+    let (store, directory, settings) = open(matches!(command, CacheCommand::Unpack { .. }))?;
     if json {
         // What is in them has names of hexadecimal digits.
         for layer in iter::once(&directory).chain(&settings.cache_path) {
@@ -138,6 +134,18 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
                 "given_up": verified.given_up.len(), "damaged": verified.damaged.iter().map(|path| text_of(path)).collect::<Vec<_>>(),
             });
             (text, value)
+        }
+        CacheCommand::Clear | CacheCommand::Prune { .. } if !directory.exists() => {
+            let text = format!(
+                "there is no cache in `{}`: nothing is removed\n",
+                directory.display()
+            );
+            let counted = if matches!(command, CacheCommand::Clear) {
+                "files"
+            } else {
+                "removed_bytes"
+            };
+            (text, json!({ counted: 0 }))
         }
         CacheCommand::Prune { size: limit } => {
             let bytes = store.prune(limit.unwrap_or(settings.cache_size))?;

@@ -66,7 +66,7 @@ pub(crate) fn run() -> ExitCode {
     match execute(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("offloom: {error}");
+            eprintln!("offloom: {}", printable(&error.to_string()));
             ExitCode::FAILURE
         }
     }

@@ -8,7 +8,11 @@
 
 // Looking at what is not there makes nothing.
 // RUN: %{cache} list | FileCheck --check-prefix=EMPTY %s
+// RUN: %{cache} clear | FileCheck --check-prefix=ABSENT %s
+// RUN: %{cache} prune | FileCheck --check-prefix=ABSENT %s
+// RUN: %{cache} --json clear | python3 -c "import json, sys; assert json.load(sys.stdin) == {'files': 0}"
 // RUN: not ls cache
+// ABSENT: there is no cache in `{{.*}}/cache`: nothing is removed
 // EMPTY: {{^}}kernel {{.*}}for
 // EMPTY-NOT: {{.}}
 

@@ -27,6 +27,9 @@
 
 // RUN: not %offloom explain %s 2>&1 | FileCheck --check-prefix=OTHER %s
 // OTHER: offloom: `{{.*}}explain.cpp` holds no statistics of the JIT: expected value at line 1 column 1; OFFLOOM_JIT_STATS=FILE
+// What is named or in a file does not control the terminal.
+// RUN: not bash -c "%offloom explain $'\\e[31mred'" 2>&1 | FileCheck --check-prefix=CONTROL %s
+// CONTROL: offloom: cannot read `\u{1b}[31mred`
 // RUN: not %offloom explain absent 2>&1 | FileCheck --check-prefix=ABSENT %s
 // ABSENT: offloom: cannot read `absent`: No such file
 #include <cstdio>
