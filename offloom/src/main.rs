@@ -10,7 +10,6 @@
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
 //! | [`installation`] | where the rest of Offloom lies |
-//! | [`table`] | tables for people |
 //! | [`outcome`], [`error`] | what comes of a command; what can go wrong |
 #![forbid(unsafe_code)]
 
