@@ -13,7 +13,7 @@ use super::command_line::{JitForm, Options};
 use super::device_options::DeviceOptions;
 use super::device_symbols::names_shared_with_native_code;
 use super::embedded_files::{input_word, takes_parts};
-use super::group::Group;
+use super::group::{Group, is_assembly};
 use super::link_step::LinkStep;
 use super::scan::ScannedInput;
 use super::target::DeviceLinker;
@@ -264,6 +264,10 @@ pub fn write_members(
         let image = found.member.image();
         let (list, extension) = match is_bitcode(image) {
             true => (&mut files.bitcode, bitcode),
+            // Clang assembles it, by its name.
+            false if linker == DeviceLinker::HostLikeByClang && is_assembly(found) => {
+                (&mut files.native, "s")
+            }
             false => (&mut files.native, native),
         };
         let file = by_path.get(found.origin.path).filter(|_| extension == native);

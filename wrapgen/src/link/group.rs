@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use offloom_abi::OffloadKind;
+use offloom_abi::offload_binary::ImageKind;
 
 use super::command_line::Options;
 use super::device_options::DeviceOptions;
@@ -15,7 +16,7 @@ use super::host_symbols::HostSymbols;
 use super::scan::DeviceCode;
 use super::target::{DeviceLinker, Target};
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, LinkerSymbol, is_bitcode};
+use crate::inputs::{EmbeddedMember, InputKind, LinkerSymbol, is_bitcode};
 use crate::steps::{Phase, Step};
 
 /// Device code that is linked to one image.
@@ -114,6 +115,11 @@ fn check_kind(code: &DeviceCode<'_>) -> Result<()> {
     }
 }
 
+/// Whether a member is assembly text: Clang packs what `-S` makes, by the name of the file.
+pub fn is_assembly(found: &EmbeddedMember<'_>) -> bool {
+    found.member.image_kind() == ImageKind::PTX && InputKind::of(found.member.image()) == InputKind::Unknown
+}
+
 impl<'a> Group<'a> {
     /// A step of the link that works on this group.
     pub fn step<'s>(&self, phase: Phase) -> Step<'s> {
@@ -125,7 +131,9 @@ impl<'a> Group<'a> {
         let linker = self.target.linker(options.host_triple());
         let device = DeviceOptions::new(options, &self.target.triple);
         match linker {
-            DeviceLinker::HostLike if device.needs_clang() => DeviceLinker::HostLikeByClang,
+            DeviceLinker::HostLike if device.needs_clang() || self.has_assembly() => {
+                DeviceLinker::HostLikeByClang
+            }
             DeviceLinker::HostLike if device.linker_compiles() && self.has_bitcode() => {
                 DeviceLinker::HostLikeWithBitcode
             }
@@ -137,6 +145,11 @@ impl<'a> Group<'a> {
     /// Whether some of its code is bitcode.
     pub fn has_bitcode(&self) -> bool {
         self.members.iter().any(|found| is_bitcode(found.member.image()))
+    }
+
+    /// Whether some of its code is assembly text.
+    fn has_assembly(&self) -> bool {
+        self.members.iter().any(is_assembly)
     }
 
     fn new(target: Target) -> Self {

@@ -3,9 +3,11 @@
 //! lld is run directly: starting Clang only to have it start the linker would double the time. Start files and libraries are those
 //! that the host link names. Only options that nobody but Clang can read have Clang start the linker.
 
+use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -31,7 +33,7 @@ pub(super) fn lld_command(
     image: &Path,
     compiles_bitcode: bool,
 ) -> Result<Command> {
-    let start_files = StartFiles::find(line)?;
+    let start_files = StartFiles::find(line, &group.target.triple)?;
     let mut command = Command::new(match compiles_bitcode {
         true => toolchain::llvm_program("ld.lld")?,
         false => device_linker(line)?,
@@ -57,6 +59,9 @@ pub(super) fn lld_command(
     command.args(["-m", "elf_x86_64", "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs).args(library_words(line)?);
+    for folder in &start_files.folders_of_clang {
+        command.arg("-L").arg(folder);
+    }
     command.args(device.linker);
     // What Clang adds to every link.
     command.args([
@@ -167,11 +172,14 @@ struct StartFiles {
     crtbegin: PathBuf,
     crtend: PathBuf,
     crtn: PathBuf,
+    /// Where Clang looks for libraries; empty where the host link says where they are.
+    folders_of_clang: Vec<PathBuf>,
 }
 
 impl StartFiles {
-    /// Finds them beside those of the host link, which may be of the kinds for executables, else in its library folders.
-    fn find(line: &CommandLine) -> Result<Self> {
+    /// Finds them beside those of the host link, which may be of the kinds for executables, else in its library folders, else where
+    /// Clang looks for them: a host link that Clang did not write, such as one with `-r`, may name neither.
+    fn find(line: &CommandLine, triple: &str) -> Result<Self> {
         let inputs = || {
             line.host.iter().filter_map(|argument| match &argument.role {
                 Role::Input(path) => Some(path.as_path()),
@@ -187,16 +195,22 @@ impl StartFiles {
         };
         let gcc = beside(&["crtbeginS.o", "crtbegin.o", "crtbeginT.o"]);
         let libc = beside(&["crti.o", "Scrt1.o", "crt1.o"]);
+        let of_clang = OnceCell::new();
         let find = |name: &str, folder: &Option<PathBuf>| {
             let searched = line.host.iter().filter_map(|argument| match &argument.role {
                 Role::LibraryPath(folder) => Some(PathBuf::from(folder)),
                 _ => None,
             });
             let mut folders = folder.iter().cloned().chain(searched);
-            folders.find_map(|folder| Some(folder.join(name)).filter(|path| path.is_file())).ok_or_else(|| {
+            let is_there = |folder: PathBuf| Some(folder.join(name)).filter(|path| path.is_file());
+            let found = folders.find_map(is_there).or_else(|| {
+                let folders = of_clang.get_or_init(|| folders_of_clang(line, triple));
+                folders.iter().cloned().find_map(is_there)
+            });
+            found.ok_or_else(|| {
                 Error::Usage(format!(
                     "cannot find '{name}', which a device image starts or ends with: it is neither beside the start \
-                     files of the host link nor in a folder given by -L"
+                     files of the host link, nor in a folder given by -L, nor where Clang looks for it"
                 ))
             })
         };
@@ -205,8 +219,31 @@ impl StartFiles {
             crtbegin: find("crtbeginS.o", &gcc)?,
             crtend: find("crtendS.o", &gcc)?,
             crtn: find("crtn.o", &libc)?,
+            folders_of_clang: of_clang.into_inner().unwrap_or_default(),
         })
     }
+}
+
+/// The folders in which Clang looks for start files and libraries; none without Clang.
+fn folders_of_clang(line: &CommandLine, triple: &str) -> Vec<PathBuf> {
+    let Some(clang) = toolchain::find_llvm_program("clang") else {
+        return Vec::new();
+    };
+    let mut command = Command::new(clang);
+    command.args(["--no-default-config", "-print-search-dirs"]);
+    command.arg(format!("--target={triple}"));
+    if let Some(sysroot) = &line.options.sysroot {
+        command.arg("--sysroot").arg(sysroot);
+    }
+    let Ok(output) = command.output() else {
+        return Vec::new();
+    };
+    let lines = output.stdout.split(|&byte| byte == b'\n');
+    let folders = lines.filter_map(|line| line.strip_prefix(b"libraries: ="));
+    folders
+        .flat_map(|folders| folders.split(|&byte| byte == b':'))
+        .map(|folder| PathBuf::from(OsStr::from_bytes(folder)))
+        .collect()
 }
 
 /// Whether an input of the host link is a library that device code may use, too: an archive or a shared library.
