@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use crate::error::Result;
+use crate::image_argument::ImageArgument;
 use crate::process;
 use crate::toolchain;
 use crate::wrap::{OutputForm, WrapArgs};
@@ -44,11 +45,7 @@ impl BitcodeTool {
             (&args.output).into(),
             format!("--kind={}", args.kind.name()).into(),
         ];
-        arguments.extend(
-            args.images
-                .iter()
-                .map(|image| format!("--image={}", image.text()).into()),
-        );
+        arguments.extend(args.images.iter().map(ImageArgument::to_argument));
         let form = match args.output_form() {
             OutputForm::Object => "object",
             OutputForm::Assembly => "ll",

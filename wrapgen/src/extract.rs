@@ -1,5 +1,6 @@
 //! `wrapgen extract`: writes device images found in a file to files of their own.
 
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, Result};
@@ -53,12 +54,12 @@ impl ExtractArgs {
             &self.images
         };
         match extract(&self.input, images, self.archive)?.first() {
-            Some(&"") => Err(Error::NoImages {
+            Some(argument) if argument.is_empty() => Err(Error::NoImages {
                 path: self.input.clone(),
             }),
             Some(argument) => Err(Error::NothingMatches {
                 path: self.input.clone(),
-                argument: argument.to_string(),
+                argument: argument.display().to_string(),
             }),
             None => Ok(()),
         }
@@ -82,7 +83,7 @@ fn extract_one(input: &Path, number: usize, output: &Path) -> Result<()> {
 ///
 /// # Errors
 /// The input cannot be read or is malformed, or an output cannot be written.
-pub fn extract<'a>(input: &Path, images: &'a [ImageArgument], archive: bool) -> Result<Vec<&'a str>> {
+pub fn extract<'a>(input: &Path, images: &'a [ImageArgument], archive: bool) -> Result<Vec<&'a OsStr>> {
     let file = InputFile::open_to_copy(input)?;
     if file.kind() == InputKind::Unknown {
         return Err(Error::UnknownInput {
@@ -117,7 +118,7 @@ pub fn extract<'a>(input: &Path, images: &'a [ImageArgument], archive: bool) -> 
                     eprintln!(
                         "warning: {} images match --image={}; '{}' gets the last of them",
                         matching.len(),
-                        image.text(),
+                        image.text().display(),
                         output.display()
                     );
                 }

@@ -1,5 +1,7 @@
 //! The `--image=key=value,...` argument that `pack` and `extract` share with LLVM's packager.
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use offloom_abi::OffloadKind;
@@ -13,42 +15,70 @@ use crate::error::{Error, Result};
 /// has both values, joined by a comma.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageArgument {
-    text: String,
-    file: Option<String>,
+    text: OsString,
+    /// Need not be text, as what it names need not.
+    file: Option<OsString>,
     kind: Option<String>,
     strings: Vec<(String, String)>,
 }
 
 impl From<&str> for ImageArgument {
     fn from(text: &str) -> Self {
-        let mut pairs: Vec<(String, String)> = Vec::new();
-        for pair in text.split(',') {
-            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-            match pairs.iter_mut().find(|(found, _)| found == key) {
+        Self::from(OsStr::new(text))
+    }
+}
+
+impl From<OsString> for ImageArgument {
+    fn from(text: OsString) -> Self {
+        Self::from(text.as_os_str())
+    }
+}
+
+impl From<&OsStr> for ImageArgument {
+    fn from(text: &OsStr) -> Self {
+        let mut pairs: Vec<(&[u8], OsString)> = Vec::new();
+        for pair in text.as_bytes().split(|&byte| byte == b',') {
+            let (key, value) = match pair.iter().position(|&byte| byte == b'=') {
+                Some(at) => (&pair[..at], OsStr::from_bytes(&pair[at + 1..])),
+                None => (pair, OsStr::new("")),
+            };
+            match pairs.iter_mut().find(|(found, _)| *found == key) {
                 Some((_, values)) => {
-                    values.push(',');
-                    values.push_str(value);
+                    values.push(",");
+                    values.push(value);
                 }
-                None => pairs.push((key.to_owned(), value.to_owned())),
+                None => pairs.push((key, value.to_owned())),
             }
         }
         let mut take = |key: &str| {
-            let index = pairs.iter().position(|(found, _)| found == key)?;
+            let index = pairs.iter().position(|(found, _)| *found == key.as_bytes())?;
             Some(pairs.remove(index).1)
         };
+        let (file, kind) = (take("file"), take("kind"));
+        let in_text = |text: &OsStr| text.to_string_lossy().into_owned();
         Self {
             text: text.to_owned(),
-            file: take("file"),
-            kind: take("kind"),
-            strings: pairs,
+            file,
+            kind: kind.as_deref().map(in_text),
+            strings: pairs
+                .into_iter()
+                .map(|(key, value)| (in_text(OsStr::from_bytes(key)), in_text(&value)))
+                .collect(),
         }
     }
 }
 
 impl ImageArgument {
     /// The argument as it was given.
-    pub fn text(&self) -> &str {
+    pub fn text(&self) -> &OsStr {
         &self.text
+    }
+
+    /// As an argument for another program.
+    pub fn to_argument(&self) -> OsString {
+        let mut argument = OsString::from("--image=");
+        argument.push(&self.text);
+        argument
     }
 
     /// The value of `file=`, as one name.
@@ -63,8 +93,8 @@ impl ImageArgument {
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         self.file
             .iter()
-            .flat_map(|files| files.split(','))
-            .map(PathBuf::from)
+            .flat_map(|files| files.as_bytes().split(|&byte| byte == b','))
+            .map(|file| PathBuf::from(OsStr::from_bytes(file)))
     }
 
     /// The strings to store or to compare, in the order given.
@@ -119,7 +149,7 @@ impl ImageArgument {
     /// An error about this argument.
     pub fn error(&self, problem: impl Into<String>) -> Error {
         Error::ImageArgument {
-            argument: self.text.clone(),
+            argument: self.text.display().to_string(),
             problem: problem.into(),
         }
     }
@@ -139,6 +169,19 @@ mod tests {
             [("triple", "t"), ("feature", "+a,-b"), ("empty", "")]
         );
         assert_eq!(ImageArgument::from("file=a,file=b").files().count(), 2);
+    }
+
+    #[test]
+    fn files_need_not_have_names_that_are_text() {
+        let text = OsStr::from_bytes(b"file=\xff/a.o,triple=t,file=\xfe");
+        let argument = ImageArgument::from(text);
+        let files = [&b"\xff/a.o"[..], b"\xfe"].map(|file| PathBuf::from(OsStr::from_bytes(file)));
+        assert_eq!(argument.files().collect::<Vec<_>>(), files);
+        assert_eq!(argument.strings(), [("triple", "t")]);
+        assert_eq!(
+            argument.to_argument().as_bytes(),
+            [b"--image=", text.as_bytes()].concat()
+        );
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //!
 //! LLVM's option syntax is looser than clap's: one dash or two, `-o X` or `-o=X`, the last `-o` counts.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -70,8 +71,8 @@ impl Options {
         let mut arguments = arguments.iter();
         let mut only_files = false;
         while let Some(argument) = arguments.next() {
-            let text = argument.to_string_lossy();
-            let option = match text.strip_prefix('-') {
+            let text = argument.display();
+            let option = match argument.as_bytes().strip_prefix(b"-") {
                 Some(option) if !option.is_empty() && !only_files => option,
                 _ => {
                     if let Some(first) = options.input.replace(PathBuf::from(argument)) {
@@ -83,24 +84,25 @@ impl Options {
                     continue;
                 }
             };
-            let option = option.strip_prefix('-').unwrap_or(option);
-            let (key, value) = match option.split_once('=') {
-                Some((key, value)) => (key, Some(value)),
+            let option = option.strip_prefix(b"-").unwrap_or(option);
+            // A value need not be text.
+            let (key, value) = match option.iter().position(|&byte| byte == b'=') {
+                Some(at) => (&option[..at], Some(OsStr::from_bytes(&option[at + 1..]))),
                 None => (option, None),
             };
             let mut required_value = || match value {
                 Some(value) => Ok(value.to_owned()),
                 None => match arguments.next() {
-                    Some(value) => Ok(value.to_string_lossy().into_owned()),
+                    Some(value) => Ok(value.clone()),
                     None => Err(Error::Usage(format!("option '{text}' needs a value"))),
                 },
             };
-            match (key, value) {
+            // No option is spelled in anything but text.
+            let word = |bytes| str::from_utf8(bytes).unwrap_or("\u{fffd}");
+            match (word(key), value.map(|value| word(value.as_bytes()))) {
                 ("", None) => only_files = true,
                 ("o", _) => options.output = Some(required_value()?.into()),
-                ("image", _) => options
-                    .images
-                    .push(ImageArgument::from(required_value()?.as_str())),
+                ("image", _) => options.images.push(ImageArgument::from(required_value()?)),
                 ("archive", None | Some("true" | "1")) => options.archive = true,
                 ("archive", Some("false" | "0")) => options.archive = false,
                 ("h" | "help" | "help-list" | "help-hidden" | "help-list-hidden", None) => {
@@ -128,7 +130,7 @@ impl Options {
             if let Some(kind) = image.drop_unknown_kind() {
                 eprintln!(
                     "warning: --image={}: the offload kind '{kind}' is unknown, so it is none",
-                    image.text()
+                    image.text().display()
                 );
             }
         }
@@ -150,8 +152,9 @@ impl Options {
     fn extract(&self, input: &Path) -> Result<()> {
         for argument in extract(input, &self.images, self.archive)? {
             eprintln!(
-                "warning: '{}' holds no image that matches --image={argument}",
-                input.display()
+                "warning: '{}' holds no image that matches --image={}",
+                input.display(),
+                argument.display()
             );
         }
         Ok(())
@@ -185,6 +188,25 @@ mod tests {
         };
         assert_eq!(options.input, Some("-in".into()));
         assert!(options.archive);
+    }
+
+    #[test]
+    fn files_need_not_have_names_that_are_text() {
+        let word = |bytes| OsStr::from_bytes(bytes).to_owned();
+        let expected = Request::Run(Options {
+            output: Some(word(b"\xff/m").into()),
+            images: vec![ImageArgument::from(word(b"file=\xff/a.o,triple=t"))],
+            ..Options::default()
+        });
+        for arguments in [
+            &[&b"-o"[..], b"\xff/m", b"--image=file=\xff/a.o,triple=t"][..],
+            &[b"-o=\xff/m", b"--image", b"file=\xff/a.o,triple=t"],
+        ] {
+            let arguments: Vec<_> = arguments.iter().map(|bytes| word(bytes)).collect();
+            assert_eq!(Options::parse(&arguments).unwrap(), expected);
+        }
+        let error = Options::parse(&[word(b"-\xff")]).unwrap_err().to_string();
+        assert!(error.contains("unknown option '-\u{fffd}'"), "{error}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Phase 6: wraps linked device images for registration.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -164,7 +165,7 @@ pub fn emit_images(
         if runner.shows_commands() {
             let mut command = LinkStep::command("emit-images", [Path::new("-o"), &output])?;
             for argument in image_arguments(&images) {
-                command.arg(format!("--image={}", argument.text()));
+                command.arg(argument.to_argument());
             }
             runner.print(&command);
         }
@@ -317,7 +318,7 @@ fn as_command(wrap: &WrapArgs) -> Result<Command> {
         command.arg(format!("--kind={}", wrap.kind.name()));
     }
     for image in &wrap.images {
-        command.arg(format!("--image={}", image.text()));
+        command.arg(image.to_argument());
     }
     if let Some(bundle) = &wrap.jit_bundle {
         command.arg("--jit-bundle").arg(bundle);
@@ -335,13 +336,16 @@ fn as_command(wrap: &WrapArgs) -> Result<Command> {
 
 fn image_arguments(images: &[&LinkedImage]) -> Vec<ImageArgument> {
     let arguments = images.iter().map(|image| image_argument(image, images.len()));
-    arguments.map(|text| ImageArgument::from(text.as_str())).collect()
+    arguments.map(ImageArgument::from).collect()
 }
 
-fn image_argument(image: &LinkedImage, count: usize) -> String {
+fn image_argument(image: &LinkedImage, count: usize) -> OsString {
     let strings = image.strings(count).into_iter();
     let strings: String = strings.map(|(key, value)| format!(",{key}={value}")).collect();
-    format!("file={}{strings},kind=openmp", image.path.display())
+    let mut argument = OsString::from("file=");
+    argument.push(&image.path);
+    argument.push(format!("{strings},kind=openmp"));
+    argument
 }
 
 /// `--print-wrapped-module`: the module that the stock wrapper would compile, on the error output.
