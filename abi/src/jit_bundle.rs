@@ -22,8 +22,8 @@
 //!
 //! A kernel is its name, whether it has fast-math flags (1 byte: 0 or 1), the number of its parameters (4 bytes), and for each
 //! [`Parameter`]: its kind (1), the size of its value
-//! (1), its uses (2), the number of bytes of its contents (4, at most [`MAX_CONTENTS`]), and a bit for each of them, the first byte's
-//! the lowest, in as many whole bytes as that takes.
+//! (1), its uses (2), whether all of its contents are there at every launch (1: 0 or 1), the number of bytes of its contents (4, at most
+//! [`MAX_CONTENTS`]), and a bit for each of them, the first byte's the lowest, in as many whole bytes as that takes.
 //!
 //! [`Slot`]: crate::jit_image::Slot
 
@@ -32,7 +32,7 @@ use crate::wire::{Damage, Fields, put_string, put_strings};
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 /// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by it.
 pub const MAX_CONTENTS: usize = 256;
 /// Bytes before the field that the id is computed over.
@@ -92,9 +92,12 @@ pub struct Parameter {
     pub size: u8,
     /// What the kernel does with the value or, for a pointer, with what it loads from the object behind it. Specialising a parameter without uses that matter buys nothing.
     pub uses: ParameterUses,
-    /// For each byte from the start of the object behind a pointer, whether the kernel provably only reads it, does so at every
-    /// launch, and makes use of it where a constant matters, so that a variant may hold it as a constant. Past the end: no.
+    /// For each byte from the start of the object behind a pointer, whether the kernel provably only reads it, and makes use of it where
+    /// a constant matters, so that a variant may hold it as a constant. Past the end: no.
     pub contents: Vec<bool>,
+    /// Whether the kernel reads all of these bytes at every launch. If not, some may be in no memory at a launch that does not come to
+    /// read them: a program may map a part of an object.
+    pub contents_are_there: bool,
 }
 
 /// What a kernel's parameter holds.
@@ -254,7 +257,7 @@ impl<'a> Bundle<'a> {
         let kernels = fields.table("the kernels", |fields| {
             Ok(Kernel {
                 name: fields.string("a kernel name")?,
-                has_fast_math: has_fast_math(fields)?,
+                has_fast_math: flag(fields, "whether a kernel has fast-math flags")?,
                 parameters: fields.table("a kernel's parameters", parameter)?,
             })
         })?;
@@ -314,6 +317,7 @@ fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
     for parameter in &kernel.parameters {
         bytes.extend_from_slice(&[parameter.kind as u8, parameter.size]);
         bytes.extend_from_slice(&parameter.uses.0.to_le_bytes());
+        bytes.push(u8::from(parameter.contents_are_there));
         let contents = &parameter.contents[..parameter.contents.len().min(MAX_CONTENTS)];
         bytes.extend_from_slice(&(contents.len() as u32).to_le_bytes());
         let bits = |eight: &[bool]| (0..).zip(eight).map(|(bit, &on)| u8::from(on) << bit).sum::<u8>();
@@ -321,8 +325,7 @@ fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
     }
 }
 
-fn has_fast_math(fields: &mut Fields<'_>) -> Result<bool, Damage> {
-    let what = "whether a kernel has fast-math flags";
+fn flag(fields: &mut Fields<'_>, what: &'static str) -> Result<bool, Damage> {
     let offset = fields.offset();
     match fields.array(what)? {
         [0] => Ok(false),
@@ -343,9 +346,10 @@ fn parameter(fields: &mut Fields<'_>) -> Result<Parameter, Damage> {
     if !(1..=8).contains(&size) {
         return Err(Damage::at("a parameter's size", offset + 1));
     }
+    let contents_are_there = flag(fields, "whether a parameter's contents are there")?;
     let count = fields.u32("the size of a parameter's contents")? as usize;
     if count > MAX_CONTENTS {
-        return Err(Damage::at("the size of a parameter's contents", offset + 4));
+        return Err(Damage::at("the size of a parameter's contents", offset + 5));
     }
     let bits = fields.take(count.div_ceil(8), "a parameter's contents")?;
     Ok(Parameter {
@@ -355,6 +359,7 @@ fn parameter(fields: &mut Fields<'_>) -> Result<Parameter, Damage> {
         contents: (0..count)
             .map(|byte| bits[byte / 8] >> (byte % 8) & 1 == 1)
             .collect(),
+        contents_are_there,
     })
 }
 
@@ -385,6 +390,7 @@ mod tests {
             size: (index % 8 + 1) as u8,
             uses: ParameterUses((index * 257) as u16),
             contents: (0..index * 7).map(|byte| byte % 3 == index % 3).collect(),
+            contents_are_there: index % 2 == 0,
         });
         Kernel {
             name,

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use std::hint::black_box;
+use std::ops::Range;
 use std::thread;
 use std::time::Instant;
 
@@ -28,6 +29,10 @@ impl Launch for Words {
     fn object(&self, _: usize, _: usize, _: usize) -> u64 {
         0
     }
+
+    fn is_readable(&self, _: usize, _: Range<usize>) -> bool {
+        true
+    }
 }
 
 /// Launch number `value`: half of the arguments are pointers.
@@ -46,6 +51,7 @@ fn kernel(variants: u64) -> (Tracker, Variants) {
             _ => Parameter::Pointer {
                 declared_alignment: Some(1),
                 contents: Vec::new(),
+                contents_are_there: true,
             },
         })
         .collect();

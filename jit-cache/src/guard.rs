@@ -82,6 +82,7 @@ mod tests {
         let pointer = |contents| Parameter::Pointer {
             declared_alignment: Some(1),
             contents,
+            contents_are_there: true,
         };
         let scalar = Parameter::Scalar(ScalarType::integer(32).unwrap());
         Signature::new(vec![scalar, pointer(Vec::new()), pointer(contents)], false)

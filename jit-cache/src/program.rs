@@ -1,6 +1,8 @@
 //! How the key of a launch is read under one shape: what is specialised, sorted by where it comes from, so that a launch decides
 //! nothing and reads nothing that does not count.
 
+use std::ops::Range;
+
 use crate::signature::{Field, Launch, Source, alignment_classes};
 
 /// The reads that make a key.
@@ -10,6 +12,17 @@ pub(crate) struct Program {
     alignments: Box<[Step]>,
     /// Objects, and numbers of teams and threads: words and fields.
     others: Box<[(usize, Field)]>,
+    partial_objects: Box<[PartialObject]>,
+}
+
+/// An object of which a part may be in no memory.
+#[derive(Debug)]
+struct PartialObject {
+    argument: usize,
+    /// From the first byte that counts to the last.
+    bytes: Range<usize>,
+    /// Words and fields.
+    words: Vec<(usize, Field)>,
 }
 
 /// One read of an argument word.
@@ -26,6 +39,7 @@ impl Program {
     /// The reads of these fields, of which only the bits in `masks` count.
     pub(crate) fn new(fields: &[Field], masks: &[u64]) -> Self {
         let (mut arguments, mut alignments, mut others) = (Vec::new(), Vec::new(), Vec::new());
+        let mut partial_objects: Vec<PartialObject> = Vec::new();
         let fields = fields.iter().zip(masks).enumerate();
         for (word, (field, &mask)) in fields.filter(|(_, (_, mask))| **mask != 0) {
             let step = |argument: usize| Step {
@@ -36,6 +50,26 @@ impl Program {
             match field.source {
                 Source::Argument(argument) => arguments.push(step(argument)),
                 Source::Alignment(argument) => alignments.push(step(argument)),
+                Source::Object {
+                    argument,
+                    offset,
+                    length,
+                    are_there: false,
+                } => {
+                    let read = (word, Field { mask, ..*field });
+                    match partial_objects.last_mut() {
+                        // The words of an object follow one another.
+                        Some(object) if object.argument == argument => {
+                            object.bytes.end = offset + length;
+                            object.words.push(read);
+                        }
+                        _ => partial_objects.push(PartialObject {
+                            argument,
+                            bytes: offset..offset + length,
+                            words: vec![read],
+                        }),
+                    }
+                }
                 Source::Object { .. } | Source::Teams | Source::Threads => {
                     others.push((word, Field { mask, ..*field }));
                 }
@@ -45,6 +79,7 @@ impl Program {
             arguments: arguments.into(),
             alignments: alignments.into(),
             others: others.into(),
+            partial_objects: partial_objects.into(),
         }
     }
 
@@ -66,6 +101,23 @@ impl Program {
                 *word = field.read(launch);
             }
         }
+        for object in &self.partial_objects {
+            object.read(launch, words);
+        }
+    }
+}
+
+impl PartialObject {
+    /// Asks once for the whole object, and for each word where that is not all there.
+    #[inline(never)]
+    fn read(&self, launch: &impl Launch, words: &mut [u64]) {
+        let are_there = launch.is_readable(self.argument, self.bytes.clone());
+        for (word, field) in &self.words {
+            if let Some(word) = words.get_mut(*word) {
+                let field = if are_there { field.there() } else { *field };
+                *word = field.read(launch);
+            }
+        }
     }
 }
 
@@ -83,13 +135,20 @@ mod tests {
             Parameter::Pointer {
                 declared_alignment: Some(1),
                 contents: vec![true; 12],
+                contents_are_there: true,
             },
             Parameter::Scalar(ScalarType::Double),
+            Parameter::Pointer {
+                declared_alignment: None,
+                contents: vec![true; 30],
+                contents_are_there: false,
+            },
         ];
         let signature = Signature::new(parameters, true);
         let launch = Words {
-            arguments: vec![0xffff_0000_1234_5678, 0x1230, u64::MAX],
-            objects: vec![(1, (1..=12).collect())],
+            arguments: vec![0xffff_0000_1234_5678, 0x1230, u64::MAX, 0],
+            // The second one ends in the middle of its words.
+            objects: vec![(1, (1..=12).collect()), (3, (1..=20).collect())],
             teams: 3,
             threads: 4,
         };
@@ -106,6 +165,10 @@ mod tests {
             let expected = fields.iter().zip(&masks);
             let expected: Vec<_> = expected.map(|(field, mask)| field.read(&launch) & mask).collect();
             assert_eq!(words, expected);
+            let is_of_second = |field: &Field| matches!(field.source, Source::Object { argument: 3, .. });
+            let of_second = words.iter().zip(fields).filter(|(_, field)| is_of_second(field));
+            let missing: Vec<_> = of_second.skip(2).map(|(word, _)| *word).collect();
+            assert_eq!(missing, [0, 0]);
         }
     }
 }

@@ -4,6 +4,7 @@
 //! launch and never splits a variant. [`Signature`] turns that into a list of [`Field`]s, one 64-bit word each.
 
 use std::fmt;
+use std::ops::Range;
 use std::str::FromStr;
 
 use crate::descriptor::ScalarType;
@@ -27,6 +28,8 @@ pub enum Parameter {
         /// For each byte of the object, from its start, whether its value may be specialised: the kernel only reads it,
         /// and it is no part of a pointer. Empty: none.
         contents: Vec<bool>,
+        /// Whether these bytes are in memory at every launch.
+        contents_are_there: bool,
     },
 }
 
@@ -128,6 +131,8 @@ pub(crate) enum Source {
         offset: usize,
         /// How many, 1 to 8.
         length: usize,
+        /// Whether they are in memory at every launch.
+        are_there: bool,
     },
     /// The number of teams.
     Teams,
@@ -147,8 +152,11 @@ pub trait Launch {
     }
 
     /// `length` (1 to 8) bytes at `offset` of the object that the pointer argument at `index` leads to, as they are now on the
-    /// device, in a little-endian word. Only asked for bytes that the kernel's [`Parameter`] declares.
+    /// device, in a little-endian word. Only asked for bytes that the kernel's [`Parameter`] declares, and that are there.
     fn object(&self, index: usize, offset: usize, length: usize) -> u64;
+
+    /// Whether bytes of the object, from the first that is asked for to the last, are in memory.
+    fn is_readable(&self, index: usize, bytes: Range<usize>) -> bool;
 
     /// The number of teams; zero where it is not decided before the launch.
     fn teams(&self) -> u32 {
@@ -198,12 +206,14 @@ impl Signature {
                 Parameter::Pointer {
                     declared_alignment,
                     contents,
+                    contents_are_there,
                 } => {
                     if let Some(declared) = declared_alignment {
                         let mask = alignment_classes_above(*declared);
                         signature.add(Subject::Alignment(index), &[(Source::Alignment(index), mask)]);
                     }
-                    signature.add(Subject::Contents(index), &object_words(index, contents));
+                    let words = object_words(index, contents, *contents_are_there);
+                    signature.add(Subject::Contents(index), &words);
                 }
             }
         }
@@ -233,7 +243,16 @@ impl Signature {
 }
 
 impl Field {
-    /// The word as it is in a launch, with only the bits that count.
+    /// The same where it is known that the bytes are there.
+    pub(crate) const fn there(mut self) -> Self {
+        if let Source::Object { are_there, .. } = &mut self.source {
+            *are_there = true;
+        }
+        self
+    }
+
+    /// The word as it is in a launch, with only the bits that count. Bytes that are in no memory are zeros: a launch that came to read them
+    /// would end the program, so whatever code takes them for is right.
     #[inline]
     pub(crate) fn read(&self, launch: &impl Launch) -> u64 {
         let word = match self.source {
@@ -243,7 +262,14 @@ impl Field {
                 argument,
                 offset,
                 length,
-            } => launch.object(argument, offset, length),
+                are_there,
+            } => {
+                if are_there || launch.is_readable(argument, offset..offset + length) {
+                    launch.object(argument, offset, length)
+                } else {
+                    0
+                }
+            }
             Source::Teams => u64::from(launch.teams()),
             Source::Threads => u64::from(launch.threads()),
         };
@@ -273,7 +299,7 @@ const fn alignment_classes_above(declared: u64) -> u64 {
 }
 
 /// The words that cover the bytes that may be specialised.
-fn object_words(argument: usize, bytes: &[bool]) -> Vec<(Source, u64)> {
+fn object_words(argument: usize, bytes: &[bool], are_there: bool) -> Vec<(Source, u64)> {
     let words = bytes.chunks(8).enumerate().map(|(number, bytes)| {
         let mask = bytes
             .iter()
@@ -284,6 +310,7 @@ fn object_words(argument: usize, bytes: &[bool]) -> Vec<(Source, u64)> {
             argument,
             offset: 8 * number,
             length: bytes.len(),
+            are_there,
         };
         (source, mask)
     });
@@ -322,10 +349,12 @@ mod tests {
                 Parameter::Pointer {
                     declared_alignment: None,
                     contents,
+                    contents_are_there: true,
                 },
                 Parameter::Pointer {
                     declared_alignment: Some(128),
                     contents: vec![false; 16],
+                    contents_are_there: false,
                 },
             ],
             false,
@@ -340,6 +369,7 @@ mod tests {
             argument: 2,
             offset,
             length,
+            are_there: true,
         };
         let expected = [
             (Source::Argument(1), 0xff),
@@ -378,6 +408,7 @@ mod tests {
         let object = Parameter::Pointer {
             declared_alignment: None,
             contents: vec![true; 8 * 60],
+            contents_are_there: true,
         };
         let signature = Signature::new(vec![scalar.clone(), object.clone(), object, scalar], false);
         assert_eq!(

@@ -1,5 +1,7 @@
 //! Launches for tests, and tests of two threads in every order.
 
+use std::ops::Range;
+
 use crate::signature::Launch;
 
 /// A launch that is all there in memory.
@@ -33,6 +35,11 @@ impl Launch for Words {
         let mut word = [0; 8];
         word[..length].copy_from_slice(bytes);
         u64::from_le_bytes(word)
+    }
+
+    fn is_readable(&self, index: usize, bytes: Range<usize>) -> bool {
+        let object = self.objects.iter().find(|(argument, _)| *argument == index);
+        object.is_some_and(|(_, object)| object.get(bytes).is_some())
     }
 
     fn teams(&self) -> u32 {

@@ -293,6 +293,7 @@ impl Tracker {
                     argument,
                     offset,
                     length,
+                    ..
                 } => {
                     let bytes = &mut objects[argument];
                     bytes.resize(offset, None);

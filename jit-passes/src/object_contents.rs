@@ -186,16 +186,32 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             || types_differ(write.instruction, load.instruction)
     }
 
-    /// Bytes of the object that can be read at every launch: as the kernel declares, or because it does so itself.
+    /// Whether the kernel itself reads all of these bytes of the object at every launch. Declarations are about the whole object, of which
+    /// a program may have mapped a part.
+    pub fn reads_at_launch(&self, index: u32, bytes: &[bool]) -> bool {
+        let Some(BasicValueEnum::PointerValue(object)) = self.kernel.get_nth_param(index) else {
+            return false;
+        };
+        let mut read = [false; MAX_CONTENTS];
+        self.mark_read_at_launch(&mut read, &self.loads_from(object));
+        let mut bytes = bytes.iter().enumerate().filter(|(_, wanted)| **wanted);
+        bytes.all(|(byte, _)| read.get(byte) == Some(&true))
+    }
+
+    /// Bytes of the object that are read at launches: as far as the kernel declares, or because it does so itself at each.
     fn readable_bytes(&self, index: u32, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
         let declared = dereferenceable_bytes(self.kernel, index);
         let mut readable: Vec<bool> = (0..MAX_CONTENTS as u64).map(|byte| byte < declared).collect();
+        self.mark_read_at_launch(&mut readable, loads);
+        readable
+    }
+
+    fn mark_read_at_launch(&self, bytes: &mut [bool], loads: &[ObjectLoad<'ctx>]) {
         for load in loads {
             if self.is_executed_at_launch(load.instruction, &mut HashSet::new()) {
-                readable[load.offset..load.offset + load.size].fill(true);
+                bytes[load.offset..load.offset + load.size].fill(true);
             }
         }
-        readable
     }
 
     fn is_executed_at_launch(

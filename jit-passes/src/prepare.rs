@@ -131,6 +131,7 @@ fn parameters(module: &Module<'_>, kernel: &str, usefulness: &[KernelUsefulness]
             size: known.map_or(8, |known| known.size),
             uses: known.map_or(ParameterUses::UNKNOWN, |known| known.uses),
             contents: known.map_or_else(Vec::new, |known| known.contents.clone()),
+            contents_are_there: known.is_some_and(|known| known.contents_are_there),
         }
     };
     parameters.enumerate().map(describe).collect()

@@ -38,8 +38,10 @@ pub struct ParameterUsefulness {
     /// Whether it is a pointer: then the uses are those of the contents of the object behind it.
     pub is_pointer: bool,
     /// For a pointer, the bytes from the start of the object behind it of which a constant makes better code, and which the
-    /// kernel only reads, at every launch ([`object_contents`](crate::object_contents)). Past the end: none.
+    /// kernel only reads ([`object_contents`](crate::object_contents)). Past the end: none.
     pub contents: Vec<bool>,
+    /// Whether the kernel reads these at every launch.
+    pub contents_are_there: bool,
     /// Bytes of the word that the kernel looks at, 1 to 8.
     pub size: u8,
     /// Uses that a constant changes.
@@ -89,13 +91,16 @@ fn of_parameter<'ctx>(
         }
         scalar => walk.add_number(scalar),
     }
+    let loads = if is_pointer && index > 0 {
+        memory.constant_loads(index)
+    } else {
+        Vec::new()
+    };
+    let contents = useful_contents(program, &loads);
     ParameterUsefulness {
         is_pointer,
-        contents: if is_pointer && index > 0 {
-            useful_contents(program, &memory.constant_loads(index))
-        } else {
-            Vec::new()
-        },
+        contents_are_there: memory.reads_at_launch(index, &contents),
+        contents,
         size: used_bytes(program, parameter),
         uses: walk.finish(),
     }
@@ -155,6 +160,7 @@ impl fmt::Display for KernelUsefulness {
             let ParameterUsefulness {
                 is_pointer,
                 ref contents,
+                contents_are_there,
                 size,
                 uses,
             } = *parameter;
@@ -162,7 +168,12 @@ impl fmt::Display for KernelUsefulness {
             if is_pointer {
                 let only_read = contents.iter().filter(|&&byte| byte).count();
                 if only_read > 0 {
-                    write!(formatter, "{only_read} constant bytes of ")?;
+                    let not_always = if contents_are_there {
+                        ""
+                    } else {
+                        " (not all read at every launch)"
+                    };
+                    write!(formatter, "{only_read} constant bytes{not_always} of ")?;
                 }
                 write!(formatter, "contents: ")?;
             } else {

@@ -350,6 +350,7 @@ fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {
             Parameter::Pointer {
                 declared_alignment: (wanted.alignments && matters && !is_known).then_some(1),
                 contents,
+                contents_are_there: parameter.contents_are_there,
             }
         }
         ParameterKind::LaunchEnvironment | ParameterKind::Scalar => Parameter::Unused,

@@ -17,6 +17,7 @@ fn aligned() -> Parameter {
     Parameter::Pointer {
         declared_alignment: Some(1),
         contents: Vec::new(),
+        contents_are_there: true,
     }
 }
 
@@ -50,6 +51,7 @@ fn a_launch_is_described_by_what_counts_of_it() {
         Parameter::Pointer {
             declared_alignment: Some(16),
             contents: vec![true, true, false, false, false, false, false, false, false, true],
+            contents_are_there: true,
         },
         aligned(),
     ];
@@ -175,6 +177,7 @@ fn contents_of_an_object_are_counted_once_and_given_up_whole() {
     let object = Parameter::Pointer {
         declared_alignment: None,
         contents: vec![true; 24],
+        contents_are_there: true,
     };
     let tracker = tracker(vec![object], limits);
     let launch = |byte| Words {

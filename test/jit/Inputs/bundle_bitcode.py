@@ -5,7 +5,7 @@ import sys
 
 data = open(sys.argv[1], "rb").read()
 magic, version, llvm, _identity, size, level = struct.unpack_from("<8sII16sQI", data)
-assert magic == b"OFFLOOMJ" and version == 5 and size == len(data), "not a bundle of version 5"
+assert magic == b"OFFLOOMJ" and version == 6 and size == len(data), "not a bundle of version 6"
 offset = 44
 
 
@@ -32,8 +32,8 @@ for _ in range(kernel_count):
     offset += 5
     print("kernel", name + (", fast-math" if has_fast_math else ""))
     for position in range(parameter_count):
-        kind, size, uses, contents = struct.unpack_from("<BBHI", data, offset)
-        offset += 8
+        kind, size, uses, _are_there, contents = struct.unpack_from("<BBH?I", data, offset)
+        offset += 9
         bits = int.from_bytes(data[offset : offset + (contents + 7) // 8], "little")
         offset += (contents + 7) // 8
         constant = [byte for byte in range(contents) if bits >> byte & 1]

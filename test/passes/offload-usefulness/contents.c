@@ -1,5 +1,5 @@
-// Which bytes of a mapped object may be taken to be what they are at launch: those that the kernel provably only reads, and reads at
-// every launch. `int` fields are; what of the object has the type of something that the kernel writes is not.
+// Which bytes of a mapped object may be taken to be what they are at launch: those that the kernel provably only reads. `int` fields are;
+// what of the object has the type of something that the kernel writes is not. Where a launch may read none of it, it may be in no memory.
 
 // RUN: %clang -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu --offload-device-only -emit-llvm -Xclang -disable-llvm-passes -c %s -o %t.bc
 // RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-usefulness -disable-output %t.bc | FileCheck %s
@@ -18,7 +18,7 @@ struct settings {
 };
 
 // CHECK-LABEL: _only_reads_l
-// CHECK-NEXT: argument 1, 4 constant bytes of contents: loop bound{{(, branch)?$}}
+// CHECK-NEXT: argument 1, 4 constant bytes (not all read at every launch) of contents: loop bound{{(, branch)?$}}
 void only_reads(struct settings s, double *values) {
 #pragma omp target teams distribute parallel for map(to : s) map(tofrom : values[0 : 100])
   for (int i = 0; i < 100; ++i)
