@@ -25,6 +25,9 @@ pub const FORGET_IMAGES_SYMBOL: &str = "offloom_jit_forget_images";
 /// Named metadata of device bitcode that becomes the base image at run time: one node with the optimisation level of the link, 0 to 3.
 pub const OPTIMIZATION_LEVEL_METADATA: &str = "offloom.optimization_level";
 
+/// Named metadata of device bitcode for the JIT, not empty where the program has an unwinder of its own (`-static-libgcc`).
+pub const OWN_UNWINDER_METADATA: &str = "offloom.own_unwinder";
+
 /// What to make a base image of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BaseImageRequest<'a> {

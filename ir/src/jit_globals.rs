@@ -13,6 +13,9 @@ use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMUseRef, LLVMValueRef};
 use inkwell::module::Module;
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue};
 
+use crate::symbol::{Symbol, SymbolKind};
+use crate::used::{UsedList, set_used, used};
+
 unsafe extern "C" {
     fn offloom_ir_make_constant_if_only_loaded(variable: LLVMValueRef) -> bool;
     fn offloom_ir_is_interposable(global: LLVMValueRef) -> bool;
@@ -106,12 +109,20 @@ pub fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Global<'ctx>> {
     function.or_else(|| module.get_global(name).map(Global::from))
 }
 
-/// Replaces every alias by what it stands for. The aliases stay, without uses.
+/// Replaces every alias by what it stands for. The aliases stay, without uses but in `@llvm.used` and `@llvm.compiler.used`: assembly
+/// may name them.
 pub fn resolve_aliases(module: &Module<'_>) {
+    let listed = UsedList::BOTH.map(|list| (list, used(module, list)));
     for alias in globals(module) {
         if alias.kind() == GlobalKind::Alias {
             // SAFETY: an alias and its target have the same type, a pointer.
             unsafe { llvm::LLVMReplaceAllUsesWith(alias.value, llvm::LLVMAliasGetAliasee(alias.value)) }
+        }
+    }
+    let is_alias = |symbol: &Symbol<'_>| symbol.kind() == SymbolKind::Alias;
+    for (list, symbols) in listed {
+        if symbols.iter().any(is_alias) {
+            set_used(module, list, &symbols);
         }
     }
 }

@@ -1,11 +1,16 @@
 //! Whole-module operations that the C API lacks.
 
 use crate::metadata::{Operand, nodes};
-use inkwell::llvm_sys::core::{LLVMGetModuleInlineAsm, LLVMTypeIsSized};
+use inkwell::basic_block::BasicBlock;
+use inkwell::llvm_sys::core::{
+    LLVMGetCalledValue, LLVMGetInlineAsmAsmString, LLVMGetModuleInlineAsm, LLVMIsACallBrInst,
+    LLVMIsACallInst, LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMTypeIsSized,
+};
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize, LLVMStoreSizeOfType};
 use inkwell::module::Module;
 use inkwell::types::{AsTypeRef, BasicTypeEnum};
+use inkwell::values::{AsValueRef, FunctionValue, InstructionValue};
 use std::ffi::c_char;
 
 unsafe extern "C" {
@@ -62,6 +67,34 @@ pub fn store_size<'ctx>(module: &Module<'ctx>, value_type: BasicTypeEnum<'ctx>) 
     let layout = unsafe { LLVMGetModuleDataLayout(module.as_mut_ptr()) };
     // SAFETY: a live data layout and a type with a size.
     unsafe { LLVMStoreSizeOfType(layout, value_type.as_type_ref()) }
+}
+
+/// The texts of inline assembly in a function, which may name symbols.
+pub fn assembly_in(function: FunctionValue<'_>) -> Vec<String> {
+    let instructions = function
+        .get_basic_block_iter()
+        .flat_map(BasicBlock::get_instructions);
+    instructions.filter_map(assembly_of).collect()
+}
+
+fn assembly_of(instruction: InstructionValue<'_>) -> Option<String> {
+    let instruction = instruction.as_value_ref();
+    let mut length = 0;
+    // SAFETY: a live instruction, which is asked for a callee if it has one, and that for its text if it has one.
+    let text = unsafe {
+        let kinds = [LLVMIsACallInst, LLVMIsAInvokeInst, LLVMIsACallBrInst];
+        if kinds.iter().all(|is_of_kind| is_of_kind(instruction).is_null()) {
+            return None;
+        }
+        let callee = LLVMGetCalledValue(instruction);
+        if LLVMIsAInlineAsm(callee).is_null() {
+            return None;
+        }
+        LLVMGetInlineAsmAsmString(callee, &raw mut length)
+    };
+    // SAFETY: LLVM returns the bytes with their number, and the value keeps them.
+    let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
+    Some(String::from_utf8_lossy(bytes).into_owned())
 }
 
 /// The assembly text of the whole module, which may name symbols; empty if there is none.

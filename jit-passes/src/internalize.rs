@@ -4,7 +4,7 @@
 //! Before: `define hidden void @helper()`        After: `define internal void @helper()`
 //!
 //! Kept as they are: kernels, entries and what they name, what the runtime looks up by name ([`RUNTIME_SYMBOLS`]), what code generation
-//! may call by itself, what the module's assembly mentions, the names that the caller gives, and every other member of a comdat with
+//! may call by itself, what assembly mentions, inline or the module's, the names that the caller gives, and every other member of a comdat with
 //! one of these. `@llvm.used` and `@llvm.compiler.used` lose all other symbols; an empty list goes.
 //!
 //! Only for modules that no other bitcode will be linked to any more.
@@ -16,10 +16,11 @@ use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, is_l
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::metadata::{Operand, nodes};
-use offloom_ir::module::inline_assembly;
 use offloom_ir::offload_symbol::{has_kernel_calling_convention, is_entry};
 use offloom_ir::symbol::{Comdat, Symbol, SymbolKind, symbols, variables};
 use offloom_ir::used::{UsedList, set_used, used};
+
+use crate::assembly::Assembly;
 
 /// What libomptarget's plugins look up in a device image, beside kernels and variables with entries: the memory pools and
 /// `__llvm_libc_rpc_client` in LLVM 19, `__llvm_rpc_client` in LLVM 22, the others in both. Source:
@@ -141,7 +142,7 @@ impl<'ctx> Exposed<'ctx> {
         Self {
             names,
             addresses: entries.flat_map(Symbol::initializer_symbols).collect(),
-            assembly: Assembly::read(inline_assembly(module)),
+            assembly: Assembly::of_module(module),
         }
     }
 
@@ -155,33 +156,6 @@ impl<'ctx> Exposed<'ctx> {
             || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
             || self.assembly.may_name(&name)
     }
-}
-
-/// The assembly text of a module.
-#[derive(Debug)]
-struct Assembly {
-    text: String,
-    /// What can be a name without quotation marks.
-    words: HashSet<String>,
-}
-
-impl Assembly {
-    fn read(text: String) -> Self {
-        let words = text.split(|character| !is_in_word(character));
-        Self {
-            words: words.map(str::to_owned).collect(),
-            text,
-        }
-    }
-
-    /// Whether the text may name the symbol.
-    fn may_name(&self, symbol: &str) -> bool {
-        self.words.contains(symbol) || (!symbol.chars().all(is_in_word) && self.text.contains(symbol))
-    }
-}
-
-fn is_in_word(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$')
 }
 
 /// Whether it is a kernel, or a variable that the runtime looks up for one.

@@ -19,10 +19,12 @@
 //!
 //! [`base_image`] does at run time what the link does otherwise, for programs that hold bitcode and no image.
 //!
-//! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it.
+//! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it. `assembly` tells both what
+//! assembly text may name.
 #![forbid(unsafe_code)]
 
 pub mod announce;
+mod assembly;
 pub mod base_image;
 pub mod captured;
 pub mod compile;

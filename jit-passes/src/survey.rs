@@ -10,12 +10,16 @@
 
 use std::collections::HashSet;
 
+use offloom_abi::jit_base_image::OWN_UNWINDER_METADATA;
 use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_abi::kernel_name;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{AddressUse, Global, GlobalKind, globals};
+use offloom_ir::metadata::{Operand, append_node, nodes};
+
+use crate::assembly::Assembly;
 
 /// Functions of the OpenMP runtime that call what they are handed, compare nothing, and have forgotten it when they return. What others
 /// are handed is kept: tasks run when the runtime likes, after the kernel's return too (`__kmpc_omp_task_alloc`, `__kmpc_taskloop`), and
@@ -70,6 +74,12 @@ pub enum Obstacle {
     /// Which function it stands for is decided when the image is loaded.
     #[error("it uses the indirect function (ifunc) `{0}`")]
     IndirectFunction(String),
+    /// Frames of variants are registered with the shared library's unwinder (`libgcc_s.so.1`), and no other can be told of them.
+    #[error("it handles exceptions, and the program has an unwinder of its own (-static-libgcc)")]
+    OwnUnwinder,
+    /// LLVM sees neither that the symbol is used nor by which name a variant would have it.
+    #[error("its inline assembly names `{0}`")]
+    NamedInAssembly(String),
     /// Block addresses belong to one copy of the code.
     #[error("`{0}` takes the address of a label (computed goto)")]
     LabelAddress(String),
@@ -102,10 +112,18 @@ pub fn survey(module: &Module<'_>) -> Survey {
     name_everything(module);
     let mut survey = Survey::default();
     let mut shared = Reached::default();
+    let own_unwinder = !nodes(module, OWN_UNWINDER_METADATA).is_empty();
     for kernel in globals(module).into_iter().filter(|&global| is_kernel(global)) {
         let reached = Reached::from(kernel);
         let obstacle = kernel.as_function().and_then(signature_obstacle);
-        match obstacle.or_else(|| reached.obstacle()) {
+        let handles_exceptions = || {
+            own_unwinder && (has_personality(kernel) || reached.in_order.iter().copied().any(has_personality))
+        };
+        let obstacle = obstacle
+            .or_else(|| reached.obstacle())
+            .or_else(|| named_in_assembly(module, kernel, &reached))
+            .or_else(|| handles_exceptions().then_some(Obstacle::OwnUnwinder));
+        match obstacle {
             Some(obstacle) => survey.left_ahead_of_time.push((kernel.name(), obstacle)),
             None => {
                 survey.kernels.push(kernel.name());
@@ -162,6 +180,32 @@ fn is_openmp_caller(function: Global<'_>) -> bool {
 fn is_table(global: Global<'_>) -> bool {
     let name = global.name();
     TABLES.contains(&name.as_str()) || name.starts_with(offloom_abi::entry::GLOBAL_PREFIX)
+}
+
+/// A symbol of the module that inline assembly of the kernel, or of what it reaches, names.
+fn named_in_assembly(module: &Module<'_>, kernel: Global<'_>, reached: &Reached<'_>) -> Option<Obstacle> {
+    let functions = std::iter::once(kernel).chain(reached.in_order.iter().copied());
+    let texts = functions
+        .filter_map(Global::as_function)
+        .map(Assembly::of_function);
+    let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+    if texts.is_empty() {
+        return None;
+    }
+    let mut names = globals(module).into_iter().map(Global::name);
+    let named = names.find(|name| !name.is_empty() && texts.iter().any(|text| text.may_name(name)))?;
+    Some(Obstacle::NamedInAssembly(named))
+}
+
+/// Whether exceptions are caught in the function, or objects destroyed.
+fn has_personality(global: Global<'_>) -> bool {
+    let function = global.as_function();
+    function.is_some_and(|function| function.get_personality_function().is_some())
+}
+
+/// Notes in the device module that the program has an unwinder of its own.
+pub fn note_own_unwinder(module: &Module<'_>) {
+    append_node(module, OWN_UNWINDER_METADATA, &[Operand::Integer(1)]);
 }
 
 fn signature_obstacle(kernel: FunctionValue<'_>) -> Option<Obstacle> {

@@ -70,8 +70,26 @@ pub struct Preparation<'a> {
     pub base: &'a Path,
     /// The bundle, to be written; it is not when no kernel can have variants.
     pub bundle: &'a Path,
+    /// What is known of the link.
+    pub facts: LinkFacts,
+}
+
+/// What the jobs on device code for the JIT are told of the link.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkFacts {
     /// Optimisation level of the device link, 0 to 3.
     pub optimization_level: u8,
+    /// Whether the program has an unwinder of its own.
+    pub own_unwinder: bool,
+}
+
+impl LinkFacts {
+    fn add_to(self, command: &mut Command) {
+        command.arg(format!("--opt-level={}", self.optimization_level));
+        if self.own_unwinder {
+            command.arg("--own-unwinder");
+        }
+    }
 }
 
 /// Gives the kernels of the device bitcode their stubs. Returns whether there is a bundle.
@@ -82,7 +100,7 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     let mut command = Command::new(BitcodeTool::find()?.program());
     command.arg("jit-prepare").arg("-o").arg(files.base);
     command.arg("--bundle").arg(files.bundle);
-    command.arg(format!("--opt-level={}", files.optimization_level));
+    files.facts.add_to(&mut command);
     if runner.verbose {
         command.arg("--verbose");
     }
@@ -91,14 +109,14 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     Ok(runner.dry_run || files.bundle.exists())
 }
 
-/// Merges device bitcode to `output`, with a note at which level it is to be compiled.
+/// Merges device bitcode to `output`, with notes of what is known of the link.
 ///
 /// # Errors
 /// The bitcode cannot be read or merged.
-pub fn merge(bitcode: &[PathBuf], output: &Path, optimization_level: u8, runner: Runner) -> Result<()> {
+pub fn merge(bitcode: &[PathBuf], output: &Path, facts: LinkFacts, runner: Runner) -> Result<()> {
     let mut command = Command::new(BitcodeTool::find()?.program());
     command.arg("jit-merge").arg("-o").arg(output);
-    command.arg(format!("--opt-level={optimization_level}"));
+    facts.add_to(&mut command);
     command.arg("--").args(bitcode);
     runner.run(&mut command)
 }

@@ -161,6 +161,12 @@ pub enum Role {
 }
 
 impl CommandLine {
+    /// Whether GCC's unwinder goes into what is linked (`-static-libgcc`), in the place of the shared library.
+    pub fn has_own_unwinder(&self) -> bool {
+        let is_unwinder = |role: &Role| matches!(role, Role::Library(name) if name == "gcc_eh");
+        self.host.iter().any(|argument| is_unwinder(&argument.role))
+    }
+
     /// Takes `arguments`, without the program's name and with response files expanded, apart.
     ///
     /// # Errors

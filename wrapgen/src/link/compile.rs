@@ -9,7 +9,7 @@ use std::slice;
 
 use offloom_abi::OffloadKind;
 
-use super::command_line::{JitForm, Options};
+use super::command_line::{CommandLine, JitForm, Options};
 use super::device_options::DeviceOptions;
 use super::device_symbols::names_shared_with_native_code;
 use super::embedded_files::{input_word, takes_parts};
@@ -52,10 +52,11 @@ pub struct Compiled {
 pub fn compile(
     group: &Group<'_>,
     inputs: &[ScannedInput],
-    options: &Options,
+    line: &CommandLine,
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<Compiled> {
+    let options = &line.options;
     let jit = options.jit.filter(|_| {
         jit::supports(&group.target.triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp)
     });
@@ -69,11 +70,11 @@ pub fn compile(
     let mut compiled = Compiled::default();
     match jit {
         Some(JitForm::Only) => {
-            merge_for_jit(group, options, folder, runner, &members, &mut compiled)?;
+            merge_for_jit(group, line, folder, runner, &members, &mut compiled)?;
             return Ok(compiled);
         }
         Some(JitForm::WithImage) => {
-            prepare_for_jit(group, options, folder, runner, &mut members, &mut compiled)?;
+            prepare_for_jit(group, line, folder, runner, &mut members, &mut compiled)?;
         }
         None => {}
     }
@@ -94,12 +95,9 @@ pub fn compile(
         if options.embed_bitcode {
             command.arg("--emit-bitcode");
         }
-        // What the JIT shares with the base image has been chosen already.
-        if jit.is_none() {
-            command.arg("--internalize");
-            for name in names_shared_with_native_code(&group.members, inputs)? {
-                command.arg("--keep-name").arg(OsString::from_vec(name));
-            }
+        command.arg("--internalize");
+        for name in names_shared_with_native_code(&group.members, inputs)? {
+            command.arg("--keep-name").arg(OsString::from_vec(name));
         }
         command.arg("-o").arg(&compiled_file).args(&members.bitcode);
         let step = group
@@ -133,7 +131,7 @@ fn check_all_bitcode(group: &Group<'_>, option: &str) -> Result<()> {
 /// Puts the base image's bitcode in the place of the group's, and adds what the JIT needs to the host link.
 fn prepare_for_jit(
     group: &Group<'_>,
-    options: &Options,
+    line: &CommandLine,
     folder: &WorkFolder,
     runner: Runner,
     members: &mut MemberFiles,
@@ -146,7 +144,7 @@ fn prepare_for_jit(
         ));
         return Ok(());
     }
-    let base = match group.linker(options).takes_bitcode() {
+    let base = match group.linker(&line.options).takes_bitcode() {
         true => folder.named(&group.target, "jit.bitcode.o"),
         false => folder.named(&group.target, "jit.bc"),
     };
@@ -155,7 +153,7 @@ fn prepare_for_jit(
         bitcode: &members.bitcode,
         base: &base,
         bundle: &bundle,
-        optimization_level: optimization_level(group, options),
+        facts: link_facts(group, line),
     };
     let piece = folder.named(&group.target, HostPiece::Attach.extension());
     let location = folder.named(&group.target, "jit.location.o");
@@ -182,7 +180,7 @@ fn prepare_for_jit(
 /// Merges the group's bitcode to the image that the program holds, and adds what has the JIT library make another of it.
 fn merge_for_jit(
     group: &Group<'_>,
-    options: &Options,
+    line: &CommandLine,
     folder: &WorkFolder,
     runner: Runner,
     members: &MemberFiles,
@@ -195,15 +193,21 @@ fn merge_for_jit(
         .step(Phase::PrepareJit)
         .reads(&members.bitcode)
         .makes([&image, &piece, &location]);
-    let level = optimization_level(group, options);
     runner.step(&step, || {
-        jit::merge(&members.bitcode, &image, level, runner)?;
+        jit::merge(&members.bitcode, &image, link_facts(group, line), runner)?;
         write_jit_objects(HostPiece::Register, &piece, &location, runner)
     })?;
     compiled.host_inputs = vec![piece, location];
     compiled.image_at_start = true;
     compiled.bitcode_image = Some(image);
     Ok(())
+}
+
+fn link_facts(group: &Group<'_>, line: &CommandLine) -> jit::LinkFacts {
+    jit::LinkFacts {
+        optimization_level: optimization_level(group, &line.options),
+        own_unwinder: line.has_own_unwinder(),
+    }
 }
 
 /// Writes the objects that connect the program with the JIT library.

@@ -101,7 +101,7 @@ fn make_image(
     runner: Runner<'_>,
 ) -> Result<DeviceImage> {
     let options = &line.options;
-    let compiled = compile::compile(group, inputs, options, folder, runner)?;
+    let compiled = compile::compile(group, inputs, line, folder, runner)?;
     let is_bitcode = options.embed_bitcode || compiled.image_at_start;
     let path = match compiled.bitcode_image {
         Some(image) => image,

@@ -8,6 +8,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::{LinkModulesError, link_modules};
+use offloom_jit_passes::survey::note_own_unwinder;
 use wrapgen::inputs::InputFile;
 
 /// The device code of one target and how far to optimise it.
@@ -16,6 +17,10 @@ pub(crate) struct DeviceBitcode {
     /// The optimisation level of the device link, as behind Clang's -O.
     #[arg(long = "opt-level", value_name = "LEVEL", default_value = "2", value_parser = optimization_level)]
     pub(crate) optimization_level: u32,
+
+    /// The program has an unwinder of its own, which does not know of code made at run time.
+    #[arg(long)]
+    own_unwinder: bool,
 
     /// Bitcode files of one device target, in link order.
     #[arg(required = true, value_name = "FILE")]
@@ -52,7 +57,11 @@ impl DeviceBitcode {
             .map(String::as_str)
             .zip(files.iter().map(InputFile::bytes))
             .collect();
-        Ok(link_modules(context, errors, &members)?)
+        let module = link_modules(context, errors, &members)?;
+        if self.own_unwinder {
+            note_own_unwinder(&module);
+        }
+        Ok(module)
     }
 
     /// The machine of the module's triple; what a function may use stands in its own attributes.
