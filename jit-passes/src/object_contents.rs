@@ -189,6 +189,9 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
     /// Whether the kernel itself reads all of these bytes of the object at every launch. Declarations are about the whole object, of which
     /// a program may have mapped a part.
     pub fn reads_at_launch(&self, index: u32, bytes: &[bool]) -> bool {
+        if !bytes.contains(&true) {
+            return true;
+        }
         let Some(BasicValueEnum::PointerValue(object)) = self.kernel.get_nth_param(index) else {
             return false;
         };

@@ -8,7 +8,7 @@
 //!   handler, a thread;
 //! - whatever the module only declares, so that it resolves as it does in the image.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use offloom_abi::jit_base_image::OWN_UNWINDER_METADATA;
 use offloom_abi::jit_image::ANCHOR_PREFIX;
@@ -112,17 +112,14 @@ pub fn survey(module: &Module<'_>) -> Survey {
     name_everything(module);
     let mut survey = Survey::default();
     let mut shared = Reached::default();
-    let own_unwinder = !nodes(module, OWN_UNWINDER_METADATA).is_empty();
+    let functions = FunctionObstacles::read(module);
     for kernel in globals(module).into_iter().filter(|&global| is_kernel(global)) {
         let reached = Reached::from(kernel);
         let obstacle = kernel.as_function().and_then(signature_obstacle);
-        let handles_exceptions = || {
-            own_unwinder && (has_personality(kernel) || reached.in_order.iter().copied().any(has_personality))
-        };
+        let mut with_kernel = std::iter::once(kernel).chain(reached.in_order.iter().copied());
         let obstacle = obstacle
             .or_else(|| reached.obstacle())
-            .or_else(|| named_in_assembly(module, kernel, &reached))
-            .or_else(|| handles_exceptions().then_some(Obstacle::OwnUnwinder));
+            .or_else(|| with_kernel.find_map(|global| functions.of(global)));
         match obstacle {
             Some(obstacle) => survey.left_ahead_of_time.push((kernel.name(), obstacle)),
             None => {
@@ -182,25 +179,41 @@ fn is_table(global: Global<'_>) -> bool {
     TABLES.contains(&name.as_str()) || name.starts_with(offloom_abi::entry::GLOBAL_PREFIX)
 }
 
-/// A symbol of the module that inline assembly of the kernel, or of what it reaches, names.
-fn named_in_assembly(module: &Module<'_>, kernel: Global<'_>, reached: &Reached<'_>) -> Option<Obstacle> {
-    let functions = std::iter::once(kernel).chain(reached.in_order.iter().copied());
-    let texts = functions
-        .filter_map(Global::as_function)
-        .map(Assembly::of_function);
-    let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
-    if texts.is_empty() {
-        return None;
-    }
-    let mut names = globals(module).into_iter().map(Global::name);
-    let named = names.find(|name| !name.is_empty() && texts.iter().any(|text| text.may_name(name)))?;
-    Some(Obstacle::NamedInAssembly(named))
+/// What is in the functions of a module that no variant can have.
+struct FunctionObstacles<'ctx> {
+    /// Functions with inline assembly that names a symbol of the module, each with the name.
+    named_in_assembly: HashMap<Global<'ctx>, String>,
+    own_unwinder: bool,
 }
 
-/// Whether exceptions are caught in the function, or objects destroyed.
-fn has_personality(global: Global<'_>) -> bool {
-    let function = global.as_function();
-    function.is_some_and(|function| function.get_personality_function().is_some())
+impl<'ctx> FunctionObstacles<'ctx> {
+    fn read(module: &Module<'ctx>) -> Self {
+        let all = globals(module);
+        let mut named_in_assembly = HashMap::new();
+        for &global in &all {
+            let assembly = global.as_function().map(Assembly::of_function);
+            let Some(assembly) = assembly.filter(|assembly| !assembly.is_empty()) else {
+                continue;
+            };
+            let mut names = all.iter().map(|other| other.name());
+            if let Some(name) = names.find(|name| assembly.may_name(name)) {
+                named_in_assembly.insert(global, name);
+            }
+        }
+        Self {
+            named_in_assembly,
+            own_unwinder: !nodes(module, OWN_UNWINDER_METADATA).is_empty(),
+        }
+    }
+
+    fn of(&self, global: Global<'ctx>) -> Option<Obstacle> {
+        if let Some(name) = self.named_in_assembly.get(&global) {
+            return Some(Obstacle::NamedInAssembly(name.clone()));
+        }
+        let handles_exceptions = |function: FunctionValue<'_>| function.get_personality_function().is_some();
+        let is_obstacle = self.own_unwinder && global.as_function().is_some_and(handles_exceptions);
+        is_obstacle.then_some(Obstacle::OwnUnwinder)
+    }
 }
 
 /// Notes in the device module that the program has an unwinder of its own.

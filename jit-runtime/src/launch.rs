@@ -4,10 +4,9 @@ use std::ffi::c_void;
 use std::ops::Range;
 use std::ptr;
 
+use offloom_jit_cache::dump::PAGE;
 use offloom_jit_cache::signature::Launch;
 
-/// Bytes of a page of memory; some systems have larger ones.
-const PAGE: u64 = 4096;
 /// Below this, an address is a null pointer with an offset.
 const FIRST_PAGE: u64 = PAGE;
 /// Bytes of a word, and of the system's set of signals.

@@ -95,7 +95,6 @@ pub fn compile(
         if options.embed_bitcode {
             command.arg("--emit-bitcode");
         }
-        command.arg("--internalize");
         for name in names_shared_with_native_code(&group.members, inputs)? {
             command.arg("--keep-name").arg(OsString::from_vec(name));
         }

@@ -23,17 +23,9 @@ pub(crate) struct LtoArgs {
     #[arg(long)]
     emit_bitcode: bool,
 
-    /// Hide what neither the runtime nor the host program nor a name of --keep-name asks for.
-    #[arg(long)]
-    internalize: bool,
-
-    /// The name of what others than this bitcode define or use: a definition of it stays visible.
-    #[arg(
-        long = "keep-name",
-        value_name = "NAME",
-        requires = "internalize",
-        allow_hyphen_values = true
-    )]
+    /// The name of what others than this bitcode define or use: a definition of it stays visible. What neither the runtime nor the host
+    /// program asks for is hidden otherwise.
+    #[arg(long = "keep-name", value_name = "NAME", allow_hyphen_values = true)]
     kept_names: Vec<OsString>,
 
     #[command(flatten)]
@@ -60,15 +52,13 @@ impl LtoArgs {
         let context = Context::create();
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;
-        if self.internalize {
-            let mut names = listed_globals(&module);
-            names.extend(
-                self.kept_names
-                    .iter()
-                    .map(|name| name.to_string_lossy().into_owned()),
-            );
-            internalize(&module, &Exposed::read(&module, names));
-        }
+        let mut names = listed_globals(&module);
+        names.extend(
+            self.kept_names
+                .iter()
+                .map(|name| name.to_string_lossy().into_owned()),
+        );
+        internalize(&module, &Exposed::read(&module, names));
         let machine = self.device.machine(&module)?;
         run_pipeline(
             &module,
