@@ -21,7 +21,7 @@ use anyhow::{Context as _, Result};
 
 use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, SLOWEST, START, TITLES};
 use self::programs::Programs;
-use crate::build::LlvmBuilds;
+use crate::build::{LlvmBuilds, Staged};
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
@@ -36,28 +36,56 @@ const REPETITIONS: u32 = 11;
 pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
+    #[command(flatten)]
+    extent: Extent,
+    /// Folder for the page. Default: `docs/results`
+    #[arg(long, value_name = "FOLDER")]
+    output: Option<PathBuf>,
+}
+
+/// What is measured, and how often.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Extent {
     /// Launches of each run of the program that launches again and again
     #[arg(long, default_value_t = LAUNCHES_OF_A_RUN, value_parser = clap::value_parser!(u32).range(1000..))]
     launches: u32,
     /// Repetitions; of programs that run for milliseconds only, ten times as many
     #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u32).range(1..))]
     repetitions: u32,
-    /// Folder for the page. Default: `docs/results`
-    #[arg(long, value_name = "FOLDER")]
-    output: Option<PathBuf>,
     /// Only what has one of these in its title; the document keeps what it has of the rest. Default: all
     titles: Vec<String>,
+}
+
+impl Extent {
+    /// Everything as by default.
+    fn whole() -> Self {
+        Self {
+            launches: LAUNCHES_OF_A_RUN,
+            repetitions: REPETITIONS,
+            titles: Vec::new(),
+        }
+    }
+
+    /// The least that shows that all programs build, run and say what is read from them.
+    pub(crate) fn short() -> Self {
+        Self {
+            launches: 1000,
+            repetitions: 1,
+            titles: [LAUNCHES, START, FIRST_COMPILE, SLOWEST]
+                .map(str::to_owned)
+                .to_vec(),
+        }
+    }
 }
 
 impl Arguments {
     /// Everything as by default; or, if `short`, the least that shows that it works.
     pub(crate) fn beside_workloads(builds: LlvmBuilds, output: Option<PathBuf>, short: bool) -> Self {
+        let extent = if short { Extent::short() } else { Extent::whole() };
         Self {
             builds,
-            launches: if short { 1000 } else { LAUNCHES_OF_A_RUN },
-            repetitions: if short { 1 } else { REPETITIONS },
+            extent,
             output,
-            titles: short.then(|| LAUNCHES.to_owned()).into_iter().collect(),
         }
     }
 }
@@ -65,38 +93,48 @@ impl Arguments {
 /// Runs `cargo xtask bench-launch`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let page = DOCUMENT.path(&workspace, arguments.output.as_deref());
+    let output = arguments.output.as_deref();
     arguments.builds.for_each(&workspace, |staged| {
-        let folder = workspace.llvm_target(staged.llvm.major).join("bench-launch");
-        remove(&folder)?;
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-        let programs = Programs {
-            staged,
-            openmp: OpenMp::prepare(&workspace, &staged.llvm)?,
-            root: &workspace.root,
-            folder: &folder,
+        measure(&workspace, staged, &arguments.extent, output)
+    })
+}
+
+/// Measures with one LLVM and writes the page.
+pub(crate) fn measure(
+    workspace: &Workspace,
+    staged: &Staged,
+    extent: &Extent,
+    output: Option<&Path>,
+) -> Result<()> {
+    let page = DOCUMENT.path(workspace, output);
+    let folder = workspace.llvm_target(staged.llvm.major).join("bench-launch");
+    remove(&folder)?;
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    let programs = Programs {
+        staged,
+        openmp: OpenMp::prepare(workspace, &staged.llvm)?,
+        root: &workspace.root,
+        folder: &folder,
+    };
+    for title in TITLES
+        .into_iter()
+        .filter(|title| is_wanted(title, &extent.titles))
+    {
+        println!("LLVM {}: {title}", staged.llvm.major);
+        let (short, long) = (10 * extent.repetitions, extent.repetitions);
+        let (repetitions, figures) = match title {
+            LAUNCHES => (long, launches::measure(&programs, extent.launches, long)?),
+            START => (short, start::measure(&programs, short)?),
+            FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
+            LOOK_UP => (1, look_up::measure()?),
+            SLOWEST => (long, slowest::measure(&programs, extent.launches, long)?),
+            _ => continue,
         };
-        for title in TITLES
-            .into_iter()
-            .filter(|title| is_wanted(title, &arguments.titles))
-        {
-            println!("LLVM {}: {title}", staged.llvm.major);
-            let (short, long) = (10 * arguments.repetitions, arguments.repetitions);
-            let (repetitions, figures) = match title {
-                LAUNCHES => (long, launches::measure(&programs, arguments.launches, long)?),
-                START => (short, start::measure(&programs, short)?),
-                FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
-                LOOK_UP => (1, look_up::measure()?),
-                SLOWEST => (long, slowest::measure(&programs, arguments.launches, long)?),
-                _ => continue,
-            };
-            print!("{figures}");
-            DOCUMENT.put(&page, staged.llvm.major, title, repetitions, &figures)?;
-        }
-        remove(&folder)
-    })?;
+        print!("{figures}");
+        DOCUMENT.put(&page, staged.llvm.major, title, repetitions, &figures)?;
+    }
     println!("figures are in {}", page.display());
-    Ok(())
+    remove(&folder)
 }
 
 /// Removes a folder with all that is in it, if it is there.

@@ -32,25 +32,50 @@ const REPETITIONS: u32 = 9;
 pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
-    /// Repetitions
-    #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u32).range(1..))]
-    repetitions: u32,
+    #[command(flatten)]
+    extent: Extent,
     /// Folder for the page. Default: `docs/results`
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
+}
+
+/// What is measured, and how often.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Extent {
+    /// Repetitions
+    #[arg(long, default_value_t = REPETITIONS, value_parser = clap::value_parser!(u32).range(1..))]
+    repetitions: u32,
     /// Only what has one of these in its title; the document keeps what it has of the rest. Default: all
     titles: Vec<String>,
+}
+
+impl Extent {
+    /// Everything as by default.
+    fn whole() -> Self {
+        Self {
+            repetitions: REPETITIONS,
+            titles: Vec::new(),
+        }
+    }
+
+    /// The least that shows that it works.
+    pub(crate) fn short() -> Self {
+        let [first, ..] = document::TITLES;
+        Self {
+            repetitions: 1,
+            titles: vec![first.to_owned()],
+        }
+    }
 }
 
 impl Arguments {
     /// Everything as by default; or, if `short`, the least that shows that it works.
     pub(crate) fn beside_workloads(builds: LlvmBuilds, output: Option<PathBuf>, short: bool) -> Self {
-        let [first, ..] = document::TITLES;
+        let extent = if short { Extent::short() } else { Extent::whole() };
         Self {
             builds,
-            repetitions: if short { 1 } else { REPETITIONS },
+            extent,
             output,
-            titles: short.then(|| first.to_owned()).into_iter().collect(),
         }
     }
 }
@@ -58,23 +83,32 @@ impl Arguments {
 /// Runs `cargo xtask bench-link`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let page = DOCUMENT.path(&workspace, arguments.output.as_deref());
+    let output = arguments.output.as_deref();
     arguments.builds.for_each(&workspace, |staged| {
-        let target = workspace.llvm_target(staged.llvm.major);
-        let folder = target.join("bench-link");
-        fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-        let bench = Bench {
-            openmp: OpenMp::prepare(&workspace, &staged.llvm)?,
-            staged,
-            folder: &folder,
-            repetitions: arguments.repetitions,
-            titles: &arguments.titles,
-        };
-        bench.all(&page)?;
-        fs::remove_dir_all(&folder)?;
-        Ok(())
-    })?;
+        measure(&workspace, staged, &arguments.extent, output)
+    })
+}
+
+/// Measures with one LLVM and writes the page.
+pub(crate) fn measure(
+    workspace: &Workspace,
+    staged: &Staged,
+    extent: &Extent,
+    output: Option<&Path>,
+) -> Result<()> {
+    let page = DOCUMENT.path(workspace, output);
+    let folder = workspace.llvm_target(staged.llvm.major).join("bench-link");
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    let bench = Bench {
+        openmp: OpenMp::prepare(workspace, &staged.llvm)?,
+        staged,
+        folder: &folder,
+        repetitions: extent.repetitions,
+        titles: &extent.titles,
+    };
+    bench.all(&page)?;
     println!("figures are in {}", page.display());
+    fs::remove_dir_all(&folder)?;
     Ok(())
 }
 

@@ -70,7 +70,7 @@ pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf])
     if paths.is_empty() {
         command.arg(workspace.root.join("test"));
     } else {
-        command.args(paths);
+        command.args(outermost(paths)?);
     }
     println!("$ {}", shown(&command));
     let status = command.status().context("cannot run `python3`")?;
@@ -86,6 +86,21 @@ pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf])
     );
     ensure!(status.success(), "lit failed for LLVM {major}: {status}");
     Ok(())
+}
+
+/// The paths without those that lie in others: lit would run their tests twice, at the same time and in the same folder.
+fn outermost(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
+    let mut real = Vec::new();
+    for path in paths {
+        let path = path
+            .canonicalize()
+            .with_context(|| format!("no test is at `{}`", path.display()))?;
+        real.push(path);
+    }
+    // What lies in a folder comes behind it.
+    real.sort();
+    real.dedup_by(|path, before| path.starts_with(before));
+    Ok(real)
 }
 
 /// How the tests of one lit run ended.
@@ -156,4 +171,21 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "omp_link": openmp.link_options,
         "exec_root": folder.join("test"),
     }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_in_a_folder_that_is_named_too_runs_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let [all, part, other] = ["all", "all/part", "all-others"].map(|name| folder.path().join(name));
+        for path in [&part, &other] {
+            fs::create_dir_all(path).unwrap();
+        }
+        let outermost = outermost(&[part.clone(), other.clone(), all.clone(), part]).unwrap();
+        assert_eq!(outermost, [&all, &other].map(|path| path.canonicalize().unwrap()));
+        assert!(super::outermost(&[folder.path().join("none")]).is_err());
+    }
 }

@@ -10,7 +10,10 @@ use crate::command::run_shown;
 use crate::llvm;
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
-use crate::{bench, corpus, cuda, dist, jit_check, lint, lit, matrix, setup, specialize_check};
+use crate::{
+    bench, bench_launch, bench_link, corpus, cuda, dist, jit_check, lint, lit, matrix, setup,
+    specialize_check,
+};
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
 const WITHOUT_LLVM: [&str; 5] = [
@@ -75,6 +78,21 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         });
         steps.run(&format!("workloads in every form, LLVM {major}"), || {
             bench::check(&workspace, &staged, &bench::Extent::short())
+        });
+        steps.run(&format!("benchmarks of launches and links, LLVM {major}"), || {
+            let output = workspace.target.join("bench-results");
+            bench_launch::measure(
+                &workspace,
+                &staged,
+                &bench_launch::Extent::short(),
+                Some(output.as_path()),
+            )?;
+            bench_link::measure(
+                &workspace,
+                &staged,
+                &bench_link::Extent::short(),
+                Some(output.as_path()),
+            )
         });
         steps.run(&format!("packages, LLVM {major}"), || {
             dist::check(&workspace, &staged)

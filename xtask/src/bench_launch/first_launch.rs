@@ -17,10 +17,10 @@ const KERNELS: [(&str, f64); 2] = [("zaxpy", 15.0), ("xs-lookup", 60.0)];
 const FROM_THE_CACHE: f64 = 1.0;
 
 /// A program that launches a kernel for the first time with one value after the other.
-const LATER: [&str; 2] = [
-    "test/jit/Inputs/later-variants.c",
-    "test/jit/Inputs/worker-time.c",
-];
+const LATER: &str = "test/jit/Inputs/later-variants.c";
+
+/// A program that runs one of these, and adopts the process that compiles for it.
+const ADOPTING: &str = "test/jit/Inputs/run-adopting.c";
 
 /// Runs that may miss in a full cache, one after the other: objects may lie otherwise aligned than in the run that filled it.
 const MISSES: u32 = 8;
@@ -51,12 +51,13 @@ struct Run {
 pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<String> {
     let mut text = HEAD.to_owned();
     let mut compiles = Vec::new();
+    let adopting = programs.build("run-adopting", &[ADOPTING], &[])?;
     for (kernel, most) in KERNELS {
         let source = format!("test/workloads/{kernel}/{kernel}.cpp");
-        let sources = [source.as_str(), "test/jit/Inputs/worker-time.c"];
-        let program = programs.build(kernel, &sources, &WITH_JIT)?;
+        let program = programs.build(kernel, &[&source], &WITH_JIT)?;
         let case = Case {
             programs,
+            adopting: &adopting,
             program: &program,
             kernel,
         };
@@ -74,7 +75,7 @@ pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<Strin
             compiles.extend(medians);
         }
     }
-    text += &later_variants(programs, repetitions)?;
+    text += &later_variants(programs, &adopting, repetitions)?;
     text += "\nWhat compiling is made of, the medians of as many runs more with an empty cache: wall time of the phases in the process that \
              compiles, without its start.\n\n";
     text += &table(&compiles);
@@ -82,14 +83,14 @@ pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<Strin
 }
 
 /// The row of a launch whose variant is in the cache, in a process that has run another one.
-fn later_variants(programs: &Programs<'_>, repetitions: u32) -> Result<String> {
-    let program = programs.build("later-variants", &LATER, &WITH_JIT)?;
+fn later_variants(programs: &Programs<'_>, adopting: &Path, repetitions: u32) -> Result<String> {
+    let program = programs.build("later-variants", &[LATER], &WITH_JIT)?;
     let cache = programs.folder.join("first-launch-cache");
     let run = |mode: &str| -> Result<[f64; 2]> {
-        let (_, printed) = measure_output(&mut programs.command(&program, mode, &cache))?;
+        let (_, printed) = measure_output(programs.command(adopting, mode, &cache).arg(&program))?;
         Ok([
             number_behind(&printed, "later")? * 1e3,
-            number_behind(&printed, "worker")?,
+            number_behind(&printed, "orphans")?,
         ])
     };
     remove(&cache)?;
@@ -110,6 +111,8 @@ fn later_variants(programs: &Programs<'_>, repetitions: u32) -> Result<String> {
 
 struct Case<'a> {
     programs: &'a Programs<'a>,
+    /// Runs the program.
+    adopting: &'a Path,
     program: &'a Path,
     kernel: &'a str,
 }
@@ -166,14 +169,16 @@ impl Case<'_> {
     }
 
     fn run(&self, mode: &str, cache: &Path) -> Result<Run> {
-        let mut command = self.programs.command(self.program, mode, cache);
+        let mut command = self.programs.command(self.adopting, mode, cache);
         // As little as there can be to launch: what is measured is what comes before.
-        command.args(["--size", "1", "--set", "launches=1"]);
-        let (measured, printed) = measure_output(&mut command)?;
+        command
+            .arg(self.program)
+            .args(["--size", "1", "--set", "launches=1"]);
+        let (_, printed) = measure_output(&mut command)?;
         Ok(Run {
             launch: number_behind(&printed, "first_s")? * 1e3,
-            program: measured.processor.as_secs_f64() * 1e3,
-            worker: number_behind(&printed, "worker")? * 1e3,
+            program: number_behind(&printed, "\nprogram")? * 1e3,
+            worker: number_behind(&printed, "orphans")? * 1e3,
         })
     }
 

@@ -97,9 +97,9 @@ mod tests {
     fn numbers_are_found_and_what_is_none_is_an_error() {
         assert_eq!(numbers::<2>("1 2.5\n").unwrap(), [1.0, 2.5]);
         assert!(numbers::<2>("1").is_err() && numbers::<1>("one").is_err());
-        let printed = "time zaxpy first_s=0.25 min_s=0.125\nworker 0.5\n";
+        let printed = "time zaxpy first_s=0.25 min_s=0.125\norphans 0.5\n";
         assert_eq!(number_behind(printed, "first_s").unwrap(), 0.25);
-        assert_eq!(number_behind(printed, "worker").unwrap(), 0.5);
+        assert_eq!(number_behind(printed, "orphans").unwrap(), 0.5);
         assert!(number_behind(printed, "zaxpy").is_err() && number_behind(printed, "absent").is_err());
     }
 
