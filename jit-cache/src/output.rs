@@ -4,12 +4,12 @@ use std::fs::{self, File, Metadata, Permissions};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::Builder;
 
 /// Has `write` write a file that appears at `path` whole or not at all, with the permissions that the process gives new files. A symbolic link
-/// is followed. What is no regular file, such as `/dev/null` or a pipe, is written to as it is, and so is a file that is
+/// is followed, also where nothing is behind it yet. What is no regular file, such as `/dev/null` or a pipe, is written to as it is, and so is a file that is
 /// the standard output or the error stream: what the program printed is in it.
 ///
 /// # Errors
@@ -23,7 +23,7 @@ pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T
             return write(&mut File::options().write(true).open(path)?);
         }
     }
-    let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let place = behind_links(path)?;
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = Builder::new()
         .prefix(".offloom-")
@@ -33,6 +33,19 @@ pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T
     let written = write(file.as_file_mut())?;
     file.persist(place).map_err(|error| error.error)?;
     Ok(written)
+}
+
+/// The path of the file itself, which need not be there.
+fn behind_links(path: &Path) -> io::Result<PathBuf> {
+    let mut place = path.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&place) {
+            Ok(target) => place = place.parent().unwrap_or(Path::new("")).join(target),
+            Err(_) => return Ok(place),
+        }
+    }
+    Err(io::Error::from(io::ErrorKind::TooManyLinks))
 }
 
 /// The standard output or the error stream, if that is the file. Opened again it would be written from its start.
@@ -52,7 +65,6 @@ mod tests {
     use super::*;
     use std::io::{Read, Write};
     use std::os::unix::fs::{FileTypeExt, symlink};
-    use std::path::PathBuf;
 
     fn write(path: &Path, text: &str) -> io::Result<()> {
         write_whole(path, |file| file.write_all(text.as_bytes()))
@@ -82,6 +94,22 @@ mod tests {
         assert!(link.is_symlink());
         assert_eq!(fs::read(&file).unwrap(), b"text");
         assert_eq!(fs::read_dir(folder.path().join("elsewhere")).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn the_file_behind_a_link_is_made_if_it_is_not_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let [first, second, file, around] =
+            ["first", "second", "file", "around"].map(|name| folder.path().join(name));
+        symlink("second", &first).unwrap();
+        symlink(&file, &second).unwrap();
+        write(&first, "text").unwrap();
+        assert!(first.is_symlink() && second.is_symlink());
+        assert_eq!(fs::read(&file).unwrap(), b"text");
+
+        symlink("around", &around).unwrap();
+        assert!(write(&around, "text").is_err());
+        assert!(around.is_symlink());
     }
 
     #[test]

@@ -8,13 +8,16 @@ mod values;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::fs;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 pub use values::{CacheMode, FloatingPoint, Mode, Specializations, size as parse_size};
 
 /// The variable that names the TOML file.
 pub const CONFIG_VARIABLE: &str = "OFFLOOM_CONFIG";
+/// The most bytes of that file. All settings with all their values are a few thousand, and a program that starts must not read `/dev/zero`.
+const CONFIG_BYTES: u64 = 1 << 20;
 /// How the names of all settings begin. Another variable that begins so is probably a misspelt one.
 const PREFIX: &str = "OFFLOOM_JIT";
 /// Variables that are no settings, because they say where those or their reader are: name, values, and what each does.
@@ -370,7 +373,7 @@ impl Found {
     }
 
     fn read_file(&mut self, path: &Path) {
-        let table = fs::read_to_string(path)
+        let table = read_text(path)
             .map_err(|error| error.to_string())
             .and_then(|text| {
                 text.parse::<toml::Table>()
@@ -428,6 +431,21 @@ impl Found {
             }),
         }
     }
+}
+
+/// The text of a file of settings.
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut text = String::new();
+    File::open(path)?
+        .take(CONFIG_BYTES + 1)
+        .read_to_string(&mut text)?;
+    if text.len() as u64 > CONFIG_BYTES {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("it has more than {CONFIG_BYTES} bytes"),
+        ));
+    }
+    Ok(text)
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Each setting is read, the environment wins, and nothing asked for in vain is passed over in silence.
 
 use super::*;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
 
 fn read(variables: &[(&str, &str)]) -> Found {
@@ -176,4 +177,10 @@ fn the_environment_wins_over_the_file() {
         assert_eq!(found.settings, Settings::default());
         assert!(matches!(&found.warnings[..], [Warning::BadFile { .. }]));
     }
+}
+
+#[test]
+fn of_a_file_without_end_no_more_is_read_than_settings_can_be() {
+    let found = Found::read([("OFFLOOM_CONFIG".into(), "/dev/zero".into())]);
+    assert!(matches!(&found.warnings[..], [Warning::BadFile { reason, .. }] if reason.contains("bytes")));
 }
