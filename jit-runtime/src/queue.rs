@@ -1,7 +1,7 @@
 //! What is done in the background: a bounded queue, and the one thread that takes from it while there is something.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -29,6 +29,8 @@ struct Jobs {
 
 struct Queue {
     jobs: Mutex<Jobs>,
+    /// How many wait, for those who only want to know that.
+    length: AtomicUsize,
     added: Condvar,
     /// The process whose thread takes from it: after a fork the child needs one of its own.
     owner: u32,
@@ -40,6 +42,11 @@ static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(std::ptr::null_mut());
 /// Has a job done after all that wait, unless too many do: false then, as when there is no thread to do it.
 pub(crate) fn offer(job: impl FnOnce() + Send + 'static) -> bool {
     queue().push(MOST_WAITING, Box::new(job))
+}
+
+/// Whether a job that is offered now is likely to be taken. Takes no lock.
+pub(crate) fn has_room() -> bool {
+    queue().has_room()
 }
 
 /// Has a job done after all that wait where variants are made in the background, and at once elsewhere. Without a thread for it, it is never
@@ -63,11 +70,7 @@ fn queue() -> &'static Queue {
     {
         return queue;
     }
-    let fresh: &'static Queue = Box::leak(Box::new(Queue {
-        jobs: Mutex::default(),
-        added: Condvar::new(),
-        owner,
-    }));
+    let fresh: &'static Queue = Box::leak(Box::new(Queue::of(owner)));
     let fresh_pointer = std::ptr::from_ref(fresh).cast_mut();
     match QUEUE.compare_exchange(current, fresh_pointer, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => fresh,
@@ -78,6 +81,20 @@ fn queue() -> &'static Queue {
 }
 
 impl Queue {
+    /// Nothing, in this process.
+    fn of(owner: u32) -> Self {
+        Self {
+            jobs: Mutex::default(),
+            length: AtomicUsize::new(0),
+            added: Condvar::new(),
+            owner,
+        }
+    }
+
+    fn has_room(&self) -> bool {
+        self.length.load(Ordering::Relaxed) < MOST_WAITING
+    }
+
     /// Adds a job behind fewer than so many; false when there are more, or no thread to do it.
     fn push(&'static self, most_waiting: usize, job: Job) -> bool {
         let mut jobs = lock(&self.jobs);
@@ -86,6 +103,7 @@ impl Queue {
         }
         let place = jobs.waiting.len();
         jobs.waiting.push_back(job);
+        self.length.store(jobs.waiting.len(), Ordering::Relaxed);
         if std::mem::replace(&mut jobs.running, true) {
             drop(jobs);
             self.added.notify_one();
@@ -101,6 +119,7 @@ impl Queue {
         jobs.running = false;
         // Nobody has taken any; what others have added meanwhile waits for the next thread.
         let refused = jobs.waiting.remove(place);
+        self.length.store(jobs.waiting.len(), Ordering::Relaxed);
         drop((jobs, refused));
         false
     }
@@ -116,8 +135,40 @@ impl Queue {
                 jobs.running = false;
                 return;
             };
+            self.length.store(jobs.waiting.len(), Ordering::Relaxed);
             drop(jobs);
             guarded((), job);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::mpsc;
+
+    #[test]
+    fn a_full_queue_takes_nothing_and_says_so() {
+        let queue: &'static Queue = Box::leak(Box::new(Queue::of(std::process::id())));
+        let (begun, has_begun) = mpsc::channel();
+        let (go_on, may_go_on) = mpsc::channel::<()>();
+        let blocks = move || {
+            begun.send(()).unwrap();
+            may_go_on.recv().unwrap_err();
+        };
+        assert!(queue.push(MOST_WAITING, Box::new(blocks)));
+        has_begun.recv().unwrap();
+        for _ in 0..MOST_WAITING {
+            assert!(queue.has_room());
+            assert!(queue.push(MOST_WAITING, Box::new(|| ())));
+        }
+        assert!(!queue.has_room());
+        assert!(!queue.push(MOST_WAITING, Box::new(|| ())));
+
+        let (last, was_last) = mpsc::channel();
+        assert!(queue.push(usize::MAX, Box::new(move || last.send(()).unwrap())));
+        drop(go_on);
+        was_last.recv().unwrap();
+        assert!(queue.has_room());
     }
 }

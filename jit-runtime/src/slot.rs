@@ -115,6 +115,10 @@ impl SlotState {
         let Some(change) = fork_gate::enter() else {
             return choice::<COUNT>(fitting);
         };
+        // The cache is not asked, at launch after launch, for what would not be taken.
+        if settings().mode == Mode::Async && !queue::has_room() {
+            return choice::<COUNT>(fitting);
+        }
         if self.variants.len() >= MOST_VARIANTS && !self.make_room() {
             return choice::<COUNT>(fitting);
         }
