@@ -89,14 +89,15 @@ pub fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result
     unsafe {
         let mut all = std::mem::zeroed::<libc::sigset_t>();
         let mut before = std::mem::zeroed::<libc::sigset_t>();
-        let starter = OutliveStarter(libc::gettid());
+        let starter = libc::gettid();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let thread = thread::Builder::new()
             .name("offloom-jit".to_owned())
             .stack_size(STACK_SIZE)
             .spawn(move || {
-                let _starter = starter;
+                // Not before: what the thread would have got is dropped on this one if there is no thread to start.
+                let _starter = OutliveStarter(starter);
                 leave_real_time();
                 body();
             });

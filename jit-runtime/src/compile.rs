@@ -95,7 +95,12 @@ fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure
         Err(WorkerError::Unavailable(reason)) => Ok(Err(reason)),
         Err(error) => {
             LOST.fetch_add(1, Ordering::Relaxed);
-            Err(Failure::OfKernel(error.to_string()))
+            // Without a base image the program does not run at all: the next start tries again, for the worker may just have been killed.
+            Err(if message.needs_worker {
+                Failure::OfProcess(error.to_string())
+            } else {
+                Failure::OfKernel(error.to_string())
+            })
         }
     }
 }
@@ -116,7 +121,9 @@ fn compile_in_process(request: &Request<'_>) -> Result<Compiled, Failure> {
     if let Err(Lost::FatalError(_)) = outcome {
         drop(exit_gate::Work::of_parked_thread());
     }
-    outcome
-        .unwrap_or_else(|lost| Err(lost.to_string()))
-        .map_err(Failure::OfKernel)
+    match outcome {
+        Ok(compiled) => compiled.map_err(Failure::OfKernel),
+        Err(lost @ Lost::NoThread(_)) => Err(Failure::OfProcess(lost.to_string())),
+        Err(lost) => Err(Failure::OfKernel(lost.to_string())),
+    }
 }
