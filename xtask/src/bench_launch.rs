@@ -13,11 +13,9 @@ mod programs;
 mod slowest;
 mod start;
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 
 use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, SLOWEST, START, TITLES};
 use self::programs::Programs;
@@ -106,43 +104,30 @@ pub(crate) fn measure(
     extent: &Extent,
     output: Option<&Path>,
 ) -> Result<()> {
-    let page = DOCUMENT.path(workspace, output);
-    let folder = workspace.llvm_target(staged.llvm.major).join("bench-launch");
-    remove(&folder)?;
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-    let programs = Programs {
-        staged,
-        openmp: OpenMp::prepare(workspace, &staged.llvm)?,
-        root: &workspace.root,
-        folder: &folder,
-    };
-    for title in TITLES
-        .into_iter()
-        .filter(|title| is_wanted(title, &extent.titles))
-    {
-        println!("LLVM {}: {title}", staged.llvm.major);
-        let (short, long) = (10 * extent.repetitions, extent.repetitions);
-        let (repetitions, figures) = match title {
-            LAUNCHES => (long, launches::measure(&programs, extent.launches, long)?),
-            START => (short, start::measure(&programs, short)?),
-            FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
-            LOOK_UP => (1, look_up::measure()?),
-            SLOWEST => (long, slowest::measure(&programs, extent.launches, long)?),
-            _ => continue,
+    DOCUMENT.fill(workspace, staged, output, |page, folder| {
+        let programs = Programs {
+            staged,
+            openmp: OpenMp::prepare(workspace, &staged.llvm)?,
+            root: &workspace.root,
+            folder,
         };
-        print!("{figures}");
-        DOCUMENT.put(&page, staged.llvm.major, title, repetitions, &figures)?;
-    }
-    println!("figures are in {}", page.display());
-    remove(&folder)
-}
-
-/// Removes a folder with all that is in it, if it is there.
-fn remove(folder: &Path) -> Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != ErrorKind::NotFound => {
-            Err(error).with_context(|| format!("cannot remove `{}`", folder.display()))
+        for title in TITLES
+            .into_iter()
+            .filter(|title| is_wanted(title, &extent.titles))
+        {
+            println!("LLVM {}: {title}", staged.llvm.major);
+            let (short, long) = (10 * extent.repetitions, extent.repetitions);
+            let (repetitions, figures) = match title {
+                LAUNCHES => (long, launches::measure(&programs, extent.launches, long)?),
+                START => (short, start::measure(&programs, short)?),
+                FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
+                LOOK_UP => (1, look_up::measure()?),
+                SLOWEST => (long, slowest::measure(&programs, extent.launches, long)?),
+                _ => continue,
+            };
+            print!("{figures}");
+            DOCUMENT.put(page, staged.llvm.major, title, repetitions, &figures)?;
         }
-        _ => Ok(()),
-    }
+        Ok(())
+    })
 }

@@ -96,20 +96,16 @@ pub(crate) fn measure(
     extent: &Extent,
     output: Option<&Path>,
 ) -> Result<()> {
-    let page = DOCUMENT.path(workspace, output);
-    let folder = workspace.llvm_target(staged.llvm.major).join("bench-link");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-    let bench = Bench {
-        openmp: OpenMp::prepare(workspace, &staged.llvm)?,
-        staged,
-        folder: &folder,
-        repetitions: extent.repetitions,
-        titles: &extent.titles,
-    };
-    bench.all(&page)?;
-    println!("figures are in {}", page.display());
-    fs::remove_dir_all(&folder)?;
-    Ok(())
+    DOCUMENT.fill(workspace, staged, output, |page, folder| {
+        let bench = Bench {
+            openmp: OpenMp::prepare(workspace, &staged.llvm)?,
+            staged,
+            folder,
+            repetitions: extent.repetitions,
+            titles: &extent.titles,
+        };
+        bench.all(page)
+    })
 }
 
 /// One LLVM's tools, and the folder to work in.

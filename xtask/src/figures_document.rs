@@ -12,8 +12,9 @@ use std::thread;
 use anyhow::{Context as _, Result};
 
 use crate::bench::machine;
+use crate::build::Staged;
 use crate::llvm::SUPPORTED;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, remove_folder};
 
 /// A page, of which each LLVM has every title.
 #[derive(Debug)]
@@ -30,9 +31,27 @@ pub(crate) struct FiguresDocument {
 
 impl FiguresDocument {
     /// The file of the page: in `output`, or else in `docs/results`.
-    pub(crate) fn path(&self, workspace: &Workspace, output: Option<&Path>) -> PathBuf {
+    fn path(&self, workspace: &Workspace, output: Option<&Path>) -> PathBuf {
         let folder = output.map_or_else(|| workspace.root.join("docs/results"), Path::to_owned);
         folder.join(format!("{}.md", self.name))
+    }
+
+    /// Has `measure` put what it measures of one LLVM into the page. It works in a folder that is empty at first, and is left there if it fails.
+    pub(crate) fn fill(
+        &self,
+        workspace: &Workspace,
+        staged: &Staged,
+        output: Option<&Path>,
+        measure: impl FnOnce(&Path, &Path) -> Result<()>,
+    ) -> Result<()> {
+        let page = self.path(workspace, output);
+        let target = workspace.llvm_target(staged.llvm.major);
+        let folder = target.join(format!("bench-{}", self.name));
+        remove_folder(&folder)?;
+        fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+        measure(&page, &folder)?;
+        println!("figures are in {}", page.display());
+        remove_folder(&folder)
     }
 
     /// Writes what was measured of one of the titles, with the conditions, in the place of what the page has of it.

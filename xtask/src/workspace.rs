@@ -1,6 +1,8 @@
 //! Where the checkout and Cargo's build folder are.
 
 use std::env;
+use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -36,6 +38,16 @@ impl Workspace {
     /// folder each would throw away the other's work.
     pub(crate) fn llvm_target(&self, major: u32) -> PathBuf {
         self.target.join(format!("llvm-{major}"))
+    }
+}
+
+/// Removes a folder with all that is in it, if it is there.
+pub(crate) fn remove_folder(folder: &Path) -> Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != ErrorKind::NotFound => {
+            Err(error).with_context(|| format!("cannot remove `{}`", folder.display()))
+        }
+        _ => Ok(()),
     }
 }
 

@@ -5,10 +5,11 @@ use std::path::Path;
 use anyhow::{Context as _, Result, ensure};
 
 use super::comparison::{Comparison, Goal, HEAD};
+use super::large_cache;
 use super::programs::{Programs, WITH_JIT, number_behind};
-use super::{large_cache, remove};
 use crate::bench::compiles::{Compiles, table};
 use crate::measurement::measure_output;
+use crate::workspace::remove_folder;
 
 /// The workloads whose kernels are launched, and the milliseconds that the first compile may take.
 const KERNELS: [(&str, f64); 2] = [("zaxpy", 15.0), ("xs-lookup", 60.0)];
@@ -93,7 +94,7 @@ fn later_variants(programs: &Programs<'_>, adopting: &Path, repetitions: u32) ->
             number_behind(&printed, "orphans")?,
         ])
     };
-    remove(&cache)?;
+    remove_folder(&cache)?;
     run("sync")?;
     let what = "a later variant of a kernel, in the cache: wall, ms".to_owned();
     let mut wall = Comparison::new(what, Some(Goal::More(FROM_THE_CACHE)));
@@ -132,14 +133,14 @@ impl Case<'_> {
         let mut processor = row("processor, ms", goal(true));
         let mut worker = row("of that the compiling process, ms", None);
         let cache = self.programs.folder.join("first-launch-cache");
-        remove(&cache)?;
+        remove_folder(&cache)?;
         self.run("sync", &cache)?;
         if state == Cache::OfOthers {
             large_cache::fill(&cache)?;
         }
         for _ in 0..repetitions {
             match state {
-                Cache::Empty => remove(&cache)?,
+                Cache::Empty => remove_folder(&cache)?,
                 Cache::OfOthers => large_cache::remove_all_but_copies(&cache)?,
                 Cache::Warm => {}
             }
@@ -186,7 +187,7 @@ impl Case<'_> {
         let file = self.programs.folder.join("statistics.json");
         let mut all = Vec::new();
         for _ in 0..repetitions {
-            remove(cache)?;
+            remove_folder(cache)?;
             let mut command = self.programs.command(self.program, "sync", cache);
             command.args(["--size", "1", "--set", "launches=1"]);
             measure_output(command.env("OFFLOOM_JIT_STATS", &file))?;

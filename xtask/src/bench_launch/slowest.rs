@@ -4,8 +4,8 @@ use anyhow::{Result, ensure};
 
 use super::comparison::{Comparison, Goal, HEAD};
 use super::programs::{Programs, WITH_JIT, numbers};
-use super::remove;
 use crate::corpus::tools;
+use crate::workspace::remove_folder;
 
 /// What is compared: name, whether the cache is kept, how many scalars come in turns, threads.
 const CASES: [(&str, bool, u32, u32); 5] = [
@@ -25,7 +25,7 @@ pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) 
     let cache = programs.folder.join("slowest-cache");
     let mut text = HEAD.to_owned();
     for (name, is_warm, values, threads) in CASES {
-        remove(&cache)?;
+        remove_folder(&cache)?;
         let run = |mode: &str| {
             let mut command = programs.command(&program, mode, &cache);
             command.args([launches / threads, values, threads].map(|number| number.to_string()));
