@@ -10,7 +10,7 @@ use crate::jit_base_image::BaseImageRequest;
 use crate::wire::{Damage, Fields, put_string};
 
 /// Version of the messages; in every header.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 /// How the worker process's file is called; it is installed in `libexec/offloom`.
 pub const WORKER_NAME: &str = "offloom-jit-worker";
 /// How the linker of images is called; it is installed beside the worker.
@@ -152,12 +152,17 @@ pub enum Reply {
         /// How long it took.
         phases: Phases,
     },
-    /// There is none.
+    /// There is none, and would be none at another try.
     Failure {
         /// One line on why.
         reason: String,
         /// Whether the worker ends after this reply, because it lost a thread over the compile.
         last: bool,
+    },
+    /// The worker lacks what it takes to try: a thread, the linker.
+    Unable {
+        /// One line on what it lacks.
+        reason: String,
     },
 }
 
@@ -248,6 +253,10 @@ impl Reply {
                 bytes.extend_from_slice(&if *last { 2u32 } else { 0 }.to_le_bytes());
                 bytes.extend_from_slice(reason.as_bytes());
             }
+            Self::Unable { reason } => {
+                bytes.extend_from_slice(&3u32.to_le_bytes());
+                bytes.extend_from_slice(reason.as_bytes());
+            }
         }
         put_header(&mut bytes, 0);
         bytes
@@ -276,6 +285,9 @@ impl Reply {
                     phases,
                 })
             }
+            3 => Ok(Self::Unable {
+                reason: String::from_utf8_lossy(fields.rest()).into_owned(),
+            }),
             _ => Err(Damage::at("the kind of reply", 0).into()),
         }
     }
@@ -331,7 +343,8 @@ mod tests {
         ) {
             let [parse, specialize, optimize, generate] = times;
             let phases = Phases { parse, specialize, optimize, generate };
-            for reply in [Reply::Object { object, phases }, Reply::Failure { reason, last }] {
+            let unable = Reply::Unable { reason: reason.clone() };
+            for reply in [Reply::Object { object, phases }, Reply::Failure { reason, last }, unable] {
                 prop_assert_eq!(Reply::parse(behind_header(&reply.encode())), Ok(reply));
             }
         }

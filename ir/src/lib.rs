@@ -22,6 +22,7 @@ pub mod floating_point;
 pub mod function_arguments;
 pub mod jit_diagnostics;
 pub mod jit_globals;
+pub mod last_words;
 pub mod library;
 pub mod link_modules;
 pub mod link_variable;

@@ -29,7 +29,7 @@ pub use claim::Claim;
 pub use error::StoreError;
 pub use key::ImageKey;
 pub use layer::FORMAT_FOLDER;
-pub use record::{Record, Times};
+pub use record::{CompileLimits, Failure, Record, Times};
 pub use upkeep::{Stats, Stored, Verified};
 
 use layer::{Layer, is_directory};

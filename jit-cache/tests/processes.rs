@@ -127,7 +127,7 @@ fn work(directory: &Path, seed: u64) {
                 found_times == times(value) && found == bytes(value),
                 "a wrong image of {value}, or wrong times, were served"
             ),
-            Some(Record::Failure(reason)) => unreachable!("{reason}"),
+            Some(Record::Failure(failure)) => unreachable!("{failure:?}"),
             Some(Record::GivenUp(subjects)) => unreachable!("{subjects:?}"),
             None => {
                 let claim = store.claim(&key(value)).unwrap();
@@ -214,8 +214,8 @@ fn killed_processes_leave_nothing_wrong_behind() {
     assert!(verified.damaged.is_empty(), "{:?}", verified.damaged);
     assert!(!verified.images.is_empty());
     store.prune(300_000).unwrap();
-    assert_eq!(names(directory.join("v1/temporary")), Vec::<PathBuf>::new());
-    assert_eq!(names(directory.join("v1/claims")), Vec::<PathBuf>::new());
+    assert_eq!(names(directory.join("v2/temporary")), Vec::<PathBuf>::new());
+    assert_eq!(names(directory.join("v2/claims")), Vec::<PathBuf>::new());
     for value in 0..KEYS {
         match store.load(&key(value)) {
             Some(Record::Image(found) | Record::Timed(_, found)) => assert!(found == bytes(value)),
@@ -265,7 +265,7 @@ fn a_process_that_cannot_write_leaves_nothing(limit: &str) {
         .status()
         .unwrap();
     assert!(status.success(), "{limit}: {status}");
-    assert_eq!(names(directory.join("v1/temporary")), Vec::<PathBuf>::new());
+    assert_eq!(names(directory.join("v2/temporary")), Vec::<PathBuf>::new());
     let verified = store(&directory).verify();
     assert!(verified.damaged.is_empty());
     assert_eq!(verified.images.len(), 1);

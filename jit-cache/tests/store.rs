@@ -8,7 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_jit_cache::signature::Subject;
-use offloom_jit_cache::store::{ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Times};
+use offloom_jit_cache::store::{
+    CompileLimits, Failure, ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Times,
+};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
@@ -26,6 +28,16 @@ fn key(value: u64) -> ImageKey {
 
 fn image(value: u64) -> Record {
     Record::Image(vec![value as u8; 1000])
+}
+
+fn failure(reason: &str) -> Record {
+    Record::Failure(Failure {
+        reason: reason.to_owned(),
+        limits: CompileLimits {
+            time: 10_000,
+            memory: 4 << 30,
+        },
+    })
 }
 
 fn options(directory: &Path) -> StoreOptions {
@@ -63,21 +75,16 @@ fn what_one_process_publishes_another_finds() {
     let (_folder, directory, store) = new_store();
     assert_eq!(store.load(&key(1)), None);
     store.publish(&key(1), &image(1)).unwrap();
-    store
-        .publish(&key(2), &Record::Failure("no registers left".to_owned()))
-        .unwrap();
+    store.publish(&key(2), &failure("no registers left")).unwrap();
     let other = open(&options(&directory));
     assert_eq!(other.load(&key(1)), Some(image(1)));
-    assert_eq!(
-        other.load(&key(2)),
-        Some(Record::Failure("no registers left".to_owned()))
-    );
+    assert_eq!(other.load(&key(2)), Some(failure("no registers left")));
     assert_eq!(other.load(&key(3)), None);
     store.publish(&key(1), &image(9)).unwrap();
     assert_eq!(other.load(&key(1)), Some(image(9)), "the last one counts");
     let mode = fs::metadata(&directory).unwrap().permissions().mode();
     assert_eq!(mode & 0o7777, 0o700);
-    assert_eq!(fs::read_dir(directory.join("v1/temporary")).unwrap().count(), 0);
+    assert_eq!(fs::read_dir(directory.join("v2/temporary")).unwrap().count(), 0);
 }
 
 #[test]
@@ -172,29 +179,29 @@ fn what_is_not_the_caches_is_never_removed() {
     ];
     let victim = folder.path().join("victim");
     let mut files = strangers(&victim, &names);
-    let v1 = directory.join("v1");
+    let format = directory.join("v2");
     // Links out of the cache, with names that are like those of images' folders, and with those that are theirs.
     for name in ["zz", "vs"] {
-        symlink(&victim, v1.join(name)).unwrap();
+        symlink(&victim, format.join(name)).unwrap();
     }
-    let linked = ["ab", "cd"].map(|name| v1.join(name));
+    let linked = ["ab", "cd"].map(|name| format.join(name));
     for link in linked.iter().filter(|link| !link.exists()) {
         symlink(&victim, link).unwrap();
     }
     // Files of others in folders with other names, and with other names in the cache's own folders.
-    files.extend(strangers(&v1.join("zy"), &names));
-    files.extend(strangers(&v1.join("AB"), &names));
+    files.extend(strangers(&format.join("zy"), &names));
+    files.extend(strangers(&format.join("AB"), &names));
     files.extend(strangers(&images, &names[1..]));
-    files.extend(strangers(&v1.join("temporary"), &names));
+    files.extend(strangers(&format.join("temporary"), &names));
     files.extend(strangers(
-        &v1.join("claims"),
+        &format.join("claims"),
         &[&names[..1], &names[2..]].concat(),
     ));
     // Folders that are named as files of the cache are.
     for place in [
         images.join(digits(62)),
-        v1.join("claims").join(digits(64)),
-        v1.join("temporary").join(format!("{}.1.1.", digits(16))),
+        format.join("claims").join(digits(64)),
+        format.join("temporary").join(format!("{}.1.1.", digits(16))),
     ] {
         files.extend(strangers(&place, &names));
     }
@@ -232,8 +239,8 @@ fn what_dead_processes_left_is_removed() {
         file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
     };
     let process = format!("{}.1.1.", "0".repeat(16));
-    let temporary = directory.join("v1/temporary").join(format!("{process}abcdef"));
-    let claim = directory.join("v1/claims").join("0".repeat(64));
+    let temporary = directory.join("v2/temporary").join(format!("{process}abcdef"));
+    let claim = directory.join("v2/claims").join("0".repeat(64));
     long_ago(&temporary, String::new());
     long_ago(&claim, process);
     store.prune(u64::MAX).unwrap();
@@ -243,7 +250,7 @@ fn what_dead_processes_left_is_removed() {
 
 #[test]
 fn links_in_the_place_of_the_caches_own_folders_are_refused() {
-    for name in ["v1", "v1/temporary", "v1/claims"] {
+    for name in ["v2", "v2/temporary", "v2/claims"] {
         let (folder, directory, store) = new_store();
         let victim = folder.path().join("victim");
         let files = strangers(&victim, &["file".to_owned()]);
@@ -478,7 +485,7 @@ fn a_clock_that_goes_backwards_loses_nothing() {
 #[test]
 fn a_failure_is_remembered_for_a_time() {
     let (_folder, _, store) = new_store();
-    let failure = Record::Failure("the compiler crashed".to_owned());
+    let failure = failure("the compiler crashed");
     store.publish(&key(1), &failure).unwrap();
     let file = File::open(only_file(&store)).unwrap();
     let at = |age| file.set_modified(SystemTime::now() - age).unwrap();
@@ -543,7 +550,7 @@ fn times_are_remembered_with_an_image_for_a_time() {
 #[test]
 fn a_failure_has_no_times() {
     let (_folder, _, store) = new_store();
-    let failure = Record::Failure("the compiler crashed".to_owned());
+    let failure = failure("the compiler crashed");
     store.publish(&key(1), &failure).unwrap();
     let times = Times {
         variant: 1,
@@ -631,9 +638,7 @@ fn a_packed_cache_warms_another() {
     for value in 0..5 {
         store.publish(&key(value), &image(value)).unwrap();
     }
-    store
-        .publish(&key(9), &Record::Failure("only here".to_owned()))
-        .unwrap();
+    store.publish(&key(9), &failure("only here")).unwrap();
     let times = Times {
         variant: 1,
         ahead_of_time: 2,

@@ -106,7 +106,7 @@ fn find_or_make(
             ));
             Record::Image(compiled.object)
         }
-        Err(Failure::OfKernel(reason)) => Record::Failure(reason),
+        Err(Failure::OfKernel(reason)) => disk_cache::failure(reason),
         Err(Failure::OfProcess(reason)) => return Err(reason),
         Err(Failure::TooLate) => return Err("the program is ending".to_owned()),
     };
@@ -114,7 +114,7 @@ fn find_or_make(
     drop(claim);
     match record {
         Record::Image(bytes) | Record::Timed(_, bytes) => Ok(bytes),
-        Record::Failure(reason) => Err(reason),
+        Record::Failure(failure) => Err(failure.reason),
         Record::GivenUp(_) => Err("the cache holds something else".to_owned()),
     }
 }

@@ -14,18 +14,18 @@ use crate::report;
 use crate::settings::{WORKER_NICENESS, settings};
 use crate::worker::{self, Limits, Message, WorkerError};
 
-/// Workers that may be lost one after the other before no more is compiled: the next kernel would be lost over as well.
+/// Kernels over which workers may be lost, one after the other, before no more is compiled: they would be over the next as well.
 const MOST_LOST: u32 = 3;
 
-/// Workers lost since the last that answered.
+/// Kernels that no worker has answered for since the last that one did.
 static LOST: AtomicU32 = AtomicU32::new(0);
 
 /// Why a kernel was not compiled. The texts are one line for the user.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// LLVM cannot, and another try would end in the same way: what it said, or how the worker was lost.
+    /// LLVM cannot, and another try would end in the same way: what it said, or how it ended.
     OfKernel(String),
-    /// The kernel is not to blame.
+    /// The kernel is not to blame: another try may end in another way.
     OfProcess(String),
     /// The program is ending.
     TooLate,
@@ -84,23 +84,24 @@ fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure
             "too many compile workers were lost".to_owned(),
         ));
     }
-    match worker::ask(message, limits) {
+    let mut answer = worker::ask(message, limits);
+    if let Err(WorkerError::Died) = answer {
+        // Maybe before it was asked: it is the first to go where the machine's memory runs out.
+        answer = worker::ask(message, limits);
+    }
+    match answer {
         Ok(reply) => {
             LOST.store(0, Ordering::Relaxed);
             match reply {
                 Reply::Object { object, phases } => Ok(Ok(Compiled { object, phases })),
                 Reply::Failure { reason, .. } => Err(Failure::OfKernel(reason)),
+                Reply::Unable { reason } => Err(Failure::OfProcess(reason)),
             }
         }
         Err(WorkerError::Unavailable(reason)) => Ok(Err(reason)),
         Err(error) => {
             LOST.fetch_add(1, Ordering::Relaxed);
-            // Without a base image the program does not run at all: the next start tries again, for the worker may just have been killed.
-            Err(if message.needs_worker {
-                Failure::OfProcess(error.to_string())
-            } else {
-                Failure::OfKernel(error.to_string())
-            })
+            Err(Failure::OfProcess(error.to_string()))
         }
     }
 }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use offloom_jit_cache::settings::CacheMode;
 use offloom_jit_cache::signature::Subject;
-use offloom_jit_cache::store::{Claim, ImageKey, Record, Store, StoreOptions, Times};
+use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreOptions, Times};
 
 use crate::report;
 use crate::settings::{settings, variable_at_start};
@@ -14,7 +14,7 @@ use crate::settings::{settings, variable_at_start};
 pub(crate) enum Known {
     /// The object is there, and what its launches took lately, if that is remembered.
     Object(Vec<u8>, Option<Times>),
-    /// Making it failed lately, for this reason.
+    /// Making it failed lately, for this reason, within limits that allowed no less than those of this process.
     Failure(String),
     /// It is to be made, and published with this; without a claim the cache cannot be written.
     Nothing(Option<Claim>),
@@ -68,10 +68,26 @@ fn load(store: &Store, key: &ImageKey) -> Option<Known> {
     Some(match store.load(key)? {
         Record::Image(object) => Known::Object(object, None),
         Record::Timed(times, object) => Known::Object(object, Some(times)),
-        Record::Failure(reason) => Known::Failure(reason),
-        // Kept under other keys.
-        Record::GivenUp(_) => return None,
+        Record::Failure(failure) if failure.limits.cover(limits()) => Known::Failure(failure.reason),
+        // It was tried with less time or memory; or is kept under other keys.
+        Record::Failure(_) | Record::GivenUp(_) => return None,
     })
+}
+
+/// That making an object failed, for this reason.
+pub(crate) fn failure(reason: String) -> Record {
+    Record::Failure(Failure {
+        reason,
+        limits: limits(),
+    })
+}
+
+fn limits() -> CompileLimits {
+    let settings = settings();
+    CompileLimits {
+        time: settings.time_limit.into(),
+        memory: settings.memory_limit,
+    }
 }
 
 /// Keeps what came of making an object. A cache that cannot be written is one compile more next time.

@@ -254,7 +254,7 @@ impl Kernel {
             Known::Nothing(claim) => {
                 let record = match self.compile(descriptor) {
                     Ok(object) => Record::Image(object),
-                    Err(Failure::OfKernel(reason)) => Record::Failure(reason),
+                    Err(Failure::OfKernel(reason)) => disk_cache::failure(reason),
                     Err(Failure::OfProcess(_) | Failure::TooLate) => return None,
                 };
                 disk_cache::publish(&image_key, &record);

@@ -32,8 +32,8 @@ pub(crate) enum WorkerError {
     /// There is none to start.
     #[error("no compile worker: {0}")]
     Unavailable(String),
-    /// It died, or closed the socket.
-    #[error("the compile worker ended in the middle of the compile (a crash of LLVM, or its memory limit)")]
+    /// Something ended it: of a crash in a compile it tells.
+    #[error("the compile worker ended without an answer")]
     Died,
     /// It has not answered in time.
     #[error("the compile worker did not answer in time")]

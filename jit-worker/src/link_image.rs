@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
+use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
 use offloom_abi::jit_compile::LINKER_NAME;
@@ -16,6 +17,9 @@ pub(crate) enum LinkError {
     /// The linker is not there, or memory is not.
     #[error("cannot run {LINKER_NAME}: {0}")]
     Run(#[from] io::Error),
+    /// Somebody ended the linker, or it crashed.
+    #[error("{LINKER_NAME} was ended by signal {0}")]
+    Killed(i32),
     /// The linker's words.
     #[error("{0}")]
     Link(String),
@@ -40,6 +44,9 @@ pub(crate) fn link_image(object: &[u8], libraries: &[&str]) -> Result<Vec<u8>, L
         .args(libraries)
         .stdin(Stdio::null())
         .output()?;
+    if let Some(signal) = linked.status.signal() {
+        return Err(LinkError::Killed(signal));
+    }
     if !linked.status.success() {
         return Err(LinkError::Link(in_one_line(&linked.stderr)));
     }

@@ -1,5 +1,6 @@
 //! Answers requests one after the other, each compiled on a thread that may be lost.
 
+use std::error::Error;
 use std::ffi::NulError;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -10,6 +11,7 @@ use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME, Work};
 use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
+use offloom_ir::last_words;
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::pipeline::VARIANT_SWITCH;
@@ -18,7 +20,7 @@ use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
 
 use crate::kernel::compile_kernel;
-use crate::link_image::link_image;
+use crate::link_image::{LinkError, link_image};
 
 /// Why the worker stops.
 #[derive(Debug, thiserror::Error)]
@@ -38,7 +40,8 @@ pub(crate) enum ServeError {
 pub(crate) fn serve() -> Result<(), ServeError> {
     let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
     let watched = socket.try_clone()?;
-    thread::Builder::new().spawn(move || end_with_the_program(&watched))?;
+    // Where there is no thread for it, the end is seen at the next request, and there is none to compile on either.
+    let _ = thread::Builder::new().spawn(move || end_with_the_program(&watched));
     while let Some(message) = read_message(&mut socket)? {
         let reply = answer(message)?;
         socket.write_all(&reply.encode())?;
@@ -55,22 +58,46 @@ fn answer(message: Vec<u8>) -> Result<Reply, ServeError> {
     let deadline = Duration::from_millis(u64::from(work.deadline()));
     turn_switch(matches!(work, Work::Kernel(_)))?;
     let outcome = run_on_expendable_thread(deadline, move || {
-        match Work::parse(&message).map_err(|error| error.to_string())? {
-            Work::Kernel(request) => compile_kernel(&request).map_err(|error| error.to_string()),
-            Work::BaseImage(request) => base_image(&request),
-        }
+        last_words::leave(stdin(), |signal| crash(signal).encode());
+        let done = match Work::parse(&message) {
+            Ok(Work::Kernel(request)) => compile_kernel(&request).map_err(failure),
+            Ok(Work::BaseImage(request)) => base_image(&request),
+            Err(error) => Err(failure(error)),
+        };
+        done.map_or_else(
+            |reply| reply,
+            |Compiled { object, phases }| Reply::Object { object, phases },
+        )
     });
-    Ok(match outcome {
-        Ok(Ok(compiled)) => Reply::Object {
-            object: compiled.object,
-            phases: compiled.phases,
-        },
-        Ok(Err(reason)) => Reply::Failure { reason, last: false },
-        Err(lost) => Reply::Failure {
+    Ok(outcome.unwrap_or_else(|lost| match lost {
+        Lost::NoThread(_) => unable(lost),
+        Lost::FatalError(_) | Lost::Deadline(_) => Reply::Failure {
             reason: lost.to_string(),
-            last: matches!(lost, Lost::FatalError(_) | Lost::Deadline(_)),
+            last: true,
         },
-    })
+        Lost::Panic => failure(lost),
+    }))
+}
+
+/// What is said of a compile that LLVM crashes over, which includes that it gets no memory.
+fn crash(signal: &str) -> Reply {
+    Reply::Failure {
+        reason: format!("LLVM crashed or found no memory ({signal})"),
+        last: true,
+    }
+}
+
+fn failure(error: impl Error) -> Reply {
+    Reply::Failure {
+        reason: error.to_string(),
+        last: false,
+    }
+}
+
+fn unable(error: impl Error) -> Reply {
+    Reply::Unable {
+        reason: error.to_string(),
+    }
 }
 
 /// Turns the switch for variants on or off. It belongs to all of the process's LLVM; nothing is being compiled now.
@@ -78,9 +105,12 @@ fn turn_switch(on: bool) -> Result<(), NulError> {
     set_llvm_options(WORKER_NAME, &[format!("{VARIANT_SWITCH}={on}")])
 }
 
-fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, String> {
-    let made = compile_base_image(request.bitcode).map_err(|error| error.to_string())?;
-    let image = link_image(&made.object, &request.libraries).map_err(|error| error.to_string())?;
+fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Reply> {
+    let made = compile_base_image(request.bitcode).map_err(failure)?;
+    let image = link_image(&made.object, &request.libraries).map_err(|error| match error {
+        LinkError::Link(_) => failure(error),
+        LinkError::Run(_) | LinkError::Killed(_) => unable(error),
+    })?;
     let both = BaseImage {
         bundle: &made.bundle,
         image: &image,

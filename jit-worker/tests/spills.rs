@@ -57,7 +57,7 @@ impl Worker {
         self.socket.read_exact(&mut reply).expect("a whole answer");
         match Reply::parse(&reply).expect("an answer") {
             Reply::Object { object, .. } => object,
-            Reply::Failure { reason, .. } => panic!("{kernel}: {reason}"),
+            Reply::Failure { reason, .. } | Reply::Unable { reason } => panic!("{kernel}: {reason}"),
         }
     }
 

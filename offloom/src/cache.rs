@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use clap::Subcommand;
 use offloom_jit_cache::descriptor::{Argument, Contents, Descriptor};
 use offloom_jit_cache::settings::{CacheMode, Found, Settings};
-use offloom_jit_cache::store::{Record, Store, StoreOptions, Stored};
+use offloom_jit_cache::store::{Failure, Record, Store, StoreOptions, Stored};
 use offloom_text_table::Table;
 use serde_json::{Value, json};
 
@@ -199,7 +199,7 @@ fn list(store: &Store) -> (String, Value) {
                     [of_launches.variant, of_launches.ahead_of_time].map(microseconds);
                 format!("{specialized} ({variant} µs, ahead of time {ahead_of_time} µs)")
             }
-            Record::Failure(reason) => {
+            Record::Failure(Failure { reason, .. }) => {
                 failure = Some(reason);
                 format!("{specialized} (failed: {reason})")
             }

@@ -14,19 +14,19 @@
 // WARM-COUNT-3: found in the cache, for {{.*}};1={{i[0-9]+}}:0x{{[579]}}
 
 // Every file damaged in the middle: not one of them is used, and each is made again.
-// RUN: python3 %S/Inputs/damage_files.py cache/v1
+// RUN: python3 %S/Inputs/damage_files.py cache/v2
 // RUN: env %{sync} OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit 2> damaged | cmp - stock.out
 // RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=damaged %s
 // RUN: env %{sync} OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit 2> warm | cmp - stock.out
 // RUN: FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --input-file=warm %s
 
 // Another machine's process that claimed the images and is gone: it is waited for as long as a compile may take, and then they are made.
-// RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v1
+// RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v2
 // RUN: env %{sync} OFFLOOM_JIT_TIME_LIMIT=2000 OFFLOOM_JIT_CACHE_DIR=%t/claimed %run_offload ./jit 2> claimed.log | cmp - stock.out
 // RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=claimed.log %s
 
 // Another machine's process that claimed the images and is gone: it is waited for as long as a compile may take, then they are made.
-// RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v1
+// RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v2
 // RUN: env %{sync} OFFLOOM_JIT_TIME_LIMIT=2000 OFFLOOM_JIT_CACHE_DIR=%t/claimed %run_offload ./jit 2> claimed.log | cmp - stock.out
 // RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=claimed.log %s
 

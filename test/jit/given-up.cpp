@@ -51,7 +51,7 @@
 // PACK: packed 8 files
 
 // A day later, and where what is remembered is cut short, its values are asked for anew.
-// RUN: find cache/v1 -type f -exec touch -d '25 hours ago' {} +
+// RUN: find cache/v2 -type f -exec touch -d '25 hours ago' {} +
 // RUN: %{run} %run_offload ./jit 21 12 2> later > later.out
 // RUN: FileCheck --check-prefix=LATER --implicit-check-not='changing lately' --input-file=later %s
 // LATER-COUNT-5: compiled in {{.*}}=i32:0x{{1[5-9]}};{{.*}}=i32:0x7

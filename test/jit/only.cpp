@@ -33,6 +33,16 @@
 // MANDATORY: offloom-jit: only was linked with --jit=only
 // MANDATORY: omptarget error: No images found compatible
 
+// An installation whose linker somebody ends: no image this time, and nothing that later starts would remember.
+// RUN: mkdir -p lib libexec/offloom && cp %dist/lib/liboffloom_jit.so lib && cp %dist/libexec/offloom/* libexec/offloom
+// RUN: printf '#!/bin/sh\nkill -KILL $$\n' > libexec/offloom/wrapgen-lld
+// RUN: env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/killed OFFLOOM_JIT_LIBRARY=%t/lib/liboffloom_jit.so OMP_TARGET_OFFLOAD=default ./only host 2>&1 | FileCheck --check-prefix=KILLED %s
+// KILLED-DAG: wrapgen-lld was ended by signal 9
+// KILLED-DAG: on the host
+// RUN: cp %dist/libexec/offloom/wrapgen-lld libexec/offloom
+// RUN: env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/killed OFFLOOM_JIT_LIBRARY=%t/lib/liboffloom_jit.so %run_offload ./only host | FileCheck --check-prefix=MADE %s
+// MADE: on a device
+
 // Native device code has no place in such a program.
 // RUN: %clangxx -O2 %omp_compile -c %s -o native.o
 // RUN: not %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit=only native.o -o refused %omp_link 2>&1 | FileCheck --check-prefix=NATIVE %s

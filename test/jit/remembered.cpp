@@ -32,7 +32,7 @@
 // ALL-DAG: {{faster.*}}: 10 launches ran a variant
 // ALL-DAG: {{slower.*}}: 10 launches ran a variant
 
-// RUN: find cache/v1 -type f -exec touch -d '25 hours ago' {} +
+// RUN: find cache/v2 -type f -exec touch -d '25 hours ago' {} +
 // RUN: %{run} %run_offload ./jit 2> timed | FileCheck --check-prefix=OUTPUT %s
 // RUN: FileCheck --check-prefix=TIMED --implicit-check-not='compiled in' --input-file=timed %s
 

@@ -11,7 +11,7 @@ use super::error::StoreError;
 use super::process::Process;
 
 /// The folder that holds files of this version of the format. Another version has another, and each leaves the other's alone.
-pub const FORMAT_FOLDER: &str = "v1";
+pub const FORMAT_FOLDER: &str = "v2";
 /// The folder of files that are being written.
 const TEMPORARY_FOLDER: &str = "temporary";
 /// The folder of claims.

@@ -4,7 +4,7 @@
 //! | field | size | |
 //! | --- | --- | --- |
 //! | magic | 8 | [`MAGIC`] |
-//! | kind | 8 | 0: an image; 1: making it failed, the contents say why; 2: an image behind [`Times`], in two numbers; 3: [`Subject`]s as they are printed, one a line |
+//! | kind | 8 | 0: an image; 1: making it failed, within [`CompileLimits`] in two numbers, behind which the contents say why; 2: an image behind [`Times`], in two numbers; 3: [`Subject`]s as they are printed, one a line |
 //! | key size | 8 | bytes |
 //! | contents size | 8 | bytes |
 //! | checksum | 32 | BLAKE3 of all the other bytes |
@@ -30,10 +30,35 @@ pub enum Record {
     Image(Vec<u8>),
     /// An image whose launches were timed lately.
     Timed(Times, Vec<u8>),
-    /// Making the image failed, for this reason; it is not to be tried again in a loop.
-    Failure(String),
+    /// Making the image failed; it is not to be tried again in a loop.
+    Failure(Failure),
     /// No image: what the launches of a kernel changed too often to be specialised any longer.
     GivenUp(Vec<Subject>),
+}
+
+/// Why there is no image.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// In one line.
+    pub reason: String,
+    /// What it happened within.
+    pub limits: CompileLimits,
+}
+
+/// What making an image may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CompileLimits {
+    /// Milliseconds.
+    pub time: u64,
+    /// Bytes.
+    pub memory: u64,
+}
+
+impl CompileLimits {
+    /// Whether what failed within these is to be expected to fail within `others`, since they allow no more.
+    pub const fn cover(self, others: Self) -> bool {
+        others.time <= self.time && others.memory <= self.memory
+    }
 }
 
 /// The fastest timed launches, in nanoseconds.
@@ -49,10 +74,12 @@ impl Record {
     /// The bytes of a file.
     pub(super) fn encode(&self, key: &str) -> Vec<u8> {
         let given_up;
-        let (kind, times, contents) = match self {
+        let (kind, numbers, contents) = match self {
             Self::Image(image) => (0_u64, None, image.as_slice()),
-            Self::Failure(reason) => (1, None, reason.as_bytes()),
-            Self::Timed(times, image) => (2, Some(times.encode()), image.as_slice()),
+            Self::Failure(Failure { reason, limits }) => {
+                (1, Some([limits.time, limits.memory]), reason.as_bytes())
+            }
+            Self::Timed(times, image) => (2, Some([times.variant, times.ahead_of_time]), image.as_slice()),
             Self::GivenUp(subjects) => {
                 given_up = subjects
                     .iter()
@@ -61,15 +88,16 @@ impl Record {
                 (3, None, given_up.as_bytes())
             }
         };
-        let times = times.as_ref().map_or::<&[u8], _>(&[], |times| times);
-        let mut bytes = Vec::with_capacity(HEADER + key.len() + times.len() + contents.len());
+        let numbers = numbers.map(|[first, second]| encode(first, second));
+        let numbers = numbers.as_ref().map_or::<&[u8], _>(&[], |numbers| numbers);
+        let mut bytes = Vec::with_capacity(HEADER + key.len() + numbers.len() + contents.len());
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&kind.to_le_bytes());
         bytes.extend_from_slice(&(key.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&((times.len() + contents.len()) as u64).to_le_bytes());
+        bytes.extend_from_slice(&((numbers.len() + contents.len()) as u64).to_le_bytes());
         bytes.extend_from_slice(&[0; HEADER - CHECKSUM]);
         bytes.extend_from_slice(key.as_bytes());
-        bytes.extend_from_slice(times);
+        bytes.extend_from_slice(numbers);
         bytes.extend_from_slice(contents);
         let checksum = checksum(&bytes);
         bytes[CHECKSUM..HEADER].copy_from_slice(checksum.as_bytes());
@@ -93,10 +121,22 @@ impl Record {
         let key = std::str::from_utf8(key).ok()?;
         let record = match number(8)? {
             0 => Self::Image(contents.to_vec()),
-            1 => Self::Failure(String::from_utf8(contents.to_vec()).ok()?),
+            1 => {
+                let (limits, reason) = contents.split_first_chunk()?;
+                let [time, memory] = decode(limits);
+                Self::Failure(Failure {
+                    reason: String::from_utf8(reason.to_vec()).ok()?,
+                    limits: CompileLimits { time, memory },
+                })
+            }
             2 => {
                 let (times, image) = contents.split_first_chunk()?;
-                Self::Timed(Times::decode(times), image.to_vec())
+                let [variant, ahead_of_time] = decode(times);
+                let times = Times {
+                    variant,
+                    ahead_of_time,
+                };
+                Self::Timed(times, image.to_vec())
             }
             3 => {
                 let lines = std::str::from_utf8(contents).ok()?.lines();
@@ -108,19 +148,15 @@ impl Record {
     }
 }
 
-impl Times {
-    fn encode(self) -> [u8; 16] {
-        let both = u128::from(self.variant) | u128::from(self.ahead_of_time) << 64;
-        both.to_le_bytes()
-    }
+/// Two numbers, as they are kept.
+fn encode(first: u64, second: u64) -> [u8; 16] {
+    (u128::from(first) | u128::from(second) << 64).to_le_bytes()
+}
 
-    fn decode(bytes: &[u8; 16]) -> Self {
-        let both = u128::from_le_bytes(*bytes);
-        Self {
-            variant: both as u64,
-            ahead_of_time: (both >> 64) as u64,
-        }
-    }
+/// The numbers that [`encode`] was given.
+const fn decode(bytes: &[u8; 16]) -> [u64; 2] {
+    let both = u128::from_le_bytes(*bytes);
+    [both as u64, (both >> 64) as u64]
 }
 
 /// The checksum of a file with at least a header.
@@ -149,7 +185,12 @@ mod tests {
     fn record() -> impl Strategy<Value = Record> {
         prop_oneof![
             prop::collection::vec(any::<u8>(), 0..300).prop_map(Record::Image),
-            ".{0,40}".prop_map(Record::Failure),
+            (".{0,40}", any::<[u64; 2]>()).prop_map(|(reason, [time, memory])| {
+                Record::Failure(Failure {
+                    reason,
+                    limits: CompileLimits { time, memory },
+                })
+            }),
             prop::collection::vec(subject(), 0..5).prop_map(Record::GivenUp),
             (any::<[u64; 2]>(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(times, image)| {
                 let [variant, ahead_of_time] = times;
@@ -178,6 +219,16 @@ mod tests {
             prop_assert_eq!(Record::decode(&bytes), None);
             prop_assert_eq!(Record::decode(&with_magic), None);
         }
+    }
+
+    #[test]
+    fn a_failure_says_nothing_of_a_try_that_may_use_more() {
+        let limits = |time, memory| CompileLimits { time, memory };
+        let failed = limits(10, 20);
+        assert!(failed.cover(failed) && failed.cover(limits(9, 20)) && failed.cover(limits(10, 19)));
+        assert!(
+            !failed.cover(limits(11, 20)) && !failed.cover(limits(10, 21)) && !failed.cover(limits(11, 1))
+        );
     }
 
     #[test]

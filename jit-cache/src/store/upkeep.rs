@@ -100,7 +100,9 @@ impl Store {
                 match Record::decode(&bytes) {
                     Some((key, record)) if layer.image_path(key) == path => match record {
                         Record::Image(_) | Record::Timed(..) => verified.images.push(key.to_owned()),
-                        Record::Failure(reason) => verified.failures.push((key.to_owned(), reason)),
+                        Record::Failure(failure) => {
+                            verified.failures.push((key.to_owned(), failure.reason));
+                        }
                         Record::GivenUp(_) => verified.given_up.push(key.to_owned()),
                     },
                     _ => verified.damaged.push(path),

@@ -14,7 +14,7 @@ const COPY: &str = "00000000";
 /// Fills up a cache that has one image with copies of it, under names such as images have.
 pub(super) fn fill(cache: &Path) -> Result<()> {
     // Of this version of the cache's format.
-    let images = cache.join("v1");
+    let images = cache.join("v2");
     let image = the_image(&images)?;
     for number in 1..IMAGES {
         // Hashes: of the 64 digits the folder's name has two.
@@ -28,7 +28,7 @@ pub(super) fn fill(cache: &Path) -> Result<()> {
 
 /// Removes every image but the copies. There may be several: objects may lie otherwise aligned in each run.
 pub(super) fn remove_all_but_copies(cache: &Path) -> Result<()> {
-    for image in images(&cache.join("v1"))? {
+    for image in images(&cache.join("v2"))? {
         let is_copy = image
             .file_name()
             .is_some_and(|name| name.to_string_lossy().starts_with(COPY));
@@ -68,17 +68,17 @@ mod tests {
     #[test]
     fn copies_have_names_of_their_own() {
         let cache = tempfile::tempdir().unwrap();
-        let folder = cache.path().join("v1/ab");
+        let folder = cache.path().join("v2/ab");
         fs::create_dir_all(&folder).unwrap();
         assert!(fill(cache.path()).is_err());
         fs::write(folder.join("image"), "").unwrap();
         fill(cache.path()).unwrap();
-        let folders = fs::read_dir(cache.path().join("v1")).unwrap();
+        let folders = fs::read_dir(cache.path().join("v2")).unwrap();
         let files = folders.map(|folder| fs::read_dir(folder.unwrap().path()).unwrap().count());
         assert_eq!(files.sum::<usize>(), IMAGES);
         assert!(fill(cache.path()).is_err());
         remove_all_but_copies(cache.path()).unwrap();
         assert!(!folder.join("image").exists());
-        assert_eq!(images(&cache.path().join("v1")).unwrap().len(), IMAGES - 1);
+        assert_eq!(images(&cache.path().join("v2")).unwrap().len(), IMAGES - 1);
     }
 }
