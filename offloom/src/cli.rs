@@ -30,8 +30,9 @@ enum Command {
     Cache(CacheCommand),
     /// Say what became of a program's launches.
     Explain {
-        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote.
-        statistics: PathBuf,
+        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote. Of several, as those of a job's processes, each gets a line.
+        #[arg(required = true)]
+        statistics: Vec<PathBuf>,
     },
     /// Write an HTML page about a program's launches: when what was compiled, specialised, found in the cache, retired.
     Report {

@@ -1,6 +1,6 @@
 //! `offloom explain`: what became of a program's launches, by the file that `OFFLOOM_JIT_STATS` made the program write.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict};
 use offloom_text_table::Table;
@@ -13,14 +13,70 @@ use crate::error::Result;
 const LEFT_FOR_FAST_MATH: &str = "Left as they were linked, since they were compiled with fast-math flags and OFFLOOM_JIT_FP is not `source` \
                                   (launches are not counted)";
 
-/// Explains one file.
-pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
-    let statistics = Statistics::read(path)?;
-    if json {
-        let kernels: Vec<_> = statistics.kernels.iter().map(kernel_value).collect();
-        let value = json!({ "process": statistics.process, "llvm": statistics.llvm, "kernels": kernels });
-        return Ok(format!("{value:#}\n"));
+/// Explains one file, or compares several. As JSON, several are a list of what each is by itself.
+pub(crate) fn run(paths: &[PathBuf], json: bool) -> Result<String> {
+    let processes = paths
+        .iter()
+        .map(|path| Ok(Statistics::read(path)?))
+        .collect::<Result<Vec<_>>>()?;
+    Ok(match (processes.as_slice(), json) {
+        ([one], false) => explain(one),
+        (several, false) => compare(paths, several),
+        ([one], true) => format!("{:#}\n", process_value(one)),
+        (several, true) => {
+            let values: Value = several.iter().map(process_value).collect();
+            format!("{values:#}\n")
+        }
+    })
+}
+
+/// A line for each file, and one for all.
+fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
+    let mut table = Table::new(&[
+        "file",
+        "ahead of time",
+        "of variants",
+        "compiled",
+        "from the cache",
+        "failed",
+        "compile ms",
+        "saved ms",
+    ]);
+    let mut add = |name: String, processes: &[Statistics]| {
+        let kernels = || processes.iter().flat_map(|process| &process.kernels);
+        let sum = |of_kernel: fn(&Kernel) -> u64| kernels().map(of_kernel).sum::<u64>();
+        let made = |from: fn(&Origin) -> bool| {
+            let variants = kernels().flat_map(|kernel| &kernel.variants);
+            variants.filter(|variant| from(&variant.origin)).count()
+        };
+        table.row([
+            name,
+            sum(|kernel| kernel.launches_ahead_of_time).to_string(),
+            sum(|kernel| kernel.launches_of_variants).to_string(),
+            made(|origin| matches!(origin, Origin::Compiled)).to_string(),
+            made(|origin| matches!(origin, Origin::Cache)).to_string(),
+            made(|origin| matches!(origin, Origin::Failed(_))).to_string(),
+            milliseconds(1e3 * sum(compile_us) as f64),
+            milliseconds(kernels().map(saved_ns).fold(0.0, |sum, saved| sum + saved)),
+        ]);
+    };
+    for (path, process) in paths.iter().zip(processes) {
+        add(path.display().to_string(), std::slice::from_ref(process));
     }
+    add("all".to_owned(), processes);
+    format!(
+        "Launches and variants of {} processes\n{}",
+        processes.len(),
+        table.lines(0)
+    )
+}
+
+fn process_value(statistics: &Statistics) -> Value {
+    let kernels: Vec<_> = statistics.kernels.iter().map(kernel_value).collect();
+    json!({ "process": statistics.process, "llvm": statistics.llvm, "kernels": kernels })
+}
+
+fn explain(statistics: &Statistics) -> String {
     let mut text = format!(
         "Process {}, Offloom {}, LLVM {}\n",
         statistics.process, statistics.offloom, statistics.llvm
@@ -31,7 +87,7 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
     if statistics.kernels.is_empty() {
         text += "No kernel: the program was not linked with --jit, or its bundle was refused.\n";
     }
-    let (launched, others) = by_launches(&statistics);
+    let (launched, others) = by_launches(statistics);
     for kernel in launched {
         text += &describe(kernel);
     }
@@ -41,7 +97,7 @@ pub(crate) fn run(path: &Path, json: bool) -> Result<String> {
             text += &format!("  {}\n", kernel.name);
         }
     }
-    Ok(text)
+    text
 }
 
 /// The kernels whose launches there is something to say of, and headings with the others.

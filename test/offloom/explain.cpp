@@ -25,6 +25,17 @@
 // RUN: %offloom --json explain stats > json
 // RUN: python3 %S/Inputs/timed.py json
 
+// Of several processes each has a line.
+// RUN: cp stats first && %{run} OFFLOOM_JIT_RETIRE=0 %run_offload ./jit
+// RUN: %offloom explain first stats | FileCheck --check-prefix=SEVERAL %s
+// SEVERAL: Launches and variants of 2 processes
+// SEVERAL-NEXT: file ahead of time of variants compiled from the cache failed compile ms saved ms
+// SEVERAL-NEXT: first {{[0-9]+ [0-9]+}} 3 0 0 {{[0-9.]+ -?[0-9.]+}}
+// SEVERAL-NEXT: stats 0 9 3 0 0 {{[0-9.]+}} 0.00
+// SEVERAL-NEXT: all {{[0-9]+ [0-9]+}} 6 0 0 {{[0-9.]+ -?[0-9.]+}}
+// RUN: %offloom --json explain first stats > both && %offloom --json explain stats > one
+// RUN: python3 -c 'import json; a, b = json.load(open("both")); assert a != b == json.load(open("one"))'
+// RUN: not %offloom explain stats absent 2>&1 | FileCheck --check-prefix=ABSENT %s
 // RUN: not %offloom explain %s 2>&1 | FileCheck --check-prefix=OTHER %s
 // OTHER: offloom: `{{.*}}explain.cpp` holds no statistics of the JIT: expected value at line 1 column 1; OFFLOOM_JIT_STATS=FILE
 // What is named or in a file does not control the terminal.
