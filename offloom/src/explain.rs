@@ -163,6 +163,8 @@ fn describe(kernel: &Kernel) -> String {
     }
     if !variants.is_empty() {
         text += &variants.lines(2);
+    } else if kernel.specializations > 0 {
+        text += "  the program ended before one was made; a run with OFFLOOM_JIT=sync waits for each, and the cache keeps them\n";
     }
     text += &format!(
         "  compiling took {} ms, variants saved about {} ms\n",

@@ -25,6 +25,14 @@
 // RUN: %offloom --json explain stats > json
 // RUN: python3 %S/Inputs/timed.py json
 
+// A program that ends while what it asked for is being made, which takes for ever here.
+// RUN: mkdir -p lib libexec/offloom && cp %dist/lib/liboffloom_jit.so lib
+// RUN: printf '#!/bin/sh\nexec sleep 9\n' > libexec/offloom/offloom-jit-worker && chmod +x libexec/offloom/offloom-jit-worker
+// RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_STATS=short OFFLOOM_JIT_LIBRARY=%t/lib/liboffloom_jit.so %run_offload ./jit
+// RUN: %offloom explain short | FileCheck --check-prefix=SHORT %s
+// SHORT: 9 launches: 9 ahead of time, 0 of variants; a variant was asked for {{[1-9]}} times
+// SHORT: the program ended before one was made; a run with OFFLOOM_JIT=sync waits for each, and the cache keeps them
+
 // Of several processes each has a line.
 // RUN: cp stats first && %{run} OFFLOOM_JIT_RETIRE=0 %run_offload ./jit
 // RUN: %offloom explain first stats | FileCheck --check-prefix=SEVERAL %s
