@@ -3,7 +3,6 @@
 //! inkwell has one type for functions and one for variables; it has no aliases, no string attributes of variables and no comdats
 //! that may be absent.
 
-use inkwell::GlobalVisibility;
 use inkwell::llvm_sys::LLVMComdat;
 use inkwell::llvm_sys::LLVMValueKind;
 use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMSetComdatSelectionKind};
@@ -17,6 +16,7 @@ use inkwell::llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
 use inkwell::module::{Linkage, Module};
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue, PointerValue};
+use inkwell::{DLLStorageClass, GlobalVisibility};
 use std::ffi::c_char;
 use std::ptr::NonNull;
 
@@ -208,8 +208,11 @@ impl<'ctx> Symbol<'ctx> {
         self.value.get_visibility()
     }
 
-    /// Sets the visibility. Only [`GlobalVisibility::Default`] goes with a local linkage.
+    /// Sets the visibility. Only [`GlobalVisibility::Default`] goes with a local linkage. What is hidden is no longer exported from a DLL, either.
     pub fn set_visibility(self, visibility: GlobalVisibility) {
+        if visibility == GlobalVisibility::Hidden {
+            self.value.set_dll_storage_class(DLLStorageClass::Default);
+        }
         self.value.set_visibility(visibility);
     }
 

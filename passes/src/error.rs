@@ -67,6 +67,15 @@ pub(crate) enum PassError {
         /// What the other one says.
         second: &'static str,
     },
+    /// A variable that is reached through a pointer, and that other files cannot see.
+    #[error(
+        "the variable `{symbol}` is marked `link` but is local to its file, and a variable of that name in another file would share \
+         its pointer: give it external linkage, with hidden visibility if other shared libraries have one too"
+    )]
+    LocalLink {
+        /// The variable.
+        symbol: String,
+    },
     /// A marked function that other files cannot see.
     #[error(
         "the function `{symbol}` is marked `{mark}` but is local to its file, and another file may have a function of that \

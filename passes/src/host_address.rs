@@ -3,10 +3,10 @@
 use crate::error::PassError;
 use offloom_abi::kernel_name::region_id_name;
 use offloom_abi::names::LINK_REFERENCE_SUFFIX;
-use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::inkwell::values::GlobalValue;
+use offloom_ir::inkwell::{AddressSpace, GlobalVisibility};
 use offloom_ir::module::pointer_size;
 use offloom_ir::symbol::{Symbol, find_variable};
 
@@ -15,8 +15,8 @@ use offloom_ir::symbol::{Symbol, find_variable};
 pub(crate) enum Address<'ctx> {
     /// That of a symbol.
     Symbol(Symbol<'ctx>),
-    /// That of the region id of a kernel.
-    RegionId(String),
+    /// That of the region id of a kernel; the visibility is that of the function which it stands for.
+    RegionId(String, GlobalVisibility),
     /// That of the pointer to a `link` variable.
     LinkReference(Symbol<'ctx>),
 }
@@ -26,14 +26,18 @@ impl<'ctx> Address<'ctx> {
     pub(crate) fn resolve(&self, module: &Module<'ctx>) -> Result<Symbol<'ctx>, PassError> {
         match self {
             Self::Symbol(symbol) => Ok(*symbol),
-            Self::RegionId(kernel) => define_region_id(module, kernel),
+            Self::RegionId(kernel, visibility) => define_region_id(module, kernel, *visibility),
             Self::LinkReference(variable) => define_link_reference(module, *variable),
         }
     }
 }
 
 /// `@.<kernel>.region_id = weak constant i8 0`. A declaration, which launching code needs, becomes the definition.
-fn define_region_id<'ctx>(module: &Module<'ctx>, kernel: &str) -> Result<Symbol<'ctx>, PassError> {
+fn define_region_id<'ctx>(
+    module: &Module<'ctx>,
+    kernel: &str,
+    visibility: GlobalVisibility,
+) -> Result<Symbol<'ctx>, PassError> {
     let name = region_id_name(kernel);
     let i8_type = module.get_context().i8_type();
     let global = match module.get_global(&name) {
@@ -45,8 +49,16 @@ fn define_region_id<'ctx>(module: &Module<'ctx>, kernel: &str) -> Result<Symbol<
         global.set_initializer(&i8_type.const_zero());
         global.set_constant(true);
         global.set_linkage(Linkage::WeakAny);
+        restrict(global, visibility);
     }
     Ok(global.into())
+}
+
+/// Gives a symbol the visibility of the one that it stands for: where that is another one in each shared library, so is this.
+fn restrict(global: GlobalValue<'_>, visibility: GlobalVisibility) {
+    if visibility != GlobalVisibility::Default {
+        global.set_visibility(visibility);
+    }
 }
 
 /// `@<variable>_decl_tgt_ref_ptr = weak global ptr @<variable>`.
@@ -77,6 +89,7 @@ fn define_link_reference<'ctx>(
     };
     global.set_initializer(&variable.as_generic_pointer());
     global.set_linkage(Linkage::WeakAny);
+    restrict(global, variable.visibility());
     global.set_alignment(pointer_size(module));
     Ok(global.into())
 }

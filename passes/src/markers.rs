@@ -151,6 +151,11 @@ fn check_suits(symbol: Symbol<'_>, mark: Mark) -> Result<(), PassError> {
             mark: mark.word(),
         });
     }
+    if mark == Mark::Link && symbol.is_local() {
+        return Err(PassError::LocalLink {
+            symbol: symbol.name(),
+        });
+    }
     let function = match mark {
         Mark::Constructor | Mark::Destructor => symbol.as_function(),
         _ => None,

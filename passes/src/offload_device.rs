@@ -269,6 +269,10 @@ fn reach_through_pointer<'ctx>(
             reference.into()
         });
     if let Some(symbol) = find_variable(module, variable) {
+        if symbol.visibility() == GlobalVisibility::Hidden {
+            // Each shared library has one, and libomptarget loads images so that they see each other's symbols. It has to find this one by name.
+            reference.set_visibility(GlobalVisibility::Protected);
+        }
         load_address(symbol, reference).map_err(|user| PassError::LinkAddressNeeded {
             symbol: variable.to_owned(),
             user: user.name(),

@@ -3,7 +3,7 @@
 //! For each target region and each variable with a copy on the device:
 //!
 //! ```text
-//! @.<kernel>.region_id = weak constant i8 0                                    ; host, where it is missing
+//! @.<kernel>.region_id = weak constant i8 0                                    ; host, where it is missing; hidden if the function is
 //! @.offloading.entry_name = internal unnamed_addr constant [N x i8] c"<kernel>\00"
 //! @.offloading.entry.<kernel> = weak constant %struct.__tgt_offload_entry { … }, section "…"
 //! !omp_offload.info = !{!{i32 0, …}, …}
@@ -204,6 +204,7 @@ fn wanted_on_host<'ctx>(
             let flags = marked_flags.unwrap_or(EntryFlags::NONE);
             wanted.push(Wanted {
                 flags,
+                address: Address::RegionId(kernel.clone(), symbol.visibility()),
                 ..region(kernel)
             });
         }
@@ -262,7 +263,7 @@ fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<W
 
 fn region<'ctx>(kernel: String) -> Wanted<'ctx> {
     Wanted {
-        address: Address::RegionId(kernel.clone()),
+        address: Address::RegionId(kernel.clone(), GlobalVisibility::Default),
         name: kernel,
         entry_name: None,
         size: 0,

@@ -13,6 +13,7 @@ use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
 use offloom_ir::inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, PointerValue};
 use offloom_ir::module::store_size;
+use offloom_ir::offload_symbol::{AMDGPU_KERNEL, PTX_KERNEL, SPIR_KERNEL};
 use offloom_ir::symbol::Symbol;
 use offloom_ir::target_kernel::{LaunchLimits, begin_target_kernel, end_target_kernel};
 
@@ -35,6 +36,9 @@ const OF_KERNELS: [&str; 2] = ["alwaysinline", "norecurse"];
 
 /// Parameter attributes that say that a parameter is passed in memory.
 const IN_MEMORY: [&str; 5] = ["byval", "byref", "inalloca", "preallocated", "sret"];
+
+/// Calling conventions of kernels, which no code can call.
+const OF_GPU_KERNELS: [u32; 3] = [AMDGPU_KERNEL, PTX_KERNEL, SPIR_KERNEL];
 
 /// Bytes of an argument of a launch.
 const ARGUMENT_SIZE: u64 = 8;
@@ -88,6 +92,12 @@ fn check<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) -> Result<(
     if function.get_type().is_var_arg() {
         return Err(cannot("is variadic, which a kernel cannot be".to_owned()));
     }
+    if OF_GPU_KERNELS.contains(&function.get_call_conventions()) {
+        return Err(cannot(
+            "has a GPU kernel's calling convention, and the kernel that is made calls it: give it that of an ordinary function"
+                .to_owned(),
+        ));
+    }
     for (index, parameter) in (0..).zip(function.get_param_iter()) {
         let number = index + 1;
         let in_memory = IN_MEMORY.into_iter().find(|attribute| {
@@ -99,6 +109,11 @@ fn check<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) -> Result<(
         if let Some(attribute) = in_memory {
             return Err(cannot(format!(
                 "takes its parameter {number} in memory (`{attribute}`), where a launch does not put it: pass a pointer to mapped memory"
+            )));
+        }
+        if let BasicTypeEnum::ScalableVectorType(_) = parameter.get_type() {
+            return Err(cannot(format!(
+                "takes a vector whose size only the processor tells as its parameter {number}: pass a pointer to mapped memory"
             )));
         }
         let size = store_size(module, parameter.get_type());
