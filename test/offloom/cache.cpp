@@ -51,7 +51,7 @@
 // RUN: not %{cache} unpack text 2>&1 | FileCheck --check-prefix=NO-PACK %s
 // NO-PACK: offloom: `text` is not a whole pack
 
-// RUN: python3 %S/../jit/Inputs/damage_files.py cache/v1
+// RUN: python3 %S/../jit/Inputs/damage_files.py cache/v2
 // RUN: not %{cache} verify 2>&1 | FileCheck --check-prefix=DAMAGED %s
 // DAMAGED-DAG: 0 kernels, 0 failures, 2 damaged files
 // DAMAGED-DAG: offloom: 2 damaged files
