@@ -76,9 +76,10 @@ const char *offloom_ir_annotation(LLVMModuleRef M, size_t index, size_t *length,
   auto *Text = dyn_cast_or_null<GlobalVariable>(symbolBehind(Entry->getOperand(1)));
   auto *Bytes =
       Text && Text->hasInitializer() ? dyn_cast<ConstantDataSequential>(Text->getInitializer()) : nullptr;
-  if (!Symbol || !Bytes || !Bytes->isCString())
+  if (!Symbol || !Bytes || !Bytes->isString())
     return nullptr;
-  StringRef String = Bytes->getAsCString();
+  // Clang ends it with a NUL; a front end may take the array's length for the text's.
+  StringRef String = Bytes->getAsString().split('\0').first;
   *length = String.size();
   *symbol = wrap(Symbol);
   return String.data();

@@ -105,6 +105,27 @@ pub(crate) enum PassError {
         /// What about it, and what to do.
         problem: String,
     },
+    /// A function with a kernel's name that a launch could not call.
+    #[error("`{symbol}` has the name of a kernel in its final form but {problem}")]
+    NotInFinalForm {
+        /// The function.
+        symbol: String,
+        /// What about it, and what to do.
+        problem: String,
+    },
+    /// A limit of launches that is none.
+    #[error(
+        "the function `{symbol}` is marked as a kernel and has `\"{attribute}\"=\"{value}\"`, which is not a number from 1 to {}",
+        u16::MAX
+    )]
+    NotALimit {
+        /// The marked function.
+        symbol: String,
+        /// The attribute.
+        attribute: &'static str,
+        /// What it says.
+        value: String,
+    },
     /// LLVM refuses to build a function.
     #[error("`{symbol}` cannot be built: {problem}")]
     Builder {

@@ -45,6 +45,7 @@ use offloom_ir::metadata::nodes;
 use offloom_ir::module::{add_maximum_flag, integer_flag, pointer_size};
 use offloom_ir::reachable::keep_reachable;
 use offloom_ir::symbol::{Symbol, find_variable, functions, variables};
+use offloom_ir::target_kernel::LaunchLimits;
 
 /// The host module's file.
 const HOST_IR: &str = "host-ir";
@@ -152,7 +153,8 @@ fn make_kernels<'ctx>(
     for (name, function) in &plan.kernels {
         let symbol = Symbol::from(*function);
         if symbol.name() == *name {
-            *changed |= form.give(*function, kernel_form::limits(*function));
+            kernel::check_final_form(*function)?;
+            *changed |= form.give(*function, LaunchLimits::default());
             kernels.push(symbol);
             continue;
         }

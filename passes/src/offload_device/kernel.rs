@@ -51,6 +51,7 @@ pub(super) fn wrap<'ctx>(
     function: FunctionValue<'ctx>,
 ) -> Result<FunctionValue<'ctx>, PassError> {
     check(module, function)?;
+    let limits = kernel_form::limits(function)?;
     let context = module.get_context();
     let pointer: BasicMetadataTypeEnum<'_> = context.ptr_type(AddressSpace::default()).into();
     let word = context.i64_type().into();
@@ -62,7 +63,6 @@ pub(super) fn wrap<'ctx>(
     let kernel_type = context.void_type().fn_type(&parameters, false);
     let kernel = module.add_function(name, kernel_type, Some(Linkage::WeakODR));
     add_attributes(module, kernel, function);
-    let limits = kernel_form::limits(function);
     build(module, kernel, function, limits).map_err(|error| PassError::Builder {
         symbol: name.to_owned(),
         problem: error.to_string(),
@@ -120,6 +120,39 @@ fn check<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) -> Result<(
         if size > ARGUMENT_SIZE {
             return Err(cannot(format!(
                 "takes {size} bytes as its parameter {number}, and a launch passes at most {ARGUMENT_SIZE}: pass a pointer to mapped memory"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a launch can call a function that has a kernel's name already, and so gets nothing put around it.
+pub(super) fn check_final_form(function: FunctionValue<'_>) -> Result<(), PassError> {
+    let cannot = |problem: String| PassError::NotInFinalForm {
+        symbol: Symbol::from(function).name(),
+        problem,
+    };
+    if function.get_type().get_return_type().is_some() || function.get_type().is_var_arg() {
+        return Err(cannot(
+            "returns a value or is variadic, which a kernel cannot".to_owned(),
+        ));
+    }
+    let mut parameters = function.get_param_iter();
+    if !parameters.next().is_some_and(BasicValueEnum::is_pointer_value) {
+        return Err(cannot(
+            "its first parameter is not the implicit pointer that each launch passes".to_owned(),
+        ));
+    }
+    for (number, parameter) in (2..).zip(parameters) {
+        let is_word = match parameter.get_type() {
+            BasicTypeEnum::PointerType(_) => true,
+            BasicTypeEnum::IntType(integer) => u64::from(integer.get_bit_width()) == 8 * ARGUMENT_SIZE,
+            _ => false,
+        };
+        if !is_word {
+            return Err(cannot(format!(
+                "its parameter {number} is neither a pointer nor an `i64`, which is what a launch passes: take the value from the low \
+                 bytes of an `i64`"
             )));
         }
     }

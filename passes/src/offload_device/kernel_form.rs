@@ -1,5 +1,6 @@
 //! What makes a function a kernel of its target: linkage, visibility, calling convention, attributes, as Clang gives them.
 
+use crate::error::PassError;
 use crate::target;
 use offloom_abi::LlvmVersion;
 use offloom_ir::LLVM;
@@ -10,6 +11,7 @@ use offloom_ir::metadata::{Operand, append_node, nodes};
 use offloom_ir::symbol::Symbol;
 use offloom_ir::target_kernel::LaunchLimits;
 use std::collections::HashSet;
+use std::num::NonZeroU16;
 
 /// LLVM's attributes for limits of a launch; a front end may put them on a marked function.
 const THREAD_LIMIT: &str = "omp_target_thread_limit";
@@ -24,19 +26,26 @@ const UNIFORM_WORK_GROUP: &str = "uniform-work-group-size";
 /// Named metadata for NVPTX kernels up to LLVM 19.
 const NVVM_ANNOTATIONS: &str = "nvvm.annotations";
 
-/// The limits that the function's attributes ask for. One that is not a number from 1 to 65535 asks for nothing.
-pub(super) fn limits(function: FunctionValue<'_>) -> LaunchLimits {
-    let limit = |key| {
-        Symbol::from(function)
-            .string_attribute(key)?
-            .parse()
-            .ok()
-            .filter(|&limit| limit != 0)
+/// The limits that the attributes of a marked function ask for.
+pub(super) fn limits(function: FunctionValue<'_>) -> Result<LaunchLimits, PassError> {
+    let symbol = Symbol::from(function);
+    let limit = |attribute| {
+        let Some(value) = symbol.string_attribute(attribute) else {
+            return Ok(None);
+        };
+        match value.parse::<NonZeroU16>() {
+            Ok(limit) => Ok(Some(limit.get())),
+            Err(_) => Err(PassError::NotALimit {
+                symbol: symbol.name(),
+                attribute,
+                value,
+            }),
+        }
     };
-    LaunchLimits {
-        threads: limit(THREAD_LIMIT),
-        teams: limit(NUM_TEAMS),
-    }
+    Ok(LaunchLimits {
+        threads: limit(THREAD_LIMIT)?,
+        teams: limit(NUM_TEAMS)?,
+    })
 }
 
 /// Whether an attribute of a marked function is for this pass rather than for the kernel.
