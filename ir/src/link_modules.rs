@@ -22,6 +22,18 @@ pub enum LinkModulesError {
         /// LLVM's words.
         reason: String,
     },
+    /// A file for another processor than those before it.
+    #[error(
+        "{name}: is for the target `{triple}`, and the other device code for `{others}`: compile all of it for one target"
+    )]
+    Target {
+        /// The input that is for something else.
+        name: String,
+        /// What it is for.
+        triple: String,
+        /// What those before it are for.
+        others: String,
+    },
     /// Two definitions or declarations that do not go together.
     #[error("{name}: cannot be linked with the other device code: {reason}")]
     Link {
@@ -38,7 +50,7 @@ const LINK_TIME_FLAGS: [&str; 3] = ["EnableSplitLTOUnit", "ThinLTO", "UnifiedLTO
 /// Links the members, each a name for messages and its bitcode, in the order given.
 ///
 /// # Errors
-/// When a member is not bitcode of this LLVM, or when definitions clash.
+/// When a member is not bitcode of this LLVM or is for another processor than the first, or when definitions clash.
 pub fn link_modules<'ctx>(
     context: &'ctx Context,
     errors: &CollectedErrors<'ctx>,
@@ -55,6 +67,15 @@ pub fn link_modules<'ctx>(
             merged = Some(module);
             continue;
         };
+        let (triple, others) = (triple(&module), triple(merged));
+        // LLVM would go on with the first one's.
+        if architecture(&triple) != architecture(&others) {
+            return Err(LinkModulesError::Target {
+                name: name.to_owned(),
+                triple,
+                others,
+            });
+        }
         // SAFETY: both modules are live and of one context. LLVM takes the second one and frees it, so it is forgotten here.
         let failed = unsafe { LLVMLinkModules2(merged.as_mut_ptr(), module.as_mut_ptr()) } != 0;
         std::mem::forget(module);
@@ -67,6 +88,14 @@ pub fn link_modules<'ctx>(
         }
     }
     merged.ok_or(LinkModulesError::Nothing)
+}
+
+fn triple(module: &Module<'_>) -> String {
+    module.get_triple().as_str().to_string_lossy().into_owned()
+}
+
+fn architecture(triple: &str) -> Option<&str> {
+    triple.split('-').next()
 }
 
 /// Reads all of the bitcode at once; the bytes are not needed afterwards. `name` is for messages.

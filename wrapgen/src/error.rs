@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use offloom_abi::FormatError;
 
+use crate::LLVM;
+
 /// A failed operation. Its `Display` is the whole message for a person; every error ends the command with status 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -186,6 +188,17 @@ pub enum Error {
         problem: String,
         /// The device target.
         triple: String,
+    },
+    /// A host object whose entries the runtime would not find.
+    #[error(
+        "'{input}' has offload entries in the form of LLVM {}, and this link and its libomptarget are of LLVM {}: compile all files with \
+         one LLVM",
+        LLVM.other().major(),
+        LLVM.major()
+    )]
+    OtherLlvmEntries {
+        /// The host object, with the archive member in parentheses if it is one.
+        input: String,
     },
     /// `-l` names a library that is in none of the folders.
     #[error(

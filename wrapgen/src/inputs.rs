@@ -304,6 +304,11 @@ impl<'a> InputPart<'a> {
         }
     }
 
+    /// Whether this part is a relocatable ELF object with entries in the form of the LLVM that this build is not for.
+    pub fn has_entries_of_other_llvm(&self) -> bool {
+        self.kind == InputKind::Object && entries::has_entries(LLVM.other(), self.bytes)
+    }
+
     /// The name and the record of each offload entry of the release `version`, in order; none in a part that is no ELF object,
     /// program or library of a host.
     ///

@@ -125,6 +125,11 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
                 "--emit-fatbin-only has nothing to write: there is no device code in the inputs".to_owned(),
             ));
         }
+        if !options.relocatable
+            && let Some(warning) = entry_check::warning_of_no_device_code(&inputs.files)
+        {
+            runner.say(&warning);
+        }
         let step = host_step(Phase::HostLink).reads(&host_inputs).makes([&output]);
         return runner.step(&step, || host_link::exec_host_linker(line, runner));
     }

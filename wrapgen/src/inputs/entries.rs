@@ -74,6 +74,11 @@ pub(super) fn host_entries<'a>(
     Ok(found)
 }
 
+/// Whether the relocatable ELF object `bytes` has the section for entries of OpenMP of the release `version`.
+pub(super) fn has_entries(version: LlvmVersion, bytes: &[u8]) -> bool {
+    object::File::parse(bytes).is_ok_and(|file| file.section_by_name(entry::section(version)).is_some())
+}
+
 /// The NUL-terminated text that a pointer in an object leads to.
 fn text_at<'a>(file: &object::File<'a>, pointer: &Relocation) -> Option<&'a str> {
     let (section, start): (SectionIndex, u64) = match pointer.target() {

@@ -32,6 +32,7 @@ pub fn check_entries(
     images: &[LinkedImage],
     folder: &WorkFolder,
 ) -> Result<()> {
+    check_release(inputs, host)?;
     let mut checks = Vec::new();
     let files: Vec<_> = images
         .iter()
@@ -69,6 +70,43 @@ pub fn check_entries(
         }
     }
     Ok(())
+}
+
+/// Checks that no object was compiled by the other LLVM, whose entries stand in another section and have another layout.
+fn check_release(inputs: &[ScannedInput], host: &HostSymbols<'_>) -> Result<()> {
+    for input in inputs {
+        for part in input.file().parts()? {
+            if part.has_entries_of_other_llvm() && (!input.is_lazy() || host.takes(&part.origin)?) {
+                return Err(Error::OtherLlvmEntries {
+                    input: part.origin.to_string(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A warning if an object has entries of OpenMP and there is no device code at all: nothing would register them.
+pub fn warning_of_no_device_code(inputs: &[ScannedInput]) -> Option<String> {
+    let mut objects = inputs.iter().filter(|input| !input.is_lazy());
+    // What is malformed is for the host linker to say: nothing of its inputs is used here.
+    let entry = objects.find_map(|input| {
+        let parts = input.file().parts().ok()?;
+        let mut entries = parts
+            .into_iter()
+            .filter_map(|part| part.offload_entries().ok())
+            .flatten();
+        entries.find(|entry| {
+            let kind = entry.record.entry_kind();
+            entry.record.kind == OffloadKind::OpenMp
+                && matches!(kind, EntryKind::Kernel | EntryKind::Variable)
+        })
+    })?;
+    Some(format!(
+        "wrapgen: warning: '{}' has an offload entry for '{}', but no input has device code: nothing is registered with libomptarget, and \
+         the program can only run with OMP_TARGET_OFFLOAD=disabled: pack the device code with `wrapgen pack` and embed it",
+        entry.origin, entry.name
+    ))
 }
 
 /// An image and what went into it.

@@ -10,6 +10,7 @@ use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::{LinkModulesError, link_modules};
 use offloom_jit_passes::survey::note_own_unwinder;
 use wrapgen::inputs::InputFile;
+use wrapgen::jit;
 
 /// The device code of one target and how far to optimise it.
 #[derive(Debug, Clone, clap::Args)]
@@ -36,10 +37,29 @@ pub(crate) enum MergeError {
     /// A file is not bitcode of this LLVM, or definitions clash.
     #[error(transparent)]
     Link(#[from] LinkModulesError),
+    /// The device code says that it is for another target than it is linked for, or does not say.
+    #[error(
+        "{}: {}, and it is to be linked for x86-64 Linux: give the module the triple that it was packed with",
+        input.display(),
+        target_of(triple)
+    )]
+    Target {
+        /// The first of the inputs.
+        input: PathBuf,
+        /// The triple in it.
+        triple: String,
+    },
+}
+
+fn target_of(triple: &str) -> String {
+    match triple {
+        "" => "the module has no target triple".to_owned(),
+        triple => format!("the module is for the target `{triple}`"),
+    }
 }
 
 impl DeviceBitcode {
-    /// Links the inputs into one module. The files are mapped only meanwhile.
+    /// Links the inputs into one module, which is for a target that the JIT supports. The files are mapped only meanwhile.
     pub(crate) fn merge<'ctx>(
         &self,
         context: &'ctx Context,
@@ -58,6 +78,13 @@ impl DeviceBitcode {
             .zip(files.iter().map(InputFile::bytes))
             .collect();
         let module = link_modules(context, errors, &members)?;
+        let triple = module.get_triple().as_str().to_string_lossy().into_owned();
+        if !jit::supports(&triple) {
+            return Err(MergeError::Target {
+                input: self.inputs.first().cloned().unwrap_or_default(),
+                triple,
+            });
+        }
         if self.own_unwinder {
             note_own_unwinder(&module);
         }
