@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crate::output::write_whole;
+use crate::signature::Subject;
 use crate::tracker::Tracker;
 use serde::{Deserialize, Serialize};
 
@@ -71,7 +72,7 @@ pub struct SubjectCount {
     pub argument: Option<usize>,
     /// `value`, `alignment`, `contents`, `teams` or `threads`.
     pub what: String,
-    /// What constants are good for, as the link step found it: `loop-bound`, `branch` and so on.
+    /// What constants are good for, as the link step found it: `loop-bound`, `branch` and so on. Nothing for alignments.
     pub uses: Vec<String>,
     /// n_i of the JIT paper's 4.7: specialisations that it caused.
     pub specializations: u64,
@@ -255,7 +256,11 @@ pub fn subjects(tracker: &Tracker, uses: impl Fn(usize) -> Vec<String>) -> (u64,
     let counted = subjects.map(|(&subject, &specializations)| SubjectCount {
         argument: subject.argument(),
         what: subject.what().to_owned(),
-        uses: subject.argument().map(&uses).unwrap_or_default(),
+        uses: match subject {
+            // What is known of a pointer's uses is about what lies behind it.
+            Subject::Alignment(_) => Vec::new(),
+            _ => subject.argument().map(&uses).unwrap_or_default(),
+        },
         specializations,
         specialized: tracker.specializes(subject),
         changed_earlier: tracker.expects_change(subject),

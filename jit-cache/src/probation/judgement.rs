@@ -33,7 +33,7 @@ pub enum Verdict {
 }
 
 /// Whether the variant is run when its launches are timed, not the ahead-of-time body. First the one, then the other twice, then the
-/// one: programs whose launches become longer or shorter, or are long and short by turns, favour neither.
+/// one: programs whose launches are long and short by turns favour neither, and one whose launches become shorter favours one by a launch's step.
 pub(super) const fn is_turn_of_variant(turn: u32) -> bool {
     matches!(turn % 4, 0 | 3)
 }
