@@ -9,6 +9,7 @@ use std::collections::{HashMap, HashSet};
 
 use object::{Object, ObjectSymbol, SymbolKind};
 use offloom_abi::OffloadKind;
+use offloom_abi::device_image::REGISTER_LIB;
 use offloom_abi::entry::EntryKind;
 use offloom_abi::kernel_name::KernelName;
 
@@ -86,27 +87,38 @@ fn check_release(inputs: &[ScannedInput], host: &HostSymbols<'_>) -> Result<()> 
     Ok(())
 }
 
-/// A warning if an object has entries of OpenMP and there is no device code at all: nothing would register them.
+/// A warning if an object has entries of OpenMP, and nothing registers them: there is no device code at all, and no object that was
+/// made by `wrapgen wrap` or `-r`.
 pub fn warning_of_no_device_code(inputs: &[ScannedInput]) -> Option<String> {
-    let mut objects = inputs.iter().filter(|input| !input.is_lazy());
     // What is malformed is for the host linker to say: nothing of its inputs is used here.
-    let entry = objects.find_map(|input| {
-        let parts = input.file().parts().ok()?;
-        let mut entries = parts
-            .into_iter()
-            .filter_map(|part| part.offload_entries().ok())
-            .flatten();
-        entries.find(|entry| {
+    let parts = || {
+        inputs
+            .iter()
+            .filter(|input| !input.is_lazy())
+            .flat_map(|input| input.file().parts().unwrap_or_default())
+    };
+    let entry = parts().find_map(|part| {
+        let entries = part.offload_entries().ok()?;
+        entries.into_iter().find(|entry| {
             let kind = entry.record.entry_kind();
             entry.record.kind == OffloadKind::OpenMp
                 && matches!(kind, EntryKind::Kernel | EntryKind::Variable)
         })
     })?;
+    if parts().any(|part| refers_to(part.bytes, REGISTER_LIB)) {
+        return None;
+    }
     Some(format!(
         "wrapgen: warning: '{}' has an offload entry for '{}', but no input has device code: nothing is registered with libomptarget, and \
          the program can only run with OMP_TARGET_OFFLOAD=disabled: pack the device code with `wrapgen pack` and embed it",
         entry.origin, entry.name
     ))
+}
+
+/// Whether the object `bytes` uses a symbol of other files.
+fn refers_to(bytes: &[u8], name: &str) -> bool {
+    let uses = |symbol: object::Symbol<'_, '_>| symbol.is_undefined() && symbol.name() == Ok(name);
+    object::File::parse(bytes).is_ok_and(|file| file.symbols().any(uses))
 }
 
 /// An image and what went into it.
