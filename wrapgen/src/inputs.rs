@@ -249,8 +249,10 @@ impl<'a> InputPart<'a> {
             InputKind::OffloadBinary => self.members_of(&self.origin, 0, self.bytes),
             kind if kind.is_elf() => {
                 let mut found = Vec::new();
-                let sections = elf::offloading_sections(self.bytes);
-                for section in sections.map_err(|problem| problem.in_input(&self.origin))? {
+                for section in self.offloading_sections()? {
+                    if is_bare_image(&section) {
+                        continue;
+                    }
                     let members = self.members_of(&self.origin, section.offset, section.bytes)?;
                     found.extend(members.into_iter().map(|found| EmbeddedMember {
                         linked: section.loaded,
@@ -287,6 +289,27 @@ impl<'a> InputPart<'a> {
             }
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// Bytes of images that stand in a program, or in an object for one, as they are: libomptarget takes them with a container around them or
+    /// without.
+    ///
+    /// # Errors
+    /// The object is malformed.
+    pub fn bare_image_bytes(&self) -> Result<usize> {
+        if !self.kind.is_elf() {
+            return Ok(0);
+        }
+        let sections = self.offloading_sections()?.into_iter();
+        Ok(sections
+            .filter(is_bare_image)
+            .map(|section| section.bytes.len())
+            .sum())
+    }
+
+    /// The sections for device code of a part that is an ELF file.
+    fn offloading_sections(&self) -> Result<Vec<elf::Section<'a>>> {
+        elf::offloading_sections(self.bytes).map_err(|problem| problem.in_input(&self.origin))
     }
 
     /// The offload entries in this part, in order; none in a part that is no relocatable ELF object.
@@ -348,6 +371,12 @@ impl<'a> InputPart<'a> {
             })
             .collect()
     }
+}
+
+/// Whether a section of a program holds an image, or several one after the other, instead of OffloadBinary members.
+fn is_bare_image(section: &elf::Section<'_>) -> bool {
+    let kind = InputKind::of(section.bytes);
+    section.loaded && (kind.is_elf() || kind == InputKind::Bitcode)
 }
 
 /// The symbols that a linker sees in the bitcode `bytes`.

@@ -60,6 +60,8 @@ struct Report {
     kind: InputKind,
     host_entries: HostEntries,
     images: Vec<Image>,
+    /// Bytes of images that are in no container, which says what an image is for.
+    bare_image_bytes: usize,
     fat_binaries: FatBinaries,
 }
 
@@ -100,7 +102,9 @@ impl Report {
         }
         let (mut images, mut host_entries) = (Vec::new(), HostEntries::default());
         let mut fat_binaries = FatBinaries::default();
+        let mut bare_image_bytes = 0;
         for part in file.parts()? {
+            bare_image_bytes += part.bare_image_bytes()?;
             for member in part.embedded()? {
                 images.push(Image::of(&member, images.len())?);
             }
@@ -112,6 +116,7 @@ impl Report {
             kind,
             host_entries,
             images,
+            bare_image_bytes,
             fat_binaries,
         })
     }
@@ -134,6 +139,12 @@ impl Report {
             self.input,
             counted(self.images.len(), "device image")
         );
+        if self.bare_image_bytes > 0 {
+            text.push_str(&format!(
+                ", {} bytes of images without a container",
+                self.bare_image_bytes
+            ));
+        }
         if self.fat_binaries.len() > 0 {
             text.push_str(&format!(
                 ", {} in fat binaries",
@@ -187,6 +198,7 @@ impl Report {
         json!({
             "file": self.input,
             "host_entries": self.host_entries.json(),
+            "bare_image_bytes": self.bare_image_bytes,
             "images": self.images.iter().map(Image::json).collect::<Vec<_>>(),
             "fat_binaries": self.fat_binaries.json(),
         })
