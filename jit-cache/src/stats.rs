@@ -4,7 +4,7 @@
 //! The file is one JSON object, [`Statistics`]; the names of its members are those of the fields here. Times say their unit.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use crate::output::write_whole;
@@ -216,8 +216,14 @@ impl Statistics {
             path: path.to_owned(),
             source,
         };
-        let bytes = fs::read(path).map_err(failed_to("read", path))?;
-        let value: serde_json::Value = serde_json::from_slice(&bytes).map_err(failed)?;
+        let unreadable = failed_to("read", path);
+        let file = fs::File::open(path).map_err(&unreadable)?;
+        // Not all at once: a device or a pipe may not end.
+        let value: serde_json::Value =
+            serde_json::from_reader(BufReader::new(file)).map_err(|error| match error.is_io() {
+                true => unreadable(error.into()),
+                false => failed(error),
+            })?;
         // Before anything whose form depends on it.
         match value.get("version").and_then(serde_json::Value::as_u64) {
             Some(found) if found != u64::from(VERSION) => Err(StatsError::Version {

@@ -51,6 +51,10 @@
 // CONTROL: offloom: cannot read `\u{1b}[31mred`
 // RUN: not %offloom explain absent 2>&1 | FileCheck --check-prefix=ABSENT %s
 // ABSENT: offloom: cannot read `absent`: No such file
+// RUN: not %offloom explain . 2>&1 | FileCheck --check-prefix=FOLDER %s
+// FOLDER: offloom: cannot read `.`: Is a directory
+// RUN: not timeout 60 %offloom explain /dev/zero 2>&1 | FileCheck --check-prefix=ENDLESS %s
+// ENDLESS: offloom: `/dev/zero` holds no statistics of the JIT: expected value at line 1 column 1
 #include <cstdio>
 
 int never_called(int n) {
