@@ -78,16 +78,15 @@ pub fn replace_argument<'ctx>(
     }
 }
 
-/// Whether the parameter is the callee's copy of what the operand points to, rather than the operand.
+/// Whether the parameter is the callee's copy of what the operand points to, rather than the operand. What `sret` and `byref` point to is the
+/// caller's.
 pub fn is_copied(function: FunctionValue<'_>, index: u32) -> bool {
-    ["byval", "inalloca", "preallocated", "byref", "sret"]
-        .into_iter()
-        .any(|name| {
-            let kind = Attribute::get_named_enum_kind_id(name);
-            function
-                .get_enum_attribute(AttributeLoc::Param(index), kind)
-                .is_some()
-        })
+    ["byval", "inalloca", "preallocated"].into_iter().any(|name| {
+        let kind = Attribute::get_named_enum_kind_id(name);
+        function
+            .get_enum_attribute(AttributeLoc::Param(index), kind)
+            .is_some()
+    })
 }
 
 /// Bytes that a pointer is known to be aligned to when `at`, which it is available to, is reached.
