@@ -5,6 +5,7 @@
 #include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -231,6 +232,18 @@ bool hasFused(const Function &F) {
   return is_contained(Features, "+fma");
 }
 
+/// Whether the value is a constant without a NaN.
+bool isNumber(const Value *V) {
+  if (auto *One = dyn_cast<ConstantFP>(V))
+    return !One->isNaN();
+  auto *Several = dyn_cast<Constant>(V);
+  auto *Type = dyn_cast<FixedVectorType>(V->getType());
+  return Several && Type && all_of(seq(Type->getNumElements()), [&](unsigned Index) {
+           auto *One = dyn_cast_or_null<ConstantFP>(Several->getAggregateElement(Index));
+           return One && !One->isNaN();
+         });
+}
+
 } // namespace
 
 extern "C" {
@@ -331,7 +344,8 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
 }
 
 /// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
-/// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them for variables.
+/// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them: of two zeros it takes the first, but the
+/// second where that is a constant, which is a number. A constant comes second.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
@@ -349,10 +363,16 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
         Result = Builder.CreateFAdd(Product, Call->getArgOperand(2));
       } else if (Operation == Intrinsic::minnum || Operation == Intrinsic::maxnum) {
         Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1);
+        if (isa<Constant>(X))
+          std::swap(X, Y);
         auto Comparison = Operation == Intrinsic::minnum ? CmpInst::FCMP_OLT : CmpInst::FCMP_OGT;
-        Value *Unordered = Builder.CreateFCmpUNO(X, X);
-        Value *Chosen = Builder.CreateSelect(Builder.CreateFCmp(Comparison, Y, X), Y, X);
-        Result = Builder.CreateSelect(Unordered, Y, Chosen);
+        if (isNumber(Y)) {
+          Result = Builder.CreateSelect(Builder.CreateFCmp(Comparison, X, Y), X, Y);
+        } else {
+          Value *Unordered = Builder.CreateFCmpUNO(X, X);
+          Value *Chosen = Builder.CreateSelect(Builder.CreateFCmp(Comparison, Y, X), Y, X);
+          Result = Builder.CreateSelect(Unordered, Y, Chosen);
+        }
       }
       if (Result) {
         Call->replaceAllUsesWith(Result);

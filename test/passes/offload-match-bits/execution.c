@@ -104,6 +104,11 @@ DOUBLES(FUSED) DOUBLES(AXPY) DOUBLES(HORNER)
 #define LEAST(v) double least_arg1_double_##v(double x, double y) BODY(return fmin(x, y);)
 #define GREATEST(v) double greatest_arg1_double_##v(double x, double y) BODY(return fmax(x, y);)
 ZEROS(LEAST) ZEROS(GREATEST)
+// With a constant in the source, of which code generation knows that it is no NaN.
+#define RAMP(v) double ramp_arg1_double_##v(double x, double y) BODY(return fmax(x * y, 0.0);)
+#define DIP(v) double dip_arg1_double_##v(double x, double y) BODY(return fmin(x * y, -0.0);)
+#define CLAMP(v) double clamp_arg1_double_##v(double x, double y) BODY(return fmin(fmax(-0.0, x * y), 1.0);)
+ZEROS(RAMP) ZEROS(DIP) ZEROS(CLAMP)
 
 #define LOOP(clause, statement) _Pragma(clause) for (int i = 0; i < n; i++) statement;
 #define SUM(v)                                                                                                         \
@@ -189,6 +194,11 @@ static float xf[5000];
 #define RUN_ZERO(name, v) SHOW(name##_arg1_double_##v, add(name##_arg1_double_##v(-double_of(v), double_of(v))))
 #define RUN_LEAST(v) RUN_ZERO(least, v)
 #define RUN_GREATEST(v) RUN_ZERO(greatest, v)
+#define RUN_BOTH(name, v)                                                                                              \
+  SHOW(name##_arg1_double_##v, add(name##_arg1_double_##v(1, double_of(v))); add(name##_arg1_double_##v(-1, double_of(v))))
+#define RUN_RAMP(v) RUN_BOTH(ramp, v)
+#define RUN_DIP(v) RUN_BOTH(dip, v)
+#define RUN_CLAMP(v) RUN_BOTH(clamp, v)
 #define ROWS(name, x, v) SHOW(name##_arg1_i32_##v, for (int k = 0; k < 1000; k++) add(name##_arg1_i32_##v(x + k, v)))
 #define RUN_SUM(v) ROWS(sum, x, v)
 #define RUN_SUMF(v) ROWS(sumf, xf, v)
@@ -213,6 +223,7 @@ int main(void) {
   FLOATS(RUN_SINCOSF) FLOATS(RUN_MODFF)
   SECOND(literal, 0x3ff0000000000000)
   DOUBLES(RUN_FUSED) DOUBLES(RUN_AXPY) DOUBLES(RUN_HORNER) ZEROS(RUN_LEAST) ZEROS(RUN_GREATEST)
+  ZEROS(RUN_RAMP) ZEROS(RUN_DIP) ZEROS(RUN_CLAMP)
   COUNTS(RUN_SUM) COUNTS(RUN_SUMF) COUNTS(RUN_SUM4) COUNTS(RUN_PRODUCT) COUNTS(RUN_PLAIN) COUNTS(RUN_DOT) RUN_SERIES(4)
   STRIDES(RUN_STRIDED)
   SHOW(partly_arg2_i32_0, for (int k = 0; k < 1000; k++) add(partly_arg2_i32_0(x + k, 777, 0)))
