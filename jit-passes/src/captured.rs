@@ -16,21 +16,18 @@ use offloom_ir::pointer_uses::{
 
 /// Replaces the loads whose value is a number that is known. Whether there were any.
 pub fn fold_captured_loads(module: &Module<'_>) -> bool {
-    let mut changed = false;
+    // All of them before any is replaced: what is stored in one variable may be a load of another.
+    let mut found = Vec::new();
     for variable in captured_variables(module) {
-        for load in &variable.loads {
-            let constant = variable.store_seen_by(load).and_then(|store| {
-                let number = as_number(store.value)?;
-                loaded_constant(
-                    load.instruction,
-                    number,
-                    (load.offset - store.offset).cast_unsigned(),
-                )
-            });
-            if let Some(constant) = constant {
-                changed |= replace_load(load.instruction, constant);
-            }
-        }
+        let constants = variable
+            .loads
+            .iter()
+            .filter_map(|load| Some((load.instruction, variable.constant_seen_by(load)?)));
+        found.extend(constants);
+    }
+    let mut changed = false;
+    for (load, constant) in found {
+        changed |= replace_load(load, constant);
     }
     changed
 }
@@ -95,6 +92,17 @@ impl<'ctx> CapturedVariable<'ctx> {
             self.calls.iter().all(|&call| before(call))
         };
         (covers && in_time).then_some(store)
+    }
+
+    /// What the load reads, if that is known to be a number.
+    fn constant_seen_by(&self, load: &Load<'ctx>) -> Option<BasicValueEnum<'ctx>> {
+        let store = self.store_seen_by(load)?;
+        let number = as_number(store.value)?;
+        loaded_constant(
+            load.instruction,
+            number,
+            (load.offset - store.offset).cast_unsigned(),
+        )
     }
 }
 
