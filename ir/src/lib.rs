@@ -37,6 +37,7 @@ pub mod processor;
 pub mod reachable;
 pub mod read_module;
 pub mod source_location;
+pub mod straight_line_vectors;
 pub mod symbol;
 pub mod target_kernel;
 pub mod target_queries;

@@ -3,15 +3,14 @@
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile::{Phases, Request};
-use offloom_ir::codegen::{
-    CodegenError, MachineOptions, emit_object_and_count_spills, run_pipeline, target_machine,
-};
+use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object_and_count_spills, target_machine};
 use offloom_ir::floating_point::fuse_operations;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
+use offloom_ir::straight_line_vectors::run_with_versioned_loops;
 use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
 
 use crate::error::JitPassError;
@@ -102,7 +101,7 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
     // Before the vectoriser chooses, which need not keep together what code generation fuses.
     fuse_operations(&module);
     let specialized = Instant::now();
-    run_pipeline(&module, &machine, &errors, &pipeline)?;
+    run_with_versioned_loops(&module, &machine, &errors, &pipeline)?;
     let optimized = Instant::now();
     let (object, spills) = emit_object_and_count_spills(&module, &machine, &errors)?;
     let compiled = Compiled {

@@ -7,6 +7,7 @@ use offloom_ir::inkwell::module::Module;
 mod jit;
 mod metadata;
 mod module;
+mod straight_line_vectors;
 mod symbol;
 mod used;
 
