@@ -1,8 +1,10 @@
 //! Whether a launch in this process is likely to get one team of one thread.
 
+use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use crate::processors;
+use crate::settings::variable_at_start;
 
 /// What libomp takes the number of threads of a region from; a list, by level.
 const NUM_THREADS: &str = "OMP_NUM_THREADS";
@@ -11,11 +13,13 @@ const NUM_THREADS: &str = "OMP_NUM_THREADS";
 /// and is settled once.
 pub(crate) fn is_likely() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(|| match std::env::var(NUM_THREADS) {
-        Ok(list) => asks_for_one(&list),
-        // As libomp itself counts them. The standard library would also read files, about shares of a processor's time.
-        Err(_) => processors::count() == Some(1),
-    })
+    *ANSWER.get_or_init(
+        || match variable_at_start(NUM_THREADS).as_deref().and_then(OsStr::to_str) {
+            Some(list) => asks_for_one(list),
+            // As libomp itself counts them. The standard library would also read files, about shares of a processor's time.
+            None => processors::count() == Some(1),
+        },
+    )
 }
 
 fn asks_for_one(list: &str) -> bool {

@@ -12,7 +12,7 @@ use crate::error_stream;
 pub(crate) const WORKER_NICENESS: u32 = 5;
 
 /// Other variables that are needed later, on threads that the program does not know of: it may change its environment then.
-const KEPT_VARIABLES: [&str; 3] = ["HOME", "XDG_CACHE_HOME", "LD_LIBRARY_PATH"];
+const KEPT_VARIABLES: [&str; 4] = ["HOME", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"];
 
 /// What the environment said when it was read.
 struct AtStart {

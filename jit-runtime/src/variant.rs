@@ -26,7 +26,7 @@ use crate::report;
 const AHEAD_OF_TIME: u64 = 1;
 
 thread_local! {
-    /// When the launch that is timed on this thread began. Needs no destructor, so it can be used to the thread's very end.
+    /// When the launch that is timed on this thread began; 0 if none is. Needs no destructor, so it can be used to the thread's very end.
     static STARTED: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -125,9 +125,14 @@ impl Variant {
         }
     }
 
-    /// Takes note of a timed launch on this thread; returns the verdict if this is the launch that brings it.
+    /// Takes note of a timed launch on this thread; returns the verdict if this is the launch that brings it. One in which another was timed,
+    /// by a task that this thread took up, says nothing.
     fn finish(&self, ahead_of_time: bool) -> Option<Verdict> {
-        let nanoseconds = now().saturating_sub(STARTED.get());
+        let started = STARTED.replace(0);
+        if started == 0 {
+            return None;
+        }
+        let nanoseconds = now().saturating_sub(started);
         let verdict = self.probation.note(!ahead_of_time, nanoseconds);
         if let Some(history) = &self.history {
             let verdict = match verdict {

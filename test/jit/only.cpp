@@ -24,6 +24,8 @@
 // RUN: env OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STRICT=1 %run_offload ./only 2>&1 | cmp - stock.out
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STRICT=1 %run_offload ./only 2>&1 | cmp - stock.out
 // RUN: env OMP_TARGET_OFFLOAD=disabled ./only > /dev/null
+// A program that ignores how its children end, which exec keeps.
+// RUN: env OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STRICT=1 sh -c 'trap "" CHLD; exec "$@"' sh %run_offload ./only 2>&1 | cmp - stock.out
 
 // Without the library there is no image: one line says so, and OMP_TARGET_OFFLOAD decides what happens.
 // RUN: env OFFLOOM_JIT_LIBRARY=%t/absent.so OMP_TARGET_OFFLOAD=default ./only host 2>&1 | FileCheck --check-prefix=ABSENT --implicit-check-not='{{.}}' %s

@@ -2,6 +2,7 @@
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::io;
+use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
@@ -107,8 +108,8 @@ pub(super) fn spawn_detached(
     // (CLONE_VFORK), and uses only what `plan` holds. No signal handler of the program can run in it, since it inherits the
     // blocked signals. It is reaped here: without an exit signal only __WCLONE sees it.
     unsafe {
-        let mut all = std::mem::zeroed::<libc::sigset_t>();
-        let mut before = std::mem::zeroed::<libc::sigset_t>();
+        let mut all = mem::zeroed::<libc::sigset_t>();
+        let mut before = mem::zeroed::<libc::sigset_t>();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
         let child = libc::clone(
@@ -163,6 +164,9 @@ extern "C" fn become_worker(plan: *mut c_void) -> c_int {
         let plan = plan.cast::<Plan>();
         processors::use_all();
         leave_real_time();
+        // Exec would keep that the program ignores it, and the worker could not wait for the linker that it runs.
+        let default: libc::sigaction = mem::zeroed();
+        libc::sigaction(libc::SIGCHLD, &raw const default, ptr::null_mut());
         // It may be a standard stream itself, if the program has closed one. The socket is none.
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
         libc::dup2(nowhere, 1);
@@ -262,7 +266,7 @@ pub(super) fn library_folder() -> Option<PathBuf> {
     // SAFETY: the record is filled by the call, which is given an address of this library; its strings live as long as the
     // library, which is never unloaded.
     let file = unsafe {
-        let mut info = std::mem::zeroed::<libc::Dl_info>();
+        let mut info = mem::zeroed::<libc::Dl_info>();
         let found = libc::dladdr(library_folder as *const c_void, &raw mut info) != 0;
         (found && !info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname))
     }?;
