@@ -2,9 +2,11 @@
 //!
 //! Targets are sorted by the rules of LLVM's linker wrapper. Of archives, the device code of each member is linked that the host linker
 //! takes, since the host code will ask for its kernels and variables, and of each that other device code needs. LLVM's wrappers take
-//! more: 19 every member that defines a symbol for others, 22 every member.
+//! more: 19 every member that defines a symbol for others, 22 every member. They take none for targets that only archives have code for,
+//! and the program ends at its first region.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 
 use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::ImageKind;
@@ -65,6 +67,11 @@ pub fn group<'a>(
             groups.push(Group::new(target));
         }
     }
+    for target in targets_without_image(&lazy, &groups, host)? {
+        if !groups.iter().any(|group| group.target.takes(&target)) {
+            groups.push(Group::new(target));
+        }
+    }
     for group in &mut groups {
         group.add_lazy(&lazy, host)?;
     }
@@ -73,6 +80,41 @@ pub fn group<'a>(
     // The order in which the stock wrapper presents images to the runtime.
     groups.sort_by(|a, b| (&b.target.triple, &b.target.arch).cmp(&(&a.target.triple, &a.target.arch)));
     Ok(groups)
+}
+
+/// The targets of archive members that the host linker takes, and of whose device code nothing goes into the image of any group. Of a
+/// library that is for the targets of the program and for others, those others are none.
+///
+/// Nor are those of members of which nothing is known: LLVM's own library of device code for GPUs is on the command line of every program.
+///
+/// The most particular targets come first: code that fits several goes into their images and needs none of its own.
+fn targets_without_image(
+    lazy: &[EmbeddedMember<'_>],
+    groups: &[Group<'_>],
+    host: &HostSymbols<'_>,
+) -> Result<Vec<Target>> {
+    let (fitting, others): (Vec<&EmbeddedMember<'_>>, Vec<_>) = lazy.iter().partition(|found| {
+        let target = Target::of(found);
+        groups.iter().any(|group| group.target.takes(&target))
+    });
+    let mut targets = Vec::new();
+    // What the host linker takes is asked for only where it matters: to find that out takes a look at every symbol.
+    if others.is_empty() {
+        return Ok(targets);
+    }
+    let with_image: HashSet<_> = fitting.iter().map(|found| found.origin).collect();
+    for found in others {
+        let target = Target::of(found);
+        if found.member.offload_kind() != Some(OffloadKind::None)
+            && !with_image.contains(&found.origin)
+            && !targets.contains(&target)
+            && host.is_known_to_take(&found.origin)?
+        {
+            targets.push(target);
+        }
+    }
+    targets.sort_by_key(|target| (target.is_for_any_processor(), Reverse(target.features().count())));
+    Ok(targets)
 }
 
 /// A warning if several images fit the host's own processor: libomptarget loads one of them for it (seen with 19 and 22), and ends the

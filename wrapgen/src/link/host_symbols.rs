@@ -46,16 +46,30 @@ impl<'a> HostSymbols<'a> {
     /// # Errors
     /// An archive is malformed, or a shared library cannot be read.
     pub fn takes(&self, origin: &Origin<'_>) -> Result<bool> {
-        let taken = match self.taken.get() {
+        Ok(match self.taken()? {
+            TakenMembers::Any => true,
+            TakenMembers::Known(members) => members.contains(origin),
+        })
+    }
+
+    /// The same, but not of a member of which that cannot be told.
+    ///
+    /// # Errors
+    /// As [`Self::takes`].
+    pub fn is_known_to_take(&self, origin: &Origin<'_>) -> Result<bool> {
+        Ok(match self.taken()? {
+            TakenMembers::Any => false,
+            TakenMembers::Known(members) => members.contains(origin),
+        })
+    }
+
+    fn taken(&self) -> Result<&TakenMembers<'a>> {
+        Ok(match self.taken.get() {
             Some(taken) => taken,
             None => {
                 let found = self.find()?;
                 self.taken.get_or_init(|| found)
             }
-        };
-        Ok(match taken {
-            TakenMembers::Any => true,
-            TakenMembers::Known(members) => members.contains(origin),
         })
     }
 

@@ -84,6 +84,11 @@ impl Target {
         })
     }
 
+    /// Whether its code fits every processor.
+    pub fn is_for_any_processor(&self) -> bool {
+        matches!(self.arch.as_str(), "generic" | "all")
+    }
+
     /// The arch that the linked image carries: LLVM 22 leaves the one that stands for none in particular empty.
     pub fn image_arch(&self) -> &str {
         match (LLVM, self.arch.as_str()) {
@@ -96,11 +101,10 @@ impl Target {
     ///
     /// Code for `generic` fits every processor. Of AMD's processors, features that only one of the two names do not matter.
     pub fn takes(&self, other: &Self) -> bool {
-        let any = |target: &Self| matches!(target.arch.as_str(), "generic" | "all");
         if self.triple != other.triple {
             return false;
         }
-        if self.arch == other.arch || any(self) || any(other) {
+        if self.arch == other.arch || self.is_for_any_processor() || other.is_for_any_processor() {
             return true;
         }
         self.triple.starts_with("amdgcn")
