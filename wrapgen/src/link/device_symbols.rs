@@ -6,9 +6,9 @@ use object::{Object, ObjectSymbol};
 
 use super::scan::ScannedInput;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, LinkerSymbol, bitcode_symbols, is_bitcode};
+use crate::inputs::{EmbeddedMember, InputKind, LinkerSymbol, bitcode_symbols, is_bitcode};
 
-/// The symbols of a member that other files can see.
+/// The symbols of a member that other files can see; none of text, or of an image in a format that only its device knows.
 ///
 /// # Errors
 /// The member is malformed.
@@ -16,6 +16,9 @@ pub fn device_symbols(found: &EmbeddedMember<'_>) -> Result<Vec<LinkerSymbol>> {
     let image = found.member.image();
     if is_bitcode(image) {
         return bitcode_symbols(&found.origin, image);
+    }
+    if !InputKind::of(image).is_elf() {
+        return Ok(Vec::new());
     }
     let file = object::File::parse(image).map_err(|error| Error::DeviceObject {
         input: found.origin.to_string(),
