@@ -189,9 +189,9 @@ impl<'a> ImageSymbols<'a> {
         let all = file.symbols().filter(|_| file.dynamic_symbol_table().is_none());
         for symbol in dynamic.chain(all) {
             let name = symbol.name()?;
-            if symbol.is_undefined() {
-                symbols.sanitized |= name.starts_with("__asan_") || name.starts_with("__hwasan_");
-            } else if symbol.is_global() {
+            // The runtime of a sanitizer may be in the image, too.
+            symbols.sanitized |= name.starts_with("__asan_") || name.starts_with("__hwasan_");
+            if !symbol.is_undefined() && symbol.is_global() {
                 symbols.defined.insert(name, (symbol.kind(), symbol.size()));
             }
         }
