@@ -1,7 +1,7 @@
 //! Replaces `@file` arguments by the arguments in that file, as every LLVM tool does, and writes such files.
 //!
 //! Syntax, that of GNU tools: arguments are separated by white space; single and double quotes keep it; a backslash
-//! takes the next character as it is, except in single quotes. A file may name further ones. An `@file` that does not
+//! takes the next character as it is, in quotes of either kind, too. A file may name further ones. An `@file` that does not
 //! exist is an ordinary argument.
 
 use std::ffi::{OsStr, OsString};
@@ -67,8 +67,9 @@ pub fn split(text: &[u8]) -> Vec<OsString> {
                 current.get_or_insert_default();
             }
             (Some(open), close) if open == close => quote = None,
-            (None | Some(b'"'), b'\\') => {
-                current.get_or_insert_default().extend(bytes.next());
+            (_, b'\\') => {
+                // At the end of the text it stands for itself.
+                current.get_or_insert_default().push(bytes.next().unwrap_or(byte));
             }
             _ => current.get_or_insert_default().push(byte),
         }
@@ -113,6 +114,8 @@ mod tests {
         let text = br#"-o 'a b'  "c \" d" e\ f ''"#;
         assert_eq!(split(text), ["-o", "a b", "c \" d", "e f", ""]);
         assert_eq!(split(b" \n"), [""; 0]);
+        // As LLVM's tools have it. GNU's do not differ but in a backslash at the end, which they drop.
+        assert_eq!(split(br"'a\'b c\d' e\"), ["a'b cd", r"e\"]);
     }
 
     #[test]
