@@ -275,7 +275,7 @@ impl Image {
             .into_iter()
             .map(|(key, value)| format!("  {}={}\n", key.escape_debug(), value.escape_debug()))
             .collect();
-        lines.extend(kernels.map(|kernel| format!("  kernel {kernel}\n")));
+        lines.extend(kernels.map(|kernel| format!("  kernel {}\n", kernel.escape_debug())));
         if !lines.is_empty() {
             text.push_str(&format!("\nimage {index}:\n{}", lines.concat()));
         }
