@@ -50,8 +50,12 @@ impl<'a> LibrarySearch<'a> {
         })
     }
 
-    /// The linker's own folders, if one of the libraries on the command line is in none that `-L` names: another linker has to be told.
+    /// The linker's own folders, if one of the libraries on the command line, or of those looked for so far, is in none that `-L` names:
+    /// another linker has to be told.
     pub(super) fn needed_own_folders(&self) -> &[PathBuf] {
+        if let Some(folders) = self.own_folders.get() {
+            return folders;
+        }
         let names = self.line.host.iter().filter_map(|argument| match &argument.role {
             Role::Library(name) => Some(name),
             _ => None,

@@ -14,6 +14,9 @@ pub enum ScriptInput {
     Library(OsString),
 }
 
+/// Scripts that name scripts: deeper than this it is a loop.
+pub const MAX_DEPTH: usize = 10;
+
 /// A file that is larger is no script that only names others.
 const MAX_SIZE: usize = 1 << 20;
 

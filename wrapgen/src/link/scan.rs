@@ -103,9 +103,6 @@ struct Scan<'a> {
     state: LinkState,
 }
 
-/// Scripts that name scripts: deeper than this it is a loop.
-const MAX_SCRIPT_DEPTH: usize = 10;
-
 impl Scan<'_> {
     fn add(&mut self, path: &Path, depth: usize) -> Result<()> {
         // Mapping a whole shared library only to see that it is one would cost more than this.
@@ -126,7 +123,7 @@ impl Scan<'_> {
             InputKind::Object | InputKind::Bitcode => self.take(file, self.state.in_lib),
             // What the packager wrote, as HIP without relocatable device code has it.
             InputKind::OffloadBinary => self.take(file, false),
-            InputKind::Unknown if depth < MAX_SCRIPT_DEPTH => {
+            InputKind::Unknown if depth < linker_script::MAX_DEPTH => {
                 for input in linker_script::inputs(file.bytes()) {
                     let found = self.search.named_in(path, &input, self.state.prefer_archives);
                     if let Some(found) = found {

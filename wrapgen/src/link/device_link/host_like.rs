@@ -15,9 +15,10 @@ use super::super::command_line::{CommandLine, Role};
 use super::super::device_options::DeviceOptions;
 use super::super::group::Group;
 use super::super::library_search::LibrarySearch;
+use super::super::linker_script;
 use super::super::work_folder::WorkFolder;
 use crate::error::{Error, Result};
-use crate::inputs::InputKind;
+use crate::inputs::{InputFile, InputKind};
 use crate::toolchain;
 
 /// The command with which lld links objects to `image`. With `compiles_bitcode`, there is bitcode among the inputs, which takes LLVM's
@@ -123,6 +124,7 @@ pub(super) fn clang_command(
 /// The libraries of the host link, and where they are found: device code calls the same functions.
 fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
+    let search = LibrarySearch::new(line);
     if let Some(sysroot) = &line.options.sysroot {
         let mut option = OsString::from("--sysroot=");
         option.push(sysroot);
@@ -139,11 +141,11 @@ fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
             | Role::AsNeeded
             | Role::PushState
             | Role::PopState => words.extend_from_slice(&argument.words),
-            Role::Input(path) if is_library(path)? => words.extend_from_slice(&argument.words),
+            Role::Input(path) if is_library(path, &search, 0)? => words.extend_from_slice(&argument.words),
             _ => {}
         }
     }
-    for folder in LibrarySearch::new(line).needed_own_folders() {
+    for folder in search.needed_own_folders() {
         words.extend(["-L".into(), folder.into()]);
     }
     Ok(words)
@@ -246,8 +248,9 @@ fn folders_of_clang(line: &CommandLine, triple: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether an input of the host link is a library that device code may use, too: an archive or a shared library.
-fn is_library(path: &Path) -> Result<bool> {
+/// Whether an input of the host link is a library that device code may use, too: an archive, a shared library, or a linker script that
+/// names such files alone.
+fn is_library(path: &Path, search: &LibrarySearch<'_>, depth: usize) -> Result<bool> {
     let object = path.extension() == Some(OsStr::new("o"));
     if object || !path.is_file() {
         return Ok(false);
@@ -255,8 +258,24 @@ fn is_library(path: &Path) -> Result<bool> {
     let mut start = Vec::new();
     let file = File::open(path).map_err(Error::read(path))?;
     file.take(64).read_to_end(&mut start).map_err(Error::read(path))?;
-    Ok(matches!(
-        InputKind::of(&start),
-        InputKind::Archive | InputKind::ThinArchive | InputKind::Linked
-    ))
+    match InputKind::of(&start) {
+        InputKind::Archive | InputKind::ThinArchive | InputKind::Linked => Ok(true),
+        InputKind::Unknown if depth < linker_script::MAX_DEPTH => is_script_of_libraries(path, search, depth),
+        _ => Ok(false),
+    }
+}
+
+/// Whether `path` is a linker script that names libraries, and no objects: those are the host's own.
+fn is_script_of_libraries(path: &Path, search: &LibrarySearch<'_>, depth: usize) -> Result<bool> {
+    let Some(script) = InputFile::open_if_regular(path)? else {
+        return Ok(false);
+    };
+    let inputs = linker_script::inputs(script.bytes());
+    for input in &inputs {
+        match search.named_in(path, input, false) {
+            Some(named) if is_library(&named, search, depth + 1)? => {}
+            _ => return Ok(false),
+        }
+    }
+    Ok(!inputs.is_empty())
 }
