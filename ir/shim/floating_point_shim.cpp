@@ -5,10 +5,10 @@
 #include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
@@ -232,16 +232,12 @@ bool hasFused(const Function &F) {
   return is_contained(Features, "+fma");
 }
 
-/// Whether the value is a constant without a NaN.
-bool isNumber(const Value *V) {
-  if (auto *One = dyn_cast<ConstantFP>(V))
-    return !One->isNaN();
-  auto *Several = dyn_cast<Constant>(V);
-  auto *Type = dyn_cast<FixedVectorType>(V->getType());
-  return Several && Type && all_of(seq(Type->getNumElements()), [&](unsigned Index) {
-           auto *One = dyn_cast_or_null<ConstantFP>(Several->getAggregateElement(Index));
-           return One && !One->isNaN();
-         });
+/// Whether the value is a constant without a NaN. The constant itself is not asked: its inline functions use variables of LLVM 22 that LLVM 19
+/// has not, and a plugin must load there to say that it is for the other one.
+bool isNumber(Value *V, const DataLayout &Layout) {
+  auto *C = dyn_cast<Constant>(V);
+  Constant *Ordered = C ? ConstantFoldCompareInstOperands(CmpInst::FCMP_ORD, C, C, Layout) : nullptr;
+  return Ordered && Ordered->isAllOnesValue();
 }
 
 } // namespace
@@ -366,7 +362,7 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
         if (isa<Constant>(X))
           std::swap(X, Y);
         auto Comparison = Operation == Intrinsic::minnum ? CmpInst::FCMP_OLT : CmpInst::FCMP_OGT;
-        if (isNumber(Y)) {
+        if (isNumber(Y, F.getParent()->getDataLayout())) {
           Result = Builder.CreateSelect(Builder.CreateFCmp(Comparison, X, Y), X, Y);
         } else {
           Value *Unordered = Builder.CreateFCmpUNO(X, X);
