@@ -43,6 +43,9 @@ constexpr size_t MostStores = 64;
 /// same is computed once.
 constexpr unsigned MostChecks = 64;
 
+/// With fewer pairs of neighbours apart there is little to win: one is a complex number.
+constexpr unsigned LeastApart = 3;
+
 /// Loops that go around less often than this do not make up for the comparisons.
 constexpr unsigned LeastTripCount = 16;
 
@@ -54,7 +57,7 @@ bool mayBeReadBefore(StoreInst &First, StoreInst &Second, AAResults &Aliases) {
   });
 }
 
-/// Whether a block stores to two places next to each other, of which the SLP vectoriser would make a vector if a load between them did not stand
+/// Whether a block stores to several places next to each other, of which the SLP vectoriser would make vectors if loads between them did not stand
 /// in its way. Scalar evolution, which takes long, is asked for where it has to be.
 bool storesNeighboursApart(BasicBlock &Block, AAResults &Aliases, function_ref<ScalarEvolution &()> Evolution) {
   const DataLayout &Layout = Block.getModule()->getDataLayout();
@@ -64,6 +67,7 @@ bool storesNeighboursApart(BasicBlock &Block, AAResults &Aliases, function_ref<S
       Stores.push_back(Store);
   if (Stores.size() > MostStores)
     return false;
+  unsigned Apart = 0;
   for (auto [Index, First] : enumerate(Stores))
     for (StoreInst *Second : drop_begin(Stores, Index + 1)) {
       Type *Element = First->getValueOperand()->getType();
@@ -72,7 +76,7 @@ bool storesNeighboursApart(BasicBlock &Block, AAResults &Aliases, function_ref<S
         continue;
       auto Distance = getPointersDiff(Element, First->getPointerOperand(), Element, Second->getPointerOperand(), Layout,
                                       Evolution(), /*StrictCheck=*/true);
-      if (Distance && (*Distance == 1 || *Distance == -1))
+      if (Distance && (*Distance == 1 || *Distance == -1) && ++Apart == LeastApart)
         return true;
     }
   return false;

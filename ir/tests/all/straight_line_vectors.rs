@@ -8,46 +8,51 @@ use offloom_ir::straight_line_vectors::run_with_versioned_loops;
 
 use crate::parse;
 
-/// Two sums of products for each pair of places that are written: no loop is in the body any more, as with small matrices of known extents.
-const PAIRS: &str = r#"
-    target triple = "x86_64-pc-linux-gnu"
-    define void @pairs(ptr %in, ptr %out, i64 %n) {
-    entry:
-      br label %loop
-    loop:
-      %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-      %at = mul i64 %i, 48
-      %to = mul i64 %i, 16
-      %x0 = getelementptr inbounds i8, ptr %in, i64 %at
-      %x1 = getelementptr inbounds i8, ptr %x0, i64 8
-      %y0 = getelementptr inbounds i8, ptr %x0, i64 16
-      %y1 = getelementptr inbounds i8, ptr %x0, i64 24
-      %z0 = getelementptr inbounds i8, ptr %x0, i64 32
-      %z1 = getelementptr inbounds i8, ptr %x0, i64 40
-      %r0 = getelementptr inbounds i8, ptr %out, i64 %to
-      %r1 = getelementptr inbounds i8, ptr %r0, i64 8
-      %a0 = load double, ptr %x0
-      %b0 = load double, ptr %y0
-      %c0 = load double, ptr %z0
-      %p0 = fmul double %a0, %b0
-      %s0 = fadd double %p0, %c0
-      store double %s0, ptr %r0
-      %a1 = load double, ptr %x1
-      %b1 = load double, ptr %y1
-      %c1 = load double, ptr %z1
-      %p1 = fmul double %a1, %b1
-      %s1 = fadd double %p1, %c1
-      store double %s1, ptr %r1
-      %next = add nuw nsw i64 %i, 1
-      %more = icmp slt i64 %next, %n
-      br i1 %more, label %loop, label %exit, !llvm.loop !0
-    exit:
-      ret void
+/// Four sums of products, each stored before what the next one is made of is loaded: no loop is in the body any more, as with small matrices of
+/// known extents.
+fn sums() -> String {
+    let mut body = String::new();
+    for at in 0..4 {
+        let place = |object: &str, name: &str, offset: u32| {
+            format!("%{name}{at} = getelementptr inbounds i8, ptr %{object}, i64 {offset}\n")
+        };
+        body += &place("from", "x", 8 * at);
+        body += &place("from", "y", 32 + 8 * at);
+        body += &place("from", "z", 64 + 8 * at);
+        body += &place("to", "r", 8 * at);
+        body += &format!(
+            "%a{at} = load double, ptr %x{at}
+             %b{at} = load double, ptr %y{at}
+             %c{at} = load double, ptr %z{at}
+             %p{at} = fmul double %a{at}, %b{at}
+             %s{at} = fadd double %p{at}, %c{at}
+             store double %s{at}, ptr %r{at}\n"
+        );
     }
-    !0 = distinct !{!0, !1, !2}
-    !1 = !{!"llvm.loop.vectorize.width", i32 1}
-    !2 = !{!"llvm.loop.interleave.count", i32 1}
-"#;
+    format!(
+        r#"target triple = "x86_64-pc-linux-gnu"
+        define void @sums(ptr %in, ptr %out, i64 %n) {{
+        entry:
+          br label %loop
+        loop:
+          %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+          %read = mul i64 %i, 96
+          %written = mul i64 %i, 32
+          %from = getelementptr inbounds i8, ptr %in, i64 %read
+          %to = getelementptr inbounds i8, ptr %out, i64 %written
+          {body}
+          %next = add nuw nsw i64 %i, 1
+          %more = icmp slt i64 %next, %n
+          br i1 %more, label %loop, label %exit, !llvm.loop !0
+        exit:
+          ret void
+        }}
+        !0 = distinct !{{!0, !1, !2, !3}}
+        !1 = !{{!"llvm.loop.vectorize.width", i32 1}}
+        !2 = !{{!"llvm.loop.interleave.count", i32 1}}
+        !3 = !{{!"llvm.loop.unroll.disable"}}"#
+    )
+}
 
 #[expect(clippy::unwrap_used, reason = "a test without its target machine has failed")]
 fn machine() -> TargetMachine {
@@ -67,7 +72,7 @@ fn machine() -> TargetMachine {
 fn optimized(with_versions: bool) -> String {
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
-    let module = parse(&context, PAIRS);
+    let module = parse(&context, &sums());
     let machine = machine();
     let run = if with_versions {
         run_with_versioned_loops
@@ -94,7 +99,7 @@ fn stores_to_neighbours_become_vectors_where_nothing_overlaps() {
 fn what_is_no_pipeline_is_an_error() {
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
-    let module = parse(&context, PAIRS);
+    let module = parse(&context, &sums());
     let machine = machine();
     assert!(run_with_versioned_loops(&module, &machine, &errors, "no-such-pass").is_err());
 }
