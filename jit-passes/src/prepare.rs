@@ -15,7 +15,7 @@ use crate::match_bits::settle_bits;
 use crate::pipeline::link_time_pipeline;
 use crate::survey::{Obstacle, Survey, survey};
 use crate::usefulness::{KernelUsefulness, usefulness};
-use crate::variant_module::{defines_all, make_variant_module};
+use crate::variant_module::{defines_all, delete_other_code, make_variant_module};
 
 /// What preparation leaves besides the changed module.
 #[derive(Debug)]
@@ -62,12 +62,18 @@ pub fn prepare(
         });
     }
     let usefulness = usefulness(module);
-    let variants = variants(module, &survey, machine, errors)?;
+    let settled = module.clone();
+    make_variant_module(&settled, &survey, machine, errors)?;
+    verify(&settled, "variant module")?;
+    let variants = settled.clone();
+    delete_other_code(&variants, machine, errors)?;
+    verify_variants(&variants, &survey)?;
     let bitcode = variants.write_bitcode_to_memory();
     // Here rather than at each compile: it takes as long as all the rest of one, and always gives the same.
-    settle_bits(&variants, &link_time_pipeline(optimization_level))?;
-    verify(&variants, "variant module")?;
-    let matched_bitcode = variants.write_bitcode_to_memory();
+    settle_bits(&settled, &link_time_pipeline(optimization_level))?;
+    delete_other_code(&settled, machine, errors)?;
+    verify_variants(&settled, &survey)?;
+    let matched_bitcode = settled.write_bitcode_to_memory();
     let triple = module.get_triple();
     let bundle = Bundle {
         llvm_major: offloom_ir::LLVM.major(),
@@ -78,7 +84,7 @@ pub fn prepare(
             .iter()
             .map(|name| Kernel {
                 name,
-                has_fast_math: has_fast_math(&variants, name),
+                has_fast_math: has_fast_math(&settled, name),
                 parameters: parameters(module, name, &usefulness),
             })
             .collect(),
@@ -143,22 +149,15 @@ fn has_fast_math(variants: &Module<'_>, kernel: &str) -> bool {
     function.is_some_and(|function| function_with_fast_math(variants, Some(function)).is_some())
 }
 
-fn variants<'ctx>(
-    module: &Module<'ctx>,
-    survey: &Survey,
-    machine: &TargetMachine,
-    errors: &CollectedErrors<'_>,
-) -> Result<Module<'ctx>, JitPassError> {
-    let variants = module.clone();
-    make_variant_module(&variants, survey, machine, errors)?;
-    verify(&variants, "variant module")?;
-    if !defines_all(&variants, survey) {
+fn verify_variants(variants: &Module<'_>, survey: &Survey) -> Result<(), JitPassError> {
+    verify(variants, "variant module")?;
+    if !defines_all(variants, survey) {
         return Err(JitPassError::Invalid {
             what: "variant module",
             reason: "a kernel is missing".to_owned(),
         });
     }
-    Ok(variants)
+    Ok(())
 }
 
 fn verify(module: &Module<'_>, what: &'static str) -> Result<(), JitPassError> {

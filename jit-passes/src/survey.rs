@@ -174,7 +174,7 @@ fn is_openmp_caller(function: Global<'_>) -> bool {
 }
 
 /// Whether the variable is one of the tables, or an offload entry, that only hand symbols on.
-fn is_table(global: Global<'_>) -> bool {
+pub(crate) fn is_table(global: Global<'_>) -> bool {
     let name = global.name();
     TABLES.contains(&name.as_str()) || name.starts_with(offloom_abi::entry::GLOBAL_PREFIX)
 }

@@ -1,6 +1,6 @@
 //! Makes the module that variants are compiled from: what the survey anchored is external, everything else is its own.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use offloom_ir::codegen::{CodegenError, run_pipeline};
 use offloom_ir::inkwell::module::Module;
@@ -9,8 +9,10 @@ use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{
     AddressUse, Global, GlobalKind, delete_module_assembly, delete_unused_variable, find, globals,
 };
+use offloom_ir::symbol::{Symbol, functions};
+use offloom_ir::used::{UsedList, set_used, used};
 
-use crate::survey::Survey;
+use crate::survey::{Survey, is_table};
 
 /// Turns the surveyed module, or a clone of it, into the variant module. The kernels with a stub are its only definitions that
 /// other objects see.
@@ -18,6 +20,9 @@ use crate::survey::Survey;
 /// A mutable variable becomes a declaration. A constant or a function keeps its definition for the optimiser to look into, but
 /// an address that survives is the base image's (`available_externally`); direct calls of such a function go to an internal
 /// twin of it. No anchor stays `dso_local` or hidden: a variant may lie further from the image than 32-bit offsets reach.
+///
+/// Code that only the base image runs is still there, listed in `llvm.compiler.used`, and so are the twins: the optimiser is not to learn
+/// from a function's callers what it does not learn in the base image. [`delete_other_code`] ends that.
 ///
 /// # Errors
 /// When a pass fails.
@@ -33,6 +38,7 @@ pub fn make_variant_module(
         .map(|anchor| (anchor.name.as_str(), anchor.symbol.as_str()))
         .collect();
     delete_module_assembly(module);
+    let others = other_code(module, survey, &symbols);
     delete_link_tables(module);
     for global in globals(module) {
         let name = global.name();
@@ -42,14 +48,60 @@ pub fn make_variant_module(
             global.become_internal();
         }
     }
+    set_used(module, UsedList::CompilerUsed, &others);
     // Before definitions are dropped: what refers to them without being reached, such as an alias, must be gone.
     run_pipeline(module, machine, errors, "globaldce")?;
+    let mut twins = HashSet::new();
     for global in globals(module) {
         if let Some(symbol) = symbols.get(global.name().as_str()) {
-            make_anchor(global, symbol);
+            twins.extend(make_anchor(global, symbol));
         }
     }
+    let mut kept = used(module, UsedList::CompilerUsed);
+    kept.extend(
+        functions(module)
+            .into_iter()
+            .filter(|function| twins.contains(&function.name())),
+    );
+    set_used(module, UsedList::CompilerUsed, &kept);
     run_pipeline(module, machine, errors, "globaldce")
+}
+
+/// Leaves in the variant module what the kernels with a stub reach.
+///
+/// # Errors
+/// When a pass fails.
+pub(crate) fn delete_other_code(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+) -> Result<(), CodegenError> {
+    set_used(module, UsedList::CompilerUsed, &[]);
+    run_pipeline(module, machine, errors, "globaldce")
+}
+
+/// Functions that other objects, the loader or the linker may call, apart from the kernels with a stub and what variants share.
+fn other_code<'ctx>(
+    module: &Module<'ctx>,
+    survey: &Survey,
+    anchors: &HashMap<&str, &str>,
+) -> Vec<Symbol<'ctx>> {
+    let is_other = |function: &Symbol<'_>| {
+        let name = function.name();
+        function.is_definition()
+            && (!function.is_local() || is_in_link_table(*function))
+            && !survey.kernels.contains(&name)
+            && !anchors.contains_key(name.as_str())
+    };
+    functions(module).into_iter().filter(is_other).collect()
+}
+
+fn is_in_link_table(function: Symbol<'_>) -> bool {
+    let uses = function
+        .as_function()
+        .map_or_else(Vec::new, |function| Global::from(function).address_uses());
+    uses.into_iter()
+        .any(|address_use| matches!(address_use, AddressUse::Initializer { of } if is_table(of)))
 }
 
 /// Deletes the tables that keep symbols alive or run code when an object is loaded; a variant has no use for them.
@@ -65,12 +117,14 @@ fn delete_link_tables(module: &Module<'_>) {
     }
 }
 
-fn make_anchor(global: Global<'_>, symbol: &str) {
+/// The name of the twin, where there is one.
+fn make_anchor(global: Global<'_>, symbol: &str) -> Option<String> {
+    let mut twin = None;
     if global.is_declaration() || global.is_interposable() {
         global.become_declaration();
     } else if global.kind() == GlobalKind::Function {
         if global.address_uses().contains(&AddressUse::Callee) {
-            global.split_direct_calls();
+            twin = Some(global.split_direct_calls().name());
         }
         global.become_available_externally();
     } else if global.is_constant() {
@@ -79,6 +133,7 @@ fn make_anchor(global: Global<'_>, symbol: &str) {
         global.become_declaration();
     }
     global.set_name(symbol);
+    twin
 }
 
 /// Whether every kernel of the survey is defined: what the runtime relies on.

@@ -1,0 +1,84 @@
+// Functions with callers that only ahead-of-time code has: a kernel that has no variants, a constructor, whoever was given the address.
+// What LLVM makes of a value that all callers but those hand over must not change results.
+// REQUIRES: x86_64-device
+// RUN: rm -rf %t && mkdir -p %t && cd %t
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit -Wl,--wrapper-verbose %s -o jit %omp_link 2> link.log
+// RUN: FileCheck %s --check-prefix=LINK --input-file=link.log
+// LINK-DAG: remark: __omp_offloading_{{.*}}_main_l{{[0-9]+}}: the JIT may specialise it
+// LINK-DAG: remark: __omp_offloading_{{.*}}_main_l{{[0-9]+}}: stays ahead of time: {{.*}}takes the address of a label
+// RUN: env OFFLOOM_JIT=off %run_offload ./jit > off.out
+// RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > sync.out 2> log
+// RUN: cmp off.out sync.out
+// RUN: FileCheck %s --check-prefix=LOG --input-file=log
+// LOG-COUNT-3: compiled in
+// In the mode `source` they do.
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_FP=source OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > source.out
+// RUN: not cmp off.out source.out
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#pragma omp declare target
+// Not inlined, and not copied for one caller.
+#define ONE_COPY static __attribute__((noinline))
+ONE_COPY double left(double x, double p) { return std::pow(x, p); }
+ONE_COPY double constructed(double x, double p) { return std::pow(x, p); }
+ONE_COPY double given(double x, double p) { return std::pow(x, p); }
+volatile double start = 1.5;
+double at_start = constructed(start, 3);
+double (*volatile kept)(double, double) = given;
+// No kernel that uses it has variants.
+ONE_COPY int steps(int n) {
+  static const void *const labels[] = {&&down, &&twice, &&done};
+  int steps = 0;
+  goto *labels[n % 2];
+down:
+  ++steps;
+  --n;
+  goto *labels[n <= 0 ? 2 : n % 2];
+twice:
+  ++steps;
+  n /= 2;
+  goto *labels[n <= 0 ? 2 : n % 2];
+done:
+  return steps;
+}
+#pragma omp end declare target
+
+constexpr int Count = 1 << 16;
+static double values[Count], results[Count];
+
+static void show(const char *what) {
+  unsigned long sum = 0;
+  for (double result : results) {
+    unsigned long bits;
+    std::memcpy(&bits, &result, sizeof bits);
+    sum = sum * 31 + bits;
+  }
+  std::printf("%s %lx\n", what, sum);
+}
+
+int main() {
+  unsigned long state = 1;
+  for (double &value : values) {
+    state = state * 6364136223846793005 + 1442695040888963407;
+    value = 1 + double(state >> 11) / double(1ull << 53);
+  }
+#pragma omp target map(to : values) map(from : results)
+  for (int i = 0; i < Count; ++i)
+    results[i] = left(values[i], 2);
+  show("left");
+#pragma omp target map(to : values) map(from : results)
+  for (int i = 0; i < Count; ++i)
+    results[i] = constructed(values[i], 2);
+  show("constructed");
+#pragma omp target map(to : values) map(from : results)
+  for (int i = 0; i < Count; ++i)
+    results[i] = given(values[i], 2);
+  show("given");
+#pragma omp target map(tofrom : results)
+  {
+    results[0] = left(steps(77), 3) + kept(3, 3) + at_start;
+  }
+  show("ahead of time");
+}
