@@ -1,6 +1,8 @@
 // What the LLVM C API lacks for keeping floating-point results (floating_point.rs), as C functions with plain arguments. Rules as in
 // ir_shim.cpp.
 
+#include "pipeline.h"
+
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/DenseMap.h"
@@ -21,7 +23,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/ValueHandle.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -234,10 +235,53 @@ bool hasFused(const Function &F) {
 
 /// Whether the value is a constant without a NaN. The constant itself is not asked: its inline functions use variables of LLVM 22 that LLVM 19
 /// has not, and a plugin must load there to say that it is for the other one.
-bool isNumber(Value *V, const DataLayout &Layout) {
+bool isConstantNumber(Value *V, const DataLayout &Layout) {
   auto *C = dyn_cast<Constant>(V);
   Constant *Ordered = C ? ConstantFoldCompareInstOperands(CmpInst::FCMP_ORD, C, C, Layout) : nullptr;
   return Ordered && Ordered->isAllOnesValue();
+}
+
+/// Whether code generation sees, in the block that uses the value, that it is no NaN (`SelectionDAG::isKnownNeverNaN`).
+bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsigned Depth = 0) {
+  constexpr unsigned MaxDepth = 6;
+  if (isConstantNumber(V, Layout))
+    return true;
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || I->getParent() != User || Depth == MaxDepth)
+    return false;
+  auto IsNumber = [&](unsigned Operand) { return isNumber(I->getOperand(Operand), User, Layout, Depth + 1); };
+  switch (I->getOpcode()) {
+  case Instruction::SIToFP:
+  case Instruction::UIToFP:
+    return true;
+  case Instruction::FNeg:
+  case Instruction::FPExt:
+  case Instruction::FPTrunc:
+  case Instruction::ExtractElement:
+    return IsNumber(0);
+  case Instruction::Select:
+    return !I->getType()->isVectorTy() && IsNumber(1) && IsNumber(2);
+  default:
+    break;
+  }
+  auto *Call = dyn_cast<IntrinsicInst>(I);
+  switch (Call ? Call->getIntrinsicID() : Intrinsic::not_intrinsic) {
+  case Intrinsic::minnum:
+  case Intrinsic::maxnum:
+    return IsNumber(0) || IsNumber(1);
+  case Intrinsic::ceil:
+  case Intrinsic::copysign:
+  case Intrinsic::fabs:
+  case Intrinsic::floor:
+  case Intrinsic::nearbyint:
+  case Intrinsic::rint:
+  case Intrinsic::round:
+  case Intrinsic::roundeven:
+  case Intrinsic::trunc:
+    return IsNumber(0);
+  default:
+    return false;
+  }
 }
 
 } // namespace
@@ -259,23 +303,9 @@ bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef 
         Foreign.restore();
         State.leave(Pass, functionOf(IR));
       });
-  LoopAnalysisManager LAM;
-  FunctionAnalysisManager FAM;
-  CGSCCAnalysisManager CGAM;
-  ModuleAnalysisManager MAM;
-  PassBuilder Builder(reinterpret_cast<TargetMachine *>(machine), PipelineTuningOptions(), std::nullopt, &Callbacks);
-  Builder.registerModuleAnalyses(MAM);
-  Builder.registerCGSCCAnalyses(CGAM);
-  Builder.registerFunctionAnalyses(FAM);
-  Builder.registerLoopAnalyses(LAM);
-  Builder.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-  ModulePassManager Manager;
-  if (Error Problem = Builder.parsePassPipeline(Manager, StringRef(pipeline, length))) {
-    consumeError(std::move(Problem));
-    return false;
-  }
-  Manager.run(*unwrap(module), MAM);
-  return true;
+  offloom::Analyses All;
+  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length),
+                              Callbacks, All);
 }
 
 /// Whether code of `root`, or of the whole module where it is null, has an instruction or a loop whose result may depend on how it is
@@ -340,17 +370,21 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
 }
 
 /// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
-/// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them: of two zeros it takes the first, but the
-/// second where that is a constant, which is a number. A constant comes second.
+/// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them (`combineFMinNumFMaxNum`): of two zeros it
+/// takes the second where that is a number, the first where only that is one, and the first, too, where neither is. A constant comes
+/// second.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
   for (Function &F : *unwrap(module)) {
     bool HasFused = hasFused(F);
-    for (Instruction &I : make_early_inc_range(instructions(F))) {
-      auto *Call = dyn_cast<IntrinsicInst>(&I);
-      if (!Call)
-        continue;
+    const DataLayout &Layout = F.getParent()->getDataLayout();
+    SmallVector<IntrinsicInst *, 16> Calls;
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<IntrinsicInst>(&I); Call && mayBeExpanded(*Call->getCalledFunction()))
+        Calls.push_back(Call);
+    // What uses a result comes first, as in code generation: it knows more of the operation than of what replaces it.
+    for (IntrinsicInst *Call : reverse(Calls)) {
       Intrinsic::ID Operation = Call->getIntrinsicID();
       IRBuilder<> Builder(Call);
       Value *Result = nullptr;
@@ -359,10 +393,13 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
         Result = Builder.CreateFAdd(Product, Call->getArgOperand(2));
       } else if (Operation == Intrinsic::minnum || Operation == Intrinsic::maxnum) {
         Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1);
-        if (isa<Constant>(X))
+        bool IsNumberX = isNumber(X, Call->getParent(), Layout), IsNumberY = isNumber(Y, Call->getParent(), Layout);
+        if (isa<Constant>(X) || (IsNumberX && !IsNumberY)) {
           std::swap(X, Y);
+          std::swap(IsNumberX, IsNumberY);
+        }
         auto Comparison = Operation == Intrinsic::minnum ? CmpInst::FCMP_OLT : CmpInst::FCMP_OGT;
-        if (isNumber(Y, F.getParent()->getDataLayout())) {
+        if (IsNumberY) {
           Result = Builder.CreateSelect(Builder.CreateFCmp(Comparison, X, Y), X, Y);
         } else {
           Value *Unordered = Builder.CreateFCmpUNO(X, X);

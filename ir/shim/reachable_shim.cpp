@@ -145,15 +145,22 @@ private:
     return Calls;
   }
 
-  /// Notes the variables that the function works on: not those that it only reads, or hands to a function that works on another.
+  /// Notes the variables that the function works on, itself or by what it calls: not those that it only reads, or hands to a function that
+  /// works on another.
   void note(Function &F) {
-    for (BasicBlock &B : F)
-      for (Instruction &I : B)
-        for (Use &U : I.operands())
-          if (auto *C = dyn_cast<Constant>(U); C && worksOn(I, U))
-            if (auto *V = dyn_cast<GlobalVariable>(C->stripInBoundsConstantOffsets()))
-              if (!V->isConstant() && !V->isDeclaration())
-                Of[V].insert(&F);
+    SmallSetVector<Function *, 8> Reached;
+    Reached.insert(&F);
+    for (size_t Next = 0; Next != Reached.size(); ++Next)
+      for (BasicBlock &B : *Reached[Next])
+        for (Instruction &I : B)
+          for (Use &U : I.operands()) {
+            auto *C = dyn_cast<Constant>(U);
+            Constant *Symbol = C ? cast<Constant>(C->stripInBoundsConstantOffsets()) : nullptr;
+            if (auto *Other = dyn_cast_or_null<Function>(Symbol))
+              Reached.insert(Other);
+            else if (auto *V = dyn_cast_or_null<GlobalVariable>(Symbol); V && worksOn(I, U) && !V->isConstant() && !V->isDeclaration())
+              Of[V].insert(&F);
+          }
   }
 
   static bool worksOn(Instruction &I, Use &U) {

@@ -1,6 +1,8 @@
 // What the LLVM C API lacks for following values into outlined functions, as C functions with plain arguments. Rules as in
 // ir_shim.cpp.
 
+#include "pipeline.h"
+
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/ConstantFolding.h"
@@ -16,7 +18,6 @@
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 #include "llvm/Transforms/Scalar/SCCP.h"
@@ -253,16 +254,9 @@ bool offloom_ir_raise_loaded_alignment(LLVMValueRef load, uint64_t alignment) {
 
 /// Promotes local variables to values and folds what is constant, function by function.
 void offloom_ir_fold_constants(LLVMModuleRef module) {
-  LoopAnalysisManager LAM;
-  FunctionAnalysisManager FAM;
-  CGSCCAnalysisManager CGAM;
-  ModuleAnalysisManager MAM;
+  offloom::Analyses All;
   PassBuilder Builder;
-  Builder.registerModuleAnalyses(MAM);
-  Builder.registerCGSCCAnalyses(CGAM);
-  Builder.registerFunctionAnalyses(FAM);
-  Builder.registerLoopAnalyses(LAM);
-  Builder.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  All.registerWith(Builder);
   FunctionPassManager Passes;
   Passes.addPass(SROAPass(SROAOptions::PreserveCFG));
   Passes.addPass(EarlyCSEPass());
@@ -270,7 +264,7 @@ void offloom_ir_fold_constants(LLVMModuleRef module) {
   Passes.addPass(InstSimplifyPass());
   ModulePassManager Manager;
   Manager.addPass(createModuleToFunctionPassAdaptor(std::move(Passes)));
-  Manager.run(*unwrap(module), MAM);
+  Manager.run(*unwrap(module), All.OfModule);
 }
 
 // ---- target_queries.rs ----

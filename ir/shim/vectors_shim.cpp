@@ -1,17 +1,19 @@
 // What the LLVM C API lacks for vectors of straight-line code (straight_line_vectors.rs), as C functions with plain arguments. Rules as in
 // ir_shim.cpp.
 
+#include "pipeline.h"
+
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopAccessAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryLocation.h"
 #include "llvm/Analysis/ScalarEvolution.h"
-#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Config/llvm-config.h"
@@ -19,7 +21,6 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
 #include "llvm/Transforms/Utils/LoopSimplify.h"
@@ -163,28 +164,14 @@ extern "C" {
 /// Runs a pipeline, and before the SLP vectoriser gets a function, versions its loops for it. Whether the text is a pipeline.
 bool offloom_ir_run_with_versioned_loops(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
                                          size_t length) {
+  offloom::Analyses All;
   PassInstrumentationCallbacks Callbacks;
-  LoopAnalysisManager LAM;
-  FunctionAnalysisManager FAM;
-  CGSCCAnalysisManager CGAM;
-  ModuleAnalysisManager MAM;
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any IR) {
     auto *F = Pass == "SLPVectorizerPass" ? any_cast<const Function *>(&IR) : nullptr;
     if (F)
-      versionLoops(*const_cast<Function *>(*F), FAM);
+      versionLoops(*const_cast<Function *>(*F), All.OfFunctions);
   });
-  PassBuilder Builder(reinterpret_cast<TargetMachine *>(machine), PipelineTuningOptions(), std::nullopt, &Callbacks);
-  Builder.registerModuleAnalyses(MAM);
-  Builder.registerCGSCCAnalyses(CGAM);
-  Builder.registerFunctionAnalyses(FAM);
-  Builder.registerLoopAnalyses(LAM);
-  Builder.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-  ModulePassManager Manager;
-  if (Error Problem = Builder.parsePassPipeline(Manager, StringRef(pipeline, length))) {
-    consumeError(std::move(Problem));
-    return false;
-  }
-  Manager.run(*unwrap(module), MAM);
-  return true;
+  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length),
+                              Callbacks, All);
 }
 }

@@ -109,6 +109,13 @@ ZEROS(LEAST) ZEROS(GREATEST)
 #define DIP(v) double dip_arg1_double_##v(double x, double y) BODY(return fmin(x * y, -0.0);)
 #define CLAMP(v) double clamp_arg1_double_##v(double x, double y) BODY(return fmin(fmax(-0.0, x * y), 1.0);)
 ZEROS(RAMP) ZEROS(DIP) ZEROS(CLAMP)
+// With what code generation knows to be no NaN where it sees how it is computed: an integer's value, a limited one.
+#define STEP(v) double step_arg1_double_##v(double x, double y) BODY(return fmax(x * y, (double)(long)(x + y - x));)
+#define EDGE(v) double edge_arg1_double_##v(double x, double y) BODY(return fmin((double)(long)(x + y - x), x * y);)
+#define LIMIT(v) double limit_arg1_double_##v(double x, double y) BODY(return fmin(x * y, fabs(fmax(x, 0.0)));)
+#define BRANCH(v) \
+  double branch_arg1_double_##v(double x, double y) BODY(double least = (double)(long)(x + y - x); return x * y < 0.5 ? fmax(x * y, least) : 0.5;)
+ZEROS(STEP) ZEROS(EDGE) ZEROS(LIMIT) ZEROS(BRANCH)
 
 #define LOOP(clause, statement) _Pragma(clause) for (int i = 0; i < n; i++) statement;
 #define SUM(v)                                                                                                         \
@@ -199,6 +206,10 @@ static float xf[5000];
 #define RUN_RAMP(v) RUN_BOTH(ramp, v)
 #define RUN_DIP(v) RUN_BOTH(dip, v)
 #define RUN_CLAMP(v) RUN_BOTH(clamp, v)
+#define RUN_STEP(v) RUN_BOTH(step, v)
+#define RUN_EDGE(v) RUN_BOTH(edge, v)
+#define RUN_LIMIT(v) RUN_BOTH(limit, v)
+#define RUN_BRANCH(v) RUN_BOTH(branch, v)
 #define ROWS(name, x, v) SHOW(name##_arg1_i32_##v, for (int k = 0; k < 1000; k++) add(name##_arg1_i32_##v(x + k, v)))
 #define RUN_SUM(v) ROWS(sum, x, v)
 #define RUN_SUMF(v) ROWS(sumf, xf, v)
@@ -223,7 +234,7 @@ int main(void) {
   FLOATS(RUN_SINCOSF) FLOATS(RUN_MODFF)
   SECOND(literal, 0x3ff0000000000000)
   DOUBLES(RUN_FUSED) DOUBLES(RUN_AXPY) DOUBLES(RUN_HORNER) ZEROS(RUN_LEAST) ZEROS(RUN_GREATEST)
-  ZEROS(RUN_RAMP) ZEROS(RUN_DIP) ZEROS(RUN_CLAMP)
+  ZEROS(RUN_RAMP) ZEROS(RUN_DIP) ZEROS(RUN_CLAMP) ZEROS(RUN_STEP) ZEROS(RUN_EDGE) ZEROS(RUN_LIMIT) ZEROS(RUN_BRANCH)
   COUNTS(RUN_SUM) COUNTS(RUN_SUMF) COUNTS(RUN_SUM4) COUNTS(RUN_PRODUCT) COUNTS(RUN_PLAIN) COUNTS(RUN_DOT) RUN_SERIES(4)
   STRIDES(RUN_STRIDED)
   SHOW(partly_arg2_i32_0, for (int k = 0; k < 1000; k++) add(partly_arg2_i32_0(x + k, 777, 0)))

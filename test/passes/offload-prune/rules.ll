@@ -18,12 +18,13 @@
 ; CHECK-DAG: @table = internal constant [1 x ptr] [ptr @callback]
 ; CHECK-DAG: @state = global i32 0
 ; CHECK-DAG: @llvm.used = appending {{.*}}global [1 x ptr] [ptr @state]
-; CHECK-DAG: @llvm.global_ctors = appending {{.*}}global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 1, ptr @construct_state, ptr null }]
+; CHECK-DAG: @llvm.global_ctors = appending {{.*}}global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 1, ptr @construct_state, ptr null }, { i32, ptr, ptr } { i32 2, ptr @construct_by_call, ptr null }]
 ; CHECK-DAG: define {{.*}}void @__omp_offloading_1_2_first_l3()
 ; CHECK-DAG: define internal {{.*}}void @__omp_offloading_1_2_called_l9()
 ; CHECK-DAG: define void @helper()
 ; CHECK-DAG: define internal void @callback()
 ; CHECK-DAG: define internal void @construct_state()
+; CHECK-DAG: define internal void @construct_by_call()
 ; CHECK-DAG: declare void @library()
 
 @__omp_offloading_1_2_first_l3_kernel_environment = constant i32 1
@@ -31,8 +32,9 @@
 @table = internal constant [1 x ptr] [ptr @callback]
 @state = global i32 0
 @unreached_state = global i32 0
+@filled_by_call = internal global i32 0
 @llvm.used = appending global [2 x ptr] [ptr @state, ptr @unreached_state]
-@llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 1, ptr @construct_state, ptr null }, { i32, ptr, ptr } { i32 1, ptr @construct_unreached, ptr null }]
+@llvm.global_ctors = appending global [3 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 1, ptr @construct_state, ptr null }, { i32, ptr, ptr } { i32 2, ptr @construct_by_call, ptr null }, { i32, ptr, ptr } { i32 1, ptr @construct_unreached, ptr null }]
 @unreached_alias = alias void (), ptr @unreached
 
 declare void @library()
@@ -73,6 +75,16 @@ define void @unreached() {
 
 define internal void @construct_state() {
   store i32 2, ptr @state
+  ret void
+}
+
+define internal void @construct_by_call() {
+  call void @fill(ptr @filled_by_call)
+  ret void
+}
+
+define internal void @fill(ptr %by) {
+  store i32 3, ptr @state
   ret void
 }
 

@@ -1,0 +1,42 @@
+// Running passes, for the shims.
+
+#pragma once
+
+#include "llvm/IR/Module.h"
+#include "llvm/IR/PassInstrumentation.h"
+#include "llvm/Passes/PassBuilder.h"
+#include <optional>
+
+namespace offloom {
+
+/// LLVM's analyses of a module and its parts, which passes ask for.
+struct Analyses {
+  llvm::LoopAnalysisManager OfLoops;
+  llvm::FunctionAnalysisManager OfFunctions;
+  llvm::CGSCCAnalysisManager OfCallGraph;
+  llvm::ModuleAnalysisManager OfModule;
+
+  void registerWith(llvm::PassBuilder &Builder) {
+    Builder.registerModuleAnalyses(OfModule);
+    Builder.registerCGSCCAnalyses(OfCallGraph);
+    Builder.registerFunctionAnalyses(OfFunctions);
+    Builder.registerLoopAnalyses(OfLoops);
+    Builder.crossRegisterProxies(OfLoops, OfFunctions, OfCallGraph, OfModule);
+  }
+};
+
+/// Runs a pipeline in the syntax of `opt -passes`. Whether the text is one.
+inline bool runPipeline(llvm::Module &M, llvm::TargetMachine *Machine, llvm::StringRef Pipeline,
+                        llvm::PassInstrumentationCallbacks &Callbacks, Analyses &All) {
+  llvm::PassBuilder Builder(Machine, llvm::PipelineTuningOptions(), std::nullopt, &Callbacks);
+  All.registerWith(Builder);
+  llvm::ModulePassManager Passes;
+  if (llvm::Error Problem = Builder.parsePassPipeline(Passes, Pipeline)) {
+    llvm::consumeError(std::move(Problem));
+    return false;
+  }
+  Passes.run(M, All.OfModule);
+  return true;
+}
+
+} // namespace offloom
