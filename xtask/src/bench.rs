@@ -29,7 +29,8 @@ mod workload;
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
@@ -53,7 +54,8 @@ pub(crate) struct Arguments {
     builds: LlvmBuilds,
     #[command(flatten)]
     extent: Extent,
-    /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off, sync and async
+    /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off, sync and async, in as many rounds as
+    /// both kinds are together
     #[arg(last = true)]
     program: Vec<String>,
 }
@@ -62,13 +64,13 @@ pub(crate) struct Arguments {
 #[derive(clap::Args, Debug)]
 pub(crate) struct Extent {
     /// Rounds: how often each is run
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
-    /// Further rounds, of the contenders alone that a goal is about; nulls, guards and short runs have three turns in each
-    #[arg(long, value_name = "N", default_value_t = 3)]
+    /// Further rounds, of the contenders alone that a goal is about; nulls, guards and short runs have two turns in each
+    #[arg(long, value_name = "N", default_value_t = 5)]
     goal_samples: u32,
     /// Begin no further round that would end later than this many minutes after the first one began
-    #[arg(long, value_name = "N", default_value_t = 15)]
+    #[arg(long, value_name = "N", default_value_t = 60)]
     minutes: u64,
     /// Only workloads whose name contains this; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -106,16 +108,20 @@ impl Extent {
         }
     }
 
-    /// Whether nothing is left out that the results speak of.
+    /// Whether nothing is left out that goals are about.
     fn is_whole(&self) -> bool {
-        self.only.is_empty() && self.contenders.is_empty() && !self.quick && self.size == "large"
+        self.only.is_empty()
+            && self.contenders.is_empty()
+            && !self.quick
+            && self.size == "large"
+            && self.threads == 1
     }
 
-    /// The folder for reports.
-    fn results(&self, workspace: &Workspace) -> PathBuf {
+    /// The folder for reports of measurements that are for all to see, or are not.
+    fn results(&self, workspace: &Workspace, is_public: bool) -> PathBuf {
         match &self.output {
             Some(folder) => folder.clone(),
-            None if self.is_whole() => workspace.root.join("docs/results"),
+            None if is_public => workspace.root.join("docs/results"),
             None => workspace.target.join("bench-results"),
         }
     }
@@ -124,7 +130,10 @@ impl Extent {
 /// Runs `cargo xtask bench`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.program.is_empty() {
-        return own_program::run(&arguments.program, arguments.extent.samples);
+        return own_program::run(
+            &arguments.program,
+            arguments.extent.samples + arguments.extent.goal_samples,
+        );
     }
     let workspace = Workspace::find()?;
     let Arguments { builds, extent, .. } = arguments;
@@ -133,7 +142,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let is_whole = extent.is_whole();
-    let output = (!is_whole || extent.output.is_some()).then(|| extent.results(&workspace));
+    let output = (!is_whole || extent.output.is_some()).then(|| extent.results(&workspace, is_whole));
     let launches = bench_launch::Arguments::beside_workloads(builds.clone(), output.clone(), !is_whole);
     bench_launch::run(&launches)?;
     let links = bench_link::Arguments::beside_workloads(builds.clone(), output, !is_whole);
@@ -145,6 +154,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 /// Fails when a program does not print what the stock build prints; then there is no report.
 pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) -> Result<()> {
     let start = Instant::now();
+    plots::prepare()?;
     let folder = workspace.llvm_target(staged.llvm.major).join("bench");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
@@ -167,11 +177,11 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         libraries,
     };
     let contenders = contenders(arguments)?;
-    let mut machine = Machine::look(arguments.threads);
     let mut to_build: BTreeSet<_> = contenders.iter().map(|contender| contender.build).collect();
     to_build.insert(Build::Stock);
     builds.all(&workloads, &to_build)?;
 
+    let mut machine = Machine::look(arguments.threads);
     let Outcome {
         samples,
         wrong,
@@ -197,8 +207,17 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         staged.llvm.major,
         wrong.join("\n")
     );
+    let has_enough = (rounds + goal_rounds) as usize >= statistics::FEWEST_THAT_DECIDE;
+    if arguments.is_whole() && !has_enough {
+        println!(
+            "{} rounds decide nothing, {} do: this goes into no page of the project",
+            rounds + goal_rounds,
+            statistics::FEWEST_THAT_DECIDE
+        );
+    }
+    let is_public = arguments.is_whole() && has_enough;
     let results = arguments
-        .results(workspace)
+        .results(workspace, is_public)
         .join(format!("llvm-{}", staged.llvm.major));
     let report = Report {
         machine: &machine,
@@ -209,9 +228,11 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         compiles: &compiles,
         rounds,
         goal_rounds,
+        is_whole: arguments.is_whole(),
+        revision: &revision(&workspace.root),
     };
     report.write(&results)?;
-    if arguments.is_whole() && arguments.output.is_none() {
+    if is_public && arguments.output.is_none() {
         readme::put_results(
             &workspace.root.join("README.md"),
             staged.llvm.major,
@@ -225,6 +246,37 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         results.join("README.md").display()
     );
     Ok(())
+}
+
+/// Which revision of the project is measured: as Git has it, `with changes` where files differ from it.
+fn revision(root: &Path) -> String {
+    let git = |arguments: &[&str]| {
+        let output = Command::new("git")
+            .arg("-C")
+            .arg(root)
+            .args(arguments)
+            .output()
+            .ok()?;
+        let text = String::from_utf8(output.stdout).ok()?;
+        output.status.success().then(|| text.trim().to_owned())
+    };
+    let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
+        return "unknown".to_owned();
+    };
+    // What a measurement itself writes is no change.
+    let changed = git(&[
+        "status",
+        "--porcelain",
+        "--untracked-files=no",
+        "--",
+        ".",
+        ":!docs/results",
+        ":!README.md",
+    ]);
+    match changed.as_deref() {
+        Some("") => commit,
+        _ => format!("{commit} with changes"),
+    }
 }
 
 /// Those that were asked for and can run here.

@@ -80,7 +80,7 @@ pub(crate) struct Staging {
 }
 
 impl LlvmBuilds {
-    /// LlvmBuilds for one LLVM after the other, and does `work` with each build before the next begins.
+    /// Builds for one LLVM after the other, and does `work` with each build before the next begins.
     ///
     /// Fails at the first error.
     pub(crate) fn for_each(
@@ -131,7 +131,7 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     })
 }
 
-/// LlvmBuilds for one LLVM and stages the result.
+/// Builds for one LLVM and stages the result.
 pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Result<Staged> {
     let target = workspace.llvm_target(llvm.major);
     let mut command = Command::new(cargo());

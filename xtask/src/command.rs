@@ -23,6 +23,21 @@ pub(crate) fn run(command: &mut Command) -> Result<Duration> {
     Ok(start.elapsed())
 }
 
+/// Has the command run without what the user has set of the JIT and of OpenMP: that is not measured.
+pub(crate) fn leave_out_settings(command: &mut Command) {
+    let set = std::env::vars_os().map(|(name, _)| name);
+    for name in set.filter(|name| is_setting(name)) {
+        command.env_remove(name);
+    }
+}
+
+fn is_setting(name: &OsStr) -> bool {
+    let name = name.to_string_lossy();
+    ["OFFLOOM_", "OMP_", "KMP_"]
+        .iter()
+        .any(|prefix| name.starts_with(prefix))
+}
+
 /// The command as one would type it in a shell in its working folder.
 pub(crate) fn shown(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
@@ -49,6 +64,12 @@ fn quoted(word: &OsStr) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn settings_of_the_user_are_those_of_the_jit_and_of_openmp() {
+        assert!(is_setting(OsStr::new("OFFLOOM_CONFIG")) && is_setting(OsStr::new("OMP_NUM_THREADS")));
+        assert!(!is_setting(OsStr::new("LD_LIBRARY_PATH")));
+    }
 
     #[test]
     fn a_shown_command_can_be_pasted_into_a_shell() {

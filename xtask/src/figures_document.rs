@@ -14,7 +14,7 @@ use anyhow::{Context as _, Result};
 use crate::bench::machine;
 use crate::build::Staged;
 use crate::llvm::SUPPORTED;
-use crate::workspace::{Workspace, remove_folder};
+use crate::workspace::{Workspace, remove_folder, write_whole};
 
 /// A page, of which each LLVM has every title.
 #[derive(Debug)]
@@ -78,7 +78,7 @@ impl FiguresDocument {
             machine::load(),
         );
         let after = self.with(&before, (major, title), &new);
-        fs::write(page, after).with_context(|| format!("cannot write `{}`", page.display()))
+        write_whole(page, &after)
     }
 
     /// The page with a new section.

@@ -1,13 +1,15 @@
 //! Where the checkout and Cargo's build folder are.
 
 use std::env;
-use std::fs;
-use std::io::ErrorKind;
+use std::fs::{self, Permissions};
+use std::io::{self, ErrorKind, Write as _};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
+use tempfile::NamedTempFile;
 
 /// The folders that every chore works with.
 #[derive(Debug, Clone)]
@@ -71,6 +73,19 @@ pub(crate) fn metadata() -> Result<Value> {
         String::from_utf8_lossy(&output.stderr).trim()
     );
     serde_json::from_slice(&output.stdout).context("`cargo metadata` printed something that is not JSON")
+}
+
+/// Writes a file beside its place and puts it there, so that no half of it is ever seen.
+pub(crate) fn write_whole(file: &Path, text: &str) -> Result<()> {
+    let write = || -> io::Result<()> {
+        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
+        let mut beside = NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+        beside.write_all(text.as_bytes())?;
+        beside.as_file().set_permissions(Permissions::from_mode(0o644))?;
+        beside.persist(file)?;
+        Ok(())
+    };
+    write().with_context(|| format!("cannot write `{}`", file.display()))
 }
 
 /// The Cargo that runs this program, or the one on `PATH`.

@@ -252,6 +252,7 @@ mod tests {
                 low: 1.0 / high,
                 high: 1.0 / low,
                 values,
+                decides: values > 1,
             };
             Verdict::of(time, 0.98)
         };
@@ -280,9 +281,9 @@ mod tests {
             short: Vec::new(),
         };
         let pairs = [
-            ("slow", [1.2, 1.2]),
-            ("unclear", [0.9, 1.2]),
-            ("fast", [0.5, 0.5]),
+            ("slow", [1.2; 6]),
+            ("unclear", [0.9, 0.9, 0.9, 1.2, 1.2, 1.2]),
+            ("fast", [0.5; 6]),
         ];
         let mut samples = Samples::default();
         for (name, seconds) in pairs {

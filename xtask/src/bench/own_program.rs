@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 
-use super::rounds::empty;
+use super::rounds::{empty, put_in_order};
 use super::sample::{self, Taken};
 use super::statistics;
 use super::workload::Printed;
@@ -33,31 +33,81 @@ pub(super) fn run(program: &[String], samples: u32) -> Result<()> {
     let warm = scratch.path().join("warm");
     empty(&warm)?;
     sample::run(&mut command("sync", &warm), scratch.path())?;
+    if warm.read_dir()?.next().is_none() {
+        println!(
+            "The JIT compiled nothing: was the program linked with `-Xoffload-linker --jit`, and does it launch kernels?"
+        );
+    }
+    let off = || -> Result<Printed> { Ok(sample::run(&mut command("off", &warm), scratch.path())?.0) };
+    let expected = Expected::of(&off()?, &off()?);
+    if expected.changing > 0 {
+        println!(
+            "{} lines of what the program prints are others with each run, also with the JIT off: they are not compared",
+            expected.changing
+        );
+    }
 
     let mut results: [Vec<Taken>; WAYS.len()] = Default::default();
-    let mut expected: Option<Printed> = None;
     for round in 0..samples {
         println!("round {} of {samples}", round + 1);
-        for ((way, mode, is_empty), results) in WAYS.iter().zip(&mut results) {
+        let mut order: Vec<usize> = (0..WAYS.len()).collect();
+        put_in_order(&mut order, round);
+        for index in order {
+            let (way, mode, is_empty) = WAYS[index];
             let cold = scratch.path().join("cold");
-            let cache = if *is_empty { &cold } else { &warm };
-            if *is_empty {
+            let cache = if is_empty { &cold } else { &warm };
+            if is_empty {
                 empty(cache)?;
             }
             let (printed, taken) = sample::run(&mut command(mode, cache), scratch.path())?;
-            let expected = expected.get_or_insert_with(|| printed.clone());
-            ensure!(
-                expected.facts == printed.facts,
-                "with the JIT {way} the program prints something else than with the JIT off (lines that begin with `time ` are left \
-                 out of the comparison):\n{}\ninstead of\n{}",
-                printed.facts,
-                expected.facts
-            );
-            results.push(taken);
+            if let Some(difference) = expected.difference(&printed) {
+                bail!(
+                    "with the JIT {way} the program prints something else than with the JIT off (lines that begin with `time ` and those that \
+                     are others with each run are left out of the comparison): {difference}"
+                );
+            }
+            results[index].push(taken);
         }
     }
     print!("{}", table(&results));
     Ok(())
+}
+
+/// What a program prints with the JIT off.
+#[derive(Debug)]
+struct Expected {
+    /// Its lines; none for one that is another with each run.
+    lines: Vec<Option<String>>,
+    /// How many are.
+    changing: usize,
+}
+
+impl Expected {
+    /// What two runs have in common.
+    fn of(first: &Printed, second: &Printed) -> Self {
+        let (first, second): (Vec<_>, Vec<_>) =
+            (first.facts.lines().collect(), second.facts.lines().collect());
+        let lines: Vec<_> = (0..first.len().max(second.len()))
+            .map(|index| {
+                let line = first.get(index)?;
+                (second.get(index) == Some(line)).then(|| (*line).to_owned())
+            })
+            .collect();
+        let changing = lines.iter().filter(|line| line.is_none()).count();
+        Self { lines, changing }
+    }
+
+    /// The first line that is there in every run but not in this one.
+    fn difference(&self, printed: &Printed) -> Option<String> {
+        let found: Vec<_> = printed.facts.lines().collect();
+        if self.changing == 0 && found.len() > self.lines.len() {
+            return Some(format!("`{}` at the end", found[self.lines.len()]));
+        }
+        (0..).zip(&self.lines).find_map(|(index, line)| {
+            let (line, found): (_, Option<&&str>) = (line.as_ref()?, found.get(index));
+            (found != Some(&line.as_str())).then(|| format!("`{}` instead of `{line}`", found.unwrap_or(&"")))
+        })
+    }
 }
 
 fn table(results: &[Vec<Taken>; WAYS.len()]) -> String {
@@ -91,5 +141,30 @@ fn cells(taken: &[Taken], off: &[Taken], time: fn(&Taken) -> Option<f64>) -> Str
             ratio.high
         ),
         None => "not said by the program | ".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_that_change_by_themselves_are_not_compared() {
+        let printed = |text: &str| Printed::read(text);
+        let expected = Expected::of(
+            &printed("sum 1\nruntime 0.5\nend\n"),
+            &printed("sum 1\nruntime 0.6\nend\n"),
+        );
+        assert_eq!(expected.changing, 1);
+        assert_eq!(expected.difference(&printed("sum 1\nruntime 0.7\nend\n")), None);
+        assert_eq!(
+            expected
+                .difference(&printed("sum 2\nruntime 0.7\nend\n"))
+                .as_deref(),
+            Some("`sum 2` instead of `sum 1`")
+        );
+        assert!(expected.difference(&printed("sum 1\nruntime 0.7\n")).is_some());
+        let same = Expected::of(&printed("sum 1\n"), &printed("sum 1\n"));
+        assert!(same.difference(&printed("sum 1\nmore\n")).is_some());
     }
 }

@@ -15,7 +15,7 @@ use super::statistics::Estimate;
 const FONT: &str = "/usr/share/fonts/truetype/dejavu/DejaVuSans.ttf";
 
 /// Colours that colour-blind people can tell apart (Okabe and Ito), darkest first.
-const COLOURS: [RGBColor; 8] = [
+const COLOURS: [RGBColor; 9] = [
     RGBColor(0, 114, 178),
     RGBColor(230, 159, 0),
     RGBColor(0, 158, 115),
@@ -24,6 +24,7 @@ const COLOURS: [RGBColor; 8] = [
     RGBColor(213, 94, 0),
     RGBColor(240, 228, 66),
     RGBColor(110, 110, 110),
+    RGBColor(0, 0, 0),
 ];
 
 /// Bars in groups, each with its interval.
@@ -33,8 +34,18 @@ pub(super) struct Bars {
     pub(super) axis: String,
     /// Names of the groups.
     pub(super) groups: Vec<String>,
-    /// Name of a bar, and its value in each group.
-    pub(super) bars: Vec<(String, Vec<Option<Estimate>>)>,
+    /// What each group has.
+    pub(super) bars: Vec<Bar>,
+}
+
+/// A bar of each group.
+#[derive(Debug)]
+pub(super) struct Bar {
+    pub(super) name: String,
+    /// The number of its colour, the same in each figure.
+    pub(super) colour: usize,
+    /// Its value in each group.
+    pub(super) values: Vec<Option<Estimate>>,
 }
 
 /// A table of numbers, coloured by how far from 1 they are.
@@ -119,7 +130,7 @@ fn draw_bars<B: DrawingBackend>(root: &Area<B>, bars: &Bars) -> Result<()> {
     let highest = bars
         .bars
         .iter()
-        .flat_map(|(_, values)| values)
+        .flat_map(|bar| &bar.values)
         .flatten()
         .map(|estimate| estimate.high)
         .fold(1.1, f64::max)
@@ -139,8 +150,8 @@ fn draw_bars<B: DrawingBackend>(root: &Area<B>, bars: &Bars) -> Result<()> {
     ))
     .map_err(failed)?;
     let (mut x, mut y) = (left, 50);
-    for (index, (name, _)) in bars.bars.iter().enumerate() {
-        let colour = COLOURS[index % COLOURS.len()];
+    for Bar { name, colour, .. } in &bars.bars {
+        let colour = COLOURS[colour % COLOURS.len()];
         let wide = 40 + 8 * name.len() as i32;
         if x + wide > right {
             (x, y) = (left, y + 16);
@@ -178,24 +189,26 @@ fn draw_bars<B: DrawingBackend>(root: &Area<B>, bars: &Bars) -> Result<()> {
     for (index, group) in bars.groups.iter().enumerate() {
         let start = f64::from(left) + of_group * index as f64;
         let of_bar = of_group / (bars.bars.len() + 1) as f64;
-        for (bar, (_, values)) in bars.bars.iter().enumerate() {
+        for (bar, Bar { colour, values, .. }) in bars.bars.iter().enumerate() {
             let Some(Some(estimate)) = values.get(index) else {
                 continue;
             };
             let from = start + of_bar * (bar as f64 + 0.5);
             let (from, to) = (from as i32, (from + of_bar) as i32 - 1);
-            let colour = COLOURS[bar % COLOURS.len()];
+            let colour = COLOURS[colour % COLOURS.len()];
             root.draw(&Rectangle::new(
                 [(from, at(estimate.value)), (to, bottom)],
                 colour.filled(),
             ))
             .map_err(failed)?;
             let middle = i32::midpoint(from, to);
-            root.draw(&PathElement::new(
-                [(middle, at(estimate.low)), (middle, at(estimate.high))],
-                BLACK.stroke_width(1),
-            ))
-            .map_err(failed)?;
+            if estimate.values > 1 {
+                root.draw(&PathElement::new(
+                    [(middle, at(estimate.low)), (middle, at(estimate.high))],
+                    BLACK.stroke_width(1),
+                ))
+                .map_err(failed)?;
+            }
             if estimate.value > highest {
                 root.draw(&Text::new(
                     format!("{:.1}", estimate.value),

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 
+use crate::workspace::write_whole;
+
 /// Replaces what stands between the marks for one LLVM.
 pub(super) fn put_results(page: &Path, major: u32, results: &str) -> Result<()> {
     let text = fs::read_to_string(page).with_context(|| format!("cannot read `{}`", page.display()))?;
@@ -14,7 +16,7 @@ pub(super) fn put_results(page: &Path, major: u32, results: &str) -> Result<()> 
             page.display()
         )
     })?;
-    fs::write(page, new).with_context(|| format!("cannot write `{}`", page.display()))
+    write_whole(page, &new)
 }
 
 fn with_results(page: &str, major: u32, results: &str) -> Option<String> {

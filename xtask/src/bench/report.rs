@@ -11,10 +11,11 @@ use super::compiles::{self, Compiles};
 use super::contender::{self, Contender, LEVELS, Length, WITH_GOALS, cannot_run};
 use super::goals;
 use super::machine::Machine;
-use super::plots::{self, Bars, Matrix, Row};
+use super::plots::{self, Bar, Bars, Matrix, Row};
 use super::samples::{Samples, Time};
 use super::statistics::{self, Estimate};
 use super::workload::{Group, Workload};
+use crate::workspace::write_whole;
 
 /// Devices that the JIT paper's Figure 4 has and that nobody has run this on.
 const NOT_AT_HAND: [&str; 2] = ["sm (NVIDIA)", "gfx (AMD)"];
@@ -32,13 +33,16 @@ pub(super) struct Report<'a> {
     pub(super) rounds: u32,
     /// Rounds of those that a goal is about.
     pub(super) goal_rounds: u32,
+    /// Whether nothing is left out that goals are about.
+    pub(super) is_whole: bool,
+    /// The revision of the project.
+    pub(super) revision: &'a str,
 }
 
 impl Report<'_> {
     /// Writes `README.md`, the figures and `samples.json` into a folder.
     pub(super) fn write(&self, folder: &Path) -> Result<()> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-        plots::prepare()?;
         let portability = self.portability();
         plots::write_bars(
             folder,
@@ -57,10 +61,10 @@ impl Report<'_> {
         plots::write_matrix(folder, "figure-4", &portability)?;
         let write = |name: &str, text: String| {
             let file = folder.join(name);
-            fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))
+            write_whole(&file, &text)
         };
         write("README.md", self.markdown(&portability))?;
-        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "samples": self.samples.0, "compiles": self.compiles });
+        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "revision": self.revision, "samples": self.samples.0, "compiles": self.compiles });
         write("samples.json", format!("{samples:#}\n"))
     }
 
@@ -71,8 +75,9 @@ impl Report<'_> {
             self.llvm.split('.').next().unwrap_or_default()
         );
         format!(
-            "LLVM {}; rounds of all builds: {}; further rounds of those that goals are about: {}; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\n{}",
+            "LLVM {}; revision {}; rounds of all builds: {}; further rounds of those that goals are about: {}; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\nThe figure shows times: below 1 is faster. Goals count how many times as fast, above 1 is faster.\n\n{}",
             self.llvm,
+            self.revision,
             self.rounds,
             self.goal_rounds,
             self.machine,
@@ -84,30 +89,39 @@ impl Report<'_> {
     fn markdown(&self, portability: &Matrix) -> String {
         let mut text = format!(
             "# Evaluation, LLVM {}\n\n\
-             Written by `cargo xtask bench`; every run is in [samples.json](samples.json). {}\n\n\
-             Rounds: {}. In each, the contenders of a workload run one after the other, each once, in an order that changes. Then rounds of the stock \
-             build and those alone that a goal is about ({}): {}, in which nulls, guards and short runs have three turns, where the question is \
+             Written by `cargo xtask bench`, of revision {}; every run is in [samples.json](samples.json). {}\n\n\
+             Rounds: {}. In each, the contenders of a workload run one after the other, each once, in an order in which each comes before each other \
+             one as often as behind it. Then rounds of the stock \
+             build and those alone that a goal is about ({}): {}, in which nulls, guards and short runs have two turns, where the question is \
              whether a few percent are lost. A figure is the median over turns of a contender's time divided by that of the stock build in the \
-             same turn: **below 1 is faster**. In brackets the {:.0} % bootstrap interval over the turns (of one only the value itself, which \
-             says nothing of the spread). The means are geometric, over the group `measured`. Every run must print what the stock build \
+             same turn: **below 1 is faster**. In brackets the interval that holds the median in {:.0} % of all cases, which takes {} turns (of fewer \
+             the least and the most; of one there is no interval). The means are geometric, over the group `measured`, with a bootstrap interval. \
+             Every run must print what the stock build \
              prints, checksums included (without them where `-march=native` or `source` may round otherwise). A goal is open where its limit is \
-             inside the interval.\n\n\
+             inside the interval, or where there are too few turns.\n\n\
              `stock` is Clang and LLVM's tools, `ours` the same Clang with Offloom's; `-lto` links device code as bitcode. `jit-warm` \
              starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
              launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; contenders that need no \
-             time to pay for a compile run fewer launches of the same size, and are compared with stock runs of that length.\n\n",
+             time to pay for a compile run fewer launches of the same size, and are compared with stock runs of that length. Compiles beside the program \
+             have a processor to themselves where there are more hardware threads than the programs use.\n\n",
             self.llvm,
+            self.revision,
             self.machine,
             self.rounds,
             WITH_GOALS.map(|name| format!("`{name}`")).join(", "),
             self.goal_rounds,
-            statistics::CONFIDENCE * 100.0
+            statistics::CONFIDENCE * 100.0,
+            statistics::FEWEST_THAT_DECIDE
         );
-        let _ = writeln!(
-            text,
-            "## Goals\n\n{}\nWhat profiles say of what is missed: [why.md](../why.md).\n",
-            goals::table(self.workloads, self.samples)
-        );
+        if self.is_whole {
+            let _ = writeln!(
+                text,
+                "## Goals\n\n{}\nWhat profiles say of what is missed: [why.md](../why.md).\n",
+                goals::table(self.workloads, self.samples)
+            );
+        } else {
+            text += "## Goals\n\nThey are about all workloads, contenders and large sizes: this is a part, which says nothing of them.\n\n";
+        }
         let _ = writeln!(
             text,
             "## Figure 2: kernel time relative to the stock build\n\n![Figure 2](figure-2.svg)\n\n{}",
@@ -215,7 +229,14 @@ impl Report<'_> {
             };
             let mut values: Vec<_> = self.workloads.iter().map(of).collect();
             values.push(self.mean(&contender, time));
-            (contender.name.to_owned(), values)
+            Bar {
+                name: contender.name.to_owned(),
+                colour: contender::ALL
+                    .iter()
+                    .position(|other| other.name == contender.name)
+                    .unwrap_or_default(),
+                values,
+            }
         });
         Bars {
             title: format!("{title}, LLVM {}", self.llvm),
@@ -296,10 +317,11 @@ fn portability_table(matrix: &Matrix) -> String {
 }
 
 fn cell(estimate: Option<Estimate>) -> String {
-    estimate.map_or(String::new(), |estimate| {
-        format!(
+    estimate.map_or(String::new(), |estimate| match estimate.values {
+        1 => format!("{:.2}", estimate.value),
+        _ => format!(
             "{:.2} [{:.2}, {:.2}]",
             estimate.value, estimate.low, estimate.high
-        )
+        ),
     })
 }

@@ -16,6 +16,7 @@ use super::contender::{BASE, Cache, Contender, Length, WARM, WITH_GOALS, base};
 use super::sample::{self, SECONDS_PER_RUN};
 use super::samples::{Sample, Samples};
 use super::workload::{Group, Printed, Workload};
+use crate::command::leave_out_settings;
 
 /// What came of all rounds.
 #[derive(Debug, Default)]
@@ -89,6 +90,10 @@ impl Rounds<'_> {
                 }
             }
             before = start.elapsed() - begin;
+            // A run that fails later loses no others.
+            let samples = serde_json::to_string(&outcome.samples.0)?;
+            fs::write(self.builds.folder.join("samples.json"), samples)
+                .context("cannot write the samples so far")?;
             if round < self.rounds {
                 outcome.rounds += 1;
             } else {
@@ -99,7 +104,7 @@ impl Rounds<'_> {
     }
 
     /// The turns of a workload that a round has. What has no goal has none in further rounds; where the question is whether a few percent are
-    /// lost, or runs are short, each such round has three.
+    /// lost, or runs are short, each such round has two.
     fn turns(&self, workload: &Workload, length: Length, round: u32) -> Range<u32> {
         let Some(further) = round.checked_sub(self.rounds) else {
             return round..round + 1;
@@ -107,7 +112,7 @@ impl Rounds<'_> {
         let turns = match (workload.group, length) {
             (Group::Apart, _) => 0,
             (Group::Measured, Length::Full) => 1,
-            (Group::Null | Group::Guard, _) | (Group::Measured, Length::Short) => 3,
+            (Group::Null | Group::Guard, _) | (Group::Measured, Length::Short) => 2,
         };
         let first = self.rounds + further * turns;
         first..first + turns
@@ -131,11 +136,7 @@ impl Rounds<'_> {
             return Ok(());
         }
         order.push(base(length));
-        let places = order.len();
-        order.rotate_left(turn as usize % places);
-        if turn % 2 == 1 {
-            order.reverse();
-        }
+        put_in_order(&mut order, turn);
         let mut printed = Vec::new();
         for contender in order {
             if contender.cache == Some(Cache::Cold) {
@@ -205,12 +206,23 @@ impl Rounds<'_> {
         if contender.length == Length::Short || self.only_short {
             command.args(&workload.short);
         }
+        leave_out_settings(&mut command);
         command.env("OMP_NUM_THREADS", self.threads.to_string());
         command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, contender));
         // In every run: where allocations lie depends on what the process has done before, and variants on how pointers are aligned.
         command.env("OFFLOOM_JIT_STATS", self.statistics());
         command.envs(contender.settings.iter().copied());
         command
+    }
+}
+
+/// Puts what is run in one turn in the order of that turn. In as many turns as two times there are places, each has each place twice, and runs before
+/// each other one as often as behind it.
+pub(super) fn put_in_order<T>(runs: &mut [T], turn: u32) {
+    let places = runs.len();
+    runs.rotate_left((turn / 2) as usize % places);
+    if turn % 2 == 1 {
+        runs.reverse();
     }
 }
 
@@ -245,6 +257,31 @@ pub(super) fn empty(folder: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_has_each_place_as_often_and_none_is_always_first() {
+        for places in 2..=9_usize {
+            let turns = 2 * places as u32;
+            let mut at = vec![vec![0; places]; places];
+            let mut before = vec![vec![0; places]; places];
+            for turn in 0..turns {
+                let mut order: Vec<_> = (0..places).collect();
+                put_in_order(&mut order, turn);
+                for (place, &run) in order.iter().enumerate() {
+                    at[run][place] += 1;
+                    for &later in &order[place + 1..] {
+                        before[run][later] += 1;
+                    }
+                }
+            }
+            for run in 0..places {
+                assert!(at[run].iter().all(|count| *count == 2), "{places}: {at:?}");
+                for other in (0..places).filter(|&other| other != run) {
+                    assert_eq!(before[run][other], places, "{places}: {before:?}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn another_checksum_is_wrong_unless_rounding_may_differ() {

@@ -1,11 +1,13 @@
-//! Ratios of paired runs, with their median and its bootstrap confidence interval.
+//! Ratios of paired runs, with their median and its confidence interval.
 //!
-//! A pair is two runs that followed each other in one turn, so what else the machine did weighs on both. Pairs are drawn again with
-//! replacement (Efron's percentile method), with a fixed seed: the same samples give the same interval.
+//! A pair is two runs of one turn, so what else the machine did weighs on both. The interval of one median lies between two of the pairs, the
+//! same number of places from either end (order statistics, which assume nothing of how ratios are spread). For a mean of several medians pairs
+//! are drawn again with replacement (Efron's percentile method), with a fixed seed: the same samples give the same interval.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
 use serde::Serialize;
+use statrs::distribution::{Binomial, DiscreteCDF as _};
 use statrs::statistics::{Data, OrderStatistics as _};
 
 /// How often pairs are drawn again.
@@ -20,14 +22,16 @@ pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// How many values it is made of, in the group with the fewest. Of one, the interval is the value itself and says nothing of the spread.
+    /// How many values it is made of, in the group with the fewest.
     pub(crate) values: usize,
+    /// Whether the interval covers [`CONFIDENCE`]. Otherwise it goes from the least to the most, and covers less: there are too few values.
+    pub(crate) decides: bool,
 }
 
 impl Estimate {
-    /// Whether this is at most `limit`; `None` where that is not shown: the limit is inside the interval, or there is only one value.
+    /// Whether this is at most `limit`; `None` where that is not shown: the limit is inside the interval, or there are too few values.
     pub(crate) fn is_at_most(&self, limit: f64) -> Option<bool> {
-        if self.values < 2 {
+        if !self.decides {
             None
         } else if self.high <= limit {
             Some(true)
@@ -49,32 +53,53 @@ pub(crate) fn median(values: &[f64]) -> f64 {
 
 /// The median of ratios; none of nothing.
 pub(crate) fn of_ratios(ratios: &[f64]) -> Option<Estimate> {
-    of_geometric_mean(&[ratios.to_vec()])
+    of_values(ratios)
 }
 
 /// The median of differences, which may have any sign; none of nothing.
 pub(crate) fn of_differences(differences: &[f64]) -> Option<Estimate> {
-    of_medians(&[differences.to_vec()], |medians, _| medians.sum())
+    of_values(differences)
+}
+
+/// The fewest values of which the least and the most have the median between them in so many of all cases.
+pub(crate) const FEWEST_THAT_DECIDE: usize = 6;
+
+fn of_values(values: &[f64]) -> Option<Estimate> {
+    let mut sorted = values.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let places = places_left_out(sorted.len());
+    Some(Estimate {
+        value: median(values),
+        low: *sorted.get(places)?,
+        high: *sorted.get(sorted.len() - 1 - places)?,
+        values: sorted.len(),
+        decides: sorted.len() >= FEWEST_THAT_DECIDE,
+    })
+}
+
+/// How many of so many sorted values may be left out at either end while the median still lies between the others in [`CONFIDENCE`] of all cases.
+fn places_left_out(values: usize) -> usize {
+    let tail = (1.0 - CONFIDENCE) / 2.0;
+    let Ok(below) = Binomial::new(0.5, values as u64) else {
+        return 0;
+    };
+    // With so many below the median, or fewer, it lies outside.
+    (1..values.div_ceil(2))
+        .take_while(|&places| below.cdf(places as u64) <= tail)
+        .count()
 }
 
 /// The geometric mean over workloads of the median of each one's ratios; workloads without any do not count.
 pub(super) fn of_geometric_mean(ratios: &[Vec<f64>]) -> Option<Estimate> {
-    of_medians(ratios, |medians, count| {
-        let logarithms: f64 = medians.map(f64::ln).sum();
-        (logarithms / count as f64).exp()
-    })
-}
-
-/// What `mean` makes of the medians of the groups that are not empty, which it gets with their number.
-fn of_medians(
-    groups: &[Vec<f64>],
-    mean: impl Fn(&mut dyn Iterator<Item = f64>, usize) -> f64,
-) -> Option<Estimate> {
-    let groups: Vec<_> = groups.iter().filter(|group| !group.is_empty()).collect();
+    let groups: Vec<_> = ratios.iter().filter(|group| !group.is_empty()).collect();
     if groups.is_empty() {
         return None;
     }
-    let mean = |medians: &mut dyn Iterator<Item = f64>| mean(medians, groups.len());
+    let mean = |medians: &mut dyn Iterator<Item = f64>| {
+        let logarithms: f64 = medians.map(f64::ln).sum();
+        (logarithms / groups.len() as f64).exp()
+    };
+    let fewest = groups.iter().map(|group| group.len()).min()?;
     let mut random = StdRng::seed_from_u64(0);
     let mut drawn = Vec::new();
     let mut means: Vec<f64> = (0..RESAMPLES)
@@ -92,7 +117,8 @@ fn of_medians(
         value: mean(&mut groups.iter().map(|group| median(group))),
         low: means.quantile(tail),
         high: means.quantile(1.0 - tail),
-        values: groups.iter().map(|group| group.len()).min()?,
+        values: fewest,
+        decides: fewest > 1,
     })
 }
 
@@ -103,12 +129,33 @@ mod tests {
     #[test]
     fn the_interval_holds_the_median_and_narrows_with_more_pairs() {
         let few = of_ratios(&[0.9, 1.0, 1.1]).unwrap();
-        assert_eq!(few.value, 1.0);
-        assert!(few.low < 1.0 && few.high > 1.0, "{few:?}");
+        assert_eq!((few.value, few.low, few.high), (1.0, 0.9, 1.1));
+        assert!(!few.decides && few.is_at_most(2.0).is_none());
         let many: Vec<_> = (0..99).map(|index| [0.9, 1.0, 1.1][index % 3]).collect();
         let many = of_ratios(&many).unwrap();
         assert!(many.high - many.low < few.high - few.low);
         assert_eq!(of_ratios(&[]), None);
+    }
+
+    /// Values in tables of the sign test.
+    #[test]
+    fn the_interval_of_a_median_has_the_places_of_the_sign_test() {
+        let places = [
+            (1, 0),
+            (5, 0),
+            (6, 0),
+            (8, 0),
+            (9, 1),
+            (11, 1),
+            (12, 2),
+            (15, 3),
+            (20, 5),
+        ];
+        for (values, left_out) in places {
+            assert_eq!(places_left_out(values), left_out, "{values}");
+        }
+        let six = of_ratios(&[1.0, 0.9, 1.2, 1.1, 0.8, 1.3]).unwrap();
+        assert!(six.decides && six.is_at_most(1.3) == Some(true) && six.is_at_most(0.7) == Some(false));
     }
 
     #[test]

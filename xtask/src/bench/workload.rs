@@ -113,6 +113,13 @@ pub(super) fn workloads(root: &Path, only: &[String]) -> Result<Vec<Workload>> {
     let file = folder.join("workloads.toml");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
     let rows: Rows = toml::from_str(&text).with_context(|| format!("`{}`", file.display()))?;
+    for part in only {
+        ensure!(
+            rows.workload.iter().any(|row| row.name.contains(part.as_str())),
+            "no workload has `{part}` in its name: `{}` lists them",
+            file.display()
+        );
+    }
     let mut found = Vec::new();
     for row in rows.workload {
         if !only.is_empty() && !only.iter().any(|part| row.name.contains(part.as_str())) {
@@ -139,11 +146,6 @@ pub(super) fn workloads(root: &Path, only: &[String]) -> Result<Vec<Workload>> {
             short: row.short,
         });
     }
-    ensure!(
-        !found.is_empty(),
-        "no workload of that name in `{}`",
-        file.display()
-    );
     Ok(found)
 }
 

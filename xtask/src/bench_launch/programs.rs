@@ -1,12 +1,12 @@
 //! Builds the programs that are measured, and says how they run.
 
-use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
 use crate::build::Staged;
+use crate::command::leave_out_settings;
 use crate::corpus::tools;
 use crate::openmp::OpenMp;
 
@@ -54,11 +54,7 @@ impl Programs<'_> {
     /// A run of a program with this mode of the JIT and this folder as cache.
     pub(super) fn command(&self, program: &Path, mode: &str, cache: &Path) -> Command {
         let mut command = Command::new(program);
-        // What the user has set is not measured.
-        let set = std::env::vars_os().map(|(name, _)| name);
-        for name in set.filter(|name| is_setting(name)) {
-            command.env_remove(name);
-        }
+        leave_out_settings(&mut command);
         command
             .env("OMP_TARGET_OFFLOAD", "mandatory")
             // Threads that wait do not work.
@@ -67,11 +63,6 @@ impl Programs<'_> {
             .env("OFFLOOM_JIT_CACHE_DIR", cache);
         command
     }
-}
-
-fn is_setting(name: &OsStr) -> bool {
-    let name = name.to_string_lossy();
-    name.starts_with("OFFLOOM_") || name.starts_with("OMP_") || name.starts_with("KMP_")
 }
 
 /// The numbers that a program printed, which are all that it printed.
@@ -101,11 +92,5 @@ mod tests {
         assert_eq!(number_behind(printed, "first_s").unwrap(), 0.25);
         assert_eq!(number_behind(printed, "orphans").unwrap(), 0.5);
         assert!(number_behind(printed, "zaxpy").is_err() && number_behind(printed, "absent").is_err());
-    }
-
-    #[test]
-    fn settings_of_the_user_are_those_of_the_jit_and_of_openmp() {
-        assert!(is_setting(OsStr::new("OFFLOOM_CONFIG")) && is_setting(OsStr::new("OMP_NUM_THREADS")));
-        assert!(!is_setting(OsStr::new("LD_LIBRARY_PATH")));
     }
 }
