@@ -42,7 +42,7 @@ pub(super) fn run(program: &[String], samples: u32) -> Result<()> {
     let expected = Expected::of(&off()?, &off()?);
     if expected.changing > 0 {
         println!(
-            "{} lines of what the program prints are others with each run, also with the JIT off: they are not compared",
+            "lines that the program prints otherwise in each run, also with the JIT off, and which are not compared: {}",
             expected.changing
         );
     }
