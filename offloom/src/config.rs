@@ -32,15 +32,15 @@ By hand:
 
     clang++-{LLVM_MAJOR} --config={file} -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.cpp
 
-With CMake, started with -DCMAKE_CXX_COMPILER=clang++-{LLVM_MAJOR}:
+With CMake, started with -DCMAKE_CXX_COMPILER=clang++-{LLVM_MAJOR} -DOffloom_DIR={}:
 
-    set(OFFLOOM --config={file} -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu)
-    target_compile_options(app PRIVATE ${{OFFLOOM}})
-    target_link_options(app PRIVATE ${{OFFLOOM}})
+    find_package(Offloom REQUIRED)
+    offloom_target(app JIT)
 
 Where the loader does not find libomptarget, which `offloom doctor` tells, links also need -Wl,-rpath,/usr/lib/llvm-{LLVM_MAJOR}/lib.
 ",
-        installation.configuration().display()
+        installation.configuration().display(),
+        installation.cmake_folder().display()
     ))
 }
 

@@ -29,6 +29,11 @@ impl Installation {
         self.0.join("share/offloom/offloom-jit.cfg")
     }
 
+    /// Where CMake finds `find_package(Offloom)`.
+    pub(crate) fn cmake_folder(&self) -> PathBuf {
+        self.0.join("lib/cmake/Offloom")
+    }
+
     /// What specialises kernels.
     pub(crate) fn jit_library(&self) -> PathBuf {
         self.0.join("lib/liboffloom_jit.so")
