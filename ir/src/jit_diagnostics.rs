@@ -28,12 +28,12 @@ impl<'ctx> CollectedErrors<'ctx> {
             context: context.as_ctx_ref(),
             lifetime: PhantomData,
         };
-        collector.reinstall();
+        collector.set_handler();
         collector
     }
 
-    /// Installs the collector again, after a call that put another handler in its place.
-    pub fn reinstall(&self) {
+    /// Makes the collector the handler of its context.
+    fn set_handler(&self) {
         let messages = (&raw const *self.messages).cast_mut().cast::<c_void>();
         // SAFETY: the context outlives `self`; the box stays where it is and outlives the handler, which is removed on drop.
         unsafe { llvm::LLVMContextSetDiagnosticHandler(self.context, Some(collect), messages) }

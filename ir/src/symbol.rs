@@ -140,7 +140,7 @@ impl<'ctx> Symbol<'ctx> {
     }
 
     /// The symbol's address, in its address space.
-    pub fn as_pointer(self) -> PointerValue<'ctx> {
+    fn as_pointer(self) -> PointerValue<'ctx> {
         self.value.as_pointer_value()
     }
 
