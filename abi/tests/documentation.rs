@@ -85,12 +85,15 @@ fn map_types() -> String {
         ("delete", MapType::DELETE),
         ("pointer and object", MapType::PTR_AND_OBJ),
         ("target parameter", MapType::TARGET_PARAM),
+        ("return", MapType::RETURN_PARAM),
         ("private", MapType::PRIVATE),
         ("literal", MapType::LITERAL),
         ("implicit", MapType::IMPLICIT),
         ("close", MapType::CLOSE),
         ("present", MapType::PRESENT),
         ("hold", MapType::OMPX_HOLD),
+        ("attach, LLVM 22 only", MapType::ATTACH),
+        ("non-contiguous", MapType::NON_CONTIG),
         ("member of", MapType::MEMBER_OF),
     ] {
         let _ = writeln!(table, "| {name} | {:#x} |", kind.0);
