@@ -47,7 +47,7 @@ pub struct Settings {
     pub threshold: u64,
     /// R of the JIT paper's 4.7, from 0 to 1.
     pub ratio: f64,
-    /// Processor to compile for, in place of the one that the program was linked for.
+    /// Processor to compile for; none: the one that the program runs on.
     pub target: Option<String>,
     /// The private cache directory; none: the user's cache folder.
     pub cache_directory: Option<PathBuf>,

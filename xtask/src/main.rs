@@ -1,4 +1,4 @@
-//! Every chore of this project: `cargo xtask setup | build | lint | lit | test | demo`.
+//! Every chore of this project; `task.rs` lists them.
 #![forbid(unsafe_code)]
 
 mod bench;

@@ -12,8 +12,7 @@ cd "$folder"
 "$clang" -O2 -fPIC -c device.bc -o device.o
 "$wrapgen" pack -o images --image=file=device.o,triple=x86_64-pc-linux-gnu,kind=openmp
 "$clang" -O2 -c host.bc -Xclang -fembed-offload-object=images -o host.o
-# Our object stands in for the compiler's. It is not put in the library: the linker wrapper, as Clang's, takes device code out of
-# archives only for targets that an object has code for too.
+# Our object stands in for those of the compiler: the library keeps the metadata alone.
 "$llvm_bin/llvm-ar" t libprogram.rlib | grep '\.o$' > objects
 while read -r object; do "$llvm_bin/llvm-ar" d libprogram.rlib "$object"; done < objects
 echo 'fn main() { program::run() }' > main.rs
