@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use either::Either;
 use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
 
@@ -86,8 +87,8 @@ pub fn wrap_images(
             _ => wrap.files = vec![bundle(kind, &images, options, folder, runner)?],
         }
         let wrapped = match kind {
-            OffloadKind::OpenMp => images.iter().map(|image| &image.path).collect(),
-            _ => wrap.files.iter().collect::<Vec<_>>(),
+            OffloadKind::OpenMp => Either::Left(images.iter().map(|image| &image.path)),
+            _ => Either::Right(wrap.files.iter()),
         };
         let step = Step::new(Phase::Wrap, options.host_triple(), "")
             .reads(wrapped)
