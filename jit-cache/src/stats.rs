@@ -55,6 +55,20 @@ pub struct Kernel {
     pub subjects: Vec<SubjectCount>,
     /// What was made for it, in order.
     pub variants: Vec<Variant>,
+    /// Launches until something was made, linked or judged, and until the file was written, in order; not every time, where there were many.
+    #[serde(default)]
+    pub progress: Vec<Progress>,
+}
+
+/// How many launches of a kernel had begun at some time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Progress {
+    /// When, in microseconds from the start.
+    pub at_us: u64,
+    /// Launches that ran the ahead-of-time body, up to then.
+    pub launches_ahead_of_time: u64,
+    /// Launches that ran a variant, up to then.
+    pub launches_of_variants: u64,
 }
 
 /// Why a kernel is left as it was linked.
@@ -311,6 +325,11 @@ mod tests {
                         ahead_of_time_ns: Some(3),
                     }],
                 }],
+                progress: vec![Progress {
+                    at_us: 9,
+                    launches_ahead_of_time: 1,
+                    launches_of_variants: u64::MAX,
+                }],
             }],
         }
     }
@@ -330,8 +349,10 @@ mod tests {
     fn a_file_without_times_is_read_too() {
         let mut value = serde_json::to_value(statistics()).unwrap();
         value.as_object_mut().unwrap().remove("duration_us");
+        value["kernels"][0].as_object_mut().unwrap().remove("progress");
         let read: Statistics = serde_json::from_value(value).unwrap();
         assert_eq!(read.duration_us, None);
+        assert_eq!(read.kernels[0].progress, []);
     }
 
     #[test]

@@ -1,7 +1,6 @@
 //! One kernel of an attached bundle, for all devices: what of its launches is specialised, and the objects compiled so far.
 
 use std::collections::HashMap;
-use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
@@ -54,12 +53,10 @@ pub(crate) struct Kernel {
     pub(crate) parameter_count: u32,
     /// What of its launches is specialised.
     pub(crate) tracker: Tracker,
-    /// What was made for it.
+    /// What was made for it, and its launches.
     pub(crate) history: History,
     /// What constants are good for, by parameter.
     uses: Vec<ParameterUses>,
-    /// Launches on image copies that are gone: ahead of time, and of variants.
-    pub(crate) earlier_launches: [AtomicU64; 2],
     objects: Mutex<HashMap<LaunchKey, Arc<Making>>>,
 }
 
@@ -81,7 +78,6 @@ impl Kernel {
             tracker: Tracker::new(Signature::new(parameters, false), limits),
             history: History::default(),
             uses: kernel.parameters.iter().map(|parameter| parameter.uses).collect(),
-            earlier_launches: Default::default(),
             objects: Mutex::new(HashMap::new()),
         }
     }

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::ptr;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Mutex, MutexGuard, Once, OnceLock};
 
 use libc::atexit;
@@ -175,10 +174,7 @@ pub(crate) unsafe fn withdraw(announcement: *const ImageAnnouncement) {
     announced.image.withdraw();
     for slot in &announced.slots {
         log_launches(slot);
-        let launches = [&slot.launches_ahead_of_time, &slot.launches];
-        for (sum, launches) in slot.kernel.earlier_launches.iter().zip(launches) {
-            sum.fetch_add(launches.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
+        slot.kernel.history.remove_slot(&slot.launches);
     }
     drop(registry);
     let image = WithdrawnImage(announced);
@@ -229,6 +225,7 @@ fn act_at_exit() {
 
 fn fill(slot: &Slot, image: &'static ImageCopy, kernel: &'static Kernel) -> &'static SlotState {
     let state: &'static SlotState = Box::leak(Box::new(SlotState::new(image, kernel)));
+    kernel.history.add_slot(&state.launches);
     slot.state
         .store((&raw const *state).cast_mut().cast::<c_void>(), Ordering::Relaxed);
     slot.finished
@@ -257,27 +254,19 @@ fn statistics() -> Vec<stats_file::Kernel> {
         .into_iter()
         .flat_map(|attached| attached.kernels.iter().map(|kernel| (attached.bundle, kernel)));
     let kernels = kernels.map(|(bundle, kernel)| {
-        let slots = || {
-            let slots = registry.images.iter().flat_map(|image| &image.slots);
-            slots.filter(move |slot| ptr::eq(slot.kernel, kernel))
-        };
-        let sum = |earlier: &AtomicU64, count: fn(&SlotState) -> &AtomicU64| {
-            let now = slots()
-                .map(|slot| count(slot).load(Ordering::Relaxed))
-                .sum::<u64>();
-            now + earlier.load(Ordering::Relaxed)
-        };
-        let [ahead_of_time, of_variants] = &kernel.earlier_launches;
+        let (mut progress, now) = kernel.history.progress();
+        progress.push(now);
         let (specializations, subjects) = subjects(&kernel.tracker, |parameter| kernel.uses(parameter));
         stats_file::Kernel {
             name: kernel.name.to_owned(),
             bundle: bundle.id.0.map(|byte| format!("{byte:02x}")).concat(),
             left_ahead_of_time: kernel.left_ahead_of_time,
-            launches_ahead_of_time: sum(ahead_of_time, |slot| &slot.launches_ahead_of_time),
-            launches_of_variants: sum(of_variants, |slot| &slot.launches),
+            launches_ahead_of_time: now.launches_ahead_of_time,
+            launches_of_variants: now.launches_of_variants,
             specializations,
             subjects,
             variants: kernel.history.variants(),
+            progress,
         }
     });
     kernels.collect()
@@ -297,7 +286,7 @@ extern "C" fn at_exit() {
 }
 
 fn log_launches(slot: &SlotState) {
-    let launches = slot.launches.load(Ordering::Relaxed);
+    let launches = slot.launches.of_variants();
     if launches > 0 {
         report::log(format_args!(
             "{}: image copy {}: {launches} launches ran a variant",

@@ -17,7 +17,7 @@ use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 use crate::dump::dump;
 use crate::exit_gate;
 use crate::fork_gate;
-use crate::history::Copy;
+use crate::history::{Copy, Launches};
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
 use crate::launch::ArgumentWords;
@@ -49,10 +49,8 @@ pub(crate) struct SlotState {
     pub(crate) image: &'static ImageCopy,
     /// Variants that were made, running or retired: names their code.
     made: AtomicUsize,
-    /// Launches that ran a variant; only counted when someone wants to know.
-    pub(crate) launches: AtomicU64,
-    /// Launches that ran the ahead-of-time body. As above.
-    pub(crate) launches_ahead_of_time: AtomicU64,
+    /// What launches ran; only counted when someone wants to know.
+    pub(crate) launches: Launches,
     /// Launches for which there was neither a variant nor room for one.
     without_room: AtomicU64,
     /// Variants in the order in which they are looked at to make room.
@@ -74,8 +72,7 @@ impl SlotState {
             variants: Variants::new(&kernel.tracker),
             image,
             made: AtomicUsize::new(0),
-            launches: AtomicU64::new(0),
-            launches_ahead_of_time: AtomicU64::new(0),
+            launches: Launches::default(),
             without_room: AtomicU64::new(0),
             live: Mutex::default(),
             linking: Mutex::new(()),
@@ -101,12 +98,7 @@ impl SlotState {
     /// Counts a launch.
     #[inline]
     pub(crate) fn count(&self, choice: Choice) {
-        let counter = if choice.code.is_null() {
-            &self.launches_ahead_of_time
-        } else {
-            &self.launches
-        };
-        counter.fetch_add(1, Ordering::Relaxed);
+        self.launches.count(choice.code.is_null());
     }
 
     #[cold]
@@ -274,6 +266,7 @@ impl SlotState {
             if variant.is_retired() || (!variant.was_launched() && variant.evict()) {
                 self.variants.remove(&variant.key);
                 self.kernel.forget_object(&variant.key);
+                self.kernel.history.note_launches();
                 return true;
             }
             live.push_back(variant);
@@ -283,6 +276,7 @@ impl SlotState {
 
     /// Takes note of how a variant compares with the ahead-of-time body.
     pub(crate) fn settle(&self, variant: &Variant, verdict: Verdict) {
+        self.kernel.history.note_launches();
         let times = variant.times();
         let (word, code) = match verdict {
             Verdict::Retire => {

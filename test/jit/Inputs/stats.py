@@ -34,3 +34,10 @@ for kernel in stats["kernels"]:
                 assert timed
         print()
     assert launches == kernel["launches_of_variants"], (launches, kernel)
+    fields = "at_us", "launches_ahead_of_time", "launches_of_variants"
+    progress = [[time[field] for field in fields] for time in kernel["progress"]]
+    # Whenever something was made or linked, unless that was often, and at the end.
+    assert min(len(kernel["variants"]), 128) < len(progress) <= 257, kernel
+    for before, after in zip(progress, progress[1:]):
+        assert all(one <= other for one, other in zip(before, after)), progress
+    assert progress[-1][1:] == [kernel[field] for field in fields[1:]], kernel
