@@ -34,7 +34,7 @@ enum Command {
         #[arg(required = true)]
         statistics: Vec<PathBuf>,
     },
-    /// Write an HTML page about a program's launches: when what was compiled, specialised, found in the cache, retired.
+    /// Write an HTML page about a program's launches: when what was launched, compiled, specialised, found in the cache, retired.
     Report {
         /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote.
         statistics: PathBuf,
@@ -77,6 +77,7 @@ fn execute(cli: &Cli) -> Result<()> {
     let outcome = match &cli.command {
         Command::Cache(command) => cache::run(command, cli.json)?,
         Command::Explain { statistics } => explain::run(statistics, cli.json)?.into(),
+        Command::Report { .. } if cli.json => return Err(Error::PageAsJson),
         Command::Report { statistics, output } => report::run(statistics, output.as_deref())?.into(),
         Command::Replay { dump } => replay::run(dump, cli.json)?,
         Command::Config { environment: true } => config::environment(cli.json).into(),
@@ -103,5 +104,11 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_page_is_not_printed_as_json() {
+        let cli = Cli::parse_from(["offloom", "--json", "report", "absent"]);
+        assert!(matches!(execute(&cli), Err(Error::PageAsJson)));
     }
 }

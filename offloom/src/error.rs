@@ -48,6 +48,9 @@ pub(crate) enum Error {
         /// The reason.
         source: io::Error,
     },
+    /// JSON was asked for, and a page is something else.
+    #[error("a report is an HTML page; leave out --json, or have `offloom --json explain` print the numbers")]
+    PageAsJson,
     /// The installation is not whole.
     #[error("{0} of the checks failed; each says what to do")]
     Unhealthy(usize),

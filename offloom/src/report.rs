@@ -107,7 +107,7 @@ fn summary(statistics: &Statistics) -> Markup {
         ("ms of compiling", milliseconds(1e3 * sum(compile_us) as f64)),
         (
             "ms saved, about",
-            milliseconds(kernels.iter().map(saved_ns).sum()),
+            milliseconds(kernels.iter().map(saved_ns).fold(0.0, |sum, saved| sum + saved)),
         ),
     ];
     html! {
@@ -210,9 +210,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    #[test]
-    fn what_a_file_says_cannot_become_markup() {
-        let statistics = Statistics {
+    fn without_kernels() -> Statistics {
+        Statistics {
             version: offloom_jit_cache::stats::VERSION,
             offloom: "<script>".to_owned(),
             llvm: "&".to_owned(),
@@ -220,7 +219,18 @@ mod tests {
             forked_from: None,
             duration_us: None,
             kernels: Vec::new(),
-        };
+        }
+    }
+
+    #[test]
+    fn nothing_saved_is_no_negative_number() {
+        let page = page(&without_kernels()).into_string();
+        assert!(!page.contains("-0.00"), "{page}");
+    }
+
+    #[test]
+    fn what_a_file_says_cannot_become_markup() {
+        let statistics = without_kernels();
         let page = page(&statistics).into_string();
         assert!(!page.contains("<script"), "{page}");
         assert!(page.contains("&lt;script&gt;"), "{page}");
