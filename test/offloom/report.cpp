@@ -1,5 +1,5 @@
-// `offloom report` makes a page about a run, which a browser shows: numbers, a timeline with a bar for each thing that happened, a table for
-// each kernel. It is one file, and the browser has no network.
+// `offloom report` makes a page about a run, which a browser shows: numbers, a timeline with bars for each thing that happened and for
+// launches, a table for each kernel. It is one file, and the browser has no network.
 //
 // REQUIRES: x86_64-device, browser
 // RUN: %clangxx -O2 -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile %s -o %t %omp_link
@@ -13,26 +13,48 @@
 // RUN: %dist/bin/offloom report %t-stats -o %t-page.html
 // RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefixes=PAGE,CACHED
 //
+// Launches are shown where none runs a variant, too, and where some do.
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STATS=%t-stats %run_offload %t 0
+// RUN: %dist/bin/offloom report %t-stats -o %t-page.html
+// RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefix=AHEAD
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STATS=%t-stats %run_offload %t 4
+// RUN: %dist/bin/offloom report %t-stats -o %t-page.html
+// RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefix=MIXED
+//
 // What is no file of statistics, and a place that is not there, are said, and nothing is written.
 // RUN: not %dist/bin/offloom report %s -o %t-none.html 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not %dist/bin/offloom report %t-stats -o %t-absent/page.html 2>&1 | FileCheck %s --check-prefix=ABSENT
+// RUN: not %dist/bin/offloom --json report %t-stats -o %t-none.html 2>&1 | FileCheck %s --check-prefix=JSON
 // RUN: not ls %t-none.html
 //
 // PLACE: {{^}}[[FILE]]{{$}}
 // FORMAT: offloom: `{{.*}}report.cpp` holds no statistics of the JIT
 // ABSENT: offloom: cannot write `{{.*}}page.html`
+// JSON: offloom: a report is an HTML page; leave out --json
 //
 // PAGE: shown: Process {{[0-9]+}}: what became of its launches
 // COMPILED: tile: compiled 2
 // COMPILED: tile: found in the cache 0
 // CACHED: tile: compiled 0
 // CACHED: tile: found in the cache 2
-// PAGE: bars: compile {{[02]}} cache {{[02]}} run 2 retired 0 failed 0
+// PAGE: bars: compile {{[02]}} cache {{[02]}} run 2 failed 0 ahead-of-time 0 of-variants 2
+// The second variant is asked for by the second launch.
+// PAGE: bar: 1 launches: 0 ahead of time, 1 of variants
+// PAGE: bar: 5 launches: 0 ahead of time, 5 of variants
+// AHEAD: bars: compile 0 cache 0 run 0 failed 0 ahead-of-time 1 of-variants 0
+// AHEAD: bar: 6 launches: 6 ahead of time, 0 of variants
+// AHEAD: picture: has colours of the timeline
+// MIXED: bars: compile 2 cache 0 run 2 failed 0 ahead-of-time 1 of-variants 2
+// MIXED: bar: 1 launches: 0 ahead of time, 1 of variants
+// MIXED-COUNT-2: bar: 5 launches: 2 ahead of time, 3 of variants
+// MIXED: picture: has colours of the timeline
 // PAGE: kernel: __omp_offloading_{{.*}} 6 launches
 // PAGE: row: 2 {{compiler|cache}}
 // PAGE: outside: 0
 // PAGE: picture: has colours of the timeline
+#include <cfenv>
 #include <cstdio>
+#include <cstdlib>
 
 __attribute__((noinline)) void scale(double *data, int count, int degree) {
 #pragma omp target map(tofrom : data[0 : count])
@@ -41,9 +63,14 @@ __attribute__((noinline)) void scale(double *data, int count, int degree) {
       data[i] = data[i] * 0.5 + k;
 }
 
-int main() {
+// Launches that round otherwise, as from the given one on, run ahead of time.
+int main(int argc, char **argv) {
+  const int first_rounding_otherwise = argc > 1 ? std::atoi(argv[1]) : 6;
   double data[64] = {};
-  for (int launch = 0; launch < 6; ++launch)
+  for (int launch = 0; launch < 6; ++launch) {
+    if (launch == first_rounding_otherwise)
+      std::fesetround(FE_DOWNWARD);
     scale(data, 64, launch % 2 ? 3 : 5);
+  }
   std::printf("%g\n", data[0]);
 }

@@ -12,7 +12,7 @@ class Page(HTMLParser):
 
     def __init__(self):
         super().__init__()
-        self.stack, self.title, self.tiles, self.bars = [], "", [], {}
+        self.stack, self.title, self.tiles, self.bars, self.said = [], "", [], {}, []
         self.sections, self.rows, self.outside = [], [], 0
 
     def handle_starttag(self, tag, attributes):
@@ -20,7 +20,8 @@ class Page(HTMLParser):
         self.outside += sum(name in ("src", "href", "action") for name in values)
         if tag == "rect":
             self.bars[values["class"]] = self.bars.get(values["class"], 0) + 1
-            assert float(values["width"]) >= 2, values
+            assert float(values["width"]) >= 2 and float(values["height"]) >= 2, values
+            self.said.append("")
         if tag not in ("meta", "link", "br"):
             self.stack.append(tag)
         if tag == "section":
@@ -39,6 +40,8 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if self.stack[-1:] == ["h1"]:
             self.title += data
+        if self.stack[-2:] == ["rect", "title"]:
+            self.said[-1] += data
         if "section" in self.stack and "table" not in self.stack:
             self.sections[-1] += data + " "
         if "td" in self.stack:
@@ -80,16 +83,19 @@ def main():
     print("shown:", page.title)
     for name, value in zip(page.tiles[0::2], page.tiles[1::2]):
         print("tile:", name, value)
-    kinds = ("compile", "cache", "run", "retired", "failed")
+    kinds = ("compile", "cache", "run", "failed", "ahead-of-time", "of-variants")
     print("bars:", *(f"{kind} {page.bars.get(kind, 0)}" for kind in kinds))
+    for says in page.said:
+        print("bar:", says)
     for section in page.sections:
         print("kernel:", re.sub(r"\s+", " ", section))
     made = [row for row in page.rows if len(row) == 11]
     print("row:", len(made), made[0][1] if made else "")
     print("outside:", page.outside)
     seen = colours(sys.argv[2])
-    wanted = {(0x00, 0x72, 0xB2)} | ({(0xE6, 0x9F, 0x00)} if page.bars.get("compile") else {(0x56, 0xB4, 0xE9)})
-    print("picture:", "has colours of the timeline" if wanted <= seen else f"lacks {wanted - seen}")
+    shown = {"compile": (0xE6, 0x9F, 0x00), "cache": (0x56, 0xB4, 0xE9), "run": (0x00, 0x72, 0xB2), "ahead-of-time": (0x99, 0x99, 0x99)}
+    wanted = {colour for kind, colour in shown.items() if page.bars.get(kind)}
+    print("picture:", "has colours of the timeline" if wanted and wanted <= seen else f"lacks {wanted - seen}")
 
 
 if __name__ == "__main__":
