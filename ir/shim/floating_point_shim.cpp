@@ -244,10 +244,12 @@ bool isConstantNumber(Value *V, const DataLayout &Layout) {
 /// Whether code generation sees, in the block that uses the value, that it is no NaN (`SelectionDAG::isKnownNeverNaN`).
 bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsigned Depth = 0) {
   constexpr unsigned MaxDepth = 6;
+  if (Depth == MaxDepth)
+    return false;
   if (isConstantNumber(V, Layout))
     return true;
   auto *I = dyn_cast<Instruction>(V);
-  if (!I || I->getParent() != User || Depth == MaxDepth)
+  if (!I || I->getParent() != User)
     return false;
   auto IsNumber = [&](unsigned Operand) { return isNumber(I->getOperand(Operand), User, Layout, Depth + 1); };
   switch (I->getOpcode()) {
@@ -260,7 +262,7 @@ bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsign
   case Instruction::ExtractElement:
     return IsNumber(0);
   case Instruction::Select:
-    return !I->getType()->isVectorTy() && IsNumber(1) && IsNumber(2);
+    return !I->getOperand(0)->getType()->isVectorTy() && IsNumber(1) && IsNumber(2);
   default:
     break;
   }
@@ -268,11 +270,23 @@ bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsign
   switch (Call ? Call->getIntrinsicID() : Intrinsic::not_intrinsic) {
   case Intrinsic::minnum:
   case Intrinsic::maxnum:
+#if LLVM_VERSION_MAJOR >= 22
+  case Intrinsic::minimumnum:
+  case Intrinsic::maximumnum:
+#endif
     return IsNumber(0) || IsNumber(1);
+  case Intrinsic::minimum:
+  case Intrinsic::maximum:
+    return IsNumber(0) && IsNumber(1);
+  case Intrinsic::canonicalize:
   case Intrinsic::ceil:
   case Intrinsic::copysign:
+  case Intrinsic::exp:
+  case Intrinsic::exp2:
+  case Intrinsic::exp10:
   case Intrinsic::fabs:
   case Intrinsic::floor:
+  case Intrinsic::ldexp:
   case Intrinsic::nearbyint:
   case Intrinsic::rint:
   case Intrinsic::round:
@@ -372,7 +386,7 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
 /// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
 /// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them (`combineFMinNumFMaxNum`): of two zeros it
 /// takes the second where that is a number, the first where only that is one, and the first, too, where neither is. A constant comes
-/// second.
+/// second. Of `long double` C's library computes them, and nothing else may.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
@@ -391,7 +405,9 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
       if (Operation == Intrinsic::fmuladd && !HasFused) {
         Value *Product = Builder.CreateFMul(Call->getArgOperand(0), Call->getArgOperand(1));
         Result = Builder.CreateFAdd(Product, Call->getArgOperand(2));
-      } else if (Operation == Intrinsic::minnum || Operation == Intrinsic::maxnum) {
+      } else if (Operation != Intrinsic::fmuladd && Call->getType()->getScalarSizeInBits() > 64) {
+        Call->addFnAttr(Attribute::NoBuiltin);
+      } else if (Operation != Intrinsic::fmuladd) {
         Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1);
         bool IsNumberX = isNumber(X, Call->getParent(), Layout), IsNumberY = isNumber(Y, Call->getParent(), Layout);
         if (isa<Constant>(X) || (IsNumberX && !IsNumberY)) {

@@ -155,7 +155,9 @@ private:
         for (Instruction &I : B)
           for (Use &U : I.operands()) {
             auto *C = dyn_cast<Constant>(U);
-            Constant *Symbol = C ? cast<Constant>(C->stripInBoundsConstantOffsets()) : nullptr;
+            Value *Symbol = C ? C->stripInBoundsConstantOffsets() : nullptr;
+            if (auto *Alias = dyn_cast_or_null<GlobalAlias>(Symbol))
+              Symbol = Alias->getAliaseeObject();
             if (auto *Other = dyn_cast_or_null<Function>(Symbol))
               Reached.insert(Other);
             else if (auto *V = dyn_cast_or_null<GlobalVariable>(Symbol); V && worksOn(I, U) && !V->isConstant() && !V->isDeclaration())

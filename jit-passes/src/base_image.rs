@@ -85,8 +85,8 @@ pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> 
     })?;
     finalize_own_objects(&module)?;
     let parsed = Instant::now();
-    let prepared = prepare(&module, &machine, &errors, optimization_level)?;
     internalize(&module, &Exposed::read(&module, listed_globals(&module)));
+    let prepared = prepare(&module, &machine, &errors, optimization_level)?;
     let prepared_at = Instant::now();
     run_pipeline(
         &module,

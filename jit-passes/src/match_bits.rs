@@ -55,17 +55,22 @@ pub fn match_bits<'ctx>(
     if module.get_global_metadata_size(MATCHED) > 0 || !is_compiled_in_many_ways(module, kernel) {
         return Ok(());
     }
-    settle_bits(module, pipeline)?;
+    settle_bits(module, &ConstantBytes::find(module), pipeline)?;
     Ok(())
 }
 
-/// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel of it is compiled.
+/// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel of it is compiled. `constant` is
+/// what was found of its kernels.
 ///
 /// [`match_bits`] still has to be asked for each kernel: what this cannot help with, it finds.
 ///
 /// # Errors
 /// When the pipeline cannot be run.
-pub fn settle_bits(module: &Module<'_>, pipeline: &str) -> Result<(), CodegenError> {
+pub fn settle_bits(
+    module: &Module<'_>,
+    constant: &ConstantBytes,
+    pipeline: &str,
+) -> Result<(), CodegenError> {
     let triple = module.get_triple();
     let machine = target_machine(&MachineOptions {
         triple: &triple.as_str().to_string_lossy(),
@@ -74,9 +79,8 @@ pub fn settle_bits(module: &Module<'_>, pipeline: &str) -> Result<(), CodegenErr
         features: "",
         optimization_level: 3,
     })?;
-    // The pipeline drops the types of loads that it moves.
-    let constant = ConstantBytes::find(module);
     run_until_vectorized(module, &machine, pipeline)?;
+    // Found before: the pipeline drops the types of loads that it moves.
     constant.note(module);
     fuse_operations(module);
     expand_operations(module);

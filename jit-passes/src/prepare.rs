@@ -12,6 +12,7 @@ use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
 use crate::error::JitPassError;
 use crate::match_bits::settle_bits;
+use crate::object_contents::noted::ConstantBytes;
 use crate::pipeline::link_time_pipeline;
 use crate::survey::{Obstacle, Survey, survey};
 use crate::usefulness::{KernelUsefulness, usefulness};
@@ -40,7 +41,8 @@ pub struct KernelWithStub {
 /// Prepares the merged device module, before the link-time pipeline has run over it: the module becomes the base image's,
 /// with stubs, slots and announcement, and what variants are compiled from goes into the bundle.
 ///
-/// Both start from the same IR, so that both go through the same pipeline from there on.
+/// Both start from the same IR, so that both go through the same pipeline from there on. What is hidden in the base image
+/// ([`internalize`](crate::internalize)) must be hidden before: what the optimiser learns of a function depends on who may call it.
 ///
 /// # Errors
 /// When the module, or what is made of it, is not valid.
@@ -70,7 +72,9 @@ pub fn prepare(
     verify_variants(&variants, &survey)?;
     let bitcode = variants.write_bitcode_to_memory();
     // Here rather than at each compile: it takes as long as all the rest of one, and always gives the same.
-    settle_bits(&settled, &link_time_pipeline(optimization_level))?;
+    // What other code does with an object that a kernel is given is nothing to the kernel.
+    let constant = ConstantBytes::find(&variants);
+    settle_bits(&settled, &constant, &link_time_pipeline(optimization_level))?;
     delete_other_code(&settled, machine, errors)?;
     verify_variants(&settled, &survey)?;
     let matched_bitcode = settled.write_bitcode_to_memory();

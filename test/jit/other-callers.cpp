@@ -1,5 +1,6 @@
 // Functions with callers that only ahead-of-time code has: a kernel that has no variants, a constructor, whoever was given the address.
-// What LLVM makes of a value that all callers but those hand over must not change results.
+// What LLVM makes of a value that all callers but those hand over must not change results. Nor must callers that the image has not: what a
+// file shows to others is hidden in it.
 // REQUIRES: x86_64-device
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit -Wl,--wrapper-verbose %s -o jit %omp_link 2> link.log
@@ -9,8 +10,13 @@
 // RUN: env OFFLOOM_JIT=off %run_offload ./jit > off.out
 // RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > sync.out 2> log
 // RUN: cmp off.out sync.out
+// An image that is made when the program starts:
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit=only %s -o only %omp_link
+// RUN: env OFFLOOM_JIT=off OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./only > off.only
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./only > sync.only
+// RUN: cmp off.only sync.only
 // RUN: FileCheck %s --check-prefix=LOG --input-file=log
-// LOG-COUNT-3: compiled in
+// LOG-COUNT-5: compiled in
 // In the mode `source` they do.
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_FP=source OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > source.out
 // RUN: not cmp off.out source.out
@@ -24,6 +30,9 @@
 ONE_COPY double left(double x, double p) { return std::pow(x, p); }
 ONE_COPY double constructed(double x, double p) { return std::pow(x, p); }
 ONE_COPY double given(double x, double p) { return std::pow(x, p); }
+ONE_COPY double alone(double x, double p) { return std::pow(x, p); }
+double never_called(double x, double p) { return alone(x, p) + 1; }
+__attribute__((noinline)) double shown(double x, double p) { return std::pow(x, p); }
 volatile double start = 1.5;
 double at_start = constructed(start, 3);
 double (*volatile kept)(double, double) = given;
@@ -76,6 +85,14 @@ int main() {
   for (int i = 0; i < Count; ++i)
     results[i] = given(values[i], 2);
   show("given");
+#pragma omp target map(to : values) map(from : results)
+  for (int i = 0; i < Count; ++i)
+    results[i] = alone(values[i], 2);
+  show("alone");
+#pragma omp target map(to : values) map(from : results)
+  for (int i = 0; i < Count; ++i)
+    results[i] = shown(values[i], 2);
+  show("shown");
 #pragma omp target map(tofrom : results)
   {
     results[0] = left(steps(77), 3) + kept(3, 3) + at_start;

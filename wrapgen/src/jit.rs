@@ -70,6 +70,8 @@ pub struct Preparation<'a> {
     pub base: &'a Path,
     /// The bundle, to be written; it is not when no kernel can have variants.
     pub bundle: &'a Path,
+    /// Names that stay visible where all others are hidden before the device link; none where the linker takes bitcode.
+    pub kept_names: Option<&'a [OsString]>,
     /// What is known of the link.
     pub facts: LinkFacts,
 }
@@ -101,12 +103,23 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     command.arg("jit-prepare").arg("-o").arg(files.base);
     command.arg("--bundle").arg(files.bundle);
     files.facts.add_to(&mut command);
+    if let Some(names) = files.kept_names {
+        command.arg("--hide");
+        add_kept_names(&mut command, names);
+    }
     if runner.verbose {
         command.arg("--verbose");
     }
     command.arg("--").args(files.bitcode);
     runner.run(&mut command)?;
     Ok(runner.dry_run || files.bundle.exists())
+}
+
+/// Names that stay visible, for the jobs on device bitcode.
+pub(crate) fn add_kept_names(command: &mut Command, names: &[OsString]) {
+    for name in names {
+        command.arg("--keep-name").arg(name);
+    }
 }
 
 /// Merges device bitcode to `output`, with notes of what is known of the link.

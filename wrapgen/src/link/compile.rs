@@ -67,6 +67,7 @@ pub fn compile(
         check_all_bitcode(group, "--jit=only")?;
     }
     let mut members = write_members(group, inputs, options, folder, runner)?;
+    let kept_names = kept_names(group, inputs, options, &members)?;
     let mut compiled = Compiled::default();
     match jit {
         Some(JitForm::Only) => {
@@ -74,7 +75,16 @@ pub fn compile(
             return Ok(compiled);
         }
         Some(JitForm::WithImage) => {
-            prepare_for_jit(group, line, folder, runner, &mut members, &mut compiled)?;
+            let kept_names = kept_names.as_deref();
+            prepare_for_jit(
+                group,
+                line,
+                folder,
+                runner,
+                kept_names,
+                &mut members,
+                &mut compiled,
+            )?;
         }
         None => {}
     }
@@ -83,7 +93,7 @@ pub fn compile(
         return Ok(compiled);
     }
     compiled.device_inputs = std::mem::take(&mut members.native);
-    if !members.bitcode.is_empty() {
+    if let Some(kept_names) = kept_names {
         let compiled_file = match options.embed_bitcode {
             true => folder.image(&group.target, true),
             false => folder.named(&group.target, "lto.o"),
@@ -95,9 +105,7 @@ pub fn compile(
         if options.embed_bitcode {
             command.arg("--emit-bitcode");
         }
-        for name in names_shared_with_native_code(&group.members, inputs)? {
-            command.arg("--keep-name").arg(OsString::from_vec(name));
-        }
+        jit::add_kept_names(&mut command, &kept_names);
         command.arg("-o").arg(&compiled_file).args(&members.bitcode);
         let step = group
             .step(Phase::Lto)
@@ -110,6 +118,20 @@ pub fn compile(
         }
     }
     Ok(compiled)
+}
+
+/// The names of the group's bitcode that stay visible. None where there is no bitcode, or where the device linker takes it as it is.
+fn kept_names(
+    group: &Group<'_>,
+    inputs: &[ScannedInput],
+    options: &Options,
+    members: &MemberFiles,
+) -> Result<Option<Vec<OsString>>> {
+    if members.bitcode.is_empty() || group.linker(options).takes_bitcode() {
+        return Ok(None);
+    }
+    let names = names_shared_with_native_code(&group.members, inputs)?;
+    Ok(Some(names.into_iter().map(OsString::from_vec).collect()))
 }
 
 /// In an image of bitcode, which `option` asks for, there is no place for native code. LLVM's wrapper leaves it out without a word.
@@ -133,6 +155,7 @@ fn prepare_for_jit(
     line: &CommandLine,
     folder: &WorkFolder,
     runner: Runner,
+    kept_names: Option<&[OsString]>,
     members: &mut MemberFiles,
     compiled: &mut Compiled,
 ) -> Result<()> {
@@ -152,6 +175,7 @@ fn prepare_for_jit(
         bitcode: &members.bitcode,
         base: &base,
         bundle: &bundle,
+        kept_names,
         facts: link_facts(group, line),
     };
     let piece = folder.named(&group.target, HostPiece::Attach.extension());

@@ -118,7 +118,7 @@ pub(super) fn of_geometric_mean(ratios: &[Vec<f64>]) -> Option<Estimate> {
         low: means.quantile(tail),
         high: means.quantile(1.0 - tail),
         values: fewest,
-        decides: fewest > 1,
+        decides: fewest >= FEWEST_THAT_DECIDE,
     })
 }
 

@@ -11,6 +11,7 @@ use offloom_jit_passes::prepare::prepare;
 use wrapgen::output::OutputFile;
 
 use crate::device_bitcode::{DeviceBitcode, MergeError};
+use crate::hiding::KeptNames;
 
 /// Merge device bitcode and give its kernels dispatch stubs, so that variants of them can be compiled at run time.
 #[derive(Debug, Clone, clap::Args)]
@@ -22,6 +23,13 @@ pub(crate) struct JitPrepareArgs {
     /// The bundle to write; left out when no kernel can have variants.
     #[arg(long, value_name = "FILE")]
     bundle: PathBuf,
+
+    /// The base image is hidden before it is linked, as by the job `lto`: not where the device linker takes bitcode.
+    #[arg(long)]
+    hide: bool,
+
+    #[command(flatten)]
+    kept: KeptNames,
 
     /// Say which kernels stay ahead of time, and why.
     #[arg(long)]
@@ -51,6 +59,9 @@ impl JitPrepareArgs {
         let context = Context::create();
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;
+        if self.hide {
+            self.kept.hide_others(&module);
+        }
         let machine = self.device.machine(&module).map_err(JitPassError::from)?;
         let prepared = prepare(&module, &machine, &errors, self.device.optimization_level)?;
         if self.verbose {

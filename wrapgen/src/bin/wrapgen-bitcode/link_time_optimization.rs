@@ -1,16 +1,15 @@
 //! The job `lto`: device bitcode of one target in, one object for the device linker out, or the optimised bitcode.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use offloom_ir::codegen::{CodegenError, emit_object, run_pipeline};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_jit_passes::internalize::{Exposed, internalize, listed_globals};
 use offloom_jit_passes::pipeline::link_time_pipeline;
 use wrapgen::output::write_file;
 
 use crate::device_bitcode::{DeviceBitcode, MergeError};
+use crate::hiding::KeptNames;
 
 /// Merge device bitcode, optimise it and generate one object.
 #[derive(Debug, Clone, clap::Args)]
@@ -23,10 +22,8 @@ pub(crate) struct LtoArgs {
     #[arg(long)]
     emit_bitcode: bool,
 
-    /// The name of what others than this bitcode define or use: a definition of it stays visible. What neither the runtime nor the host
-    /// program asks for is hidden otherwise.
-    #[arg(long = "keep-name", value_name = "NAME", allow_hyphen_values = true)]
-    kept_names: Vec<OsString>,
+    #[command(flatten)]
+    kept: KeptNames,
 
     #[command(flatten)]
     device: DeviceBitcode,
@@ -52,13 +49,7 @@ impl LtoArgs {
         let context = Context::create();
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;
-        let mut names = listed_globals(&module);
-        names.extend(
-            self.kept_names
-                .iter()
-                .map(|name| name.to_string_lossy().into_owned()),
-        );
-        internalize(&module, &Exposed::read(&module, names));
+        self.kept.hide_others(&module);
         let machine = self.device.machine(&module)?;
         run_pipeline(
             &module,

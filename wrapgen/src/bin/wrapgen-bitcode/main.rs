@@ -2,6 +2,7 @@
 #![forbid(unsafe_code)]
 
 mod device_bitcode;
+mod hiding;
 mod jit_merge;
 mod jit_prepare;
 mod link_time_optimization;

@@ -1,0 +1,28 @@
+//! What of merged device bitcode stays visible.
+
+use std::ffi::OsString;
+
+use offloom_ir::inkwell::module::Module;
+use offloom_jit_passes::internalize::{Exposed, internalize, listed_globals};
+
+/// The names of what others than this bitcode define or use.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct KeptNames {
+    /// The name of what others than this bitcode define or use: a definition of it stays visible. What neither the runtime nor the host
+    /// program asks for is hidden otherwise.
+    #[arg(long = "keep-name", value_name = "NAME", allow_hyphen_values = true)]
+    kept_names: Vec<OsString>,
+}
+
+impl KeptNames {
+    /// Hides what nobody outside of the module asks for.
+    pub(crate) fn hide_others(&self, module: &Module<'_>) {
+        let mut names = listed_globals(module);
+        names.extend(
+            self.kept_names
+                .iter()
+                .map(|name| name.to_string_lossy().into_owned()),
+        );
+        internalize(module, &Exposed::read(module, names));
+    }
+}
