@@ -28,7 +28,7 @@ pub(crate) mod statistics;
 mod workload;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -157,6 +157,13 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
     plots::prepare()?;
     let folder = workspace.llvm_target(staged.llvm.major).join("bench");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    // Held to the end: outputs and caches of programs lie there.
+    let lock = File::create(folder.join("lock")).context("cannot write the lock of measurements")?;
+    ensure!(
+        lock.try_lock().is_ok(),
+        "another measurement works in `{}`: wait until it has ended, or their results would mix",
+        folder.display()
+    );
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let mut workloads = workload::workloads(&workspace.root, &arguments.only)?;
     if let Some(reason) = rust::not_for_llvm(staged.llvm.major) {
