@@ -2,9 +2,12 @@
 
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
+#include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/CodeGen/MachineOptimizationRemarkEmitter.h"
 #include "llvm/IR/DiagnosticHandler.h"
 #include "llvm/IR/Function.h"
@@ -53,9 +56,34 @@ private:
   unsigned &spills;
 };
 
+bool hasAddressTakenBlock(const Function &F) {
+  return any_of(F, [](const BasicBlock &B) { return B.hasAddressTaken(); });
+}
+
 } // namespace
 
 extern "C" {
+
+// ---- module.rs ----
+
+/// Copies a module within its context. The caller gets the copy.
+///
+/// By way of bitcode where a label's address is taken: `CloneModule` makes an address in an initialiser one of the original's block before
+/// LLVM 21, and does not survive one in another function before its own in LLVM 22.
+LLVMModuleRef offloom_ir_copy_module(LLVMModuleRef module) {
+  Module &M = *unwrap(module);
+  if (none_of(M, hasAddressTakenBlock))
+    return wrap(CloneModule(M).release());
+  SmallVector<char, 0> Bitcode;
+  raw_svector_ostream Stream(Bitcode);
+  WriteBitcodeToFile(M, Stream, /*ShouldPreserveUseListOrder=*/true);
+  MemoryBufferRef Buffer(StringRef(Bitcode.data(), Bitcode.size()), M.getModuleIdentifier());
+  Expected<std::unique_ptr<Module>> Copy = parseBitcodeFile(Buffer, M.getContext());
+  // What LLVM has just written of a valid module.
+  if (!Copy)
+    report_fatal_error(Copy.takeError());
+  return wrap(Copy->release());
+}
 
 // ---- jit_globals.rs ----
 
@@ -63,12 +91,7 @@ extern "C" {
 bool offloom_ir_is_interposable(LLVMValueRef global) { return unwrap<GlobalValue>(global)->isInterposable(); }
 
 /// Whether a block of the function has its address taken (`blockaddress`).
-bool offloom_ir_has_address_taken_block(LLVMValueRef function) {
-  for (const BasicBlock &block : *unwrap<Function>(function))
-    if (block.hasAddressTaken())
-      return true;
-  return false;
-}
+bool offloom_ir_has_address_taken_block(LLVMValueRef function) { return hasAddressTakenBlock(*unwrap<Function>(function)); }
 
 /// Removes what ties a global to the object it is defined in: comdat, section, visibility, `dso_local`, partition.
 /// With `drop_definition` its body or initialiser goes as well. The linkage becomes `linkage`; a declaration that may stay

@@ -7,6 +7,8 @@ use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::module::Module;
 use inkwell::values::{AsValueRef, FunctionValue};
 
+use crate::module;
+
 unsafe extern "C" {
     fn offloom_ir_loop_blocks(function: LLVMValueRef, blocks: *mut u8);
     fn offloom_ir_number_loop_exits(module: LLVMModuleRef, kind: u32) -> u32;
@@ -57,7 +59,7 @@ pub fn weigh_loops_as_in_copy<'ctx, E>(
     // SAFETY: a live module, and a kind of its context.
     let count = unsafe { offloom_ir_number_loop_exits(module.as_mut_ptr(), kind) };
     let mut repetitions = vec![-1_i64; count as usize];
-    let copy = module.clone();
+    let copy = module::copy(module);
     let changed = change(&copy);
     // SAFETY: live modules of one context; the numbers are below `count`, for which there is room. Passes may drop a number, but
     // make none.

@@ -17,6 +17,14 @@ unsafe extern "C" {
     fn offloom_ir_erase_named_metadata(module: LLVMModuleRef, name: *const c_char, length: usize);
     fn offloom_ir_add_maximum_flag(module: LLVMModuleRef, key: *const c_char, length: usize, value: u32);
     fn offloom_ir_remove_flag(module: LLVMModuleRef, key: *const c_char, length: usize);
+    fn offloom_ir_copy_module(module: LLVMModuleRef) -> LLVMModuleRef;
+}
+
+/// A copy of a valid module in its context, which shares nothing with it. LLVM's own (`Module::clone`, of
+/// `llvm/lib/Transforms/Utils/CloneModule.cpp`) is wrong or crashes for some where the address of a label is taken.
+pub fn copy<'ctx>(module: &Module<'ctx>) -> Module<'ctx> {
+    // SAFETY: the module handle is live; the copy is owned by nobody else, and lives in the same context.
+    unsafe { Module::new(offloom_ir_copy_module(module.as_mut_ptr())) }
 }
 
 /// The value of the module flag `key`, if it is an integer.

@@ -7,6 +7,7 @@ use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, GlobalKind, find, globals, resolve_aliases};
+use offloom_ir::module::copy;
 
 use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
@@ -64,10 +65,10 @@ pub fn prepare(
         });
     }
     let usefulness = usefulness(module);
-    let settled = module.clone();
+    let settled = copy(module);
     make_variant_module(&settled, &survey, machine, errors)?;
     verify(&settled, "variant module")?;
-    let variants = settled.clone();
+    let variants = copy(&settled);
     delete_other_code(&variants, machine, errors)?;
     verify_variants(&variants, &survey)?;
     let bitcode = variants.write_bitcode_to_memory();

@@ -17,6 +17,7 @@ use offloom_abi::jit_bundle::ParameterUses;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::BasicValueEnum;
 use offloom_ir::jit_globals::{Global, globals};
+use offloom_ir::module;
 use offloom_ir::value_uses::{result, value_uses};
 
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
@@ -50,7 +51,7 @@ pub struct ParameterUsefulness {
 
 /// Analyses every kernel of a module, which stays as it is: a copy has its local variables promoted.
 pub fn usefulness(module: &Module<'_>) -> Vec<KernelUsefulness> {
-    let copy = module.clone();
+    let copy = module::copy(module);
     expose_loads(&copy);
     let program = Program::of(&copy);
     let sources = PointerSources::of(&copy);

@@ -8,30 +8,13 @@
 // RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: FileCheck --check-prefix=LOG --input-file=log %s
-// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+30]]: the JIT may specialise it
-// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+31]]: stays ahead of time: `{{.*}}steps{{.*}}` takes the address of a label (computed goto)
+// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+13]]: the JIT may specialise it
+// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+14]]: stays ahead of time: `{{.*}}steps{{.*}}` takes the address of a label (computed goto)
 // LOG: attached 1 kernels
 // LOG: compiled in
 // LOG-NOT: compiled in
+#include "Inputs/computed_goto.h"
 #include <cstdio>
-
-#pragma omp declare target
-__attribute__((noinline)) int steps(int n) {
-  static const void *const labels[] = {&&down, &&twice, &&done};
-  int steps = 0;
-  goto *labels[n % 2];
-down:
-  ++steps;
-  --n;
-  goto *labels[n <= 0 ? 2 : n % 2];
-twice:
-  ++steps;
-  n /= 2;
-  goto *labels[n <= 0 ? 2 : n % 2];
-done:
-  return steps;
-}
-#pragma omp end declare target
 
 int main() {
   int answers[2] = {1, 2};

@@ -20,6 +20,7 @@
 // In the mode `source` they do.
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_FP=source OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > source.out
 // RUN: not cmp off.out source.out
+#include "Inputs/computed_goto.h"
 #include <cmath>
 #include <cstdio>
 #include <cstring>
@@ -36,22 +37,6 @@ __attribute__((noinline)) double shown(double x, double p) { return std::pow(x, 
 volatile double start = 1.5;
 double at_start = constructed(start, 3);
 double (*volatile kept)(double, double) = given;
-// No kernel that uses it has variants.
-ONE_COPY int steps(int n) {
-  static const void *const labels[] = {&&down, &&twice, &&done};
-  int steps = 0;
-  goto *labels[n % 2];
-down:
-  ++steps;
-  --n;
-  goto *labels[n <= 0 ? 2 : n % 2];
-twice:
-  ++steps;
-  n /= 2;
-  goto *labels[n <= 0 ? 2 : n % 2];
-done:
-  return steps;
-}
 #pragma omp end declare target
 
 constexpr int Count = 1 << 16;
@@ -67,32 +52,23 @@ static void show(const char *what) {
   std::printf("%s %lx\n", what, sum);
 }
 
+// A kernel, named by its line.
+#define SQUARE_WITH(function)                                                                                          \
+  _Pragma("omp target map(to : values) map(from : results)") for (int i = 0; i < Count; ++i) results[i] =              \
+      function(values[i], 2);                                                                                          \
+  show(#function)
+
 int main() {
   unsigned long state = 1;
   for (double &value : values) {
     state = state * 6364136223846793005 + 1442695040888963407;
     value = 1 + double(state >> 11) / double(1ull << 53);
   }
-#pragma omp target map(to : values) map(from : results)
-  for (int i = 0; i < Count; ++i)
-    results[i] = left(values[i], 2);
-  show("left");
-#pragma omp target map(to : values) map(from : results)
-  for (int i = 0; i < Count; ++i)
-    results[i] = constructed(values[i], 2);
-  show("constructed");
-#pragma omp target map(to : values) map(from : results)
-  for (int i = 0; i < Count; ++i)
-    results[i] = given(values[i], 2);
-  show("given");
-#pragma omp target map(to : values) map(from : results)
-  for (int i = 0; i < Count; ++i)
-    results[i] = alone(values[i], 2);
-  show("alone");
-#pragma omp target map(to : values) map(from : results)
-  for (int i = 0; i < Count; ++i)
-    results[i] = shown(values[i], 2);
-  show("shown");
+  SQUARE_WITH(left);
+  SQUARE_WITH(constructed);
+  SQUARE_WITH(given);
+  SQUARE_WITH(alone);
+  SQUARE_WITH(shown);
 #pragma omp target map(tofrom : results)
   {
     results[0] = left(steps(77), 3) + kept(3, 3) + at_start;

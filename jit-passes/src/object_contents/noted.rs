@@ -13,6 +13,7 @@ use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, InstructionValue, PointerValue};
 use offloom_ir::jit_globals::{Global, find, globals};
+use offloom_ir::module;
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, pointer_uses};
 
 use super::{KernelMemory, PointerSources, expose_loads};
@@ -31,7 +32,7 @@ pub struct ConstantBytes(Vec<(String, u32, Vec<bool>)>);
 impl ConstantBytes {
     /// Looks for them in a module, which stays as it is.
     pub fn find(module: &Module<'_>) -> Self {
-        let copy = module.clone();
+        let copy = module::copy(module);
         expose_loads(&copy);
         let sources = PointerSources::of(&copy);
         let receivers = receivers(&sources);
