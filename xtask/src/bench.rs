@@ -43,6 +43,7 @@ use self::rounds::{Outcome, Rounds};
 use self::rust::Libraries;
 use self::workload::Sources;
 use crate::build::{LlvmBuilds, Staged};
+use crate::corpus::tools;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 use crate::{bench_launch, bench_link};
@@ -258,14 +259,8 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
 /// Which revision of the project is measured: as Git has it, `with changes` where files differ from it.
 fn revision(root: &Path) -> String {
     let git = |arguments: &[&str]| {
-        let output = Command::new("git")
-            .arg("-C")
-            .arg(root)
-            .args(arguments)
-            .output()
-            .ok()?;
-        let text = String::from_utf8(output.stdout).ok()?;
-        output.status.success().then(|| text.trim().to_owned())
+        let printed = tools::output(Command::new("git").current_dir(root).args(arguments));
+        printed.ok().map(|text| text.trim().to_owned())
     };
     let Some(commit) = git(&["rev-parse", "--short=12", "HEAD"]) else {
         return "unknown".to_owned();

@@ -252,13 +252,12 @@ mod tests {
                 low: 1.0 / high,
                 high: 1.0 / low,
                 values,
-                decides: values > 1,
             };
             Verdict::of(time, 0.98)
         };
-        assert_eq!(of(0.99, 1.2, 3), Verdict::Met);
-        assert_eq!(of(0.97, 1.2, 3), Verdict::Open);
-        assert_eq!(of(0.9, 0.97, 3), Verdict::Missed);
+        assert_eq!(of(0.99, 1.2, 6), Verdict::Met);
+        assert_eq!(of(0.97, 1.2, 6), Verdict::Open);
+        assert_eq!(of(0.9, 0.97, 6), Verdict::Missed);
         assert_eq!(of(1.1, 1.1, 1), Verdict::Open);
     }
 

@@ -40,10 +40,10 @@ pub(super) fn run(program: &[String], samples: u32) -> Result<()> {
     }
     let off = || -> Result<Printed> { Ok(sample::run(&mut command("off", &warm), scratch.path())?.0) };
     let expected = Expected::of(&off()?, &off()?);
-    if expected.changing > 0 {
+    let changing = expected.changing();
+    if changing > 0 {
         println!(
-            "lines that the program prints otherwise in each run, also with the JIT off, and which are not compared: {}",
-            expected.changing
+            "lines that the program prints otherwise in each run, also with the JIT off, and which are not compared: {changing}"
         );
     }
 
@@ -73,37 +73,36 @@ pub(super) fn run(program: &[String], samples: u32) -> Result<()> {
     Ok(())
 }
 
-/// What a program prints with the JIT off.
+/// The lines that a program prints with the JIT off; none for one that is another with each run.
 #[derive(Debug)]
-struct Expected {
-    /// Its lines; none for one that is another with each run.
-    lines: Vec<Option<String>>,
-    /// How many are.
-    changing: usize,
-}
+struct Expected(Vec<Option<String>>);
 
 impl Expected {
     /// What two runs have in common.
     fn of(first: &Printed, second: &Printed) -> Self {
         let (first, second): (Vec<_>, Vec<_>) =
             (first.facts.lines().collect(), second.facts.lines().collect());
-        let lines: Vec<_> = (0..first.len().max(second.len()))
+        let lines = (0..first.len().max(second.len()))
             .map(|index| {
                 let line = first.get(index)?;
                 (second.get(index) == Some(line)).then(|| (*line).to_owned())
             })
             .collect();
-        let changing = lines.iter().filter(|line| line.is_none()).count();
-        Self { lines, changing }
+        Self(lines)
+    }
+
+    /// How many lines are others with each run.
+    fn changing(&self) -> usize {
+        self.0.iter().filter(|line| line.is_none()).count()
     }
 
     /// The first line that is there in every run but not in this one.
     fn difference(&self, printed: &Printed) -> Option<String> {
         let found: Vec<_> = printed.facts.lines().collect();
-        if self.changing == 0 && found.len() > self.lines.len() {
-            return Some(format!("`{}` at the end", found[self.lines.len()]));
+        if self.changing() == 0 && found.len() > self.0.len() {
+            return Some(format!("`{}` at the end", found[self.0.len()]));
         }
-        (0..).zip(&self.lines).find_map(|(index, line)| {
+        (0..).zip(&self.0).find_map(|(index, line)| {
             let (line, found): (_, Option<&&str>) = (line.as_ref()?, found.get(index));
             (found != Some(&line.as_str())).then(|| format!("`{}` instead of `{line}`", found.unwrap_or(&"")))
         })
@@ -132,7 +131,7 @@ fn cells(taken: &[Taken], off: &[Taken], time: fn(&Taken) -> Option<f64>) -> Str
     let ratios: Vec<_> = pairs
         .filter_map(|(taken, off)| Some(time(taken)? / time(off)?))
         .collect();
-    match statistics::of_ratios(&ratios) {
+    match statistics::of_median(&ratios) {
         Some(ratio) => format!(
             "{:.3} | {:.2} [{:.2}, {:.2}]",
             statistics::median(&seconds),
@@ -155,7 +154,7 @@ mod tests {
             &printed("sum 1\nruntime 0.5\nend\n"),
             &printed("sum 1\nruntime 0.6\nend\n"),
         );
-        assert_eq!(expected.changing, 1);
+        assert_eq!(expected.changing(), 1);
         assert_eq!(expected.difference(&printed("sum 1\nruntime 0.7\nend\n")), None);
         assert_eq!(
             expected

@@ -80,7 +80,7 @@ impl Samples {
         length: Length,
         time: Time,
     ) -> Option<Estimate> {
-        statistics::of_ratios(&self.ratios(workload, contender, length, time))
+        statistics::of_median(&self.ratios(workload, contender, length, time))
     }
 }
 

@@ -16,22 +16,24 @@ const RESAMPLES: usize = 4000;
 /// What the interval covers.
 pub(super) const CONFIDENCE: f64 = 0.95;
 
+/// The fewest values of which the least and the most have the median between them in so many of all cases.
+pub(crate) const FEWEST_THAT_DECIDE: usize = 6;
+
 /// An estimate and its interval.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// How many values it is made of, in the group with the fewest.
+    /// How many values it is made of, in the group with the fewest. The interval of fewer than [`FEWEST_THAT_DECIDE`] goes from the least to the
+    /// most, and covers less than [`CONFIDENCE`].
     pub(crate) values: usize,
-    /// Whether the interval covers [`CONFIDENCE`]. Otherwise it goes from the least to the most, and covers less: there are too few values.
-    pub(crate) decides: bool,
 }
 
 impl Estimate {
     /// Whether this is at most `limit`; `None` where that is not shown: the limit is inside the interval, or there are too few values.
     pub(crate) fn is_at_most(&self, limit: f64) -> Option<bool> {
-        if !self.decides {
+        if self.values < FEWEST_THAT_DECIDE {
             None
         } else if self.high <= limit {
             Some(true)
@@ -51,20 +53,8 @@ pub(crate) fn median(values: &[f64]) -> f64 {
     Data::new(values.to_vec()).median()
 }
 
-/// The median of ratios; none of nothing.
-pub(crate) fn of_ratios(ratios: &[f64]) -> Option<Estimate> {
-    of_values(ratios)
-}
-
-/// The median of differences, which may have any sign; none of nothing.
-pub(crate) fn of_differences(differences: &[f64]) -> Option<Estimate> {
-    of_values(differences)
-}
-
-/// The fewest values of which the least and the most have the median between them in so many of all cases.
-pub(crate) const FEWEST_THAT_DECIDE: usize = 6;
-
-fn of_values(values: &[f64]) -> Option<Estimate> {
+/// The median of ratios or differences, which may have any sign; none of nothing.
+pub(crate) fn of_median(values: &[f64]) -> Option<Estimate> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
     let places = places_left_out(sorted.len());
@@ -73,7 +63,6 @@ fn of_values(values: &[f64]) -> Option<Estimate> {
         low: *sorted.get(places)?,
         high: *sorted.get(sorted.len() - 1 - places)?,
         values: sorted.len(),
-        decides: sorted.len() >= FEWEST_THAT_DECIDE,
     })
 }
 
@@ -99,7 +88,6 @@ pub(super) fn of_geometric_mean(ratios: &[Vec<f64>]) -> Option<Estimate> {
         let logarithms: f64 = medians.map(f64::ln).sum();
         (logarithms / groups.len() as f64).exp()
     };
-    let fewest = groups.iter().map(|group| group.len()).min()?;
     let mut random = StdRng::seed_from_u64(0);
     let mut drawn = Vec::new();
     let mut means: Vec<f64> = (0..RESAMPLES)
@@ -117,8 +105,7 @@ pub(super) fn of_geometric_mean(ratios: &[Vec<f64>]) -> Option<Estimate> {
         value: mean(&mut groups.iter().map(|group| median(group))),
         low: means.quantile(tail),
         high: means.quantile(1.0 - tail),
-        values: fewest,
-        decides: fewest >= FEWEST_THAT_DECIDE,
+        values: groups.iter().map(|group| group.len()).min()?,
     })
 }
 
@@ -128,13 +115,13 @@ mod tests {
 
     #[test]
     fn the_interval_holds_the_median_and_narrows_with_more_pairs() {
-        let few = of_ratios(&[0.9, 1.0, 1.1]).unwrap();
+        let few = of_median(&[0.9, 1.0, 1.1]).unwrap();
         assert_eq!((few.value, few.low, few.high), (1.0, 0.9, 1.1));
-        assert!(!few.decides && few.is_at_most(2.0).is_none());
+        assert!(few.is_at_most(2.0).is_none());
         let many: Vec<_> = (0..99).map(|index| [0.9, 1.0, 1.1][index % 3]).collect();
-        let many = of_ratios(&many).unwrap();
+        let many = of_median(&many).unwrap();
         assert!(many.high - many.low < few.high - few.low);
-        assert_eq!(of_ratios(&[]), None);
+        assert_eq!(of_median(&[]), None);
     }
 
     /// Values in tables of the sign test.
@@ -154,16 +141,16 @@ mod tests {
         for (values, left_out) in places {
             assert_eq!(places_left_out(values), left_out, "{values}");
         }
-        let six = of_ratios(&[1.0, 0.9, 1.2, 1.1, 0.8, 1.3]).unwrap();
-        assert!(six.decides && six.is_at_most(1.3) == Some(true) && six.is_at_most(0.7) == Some(false));
+        let six = of_median(&[1.0, 0.9, 1.2, 1.1, 0.8, 1.3]).unwrap();
+        assert!(six.is_at_most(1.3) == Some(true) && six.is_at_most(0.7) == Some(false));
     }
 
     #[test]
     fn differences_may_have_any_sign() {
-        let differences = of_differences(&[-1.0, 0.0, 1.0, -2.0, 2.0]).unwrap();
+        let differences = of_median(&[-1.0, 0.0, 1.0, -2.0, 2.0]).unwrap();
         assert_eq!(differences.value, 0.0);
         assert!(differences.low < 0.0 && differences.high > 0.0, "{differences:?}");
-        assert_eq!(of_differences(&[]), None);
+        assert_eq!(of_median(&[]), None);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Pairs of measurements, one without the JIT and one with it, and what they say of a goal.
 
-use crate::bench::statistics::{Estimate, median, of_differences, of_ratios};
+use crate::bench::statistics::{Estimate, median, of_median};
 
 /// The most that something may cost.
 #[derive(Debug, Clone, Copy)]
@@ -49,11 +49,11 @@ impl Comparison {
 
     /// A row of the table under [`HEAD`].
     pub(super) fn row(&self) -> String {
-        let difference = of_differences(&self.pairs(|without, with| with - without));
+        let difference = of_median(&self.pairs(|without, with| with - without));
         let mut ratios = self.pairs(|without, with| with / without);
         // There is none to what is not there.
         ratios.retain(|ratio| ratio.is_finite());
-        let ratio = of_ratios(&ratios);
+        let ratio = of_median(&ratios);
         let (goal, verdict) = match self.goal {
             None => (String::new(), ""),
             Some(Goal::More(most)) => (format!("at most +{most}"), verdict(difference, most)),

@@ -13,7 +13,7 @@ use super::builds::{Form, Variant};
 use super::report::Outcome;
 use super::{pairs, subjects};
 use crate::llvm::SUPPORTED;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, write_whole};
 
 /// Of what a build or a program printed, no more than this many characters are kept.
 const KEPT: usize = 4000;
@@ -120,7 +120,7 @@ pub(super) fn write_document(workspace: &Workspace) -> Result<()> {
     let results = workspace.root.join("docs/results");
     fs::create_dir_all(&results).with_context(|| format!("cannot make folder `{}`", results.display()))?;
     let file = results.join("matrix.md");
-    fs::write(&file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
+    write_whole(&file, &text)?;
     println!("written: {}", file.display());
     Ok(())
 }
