@@ -298,6 +298,40 @@ bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsign
   }
 }
 
+/// `llvm.minnum` or `llvm.maxnum` as compares and selects, in the order in which code generation has them (`combineFMinNumFMaxNum`): of two
+/// zeros it takes the second where that is a number, the first where only that is one, and the first, too, where neither is. A constant
+/// comes second.
+Value *expandChoice(IntrinsicInst &Call, IRBuilder<> &Builder) {
+  const DataLayout &Layout = Call.getModule()->getDataLayout();
+  Value *X = Call.getArgOperand(0), *Y = Call.getArgOperand(1);
+  bool IsNumberX = isNumber(X, Call.getParent(), Layout), IsNumberY = isNumber(Y, Call.getParent(), Layout);
+  if (isa<Constant>(X) || (IsNumberX && !IsNumberY)) {
+    std::swap(X, Y);
+    std::swap(IsNumberX, IsNumberY);
+  }
+  auto Comparison = Call.getIntrinsicID() == Intrinsic::minnum ? CmpInst::FCMP_OLT : CmpInst::FCMP_OGT;
+  if (IsNumberY)
+    return Builder.CreateSelect(Builder.CreateFCmp(Comparison, X, Y), X, Y);
+  Value *Unordered = Builder.CreateFCmpUNO(X, X);
+  Value *Chosen = Builder.CreateSelect(Builder.CreateFCmp(Comparison, Y, X), Y, X);
+  return Builder.CreateSelect(Unordered, Y, Chosen);
+}
+
+/// What `offloom_ir_expand_operations` puts in the place of an operation; null where it stays.
+Value *expand(IntrinsicInst &Call, bool HasFused) {
+  IRBuilder<> Builder(&Call);
+  if (Call.getIntrinsicID() == Intrinsic::fmuladd) {
+    if (HasFused)
+      return nullptr;
+    Value *Product = Builder.CreateFMul(Call.getArgOperand(0), Call.getArgOperand(1));
+    return Builder.CreateFAdd(Product, Call.getArgOperand(2));
+  }
+  if (Call.getType()->getScalarSizeInBits() <= 64)
+    return expandChoice(Call, Builder);
+  Call.addFnAttr(Attribute::NoBuiltin);
+  return nullptr;
+}
+
 } // namespace
 
 extern "C" {
@@ -384,50 +418,22 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
 }
 
 /// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
-/// selects of `llvm.minnum` and `llvm.maxnum`, in the order in which code generation has them (`combineFMinNumFMaxNum`): of two zeros it
-/// takes the second where that is a number, the first where only that is one, and the first, too, where neither is. A constant comes
-/// second. Of `long double` C's library computes them, and nothing else may.
+/// selects of `llvm.minnum` and `llvm.maxnum`. Of `long double` C's library computes these, and nothing else may.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
   for (Function &F : *unwrap(module)) {
     bool HasFused = hasFused(F);
-    const DataLayout &Layout = F.getParent()->getDataLayout();
     SmallVector<IntrinsicInst *, 16> Calls;
     for (Instruction &I : instructions(F))
       if (auto *Call = dyn_cast<IntrinsicInst>(&I); Call && mayBeExpanded(*Call->getCalledFunction()))
         Calls.push_back(Call);
     // What uses a result comes first, as in code generation: it knows more of the operation than of what replaces it.
-    for (IntrinsicInst *Call : reverse(Calls)) {
-      Intrinsic::ID Operation = Call->getIntrinsicID();
-      IRBuilder<> Builder(Call);
-      Value *Result = nullptr;
-      if (Operation == Intrinsic::fmuladd && !HasFused) {
-        Value *Product = Builder.CreateFMul(Call->getArgOperand(0), Call->getArgOperand(1));
-        Result = Builder.CreateFAdd(Product, Call->getArgOperand(2));
-      } else if (Operation != Intrinsic::fmuladd && Call->getType()->getScalarSizeInBits() > 64) {
-        Call->addFnAttr(Attribute::NoBuiltin);
-      } else if (Operation != Intrinsic::fmuladd) {
-        Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1);
-        bool IsNumberX = isNumber(X, Call->getParent(), Layout), IsNumberY = isNumber(Y, Call->getParent(), Layout);
-        if (isa<Constant>(X) || (IsNumberX && !IsNumberY)) {
-          std::swap(X, Y);
-          std::swap(IsNumberX, IsNumberY);
-        }
-        auto Comparison = Operation == Intrinsic::minnum ? CmpInst::FCMP_OLT : CmpInst::FCMP_OGT;
-        if (IsNumberY) {
-          Result = Builder.CreateSelect(Builder.CreateFCmp(Comparison, X, Y), X, Y);
-        } else {
-          Value *Unordered = Builder.CreateFCmpUNO(X, X);
-          Value *Chosen = Builder.CreateSelect(Builder.CreateFCmp(Comparison, Y, X), Y, X);
-          Result = Builder.CreateSelect(Unordered, Y, Chosen);
-        }
-      }
-      if (Result) {
+    for (IntrinsicInst *Call : reverse(Calls))
+      if (Value *Result = expand(*Call, HasFused)) {
         Call->replaceAllUsesWith(Result);
         Call->eraseFromParent();
       }
-    }
   }
 }
 
