@@ -8,6 +8,7 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
@@ -151,18 +152,23 @@ private:
     SmallSetVector<Function *, 8> Reached;
     Reached.insert(&F);
     for (size_t Next = 0; Next != Reached.size(); ++Next)
-      for (BasicBlock &B : *Reached[Next])
-        for (Instruction &I : B)
-          for (Use &U : I.operands()) {
-            auto *C = dyn_cast<Constant>(U);
-            Value *Symbol = C ? C->stripInBoundsConstantOffsets() : nullptr;
-            if (auto *Alias = dyn_cast_or_null<GlobalAlias>(Symbol))
-              Symbol = Alias->getAliaseeObject();
-            if (auto *Other = dyn_cast_or_null<Function>(Symbol))
-              Reached.insert(Other);
-            else if (auto *V = dyn_cast_or_null<GlobalVariable>(Symbol); V && worksOn(I, U) && !V->isConstant() && !V->isDeclaration())
-              Of[V].insert(&F);
-          }
+      for (Instruction &I : instructions(*Reached[Next]))
+        for (Use &U : I.operands()) {
+          Value *Symbol = symbolOf(U);
+          if (auto *Other = dyn_cast_or_null<Function>(Symbol))
+            Reached.insert(Other);
+          else if (auto *V = dyn_cast_or_null<GlobalVariable>(Symbol);
+                   V && worksOn(I, U) && !V->isConstant() && !V->isDeclaration())
+            Of[V].insert(&F);
+        }
+  }
+
+  /// What a constant is the address of, or lies in; null if there is none.
+  static Value *symbolOf(Value *V) {
+    auto *C = dyn_cast<Constant>(V);
+    Value *Symbol = C ? C->stripInBoundsConstantOffsets() : nullptr;
+    auto *Alias = dyn_cast_or_null<GlobalAlias>(Symbol);
+    return Alias ? Alias->getAliaseeObject() : Symbol;
   }
 
   static bool worksOn(Instruction &I, Use &U) {
