@@ -15,7 +15,7 @@ use offloom_ir::metadata::{Operand, append_node, nodes};
 
 use crate::compile::phases;
 use crate::error::JitPassError;
-use crate::internalize::{Exposed, internalize, listed_globals};
+use crate::internalize::internalize_unlisted;
 use crate::pipeline::link_time_pipeline;
 use crate::prepare::prepare;
 
@@ -85,7 +85,7 @@ pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> 
     })?;
     finalize_own_objects(&module)?;
     let parsed = Instant::now();
-    internalize(&module, &Exposed::read(&module, listed_globals(&module)));
+    internalize_unlisted(&module, []);
     let prepared = prepare(&module, &machine, &errors, optimization_level)?;
     let prepared_at = Instant::now();
     run_pipeline(

@@ -95,9 +95,17 @@ pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {
     changed
 }
 
+/// Makes internal what neither the host program asks for, by the module's list of globals, nor has one of these names, nor is exposed in any
+/// device module. Returns whether something changed.
+pub fn internalize_unlisted(module: &Module<'_>, names: impl IntoIterator<Item = String>) -> bool {
+    let mut kept = listed_globals(module);
+    kept.extend(names);
+    internalize(module, &Exposed::read(module, kept))
+}
+
 /// The device symbols of the globals that the module's `omp_offload.info` lists: the host program asks for them. In a module that was
 /// merged of several, nodes may be there twice.
-pub fn listed_globals(module: &Module<'_>) -> HashSet<String> {
+fn listed_globals(module: &Module<'_>) -> HashSet<String> {
     let nodes = nodes(module, OFFLOAD_INFO_METADATA).into_iter();
     nodes
         .filter_map(|node| match node.as_slice() {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use offloom_ir::inkwell::module::Module;
-use offloom_jit_passes::internalize::{Exposed, internalize, listed_globals};
+use offloom_jit_passes::internalize::internalize_unlisted;
 
 /// The names of what others than this bitcode define or use.
 #[derive(Debug, Clone, clap::Args)]
@@ -17,12 +17,7 @@ pub(crate) struct KeptNames {
 impl KeptNames {
     /// Hides what nobody outside of the module asks for.
     pub(crate) fn hide_others(&self, module: &Module<'_>) {
-        let mut names = listed_globals(module);
-        names.extend(
-            self.kept_names
-                .iter()
-                .map(|name| name.to_string_lossy().into_owned()),
-        );
-        internalize(module, &Exposed::read(module, names));
+        let names = self.kept_names.iter();
+        internalize_unlisted(module, names.map(|name| name.to_string_lossy().into_owned()));
     }
 }
