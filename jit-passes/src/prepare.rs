@@ -69,15 +69,13 @@ pub fn prepare(
     make_variant_module(&settled, &survey, machine, errors)?;
     verify(&settled, "variant module")?;
     let variants = copy(&settled);
-    delete_other_code(&variants, machine, errors)?;
-    verify_variants(&variants, &survey)?;
+    leave_variants(&variants, &survey, machine, errors)?;
     let bitcode = variants.write_bitcode_to_memory();
     // Here rather than at each compile: it takes as long as all the rest of one, and always gives the same.
     // What other code does with an object that a kernel is given is nothing to the kernel.
     let constant = ConstantBytes::find(&variants);
     settle_bits(&settled, &constant, &link_time_pipeline(optimization_level))?;
-    delete_other_code(&settled, machine, errors)?;
-    verify_variants(&settled, &survey)?;
+    leave_variants(&settled, &survey, machine, errors)?;
     let matched_bitcode = settled.write_bitcode_to_memory();
     let triple = module.get_triple();
     let bundle = Bundle {
@@ -154,7 +152,14 @@ fn has_fast_math(variants: &Module<'_>, kernel: &str) -> bool {
     function.is_some_and(|function| function_with_fast_math(variants, Some(function)).is_some())
 }
 
-fn verify_variants(variants: &Module<'_>, survey: &Survey) -> Result<(), JitPassError> {
+/// Leaves what variants are compiled from in the module.
+fn leave_variants(
+    variants: &Module<'_>,
+    survey: &Survey,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+) -> Result<(), JitPassError> {
+    delete_other_code(variants, machine, errors)?;
     verify(variants, "variant module")?;
     if !defines_all(variants, survey) {
         return Err(JitPassError::Invalid {

@@ -1,6 +1,6 @@
 //! Makes the module that variants are compiled from: what the survey anchored is external, everything else is its own.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use offloom_ir::codegen::{CodegenError, run_pipeline};
 use offloom_ir::inkwell::module::Module;
@@ -51,18 +51,12 @@ pub fn make_variant_module(
     set_used(module, UsedList::CompilerUsed, &others);
     // Before definitions are dropped: what refers to them without being reached, such as an alias, must be gone.
     run_pipeline(module, machine, errors, "globaldce")?;
-    let mut twins = HashSet::new();
+    let mut kept = used(module, UsedList::CompilerUsed);
     for global in globals(module) {
         if let Some(symbol) = symbols.get(global.name().as_str()) {
-            twins.extend(make_anchor(global, symbol));
+            kept.extend(make_anchor(global, symbol));
         }
     }
-    let mut kept = used(module, UsedList::CompilerUsed);
-    kept.extend(
-        functions(module)
-            .into_iter()
-            .filter(|function| twins.contains(&function.name())),
-    );
     set_used(module, UsedList::CompilerUsed, &kept);
     run_pipeline(module, machine, errors, "globaldce")
 }
@@ -117,14 +111,14 @@ fn delete_link_tables(module: &Module<'_>) {
     }
 }
 
-/// The name of the twin, where there is one.
-fn make_anchor(global: Global<'_>, symbol: &str) -> Option<String> {
+/// The twin, where there is one.
+fn make_anchor<'ctx>(global: Global<'ctx>, symbol: &str) -> Option<Symbol<'ctx>> {
     let mut twin = None;
     if global.is_declaration() || global.is_interposable() {
         global.become_declaration();
     } else if global.kind() == GlobalKind::Function {
         if global.address_uses().contains(&AddressUse::Callee) {
-            twin = Some(global.split_direct_calls().name());
+            twin = global.split_direct_calls().as_function().map(Symbol::from);
         }
         global.become_available_externally();
     } else if global.is_constant() {
