@@ -37,7 +37,8 @@ pub const ATTACH_SYMBOL: &str = "offloom_jit_attach";
 /// `__tgt_register_lib`: `void __offloom_jit_attach(const void *bundle_start, const void *bundle_end)`.
 pub const HIDDEN_ATTACH_SYMBOL: &str = "__offloom_jit_attach";
 
-/// How the names start by which a variant refers to what the base image defines; the anchor's index follows in decimal.
+/// How the names start by which a variant refers to what the device code defines; the anchor's index follows in decimal. Kernels'
+/// ahead-of-time code has a name of its own.
 pub const ANCHOR_PREFIX: &str = "__offloom_anchor_";
 
 /// Code that chooses what a launch runs, from a slot and the launch's argument words. It must not unwind.

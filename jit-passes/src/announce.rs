@@ -11,7 +11,7 @@ use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, GlobalValue};
 use offloom_ir::jit_globals::{append_constructor, append_destructor, find};
 
 use crate::error::JitPassError;
-use crate::survey::Survey;
+use crate::survey::{Anchor, Survey};
 
 /// Name of the internal table of anchors.
 pub const ANCHORS: &str = "offloom.jit.anchors";
@@ -27,7 +27,7 @@ const PRIORITY: u16 = 101;
 /// Adds table, announcement, constructor and destructor. `slots` is what [`crate::dispatch_stub::add_dispatch_stubs`] returned.
 ///
 /// # Errors
-/// When an instruction cannot be built.
+/// When an instruction cannot be built, or an anchor is not in the module.
 pub fn add_announcement<'ctx>(
     module: &Module<'ctx>,
     survey: &Survey,
@@ -38,16 +38,13 @@ pub fn add_announcement<'ctx>(
     let pointer = context.ptr_type(AddressSpace::default());
     let (int, long) = (context.i32_type(), context.i64_type());
 
-    let anchors: Vec<_> = survey
-        .anchors
-        .iter()
-        .map(|anchor| {
-            find(module, &anchor.name).map_or_else(
-                || pointer.const_null(),
-                |global| global.as_global_value().as_pointer_value(),
-            )
-        })
-        .collect();
+    let address = |anchor: &Anchor| {
+        let found =
+            find(module, &anchor.name).ok_or_else(|| JitPassError::NoSuchAnchor(anchor.name.clone()))?;
+        Ok(found.as_global_value().as_pointer_value())
+    };
+    let anchors: Result<Vec<_>, JitPassError> = survey.anchors.iter().map(address).collect();
+    let anchors = anchors?;
     let anchors = pointer.const_array(&anchors);
     let table = internal_constant(module, ANCHORS, anchors.into());
     let id: Vec<_> = bundle

@@ -97,6 +97,8 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
     if !request.descriptor.is_empty() {
         let descriptor: Descriptor = request.descriptor.parse()?;
         specialize(&module, &descriptor, Transforms::ALL)?;
+        // Regions that only the ahead-of-time code begins now.
+        prune(&module, request.kernel)?;
     }
     // Before the vectoriser chooses, which need not keep together what code generation fuses.
     fuse_operations(&module);

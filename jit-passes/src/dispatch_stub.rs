@@ -14,10 +14,8 @@ use offloom_ir::inkwell::values::{
 use offloom_ir::inkwell::{AddressSpace, AtomicOrdering, IntPredicate};
 use offloom_ir::jit_globals::{Global, find};
 
+use crate::ahead_of_time;
 use crate::error::JitPassError;
-
-/// What follows a kernel's name in the name of its ahead-of-time body.
-pub const AHEAD_OF_TIME_SUFFIX: &str = ".ahead_of_time";
 
 /// Name of the internal variable that holds the slots, one after the other.
 pub const SLOTS: &str = "offloom.jit.slots";
@@ -111,7 +109,7 @@ fn replace_by_stub<'ctx>(
     stub.set_call_conventions(body.get_call_conventions());
     copy_attributes(body, stub);
     body.replace_all_uses_with(stub);
-    Global::from(body).set_name(&format!("{name}{AHEAD_OF_TIME_SUFFIX}"));
+    Global::from(body).set_name(&format!("{name}{}", ahead_of_time::SUFFIX));
     Global::from(stub).set_name(name);
     Global::from(body).become_internal();
     // Two copies of a kernel's code are of no use, and a stub must stay small.

@@ -23,4 +23,7 @@ pub enum JitPassError {
     /// A kernel that is not in the module.
     #[error("the module defines no kernel `{0}`")]
     NoSuchKernel(String),
+    /// Something that variants share with the base image is not in it: a mistake of ours.
+    #[error("the base image's module has no `{0}`, which its variants refer to")]
+    NoSuchAnchor(String),
 }

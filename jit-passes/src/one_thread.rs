@@ -11,6 +11,9 @@
 //!   __kmpc_push_num_teams(...), __kmpc_fork_teams(..., body, what the region captured...);
 //! ```
 //!
+//! Where the region is all of a kernel, asks for no other number, and a base image offers the kernel's ahead-of-time code, that is called
+//! instead: the region's function then need not be compiled at all, which is half of a small kernel's compile.
+//!
 //! The body is a copy, in which regions within begin as plain calls too, and the runtime's functions are what they come to with one
 //! thread ([`runtime_calls`]). What could notice the difference is left alone as a whole: regions within a `parallel` region, which may
 //! get more threads; tasks; whatever asks about levels or settings; calls of functions that are not known.
@@ -35,6 +38,7 @@ use offloom_ir::jit_globals::Global;
 use offloom_ir::value_uses::{called_function, operand};
 
 use body::{Bodies, Level};
+use guard::{Asked, Otherwise};
 
 /// How the names begin of functions that say something of the next region, which the runtime keeps until that begins.
 const SAID_BEFORE: &str = "__kmpc_push_";
@@ -64,11 +68,15 @@ pub fn add_one_thread_bodies<'ctx>(
     let mut changed = 0;
     for function in called_outside_regions(kernel) {
         for region in regions(function) {
-            if guard::condition_of(&region).is_none() || !Bodies::can_be_called(region.body, region.level) {
+            if guard::condition_of(&region).is_none()
+                || guard::asked(&region) == Asked::More
+                || !Bodies::can_be_called(region.body, region.level)
+            {
                 continue;
             }
             let body = bodies.copy(region.body, region.level)?;
-            guard::decide_at_run_time(module, &region, body)?;
+            let otherwise = Otherwise::of(module, kernel, &region);
+            guard::decide_at_run_time(module, &region, body, otherwise)?;
             changed += 1;
         }
     }

@@ -6,7 +6,8 @@
 //! - functions whose address is used other than as a callback that the OpenMP runtime calls and then forgets. The address equals
 //!   the one that ahead-of-time code takes, and whoever keeps it may call it after the variant's code was freed: a task, an exit
 //!   handler, a thread;
-//! - whatever the module only declares, so that it resolves as it does in the image.
+//! - whatever the module only declares, so that it resolves as it does in the image;
+//! - the kernels' ahead-of-time code, for launches of which a variant finds that it is not for them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,6 +20,7 @@ use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{AddressUse, Global, GlobalKind, globals};
 use offloom_ir::metadata::{Operand, append_node, nodes};
 
+use crate::ahead_of_time;
 use crate::assembly::Assembly;
 
 /// Functions of the OpenMP runtime that call what they are handed, compare nothing, and have forgotten it when they return. What others
@@ -58,10 +60,10 @@ pub struct Survey {
 /// One thing shared between the base image and its variants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its name in the device module.
+    /// Its name in the device module; of [`ahead_of_time`] code the one that it has once stubs are there.
     pub name: String,
     /// The name by which variants refer to it: [`ANCHOR_PREFIX`] and the index for what the module defines; its own name
-    /// for what it only declares, since the optimiser knows library functions by name.
+    /// for what it only declares, since the optimiser knows library functions by name, and for [`ahead_of_time`] code.
     pub symbol: String,
 }
 
@@ -140,6 +142,8 @@ pub fn survey(module: &Module<'_>) -> Survey {
         };
         survey.anchors.push(Anchor { name, symbol });
     }
+    let ahead_of_time = survey.kernels.iter().map(|kernel| ahead_of_time::anchor(kernel));
+    survey.anchors.extend(ahead_of_time);
     survey
 }
 

@@ -12,6 +12,7 @@ use offloom_ir::jit_globals::{
 use offloom_ir::symbol::{Symbol, functions};
 use offloom_ir::used::{UsedList, set_used, used};
 
+use crate::ahead_of_time;
 use crate::survey::{Survey, is_table};
 
 /// Turns the surveyed module, or a clone of it, into the variant module. The kernels with a stub are its only definitions that
@@ -44,6 +45,9 @@ pub fn make_variant_module(
         let name = global.name();
         if survey.kernels.contains(&name) {
             global.become_external();
+            if let Some(kernel) = global.as_function() {
+                ahead_of_time::note(module, kernel);
+            }
         } else if !global.is_declaration() && !symbols.contains_key(name.as_str()) {
             global.become_internal();
         }

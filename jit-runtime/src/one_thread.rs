@@ -1,6 +1,5 @@
 //! Whether a launch in this process is likely to get one team of one thread.
 
-use std::ffi::OsStr;
 use std::sync::OnceLock;
 
 use crate::processors;
@@ -9,17 +8,27 @@ use crate::settings::variable_at_start;
 /// What libomp takes the number of threads of a region from; a list, by level.
 const NUM_THREADS: &str = "OMP_NUM_THREADS";
 
-/// Whether variants should have a form for one team of one thread. They ask libomp at each launch, so this decides about compile time alone,
-/// and is settled once.
+/// What it takes the number of teams of a league from.
+const NUM_TEAMS: &str = "OMP_NUM_TEAMS";
+
+/// Whether variants should be for one team of one thread. They ask libomp at each launch, so this is no matter of right or wrong: with more
+/// threads or teams a kernel of nothing but a region runs its ahead-of-time code, others have both forms.
+///
+/// Settled once, by what the process was started with. libomp is not asked: it would take note of the thread that asks.
 pub(crate) fn is_likely() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
-    *ANSWER.get_or_init(
-        || match variable_at_start(NUM_THREADS).as_deref().and_then(OsStr::to_str) {
-            Some(list) => asks_for_one(list),
+    *ANSWER.get_or_init(|| {
+        let threads = match number_at_start(NUM_THREADS) {
+            Some(list) => asks_for_one(&list),
             // As libomp itself counts them. The standard library would also read files, about shares of a processor's time.
             None => processors::count() == Some(1),
-        },
-    )
+        };
+        threads && number_at_start(NUM_TEAMS).is_none_or(|teams| asks_for_one(&teams))
+    })
+}
+
+fn number_at_start(variable: &str) -> Option<String> {
+    variable_at_start(variable).and_then(|value| value.into_string().ok())
 }
 
 fn asks_for_one(list: &str) -> bool {

@@ -1,13 +1,16 @@
 // Where libomp gives a launch one team of one thread, variants form none: after the first launches nothing is said to libomp of leagues.
-// With more threads they form leagues as ahead-of-time code does, though they were compiled where there was one.
+// With more threads they run the ahead-of-time code, which forms leagues; they have no code of their own for that.
 // REQUIRES: x86_64-device
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link -rdynamic -ldl
 // RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT=off %run_offload ./jit | FileCheck --check-prefix=FORMED %s
-// RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit 2> log | FileCheck --check-prefix=DIRECT %s
+// RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit 2> log | FileCheck --check-prefix=DIRECT %s
 // RUN: FileCheck --check-prefix=LOG %s < log
-// RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_SPECIALIZE=args %run_offload ./jit | FileCheck --check-prefix=FORMED %s
+// RUN: grep -raq 'main_l[0-9]*[.]ahead_of_time' %t/cache
+// RUN: not grep -raq omp_outlined %t/cache
+// RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_SPECIALIZE=args OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/args %run_offload ./jit | FileCheck --check-prefix=FORMED %s
 // RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit more | FileCheck --check-prefix=FORMED %s
+// RUN: grep -raq omp_outlined %t/args
 
 // FORMED: 100 leagues formed, sum 3283500
 // DIRECT: 0 leagues formed, sum 3283500

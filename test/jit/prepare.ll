@@ -24,6 +24,7 @@ target triple = "x86_64-pc-linux-gnu"
 ; BUNDLE: anchor __offloom_anchor_0
 ; BUNDLE-DAG: anchor external_function
 ; BUNDLE-DAG: anchor maybe
+; BUNDLE-DAG: anchor __omp_offloading_1_2_f_l3.ahead_of_time
 
 $comdat_constant = comdat any
 
@@ -43,6 +44,7 @@ $comdat_constant = comdat any
 ; CHECK: @offloom.jit.slots = internal global { { ptr, ptr, ptr, i32, i32 } } { { ptr, ptr, ptr, i32, i32 } { ptr null, ptr null, ptr null, i32 0, i32 3 } }, align 64
 ; CHECK: @offloom.jit.anchors = internal constant
 ; CHECK-SAME: ptr @exported
+; CHECK-SAME: ptr @__omp_offloading_1_2_f_l3.ahead_of_time
 ; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 2, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
 ; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.announce, ptr null }]
 ; CHECK: @llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.withdraw, ptr null }]
@@ -77,7 +79,7 @@ $comdat_constant = comdat any
 ; VARIANT-DAG: @__offloom_anchor_{{[0-9]+}} = available_externally constant [1 x ptr] [ptr @[[COMPARED:__offloom_anchor_[0-9]+]]], align 8
 
 define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %dyn, ptr noundef %p, i64 noundef %n) alwaysinline norecurse {
-; VARIANT: define void @__omp_offloading_1_2_f_l3(
+; VARIANT: define void @__omp_offloading_1_2_f_l3({{.*}}) #[[KERNEL:[0-9]+]] {
 ; VARIANT: call i32 @[[CLONE:compared.*]](i32
 ; VARIANT: icmp eq ptr %{{.*}}, @[[COMPARED]]
 ; VARIANT: call void @helper()
@@ -163,6 +165,7 @@ define internal void @handed_on() {
 ; VARIANT-DAG: declare void @external_function()
 declare hidden void @external_function()
 ; VARIANT-DAG: declare extern_weak void @maybe()
+; VARIANT-DAG: attributes #[[KERNEL]] = { {{.*}}"offloom-ahead-of-time"="__omp_offloading_1_2_f_l3.ahead_of_time"
 declare extern_weak void @maybe()
 declare !callback !0 void @__kmpc_fork_call(ptr, i32, ptr, ...)
 declare ptr @__kmpc_omp_task_alloc(ptr, i32, i32, i64, i64, ptr)

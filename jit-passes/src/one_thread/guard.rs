@@ -2,6 +2,7 @@
 
 use offloom_ir::call_rewriting::replace_instruction;
 use offloom_ir::inkwell::IntPredicate;
+use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::builder::{Builder, BuilderError};
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, FunctionType};
@@ -9,13 +10,18 @@ use offloom_ir::inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FunctionValue, InstructionValue, IntValue,
 };
 use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::memory_effects::{Object, underlying_objects, written_pointers};
 use offloom_ir::value_uses::{called_function, is_constant_operand, operand};
 
-use super::body::{BEFORE_CAPTURED, Level, build_call, takes};
+use super::body::{BEFORE_CAPTURED, Level, build_call, captured, takes};
 use super::{Region, called_name};
+use crate::ahead_of_time;
 
 /// What follows the name of a region's function in the name of the one that decides.
-const SUFFIX: &str = ".begin";
+const BEGIN_SUFFIX: &str = ".begin";
+
+/// String attribute that says of a function's callers and callees what does not hold of the one that decides: it asks the runtime.
+const ASSUMPTIONS: &str = "llvm.assume";
 
 /// When the runtime would form a team of one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +56,91 @@ pub fn condition_of(region: &Region<'_>) -> Option<Condition> {
     }
 }
 
-/// Has the region begin with a function that calls `body` directly, if the condition holds, and otherwise does what was done before.
+/// What a region's clauses ask for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// One team or thread, or as many as there are by default.
+    One,
+    /// More.
+    More,
+    /// As many as a value that is not known.
+    Unknown,
+}
+
+/// What the region's clauses ask for.
+pub fn asked(region: &Region<'_>) -> Asked {
+    let (index, means_default) = match condition_of(region) {
+        Some(Condition::OneThread | Condition::OneTeam) => return Asked::One,
+        Some(Condition::AskedThreads(index)) => (index, None),
+        Some(Condition::AskedTeams(index)) => (index, Some(0)),
+        None => return Asked::Unknown,
+    };
+    match region.said_before.and_then(|call| operand(call, index)) {
+        Some(BasicValueEnum::IntValue(number)) => match number.get_zero_extended_constant() {
+            Some(number) if number == 1 || Some(number) == means_default => Asked::One,
+            Some(_) => Asked::More,
+            None => Asked::Unknown,
+        },
+        _ => Asked::Unknown,
+    }
+}
+
+/// What is done where the condition does not hold.
+#[derive(Debug, Clone, Copy)]
+pub enum Otherwise<'ctx> {
+    /// The region begins as it did.
+    Region,
+    /// The kernel's ahead-of-time code is run.
+    AheadOfTime {
+        /// The kernel, of which the region is all.
+        kernel: FunctionValue<'ctx>,
+        /// The code.
+        code: FunctionValue<'ctx>,
+    },
+}
+
+impl<'ctx> Otherwise<'ctx> {
+    /// The kernel's ahead-of-time code, if there is one and it would do just what is left to do. Not where a number that differs from launch
+    /// to launch may ask for more: a program with one thread would come to it often.
+    pub fn of(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, region: &Region<'ctx>) -> Self {
+        let is_rare = asked(region) == Asked::One && is_all_that_happens(kernel, region);
+        let code = is_rare.then(|| ahead_of_time::of(module, kernel)).flatten();
+        code.map_or(Self::Region, |code| Self::AheadOfTime { kernel, code })
+    }
+}
+
+/// Whether the kernel does nothing but begin the region, so that it can be begun again when it comes to that.
+fn is_all_that_happens<'ctx>(kernel: FunctionValue<'ctx>, region: &Region<'ctx>) -> bool {
+    let blocks = kernel.get_basic_blocks();
+    let [block] = blocks.as_slice() else {
+        return false;
+    };
+    let mut found = false;
+    for instruction in block.get_instructions() {
+        if instruction == region.fork {
+            found = true;
+        } else if Some(instruction) != region.said_before && !is_unnoticed(instruction) {
+            return false;
+        }
+    }
+    found
+}
+
+/// Whether nobody but the function itself can tell how often the instruction was executed.
+fn is_unnoticed(instruction: InstructionValue<'_>) -> bool {
+    if let Some(callee) = called_function(instruction)
+        && !Global::from(callee).is_intrinsic()
+    {
+        return Global::from(callee).name() == "__kmpc_global_thread_num";
+    }
+    let written = written_pointers(instruction, false);
+    written.is_some_and(|pointers| {
+        let mut objects = pointers.into_iter().flat_map(underlying_objects);
+        objects.all(|object| object == Object::Local)
+    })
+}
+
+/// Has the region begin with a function that calls `body` directly, if the condition holds, and otherwise does what `otherwise` says.
 ///
 /// # Errors
 /// When an instruction cannot be built.
@@ -58,24 +148,40 @@ pub fn decide_at_run_time<'ctx>(
     module: &Module<'ctx>,
     region: &Region<'ctx>,
     body: FunctionValue<'ctx>,
+    otherwise: Otherwise<'ctx>,
 ) -> Result<(), BuilderError> {
     let Some(condition) = condition_of(region) else {
         return Ok(());
     };
     let said: Vec<_> = region.said_before.into_iter().flat_map(arguments).collect();
-    let forked: Vec<_> = arguments(region.fork).collect();
-    let given: Vec<_> = said.iter().chain(&forked).copied().collect();
+    // Not the region's function, where that is of no use any more.
+    let (forked, before_captured, of_kernel) = match otherwise {
+        Otherwise::Region => (arguments(region.fork).collect(), BEFORE_CAPTURED, Vec::new()),
+        Otherwise::AheadOfTime { kernel, .. } => {
+            let location = operand(region.fork, 0);
+            let forked: Vec<_> = location.into_iter().chain(captured(region.fork)).collect();
+            (forked, 1, kernel.get_params())
+        }
+    };
+    let given: Vec<_> = [said.as_slice(), &forked, &of_kernel].concat();
     let types: Vec<BasicMetadataTypeEnum<'ctx>> = given.iter().map(|value| value.get_type().into()).collect();
     let context = module.get_context();
     let function = module.add_function(
-        &format!("{}{SUFFIX}", Global::from(region.body).name()),
+        &format!("{}{BEGIN_SUFFIX}", Global::from(region.body).name()),
         context.void_type().fn_type(&types, false),
         Some(Linkage::Internal),
     );
     let [entry, direct, formed] =
         ["entry", "direct", "formed"].map(|name| context.append_basic_block(function, name));
+    // Where it is inlined, the kernel is for the processor and the vectors that it was for.
+    for attribute in region.body.attributes(AttributeLoc::Function) {
+        if attribute.is_string() && attribute.get_string_kind_id().to_bytes() != ASSUMPTIONS.as_bytes() {
+            function.add_attribute(AttributeLoc::Function, attribute);
+        }
+    }
     let parameters = function.get_params();
-    let (of_said, of_fork) = parameters.split_at(said.len());
+    let (of_said, others) = parameters.split_at(said.len());
+    let (of_fork, of_kernel) = others.split_at(forked.len());
 
     let builder = context.create_builder();
     builder.position_at_end(entry);
@@ -83,7 +189,7 @@ pub fn decide_at_run_time<'ctx>(
     builder.build_conditional_branch(one, direct, formed)?;
 
     builder.position_at_end(direct);
-    let captured = of_fork.get(BEFORE_CAPTURED as usize..).unwrap_or_default();
+    let captured = of_fork.get(before_captured as usize..).unwrap_or_default();
     build_call(
         module,
         &builder,
@@ -96,20 +202,31 @@ pub fn decide_at_run_time<'ctx>(
     builder.build_return(None)?;
 
     builder.position_at_end(formed);
-    if let Some(call) = region.said_before {
-        repeat(&builder, call, of_said)?;
+    match otherwise {
+        Otherwise::Region => {
+            if let Some(call) = region.said_before {
+                repeat(&builder, call, of_said)?;
+            }
+            repeat(&builder, region.fork, of_fork)?;
+        }
+        Otherwise::AheadOfTime { code, .. } => {
+            let call = builder.build_call(code, &metadata_values(of_kernel), "")?;
+            call.set_call_convention(code.get_call_conventions());
+        }
     }
-    repeat(&builder, region.fork, of_fork)?;
     builder.build_return(None)?;
 
     builder.position_before(&region.fork);
-    let given: Vec<BasicMetadataValueEnum<'ctx>> = given.into_iter().map(Into::into).collect();
-    builder.build_call(function, &given, "")?;
+    builder.build_call(function, &metadata_values(&given), "")?;
     replace_instruction(region.fork, None);
     if let Some(call) = region.said_before {
         replace_instruction(call, None);
     }
     Ok(())
+}
+
+fn metadata_values<'ctx>(values: &[BasicValueEnum<'ctx>]) -> Vec<BasicMetadataValueEnum<'ctx>> {
+    values.iter().map(|&value| value.into()).collect()
 }
 
 /// Calls what `call` calls, with these arguments; what is constant stays so.
