@@ -68,15 +68,16 @@ pub fn add_one_thread_bodies<'ctx>(
     let mut changed = 0;
     for function in called_outside_regions(kernel) {
         for region in regions(function) {
-            if guard::condition_of(&region).is_none()
-                || guard::asked(&region) == Asked::More
-                || !Bodies::can_be_called(region.body, region.level)
-            {
+            let Some(condition) = guard::condition_of(&region) else {
+                continue;
+            };
+            let asked = condition.asked(&region);
+            if asked == Asked::More || !Bodies::can_be_called(region.body, region.level) {
                 continue;
             }
             let body = bodies.copy(region.body, region.level)?;
-            let otherwise = Otherwise::of(module, kernel, &region);
-            guard::decide_at_run_time(module, &region, body, otherwise)?;
+            let otherwise = Otherwise::of(module, kernel, &region, asked);
+            guard::decide_at_run_time(module, &region, condition, body, otherwise)?;
             changed += 1;
         }
     }

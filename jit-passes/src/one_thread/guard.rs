@@ -67,21 +67,22 @@ pub enum Asked {
     Unknown,
 }
 
-/// What the region's clauses ask for.
-pub fn asked(region: &Region<'_>) -> Asked {
-    let (index, means_default) = match condition_of(region) {
-        Some(Condition::OneThread | Condition::OneTeam) => return Asked::One,
-        Some(Condition::AskedThreads(index)) => (index, None),
-        Some(Condition::AskedTeams(index)) => (index, Some(0)),
-        None => return Asked::Unknown,
-    };
-    match region.said_before.and_then(|call| operand(call, index)) {
-        Some(BasicValueEnum::IntValue(number)) => match number.get_zero_extended_constant() {
-            Some(number) if number == 1 || Some(number) == means_default => Asked::One,
-            Some(_) => Asked::More,
-            None => Asked::Unknown,
-        },
-        _ => Asked::Unknown,
+impl Condition {
+    /// What the region's clauses ask for.
+    pub fn asked(self, region: &Region<'_>) -> Asked {
+        let (index, means_default) = match self {
+            Self::OneThread | Self::OneTeam => return Asked::One,
+            Self::AskedThreads(index) => (index, None),
+            Self::AskedTeams(index) => (index, Some(0)),
+        };
+        match region.said_before.and_then(|call| operand(call, index)) {
+            Some(BasicValueEnum::IntValue(number)) => match number.get_zero_extended_constant() {
+                Some(number) if number == 1 || Some(number) == means_default => Asked::One,
+                Some(_) => Asked::More,
+                None => Asked::Unknown,
+            },
+            _ => Asked::Unknown,
+        }
     }
 }
 
@@ -102,9 +103,14 @@ pub enum Otherwise<'ctx> {
 impl<'ctx> Otherwise<'ctx> {
     /// The kernel's ahead-of-time code, if there is one and it would do just what is left to do. Not where a number that differs from launch
     /// to launch may ask for more: a program with one thread would come to it often.
-    pub fn of(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, region: &Region<'ctx>) -> Self {
-        let is_rare = asked(region) == Asked::One && is_all_that_happens(kernel, region);
-        let code = is_rare.then(|| ahead_of_time::of(module, kernel)).flatten();
+    pub fn of(
+        module: &Module<'ctx>,
+        kernel: FunctionValue<'ctx>,
+        region: &Region<'ctx>,
+        asked: Asked,
+    ) -> Self {
+        let is_rare = asked == Asked::One && is_all_that_happens(kernel, region);
+        let code = is_rare.then(|| ahead_of_time::declare(module, kernel)).flatten();
         code.map_or(Self::Region, |code| Self::AheadOfTime { kernel, code })
     }
 }
@@ -147,12 +153,10 @@ fn is_unnoticed(instruction: InstructionValue<'_>) -> bool {
 pub fn decide_at_run_time<'ctx>(
     module: &Module<'ctx>,
     region: &Region<'ctx>,
+    condition: Condition,
     body: FunctionValue<'ctx>,
     otherwise: Otherwise<'ctx>,
 ) -> Result<(), BuilderError> {
-    let Some(condition) = condition_of(region) else {
-        return Ok(());
-    };
     let said: Vec<_> = region.said_before.into_iter().flat_map(arguments).collect();
     // Not the region's function, where that is of no use any more.
     let (forked, before_captured, of_kernel) = match otherwise {
