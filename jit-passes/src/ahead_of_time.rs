@@ -5,19 +5,21 @@
 use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::jit_globals::Global;
 
 use crate::survey::Anchor;
 
-/// What follows a kernel's name in the name of its ahead-of-time code: in the base image, and where variants refer to it.
-pub const SUFFIX: &str = ".ahead_of_time";
+/// What a kernel's ahead-of-time code is called, in the base image, and where variants refer to it.
+pub(crate) fn name_of(kernel: &str) -> String {
+    format!("{kernel}.ahead_of_time")
+}
 
 /// String attribute of a kernel in the variant module: what its ahead-of-time code is called.
 const ATTRIBUTE: &str = "offloom-ahead-of-time";
 
 /// The anchor that offers a kernel's ahead-of-time code.
 pub(crate) fn anchor(kernel: &str) -> Anchor {
-    let name = format!("{kernel}{SUFFIX}");
+    let name = name_of(kernel);
     Anchor {
         symbol: name.clone(),
         name,
@@ -26,19 +28,18 @@ pub(crate) fn anchor(kernel: &str) -> Anchor {
 
 /// Notes with a kernel of the variant module that its ahead-of-time code is offered.
 pub(crate) fn note(module: &Module<'_>, kernel: FunctionValue<'_>) {
-    let name = format!("{}{SUFFIX}", Global::from(kernel).name());
+    let name = name_of(&Global::from(kernel).name());
     let attribute = module.get_context().create_string_attribute(ATTRIBUTE, &name);
     kernel.add_attribute(AttributeLoc::Function, attribute);
 }
 
-/// The kernel's ahead-of-time code, declared in its module; `None` where no base image offers it.
-pub(crate) fn of<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>) -> Option<FunctionValue<'ctx>> {
+/// Declares the kernel's ahead-of-time code in its module, which has nothing of that name yet; `None` where no base image offers it.
+pub(crate) fn declare<'ctx>(
+    module: &Module<'ctx>,
+    kernel: FunctionValue<'ctx>,
+) -> Option<FunctionValue<'ctx>> {
     let attribute = kernel.get_string_attribute(AttributeLoc::Function, ATTRIBUTE)?;
     let name = attribute.get_string_value().to_str().ok()?;
-    if let Some(declared) = find(module, name) {
-        let declared = declared.as_function()?;
-        return (declared.get_type() == kernel.get_type()).then_some(declared);
-    }
     let code = module.add_function(name, kernel.get_type(), None);
     code.set_call_conventions(kernel.get_call_conventions());
     Some(code)

@@ -43,9 +43,8 @@ pub fn add_announcement<'ctx>(
             find(module, &anchor.name).ok_or_else(|| JitPassError::NoSuchAnchor(anchor.name.clone()))?;
         Ok(found.as_global_value().as_pointer_value())
     };
-    let anchors: Result<Vec<_>, JitPassError> = survey.anchors.iter().map(address).collect();
-    let anchors = anchors?;
-    let anchors = pointer.const_array(&anchors);
+    let anchors = survey.anchors.iter().map(address);
+    let anchors = pointer.const_array(&anchors.collect::<Result<Vec<_>, JitPassError>>()?);
     let table = internal_constant(module, ANCHORS, anchors.into());
     let id: Vec<_> = bundle
         .0

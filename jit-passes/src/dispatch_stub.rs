@@ -109,7 +109,7 @@ fn replace_by_stub<'ctx>(
     stub.set_call_conventions(body.get_call_conventions());
     copy_attributes(body, stub);
     body.replace_all_uses_with(stub);
-    Global::from(body).set_name(&format!("{name}{}", ahead_of_time::SUFFIX));
+    Global::from(body).set_name(&ahead_of_time::name_of(name));
     Global::from(stub).set_name(name);
     Global::from(body).become_internal();
     // Two copies of a kernel's code are of no use, and a stub must stay small.

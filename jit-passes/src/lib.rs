@@ -15,7 +15,7 @@
 //! [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and [`retarget`](mod@retarget) names the processor that
 //! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference;
 //! [`object_contents`] says which bytes of mapped objects a kernel only reads; [`one_thread`] calls the bodies of regions directly where
-//! there is one thread, and otherwise runs the kernel's [`ahead_of_time`](mod@ahead_of_time) code. [`pipeline`] is what LLVM's passes are run with after that.
+//! there is one thread, and otherwise runs the kernel's `ahead_of_time` code. [`pipeline`] is what LLVM's passes are run with after that.
 //!
 //! [`base_image`] does at run time what the link does otherwise, for programs that hold bitcode and no image.
 //!
@@ -23,7 +23,7 @@
 //! assembly text may name.
 #![forbid(unsafe_code)]
 
-pub mod ahead_of_time;
+mod ahead_of_time;
 pub mod announce;
 mod assembly;
 pub mod base_image;

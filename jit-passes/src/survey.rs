@@ -60,10 +60,10 @@ pub struct Survey {
 /// One thing shared between the base image and its variants.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Anchor {
-    /// Its name in the device module; of [`ahead_of_time`] code the one that it has once stubs are there.
+    /// Its name in the device module; of ahead-of-time code the one that it has once stubs are there.
     pub name: String,
     /// The name by which variants refer to it: [`ANCHOR_PREFIX`] and the index for what the module defines; its own name
-    /// for what it only declares, since the optimiser knows library functions by name, and for [`ahead_of_time`] code.
+    /// for what it only declares, since the optimiser knows library functions by name, and for ahead-of-time code.
     pub symbol: String,
 }
 
