@@ -7,8 +7,7 @@ use std::process::Command;
 use std::{fs, io};
 
 /// What the worker takes from LLVM.
-const COMPONENTS: [&str; 8] = [
-    "aarch64",
+const COMPONENTS: [&str; 7] = [
     "bitreader",
     "bitwriter",
     "executionengine",
