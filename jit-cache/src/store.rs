@@ -158,11 +158,16 @@ impl Store {
         claim::claim(self.writable()?, &key.to_string(), self.claim_limit)
     }
 
-    /// Keeps a record for all processes, in place of what there was.
+    /// Keeps a record for all processes, in place of what there was. A failure does not replace an image: another process, which did not wait
+    /// for this one or could not be told of it, has made it.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written. Nothing is left behind then.
     pub fn publish(&self, key: &ImageKey, record: &Record) -> Result<(), StoreError> {
+        let is_failure = matches!(record, Record::Failure(_));
+        if is_failure && matches!(self.load(key), Some(Record::Image(_) | Record::Timed(..))) {
+            return Ok(());
+        }
         let key = key.to_string();
         self.write(&key, &record.encode(&key))
     }

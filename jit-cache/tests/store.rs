@@ -496,6 +496,22 @@ fn a_failure_is_remembered_for_a_time() {
 }
 
 #[test]
+fn a_failure_does_not_replace_what_another_process_made() {
+    let (_temporary, _, store) = new_store();
+    store.publish(&key(1), &failure("too slow")).unwrap();
+    store.publish(&key(1), &image(1)).unwrap();
+    store.publish(&key(1), &failure("too slow")).unwrap();
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    let times = Times {
+        variant: 1,
+        ahead_of_time: 2,
+    };
+    store.remember_times(&key(1), times).unwrap();
+    store.publish(&key(1), &failure("too slow")).unwrap();
+    assert!(matches!(store.load(&key(1)), Some(Record::Timed(..))));
+}
+
+#[test]
 fn times_are_remembered_with_an_image_for_a_time() {
     let (_folder, directory, store) = new_store();
     let times = Times {
