@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::exit_gate;
 use crate::guard::guarded;
+use crate::worker;
 
 /// Far longer than a link takes; one that waits for the forking thread must not keep it for ever.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -93,6 +94,7 @@ unsafe extern "C" fn in_parent() {
 }
 
 unsafe extern "C" fn in_child() {
+    guarded((), worker::leave_to_parent);
     if CHANGING.swap(0, Ordering::SeqCst) > 0 {
         CUT_OFF.store(true, Ordering::Relaxed);
     }

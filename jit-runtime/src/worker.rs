@@ -130,10 +130,22 @@ pub(crate) struct Limits {
     pub(crate) niceness: u32,
 }
 
+/// The worker that waits for the next request. Leaked, as all of this library's state.
+static WORKER: OnceLock<&'static Mutex<Option<Worker>>> = OnceLock::new();
+
 fn worker() -> &'static Mutex<Option<Worker>> {
-    // Leaked, as all of this library's state.
-    static WORKER: OnceLock<&'static Mutex<Option<Worker>>> = OnceLock::new();
     WORKER.get_or_init(|| Box::leak(Box::default()))
+}
+
+/// In a forked child: lets go of the parent's worker, which ends when nobody holds its socket any more. Not of one that a thread of the parent
+/// is asking: the child does not have that thread, and finds the lock as it was.
+pub(crate) fn leave_to_parent() {
+    if let Some(worker) = WORKER.get()
+        && let Ok(mut worker) = worker.try_lock()
+        && let Some(parents) = worker.take()
+    {
+        parents.abandon();
+    }
 }
 
 impl Worker {

@@ -8,7 +8,13 @@
 // RUN: FileCheck --input-file=log %s
 // RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // CHECK-COUNT-6: compiled in
+
+// The parent's compile worker stays the parent's: it would not end before the child does.
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit sockets | FileCheck --check-prefix=SOCKETS %s
+// SOCKETS: parent holds 1
+// SOCKETS: child holds 0
 #include <cstdio>
+#include <filesystem>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,14 +26,27 @@ static long launch(int count, const int *values) {
   return sum;
 }
 
-int main() {
+static int sockets() {
+  int count = 0;
+  for (const auto &open : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code error;
+    count += std::filesystem::read_symlink(open, error).string().rfind("socket:", 0) == 0;
+  }
+  return count;
+}
+
+int main(int argc, char **) {
   int values[16];
   for (int i = 0; i < 16; ++i)
     values[i] = i * i - 5;
   std::printf("%ld %ld\n", launch(3, values), launch(5, values));
+  if (argc > 1)
+    std::printf("parent holds %d\n", sockets());
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
+    if (argc > 1)
+      std::printf("child holds %d\n", sockets());
     std::printf("child %ld %ld\n", launch(5, values), launch(7, values));
     std::fflush(stdout);
     _exit(0);
