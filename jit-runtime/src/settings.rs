@@ -1,6 +1,7 @@
 //! What the user asked for, read once.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use offloom_jit_cache::settings::{Found, Settings};
@@ -36,7 +37,9 @@ fn at_start() -> &'static AtStart {
     AT_START.get_or_init(|| {
         // The environment of a program with more rights than its user is the user's: no file that it names is touched.
         let environment = (!runs_with_more_rights()).then(std::env::vars_os);
-        let found = Found::read(environment.into_iter().flatten());
+        let mut found = Found::read(environment.into_iter().flatten());
+        from_this_folder(&mut found.settings.stats);
+        from_this_folder(&mut found.settings.dump_directory);
         for warning in &found.warnings {
             error_stream::line(warning);
         }
@@ -46,4 +49,13 @@ fn at_start() -> &'static AtStart {
             variables: KEPT_VARIABLES.map(std::env::var_os),
         }))
     })
+}
+
+/// A path that is relative means the folder the program was started in, which it may leave before anything is written.
+fn from_this_folder(path: &mut Option<PathBuf>) {
+    if let Some(path) = path
+        && let Ok(absolute) = std::path::absolute(&*path)
+    {
+        *path = absolute;
+    }
 }

@@ -39,8 +39,13 @@
 // LOG-DAG: {{^}}handler 2
 // LOG-DAG: "version": 1
 
+// A relative name is from where the program was started, wherever it goes.
+// RUN: mkdir elsewhere && %{run} OFFLOOM_JIT_STATS=out/moved OFFLOOM_JIT_DUMP_DIR=dumps %run_offload ./jit elsewhere | FileCheck --check-prefix=OUTPUT %s
+// RUN: python3 %S/Inputs/stats.py out/moved | FileCheck %s
+// RUN: ls dumps && not ls elsewhere/*
+
 // RUN: %{run} OFFLOOM_JIT_STATS=absent/stats %run_offload ./jit 2>&1 | FileCheck --check-prefix=UNWRITABLE %s
-// UNWRITABLE: offloom-jit: OFFLOOM_JIT_STATS: cannot write `absent/stats`: No such file or directory
+// UNWRITABLE: offloom-jit: OFFLOOM_JIT_STATS: cannot write `{{/.*}}absent/stats`: No such file or directory
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -65,6 +70,8 @@ static void handler() {
 int main(int argc, char **argv) {
   const char *how = argc > 1 ? argv[1] : "";
   std::atexit(handler);
+  if (std::strcmp(how, "elsewhere") == 0 && chdir("elsewhere") != 0)
+    return 1;
   sum(1);
   sum(2);
   std::printf("%d\n", sum(3));
