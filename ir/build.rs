@@ -24,6 +24,7 @@ fn main() {
         .file("shim/library_shim.cpp")
         .file("shim/location_shim.cpp")
         .file("shim/orc_shim.cpp")
+        .file("shim/pipeline_shim.cpp")
         .file("shim/processor_shim.cpp")
         .file("shim/reachable_shim.cpp")
         .file("shim/specialize_shim.cpp")

@@ -5,7 +5,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
-#include <optional>
 
 namespace offloom {
 
@@ -25,18 +24,8 @@ struct Analyses {
   }
 };
 
-/// Runs a pipeline in the syntax of `opt -passes`. Whether the text is one.
-inline bool runPipeline(llvm::Module &M, llvm::TargetMachine *Machine, llvm::StringRef Pipeline,
-                        llvm::PassInstrumentationCallbacks &Callbacks, Analyses &All) {
-  llvm::PassBuilder Builder(Machine, llvm::PipelineTuningOptions(), std::nullopt, &Callbacks);
-  All.registerWith(Builder);
-  llvm::ModulePassManager Passes;
-  if (llvm::Error Problem = Builder.parsePassPipeline(Passes, Pipeline)) {
-    llvm::consumeError(std::move(Problem));
-    return false;
-  }
-  Passes.run(M, All.OfModule);
-  return true;
-}
+/// Runs a pipeline in the syntax of `opt -passes`, with what LLVM's own loop vectoriser gets wrong kept from it. Whether the text is one.
+bool runPipeline(llvm::Module &M, llvm::TargetMachine *Machine, llvm::StringRef Pipeline,
+                 llvm::PassInstrumentationCallbacks &Callbacks, Analyses &All);
 
 } // namespace offloom

@@ -1,6 +1,6 @@
 //! From a module to an object file: target machines, pass pipelines, code generation.
 
-use std::ffi::c_uint;
+use std::ffi::{c_char, c_uint};
 use std::ptr;
 use std::sync::Once;
 
@@ -9,13 +9,18 @@ use inkwell::llvm_sys::prelude::{LLVMMemoryBufferRef, LLVMModuleRef};
 use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
-use inkwell::passes::PassBuilderOptions;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 
 use crate::jit_diagnostics::CollectedErrors;
 
 unsafe extern "C" {
     fn offloom_ir_use_init_array(machine: LLVMTargetMachineRef);
+    fn offloom_ir_run_pipeline(
+        module: LLVMModuleRef,
+        machine: LLVMTargetMachineRef,
+        pipeline: *const c_char,
+        length: usize,
+    ) -> bool;
     fn offloom_ir_emit_object(
         module: LLVMModuleRef,
         machine: LLVMTargetMachineRef,
@@ -107,7 +112,8 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
     Ok(machine)
 }
 
-/// Runs a pipeline in the syntax of `opt -passes`.
+/// Runs a pipeline in the syntax of `opt -passes`. Loops are not vectorised where LLVM 19 and 22 would make wrong code of them
+/// (`pipeline_shim.cpp`).
 ///
 /// # Errors
 /// When the text is not a pipeline, or when a pass reports an error.
@@ -117,16 +123,51 @@ pub fn run_pipeline(
     errors: &CollectedErrors<'_>,
     pipeline: &str,
 ) -> Result<(), CodegenError> {
-    let result = module.run_passes(pipeline, machine, PassBuilderOptions::create());
-    match (result, errors.take()) {
-        (Ok(()), None) => Ok(()),
-        (result, reported) => Err(CodegenError::Pipeline {
-            pipeline: pipeline.to_owned(),
-            reason: reported
-                .or_else(|| result.err().map(|reason| reason.to_string()))
-                .unwrap_or_default(),
-        }),
+    // SAFETY: the shim is of this kind.
+    unsafe {
+        run_by(
+            offloom_ir_run_pipeline,
+            module,
+            machine,
+            || errors.take(),
+            pipeline,
+        )
     }
+}
+
+/// A shim that runs a pipeline on a module; false if the text, of which the length follows, is none.
+pub(crate) type RunPipeline =
+    unsafe extern "C" fn(LLVMModuleRef, LLVMTargetMachineRef, *const c_char, usize) -> bool;
+
+/// Runs a pipeline by a shim; `reported`: an error of a pass.
+///
+/// # Safety
+/// The shim is as [`RunPipeline`] says, and needs only that module and machine are live.
+pub(crate) unsafe fn run_by(
+    run: RunPipeline,
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    reported: impl FnOnce() -> Option<String>,
+    pipeline: &str,
+) -> Result<(), CodegenError> {
+    // SAFETY: module and machine are live; the text is passed with its length.
+    let known = unsafe {
+        run(
+            module.as_mut_ptr(),
+            machine.as_mut_ptr(),
+            pipeline.as_ptr().cast(),
+            pipeline.len(),
+        )
+    };
+    let reason = match (known, reported()) {
+        (true, None) => return Ok(()),
+        (_, Some(reported)) => reported,
+        (false, None) => "not a pipeline".to_owned(),
+    };
+    Err(CodegenError::Pipeline {
+        pipeline: pipeline.to_owned(),
+        reason,
+    })
 }
 
 /// Generates the module's object file in memory.

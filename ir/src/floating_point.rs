@@ -8,7 +8,7 @@ use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 use inkwell::values::{AsValueRef as _, FunctionValue};
 
-use crate::codegen::CodegenError;
+use crate::codegen::{CodegenError, run_by};
 
 unsafe extern "C" {
     fn offloom_ir_run_until_vectorized(
@@ -35,22 +35,16 @@ pub fn run_until_vectorized(
     machine: &TargetMachine,
     pipeline: &str,
 ) -> Result<(), CodegenError> {
-    // SAFETY: module and machine are live; the text is passed with its length.
-    let known = unsafe {
-        offloom_ir_run_until_vectorized(
-            module.as_mut_ptr(),
-            machine.as_mut_ptr(),
-            pipeline.as_ptr().cast(),
-            pipeline.len(),
+    // SAFETY: the shim is of this kind.
+    unsafe {
+        run_by(
+            offloom_ir_run_until_vectorized,
+            module,
+            machine,
+            || None,
+            pipeline,
         )
-    };
-    if known {
-        return Ok(());
     }
-    Err(CodegenError::Pipeline {
-        pipeline: pipeline.to_owned(),
-        reason: "not a pipeline".to_owned(),
-    })
 }
 
 /// Whether code that `kernel` can get to, or any of the module, has operations whose result may depend on how they are compiled: what

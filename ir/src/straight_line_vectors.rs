@@ -7,7 +7,7 @@ use inkwell::llvm_sys::target_machine::LLVMTargetMachineRef;
 use inkwell::module::Module;
 use inkwell::targets::TargetMachine;
 
-use crate::codegen::CodegenError;
+use crate::codegen::{CodegenError, run_by};
 use crate::jit_diagnostics::CollectedErrors;
 
 unsafe extern "C" {
@@ -32,22 +32,14 @@ pub fn run_with_versioned_loops(
     errors: &CollectedErrors<'_>,
     pipeline: &str,
 ) -> Result<(), CodegenError> {
-    // SAFETY: module and machine are live; the text is passed with its length.
-    let known = unsafe {
-        offloom_ir_run_with_versioned_loops(
-            module.as_mut_ptr(),
-            machine.as_mut_ptr(),
-            pipeline.as_ptr().cast(),
-            pipeline.len(),
+    // SAFETY: the shim is of this kind.
+    unsafe {
+        run_by(
+            offloom_ir_run_with_versioned_loops,
+            module,
+            machine,
+            || errors.take(),
+            pipeline,
         )
-    };
-    let reason = match (known, errors.take()) {
-        (true, None) => return Ok(()),
-        (_, Some(reported)) => reported,
-        (false, None) => "not a pipeline".to_owned(),
-    };
-    Err(CodegenError::Pipeline {
-        pipeline: pipeline.to_owned(),
-        reason,
-    })
+    }
 }

@@ -1,0 +1,145 @@
+// Running passes (codegen.rs), as a C function with plain arguments. Rules as in ir_shim.cpp.
+
+#include "pipeline.h"
+
+#include "llvm-c/Core.h"
+#include "llvm-c/TargetMachine.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/IR/Dominators.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/Passes/StandardInstrumentations.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
+#include <optional>
+
+using namespace llvm;
+
+// As in floating_point_shim.cpp.
+#if LLVM_VERSION_MAJOR < 20
+extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Function *>;
+#endif
+
+namespace {
+
+/// Whether a division may trap, as LLVM sees it.
+bool mayTrap(const Instruction &I) {
+  return I.isIntDivRem() && !isSafeToSpeculativelyExecute(&I);
+}
+
+/// Whether a place in memory that the loop uses is computed from the value.
+bool leadsToAddress(const Instruction &Value, const Loop &L) {
+  SmallVector<const Instruction *, 16> Open{&Value};
+  SmallPtrSet<const Instruction *, 16> Seen{&Value};
+  while (!Open.empty())
+    for (const Use &Used : Open.pop_back_val()->uses()) {
+      auto *User = cast<Instruction>(Used.getUser());
+      if (!L.contains(User))
+        continue;
+      if (Used.get() == getLoadStorePointerOperand(User))
+        return true;
+      // What comes from memory is another value.
+      if (!User->mayReadOrWriteMemory() && Seen.insert(User).second)
+        Open.push_back(User);
+    }
+  return false;
+}
+
+/// The same division at another place, where its operands are known, and where a division that traps may be one that is never needed:
+/// it is one by 1 then.
+Value *divideSafely(BinaryOperator &Division, Instruction &Place) {
+  IRBuilder<> Builder(&Place);
+  Type *Number = Division.getType();
+  Value *Dividend = Builder.CreateFreeze(Division.getOperand(0));
+  Value *Divisor = Builder.CreateFreeze(Division.getOperand(1));
+  Value *Traps = Builder.CreateIsNull(Divisor);
+  if (Division.getOpcode() == Instruction::SDiv || Division.getOpcode() == Instruction::SRem) {
+    Value *Least = ConstantInt::get(Number, APInt::getSignedMinValue(Number->getScalarSizeInBits()));
+    Value *Overflows = Builder.CreateAnd(Builder.CreateICmpEQ(Dividend, Least),
+                                         Builder.CreateICmpEQ(Divisor, Constant::getAllOnesValue(Number)));
+    Traps = Builder.CreateOr(Traps, Overflows);
+  }
+  Divisor = Builder.CreateSelect(Traps, ConstantInt::get(Number, 1), Divisor);
+  return Builder.CreateBinOp(Division.getOpcode(), Dividend, Divisor);
+}
+
+/// Divisions that some iterations of an innermost loop make and others do not, and that lead to an address.
+SmallVector<BinaryOperator *, 4> conditionalDivisions(const Loop &L, const DominatorTree &Tree) {
+  SmallVector<BinaryOperator *, 4> Divisions;
+  BasicBlock *Latch = L.getLoopLatch();
+  for (BasicBlock *Block : L.blocks())
+    if (!Latch || !Tree.dominates(Block, Latch))
+      for (Instruction &I : *Block)
+        if (mayTrap(I) && leadsToAddress(I, L))
+          Divisions.push_back(cast<BinaryOperator>(&I));
+  return Divisions;
+}
+
+/// Keeps from the loop vectoriser what LLVM 19 and 22 get wrong: an address computed from a division that only some of a vector's iterations
+/// make. Where it is one address, or one after the other, the first iteration's division alone is asked, which has not been made if the
+/// condition does not hold for that one (llvm/llvm-project#142957 is such a case). A division of the same numbers in all iterations
+/// is made before the loop; with any other one the loop stays as it is. Whether anything changed.
+bool settleDivisions(Function &F, LoopInfo &Loops, DominatorTree &Tree) {
+  bool Changed = false;
+  for (Loop *L : Loops.getLoopsInPreorder()) {
+    if (!L->isInnermost())
+      continue;
+    BasicBlock *Before = L->getLoopPreheader();
+    for (BinaryOperator *Division : conditionalDivisions(*L, Tree)) {
+      Changed = true;
+      if (!Before || !L->hasLoopInvariantOperands(Division) || !Division->getType()->isIntegerTy()) {
+        addStringMetadataToLoop(L, "llvm.loop.isvectorized", 1);
+        continue;
+      }
+      Division->replaceAllUsesWith(divideSafely(*Division, *Before->getTerminator()));
+      Division->eraseFromParent();
+    }
+  }
+  return Changed;
+}
+
+} // namespace
+
+bool offloom::runPipeline(Module &M, TargetMachine *Machine, StringRef Pipeline, PassInstrumentationCallbacks &Callbacks,
+                          Analyses &All) {
+  Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any IR) {
+    auto *Of = Pass == "LoopVectorizePass" ? any_cast<const Function *>(&IR) : nullptr;
+    if (!Of || none_of(instructions(**Of), mayTrap))
+      return;
+    Function &F = *const_cast<Function *>(*Of);
+    FunctionAnalysisManager &OfF = All.OfFunctions;
+    if (!settleDivisions(F, OfF.getResult<LoopAnalysis>(F), OfF.getResult<DominatorTreeAnalysis>(F)))
+      return;
+    PreservedAnalyses Kept;
+    Kept.preserveSet<CFGAnalyses>();
+    OfF.invalidate(F, Kept);
+  });
+  PassBuilder Builder(Machine, PipelineTuningOptions(), std::nullopt, &Callbacks);
+  All.registerWith(Builder);
+  ModulePassManager Passes;
+  if (Error Problem = Builder.parsePassPipeline(Passes, Pipeline)) {
+    consumeError(std::move(Problem));
+    return false;
+  }
+  Passes.run(M, All.OfModule);
+  return true;
+}
+
+extern "C" {
+
+/// Runs a pipeline as LLVM's tools do. Whether the text is one.
+bool offloom_ir_run_pipeline(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline, size_t length) {
+  offloom::Analyses All;
+  PassInstrumentationCallbacks Callbacks;
+  StandardInstrumentations Standard(unwrap(module)->getContext(), /*DebugLogging=*/false);
+  Standard.registerCallbacks(Callbacks, &All.OfModule);
+  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length),
+                              Callbacks, All);
+}
+}
