@@ -7,7 +7,11 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/ScalarEvolutionExpressions.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Dominators.h"
@@ -15,6 +19,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include <optional>
@@ -33,8 +38,24 @@ bool mayTrap(const Instruction &I) {
   return I.isIntDivRem() && !isSafeToSpeculativelyExecute(&I);
 }
 
-/// Whether a place in memory that the loop uses is computed from the value.
-bool leadsToAddress(const Instruction &Value, const Loop &L) {
+/// Whether the loop vectoriser may ask the first of a vector's iterations alone for the operand: an address, and an exponent that has no vector.
+bool isAskedForOnce(const Use &Used) {
+  auto *User = cast<Instruction>(Used.getUser());
+  auto *Intrinsic = dyn_cast<IntrinsicInst>(User);
+  return Used.get() == getLoadStorePointerOperand(User) ||
+         (Intrinsic && Intrinsic->getIntrinsicID() == Intrinsic::powi && Used.getOperandNo() == 1);
+}
+
+/// Whether scalar evolution sees through all that a number is computed from in the loop. Only of such a one it knows that it is the same for the
+/// next iteration, or the one behind.
+bool isSeenThrough(Value *Number, const Loop &L, ScalarEvolution &Evolution) {
+  return !SCEVExprContains(Evolution.getSCEV(Number), [&](const SCEV *Part) {
+    return isa<SCEVUnknown>(Part) && !Evolution.isLoopInvariant(Part, &L);
+  });
+}
+
+/// Whether what the loop vectoriser may ask the first of a vector's iterations alone for is computed from the value.
+bool leadsToOne(const Instruction &Value, const Loop &L, function_ref<ScalarEvolution &()> Evolution) {
   SmallVector<const Instruction *, 16> Open{&Value};
   SmallPtrSet<const Instruction *, 16> Seen{&Value};
   while (!Open.empty())
@@ -42,7 +63,7 @@ bool leadsToAddress(const Instruction &Value, const Loop &L) {
       auto *User = cast<Instruction>(Used.getUser());
       if (!L.contains(User))
         continue;
-      if (Used.get() == getLoadStorePointerOperand(User))
+      if (isAskedForOnce(Used) && isSeenThrough(Used.get(), L, Evolution()))
         return true;
       // What comes from memory is another value.
       if (!User->mayReadOrWriteMemory() && Seen.insert(User).second)
@@ -69,14 +90,15 @@ Value *divideSafely(BinaryOperator &Division, Instruction &Place) {
   return Builder.CreateBinOp(Division.getOpcode(), Dividend, Divisor);
 }
 
-/// Divisions that some iterations of an innermost loop make and others do not, and that lead to an address.
-SmallVector<BinaryOperator *, 4> conditionalDivisions(const Loop &L, const DominatorTree &Tree) {
+/// Divisions that some iterations of an innermost loop make and others do not, and that lead to what one of them alone is asked for.
+SmallVector<BinaryOperator *, 4> conditionalDivisions(const Loop &L, const DominatorTree &Tree,
+                                                      function_ref<ScalarEvolution &()> Evolution) {
   SmallVector<BinaryOperator *, 4> Divisions;
   BasicBlock *Latch = L.getLoopLatch();
   for (BasicBlock *Block : L.blocks())
     if (!Latch || !Tree.dominates(Block, Latch))
       for (Instruction &I : *Block)
-        if (mayTrap(I) && leadsToAddress(I, L))
+        if (mayTrap(I) && leadsToOne(I, L, Evolution))
           Divisions.push_back(cast<BinaryOperator>(&I));
   return Divisions;
 }
@@ -85,13 +107,22 @@ SmallVector<BinaryOperator *, 4> conditionalDivisions(const Loop &L, const Domin
 /// make. Where it is one address, or one after the other, the first iteration's division alone is asked, which has not been made if the
 /// condition does not hold for that one (llvm/llvm-project#142957 is such a case). A division of the same numbers in all iterations
 /// is made before the loop; with any other one the loop stays as it is. Whether anything changed.
-bool settleDivisions(Function &F, LoopInfo &Loops, DominatorTree &Tree) {
+bool settleDivisions(Function &F, FunctionAnalysisManager &Analyses) {
+  auto &Loops = Analyses.getResult<LoopAnalysis>(F);
+  auto &Tree = Analyses.getResult<DominatorTreeAnalysis>(F);
+  // What LLVM's own was asked before would change what later passes make of functions without such loops.
+  std::optional<ScalarEvolution> Own;
+  auto Evolution = [&]() -> ScalarEvolution & {
+    if (!Own)
+      Own.emplace(F, Analyses.getResult<TargetLibraryAnalysis>(F), Analyses.getResult<AssumptionAnalysis>(F), Tree, Loops);
+    return *Own;
+  };
   bool Changed = false;
   for (Loop *L : Loops.getLoopsInPreorder()) {
     if (!L->isInnermost())
       continue;
     BasicBlock *Before = L->getLoopPreheader();
-    for (BinaryOperator *Division : conditionalDivisions(*L, Tree)) {
+    for (BinaryOperator *Division : conditionalDivisions(*L, Tree, Evolution)) {
       Changed = true;
       if (!Before || !L->hasLoopInvariantOperands(Division) || !Division->getType()->isIntegerTy()) {
         addStringMetadataToLoop(L, "llvm.loop.isvectorized", 1);
@@ -114,7 +145,7 @@ bool offloom::runPipeline(Module &M, TargetMachine *Machine, StringRef Pipeline,
       return;
     Function &F = *const_cast<Function *>(*Of);
     FunctionAnalysisManager &OfF = All.OfFunctions;
-    if (!settleDivisions(F, OfF.getResult<LoopAnalysis>(F), OfF.getResult<DominatorTreeAnalysis>(F)))
+    if (!settleDivisions(F, OfF))
       return;
     PreservedAnalyses Kept;
     Kept.preserveSet<CFGAnalyses>();

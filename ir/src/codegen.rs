@@ -44,7 +44,7 @@ pub enum CodegenError {
     Pipeline {
         /// The pipeline's text.
         pipeline: String,
-        /// LLVM's words.
+        /// What a pass reported, or that the text is none.
         reason: String,
     },
     /// The code generator gave up.

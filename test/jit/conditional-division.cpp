@@ -15,11 +15,11 @@
 constexpr int Count = 100;
 
 // The same place each time.
-static void takeOne(int n, const int *from, int *to) {
-#pragma omp target teams distribute parallel for simd map(to : from[0 : n]) map(from : to[0 : Count])
+static void takeOne(int n, int after, const int *from, int *to) {
+#pragma omp target teams distribute parallel for simd map(to : from[0 : n + 1]) map(from : to[0 : Count])
   for (int i = 0; i < Count; ++i) {
     int taken = i;
-    if (i > 41)
+    if (i > after)
       for (int j = 0; j < 6; ++j)
         taken ^= from[unsigned(j) % unsigned(n)];
     to[i] = taken;
@@ -27,11 +27,11 @@ static void takeOne(int n, const int *from, int *to) {
 }
 
 // The same place for eight iterations.
-static void takeEight(int n, const int *from, int *to) {
-#pragma omp target teams distribute parallel for simd map(to : from[0 : n]) map(from : to[0 : Count])
+static void takeEight(int n, int after, const int *from, int *to) {
+#pragma omp target teams distribute parallel for simd map(to : from[0 : n + 1]) map(from : to[0 : Count])
   for (int i = 0; i < Count; ++i) {
     int taken = i;
-    if (i > 43)
+    if (i > after)
       taken ^= from[unsigned(i / 8) % unsigned(n)];
     to[i] = taken;
   }
@@ -39,17 +39,19 @@ static void takeEight(int n, const int *from, int *to) {
 
 int main() {
   bool same = true;
-  for (int n : {100, 7, 3}) {
-    std::vector<int> from(n), one(Count), eight(Count);
+  for (int n : {100, 7, 3, 0}) {
+    // By none, nobody divides.
+    const int after = n == 0 ? Count : 41;
+    std::vector<int> from(n + 1), one(Count), eight(Count);
     for (int i = 0; i < n; ++i)
       from[i] = 3 * i + 1;
-    takeOne(n, from.data(), one.data());
-    takeEight(n, from.data(), eight.data());
+    takeOne(n, after, from.data(), one.data());
+    takeEight(n, after, from.data(), eight.data());
     for (int i = 0; i < Count; ++i) {
       int expected = i;
-      for (int j = 0; i > 41 && j < 6; ++j)
+      for (int j = 0; i > after && j < 6; ++j)
         expected ^= from[j % n];
-      same &= one[i] == expected && eight[i] == (i > 43 ? i ^ from[i / 8 % n] : i);
+      same &= one[i] == expected && eight[i] == (i > after ? i ^ from[i / 8 % n] : i);
     }
   }
   std::printf("%d of one place, %d of eight: %s\n", Count, Count, same ? "as expected" : "different");
