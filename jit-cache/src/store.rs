@@ -158,18 +158,21 @@ impl Store {
         claim::claim(self.writable()?, &key.to_string(), self.claim_limit)
     }
 
-    /// Keeps a record for all processes, in place of what there was. A failure does not replace an image: another process, which did not wait
-    /// for this one or could not be told of it, has made it.
+    /// Keeps a record for all processes, in place of what there was. A failure does not replace an image, which is returned: another process,
+    /// which did not wait for this one or could not be told of it, has made it.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written. Nothing is left behind then.
-    pub fn publish(&self, key: &ImageKey, record: &Record) -> Result<(), StoreError> {
-        let is_failure = matches!(record, Record::Failure(_));
-        if is_failure && matches!(self.load(key), Some(Record::Image(_) | Record::Timed(..))) {
-            return Ok(());
+    pub fn publish(&self, key: &ImageKey, record: &Record) -> Result<Option<Record>, StoreError> {
+        self.writable()?;
+        if matches!(record, Record::Failure(_))
+            && let Some(image @ (Record::Image(_) | Record::Timed(..))) = self.load(key)
+        {
+            return Ok(Some(image));
         }
         let key = key.to_string();
-        self.write(&key, &record.encode(&key))
+        self.write(&key, &record.encode(&key))?;
+        Ok(None)
     }
 
     /// Remembers for [`MEMORY`] what launches of the image of a key took. Does nothing where there is no image, or where that is
@@ -180,7 +183,7 @@ impl Store {
     pub fn remember_times(&self, key: &ImageKey, times: Times) -> Result<(), StoreError> {
         self.writable()?;
         match self.load(key) {
-            Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)),
+            Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)).map(drop),
             Some(Record::Timed(..) | Record::Failure(_) | Record::GivenUp(_)) | None => Ok(()),
         }
     }
@@ -205,7 +208,7 @@ impl Store {
         if all.len() == known {
             return Ok(());
         }
-        self.publish(key, &Record::GivenUp(all))
+        self.publish(key, &Record::GivenUp(all)).map(drop)
     }
 
     /// Puts the bytes of a whole file in the place of a key.

@@ -498,16 +498,17 @@ fn a_failure_is_remembered_for_a_time() {
 #[test]
 fn a_failure_does_not_replace_what_another_process_made() {
     let (_temporary, _, store) = new_store();
-    store.publish(&key(1), &failure("too slow")).unwrap();
-    store.publish(&key(1), &image(1)).unwrap();
-    store.publish(&key(1), &failure("too slow")).unwrap();
+    let publish = |record| store.publish(&key(1), &record).unwrap();
+    assert_eq!(publish(failure("too slow")), None);
+    assert_eq!(publish(image(1)), None);
+    assert_eq!(publish(failure("too slow")), Some(image(1)));
     assert_eq!(store.load(&key(1)), Some(image(1)));
     let times = Times {
         variant: 1,
         ahead_of_time: 2,
     };
     store.remember_times(&key(1), times).unwrap();
-    store.publish(&key(1), &failure("too slow")).unwrap();
+    assert!(matches!(publish(failure("too slow")), Some(Record::Timed(..))));
     assert!(matches!(store.load(&key(1)), Some(Record::Timed(..))));
 }
 

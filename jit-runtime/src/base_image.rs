@@ -70,7 +70,7 @@ fn find_or_make(
     let libraries = object.libraries();
     let identities: Vec<_> = libraries.iter().map(|path| identity(path)).collect();
     let key = ImageKey {
-        offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
+        offloom_version: disk_cache::VERSION.to_owned(),
         llvm_version: llvm_version(),
         bundle: id,
         target_triple: triple.to_owned(),
@@ -110,7 +110,7 @@ fn find_or_make(
         Err(Failure::OfProcess(reason)) => return Err(reason),
         Err(Failure::TooLate) => return Err("the program is ending".to_owned()),
     };
-    disk_cache::publish(&key, &record);
+    let record = disk_cache::publish(&key, record);
     drop(claim);
     match record {
         Record::Image(bytes) | Record::Timed(_, bytes) => Ok(bytes),

@@ -10,6 +10,9 @@ use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, 
 use crate::report;
 use crate::settings::{settings, variable_at_start};
 
+/// The version of what makes objects: Offloom's, and a hash of the sources (`build.rs`). Of another build's objects nobody knows what it has mended.
+pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("OFFLOOM_SOURCES"));
+
 /// What the cache knows of a key.
 pub(crate) enum Known {
     /// The object is there, and what its launches took lately, if that is remembered.
@@ -90,12 +93,16 @@ fn limits() -> CompileLimits {
     }
 }
 
-/// Keeps what came of making an object. A cache that cannot be written is one compile more next time.
-pub(crate) fn publish(key: &ImageKey, record: &Record) {
-    if let Some(store) = store()
-        && let Err(error) = store.publish(key, record)
-    {
-        report::log(error);
+/// Keeps what came of making an object, and says what the cache has now: instead of a failure it may be what another process has made. A cache
+/// that cannot be written is one compile more next time.
+pub(crate) fn publish(key: &ImageKey, record: Record) -> Record {
+    match store().map(|store| store.publish(key, &record)) {
+        Some(Ok(Some(others))) => others,
+        Some(Err(error)) => {
+            report::log(error);
+            record
+        }
+        Some(Ok(None)) | None => record,
     }
 }
 

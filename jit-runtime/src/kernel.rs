@@ -222,7 +222,7 @@ impl Kernel {
 
     fn cache_key(&self, target_features: String, options: String, descriptor: Descriptor) -> ImageKey {
         ImageKey {
-            offloom_version: env!("CARGO_PKG_VERSION").to_owned(),
+            offloom_version: disk_cache::VERSION.to_owned(),
             llvm_version: llvm_version(),
             bundle: self.bundle.id,
             target_triple: self.bundle.contents.target_triple.to_owned(),
@@ -253,7 +253,7 @@ impl Kernel {
                     Err(Failure::OfKernel(reason)) => disk_cache::failure(reason),
                     Err(Failure::OfProcess(_) | Failure::TooLate) => return None,
                 };
-                disk_cache::publish(&image_key, &record);
+                let record = disk_cache::publish(&image_key, record);
                 drop(claim);
                 match record {
                     Record::Image(bytes) | Record::Timed(_, bytes) => Some(Object { bytes, times: None }),
