@@ -7,14 +7,15 @@ mod exchange;
 mod spawn;
 
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
-use rustix::fs::{Stat, fstat};
+use rustix::fs::{FileType, Stat, fstat};
 use rustix::io::Errno;
 use rustix::process::{
     Gid, Pid, Signal, Uid, WaitOptions, getegid, geteuid, getgid, getuid, kill_process, waitpid,
@@ -130,21 +131,32 @@ pub(crate) struct Limits {
     pub(crate) niceness: u32,
 }
 
-/// The worker that waits for the next request. Leaked, as all of this library's state.
-static WORKER: OnceLock<&'static Mutex<Option<Worker>>> = OnceLock::new();
-
+/// The worker that waits for the next request.
 fn worker() -> &'static Mutex<Option<Worker>> {
+    // Leaked, as all of this library's state.
+    static WORKER: OnceLock<&'static Mutex<Option<Worker>>> = OnceLock::new();
     WORKER.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// In a forked child: lets go of the parent's worker, which ends when nobody holds its socket any more. Not of one that a thread of the parent
-/// is asking: the child does not have that thread, and finds the lock as it was.
+/// Descriptor and inode of the newest worker's socket.
+static SOCKET: (AtomicI32, AtomicU64) = (AtomicI32::new(-1), AtomicU64::new(0));
+
+/// In a forked child: lets go of the parent's worker, which ends when nobody holds its socket any more. Without the lock, which a thread that the
+/// child does not have may hold for ever.
 pub(crate) fn leave_to_parent() {
-    if let Some(worker) = WORKER.get()
-        && let Ok(mut worker) = worker.try_lock()
-        && let Some(parents) = worker.take()
-    {
-        parents.abandon();
+    let socket = SOCKET.0.swap(-1, Ordering::Relaxed);
+    if socket < 0 {
+        return;
+    }
+    // SAFETY: only asked what it is, and only if it is still what it was, closed. `Worker` does not close what it finds closed.
+    unsafe {
+        let same = fstat(BorrowedFd::borrow_raw(socket)).is_ok_and(|stat| {
+            FileType::from_raw_mode(stat.st_mode).is_socket()
+                && stat.st_ino == SOCKET.1.load(Ordering::Relaxed)
+        });
+        if same {
+            rustix::io::close(socket);
+        }
     }
 }
 
@@ -158,6 +170,8 @@ impl Worker {
         let numbers = [limits.memory, limits.niceness];
         let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
         let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
+        SOCKET.1.store(stat.st_ino, Ordering::Relaxed);
+        SOCKET.0.store(socket.as_raw_fd(), Ordering::Relaxed);
         Ok(Self {
             socket,
             owner: Owner::current(),

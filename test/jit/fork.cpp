@@ -11,6 +11,8 @@
 
 // The parent's compile worker stays the parent's: it would not end before the child does.
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit sockets | FileCheck --check-prefix=SOCKETS %s
+// The same while it is asked.
+// RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit sockets | FileCheck --check-prefix=SOCKETS %s
 // SOCKETS: parent holds 1
 // SOCKETS: child holds 0
 #include <cstdio>
@@ -39,14 +41,19 @@ int main(int argc, char **) {
   int values[16];
   for (int i = 0; i < 16; ++i)
     values[i] = i * i - 5;
+  const int before = sockets();
   std::printf("%ld %ld\n", launch(3, values), launch(5, values));
-  if (argc > 1)
-    std::printf("parent holds %d\n", sockets());
+  if (argc > 1) {
+    // The worker's own end is closed once it has started.
+    for (int tries = 0; sockets() != before + 1 && tries < 20000; ++tries)
+      usleep(500);
+    std::printf("parent holds %d\n", sockets() - before);
+  }
   std::fflush(stdout);
   const pid_t child = fork();
   if (child == 0) {
     if (argc > 1)
-      std::printf("child holds %d\n", sockets());
+      std::printf("child holds %d\n", sockets() - before);
     std::printf("child %ld %ld\n", launch(5, values), launch(7, values));
     std::fflush(stdout);
     _exit(0);
