@@ -22,7 +22,7 @@ use crate::image_file::ImageFile;
 use crate::kernel::{Kernel, llvm_version, processor};
 use crate::launch::ArgumentWords;
 use crate::report;
-use crate::settings::settings;
+use crate::settings::{from_first_folder, settings};
 
 /// Launches that a process dumps at most.
 const MOST_DUMPS: usize = 32;
@@ -55,7 +55,7 @@ pub(crate) fn dump(kernel: &Kernel, image: &ImageCopy, key: &LaunchKey, launch: 
         return;
     }
     let name = kernel.name;
-    let written = Writer::create(folder)
+    let written = Writer::create(&from_first_folder(folder.clone()))
         .map_err(Failure::from)
         .and_then(|writer| write(writer, number, kernel, image, key, launch));
     match written {

@@ -19,6 +19,8 @@ const KEPT_VARIABLES: [&str; 4] = ["HOME", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", 
 struct AtStart {
     settings: Settings,
     variables: [Option<OsString>; KEPT_VARIABLES.len()],
+    /// The folder that the program was in, which it may leave before anything is written. Nothing if that is not to be known.
+    folder: Option<PathBuf>,
 }
 
 /// The settings of this process. What cannot be done of what was asked for is said the first time.
@@ -37,9 +39,7 @@ fn at_start() -> &'static AtStart {
     AT_START.get_or_init(|| {
         // The environment of a program with more rights than its user is the user's: no file that it names is touched.
         let environment = (!runs_with_more_rights()).then(std::env::vars_os);
-        let mut found = Found::read(environment.into_iter().flatten());
-        from_this_folder(&mut found.settings.stats);
-        from_this_folder(&mut found.settings.dump_directory);
+        let found = Found::read(environment.into_iter().flatten());
         for warning in &found.warnings {
             error_stream::line(warning);
         }
@@ -47,15 +47,15 @@ fn at_start() -> &'static AtStart {
         Box::leak(Box::new(AtStart {
             settings: found.settings,
             variables: KEPT_VARIABLES.map(std::env::var_os),
+            folder: std::env::current_dir().ok(),
         }))
     })
 }
 
-/// A path that is relative means the folder the program was started in, which it may leave before anything is written.
-fn from_this_folder(path: &mut Option<PathBuf>) {
-    if let Some(path) = path
-        && let Ok(absolute) = std::path::absolute(&*path)
-    {
-        *path = absolute;
+/// The file or folder that the user means by a path: a relative one begins in the folder that the program was in when the settings were read.
+pub(crate) fn from_first_folder(path: PathBuf) -> PathBuf {
+    match &at_start().folder {
+        Some(folder) => folder.join(path),
+        None => path,
     }
 }

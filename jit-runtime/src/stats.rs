@@ -12,7 +12,7 @@ use offloom_jit_cache::stats::{Kernel, Statistics, VERSION};
 use crate::history::now_us;
 use crate::kernel::llvm_version;
 use crate::report;
-use crate::settings::settings;
+use crate::settings::{from_first_folder, settings};
 
 /// In a forked child another thread of its parent may hold a lock for ever; a network file system may hang. The process ends all
 /// the same.
@@ -33,7 +33,7 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
     let process = std::process::id();
     let first = FIRST_PROCESS.load(Ordering::Relaxed);
     let forked_from = Some(first).filter(|first| *first != process);
-    let path = file_name(path, process, forked_from.is_some());
+    let path = from_first_folder(file_name(path, process, forked_from.is_some()));
     let statistics = move || {
         let statistics = Statistics {
             version: VERSION,

@@ -44,6 +44,10 @@
 // RUN: python3 %S/Inputs/stats.py out/moved | FileCheck %s
 // RUN: ls dumps && not ls elsewhere/*
 
+// What is in that folder's name stands for itself.
+// RUN: mkdir job%%p && cd job%%p && %{run} OFFLOOM_JIT_STATS=stats %run_offload ../jit | FileCheck --check-prefix=OUTPUT %s && cd ..
+// RUN: python3 %S/Inputs/stats.py job%%p/stats | FileCheck %s
+
 // RUN: %{run} OFFLOOM_JIT_STATS=absent/stats %run_offload ./jit 2>&1 | FileCheck --check-prefix=UNWRITABLE %s
 // UNWRITABLE: offloom-jit: OFFLOOM_JIT_STATS: cannot write `{{/.*}}absent/stats`: No such file or directory
 #include <cstdio>
