@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// Installs what is missing for these LLVMs and finds them.
 pub(crate) fn install(majors: &[u32]) -> Result<Vec<Llvm>> {
-    let wanted = packages(majors);
+    let wanted = packages(majors.iter().copied().filter(|&major| !is_given(major)));
     if has_program("dpkg-query") && has_program("apt-get") {
         let missing = missing(&wanted)?;
         if missing.is_empty() {
@@ -101,13 +101,16 @@ pub(crate) fn install(majors: &[u32]) -> Result<Vec<Llvm>> {
         .collect()
 }
 
-/// The packages for these LLVMs. An LLVM whose place was given by hand is left as it is.
-fn packages(majors: &[u32]) -> Vec<Package> {
+/// Whether an LLVM's place was given by hand: it is left as it is.
+fn is_given(major: u32) -> bool {
+    env::var_os(offloom_find_llvm::prefix_variable(major)).is_some()
+}
+
+/// The packages that everything and these LLVMs need.
+fn packages(majors: impl IntoIterator<Item = u32>) -> Vec<Package> {
     let mut wanted = COMMON.to_vec();
-    for &major in majors {
-        if env::var_os(offloom_find_llvm::prefix_variable(major)).is_none() {
-            wanted.extend_from_slice(if major == 19 { FOR_19 } else { FOR_22 });
-        }
+    for major in majors {
+        wanted.extend_from_slice(if major == 19 { FOR_19 } else { FOR_22 });
     }
     let mut seen = HashSet::new();
     wanted.retain(|(name, _)| seen.insert(*name) && (*name != "python3-pip" || !has_pip()));
@@ -226,8 +229,8 @@ mod tests {
 
     #[test]
     fn one_llvm_does_not_need_the_packages_of_the_other() {
-        let names = |majors| {
-            packages(majors)
+        let names = |majors: &[u32]| {
+            packages(majors.iter().copied())
                 .into_iter()
                 .map(|(name, _)| name)
                 .collect::<Vec<_>>()
