@@ -7,11 +7,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
-#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Dominators.h"
@@ -46,11 +44,16 @@ bool isAskedForOnce(const Use &Used) {
          (Intrinsic && Intrinsic->getIntrinsicID() == Intrinsic::powi && Used.getOperandNo() == 1);
 }
 
-/// Whether scalar evolution sees through all that a number is computed from in the loop. Only of such a one it knows that it is the same for the
-/// next iteration, or the one behind.
-bool isSeenThrough(Value *Number, const Loop &L, ScalarEvolution &Evolution) {
-  return !SCEVExprContains(Evolution.getSCEV(Number), [&](const SCEV *Part) {
-    return isa<SCEVUnknown>(Part) && !Evolution.isLoopInvariant(Part, &L);
+/// Whether scalar evolution may see through all that a number is computed from in the loop. Only of such a one it knows that it is the same for the
+/// next iteration, or the one behind. Values that the loop begins an iteration with it may be told to see through, by a check before the loop; and in
+/// a loop that is not in the vectoriser's form yet it sees less than it will.
+bool mayBeSeenThrough(Value *Number, const Loop &L, ScalarEvolution &Evolution) {
+  return !L.isLoopSimplifyForm() || !SCEVExprContains(Evolution.getSCEV(Number), [&](const SCEV *Part) {
+    auto *Unknown = dyn_cast<SCEVUnknown>(Part);
+    if (!Unknown || Evolution.isLoopInvariant(Unknown, &L))
+      return false;
+    auto *Phi = dyn_cast<PHINode>(Unknown->getValue());
+    return !Phi || Phi->getParent() != L.getHeader();
   });
 }
 
@@ -63,7 +66,7 @@ bool leadsToOne(const Instruction &Value, const Loop &L, function_ref<ScalarEvol
       auto *User = cast<Instruction>(Used.getUser());
       if (!L.contains(User))
         continue;
-      if (isAskedForOnce(Used) && isSeenThrough(Used.get(), L, Evolution()))
+      if (isAskedForOnce(Used) && mayBeSeenThrough(Used.get(), L, Evolution()))
         return true;
       // What comes from memory is another value.
       if (!User->mayReadOrWriteMemory() && Seen.insert(User).second)
@@ -110,13 +113,8 @@ SmallVector<BinaryOperator *, 4> conditionalDivisions(const Loop &L, const Domin
 bool settleDivisions(Function &F, FunctionAnalysisManager &Analyses) {
   auto &Loops = Analyses.getResult<LoopAnalysis>(F);
   auto &Tree = Analyses.getResult<DominatorTreeAnalysis>(F);
-  // What LLVM's own was asked before would change what later passes make of functions without such loops.
-  std::optional<ScalarEvolution> Own;
-  auto Evolution = [&]() -> ScalarEvolution & {
-    if (!Own)
-      Own.emplace(F, Analyses.getResult<TargetLibraryAnalysis>(F), Analyses.getResult<AssumptionAnalysis>(F), Tree, Loops);
-    return *Own;
-  };
+  // The vectoriser's own, and only where it has to be: what it was asked before can change what becomes of other functions' loops.
+  auto Evolution = [&]() -> ScalarEvolution & { return Analyses.getResult<ScalarEvolutionAnalysis>(F); };
   bool Changed = false;
   for (Loop *L : Loops.getLoopsInPreorder()) {
     if (!L->isInnermost())

@@ -79,11 +79,17 @@ fn around_division<'text>(text: &'text str, division: &str) -> (&'text str, &'te
 
 #[test]
 fn one_of_the_same_numbers_each_time_is_made_before_the_loop() {
-    let text = vectorized(&module(&["%rest = udiv i64 %given, %n", LOAD]));
-    let (before, behind) = around_division(&text, "udiv");
-    assert!(is_vectorized(behind), "{text}");
-    // It must not trap where the loop would never have made it.
-    assert!(before.contains("select i1"), "{text}");
+    for then in [
+        &["%rest = udiv i64 %given, %n", LOAD][..],
+        // One address after the other.
+        &["%first = udiv i64 %given, %n", "%rest = add i64 %first, %i", LOAD],
+    ] {
+        let text = vectorized(&module(then));
+        let (before, behind) = around_division(&text, "udiv");
+        assert!(is_vectorized(behind), "{text}");
+        // It must not trap where the loop would never have made it.
+        assert!(before.contains("select i1"), "{text}");
+    }
 }
 
 #[test]
