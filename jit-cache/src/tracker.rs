@@ -3,7 +3,7 @@
 //! The JIT paper counts, for a kernel, all specialisations N and those of each argument n_i, and stops specialising argument i for
 //! good once N > T and n_i / N > R. An argument that has the same value in every launch takes part in every specialisation; it is
 //! not what makes them many. So n_i counts the specialisations in which the argument's value *differs from the one before*
-//! (the first counts for every argument).
+//! (the first counts for every argument). A specialisation is counted once, however many devices ask for it, and however often while it is not made.
 //!
 //! Alignments narrow in the same way: a kernel's pointer is specialised to the weakest alignment class that a launch has
 //! shown so far. So 0x1230 and 0x4560 share a variant in whichever order they come, and a pointer whose class changes
@@ -15,6 +15,7 @@
 //! What is specialised at one time is a [`Shape`]. Shapes follow one another, each more general than the last, and there are at
 //! most as many as there is to give up, so they are kept for good: a launch reads the current one without a lock.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -64,7 +65,7 @@ pub enum Decision {
     LookAgain,
     /// As above, because these changed too often: worth telling later runs, which do not have to find out then.
     GiveUp(Vec<Subject>),
-    /// Code for this key is to be made; it has been counted.
+    /// Code for this key is to be made; it is counted.
     Specialize(LaunchKey),
 }
 
@@ -91,6 +92,8 @@ pub struct Counts {
     pub of_subject: Vec<u64>,
     /// The words of the last specialisation; empty before the first.
     last: Vec<u64>,
+    /// The words of all that were counted under the current shape.
+    counted: HashSet<Box<[u64]>>,
 }
 
 impl Tracker {
@@ -225,6 +228,7 @@ impl Tracker {
             // There is a place for each step that can be taken.
             let _ = self.shapes[number + 1].set(Shape::new(&self.signature, narrowed));
             self.current.store(number + 1, Ordering::Release);
+            counts.counted.clear();
             let exceeded = self.given_up_with(masks, |subject| counts.exceed(self.limits, subject));
             return if exceeded.is_empty() {
                 Decision::LookAgain
@@ -233,7 +237,9 @@ impl Tracker {
             };
         }
         let words: Box<[u64]> = words.iter().zip(masks).map(|(word, mask)| word & mask).collect();
-        counts.add(&differs, &words);
+        if counts.counted.insert(words.clone()) {
+            counts.add(&differs, &words);
+        }
         Decision::Specialize(LaunchKey { shape: number, words })
     }
 

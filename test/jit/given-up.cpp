@@ -27,6 +27,10 @@
 // RUN: %offloom explain stats | FileCheck --check-prefix=EARLIER %s
 // EARLIER: not specialised: it changes, and an earlier run found that it does too often
 
+// Four devices with the same values, one after the other: what all of them ask for is counted once.
+// RUN: %{run} OFFLOOM_JIT_CACHE_DIR=%t/cache-of-devices %run_offload ./jit 1 12 3 4 2> devices > devices.out
+// RUN: FileCheck --check-prefix=FIRST --implicit-check-not='changing lately' --input-file=devices %s
+
 // One value in all launches, one that the cache has no variant for.
 // RUN: %{run} %run_offload ./jit 9 1 2> constant > constant.out
 // RUN: FileCheck --check-prefix=CONSTANT --implicit-check-not=chang --input-file=constant %s

@@ -104,12 +104,33 @@ fn the_papers_two_pointers_share_a_variant_in_either_order() {
 #[test]
 fn a_pointer_costs_at_most_one_variant_for_each_class() {
     let tracker = tracker(vec![aligned()], NEVER);
-    let mut keys = std::collections::HashSet::new();
+    let mut keys = HashSet::new();
     for address in (0..4096).rev() {
         keys.insert(key(&tracker, &Words::of([address])));
     }
     assert!(keys.len() <= 6, "{}", keys.len());
     assert!(!tracker.specializes(Subject::Alignment(0)));
+}
+
+#[test]
+fn what_each_of_several_devices_asks_for_is_counted_once() {
+    let limits = Limits {
+        threshold: 10,
+        ratio: 0.5,
+    };
+    for same_on_all in [true, false] {
+        let tracker = tracker(vec![i32()], limits);
+        let mut values = 0;
+        while tracker.specializes(Subject::Value(0)) && values < 100 {
+            values += 1;
+            for device in 0..4 {
+                let value = if same_on_all { values } else { values % 4 + device };
+                key(&tracker, &Words::of([value]));
+            }
+        }
+        // After the eleventh it is too much; devices that take turns with seven values need seven.
+        assert_eq!(values, if same_on_all { 11 } else { 100 });
+    }
 }
 
 #[test]
@@ -152,18 +173,18 @@ fn only_the_argument_that_changes_is_given_up_and_then_all_launches_share_a_key(
 
 #[test]
 fn the_ratio_must_be_exceeded_not_reached() {
-    // The second argument changes in every second specialisation: n_i / N is 1/2 whenever N is even.
+    // The arguments change by turns: of the second one n_i / N is 1/2 whenever N is even.
     for (ratio, kept) in [(0.5, true), (0.49, false)] {
         let tracker = tracker(vec![i32(), i32()], Limits { threshold: 5, ratio });
-        for value in 0..6 {
+        for value in 0..6_u64 {
             assert!(matches!(
-                tracker.decide(&Words::of([1, value / 2])),
+                tracker.decide(&Words::of([value.div_ceil(2), value / 2])),
                 Decision::Specialize(_)
             ));
         }
         assert_eq!(tracker.counts().total, 6);
-        assert_eq!(tracker.counts().of_subject, [1, 3]);
-        tracker.decide(&Words::of([1, 3]));
+        assert_eq!(tracker.counts().of_subject, [4, 3]);
+        tracker.decide(&Words::of([3, 3]));
         assert_eq!(tracker.specializes(Subject::Value(1)), kept, "R = {ratio}");
     }
 }
