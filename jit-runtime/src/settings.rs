@@ -13,7 +13,13 @@ use crate::error_stream;
 pub(crate) const WORKER_NICENESS: u32 = 5;
 
 /// Other variables that are needed later, on threads that the program does not know of: it may change its environment then.
-const KEPT_VARIABLES: [&str; 4] = ["HOME", "XDG_CACHE_HOME", "LD_LIBRARY_PATH", "OMP_NUM_THREADS"];
+const KEPT_VARIABLES: [&str; 5] = [
+    "HOME",
+    "XDG_CACHE_HOME",
+    "LD_LIBRARY_PATH",
+    "OMP_NUM_THREADS",
+    "OMP_NUM_TEAMS",
+];
 
 /// What the environment said when it was read.
 struct AtStart {
@@ -30,7 +36,9 @@ pub(crate) fn settings() -> &'static Settings {
 
 /// The value that one of [`KEPT_VARIABLES`] had when the settings were read.
 pub(crate) fn variable_at_start(name: &str) -> Option<OsString> {
-    let number = KEPT_VARIABLES.iter().position(|kept| *kept == name)?;
+    let number = KEPT_VARIABLES.iter().position(|kept| *kept == name);
+    debug_assert!(number.is_some(), "{name} is not kept");
+    let number = number?;
     at_start().variables.get(number)?.clone()
 }
 

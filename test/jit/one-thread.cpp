@@ -11,6 +11,9 @@
 // RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_SPECIALIZE=args OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/args %run_offload ./jit | FileCheck --check-prefix=FORMED %s
 // RUN: env OMP_NUM_THREADS=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit more | FileCheck --check-prefix=FORMED %s
 // RUN: grep -raq omp_outlined %t/args
+// RUN: env OMP_NUM_THREADS=1 OMP_NUM_TEAMS=4 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit 2> teams | FileCheck --check-prefix=FORMED %s
+// RUN: FileCheck --check-prefix=TEAMS --implicit-check-not=teams=1 --input-file=teams %s
+// TEAMS: compiled in
 
 // FORMED: 100 leagues formed, sum 3283500
 // DIRECT: 0 leagues formed, sum 3283500
