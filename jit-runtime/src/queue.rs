@@ -1,9 +1,9 @@
 //! What is done in the background: a bounded queue, and the one thread that takes from it while there is something.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use offloom_ir::expendable_thread::spawn_without_signals;
 use offloom_jit_cache::settings::Mode;
@@ -11,10 +11,13 @@ use offloom_jit_cache::settings::Mode;
 use crate::guard::guarded;
 use crate::lock::lock;
 use crate::processors;
+use crate::report;
 use crate::settings::settings;
 
 /// More jobs than this that may be left undone do not wait at once.
 const MOST_WAITING: usize = 64;
+/// Where there was no thread to be had, none is asked for before this has passed.
+const PAUSE_WITHOUT_THREAD: Duration = Duration::from_secs(1);
 /// A thread with nothing to do ends after this: a process ends with its last thread.
 const IDLE: Duration = Duration::from_secs(1);
 
@@ -25,12 +28,16 @@ struct Jobs {
     waiting: VecDeque<Job>,
     /// Whether there is a thread.
     running: bool,
+    /// When there was none to be had.
+    refused: Option<Instant>,
 }
 
 struct Queue {
     jobs: Mutex<Jobs>,
     /// How many wait, for those who only want to know that.
     length: AtomicUsize,
+    /// Whether there was no thread to be had when one was last asked for.
+    is_without_thread: AtomicBool,
     added: Condvar,
     /// The process whose thread takes from it: after a fork the child needs one of its own.
     owner: u32,
@@ -44,7 +51,7 @@ pub(crate) fn offer(job: impl FnOnce() + Send + 'static) -> bool {
     queue().push(MOST_WAITING, Box::new(job))
 }
 
-/// Whether a job that is offered now is likely to be taken. Takes no lock.
+/// Whether a job that is offered now is likely to be taken. Takes no lock, unless there was no thread to be had.
 pub(crate) fn has_room() -> bool {
     queue().has_room()
 }
@@ -86,6 +93,7 @@ impl Queue {
         Self {
             jobs: Mutex::default(),
             length: AtomicUsize::new(0),
+            is_without_thread: AtomicBool::new(false),
             added: Condvar::new(),
             owner,
         }
@@ -93,6 +101,13 @@ impl Queue {
 
     fn has_room(&self) -> bool {
         self.length.load(Ordering::Relaxed) < MOST_WAITING
+            && (!self.is_without_thread.load(Ordering::Relaxed) || self.may_ask_for_thread())
+    }
+
+    #[cold]
+    fn may_ask_for_thread(&self) -> bool {
+        let refused = lock(&self.jobs).refused;
+        refused.is_none_or(|refused| refused.elapsed() >= PAUSE_WITHOUT_THREAD)
     }
 
     /// Adds a job behind fewer than so many; false when there are more, or no thread to do it.
@@ -112,11 +127,18 @@ impl Queue {
         // Not with the lock: to start a thread, the standard library asks the loader for a symbol, whose lock may be held by a constructor
         // that launches, and so waits for this one.
         drop(jobs);
-        if spawn_without_signals(move || self.take_while_there_are_any()).is_ok() {
+        if let Err(error) = spawn_without_signals(move || self.take_while_there_are_any()) {
+            report::log(format_args!(
+                "there is no thread to compile in the background: {error}"
+            ));
+        } else {
+            self.is_without_thread.store(false, Ordering::Relaxed);
             return true;
         }
         let mut jobs = lock(&self.jobs);
         jobs.running = false;
+        jobs.refused = Some(Instant::now());
+        self.is_without_thread.store(true, Ordering::Relaxed);
         // Nobody has taken any; what others have added meanwhile waits for the next thread.
         let refused = jobs.waiting.remove(place);
         self.length.store(jobs.waiting.len(), Ordering::Relaxed);

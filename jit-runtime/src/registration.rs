@@ -58,7 +58,12 @@ pub(crate) unsafe fn replacement(given: *const BinaryDescriptor) -> Option<*cons
     exit_gate::guard_exit();
     fork_gate::watch_forks();
     worker::locate();
-    let _change = fork_gate::enter()?;
+    let Some(_change) = fork_gate::enter() else {
+        report::line(
+            "device code that is bitcode cannot be compiled: the process was forked while another thread compiled",
+        );
+        return None;
+    };
     let object = LoadedObject::containing(fields.entries_begin);
     let mut replaced = false;
     let mut table = Vec::new();
