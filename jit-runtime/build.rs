@@ -1,25 +1,30 @@
 //! Links the shared libLLVM, the one that libomptarget itself uses, and gives a name to the sources that decide on what objects are made.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
 
-/// Where code is that a compile goes through.
-const SOURCES: [&str; 6] = [
+/// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
+const SOURCES: [&str; 10] = [
+    "../Cargo.lock",
     "../abi/src",
+    "../ir/build.rs",
     "../ir/shim",
     "../ir/src",
+    "../jit-cache/src",
     "../jit-passes/src",
+    "../jit-worker/build.rs",
     "../jit-worker/src",
     "src",
 ];
 
 fn main() -> io::Result<()> {
     let mut sources = DefaultHasher::new();
-    for folder in SOURCES {
-        println!("cargo::rerun-if-changed={folder}");
-        hash_folder(Path::new(folder), &mut sources)?;
+    for source in SOURCES {
+        println!("cargo::rerun-if-changed={source}");
+        hash(Path::new(source), &mut sources)?;
     }
     println!("cargo::rustc-env=OFFLOOM_SOURCES={:016x}", sources.finish());
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
@@ -31,17 +36,22 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds names and contents of all files, in one order on all machines.
-fn hash_folder(folder: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
-    let mut entries = fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>()?;
-    entries.sort_by_key(fs::DirEntry::file_name);
-    for entry in entries {
-        entry.file_name().hash(hasher);
-        if entry.file_type()?.is_dir() {
-            hash_folder(&entry.path(), hasher)?;
-        } else {
-            fs::read(entry.path())?.hash(hasher);
-        }
+/// Adds the name and contents of a file, or of all in a folder, in one order on all machines. Not of what editors leave there.
+fn hash(path: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
+    if path.is_dir() {
+        let entries = fs::read_dir(path)?;
+        let mut paths = entries
+            .map(|entry| Ok(entry?.path()))
+            .collect::<io::Result<Vec<_>>>()?;
+        paths.sort();
+        return paths.iter().try_for_each(|path| hash(path, hasher));
+    }
+    let is_source = |extension| ["rs", "cpp", "h", "lock"].map(OsStr::new).contains(&extension);
+    if path.extension().is_some_and(is_source) {
+        path.hash(hasher);
+        let contents = fs::read(path)
+            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
+        contents.hash(hasher);
     }
     Ok(())
 }

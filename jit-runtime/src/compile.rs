@@ -31,11 +31,30 @@ pub(crate) enum Failure {
     TooLate,
 }
 
+/// Where a kernel is compiled. In the program LLVM is without the options that the worker process sets, and what spills is not compiled a second
+/// time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the worker process.
+    Worker,
+    /// In the program.
+    Program,
+}
+
+/// Where kernels are compiled if nothing goes wrong.
+pub(crate) fn usual_place() -> Place {
+    if settings().worker && worker::may_be_had() {
+        Place::Worker
+    } else {
+        Place::Program
+    }
+}
+
 /// Compiles what the request says and waits for it.
 ///
 /// # Errors
 /// When there is no object.
-pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, Failure> {
+pub(crate) fn compile(request: &Request<'_>) -> Result<(Compiled, Place), Failure> {
     if !settings().worker {
         return compile_in_process(request);
     }
@@ -46,7 +65,7 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<Compiled, Failure> {
         needs_worker: false,
     };
     match ask_worker(&message)? {
-        Ok(compiled) => Ok(compiled),
+        Ok(compiled) => Ok((compiled, Place::Worker)),
         Err(reason) => {
             report::log(format_args!("{reason}; compiling in the program"));
             compile_in_process(request)
@@ -106,7 +125,7 @@ fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure
     }
 }
 
-fn compile_in_process(request: &Request<'_>) -> Result<Compiled, Failure> {
+fn compile_in_process(request: &Request<'_>) -> Result<(Compiled, Place), Failure> {
     let deadline = Duration::from_millis(u64::from(request.deadline));
     // The thread may outlive this call, so it owns what it works on, as the worker does.
     let message = [&request.encode_head()[Header::SIZE..], request.bitcode].concat();
@@ -123,7 +142,9 @@ fn compile_in_process(request: &Request<'_>) -> Result<Compiled, Failure> {
         drop(exit_gate::Work::of_parked_thread());
     }
     match outcome {
-        Ok(compiled) => compiled.map_err(Failure::OfKernel),
+        Ok(compiled) => compiled
+            .map(|compiled| (compiled, Place::Program))
+            .map_err(Failure::OfKernel),
         Err(lost @ Lost::NoThread(_)) => Err(Failure::OfProcess(lost.to_string())),
         Err(lost) => Err(Failure::OfKernel(lost.to_string())),
     }

@@ -1,8 +1,9 @@
 //! What a forked child may still do.
 //!
 //! A child has the memory of its parent and one of its threads. Where another thread was making a variant, its locks stay locked
-//! in the child for ever, and tables may be half changed. Such a child runs what it has and makes nothing. Links are never cut in
-//! two: fork waits for them, since the C++ runtime's table of exception frames changes in them.
+//! in the child for ever, and tables may be half changed. Such a child runs what it has and makes nothing. Two things are never cut in
+//! two, and fork waits for them: links, since the C++ runtime's table of exception frames changes in them, and starts of the worker, whose sockets
+//! the child would hold.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,15 +14,15 @@ use crate::exit_gate;
 use crate::guard::guarded;
 use crate::worker;
 
-/// Far longer than a link takes; one that waits for the forking thread must not keep it for ever.
+/// Far longer than a link or a start takes; one that waits for the forking thread must not keep it for ever.
 const PATIENCE: Duration = Duration::from_millis(500);
-/// How often is looked whether links have ended.
+/// How often is looked whether they have ended.
 const PAUSE: Duration = Duration::from_micros(50);
 
 /// Threads that change what others may wait for.
 static CHANGING: AtomicUsize = AtomicUsize::new(0);
-/// Threads that link.
-static LINKING: AtomicUsize = AtomicUsize::new(0);
+/// Threads that no fork cuts in two.
+static UNDIVIDED: AtomicUsize = AtomicUsize::new(0);
 /// Threads that are about to fork.
 static FORKING: AtomicUsize = AtomicUsize::new(0);
 /// Whether this process was forked while another thread was changing something.
@@ -47,26 +48,26 @@ impl Drop for Change {
     }
 }
 
-/// A link, which no fork cuts in two.
+/// A time that no fork cuts in two.
 #[derive(Debug)]
-pub(crate) struct Link(());
+pub(crate) struct Undivided(());
 
-/// Begins to link, once no thread is forking.
-pub(crate) fn enter_link() -> Link {
+/// Begins something that no fork cuts in two, once no thread is forking.
+pub(crate) fn enter_undivided() -> Undivided {
     loop {
-        LINKING.fetch_add(1, Ordering::SeqCst);
-        let link = Link(());
+        UNDIVIDED.fetch_add(1, Ordering::SeqCst);
+        let undivided = Undivided(());
         if FORKING.load(Ordering::SeqCst) == 0 {
-            return link;
+            return undivided;
         }
-        drop(link);
+        drop(undivided);
         thread::sleep(PAUSE);
     }
 }
 
-impl Drop for Link {
+impl Drop for Undivided {
     fn drop(&mut self) {
-        LINKING.fetch_sub(1, Ordering::SeqCst);
+        UNDIVIDED.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -83,7 +84,7 @@ unsafe extern "C" fn before_fork() {
     guarded((), || {
         FORKING.fetch_add(1, Ordering::SeqCst);
         let start = Instant::now();
-        while LINKING.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
+        while UNDIVIDED.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
             thread::sleep(PAUSE);
         }
     });
@@ -98,7 +99,7 @@ unsafe extern "C" fn in_child() {
     if CHANGING.swap(0, Ordering::SeqCst) > 0 {
         CUT_OFF.store(true, Ordering::Relaxed);
     }
-    LINKING.store(0, Ordering::SeqCst);
+    UNDIVIDED.store(0, Ordering::SeqCst);
     FORKING.store(0, Ordering::SeqCst);
     exit_gate::forget_work();
 }

@@ -16,7 +16,7 @@ use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::retarget::{NATIVE, native_processor, x86_processor};
 
 use crate::bundle::AttachedBundle;
-use crate::compile::{Failure, compile};
+use crate::compile::{Failure, Place, compile, usual_place};
 use crate::disk_cache::{self, Known};
 use crate::error_stream;
 use crate::exit_gate;
@@ -203,10 +203,15 @@ impl Kernel {
     fn image_key(&self, key: &LaunchKey) -> Option<ImageKey> {
         // Describing a processor is LLVM's work too.
         let processor = exit_gate::enter().map(|_work| processor())?;
-        let options = match settings().floating_point {
-            FloatingPoint::Match => "fp=match".to_owned(),
-            FloatingPoint::Source => "fp=source".to_owned(),
+        let floating_point = match settings().floating_point {
+            FloatingPoint::Match => "fp=match",
+            FloatingPoint::Source => "fp=source",
         };
+        let place = match usual_place() {
+            Place::Worker => "",
+            Place::Program => " in-program",
+        };
+        let options = format!("{floating_point}{place}");
         Some(self.cache_key(processor.join(" "), options, self.descriptor(key)))
     }
 
@@ -238,32 +243,51 @@ impl Kernel {
         match disk_cache::wait_for_others(&image_key, settings().time_limit) {
             Known::Object(bytes, times) => Some(self.found(descriptor, bytes, times)),
             Known::Failure(reason) => {
-                report::failure(format_args!(
-                    "{}: stays ahead of time for {descriptor}: {reason} (remembered by the cache)",
-                    self.name
-                ));
-                self.history
-                    .add(&descriptor.to_string(), Origin::Failed(reason), 0, None);
+                self.stays_ahead_of_time(descriptor, reason, " (remembered by the cache)");
                 None
             }
             // The claim ends when what was claimed is published.
             Known::Nothing(claim) => {
-                let record = match self.compile(descriptor) {
-                    Ok(object) => Record::Image(object),
+                let compiled = self.compile(descriptor);
+                let is_own = compiled.is_ok();
+                let record = match compiled {
+                    Ok((object, place)) if place == usual_place() => Record::Image(object),
+                    // Not what the key says.
+                    Ok((bytes, _)) => return Some(Object { bytes, times: None }),
                     Err(Failure::OfKernel(reason)) => disk_cache::failure(reason),
-                    Err(Failure::OfProcess(_) | Failure::TooLate) => return None,
+                    Err(Failure::OfProcess(reason)) => {
+                        self.stays_ahead_of_time(descriptor, reason, "");
+                        return None;
+                    }
+                    Err(Failure::TooLate) => return None,
                 };
                 let record = disk_cache::publish(&image_key, record);
                 drop(claim);
                 match record {
-                    Record::Image(bytes) | Record::Timed(_, bytes) => Some(Object { bytes, times: None }),
-                    Record::Failure(_) | Record::GivenUp(_) => None,
+                    Record::Image(bytes) if is_own => Some(Object { bytes, times: None }),
+                    Record::Image(bytes) => Some(self.found(descriptor, bytes, None)),
+                    Record::Timed(times, bytes) => Some(self.found(descriptor, bytes, Some(times))),
+                    Record::Failure(failure) => {
+                        self.stays_ahead_of_time(descriptor, failure.reason, "");
+                        None
+                    }
+                    Record::GivenUp(_) => None,
                 }
             }
         }
     }
 
-    fn compile(&self, descriptor: &Descriptor) -> Result<Vec<u8>, Failure> {
+    /// Says that there is no variant for the descriptor, and why.
+    fn stays_ahead_of_time(&self, descriptor: &Descriptor, reason: String, remark: &str) {
+        report::failure(format_args!(
+            "{}: stays ahead of time for {descriptor}: {reason}{remark}",
+            self.name
+        ));
+        self.history
+            .add(&descriptor.to_string(), Origin::Failed(reason), 0, None);
+    }
+
+    fn compile(&self, descriptor: &Descriptor) -> Result<(Vec<u8>, Place), Failure> {
         let bundle = &self.bundle.contents;
         let name = self.name;
         let descriptor = descriptor.to_string();
@@ -283,28 +307,15 @@ impl Kernel {
                 bundle.bitcode
             },
         };
-        match compile(&request) {
-            Ok(Compiled { object, phases }) => {
-                report::log(format_args!(
-                    "{name}: compiled in {}, {} bytes, for {descriptor}",
-                    in_milliseconds(phases),
-                    object.len()
-                ));
-                self.history
-                    .add(&descriptor, Origin::Compiled, object.len(), Some(phases));
-                Ok(object)
-            }
-            Err(failure) => {
-                if let Failure::OfKernel(reason) | Failure::OfProcess(reason) = &failure {
-                    report::failure(format_args!(
-                        "{name}: stays ahead of time for {descriptor}: {reason}"
-                    ));
-                    let origin = Origin::Failed(reason.clone());
-                    self.history.add(&descriptor, origin, 0, None);
-                }
-                Err(failure)
-            }
-        }
+        let (Compiled { object, phases }, place) = compile(&request)?;
+        report::log(format_args!(
+            "{name}: compiled in {}, {} bytes, for {descriptor}",
+            in_milliseconds(phases),
+            object.len()
+        ));
+        self.history
+            .add(&descriptor, Origin::Compiled, object.len(), Some(phases));
+        Ok((object, place))
     }
 }
 

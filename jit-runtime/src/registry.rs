@@ -189,7 +189,7 @@ impl WithdrawnImage {
     /// Frees it. Nothing launches its kernels any more, and no thread makes variants for it.
     pub(crate) fn free(self) {
         let Some(_change) = fork_gate::enter() else { return };
-        let _link = fork_gate::enter_link();
+        let _undivided = fork_gate::enter_undivided();
         let Some(_work) = exit_gate::enter() else { return };
         let number = self.0.image.number;
         // SAFETY: only launches, work that was queued before this, and the registry knew of these, which were boxes.

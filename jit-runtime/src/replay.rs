@@ -231,7 +231,7 @@ fn make_object(launch: &Launch, image: &ImageCopy) -> Result<Vec<u8>, Failure> {
         },
     };
     match compile(&request) {
-        Ok(compiled) => Ok(compiled.object),
+        Ok((compiled, _)) => Ok(compiled.object),
         Err(CompileFailure::OfKernel(reason) | CompileFailure::OfProcess(reason)) => {
             Err(Failure::NoVariant(reason))
         }

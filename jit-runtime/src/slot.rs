@@ -181,20 +181,22 @@ impl SlotState {
         if self.image.is_withdrawn() {
             return None;
         }
-        let code = self.make_code(key).and_then(|(code, measure, history)| {
+        let variant = self.make_code(key).map(|(code, measure, history)| {
             let label = format!("{}: image copy {}", self.kernel.name, self.image.number);
             let variant = Variant::new(label, key.clone(), code, measure, history);
             // While its image is there only its code is ever given back: a launch may have found it and not yet asked for its code.
             let variant: &'static Variant = Box::leak(Box::new(variant));
             self.image.add_variant(variant);
-            lock(&self.live).push_back(variant);
-            code_of(variant)
+            variant
         });
+        let code = variant.and_then(code_of);
         self.variants
             .insert(key, code.map_or(Entry::AheadOfTime, Entry::Code));
         if code.is_none_or(is_kept) {
             self.variants.settle(&self.kernel.tracker, key, code);
         }
+        // Not before it is in the table, which it is taken out of to make room.
+        lock(&self.live).extend(variant);
         code
     }
 
@@ -205,7 +207,7 @@ impl SlotState {
                 return Some((None, Duration::ZERO, object.times));
             }
             let _linking = lock(&self.linking);
-            let _link = fork_gate::enter_link();
+            let _undivided = fork_gate::enter_undivided();
             let _work = exit_gate::enter()?;
             let number = self.made.fetch_add(1, Ordering::Relaxed);
             let start = Instant::now();

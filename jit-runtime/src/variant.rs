@@ -180,7 +180,7 @@ impl Variant {
     /// Gives the memory of the code back, now that no launch runs it.
     fn give_back(&self) {
         let Some(_change) = fork_gate::enter() else { return };
-        let _link = fork_gate::enter_link();
+        let _undivided = fork_gate::enter_undivided();
         let Some(_work) = exit_gate::enter() else { return };
         // SAFETY: this is called once no launch runs the code, and none will.
         let freed = unsafe { self.free_code() };

@@ -21,6 +21,7 @@ use rustix::process::{
     Gid, Pid, Signal, Uid, WaitOptions, getegid, geteuid, getgid, getuid, kill_process, waitpid,
 };
 
+use crate::fork_gate;
 use crate::lock::lock;
 use exchange::Exchange;
 
@@ -86,16 +87,20 @@ impl Owner {
     }
 }
 
-/// Has the worker do what the message says, starting it if need be.
-///
-/// Where an orphan would become a child of this process, which a program that waits for its children must not meet, there is no worker; but
-/// for work that nothing else can do, one that is gone by the time of return.
+/// Whether there may be a worker that stays. Where an orphan would become a child of this process, which a program that waits for its children
+/// must not meet, there is none.
+pub(crate) fn may_be_had() -> bool {
+    !spawn::adopts_orphans()
+}
+
+/// Has the worker do what the message says, starting it if need be. Where it may not stay, that is only done for work that nothing else can do,
+/// and it is gone by the time of return.
 ///
 /// # Errors
 /// When there is no answer. The worker is given up then, and the next call starts another one.
 pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, WorkerError> {
-    let adopts = spawn::adopts_orphans();
-    if adopts && !message.needs_worker {
+    let stays = may_be_had();
+    if !stays && !message.needs_worker {
         return Err(WorkerError::Unavailable(
             "the compile worker would be a child of this process, which is the first of its container or a subreaper"
                 .to_owned(),
@@ -111,7 +116,7 @@ pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, Worker
         None => Worker::start(limits)?,
     };
     let reply = running.ask(message);
-    if adopts {
+    if !stays {
         running.end();
     } else if reply
         .as_ref()
@@ -148,7 +153,8 @@ pub(crate) fn leave_to_parent() {
     if socket < 0 {
         return;
     }
-    // SAFETY: only asked what it is, and only if it is still what it was, closed. `Worker` does not close what it finds closed.
+    // SAFETY: only asked what it is, and only if it is still what it was, closed. A parent's `Worker` is let go of as its descriptor is found then
+    // (`abandon`).
     unsafe {
         let same = fstat(BorrowedFd::borrow_raw(socket)).is_ok_and(|stat| {
             FileType::from_raw_mode(stat.st_mode).is_socket()
@@ -166,12 +172,14 @@ impl Worker {
         let unavailable = |error: io::Error| {
             WorkerError::Unavailable(format!("cannot start {}: {error}", program.display()))
         };
+        let _undivided = fork_gate::enter_undivided();
         let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
         let numbers = [limits.memory, limits.niceness];
         let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
         let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
         SOCKET.1.store(stat.st_ino, Ordering::Relaxed);
         SOCKET.0.store(socket.as_raw_fd(), Ordering::Relaxed);
+        drop(other_end);
         Ok(Self {
             socket,
             owner: Owner::current(),

@@ -20,12 +20,15 @@
 // RUN: env %{sync} OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit 2> warm | cmp - stock.out
 // RUN: FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --input-file=warm %s
 
-// Another machine's process that claimed the images and is gone: it is waited for as long as a compile may take, and then they are made.
-// RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v2
-// RUN: env %{sync} OFFLOOM_JIT_TIME_LIMIT=2000 OFFLOOM_JIT_CACHE_DIR=%t/claimed %run_offload ./jit 2> claimed.log | cmp - stock.out
-// RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=claimed.log %s
+// What is made in the program is something else: what the worker made is not found, and is there as it was.
+// RUN: cp -r cache program && env %{sync} OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_CACHE_DIR=%t/program %run_offload ./jit 2> program.log | cmp - stock.out
+// RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=program.log %s
+// RUN: env %{sync} OFFLOOM_JIT_CACHE_DIR=%t/program %run_offload ./jit 2> warm | cmp - stock.out
+// RUN: FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --input-file=warm %s
+// RUN: env %{sync} OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_CACHE_DIR=%t/program %run_offload ./jit 2> warm | cmp - stock.out
+// RUN: FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --input-file=warm %s
 
-// Another machine's process that claimed the images and is gone: it is waited for as long as a compile may take, then they are made.
+// Another machine's process that claimed the images and is gone: it is waited for as long as a compile may take, and then they are made.
 // RUN: cp -r cache claimed && python3 %S/Inputs/abandon_claims.py claimed/v2
 // RUN: env %{sync} OFFLOOM_JIT_TIME_LIMIT=2000 OFFLOOM_JIT_CACHE_DIR=%t/claimed %run_offload ./jit 2> claimed.log | cmp - stock.out
 // RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=claimed.log %s
