@@ -65,6 +65,8 @@ pub struct Origin<'a> {
     pub path: &'a Path,
     /// The member's name, if the file is an archive.
     pub member: Option<&'a OsStr>,
+    /// Its place in the archive, from 0: members may have the same name.
+    pub place: usize,
 }
 
 /// An OffloadBinary member and where it was found.
@@ -146,7 +148,8 @@ impl InputFile {
         file.decoded = file
             .named_bytes()?
             .into_iter()
-            .map(|(member, bytes)| decode(Origin { path, member }, bytes))
+            .enumerate()
+            .map(|(place, (member, bytes))| decode(Origin { path, member, place }, bytes))
             .collect::<Result<_>>()?;
         Ok(file)
     }
@@ -191,11 +194,12 @@ impl InputFile {
     /// # Errors
     /// The archive is malformed.
     pub fn parts(&self) -> Result<Vec<InputPart<'_>>> {
-        let parts = self.named_bytes()?.into_iter().zip(&self.decoded);
-        let parts = parts.map(|((member, bytes), decoded)| InputPart {
+        let parts = self.named_bytes()?.into_iter().zip(&self.decoded).enumerate();
+        let parts = parts.map(|(place, ((member, bytes), decoded))| InputPart {
             origin: Origin {
                 path: &self.path,
                 member,
+                place,
             },
             bytes,
             kind: InputKind::of(bytes),

@@ -73,6 +73,7 @@ impl<'a> PackedLibrary<'a> {
                 origin: Origin {
                     path: &self.library.path,
                     member: None,
+                    place: 0,
                 },
                 number: 0,
                 member,

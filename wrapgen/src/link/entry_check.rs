@@ -66,7 +66,7 @@ pub fn check_entries(
         }
     }
     for found in from_archives {
-        if host.takes(&found.entry.origin)? {
+        if host.is_known_to_take(&found.entry.origin)? {
             return Err(found.into_error());
         }
     }
@@ -77,7 +77,9 @@ pub fn check_entries(
 fn check_release(inputs: &[ScannedInput], host: &HostSymbols<'_>) -> Result<()> {
     for input in inputs {
         for part in input.file().parts()? {
-            if part.has_entries_of_other_llvm() && (!input.is_lazy() || host.takes(&part.origin)?) {
+            if part.has_entries_of_other_llvm()
+                && (!input.is_lazy() || host.is_known_to_take(&part.origin)?)
+            {
                 return Err(Error::OtherLlvmEntries {
                     input: part.origin.to_string(),
                 });

@@ -44,7 +44,11 @@ pub fn group<'a>(
     always_extract: &[String],
 ) -> Result<Vec<Group<'a>>> {
     for code in code {
-        check_kind(code)?;
+        let checked = check_kind(code);
+        // What the host linker leaves alone may be anything.
+        if checked.is_err() && (!code.lazy || host.is_known_to_take(&code.found.origin)?) {
+            return checked.map(|()| Vec::new());
+        }
     }
     let mut groups: Vec<Group<'a>> = Vec::new();
     for code in code.iter().filter(|code| !code.lazy) {
@@ -58,7 +62,7 @@ pub fn group<'a>(
     }
     let lazy: Vec<_> = code
         .iter()
-        .filter(|code| code.lazy)
+        .filter(|code| code.lazy && check_kind(code).is_ok())
         .map(|code| code.found)
         .collect();
     for member in &lazy {
