@@ -406,11 +406,16 @@ impl BitcodeLibrary {
 impl TargetArgument {
     /// `<triple>=<value>`, or just a value, which may hold `=` as well.
     fn parse(argument: &OsStr) -> Self {
-        let split = argument.to_str().and_then(|text| text.split_once('='));
+        // The value need not be text.
+        let bytes = argument.as_bytes();
+        let split = bytes.iter().position(|&byte| byte == b'=').and_then(|at| {
+            let triple = str::from_utf8(&bytes[..at]).ok()?;
+            Some((triple, OsStr::from_bytes(&bytes[at + 1..])))
+        });
         match split {
             Some((triple, value)) if is_triple(triple) && !value.is_empty() => Self {
                 triple: Some(triple.to_owned()),
-                value: value.into(),
+                value: value.to_owned(),
             },
             _ => Self {
                 triple: None,
@@ -486,6 +491,13 @@ mod tests {
         assert!(options.device_compiler[0].is_for("x86_64-pc-linux-gnu"));
         assert!(!options.device_linker[0].is_for("x86_64-pc-linux-gnu"));
         assert_eq!(options.device_linker[1].value, "a=b");
+    }
+
+    #[test]
+    fn a_value_for_a_target_need_not_be_text() {
+        let argument = TargetArgument::parse(OsStr::from_bytes(b"x86_64-pc-linux-gnu=-L/jos\xe9=1"));
+        assert!(!argument.is_for("nvptx64-nvidia-cuda"));
+        assert_eq!(argument.value, OsStr::from_bytes(b"-L/jos\xe9=1"));
     }
 
     #[test]

@@ -68,8 +68,12 @@ pub fn names_shared_with_native_code(
         }
     }
     let mut shared: BTreeSet<_> = native.into_iter().filter(|name| defined.contains(name)).collect();
-    for library in libraries.iter().filter(|input| input.is_lazy()) {
+    for library in libraries {
         for part in library.file().parts()? {
+            // The device link gets archives as ordinary libraries, `--whole-archive` or not, and no object of the host's.
+            if part.origin.member.is_none() && !library.is_lazy() {
+                continue;
+            }
             // What is no ELF object has no say in a link of ELF objects.
             let Ok(file) = object::File::parse(part.bytes) else {
                 continue;

@@ -1,5 +1,6 @@
 //! Phase 7: runs the host linker with the arguments it was given and what the link added to them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -39,11 +40,13 @@ fn drops_entry_table(linker: &Path, line: &CommandLine) -> bool {
     is_lld(linker) && words().any(|word| word == "--gc-sections" || word == "-gc-sections")
 }
 
-/// Whether a host linker is LLVM's, by its name.
+/// Whether a host linker is LLVM's, by its name or by that of what a link leads to.
 pub(super) fn is_lld(linker: &Path) -> bool {
-    linker
-        .file_name()
-        .is_some_and(|name| name.to_string_lossy().contains("lld"))
+    let is_named_so = |path: &Path| {
+        path.file_name()
+            .is_some_and(|name| name.to_string_lossy().contains("lld"))
+    };
+    is_named_so(linker) || fs::canonicalize(linker).is_ok_and(|path| is_named_so(&path))
 }
 
 /// As [`host_link_command`], but to write `output`.
@@ -65,7 +68,7 @@ pub fn link(line: &CommandLine, added: &[PathBuf], runner: Runner) -> Result<()>
     let output = line.output();
     if matches!(linked, Err(Error::Interrupted { .. })) && output.is_file() {
         // If it cannot be removed, nobody is left to be told.
-        let _ = std::fs::remove_file(output);
+        let _ = fs::remove_file(output);
     }
     linked
 }
