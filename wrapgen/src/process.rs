@@ -120,9 +120,15 @@ impl Runner<'_> {
         }
     }
 
-    /// Prints a line on the error output.
+    /// Prints a line on the error output: among the commands of a dry run as a comment, since these are a script.
     pub fn say(self, line: &str) {
-        self.write(line.as_bytes().to_vec());
+        if !self.dry_run || self.print_phases {
+            return self.write(line.as_bytes().to_vec());
+        }
+        for line in line.split(['\n', '\r']) {
+            let mark = if line.starts_with('#') { "" } else { "# " };
+            self.write(format!("{mark}{line}").into_bytes());
+        }
     }
 
     fn write(self, mut line: Vec<u8>) {

@@ -116,7 +116,11 @@ fn header_name(name: &OsStr, long_names: &mut Vec<u8>) -> String {
 fn header(name: &str, mode: &str, size: usize) -> Vec<u8> {
     // The table of long names has neither times nor owners.
     let zero = if mode.is_empty() { "" } else { "0" };
-    format!("{name:<16}{zero:<12}{zero:<6}{zero:<6}{mode:<8}{size:<10}`\n").into_bytes()
+    let mut header = name.as_bytes().to_vec();
+    // Names of other characters than ASCII have fewer characters than bytes.
+    header.resize(16, b' ');
+    header.extend_from_slice(format!("{zero:<12}{zero:<6}{zero:<6}{mode:<8}{size:<10}`\n").as_bytes());
+    header
 }
 
 /// The symbols that a linker looks a member up by; none in an image that is neither object nor bitcode.
