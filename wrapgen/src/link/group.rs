@@ -44,10 +44,11 @@ pub fn group<'a>(
     always_extract: &[String],
 ) -> Result<Vec<Group<'a>>> {
     for code in code {
-        let checked = check_kind(code);
         // What the host linker leaves alone may be anything.
-        if checked.is_err() && (!code.lazy || host.is_known_to_take(&code.found.origin)?) {
-            return checked.map(|()| Vec::new());
+        if let Err(error) = check_kind(code)
+            && (!code.lazy || host.is_known_to_take(&code.found.origin)?)
+        {
+            return Err(error);
         }
     }
     let mut groups: Vec<Group<'a>> = Vec::new();
