@@ -55,7 +55,7 @@ pub(crate) fn dump(kernel: &Kernel, image: &ImageCopy, key: &LaunchKey, launch: 
         return;
     }
     let name = kernel.name;
-    let written = Writer::create(&from_first_folder(folder.clone()))
+    let written = Writer::create(&from_first_folder(folder))
         .map_err(Failure::from)
         .and_then(|writer| write(writer, number, kernel, image, key, launch));
     match written {

@@ -137,7 +137,7 @@ impl Kernel {
         if !settings().retire {
             return None;
         }
-        let image_key = self.image_key(key)?;
+        let image_key = self.image_key(key, usual_place())?;
         let Some(Known::Object(bytes, times)) = disk_cache::find(&image_key) else {
             return None;
         };
@@ -171,7 +171,7 @@ impl Kernel {
     pub(crate) fn remember_times(&'static self, key: &LaunchKey, times: Times) {
         let key = key.clone();
         queue::add(move || {
-            if let Some(image_key) = self.image_key(&key) {
+            if let Some(image_key) = self.image_key(&key, usual_place()) {
                 disk_cache::remember_times(&image_key, times);
             }
         });
@@ -199,15 +199,15 @@ impl Kernel {
             .collect()
     }
 
-    /// What the object for this key is kept under; nothing while the process ends.
-    fn image_key(&self, key: &LaunchKey) -> Option<ImageKey> {
+    /// What the object for this key is kept under, if it is compiled at this place; nothing while the process ends.
+    fn image_key(&self, key: &LaunchKey, place: Place) -> Option<ImageKey> {
         // Describing a processor is LLVM's work too.
         let processor = exit_gate::enter().map(|_work| processor())?;
         let floating_point = match settings().floating_point {
             FloatingPoint::Match => "fp=match",
             FloatingPoint::Source => "fp=source",
         };
-        let place = match usual_place() {
+        let place = match place {
             Place::Worker => "",
             Place::Program => " in-program",
         };
@@ -238,7 +238,8 @@ impl Kernel {
     }
 
     fn find_or_compile(&self, key: &LaunchKey) -> Option<Object> {
-        let image_key = self.image_key(key)?;
+        let usual_place = usual_place();
+        let image_key = self.image_key(key, usual_place)?;
         let descriptor = &image_key.descriptor;
         match disk_cache::wait_for_others(&image_key, settings().time_limit) {
             Known::Object(bytes, times) => Some(self.found(descriptor, bytes, times)),
@@ -251,7 +252,7 @@ impl Kernel {
                 let compiled = self.compile(descriptor);
                 let is_own = compiled.is_ok();
                 let record = match compiled {
-                    Ok((object, place)) if place == usual_place() => Record::Image(object),
+                    Ok((object, place)) if place == usual_place => Record::Image(object),
                     // Not what the key says.
                     Ok((bytes, _)) => return Some(Object { bytes, times: None }),
                     Err(Failure::OfKernel(reason)) => disk_cache::failure(reason),

@@ -1,7 +1,7 @@
 //! What the user asked for, read once.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use offloom_jit_cache::settings::{Found, Settings};
@@ -25,8 +25,8 @@ const KEPT_VARIABLES: [&str; 5] = [
 struct AtStart {
     settings: Settings,
     variables: [Option<OsString>; KEPT_VARIABLES.len()],
-    /// The folder that the program was in, which it may leave before anything is written. Nothing if that is not to be known.
-    folder: Option<PathBuf>,
+    /// The folder that the program was in, which it may leave before anything is written. Empty if that is not to be known.
+    folder: PathBuf,
 }
 
 /// The settings of this process. What cannot be done of what was asked for is said the first time.
@@ -55,15 +55,12 @@ fn at_start() -> &'static AtStart {
         Box::leak(Box::new(AtStart {
             settings: found.settings,
             variables: KEPT_VARIABLES.map(std::env::var_os),
-            folder: std::env::current_dir().ok(),
+            folder: std::env::current_dir().unwrap_or_default(),
         }))
     })
 }
 
 /// The file or folder that the user means by a path: a relative one begins in the folder that the program was in when the settings were read.
-pub(crate) fn from_first_folder(path: PathBuf) -> PathBuf {
-    match &at_start().folder {
-        Some(folder) => folder.join(path),
-        None => path,
-    }
+pub(crate) fn from_first_folder(path: &Path) -> PathBuf {
+    at_start().folder.join(path)
 }

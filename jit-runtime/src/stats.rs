@@ -33,7 +33,7 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
     let process = std::process::id();
     let first = FIRST_PROCESS.load(Ordering::Relaxed);
     let forked_from = Some(first).filter(|first| *first != process);
-    let path = from_first_folder(file_name(path, process, forked_from.is_some()));
+    let path = from_first_folder(&file_name(path, process, forked_from.is_some()));
     let statistics = move || {
         let statistics = Statistics {
             version: VERSION,

@@ -15,7 +15,7 @@ use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
-use rustix::fs::{FileType, Stat, fstat};
+use rustix::fs::{Stat, fstat};
 use rustix::io::Errno;
 use rustix::process::{
     Gid, Pid, Signal, Uid, WaitOptions, getegid, geteuid, getgid, getuid, kill_process, waitpid,
@@ -143,24 +143,22 @@ fn worker() -> &'static Mutex<Option<Worker>> {
     WORKER.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// Descriptor and inode of the newest worker's socket.
-static SOCKET: (AtomicI32, AtomicU64) = (AtomicI32::new(-1), AtomicU64::new(0));
+/// The newest worker's socket: its descriptor, and what it was when it was opened.
+static SOCKET: AtomicI32 = AtomicI32::new(-1);
+static SOCKET_IDENTITY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 /// In a forked child: lets go of the parent's worker, which ends when nobody holds its socket any more. Without the lock, which a thread that the
 /// child does not have may hold for ever.
 pub(crate) fn leave_to_parent() {
-    let socket = SOCKET.0.swap(-1, Ordering::Relaxed);
+    let socket = SOCKET.swap(-1, Ordering::Relaxed);
     if socket < 0 {
         return;
     }
+    let [device, inode] = [0, 1].map(|part| SOCKET_IDENTITY[part].load(Ordering::Relaxed));
     // SAFETY: only asked what it is, and only if it is still what it was, closed. A parent's `Worker` is let go of as its descriptor is found then
     // (`abandon`).
     unsafe {
-        let same = fstat(BorrowedFd::borrow_raw(socket)).is_ok_and(|stat| {
-            FileType::from_raw_mode(stat.st_mode).is_socket()
-                && stat.st_ino == SOCKET.1.load(Ordering::Relaxed)
-        });
-        if same {
+        if is_still(BorrowedFd::borrow_raw(socket), (device, inode)) {
             rustix::io::close(socket);
         }
     }
@@ -177,26 +175,25 @@ impl Worker {
         let numbers = [limits.memory, limits.niceness];
         let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
         let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
-        SOCKET.1.store(stat.st_ino, Ordering::Relaxed);
-        SOCKET.0.store(socket.as_raw_fd(), Ordering::Relaxed);
-        drop(other_end);
+        let identity = identity(&stat);
+        SOCKET_IDENTITY[0].store(identity.0, Ordering::Relaxed);
+        SOCKET_IDENTITY[1].store(identity.1, Ordering::Relaxed);
+        SOCKET.store(socket.as_raw_fd(), Ordering::Relaxed);
         Ok(Self {
             socket,
             owner: Owner::current(),
             process,
-            identity: identity(&stat),
+            identity,
         })
     }
 
     fn is_ours(&self) -> bool {
-        self.owner == Owner::current()
-            && fstat(&self.socket).is_ok_and(|stat| identity(&stat) == self.identity)
+        self.owner == Owner::current() && is_still(&self.socket, self.identity)
     }
 
     /// Lets go of a worker that another process uses or that has other rights, or of a descriptor that is no longer ours to close.
     fn abandon(self) {
-        let same = fstat(&self.socket).is_ok_and(|stat| identity(&stat) == self.identity);
-        if !same {
+        if !is_still(&self.socket, self.identity) {
             std::mem::forget(self.socket);
         }
     }
@@ -221,6 +218,11 @@ impl Worker {
         let reply = exchange.receive(Header::parse(header)?.length)?;
         Ok(Reply::parse(&reply)?)
     }
+}
+
+/// Whether a descriptor is what it was when it was opened.
+fn is_still(descriptor: impl AsFd, was: (u64, u64)) -> bool {
+    fstat(descriptor).is_ok_and(|stat| identity(&stat) == was)
 }
 
 const fn identity(stat: &Stat) -> (u64, u64) {

@@ -146,10 +146,9 @@ impl InputFile {
             }
         }
         file.decoded = file
-            .named_bytes()?
+            .parts_undecoded()?
             .into_iter()
-            .enumerate()
-            .map(|(place, (member, bytes))| decode(Origin { path, member, place }, bytes))
+            .map(|(origin, bytes)| decode(origin, bytes))
             .collect::<Result<_>>()?;
         Ok(file)
     }
@@ -194,13 +193,9 @@ impl InputFile {
     /// # Errors
     /// The archive is malformed.
     pub fn parts(&self) -> Result<Vec<InputPart<'_>>> {
-        let parts = self.named_bytes()?.into_iter().zip(&self.decoded).enumerate();
-        let parts = parts.map(|(place, ((member, bytes), decoded))| InputPart {
-            origin: Origin {
-                path: &self.path,
-                member,
-                place,
-            },
+        let parts = self.parts_undecoded()?.into_iter().zip(&self.decoded);
+        let parts = parts.map(|((origin, bytes), decoded)| InputPart {
+            origin,
             bytes,
             kind: InputKind::of(bytes),
             decoded,
@@ -208,9 +203,9 @@ impl InputFile {
         Ok(parts.collect())
     }
 
-    /// The bytes of each part, with the name that it has in the archive.
-    fn named_bytes(&self) -> Result<Vec<(Option<&OsStr>, &[u8])>> {
-        Ok(match self.kind() {
+    /// The bytes of each part.
+    fn parts_undecoded(&self) -> Result<Vec<(Origin<'_>, &[u8])>> {
+        let named: Vec<(Option<&OsStr>, &[u8])> = match self.kind() {
             InputKind::Archive => {
                 let members = archive::members(&self.path, &self.bytes)?;
                 members
@@ -224,7 +219,11 @@ impl InputFile {
                 .map(|(path, bytes)| (Some(path.as_os_str()), &**bytes))
                 .collect(),
             _ => vec![(None, self.bytes())],
-        })
+        };
+        let path = self.path();
+        let parts = named.into_iter().enumerate();
+        let parts = parts.map(|(place, (member, bytes))| (Origin { path, member, place }, bytes));
+        Ok(parts.collect())
     }
 
     /// Every OffloadBinary member in the file, in order.

@@ -43,16 +43,19 @@ pub fn group<'a>(
     host: &HostSymbols<'_>,
     always_extract: &[String],
 ) -> Result<Vec<Group<'a>>> {
+    let mut linked = Vec::new();
     for code in code {
-        // What the host linker leaves alone may be anything.
-        if let Err(error) = check_kind(code)
-            && (!code.lazy || host.is_known_to_take(&code.found.origin)?)
-        {
-            return Err(error);
+        match check_kind(code) {
+            Ok(()) => linked.push(code),
+            Err(error) if !code.lazy || host.is_known_to_take(&code.found.origin)? => return Err(error),
+            // What the host linker leaves alone may be anything.
+            Err(_) => {}
         }
     }
+    let (lazy, eager): (Vec<&DeviceCode<'a>>, Vec<_>) = linked.into_iter().partition(|code| code.lazy);
+    let lazy: Vec<_> = lazy.into_iter().map(|code| code.found).collect();
     let mut groups: Vec<Group<'a>> = Vec::new();
-    for code in code.iter().filter(|code| !code.lazy) {
+    for code in eager {
         let target = Target::of(&code.found);
         if !groups.iter().any(|group| group.target == target) {
             groups.push(Group::new(target.clone()));
@@ -61,11 +64,6 @@ pub fn group<'a>(
             group.members.push(code.found);
         }
     }
-    let lazy: Vec<_> = code
-        .iter()
-        .filter(|code| code.lazy && check_kind(code).is_ok())
-        .map(|code| code.found)
-        .collect();
     for member in &lazy {
         let target = Target::of(member);
         if always_extract.contains(&target.arch) && !groups.iter().any(|group| group.target == target) {
