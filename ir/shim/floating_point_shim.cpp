@@ -28,12 +28,6 @@
 
 using namespace llvm;
 
-// `any_cast` compares the addresses of these, so they must be LLVM's. Since LLVM 20 its headers say so.
-#if LLVM_VERSION_MAJOR < 20
-extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Function *>;
-extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Loop *>;
-#endif
-
 namespace {
 
 constexpr StringLiteral IsVectorized = "llvm.loop.isvectorized";

@@ -6,6 +6,13 @@
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
 
+// `any_cast`, by which pass callbacks are told what they are called for, compares the addresses of these, so they must be LLVM's. Since LLVM 20
+// its headers say so.
+#if LLVM_VERSION_MAJOR < 20
+extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::Function *>;
+extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::Loop *>;
+#endif
+
 namespace offloom {
 
 /// LLVM's analyses of a module and its parts, which passes ask for.

@@ -24,11 +24,6 @@
 
 using namespace llvm;
 
-// As in floating_point_shim.cpp.
-#if LLVM_VERSION_MAJOR < 20
-extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Function *>;
-#endif
-
 namespace {
 
 /// Whether a division may trap, as LLVM sees it.

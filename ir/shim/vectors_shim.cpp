@@ -30,11 +30,6 @@
 
 using namespace llvm;
 
-// As in floating_point_shim.cpp.
-#if LLVM_VERSION_MAJOR < 20
-extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const Function *>;
-#endif
-
 namespace {
 
 /// With more stores than this a block is not looked at: each is compared with each.

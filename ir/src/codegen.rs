@@ -124,22 +124,14 @@ pub fn run_pipeline(
     pipeline: &str,
 ) -> Result<(), CodegenError> {
     // SAFETY: the shim is of this kind.
-    unsafe {
-        run_by(
-            offloom_ir_run_pipeline,
-            module,
-            machine,
-            || errors.take(),
-            pipeline,
-        )
-    }
+    unsafe { run_by(offloom_ir_run_pipeline, module, machine, Some(errors), pipeline) }
 }
 
 /// A shim that runs a pipeline on a module; false if the text, of which the length follows, is none.
 pub(crate) type RunPipeline =
     unsafe extern "C" fn(LLVMModuleRef, LLVMTargetMachineRef, *const c_char, usize) -> bool;
 
-/// Runs a pipeline by a shim; `reported`: an error of a pass.
+/// Runs a pipeline by a shim; errors of its passes count if they are collected.
 ///
 /// # Safety
 /// The shim is as [`RunPipeline`] says, and needs only that module and machine are live.
@@ -147,7 +139,7 @@ pub(crate) unsafe fn run_by(
     run: RunPipeline,
     module: &Module<'_>,
     machine: &TargetMachine,
-    reported: impl FnOnce() -> Option<String>,
+    errors: Option<&CollectedErrors<'_>>,
     pipeline: &str,
 ) -> Result<(), CodegenError> {
     // SAFETY: module and machine are live; the text is passed with its length.
@@ -159,7 +151,7 @@ pub(crate) unsafe fn run_by(
             pipeline.len(),
         )
     };
-    let reason = match (known, reported()) {
+    let reason = match (known, errors.and_then(CollectedErrors::take)) {
         (true, None) => return Ok(()),
         (_, Some(reported)) => reported,
         (false, None) => "not a pipeline".to_owned(),

@@ -36,15 +36,7 @@ pub fn run_until_vectorized(
     pipeline: &str,
 ) -> Result<(), CodegenError> {
     // SAFETY: the shim is of this kind.
-    unsafe {
-        run_by(
-            offloom_ir_run_until_vectorized,
-            module,
-            machine,
-            || None,
-            pipeline,
-        )
-    }
+    unsafe { run_by(offloom_ir_run_until_vectorized, module, machine, None, pipeline) }
 }
 
 /// Whether code that `kernel` can get to, or any of the module, has operations whose result may depend on how they are compiled: what

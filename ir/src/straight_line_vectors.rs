@@ -38,7 +38,7 @@ pub fn run_with_versioned_loops(
             offloom_ir_run_with_versioned_loops,
             module,
             machine,
-            || errors.take(),
+            Some(errors),
             pipeline,
         )
     }
