@@ -1,7 +1,7 @@
 //! Phase 1: opens the host linker's inputs and finds the device code in them.
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -59,7 +59,7 @@ pub fn open_inputs(line: &CommandLine) -> Result<HostInputs> {
     let mut scan = Scan {
         search: LibrarySearch::new(line),
         inputs: HostInputs::default(),
-        lazy_files: HashSet::new(),
+        taken: HashSet::new(),
         state: LinkState::default(),
     };
     let mut saved = Vec::new();
@@ -99,7 +99,8 @@ struct LinkState {
 struct Scan<'a> {
     search: LibrarySearch<'a>,
     inputs: HostInputs,
-    lazy_files: HashSet<PathBuf>,
+    /// Those taken so far, by the path that leads to them without links.
+    taken: HashSet<PathBuf>,
     state: LinkState,
 }
 
@@ -137,8 +138,10 @@ impl Scan<'_> {
     }
 
     fn take(&mut self, file: InputFile, lazy: bool) {
-        // `-lgcc -lgcc_s -lc -lgcc`: a second time nothing new is found in it.
-        if !lazy || self.lazy_files.insert(file.path().to_owned()) {
+        let path = fs::canonicalize(file.path()).unwrap_or_else(|_| file.path().to_owned());
+        let is_new = self.taken.insert(path);
+        // `-lgcc -lgcc_s -lc -lgcc`: a second time nothing new is found in it, nor in one that was taken whole.
+        if !lazy || is_new {
             self.inputs.files.push(ScannedInput { file, lazy });
         }
     }
