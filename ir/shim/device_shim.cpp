@@ -2,6 +2,8 @@
 //
 // Rules: those of ir_shim.cpp.
 
+#include "lists.h"
+
 #include "llvm-c/Core.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -102,15 +104,7 @@ void offloom_ir_keep_annotations(LLVMModuleRef M, const bool *keep) {
         if (GlobalValue *String = symbolBehind(Entry->getOperand(Operand)))
           Strings.insert(String);
   }
-  Type *ElementType = Old->getType()->getElementType();
-  std::string Section = List->getSection().str();
-  List->eraseFromParent();
-  if (!Elements.empty()) {
-    auto *NewType = ArrayType::get(ElementType, Elements.size());
-    auto *New = new GlobalVariable(*unwrap(M), NewType, false, GlobalValue::AppendingLinkage,
-                                   ConstantArray::get(NewType, Elements), "llvm.global.annotations");
-    New->setSection(Section);
-  }
+  offloom::setElements(*List, *Old, Elements);
   for (GlobalValue *String : Strings)
     eraseIfDead(String);
 }
@@ -134,31 +128,17 @@ char *offloom_ir_bitcode_triple(const char *bytes, size_t length) {
 
 // ---- link_variable.rs ----
 
-/// Replaces each use of a variable in code by the pointer that `reference` holds. Returns a symbol whose initial value needs the
-/// variable's address, which is unknown before the program runs, or null.
-LLVMValueRef offloom_ir_load_address(LLVMValueRef variable, LLVMValueRef reference) {
+/// Replaces each use of a variable in code by the pointer that `reference` holds.
+void offloom_ir_load_address(LLVMValueRef variable, LLVMValueRef reference) {
   auto *V = unwrap<GlobalVariable>(variable);
   auto *Reference = unwrap<GlobalVariable>(reference);
   const DataLayout &Layout = V->getParent()->getDataLayout();
   V->removeDeadConstantUsers();
   convertUsersOfConstantsToInstructions({V});
   SmallVector<Use *, 16> Uses;
-  for (Use &U : V->uses()) {
-    if (isa<Instruction>(U.getUser())) {
+  for (Use &U : V->uses())
+    if (isa<Instruction>(U.getUser()))
       Uses.push_back(&U);
-      continue;
-    }
-    // An initial value, perhaps at some depth.
-    SmallVector<User *, 8> Pending{U.getUser()};
-    SmallPtrSet<User *, 8> Seen;
-    while (!Pending.empty()) {
-      User *Current = Pending.pop_back_val();
-      if (auto *G = dyn_cast<GlobalValue>(Current))
-        return wrap(G);
-      if (Seen.insert(Current).second)
-        Pending.append(Current->user_begin(), Current->user_end());
-    }
-  }
   DenseMap<Instruction *, Value *> Loaded;
   for (Use *U : Uses) {
     auto *Before = cast<Instruction>(U->getUser());
@@ -173,6 +153,26 @@ LLVMValueRef offloom_ir_load_address(LLVMValueRef variable, LLVMValueRef referen
     }
     U->set(Address);
   }
+}
+
+/// Removes a variable that no code uses. Returns a symbol whose initial value needs its address, and then leaves it, or null.
+LLVMValueRef offloom_ir_erase_unless_needed(LLVMValueRef variable) {
+  auto *V = unwrap<GlobalVariable>(variable);
+  V->removeDeadConstantUsers();
+  removeFromUsedLists(*V->getParent(), [V](Constant *C) { return C == V; });
+  // Initial values, perhaps at some depth.
+  SmallVector<User *, 8> Pending(V->users());
+  SmallPtrSet<User *, 8> Seen;
+  while (!Pending.empty()) {
+    User *Current = Pending.pop_back_val();
+    auto *G = dyn_cast<GlobalValue>(Current);
+    if (G && G->getName() != "llvm.global.annotations")
+      return wrap(G);
+    if (!G && Seen.insert(Current).second)
+      Pending.append(Current->user_begin(), Current->user_end());
+  }
+  V->replaceNonMetadataUsesWith(Constant::getNullValue(V->getType()));
+  V->eraseFromParent();
   return nullptr;
 }
 

@@ -4,8 +4,10 @@
 // handle passed in stays the caller's unless the function's comment says otherwise.
 
 #include "llvm-c/Core.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/RuntimeLibcalls.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -148,6 +150,33 @@ LLVMModuleRef offloom_ir_parse(LLVMContextRef C, LLVMMemoryBufferRef buffer, cha
   Error.print(nullptr, Stream, /*ShowColors=*/false);
   *message = LLVMCreateMessage(Stream.str().c_str());
   return nullptr;
+}
+
+// ---- runtime_calls.rs ----
+
+/// Whether code generation calls a function of this name for something that is no call in the IR, for some target.
+bool offloom_ir_is_runtime_call(const char *name, size_t length) {
+  StringRef Name(name, length);
+#if LLVM_VERSION_MAJOR < 22
+  static const char *const Known[] = {
+      // Only some targets have these.
+      "sincos", "sincosf", "sincosl",
+#define HANDLE_LIBCALL(code, name) name,
+#include "llvm/IR/RuntimeLibcalls.def"
+#undef HANDLE_LIBCALL
+  };
+  // Never destroyed: a thread may ask while the program ends.
+  static const StringSet<> &Names = []() -> StringSet<> & {
+    auto *All = new StringSet<>;
+    for (const char *Each : Known)
+      if (Each)
+        All->insert(Each);
+    return *All;
+  }();
+  return Names.contains(Name);
+#else
+  return !RTLIB::RuntimeLibcallsInfo::lookupLibcallImplName(Name).empty();
+#endif
 }
 
 } // extern "C"

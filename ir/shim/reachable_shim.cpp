@@ -2,12 +2,16 @@
 //
 // Rules: those of ir_shim.cpp.
 
+#include "lists.h"
+
 #include "llvm-c/Core.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -18,19 +22,27 @@ using namespace llvm;
 
 namespace {
 
-/// The symbols that some roots need: what their bodies and initial values name, and whole comdats.
+/// What can be in a name that assembly has without quotation marks.
+bool isInWord(char C) { return isAlnum(C) || C == '_' || C == '.' || C == '$'; }
+
+/// The symbols that some roots need: what their bodies, their assembly and their initial values name, and whole comdats.
 class Reachable {
 public:
-  explicit Reachable(Module &M) {
+  explicit Reachable(Module &M) : M(M) {
     for (GlobalObject &O : M.global_objects())
       if (const Comdat *C = O.getComdat())
         Groups[C].push_back(&O);
+    for (GlobalValue &G : M.global_values())
+      if (!all_of(G.getName(), isInWord))
+        Quoted.push_back(&G);
+    // It stays.
+    addNamedIn(M.getModuleInlineAsm());
+    visitPending();
   }
 
   void add(GlobalValue *Root) {
     push(Root);
-    while (!Pending.empty())
-      visit(Pending.pop_back_val());
+    visitPending();
   }
 
   bool contains(const GlobalValue *G) const { return Live.contains(const_cast<GlobalValue *>(G)); }
@@ -44,12 +56,34 @@ private:
       Pending.push_back(G);
   }
 
+  void visitPending() {
+    while (!Pending.empty())
+      visit(Pending.pop_back_val());
+  }
+
+  /// Adds what assembly may name.
+  void addNamedIn(StringRef Text) {
+    for (StringRef Rest = Text; !Rest.empty();) {
+      Rest = Rest.drop_until(isInWord);
+      StringRef Word = Rest.take_while(isInWord);
+      Rest = Rest.drop_front(Word.size());
+      if (GlobalValue *G = M.getNamedValue(Word))
+        push(G);
+    }
+    for (GlobalValue *G : Quoted)
+      if (Text.contains(G->getName()))
+        push(G);
+  }
+
   void visit(GlobalValue *G) {
     visitOperands(*G);
     if (auto *F = dyn_cast<Function>(G))
-      for (BasicBlock &B : *F)
-        for (Instruction &I : B)
-          visitOperands(I);
+      for (Instruction &I : instructions(*F)) {
+        visitOperands(I);
+        auto *Call = dyn_cast<CallBase>(&I);
+        if (auto *Assembly = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr)
+          addNamedIn(Assembly->getAsmString());
+      }
     if (auto *O = dyn_cast<GlobalObject>(G))
       if (const Comdat *C = O->getComdat())
         for (GlobalObject *Member : Groups[C])
@@ -66,11 +100,34 @@ private:
     }
   }
 
+  Module &M;
   SetVector<GlobalValue *> Live;
   SmallPtrSet<const Constant *, 32> Constants;
   SmallVector<GlobalValue *, 32> Pending;
   DenseMap<const Comdat *, SmallVector<GlobalObject *, 2>> Groups;
+  /// Symbols that assembly can only name in quotation marks.
+  SmallVector<GlobalValue *, 2> Quoted;
 };
+
+/// Leaves the annotations of what is kept in the module's list, and keeps their texts.
+void keepAnnotations(Module &M, Reachable &Kept) {
+  GlobalVariable *List = M.getNamedGlobal("llvm.global.annotations");
+  auto *Array = List && List->hasInitializer() ? dyn_cast<ConstantArray>(List->getInitializer()) : nullptr;
+  if (!Array)
+    return;
+  SmallVector<Constant *, 8> Elements;
+  for (Value *Element : Array->operands()) {
+    auto *Annotation = dyn_cast<ConstantStruct>(Element);
+    auto *Symbol = Annotation ? dyn_cast<GlobalValue>(Annotation->getOperand(0)->stripPointerCasts()) : nullptr;
+    if (!Symbol || !Kept.contains(Symbol))
+      continue;
+    Elements.push_back(Annotation);
+    for (Value *Text : drop_begin(Annotation->operands()))
+      if (auto *G = dyn_cast<GlobalValue>(Text->stripPointerCasts()))
+        Kept.add(G);
+  }
+  offloom::setElements(*List, *Array, Elements);
+}
 
 /// The constructors or destructors that a module lists, by what they work on.
 ///
@@ -112,14 +169,7 @@ public:
     for (Value *Element : Array->operands())
       if (Function *F = function(Element); F && keeps(*F, Kept))
         Elements.push_back(cast<Constant>(Element));
-    if (Elements.size() == Array->getNumOperands())
-      return;
-    Type *ElementType = Array->getType()->getElementType();
-    M.getNamedGlobal(Name)->eraseFromParent();
-    if (Elements.empty())
-      return;
-    auto *NewType = ArrayType::get(ElementType, Elements.size());
-    new GlobalVariable(M, NewType, false, GlobalValue::AppendingLinkage, ConstantArray::get(NewType, Elements), Name);
+    offloom::setElements(*M.getNamedGlobal(Name), *Array, Elements);
   }
 
 private:
@@ -173,14 +223,24 @@ private:
 
   static bool worksOn(Instruction &I, Use &U) {
     if (auto *Call = dyn_cast<CallBase>(&I)) {
-      // The object that is constructed or filled comes first, but for where it is handed over to be destroyed at the end.
+      if (!Call->isArgOperand(&U))
+        return false;
+      // Where the first argument is another object, that is what is constructed or filled; it is not, where it is handed over to be destroyed at
+      // the end.
       Function *Callee = Call->getCalledFunction();
       bool IsAtExit = Callee && Callee->getName() == "__cxa_atexit";
-      return Call->isArgOperand(&U) && (IsAtExit || Call->getArgOperandNo(&U) == 0);
+      return IsAtExit || Call->getArgOperandNo(&U) == 0 || !isObject(Call->getArgOperand(0));
     }
-    if (isa<StoreInst>(I))
-      return U.getOperandNo() == StoreInst::getPointerOperandIndex();
+    // Its address in a local variable is there to be written through; in another object it is that one's value.
+    if (auto *Store = dyn_cast<StoreInst>(&I))
+      return &U != &Store->getOperandUse(0) || !isObject(Store->getPointerOperand());
     return !isa<LoadInst>(I);
+  }
+
+  /// Whether it is the address of a variable of the program, or of a part of one.
+  static bool isObject(Value *Address) {
+    auto *V = dyn_cast_or_null<GlobalVariable>(symbolOf(Address));
+    return V && !V->isConstant();
   }
 
   bool keeps(Function &F, Reachable &Kept) const {
@@ -228,6 +288,7 @@ void offloom_ir_keep_reachable(LLVMModuleRef M, const LLVMValueRef *roots, size_
   }
   Constructors.dropOthers(Kept);
   Destructors.dropOthers(Kept);
+  keepAnnotations(Mod, Kept);
   for (bool CompilerOnly : {false, true}) {
     SmallVector<GlobalValue *, 16> Old, New;
     GlobalVariable *List = collectUsedGlobalVariables(Mod, Old, CompilerOnly);
@@ -244,7 +305,7 @@ void offloom_ir_keep_reachable(LLVMModuleRef M, const LLVMValueRef *roots, size_
     if (!IsList && !Kept.contains(&G))
       Dead.push_back(&G);
   }
-  // Annotations and the like may name what goes: they keep their form without it.
+  // What else names what goes keeps its form without it.
   for (GlobalValue *G : Dead) {
     if (auto *F = dyn_cast<Function>(G))
       F->deleteBody();

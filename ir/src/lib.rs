@@ -36,6 +36,7 @@ pub mod pointer_uses;
 pub mod processor;
 pub mod reachable;
 pub mod read_module;
+pub mod runtime_calls;
 pub mod source_location;
 pub mod straight_line_vectors;
 pub mod symbol;

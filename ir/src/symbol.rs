@@ -4,15 +4,15 @@
 //! that may be absent.
 
 use inkwell::llvm_sys::LLVMComdat;
-use inkwell::llvm_sys::LLVMValueKind;
 use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMSetComdatSelectionKind};
 use inkwell::llvm_sys::core::{
     LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
     LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc,
-    LLVMGetNumOperands, LLVMGetOperand, LLVMGetValueKind, LLVMGlobalGetValueType,
+    LLVMGetNumOperands, LLVMGetOperand, LLVMGetTypeKind, LLVMGetValueKind, LLVMGlobalGetValueType,
 };
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
+use inkwell::llvm_sys::{LLVMTypeKind, LLVMValueKind};
 use inkwell::module::{Linkage, Module};
 use inkwell::types::BasicTypeEnum;
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue, PointerValue};
@@ -125,6 +125,11 @@ impl<'ctx> Symbol<'ctx> {
         self.value.get_name().to_string_lossy().into_owned()
     }
 
+    /// Whether the name is UTF-8: otherwise [`Self::name`] is another one.
+    pub fn is_named_by_text(self) -> bool {
+        self.value.get_name().to_str().is_ok()
+    }
+
     /// The variable, if it is one.
     pub fn as_variable(self) -> Option<GlobalValue<'ctx>> {
         (self.kind == SymbolKind::Variable).then_some(self.value)
@@ -198,6 +203,18 @@ impl<'ctx> Symbol<'ctx> {
         self.value.set_linkage(linkage);
     }
 
+    /// Has a definition that could be dropped where its module has no use of it, as those of C++'s inline functions and variables can, stay:
+    /// linkage `weak` in the place of `linkonce`. Whether it is such a one.
+    pub fn pin(self) -> bool {
+        let linkage = match self.linkage() {
+            Linkage::LinkOnceAny => Linkage::WeakAny,
+            Linkage::LinkOnceODR | Linkage::LinkOnceODRAutoHide => Linkage::WeakODR,
+            _ => return false,
+        };
+        self.set_linkage(linkage);
+        true
+    }
+
     /// Whether other modules cannot see the symbol: linkage `internal` or `private`.
     pub fn is_local(self) -> bool {
         matches!(self.linkage(), Linkage::Internal | Linkage::Private)
@@ -230,9 +247,15 @@ impl<'ctx> Symbol<'ctx> {
         self.value.set_section(section);
     }
 
-    /// The type of a variable's value; `None` for another kind of symbol and for a type that no value has.
+    /// The type of a variable's value; `None` for another kind of symbol, and for a target's own types, which inkwell has no words for.
     pub fn variable_type(self) -> Option<BasicTypeEnum<'ctx>> {
-        BasicTypeEnum::try_from(self.as_variable()?.get_value_type()).ok()
+        let variable = self.as_variable()?;
+        // SAFETY: a live variable.
+        let kind = unsafe { LLVMGetTypeKind(LLVMGlobalGetValueType(variable.as_value_ref())) };
+        if kind == LLVMTypeKind::LLVMTargetExtTypeKind {
+            return None;
+        }
+        BasicTypeEnum::try_from(variable.get_value_type()).ok()
     }
 
     /// Bytes that an object of the symbol's type takes, with the module's data layout. 0 for a type without a size.

@@ -5,7 +5,8 @@
 //!
 //! Kept as they are: kernels, entries and what they name, what the runtime looks up by name ([`RUNTIME_SYMBOLS`]), what code generation
 //! may call by itself, what assembly mentions, inline or the module's, the names that the caller gives, and every other member of a comdat with
-//! one of these. `@llvm.used` and `@llvm.compiler.used` lose all other symbols; an empty list goes.
+//! one of these. What may be dropped where nobody uses it, as inline functions and variables, may no longer. `@llvm.used` and
+//! `@llvm.compiler.used` lose all other symbols but those in sections of their own; an empty list goes.
 //!
 //! Only for modules that no other bitcode will be linked to any more.
 
@@ -17,6 +18,7 @@ use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::metadata::{Operand, nodes};
 use offloom_ir::offload_symbol::{has_kernel_calling_convention, is_entry};
+use offloom_ir::runtime_calls::is_runtime_call;
 use offloom_ir::symbol::{Comdat, Symbol, SymbolKind, symbols, variables};
 use offloom_ir::used::{UsedList, set_used, used};
 
@@ -56,17 +58,6 @@ const RUNTIME_PREFIXES: &[&str] = &[
 /// What the plugins look up for each kernel: its name with this behind it.
 const KERNEL_ENVIRONMENT_SUFFIX: &str = "_kernel_environment";
 
-/// What code generation calls without a call in the IR.
-const CODE_GENERATION_SYMBOLS: &[&str] = &[
-    "__ssp_canary_word",
-    "__stack_chk_fail",
-    "__stack_chk_guard",
-    "memcmp",
-    "memcpy",
-    "memmove",
-    "memset",
-];
-
 /// Makes internal whatever is not `exposed`. Returns whether something changed.
 pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {
     let mut changed = false;
@@ -75,7 +66,7 @@ pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {
         let kept: Vec<_> = listed
             .iter()
             .copied()
-            .filter(|&symbol| exposed.contains(symbol))
+            .filter(|&symbol| exposed.contains(symbol) || is_found_by_section(symbol))
             .collect();
         if kept.len() < listed.len() {
             set_used(module, list, &kept);
@@ -85,7 +76,12 @@ pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {
     let all = symbols(module);
     let groups = Groups::read(&all, exposed);
     for symbol in all {
-        if is_candidate(symbol) && !exposed.contains(symbol) && !groups.is_kept(symbol) {
+        if !is_candidate(symbol) {
+            continue;
+        }
+        if exposed.contains(symbol) {
+            changed |= symbol.pin();
+        } else if !groups.is_kept(symbol) {
             groups.leave(symbol);
             symbol.set_visibility(GlobalVisibility::Default);
             symbol.set_linkage(Linkage::Internal);
@@ -119,6 +115,12 @@ fn listed_globals(module: &Module<'_>) -> HashSet<String> {
         .collect()
 }
 
+/// Whether others may come to the symbol by the section it stands in, without its name: from the section's start to its end, as the start files,
+/// and the libraries of profiles, coverage and sanitizers do, and programs by `__start_` and `__stop_`.
+fn is_found_by_section(symbol: Symbol<'_>) -> bool {
+    !symbol.is_declaration() && symbol.section().is_some()
+}
+
 /// Whether the symbol could be made internal at all.
 fn is_candidate(symbol: Symbol<'_>) -> bool {
     symbol.is_definition()
@@ -140,12 +142,7 @@ pub struct Exposed<'ctx> {
 impl<'ctx> Exposed<'ctx> {
     /// What is exposed in any device module, and `names` besides.
     pub fn read(module: &Module<'ctx>, mut names: HashSet<String>) -> Self {
-        names.extend(
-            RUNTIME_SYMBOLS
-                .iter()
-                .chain(CODE_GENERATION_SYMBOLS)
-                .map(ToString::to_string),
-        );
+        names.extend(RUNTIME_SYMBOLS.iter().map(ToString::to_string));
         let entries = variables(module).into_iter().filter(|&symbol| is_entry(symbol));
         Self {
             names,
@@ -162,6 +159,7 @@ impl<'ctx> Exposed<'ctx> {
             || is_entry(symbol)
             || is_link_reference(&name)
             || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || is_runtime_call(&name)
             || self.assembly.may_name(&name)
     }
 }

@@ -7,6 +7,7 @@
 //!   the one that ahead-of-time code takes, and whoever keeps it may call it after the variant's code was freed: a task, an exit
 //!   handler, a thread;
 //! - whatever the module only declares, so that it resolves as it does in the image;
+//! - what the module defines of the functions that code generation calls by itself: it does so in variants, too, and by name;
 //! - the kernels' ahead-of-time code, for launches of which a variant finds that it is not for them.
 
 use std::collections::{HashMap, HashSet};
@@ -19,6 +20,7 @@ use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{AddressUse, Global, GlobalKind, globals};
 use offloom_ir::metadata::{Operand, append_node, nodes};
+use offloom_ir::runtime_calls::is_runtime_call;
 
 use crate::ahead_of_time;
 use crate::assembly::Assembly;
@@ -63,7 +65,8 @@ pub struct Anchor {
     /// Its name in the device module; of ahead-of-time code the one that it has once stubs are there.
     pub name: String,
     /// The name by which variants refer to it: [`ANCHOR_PREFIX`] and the index for what the module defines; its own name
-    /// for what it only declares, since the optimiser knows library functions by name, and for ahead-of-time code.
+    /// for what it only declares, since the optimiser knows library functions by name, for what code generation calls, and for ahead-of-time
+    /// code.
     pub symbol: String,
 }
 
@@ -130,12 +133,16 @@ pub fn survey(module: &Module<'_>) -> Survey {
             }
         }
     }
-    for global in shared.in_order {
+    let of_code_generation = globals(module)
+        .into_iter()
+        .filter(|&global| is_of_code_generation(global) && !shared.set.contains(&global))
+        .collect::<Vec<_>>();
+    for global in shared.in_order.into_iter().chain(of_code_generation) {
         if !must_be_shared(global) {
             continue;
         }
         let name = global.name();
-        let symbol = if global.is_declaration() {
+        let symbol = if global.is_declaration() || is_of_code_generation(global) {
             name.clone()
         } else {
             format!("{ANCHOR_PREFIX}{}", survey.anchors.len())
@@ -153,10 +160,18 @@ fn must_be_shared(global: Global<'_>) -> bool {
         GlobalKind::Variable => true,
         GlobalKind::Function if global.is_intrinsic() => false,
         GlobalKind::Function => {
-            global.is_declaration() || global.is_interposable() || address_matters(global)
+            global.is_declaration()
+                || global.is_interposable()
+                || is_of_code_generation(global)
+                || address_matters(global)
         }
         GlobalKind::Alias | GlobalKind::IndirectFunction => true,
     }
+}
+
+/// Whether it is the program's own definition of a function that code generation calls by its name.
+fn is_of_code_generation(global: Global<'_>) -> bool {
+    global.kind() == GlobalKind::Function && !global.is_declaration() && is_runtime_call(&global.name())
 }
 
 /// Whether the program can tell which copy of a function's code an address belongs to, or call that copy after the kernel's return.

@@ -67,6 +67,17 @@ pub(crate) enum PassError {
         /// What the other one says.
         second: &'static str,
     },
+    /// A marked symbol whose name is not text.
+    #[error("the name of the marked `{symbol}` is not UTF-8, and entries hold names as text: rename it")]
+    NameNotText {
+        /// The symbol, with other characters for what is not UTF-8.
+        symbol: String,
+    },
+    /// A target whose code lays out pointers as these passes do not.
+    #[error(
+        "device code for SPIR-V is only made by Clang: its kernels and pointers are in address spaces of their own"
+    )]
+    Spirv,
     /// A variable that is reached through a pointer, and that other files cannot see.
     #[error(
         "the variable `{symbol}` is marked `link` but is local to its file, and a variable of that name in another file would share \

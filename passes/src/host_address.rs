@@ -41,8 +41,14 @@ fn define_region_id<'ctx>(
     let name = region_id_name(kernel);
     let i8_type = module.get_context().i8_type();
     let global = match module.get_global(&name) {
-        None => add_global(module, i8_type.into(), &name, "region id of a kernel")?,
-        Some(global) if BasicTypeEnum::try_from(global.get_value_type()) == Ok(i8_type.into()) => global,
+        None => add_global(
+            module,
+            i8_type.into(),
+            AddressSpace::default(),
+            &name,
+            "region id of a kernel",
+        )?,
+        Some(global) if Symbol::from(global).variable_type() == Some(i8_type.into()) => global,
         Some(_) => return Err(PassError::RegionIdTaken { symbol: name }),
     };
     if global.is_declaration() {
@@ -66,27 +72,10 @@ fn define_link_reference<'ctx>(
     module: &Module<'ctx>,
     variable: Symbol<'ctx>,
 ) -> Result<Symbol<'ctx>, PassError> {
-    let expected = "pointer to a `link` variable";
-    let name = variable.name() + LINK_REFERENCE_SUFFIX;
-    let existing = find_variable(module, &name);
-    let is_pointer =
-        |symbol: Symbol<'ctx>| matches!(symbol.variable_type(), Some(BasicTypeEnum::PointerType(_)));
-    if existing.is_some_and(|symbol| !is_pointer(symbol)) {
-        return Err(PassError::NameTaken {
-            symbol: name,
-            expected,
-        });
+    let global = link_reference(module, &variable.name())?;
+    if !global.is_declaration() {
+        return Ok(global.into());
     }
-    if let Some(existing) = existing.filter(|symbol| symbol.is_definition()) {
-        return Ok(existing);
-    }
-    let pointer_type = module.get_context().ptr_type(AddressSpace::default());
-    // Code that maps the variable declares the pointer.
-    let declared = existing.and_then(Symbol::as_variable);
-    let global = match declared {
-        Some(global) => global,
-        None => add_global(module, pointer_type.into(), &name, expected)?,
-    };
     global.set_initializer(&variable.as_generic_pointer());
     global.set_linkage(Linkage::WeakAny);
     restrict(global, variable.visibility());
@@ -94,14 +83,43 @@ fn define_link_reference<'ctx>(
     Ok(global.into())
 }
 
+/// The pointer through which device code reaches a `link` variable. Declared, where the module has it not; code that maps the variable
+/// declares it, too.
+pub(crate) fn link_reference<'ctx>(
+    module: &Module<'ctx>,
+    variable: &str,
+) -> Result<GlobalValue<'ctx>, PassError> {
+    let expected = "pointer to a `link` variable";
+    let name = format!("{variable}{LINK_REFERENCE_SUFFIX}");
+    let Some(existing) = find_variable(module, &name) else {
+        let pointer_type = module.get_context().ptr_type(AddressSpace::default());
+        return add_global(
+            module,
+            pointer_type.into(),
+            AddressSpace::default(),
+            &name,
+            expected,
+        );
+    };
+    let is_pointer = matches!(existing.variable_type(), Some(BasicTypeEnum::PointerType(_)));
+    existing
+        .as_variable()
+        .filter(|_| is_pointer)
+        .ok_or(PassError::NameTaken {
+            symbol: name,
+            expected,
+        })
+}
+
 /// Adds a variable under exactly this name.
 fn add_global<'ctx>(
     module: &Module<'ctx>,
     value_type: BasicTypeEnum<'ctx>,
+    space: AddressSpace,
     name: &str,
     expected: &'static str,
 ) -> Result<GlobalValue<'ctx>, PassError> {
-    let global = module.add_global(value_type, None, name);
+    let global = module.add_global(value_type, Some(space), name);
     // LLVM gives it another name where a function or an alias has this one.
     if global.get_name().to_bytes() == name.as_bytes() {
         return Ok(global);

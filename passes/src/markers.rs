@@ -139,6 +139,11 @@ fn mark_of(symbol: Symbol<'_>) -> Result<Option<Mark>, PassError> {
 /// Whether the symbol can be what the marker asks for: a kernel is found by its name, a constructor or destructor is called without
 /// arguments, and an entry holds the address of a variable that all threads share.
 fn check_suits(symbol: Symbol<'_>, mark: Mark) -> Result<(), PassError> {
+    if !symbol.is_named_by_text() {
+        return Err(PassError::NameNotText {
+            symbol: symbol.name(),
+        });
+    }
     if symbol.as_variable().is_some_and(GlobalValue::is_thread_local) {
         return Err(PassError::ThreadLocal {
             symbol: symbol.name(),
@@ -194,9 +199,10 @@ pub(crate) fn any_explicit(module: &Module<'_>) -> bool {
         || has_annotation(module, ANNOTATION_PREFIX)
 }
 
-/// What the module requires of the runtime; `None`: it does not say.
+/// What the module requires of the runtime; `None`: it does not say. Modules that were joined may all say the same.
 pub(crate) fn requires(module: &Module<'_>) -> Result<Option<u32>, PassError> {
-    let nodes = nodes(module, REQUIRES_METADATA);
+    let mut nodes = nodes(module, REQUIRES_METADATA);
+    nodes.dedup();
     match nodes.as_slice() {
         [] => Ok(None),
         [node] => match node.as_slice() {

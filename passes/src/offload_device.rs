@@ -26,6 +26,7 @@ mod kernel_form;
 mod plan;
 
 use crate::error::PassError;
+use crate::host_address::link_reference;
 use crate::markers::{self, Mark, Marked};
 use crate::offload_device::host_module::{HostModule, with_host_module};
 use crate::offload_device::kernel_form::KernelForm;
@@ -35,16 +36,14 @@ use crate::registry::{ExtensionPoint, Pass, Unasked};
 use crate::{offload_entries, offload_visibility, target};
 use llvm_plugin::PreservedAnalyses;
 use offloom_abi::kernel_name::{KernelName, is_vtable_constant, kernel_of_region_id};
-use offloom_abi::names::{
-    LINK_REFERENCE_SUFFIX, OFFLOAD_INFO_METADATA, OPENMP_DEVICE_MODULE_FLAG, OPENMP_MODULE_FLAG,
-};
+use offloom_abi::names::{OFFLOAD_INFO_METADATA, OPENMP_DEVICE_MODULE_FLAG, OPENMP_MODULE_FLAG};
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::{AddressSpace, GlobalVisibility};
-use offloom_ir::link_variable::load_address;
+use offloom_ir::link_variable::{erase_unless_needed, load_address};
 use offloom_ir::metadata::nodes;
 use offloom_ir::module::{add_maximum_flag, integer_flag, pointer_size};
 use offloom_ir::reachable::keep_reachable;
-use offloom_ir::symbol::{Symbol, find_variable, functions, variables};
+use offloom_ir::symbol::{Symbol, SymbolKind, find_variable, symbols, variables};
 use offloom_ir::target_kernel::LaunchLimits;
 
 /// The host module's file.
@@ -77,6 +76,10 @@ fn make_device_module(
     host: Option<&HostModule<'_>>,
 ) -> Result<PreservedAnalyses, PassError> {
     check_is_no_host_module(module)?;
+    let is_listed = !nodes(module, OFFLOAD_INFO_METADATA).is_empty();
+    if target::is_spirv(module) && !is_listed {
+        return Err(PassError::Spirv);
+    }
     let marked = markers::explicit(module)?;
     let plan = match host {
         Some(host) => Plan::by_host(module, &marked, host)?,
@@ -88,6 +91,8 @@ fn make_device_module(
     for variable in &plan.variables {
         // On a GPU `hidden` can be the target's default rather than the source's choice.
         changed |= export_variable(*variable, host.is_some() || target::is_gpu(module));
+        // Clang has other means to keep one that device code has no use of.
+        changed |= !is_listed && variable.pin();
         exported.push(*variable);
     }
     for (name, symbol) in &plan.indirect {
@@ -98,13 +103,14 @@ fn make_device_module(
     for variable in &plan.links {
         exported.push(reach_through_pointer(module, variable, &mut changed)?);
     }
-    let is_listed = !nodes(module, OFFLOAD_INFO_METADATA).is_empty();
     if !target::is_device(module) {
         keep_reachable(module, &exported);
         hide_functions(module);
         set_flags(module, host);
         changed = true;
     }
+    // By now what only host code had the variable's address for is gone.
+    erase_links(module, &plan)?;
     if let Some(host) = host
         && !is_listed
     {
@@ -248,38 +254,32 @@ fn clear_markers<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>, plan: &Plan
     }
 }
 
-/// `@<variable>_decl_tgt_ref_ptr = weak global ptr null`, which the runtime fills in, in place of the variable.
+/// `@<variable>_decl_tgt_ref_ptr = weak global ptr null`, which the runtime fills in: what code uses in the variable's place.
 fn reach_through_pointer<'ctx>(
     module: &Module<'ctx>,
     variable: &str,
     changed: &mut bool,
 ) -> Result<Symbol<'ctx>, PassError> {
-    let name = format!("{variable}{LINK_REFERENCE_SUFFIX}");
-    let existing = find_variable(module, &name);
-    let reference = existing
-        .filter(|symbol| symbol.is_definition())
-        .unwrap_or_else(|| {
-            let pointer_type = module.get_context().ptr_type(AddressSpace::default());
-            // Host code that maps the variable declares the pointer. It is in address space 0 on every target, as Clang's.
-            let reference = existing
-                .and_then(Symbol::as_variable)
-                .unwrap_or_else(|| module.add_global(pointer_type, Some(AddressSpace::default()), &name));
-            reference.set_initializer(&pointer_type.const_null());
-            reference.set_linkage(Linkage::WeakAny);
-            reference.set_alignment(pointer_size(module));
-            *changed = true;
-            reference.into()
-        });
+    // Host code that maps the variable declares the pointer. It is in address space 0 on every target, as Clang's.
+    let global = link_reference(module, variable)?;
+    let reference = Symbol::from(global);
+    if !reference.is_definition() {
+        global.set_initializer(
+            &module
+                .get_context()
+                .ptr_type(AddressSpace::default())
+                .const_null(),
+        );
+        reference.set_linkage(Linkage::WeakAny);
+        global.set_alignment(pointer_size(module));
+        *changed = true;
+    }
     if let Some(symbol) = find_variable(module, variable) {
         if symbol.visibility() == GlobalVisibility::Hidden {
             // Each shared library has one, and libomptarget loads images so that they see each other's symbols. It has to find this one by name.
             reference.set_visibility(GlobalVisibility::Protected);
         }
-        load_address(symbol, reference).map_err(|user| PassError::LinkAddressNeeded {
-            symbol: variable.to_owned(),
-            user: user.name(),
-        })?;
-        symbol.erase_if_unused();
+        load_address(symbol, reference);
         *changed = true;
     }
     // For `offload-entries`, which the name alone does not tell that the host has an entry for it.
@@ -287,9 +287,23 @@ fn reach_through_pointer<'ctx>(
     Ok(reference)
 }
 
-/// Leaves functions that the host does not call as Clang leaves them: hidden, for the device code of other files.
+/// Takes away what is reached through a pointer, which code does not use any more.
+fn erase_links(module: &Module<'_>, plan: &Plan<'_>) -> Result<(), PassError> {
+    for name in &plan.links {
+        if let Some(variable) = find_variable(module, name) {
+            erase_unless_needed(variable).map_err(|user| PassError::LinkAddressNeeded {
+                symbol: name.clone(),
+                user: user.name(),
+            })?;
+        }
+    }
+    Ok(())
+}
+
+/// Leaves functions that the host does not call, and other names of them, as Clang leaves them: hidden, for the device code of other files.
 fn hide_functions(module: &Module<'_>) {
-    for symbol in functions(module) {
+    let all = symbols(module).into_iter();
+    for symbol in all.filter(|symbol| symbol.kind() != SymbolKind::Variable) {
         // Kernels are protected by now.
         let is_default = symbol.visibility() == GlobalVisibility::Default;
         if is_default && symbol.is_definition() && !symbol.is_local() {

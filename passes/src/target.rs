@@ -25,7 +25,8 @@ fn is_nvptx(module: &Module<'_>) -> bool {
     matches!(&architecture(module)[..], "nvptx" | "nvptx64")
 }
 
-fn is_spirv(module: &Module<'_>) -> bool {
+/// Whether the module is for a GPU that takes SPIR-V.
+pub(crate) fn is_spirv(module: &Module<'_>) -> bool {
     matches!(&architecture(module)[..], "spirv" | "spirv32" | "spirv64")
 }
 

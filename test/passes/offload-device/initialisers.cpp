@@ -38,12 +38,25 @@ int copy_on_host = (say("copied", plain), plain);
 ON_DEVICE Holder on_device(start() + 3);
 ON_DEVICE inline int shared = start() + 4;
 static int in_kernel = start() + 5;
+// Initialised beside another variable, by its address.
+ON_DEVICE int table[4];
+static bool fill() {
+  for (int &element : table)
+    element = start() + 6;
+  return true;
+}
+static bool filled = fill();
+ON_DEVICE int second;
+static int set(int value, int &variable) { return variable = value; }
+static int last = set(start() + 7, second);
 
 extern "C" __attribute__((annotate("offload:kernel"))) void get(int *values) {
   values[0] = plain;
   values[1] = on_device.value;
   values[2] = shared;
   values[3] = in_kernel++;
+  values[4] = table[3];
+  values[5] = second;
 }
 
 OFFLOOM_REGION(get);
@@ -51,8 +64,8 @@ OFFLOOM_REGION(get);
 int main() {
   say("main", 0);
   plain = 0;
-  int values[4] = {};
-  offloom::launch(OFFLOOM_REGION_OF(get)).map_from(values, 4).run();
+  int values[6] = {};
+  offloom::launch(OFFLOOM_REGION_OF(get)).map_from(values, 6).run();
   for (int value : values)
     say("value", value);
 }
@@ -67,6 +80,8 @@ int main() {
 // CHECK-NEXT: value 43
 // CHECK-NEXT: value 44
 // CHECK-NEXT: value 45
+// CHECK-NEXT: value 46
+// CHECK-NEXT: value 47
 // CHECK-DAG: gone 1
 // CHECK-DAG: gone 43
 // CHECK-DAG: gone 43

@@ -18,11 +18,13 @@ target triple = "x86_64-unknown-linux-gnu"
 @needed_by_y = global i32 0
 @host_copy_of_y = global [2 x i32] zeroinitializer
 
+; CHECK: @annotation = private constant [5 x i8] c"mine\00"
 ; A constructor stays if it works on a variable that stays.
 ; CHECK: @llvm.global_ctors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @make_x, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_file.cpp, ptr null }]
 ; DEVICE: @llvm.global_ctors = appending global [4 x
 @llvm.global_ctors = appending global [4 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @make_host, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @make_x, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_file.cpp, ptr null }, { i32, ptr, ptr } { i32 65535, ptr @_GLOBAL__sub_I_host.cpp, ptr null }]
 ; CHECK: @llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @destroy_y, ptr @y }]
+; CHECK: @llvm.global.annotations = appending global [1 x { ptr, ptr, ptr, i32, ptr }] [{ ptr, ptr, ptr, i32, ptr } { ptr @in_kernel, ptr @annotation, ptr @annotation, i32 2, ptr null }], section "llvm.metadata"
 @llvm.global_dtors = appending global [2 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 65535, ptr @destroy_y, ptr @y }, { i32, ptr, ptr } { i32 65535, ptr @make_host, ptr null }]
 ; CHECK: @llvm.compiler.used = appending global [1 x ptr] [ptr @in_kernel]
 @llvm.compiler.used = appending global [2 x ptr] [ptr @host_variable, ptr @in_kernel], section "llvm.metadata"
@@ -99,6 +101,29 @@ define linkonce_odr void @needed(ptr %p) {
 }
 ; CHECK: define hidden void @for_other_files()
 define void @for_other_files() "offload-entry"="function" {
+  call void asm sideeffect "call named_by_assembly; call \22named in quotes\22", "~{memory}"()
+  ret void
+}
+; What assembly names stays with it, and what the module's assembly names, which stays itself.
+; CHECK: define internal void @named_by_assembly()
+define internal void @named_by_assembly() {
+  call void @needed_by_assembly()
+  ret void
+}
+; CHECK: define internal void @needed_by_assembly()
+define internal void @needed_by_assembly() {
+  ret void
+}
+; CHECK: define internal void @"named in quotes"()
+define internal void @"named in quotes"() {
+  ret void
+}
+; CHECK: define internal void @named_by_module()
+define internal void @named_by_module() {
+  ret void
+}
+module asm ".set other_name, named_by_module"
+define internal void @host_in_assembly() {
   ret void
 }
 ; Recursion alone keeps nothing alive.
@@ -112,6 +137,7 @@ define void @host_recursive() {
 define i32 @main() {
   %id = load i8, ptr @.__omp_offloading_0_0_f_l0.region_id
   call void @host_library(ptr @host_table)
+  call void asm sideeffect "call host_in_assembly", "~{memory}"()
   ret i32 0
 }
 declare void @host_library(ptr)
@@ -122,13 +148,14 @@ define ptr @host_resolver() {
   ret ptr @host_recursive
 }
 @host_annotation = private constant [5 x i8] c"text\00"
+@annotation = private constant [5 x i8] c"mine\00"
 ; CHECK-NOT: region_id
-; Metadata and annotations lose what is removed.
+; Metadata and annotations lose what is removed, and no more.
 ; CHECK: = distinct !{null, !"about"}
 ; CHECK: !{i32 7, !"openmp-device", i32 51}
 ; DEVICE: !{i32 7, !"openmp-device", i32 52}
 ; DEVICE-NOT: "openmp-device"
 
-@llvm.global.annotations = appending global [1 x { ptr, ptr, ptr, i32, ptr }] [{ ptr, ptr, ptr, i32, ptr } { ptr @host_recursive, ptr @host_annotation, ptr @host_annotation, i32 1, ptr null }], section "llvm.metadata"
+@llvm.global.annotations = appending global [2 x { ptr, ptr, ptr, i32, ptr }] [{ ptr, ptr, ptr, i32, ptr } { ptr @host_recursive, ptr @host_annotation, ptr @host_annotation, i32 1, ptr null }, { ptr, ptr, ptr, i32, ptr } { ptr @in_kernel, ptr @annotation, ptr @annotation, i32 2, ptr null }], section "llvm.metadata"
 !some.metadata = !{!1}
 !1 = !{ptr @main, !"about"}

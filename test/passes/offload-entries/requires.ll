@@ -15,7 +15,9 @@
 ; DEVICE-NOT: @.offloading
 ; DEVICE-NOT: offload.requires
 
-!offload.requires = !{!0}
+; As joined modules have it.
+!offload.requires = !{!0, !2}
 !0 = !{i32 8}
+!2 = distinct !{i32 8}
 ;ON-DEVICE !llvm.module.flags = !{!1}
 ;ON-DEVICE !1 = !{i32 7, !"openmp-device", i32 51}

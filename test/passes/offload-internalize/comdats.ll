@@ -7,7 +7,7 @@
 ; CHECK-DAG: $with_kept = comdat any
 ; CHECK: @first = internal global i32 0, comdat($both)
 ; CHECK: @second = internal global i32 0, comdat($both)
-; CHECK: @kept = linkonce_odr hidden global i32 0, comdat($with_kept)
+; CHECK: @kept = weak_odr hidden global i32 0, comdat($with_kept)
 ; CHECK: @beside_kept = linkonce_odr hidden global i32 0, comdat($with_kept)
 ; CHECK: @alias_of_first = internal alias i32, ptr @first
 ; CHECK: define internal void @single() {
