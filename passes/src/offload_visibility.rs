@@ -5,8 +5,8 @@
 //! Definitions with default visibility become protected, as Clang's device jobs make them with `-fvisibility=protected`; explicit
 //! `hidden` and `protected` are kept. IR does not tell a default that the source asked for (as the C++ library does) from any other:
 //! a front end that has this says so with the string attribute `"offload-visibility"="default"`. Left alone, as Clang leaves them:
-//! declarations, offload entries, the pointers to `link` variables (`*_decl_tgt_ref_ptr`), tentative definitions (`common`, such as
-//! the locks of critical sections), the buffer of Clang's reductions on GPUs, and LLVM's own lists.
+//! declarations, offload entries, the pointers to `link` variables (`*_decl_tgt_ref_ptr`), the locks of critical sections, the buffer of Clang's
+//! reductions on GPUs, and LLVM's own lists.
 //!
 //! Unasked it runs at the start of every compile of a device module with an explicit marker; Clang's own have none.
 
@@ -24,6 +24,10 @@ use offloom_ir::symbol::{Symbol, symbols};
 
 /// Where reductions of Clang's GPU code hand values from warp to warp. Clang gives it default visibility, whatever it is told.
 const REDUCTION_BUFFER: &str = "__openmp_nvptx_data_transfer_temporary_storage";
+
+/// How the names of the locks of critical sections start, behind a separator that is another one on other targets. All images have one lock
+/// of a name.
+const CRITICAL_LOCK: &str = "gomp_critical_user_";
 
 pub(crate) const PASS: Pass = Pass {
     name: "offload-visibility",
@@ -50,9 +54,11 @@ fn could_be_protected(symbol: Symbol<'_>) -> bool {
     if symbol.visibility() != GlobalVisibility::Default || symbol.is_local() || !symbol.is_definition() {
         return false;
     }
-    if matches!(symbol.linkage(), Linkage::Appending | Linkage::Common) || is_entry(symbol) {
+    if symbol.linkage() == Linkage::Appending || is_entry(symbol) {
         return false;
     }
     let name = symbol.name();
-    !name.starts_with("llvm.") && !is_link_reference(&name) && name != REDUCTION_BUFFER
+    let is_lock = symbol.linkage() == Linkage::Common
+        && name.get(1..).is_some_and(|name| name.starts_with(CRITICAL_LOCK));
+    !is_lock && !name.starts_with("llvm.") && !is_link_reference(&name) && name != REDUCTION_BUFFER
 }
