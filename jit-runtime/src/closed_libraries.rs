@@ -37,7 +37,9 @@ pub(crate) fn keep_readable(bundle: &[u8]) {
 
 /// What is mapped in this process, in ascending order; nothing if that cannot be found out.
 fn mapped() -> Vec<Range<usize>> {
-    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    // Paths in it need not be UTF-8.
+    let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
+    let maps = String::from_utf8_lossy(&maps);
     let range = |line: &str| {
         let (start, end) = line.split_once(' ')?.0.split_once('-')?;
         let address = |text| usize::from_str_radix(text, 16).ok();

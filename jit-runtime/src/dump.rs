@@ -201,7 +201,9 @@ fn for_each_page(
 
 /// The process's own memory that is no file's and no code, by address.
 fn writable_mappings() -> io::Result<Vec<Run>> {
-    let text = std::fs::read_to_string("/proc/self/maps")?;
+    // Paths in it need not be UTF-8.
+    let text = std::fs::read("/proc/self/maps")?;
+    let text = String::from_utf8_lossy(&text);
     let mappings = text.lines().filter_map(|line| {
         let mut fields = line.split_ascii_whitespace();
         let (start, end) = fields.next()?.split_once('-')?;

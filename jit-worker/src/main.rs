@@ -13,9 +13,9 @@ mod serve;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let numbers: Vec<u32> = std::env::args()
+    let numbers: Vec<u32> = std::env::args_os()
         .skip(1)
-        .filter_map(|argument| argument.parse().ok())
+        .filter_map(|argument| argument.to_str()?.parse().ok())
         .collect();
     let &[memory, niceness] = numbers.as_slice() else {
         eprintln!("offloom-jit-worker: is started by liboffloom_jit.so, not by hand");

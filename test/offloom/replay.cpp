@@ -46,6 +46,10 @@
 // RUN: not %offloom replay torn 2>&1 | FileCheck --check-prefix=DESCRIPTOR %s
 // DESCRIPTOR: offloom: cannot replay `torn`: there is no variant:
 
+// A program whose path is not UTF-8 is dumped too.
+// RUN: bash -c "mkdir $'\\xff' && cp jit $'\\xff' && %{dump} OFFLOOM_JIT_DUMP_DIR=%t/others $'\\xff/jit'" | FileCheck --check-prefix=PROGRAM %s
+// RUN: ls others | count 3
+
 // A folder that cannot be written is said, and the program runs on.
 // RUN: touch file && env OFFLOOM_JIT_DUMP_DIR=%t/file OFFLOOM_JIT=sync %run_offload ./jit 2> log | FileCheck --check-prefix=PROGRAM %s
 // RUN: FileCheck --check-prefix=CANNOT --input-file=log %s

@@ -58,8 +58,9 @@ fn boot() -> String {
 
 /// When a process started, in clock ticks since the system did; nothing if there is no such process.
 fn start_of(number: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{number}/stat")).ok()?;
-    // The name, in parentheses, may hold anything.
+    let stat = fs::read(format!("/proc/{number}/stat")).ok()?;
+    // The name, in parentheses, may hold anything, which need not be UTF-8.
+    let stat = String::from_utf8_lossy(&stat);
     let (_, fields) = stat.rsplit_once(") ")?;
     let mut fields = fields.split(' ');
     if fields.next()? == "Z" {
