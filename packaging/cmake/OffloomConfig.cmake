@@ -2,21 +2,28 @@
 # in the place of LLVM's. It works from wherever the installation lies.
 get_filename_component(OFFLOOM_PREFIX "${CMAKE_CURRENT_LIST_FILE}" REALPATH)
 get_filename_component(OFFLOOM_PREFIX "${OFFLOOM_PREFIX}/../../../.." ABSOLUTE)
-set(OFFLOOM_LLVM_MAJOR @LLVM_MAJOR@)
 set(OFFLOOM_INCLUDE_DIR "${OFFLOOM_PREFIX}/include")
+# The function is known in every folder of the project, variables only below the one that is being read here.
+set_property(GLOBAL PROPERTY OFFLOOM_PREFIX "${OFFLOOM_PREFIX}")
 
 function(offloom_target target)
   cmake_parse_arguments(PARSE_ARGV 1 offloom "JIT" "" "DEVICES")
   if(offloom_UNPARSED_ARGUMENTS)
     message(FATAL_ERROR "offloom_target(${target}): `${offloom_UNPARSED_ARGUMENTS}` is neither JIT nor DEVICES TRIPLE...")
   endif()
+  # An empty variable: what was meant to be in it, nobody knows.
+  if(offloom_KEYWORDS_MISSING_VALUES OR (DEFINED offloom_DEVICES AND "${offloom_DEVICES}" STREQUAL ""))
+    message(FATAL_ERROR "offloom_target(${target}): no triple follows DEVICES; name one, or leave DEVICES out for x86_64-pc-linux-gnu")
+  endif()
+  set(major @LLVM_MAJOR@)
+  get_property(prefix GLOBAL PROPERTY OFFLOOM_PREFIX)
   get_property(languages GLOBAL PROPERTY ENABLED_LANGUAGES)
   foreach(language C CXX)
     if(language IN_LIST languages AND NOT (CMAKE_${language}_COMPILER_ID STREQUAL "Clang"
-        AND CMAKE_${language}_COMPILER_VERSION MATCHES "^${OFFLOOM_LLVM_MAJOR}\\."))
-      message(FATAL_ERROR "offloom_target(${target}): this Offloom works with Clang ${OFFLOOM_LLVM_MAJOR}, and the ${language} compiler is \
+        AND CMAKE_${language}_COMPILER_VERSION MATCHES "^${major}\\."))
+      message(FATAL_ERROR "offloom_target(${target}): this Offloom works with Clang ${major}, and the ${language} compiler is \
 ${CMAKE_${language}_COMPILER_ID} ${CMAKE_${language}_COMPILER_VERSION} (${CMAKE_${language}_COMPILER}). Configure an empty build folder \
-with -DCMAKE_C_COMPILER=clang-${OFFLOOM_LLVM_MAJOR} -DCMAKE_CXX_COMPILER=clang++-${OFFLOOM_LLVM_MAJOR}")
+with -DCMAKE_C_COMPILER=clang-${major} -DCMAKE_CXX_COMPILER=clang++-${major}")
     endif()
   endforeach()
   if(NOT offloom_DEVICES)
@@ -27,7 +34,7 @@ with -DCMAKE_C_COMPILER=clang-${OFFLOOM_LLVM_MAJOR} -DCMAKE_CXX_COMPILER=clang++
   if(offloom_JIT)
     set(file offloom-jit.cfg)
   endif()
-  set(options "--config=${OFFLOOM_PREFIX}/share/offloom/${file}" -fopenmp "-fopenmp-targets=${devices}")
+  set(options "--config=${prefix}/share/offloom/${file}" -fopenmp "-fopenmp-targets=${devices}")
   get_target_property(type ${target} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")
     set(scope INTERFACE)
@@ -42,5 +49,5 @@ with -DCMAKE_C_COMPILER=clang-${OFFLOOM_LLVM_MAJOR} -DCMAKE_CXX_COMPILER=clang++
   else()
     target_link_options(${target} ${scope} "$<$<LINK_LANGUAGE:C,CXX>:${options}>")
   endif()
-  target_include_directories(${target} SYSTEM ${scope} "${OFFLOOM_INCLUDE_DIR}")
+  target_include_directories(${target} SYSTEM ${scope} "${prefix}/include")
 endfunction()
