@@ -3,6 +3,7 @@
 //! The environment wins over the file, the file over the defaults. A name that does not exist or a value that cannot be is one
 //! [`Warning`], and the default stays. [`SETTINGS`] is the one table of all of them, from which documentation can be made.
 
+mod table;
 mod values;
 
 use std::collections::BTreeMap;
@@ -10,8 +11,10 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+pub use table::{OTHER_VARIABLES, SETTINGS, Setting};
 pub use values::{CacheMode, FloatingPoint, Mode, Specializations, size as parse_size};
 
 /// The variable that names the TOML file.
@@ -20,20 +23,6 @@ pub const CONFIG_VARIABLE: &str = "OFFLOOM_CONFIG";
 const CONFIG_BYTES: u64 = 1 << 20;
 /// How the names of all settings begin. Another variable that begins so is probably a misspelt one.
 const PREFIX: &str = "OFFLOOM_JIT";
-/// Variables that are no settings, because they say where those or their reader are: name, values, and what each does.
-pub const OTHER_VARIABLES: [(&str, &str, &str); 2] = [
-    (
-        CONFIG_VARIABLE,
-        "a file",
-        "a TOML file with any of the settings' names as keys; the environment wins",
-    ),
-    (
-        "OFFLOOM_JIT_LIBRARY",
-        "a file",
-        "load this `liboffloom_jit.so`; ignored in programs with more rights than their user",
-    ),
-];
-
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -118,151 +107,6 @@ impl Settings {
     }
 }
 
-/// One row of the table of settings.
-#[derive(Debug)]
-pub struct Setting {
-    /// The environment variable, and the key in the file.
-    pub name: &'static str,
-    /// What values look like.
-    pub values: &'static str,
-    /// What it does, in one sentence.
-    pub help: &'static str,
-    set: Set,
-}
-
-/// How a setting takes its value; nothing where the value cannot be.
-#[derive(Debug)]
-enum Set {
-    /// From text.
-    Text(fn(&mut Settings, &str) -> Option<()>),
-    /// From paths, which need not be text.
-    Path(fn(&mut Settings, &OsStr) -> Option<()>),
-}
-
-/// Every setting, in the order in which they are documented.
-pub const SETTINGS: &[Setting] = &[
-    Setting {
-        name: "OFFLOOM_JIT",
-        values: "off, sync or async",
-        help: "when variants are made: never, before the launch, or beside it (default)",
-        set: Set::Text(|settings, value| values::set(&mut settings.mode, value.parse().ok())),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_SPECIALIZE",
-        values: "a list of args, contents, align, launch, separated by commas; may be empty",
-        help: "what of a launch is specialised; all by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.specialize, value.parse().ok())),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_FP",
-        values: "match or source",
-        help: "results of floating-point operations: those of the ahead-of-time code (default), or those of the source with constants in it",
-        set: Set::Text(|settings, value| values::set(&mut settings.floating_point, value.parse().ok())),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_THRESHOLD",
-        values: "a number, 0 or more",
-        help: "specialisations of a kernel that are always allowed; 16 by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.threshold, value.parse().ok())),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_RATIO",
-        values: "a number from 0 to 1",
-        help: "share of a kernel's specialisations that one argument may cause before it is no longer specialised; 0.5 by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.ratio, values::ratio(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_TARGET",
-        values: "a processor, as LLVM names it, or native",
-        help: "the processor that variants are compiled for; by default the one that the program runs on. A processor that LLVM does not know, or whose code this machine cannot run, is ignored, with a line on the error stream",
-        set: Set::Text(|settings, value| {
-            values::set(&mut settings.target, values::not_empty(value).map(Some))
-        }),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_CACHE_DIR",
-        values: "an absolute path",
-        help: "the private cache directory; by default `offloom` in the user's cache folder",
-        set: Set::Path(|settings, value| {
-            values::set(&mut settings.cache_directory, values::absolute(value).map(Some))
-        }),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_CACHE_PATH",
-        values: "absolute paths, separated by colons; may be empty",
-        help: "cache directories that are only read",
-        set: Set::Path(|settings, value| values::set(&mut settings.cache_path, values::paths(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_CACHE_MODE",
-        values: "off, ro or rw",
-        help: "whether the cache is used, only read, or read and written (default)",
-        set: Set::Text(|settings, value| values::set(&mut settings.cache_mode, value.parse().ok())),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_CACHE_SIZE",
-        values: "a number of bytes, or with K, M or G behind it",
-        help: "how large the private cache directory may be; 1G by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.cache_size, values::size(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_RETIRE",
-        values: "0 or 1",
-        help: "whether variants are timed, and dropped when they are no faster than the ahead-of-time code; and whether the cache remembers that, and which arguments keep changing, for a day; 1 by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.retire, values::switch(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_WORKER",
-        values: "0 or 1",
-        help: "whether compiles run in a process of their own, so that one that crashes does not end the program; 1 by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.worker, values::switch(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_TIME_LIMIT",
-        values: "a number of milliseconds",
-        help: "how long a compile may take; 10000 by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.time_limit, value.parse().ok())),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_MEMORY_LIMIT",
-        values: "a number of bytes, or with K, M or G behind it",
-        help: "address space that the process which compiles may use, its own code included; 4G by default",
-        set: Set::Text(|settings, value| values::set(&mut settings.memory_limit, values::size(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_STATS",
-        values: "a file",
-        help: "statistics are written to it, as JSON, when the program ends",
-        set: Set::Path(|settings, value| values::set(&mut settings.stats, values::path(value).map(Some))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_DUMP_DIR",
-        values: "a folder",
-        help: "the first launch of each variant is written to it, for `offloom replay`; the first 32 of a process",
-        set: Set::Path(|settings, value| {
-            values::set(&mut settings.dump_directory, values::path(value).map(Some))
-        }),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_LOG",
-        values: "0 or 1",
-        help: "compiles and links are told on the error stream",
-        set: Set::Text(|settings, value| values::set(&mut settings.log, values::switch(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_PERF",
-        values: "0 or 1",
-        help: "names of variants are written to /tmp/perf-N.map, N being the process's number, where perf looks for them",
-        set: Set::Text(|settings, value| values::set(&mut settings.perf, values::switch(value))),
-    },
-    Setting {
-        name: "OFFLOOM_JIT_STRICT",
-        values: "0 or 1",
-        help: "a failure of the JIT ends the program",
-        set: Set::Text(|settings, value| values::set(&mut settings.strict, values::switch(value))),
-    },
-];
-
 /// Where the value of a setting comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -318,6 +162,13 @@ impl fmt::Display for Warning {
                     "{name}=`{value}`{place} is ignored: the value must be {values}"
                 )
             }
+            Self::UnknownName {
+                name,
+                origin: Origin::File,
+            } if OTHER_VARIABLES.iter().any(|(other, ..)| other == name) => write!(
+                formatter,
+                "{name} in the file of {CONFIG_VARIABLE} is ignored: only the environment can say it"
+            ),
             Self::UnknownName { name, origin } => {
                 write!(
                     formatter,
@@ -377,7 +228,7 @@ impl Found {
             .map_err(|error| error.to_string())
             .and_then(|text| {
                 text.parse::<toml::Table>()
-                    .map_err(|error| error.message().to_owned())
+                    .map_err(|error| format!("{}{}", place(&text, error.span()), error.message()))
             });
         match table {
             Ok(table) => {
@@ -409,7 +260,9 @@ impl Found {
     fn set(&mut self, name: &str, value: &OsStr, origin: Origin) {
         let index = SETTINGS.iter().position(|setting| setting.name == name);
         let Some(index) = index else {
-            if !OTHER_VARIABLES.iter().any(|(other, ..)| *other == name) {
+            // In the file they would say nothing: it is found, and the library loaded, before it is read.
+            let other = OTHER_VARIABLES.iter().any(|(other, ..)| *other == name);
+            if !other || origin == Origin::File {
                 self.warnings.push(Warning::UnknownName {
                     name: name.to_owned(),
                     origin,
@@ -418,11 +271,7 @@ impl Found {
             return;
         };
         let setting = &SETTINGS[index];
-        let set = match setting.set {
-            Set::Text(set) => value.to_str().and_then(|value| set(&mut self.settings, value)),
-            Set::Path(set) => set(&mut self.settings, value),
-        };
-        match set {
+        match setting.set(&mut self.settings, value) {
             Some(()) => self.origins[index] = origin,
             None => self.warnings.push(Warning::BadValue {
                 name: setting.name,
@@ -431,6 +280,21 @@ impl Found {
             }),
         }
     }
+}
+
+/// `line 3, column 7: `, if it is known where something is in a text.
+fn place(text: &str, span: Option<Range<usize>>) -> String {
+    let Some(before) = span.and_then(|span| text.get(..span.start)) else {
+        return String::new();
+    };
+    let line = before.matches('\n').count() + 1;
+    let column = before
+        .chars()
+        .rev()
+        .take_while(|character| *character != '\n')
+        .count()
+        + 1;
+    format!("line {line}, column {column}: ")
 }
 
 /// The text of a file of settings.

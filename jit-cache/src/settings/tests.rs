@@ -39,6 +39,7 @@ fn every_setting_takes_its_values_and_keeps_its_default_otherwise() {
         assert_eq!(SETTINGS[index].name, name);
         let found = read(&[(name, good)]);
         assert_ne!(found.settings, Settings::default(), "{name}");
+        assert_eq!(SETTINGS[index].value(&found.settings), good);
         assert_eq!(found.origins[index], Origin::Environment);
         assert_eq!(found.warnings, []);
 
@@ -52,6 +53,50 @@ fn every_setting_takes_its_values_and_keeps_its_default_otherwise() {
             warning
                 .to_string()
                 .starts_with(&format!("{name}=`{bad}` is ignored"))
+        );
+    }
+}
+
+#[test]
+fn what_is_shown_of_a_default_gives_the_default() {
+    let settings = Settings::default();
+    for setting in SETTINGS {
+        let value = setting.value(&settings);
+        let mut again = settings.clone();
+        let set = setting.set(&mut again, value.as_ref());
+        // The processor that is there can be named, and is then asked for.
+        let expected = match setting.name {
+            "OFFLOOM_JIT_TARGET" => Some("native".to_owned()),
+            _ => None,
+        };
+        assert!(set.is_some() || value.is_empty(), "{}", setting.name);
+        assert_eq!(again.target, expected, "{}", setting.name);
+        again.target = None;
+        assert_eq!(again, settings, "{}", setting.name);
+    }
+}
+
+#[test]
+fn what_is_wrong_in_a_file_is_said_with_its_place() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("config.toml");
+    let warnings = |text: &str| {
+        fs::write(&path, text).unwrap();
+        let found = Found::read([(CONFIG_VARIABLE.into(), path.clone().into())]);
+        let warnings = found.warnings.iter().map(ToString::to_string);
+        warnings.collect::<Vec<_>>()
+    };
+    let bad = warnings("OFFLOOM_JIT_LOG = 1\n  OFFLOOM_JIT_FP = match\n");
+    assert!(
+        matches!(&bad[..], [one] if one.contains("is ignored: line 2, column 20: ")),
+        "{bad:?}"
+    );
+    // What says where file and library are does so in the environment alone.
+    for (name, ..) in OTHER_VARIABLES {
+        let other = warnings(&format!("{name} = \"/a\"\n"));
+        assert!(
+            matches!(&other[..], [one] if one.starts_with(&format!("{name} in the file of OFFLOOM_CONFIG is ignored"))),
+            "{other:?}"
         );
     }
 }

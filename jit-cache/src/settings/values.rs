@@ -1,8 +1,9 @@
 //! Values of settings, from text.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// When variants are made.
@@ -123,6 +124,51 @@ impl FromStr for Specializations {
     }
 }
 
+impl fmt::Display for Mode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Off => "off",
+            Self::Sync => "sync",
+            Self::Async => "async",
+        })
+    }
+}
+
+impl fmt::Display for FloatingPoint {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Match => "match",
+            Self::Source => "source",
+        })
+    }
+}
+
+impl fmt::Display for CacheMode {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(match self {
+            Self::Off => "off",
+            Self::ReadOnly => "ro",
+            Self::ReadWrite => "rw",
+        })
+    }
+}
+
+impl fmt::Display for Specializations {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let items = [
+            (self.arguments, "args"),
+            (self.contents, "contents"),
+            (self.alignments, "align"),
+            (self.launch_parameters, "launch"),
+        ];
+        let items: Vec<_> = items
+            .into_iter()
+            .filter_map(|(on, item)| on.then_some(item))
+            .collect();
+        formatter.write_str(&items.join(","))
+    }
+}
+
 /// Puts a value in its place, if there is one.
 pub(super) fn set<T>(place: &mut T, value: Option<T>) -> Option<()> {
     *place = value?;
@@ -172,4 +218,28 @@ pub(super) fn switch(text: &str) -> Option<bool> {
         "1" => Some(true),
         _ => None,
     }
+}
+
+pub(super) fn shown_switch(on: bool) -> String {
+    u8::from(on).to_string()
+}
+
+/// A number of bytes as [`size`] takes it, in the largest unit of which it is a multiple.
+pub(super) fn shown_size(bytes: u64) -> String {
+    let unit = [(30, "G"), (20, "M"), (10, "K")]
+        .into_iter()
+        .find(|(shift, _)| bytes != 0 && bytes.trailing_zeros() >= *shift);
+    match unit {
+        Some((shift, unit)) => format!("{}{unit}", bytes >> shift),
+        None => bytes.to_string(),
+    }
+}
+
+pub(super) fn shown(path: Option<&Path>) -> String {
+    path.map_or_else(String::new, |path| path.display().to_string())
+}
+
+pub(super) fn shown_paths(paths: &[PathBuf]) -> String {
+    let paths: Vec<_> = paths.iter().map(|path| shown(Some(path))).collect();
+    paths.join(":")
 }
