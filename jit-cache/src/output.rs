@@ -1,9 +1,9 @@
 //! Writes a file for the user: beside its place and then renamed, and through what is no regular file.
 
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use tempfile::Builder;
@@ -25,11 +25,17 @@ pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T
     }
     let place = behind_links(path)?;
     let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let mut file = Builder::new()
-        .prefix(".offloom-")
-        // Less what the umask takes away.
-        .permissions(Permissions::from_mode(0o666))
-        .tempfile_in(folder.unwrap_or_else(|| Path::new(".")))?;
+    // Opened here, since errors of the crate's own way name the scratch file.
+    let mut file =
+        Builder::new()
+            .prefix(".offloom-")
+            .make_in(folder.unwrap_or_else(|| Path::new(".")), |scratch| {
+                File::options()
+                    .read(true)
+                    .write(true)
+                    .create_new(true)
+                    .open(scratch)
+            })?;
     let written = write(file.as_file_mut())?;
     file.persist(place).map_err(|error| error.error)?;
     Ok(written)
@@ -51,20 +57,27 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
 /// The standard output or the error stream, if that is the file. Opened again it would be written from its start.
 fn standard_stream(metadata: &Metadata) -> Option<File> {
     let (output, errors) = (io::stdout(), io::stderr());
-    let is_it = |stream: BorrowedFd<'_>| {
-        let file = File::from(stream.try_clone_to_owned().ok()?);
-        let of_stream = file.metadata().ok()?;
-        let same = (of_stream.dev(), of_stream.ino()) == (metadata.dev(), metadata.ino());
-        same.then_some(file)
-    };
-    is_it(output.as_fd()).or_else(|| is_it(errors.as_fd()))
+    of_stream(output.as_fd(), metadata).or_else(|| of_stream(errors.as_fd(), metadata))
+}
+
+/// A stream, if it is this file.
+fn of_stream(stream: BorrowedFd<'_>, metadata: &Metadata) -> Option<File> {
+    let file = File::from(stream.try_clone_to_owned().ok()?);
+    let found = file.metadata().ok()?;
+    let same = (found.dev(), found.ino()) == (metadata.dev(), metadata.ino());
+    same.then_some(file)
+}
+
+/// Whether a path leads to the standard output: who writes there has no messages in it.
+pub fn is_standard_output(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| of_stream(io::stdout().as_fd(), &metadata).is_some())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::{Read, Write};
-    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     fn write(path: &Path, text: &str) -> io::Result<()> {
         write_whole(path, |file| file.write_all(text.as_bytes()))
@@ -145,5 +158,8 @@ mod tests {
         assert!(failed.is_err());
         assert_eq!(fs::read(&path).unwrap(), b"what was there");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+        // The scratch file is nobody's business.
+        let error = write(&folder.path().join("absent/file"), "text").unwrap_err();
+        assert!(!error.to_string().contains(".offloom-"), "{error}");
     }
 }

@@ -27,8 +27,9 @@ use crate::signature::Subject;
 
 pub use claim::Claim;
 pub use error::StoreError;
-pub use key::ImageKey;
+pub use key::{ImageKey, stored_field};
 pub use layer::FORMAT_FOLDER;
+pub use pack::Unpacked;
 pub use record::{CompileLimits, Failure, Record, Times};
 pub use upkeep::{Stats, Stored, Verified};
 
@@ -46,7 +47,7 @@ const USE_PRECISION: Duration = Duration::from_secs(60 * 60);
 pub struct StoreOptions {
     /// The private directory; none: nothing is written.
     pub directory: Option<PathBuf>,
-    /// Whether the private directory is only read.
+    /// Whether the private directory is only read: then it is not made either.
     pub read_only: bool,
     /// Directories that are only read, asked in this order after the private one.
     pub shared: Vec<PathBuf>,
@@ -86,10 +87,14 @@ impl Store {
             return (store, errors);
         }
         if let Some(directory) = &options.directory {
-            match Layer::private(directory) {
+            let opened = match options.read_only {
+                true => Layer::private_to_read(directory),
+                false => Layer::private(directory).map(Some),
+            };
+            match opened {
                 Ok(layer) => {
-                    store.writable = (!options.read_only).then(|| layer.clone());
-                    store.layers.push(layer);
+                    store.writable = layer.clone().filter(|_| !options.read_only);
+                    store.layers.extend(layer);
                 }
                 Err(error) => errors.push(error),
             }

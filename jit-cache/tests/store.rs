@@ -3,13 +3,15 @@
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{
-    CompileLimits, Failure, ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Times,
+    CompileLimits, Failure, ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Times, Unpacked,
 };
 use proptest::prelude::*;
 use tempfile::TempDir;
@@ -65,7 +67,7 @@ fn new_store() -> (TempDir, PathBuf, Store) {
 }
 
 fn only_file(store: &Store) -> PathBuf {
-    let files = store.list();
+    let files = store.list().unwrap();
     assert_eq!(files.len(), 1);
     files[0].path.clone()
 }
@@ -219,11 +221,11 @@ fn what_is_not_the_caches_is_never_removed() {
     for value in 20..30 {
         let _ = store.publish(&key(value), &image(value));
     }
-    let listed = store.list().len() as u64;
+    let listed = store.list().unwrap().len() as u64;
     assert!(listed > 0);
     assert!(store.verify().damaged.is_empty());
     assert_eq!(store.clear().unwrap(), listed);
-    assert_eq!(store.stats().files, 0);
+    assert_eq!(store.stats().unwrap().files, 0);
     for file in &files {
         assert!(file.exists(), "{} is gone", file.display());
     }
@@ -329,7 +331,7 @@ fn shared_layers_are_read_and_never_written() {
     assert_eq!(store.load(&key(1)), Some(image(1)));
     store.publish(&key(2), &image(2)).unwrap();
     assert_eq!(warm.load(&key(2)), None);
-    let stats = store.stats();
+    let stats = store.stats().unwrap();
     assert_eq!((stats.files, stats.shared_files), (1, 1));
     // A damaged file is not taken, and not removed either.
     let file = only_file(&warm);
@@ -397,7 +399,7 @@ fn files_that_were_swapped_are_not_taken_for_one_another() {
     for value in 0..2 {
         store.publish(&key(value), &image(value)).unwrap();
     }
-    let files = store.list();
+    let files = store.list().unwrap();
     let aside = files[0].path.with_extension("aside");
     fs::rename(&files[0].path, &aside).unwrap();
     fs::rename(&files[1].path, &files[0].path).unwrap();
@@ -418,19 +420,24 @@ fn the_least_recently_used_go_first() {
     let (_folder, directory, store) = new_store();
     for value in 0..20 {
         store.publish(&key(value), &image(value)).unwrap();
-        let newest = store.list().into_iter().max_by_key(|file| file.last_use).unwrap();
+        let newest = store
+            .list()
+            .unwrap()
+            .into_iter()
+            .max_by_key(|file| file.last_use)
+            .unwrap();
         assert!(newest.size > 1000);
     }
     let long_ago = SystemTime::now() - Duration::from_secs(1_000_000);
-    for file in store.list() {
+    for file in store.list().unwrap() {
         File::open(&file.path).unwrap().set_modified(long_ago).unwrap();
     }
     for value in 15..20 {
         assert!(store.load(&key(value)).is_some(), "a use is noted");
     }
-    let size = store.stats().bytes;
+    let size = store.stats().unwrap().bytes;
     store.prune(size / 2).unwrap();
-    let stats = store.stats();
+    let stats = store.stats().unwrap();
     assert!(stats.bytes <= size / 2, "{stats:?}");
     for value in 15..20 {
         assert!(store.load(&key(value)).is_some(), "{value}");
@@ -442,7 +449,7 @@ fn the_least_recently_used_go_first() {
     });
     for value in 0..50 {
         small.publish(&key(value), &image(value)).unwrap();
-        assert!(small.stats().bytes <= 5_000 + 1_500);
+        assert!(small.stats().unwrap().bytes <= 5_000 + 1_500);
     }
     assert_eq!(small.load(&key(49)), Some(image(49)));
 }
@@ -453,7 +460,7 @@ fn the_first_publication_finds_out_that_there_is_too_much_and_no_other_removes_a
     for value in 0..1000 {
         store.publish(&key(value), &image(value)).unwrap();
     }
-    let bytes = store.stats().bytes;
+    let bytes = store.stats().unwrap().bytes;
     let limited = |size_limit| {
         open(&StoreOptions {
             size_limit,
@@ -461,9 +468,13 @@ fn the_first_publication_finds_out_that_there_is_too_much_and_no_other_removes_a
         })
     };
     limited(4 * bytes).publish(&key(1000), &image(1000)).unwrap();
-    assert_eq!(store.stats().files, 1001);
+    assert_eq!(store.stats().unwrap().files, 1001);
     limited(bytes / 2).publish(&key(1001), &image(1001)).unwrap();
-    assert!(store.stats().bytes <= bytes / 2, "{:?}", store.stats());
+    assert!(
+        store.stats().unwrap().bytes <= bytes / 2,
+        "{:?}",
+        store.stats().unwrap()
+    );
     assert_eq!(store.load(&key(1001)), Some(image(1001)));
 }
 
@@ -538,7 +549,7 @@ fn times_are_remembered_with_an_image_for_a_time() {
     // Using it makes them no younger.
     at(MEMORY / 2);
     assert_eq!(store.load(&key(1)), Some(timed.clone()));
-    assert!(store.list()[0].last_use < SystemTime::now() - MEMORY / 3);
+    assert!(store.list().unwrap()[0].last_use < SystemTime::now() - MEMORY / 3);
     // Who may only read forgets them without a trace.
     at(MEMORY + Duration::from_secs(60));
     let reader = open(&StoreOptions {
@@ -554,7 +565,7 @@ fn times_are_remembered_with_an_image_for_a_time() {
     ));
     // The image is as if it had just been published.
     assert_eq!(store.load(&key(1)), Some(image(1)));
-    assert!(store.list()[0].last_use > SystemTime::now() - MEMORY / 3);
+    assert!(store.list().unwrap()[0].last_use > SystemTime::now() - MEMORY / 3);
     assert_eq!(store.load(&key(1)), Some(image(1)));
     // The first that come then stay.
     store.remember_times(&key(1), times).unwrap();
@@ -594,7 +605,7 @@ fn what_launches_changed_is_remembered_for_a_time() {
     at(MEMORY / 2);
     assert_eq!(store.load(&key(1)), both);
     store.remember_given_up(&key(1), &[second]).unwrap();
-    assert!(store.list()[0].last_use < SystemTime::now() - MEMORY / 3);
+    assert!(store.list().unwrap()[0].last_use < SystemTime::now() - MEMORY / 3);
     at(MEMORY + Duration::from_secs(60));
     assert_eq!(store.load(&key(1)), None);
     let reader = open(&StoreOptions {
@@ -642,7 +653,7 @@ fn another_version_of_the_format_lives_beside_this_one() {
     fs::create_dir_all(&other).unwrap();
     fs::write(other.join("cdef"), "of another version").unwrap();
     store.publish(&key(1), &image(1)).unwrap();
-    assert_eq!(store.stats().files, 1);
+    assert_eq!(store.stats().unwrap().files, 1);
     assert_eq!(store.clear().unwrap(), 1);
     store.prune(0).unwrap();
     assert!(other.join("cdef").exists());
@@ -665,12 +676,36 @@ fn a_packed_cache_warms_another() {
     let pack = folder.path().join("pack");
     assert_eq!(store.pack(&pack).unwrap(), 5);
     let (_folder, _, other) = new_store();
-    assert_eq!(other.unpack(&pack).unwrap(), 5);
+    let unpacked = |known| Unpacked {
+        files: 5,
+        known,
+        left: 5,
+    };
+    assert_eq!(other.unpack(&pack).unwrap(), unpacked(0));
     for value in 0..5 {
         assert_eq!(other.load(&key(value)), Some(image(value)));
     }
     assert_eq!(other.load(&key(9)), None);
     assert_eq!(other.load(&key(8)), None);
+    // Again, it takes nothing away of what is remembered here.
+    other.remember_times(&key(2), times).unwrap();
+    assert_eq!(other.unpack(&pack).unwrap(), unpacked(5));
+    assert!(matches!(other.load(&key(2)), Some(Record::Timed(..))));
+    // Where there is no room for all, that is known afterwards.
+    let (_folder, directory, _) = new_store();
+    let small = open(&StoreOptions {
+        size_limit: 2_500,
+        ..options(&directory)
+    });
+    let unpacked = small.unpack(&pack).unwrap();
+    assert_eq!((unpacked.files, unpacked.known), (5, 0));
+    assert_eq!(unpacked.left, small.list().unwrap().len() as u64);
+    assert!(unpacked.left < 5);
+    // Two packs in one file.
+    let twice = folder.path().join("twice");
+    fs::write(&twice, fs::read(&pack).unwrap().repeat(2)).unwrap();
+    let error = other.unpack(&twice).unwrap_err();
+    assert!(matches!(error, StoreError::AfterPack { .. }), "{error}");
     // Cut short anywhere, also between two files, it is refused.
     let bytes = fs::read(&pack).unwrap();
     for length in 0..bytes.len() {
@@ -681,6 +716,80 @@ fn a_packed_cache_warms_another() {
         let error = other.unpack(&pack).unwrap_err();
         assert!(matches!(error, StoreError::BadPack { .. }), "{length}: {error}");
     }
+}
+
+#[test]
+fn shared_layers_are_not_taken_for_the_private_one() {
+    let (folder, site, warm) = new_store();
+    warm.publish(&key(1), &image(1)).unwrap();
+    let absent = folder.path().join("absent/cache");
+    let (_other, empty, _) = new_store();
+    for (directory, read_only) in [(None, false), (Some(absent.clone()), true), (Some(empty), false)] {
+        let store = open(&StoreOptions {
+            directory,
+            read_only,
+            shared: vec![site.clone()],
+            ..options(&absent)
+        });
+        let stats = store.stats().unwrap();
+        assert_eq!((stats.files, stats.shared_files), (0, 1));
+        let listed = store.list().unwrap();
+        assert!(!listed[0].private);
+        assert!(store.read(&listed[0]).is_some());
+    }
+    assert!(!absent.parent().unwrap().exists(), "who only reads makes nothing");
+}
+
+/// Runs this test again as a user who is not root, whom modes of files hold back; whether it did.
+fn ran_as_nobody(test: &str) -> bool {
+    if !rustix::process::geteuid().is_root() {
+        return false;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::set_permissions(folder.path(), Permissions::from_mode(0o777)).unwrap();
+    let program = folder.path().join("test");
+    fs::copy(std::env::current_exe().unwrap(), &program).unwrap();
+    let mut command = Command::new(program);
+    command.args(["--exact", test]).env("TMPDIR", folder.path());
+    let status = command.uid(65534).gid(65534).status().unwrap();
+    assert!(status.success());
+    true
+}
+
+#[test]
+fn what_cannot_be_read_or_removed_is_said_and_holds_up_no_program() {
+    if ran_as_nobody("what_cannot_be_read_or_removed_is_said_and_holds_up_no_program") {
+        return;
+    }
+    let (_folder, directory, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    let folder = only_file(&store).parent().unwrap().to_owned();
+    let set_mode = |mode| fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+    let small = open(&StoreOptions {
+        size_limit: 100,
+        ..options(&directory)
+    });
+
+    set_mode(0o500);
+    let error = store.prune(0).unwrap_err();
+    assert!(error.to_string().starts_with("cannot remove `"), "{error}");
+    small.publish(&key(2), &image(2)).unwrap();
+    assert!(store.clear().is_err());
+
+    set_mode(0o000);
+    let errors = [
+        store.list().map(drop).unwrap_err(),
+        store.stats().map(drop).unwrap_err(),
+        store.clear().map(drop).unwrap_err(),
+        store.prune(0).map(drop).unwrap_err(),
+        store.pack(&directory.join("pack")).map(drop).unwrap_err(),
+    ];
+    for error in errors {
+        assert!(error.to_string().starts_with("cannot read `"), "{error}");
+    }
+    assert_eq!(store.verify().damaged, std::slice::from_ref(&folder));
+    small.publish(&key(3), &image(3)).unwrap();
+    set_mode(0o700);
 }
 
 proptest! {

@@ -8,7 +8,7 @@ use clap::{Parser, Subcommand};
 use offloom_text_table::printable;
 
 use crate::cache::CacheCommand;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, warn};
 use crate::{cache, config, doctor, explain, replay, report};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
@@ -67,7 +67,7 @@ pub(crate) fn run() -> ExitCode {
     match execute(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("offloom: {}", printable(&error.to_string()));
+            warn(error);
             ExitCode::FAILURE
         }
     }
@@ -88,7 +88,10 @@ fn execute(cli: &Cli) -> Result<()> {
         true => outcome.text,
         false => printable(&outcome.text),
     };
-    let printed = io::stdout().write_all(text.as_bytes());
+    let printed = match outcome.beside {
+        true => io::stderr().write_all(text.as_bytes()),
+        false => io::stdout().write_all(text.as_bytes()),
+    };
     match printed {
         // `offloom ... | head` is no error.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),

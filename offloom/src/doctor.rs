@@ -94,7 +94,7 @@ pub(crate) fn run(options: &[String], json: bool) -> Result<Outcome> {
     }
     checks.push(Check {
         what: "cache".to_owned(),
-        found: cache::describe().map_err(|error| {
+        found: cache::describe().map(|(summary, _)| summary).map_err(|error| {
             Problem::new(
                 error.to_string(),
                 "name another directory with OFFLOOM_JIT_CACHE_DIR, or none with OFFLOOM_JIT_CACHE_MODE=off",
@@ -118,8 +118,8 @@ pub(crate) fn run(options: &[String], json: bool) -> Result<Outcome> {
         describe(&checks, &settings)
     };
     Ok(Outcome {
-        text,
         failure: (failed != 0).then_some(Error::Unhealthy(failed)),
+        ..Outcome::from(text)
     })
 }
 

@@ -1,11 +1,13 @@
 //! What can go wrong: one line each, for the user.
 
-use std::io;
+use std::fmt;
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use offloom_jit_cache::dump::DumpError;
 use offloom_jit_cache::stats::StatsError;
 use offloom_jit_cache::store::StoreError;
+use offloom_text_table::printable;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -21,6 +23,12 @@ pub(crate) enum Error {
     /// There is no cache directory.
     #[error("no cache directory: set OFFLOOM_JIT_CACHE_DIR, XDG_CACHE_HOME or HOME to an absolute path")]
     NoDirectory,
+    /// There is nothing to read.
+    #[error("there is no cache in `{}`; OFFLOOM_JIT_CACHE_DIR says where it is", .0.display())]
+    NoCache(PathBuf),
+    /// The cache may not be changed.
+    #[error("the cache `{}` is only read, since OFFLOOM_JIT_CACHE_MODE is `ro`; set it to `rw` for this", .0.display())]
+    OnlyRead(PathBuf),
     /// The statistics.
     #[error(transparent)]
     Stats(#[from] StatsError),
@@ -67,6 +75,12 @@ pub(crate) enum Error {
 
 /// The result of a command.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
+
+/// Says something on the error stream, if anyone listens.
+pub(crate) fn warn(what: impl fmt::Display) {
+    let line = format!("offloom: {}\n", printable(&what.to_string()));
+    let _ = io::stderr().write_all(line.as_bytes());
+}
 
 /// A path as JSON has it.
 ///

@@ -6,7 +6,7 @@ use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount,
 use offloom_text_table::Table;
 use serde_json::{Value, json};
 
-use crate::cache::read_descriptor;
+use crate::descriptor::read_descriptor;
 use crate::error::Result;
 
 /// What [`stats::LeftAheadOfTime::FastMath`](offloom_jit_cache::stats::LeftAheadOfTime::FastMath) is called.

@@ -10,12 +10,14 @@
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
 //! | [`installation`] | where the rest of Offloom lies |
+//! | [`descriptor`], [`size`] | what people read of launch descriptors; of numbers of bytes |
 //! | [`outcome`], [`error`] | what comes of a command; what can go wrong |
 #![forbid(unsafe_code)]
 
 mod cache;
 mod cli;
 mod config;
+mod descriptor;
 mod doctor;
 mod error;
 mod explain;

@@ -7,12 +7,25 @@ use crate::error::Error;
 pub(crate) struct Outcome {
     /// For the standard output.
     pub(crate) text: String,
+    /// The standard output is a file that the command has written: the text is for the error stream.
+    pub(crate) beside: bool,
     /// The command found something that is not right.
     pub(crate) failure: Option<Error>,
 }
 
+impl Outcome {
+    /// The same, with the text on the error stream if that is so.
+    pub(crate) fn beside(self, beside: bool) -> Self {
+        Self { beside, ..self }
+    }
+}
+
 impl From<String> for Outcome {
     fn from(text: String) -> Self {
-        Self { text, failure: None }
+        Self {
+            text,
+            beside: false,
+            failure: None,
+        }
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use offloom_jit_cache::dump::{Comparison, Difference, Launch, Progress, is_openmp_variable};
 use serde_json::json;
 
-use crate::cache::read_descriptor;
+use crate::descriptor::read_descriptor;
 use crate::error::{Error, Result};
 use crate::explain::{microseconds, milliseconds};
 use crate::installation::Installation;
@@ -48,8 +48,8 @@ pub(crate) fn run(dump: &Path, json: bool) -> Result<Outcome> {
     };
     let different = comparison.different_words;
     Ok(Outcome {
-        text,
         failure: (different > 0).then_some(Error::OtherBits(different)),
+        ..Outcome::from(text)
     })
 }
 

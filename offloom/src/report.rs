@@ -12,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use offloom_jit_cache::output::write_whole;
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, Variant, Verdict};
 
-use crate::cache::read_descriptor;
+use crate::descriptor::read_descriptor;
 use crate::error::{Error, Result};
 use crate::explain::{
     by_launches, compile_us, copy_saved_ns, launches, microseconds, milliseconds, outcome, saved_ns, state,

@@ -31,6 +31,35 @@
 // RUN: %{cache} verify | FileCheck --check-prefix=WHOLE %s
 // WHOLE: 2 kernels, 0 failures, 0 damaged files
 
+// Shared kernels are listed as such, whether the private cache is there or not; a shared cache that is refused costs only itself.
+// DEFINE: %{absent} = env OFFLOOM_JIT_CACHE_DIR=%t/absent OFFLOOM_JIT_CACHE_PATH=%t/cache:%t/refused %offloom
+// RUN: %{absent} cache list > list 2>&1
+// RUN: FileCheck --check-prefix=SHARED --input-file=list %s
+// RUN: %{absent} cache stats 2> refused.err | FileCheck --check-prefix=SHARED-STATS %s
+// RUN: %{absent} --json cache stats 2> refused.err | FileCheck --check-prefix=SHARED-JSON %s
+// RUN: env OFFLOOM_JIT_CACHE_PATH=%t/cache OFFLOOM_JIT_CACHE_DIR=%t/cache %offloom --json cache list | FileCheck --check-prefix=OPTIONS %s
+// SHARED: offloom: cannot open `{{.*}}/refused`
+// SHARED-COUNT-2: {{^}}__omp_offloading_{{.*}} shared {{.*}} KiB
+// SHARED-STATS: absent: 0 files, 0 B of 1.0 GiB, not used: OFFLOOM_JIT_CACHE_MODE=off
+// SHARED-STATS: shared: 2 files
+// SHARED-JSON: "files": 0,
+// SHARED-JSON: "mode": "off",
+// SHARED-JSON: "shared_files": 2
+// OPTIONS: "layer": "private"
+// OPTIONS: "options": "{{.*}}fp=match
+// OPTIONS: "layer": "shared"
+
+// A program that only reads makes no cache, and misses none.
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_CACHE_MODE=ro OFFLOOM_JIT_CACHE_DIR=%t/none/cache OFFLOOM_JIT_CACHE_PATH=%t/cache %run_offload ./jit 2>&1 | FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --implicit-check-not=none/cache %s
+// RUN: not ls none
+// RUN: not env OFFLOOM_JIT_CACHE_MODE=ro OFFLOOM_JIT_CACHE_DIR=%t/cache %offloom cache clear 2>&1 | FileCheck --check-prefix=ONLY-READ %s
+// ONLY-READ: offloom: the cache `{{.*}}/cache` is only read, since OFFLOOM_JIT_CACHE_MODE is `ro`; set it to `rw` for this
+// RUN: not env OFFLOOM_JIT_CACHE_DIR=%t/none %offloom cache verify 2>&1 | FileCheck --check-prefix=NO-CACHE %s
+// RUN: not env OFFLOOM_JIT_CACHE_DIR=%t/none %offloom cache pack none.pack 2>&1 | FileCheck --check-prefix=NO-CACHE %s
+// NO-CACHE: offloom: there is no cache in `{{.*}}/none`; OFFLOOM_JIT_CACHE_DIR says where it is
+// RUN: not %{cache} pack none/pack 2>&1 | FileCheck --check-prefix=NOWHERE --implicit-check-not=.offloom- %s
+// NOWHERE: offloom: cannot write `none/pack`: No such file or directory
+
 // A pack serves another directory: nothing is compiled there.
 // RUN: %{cache} pack pack | FileCheck --check-prefix=PACKED %s
 // RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache unpack pack | FileCheck --check-prefix=UNPACKED %s
@@ -46,6 +75,15 @@
 // RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache unpack linked | FileCheck --check-prefix=UNPACKED %s
 // MODE: 644
 // RUN: bash -c "%{cache} pack /dev/stdout | grep -a ^OFFLOOMP | wc -l" | FileCheck --check-prefix=PIPED %s
+// RUN: bash -c "%{cache} pack /dev/stdout 2> said | cat > piped" && FileCheck --check-prefix=PACKED --input-file=said %s
+// RUN: cmp pack piped
+// RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache unpack piped | FileCheck --check-prefix=KNOWN %s
+// KNOWN: unpacked 2 files, 2 of which were there already
+// RUN: env OFFLOOM_JIT_CACHE_SIZE=1K OFFLOOM_JIT_CACHE_DIR=%t/small %offloom cache unpack pack | FileCheck --check-prefix=SMALL %s
+// SMALL: unpacked 2 files; {{[01]}} of them are left, since OFFLOOM_JIT_CACHE_SIZE allows no more
+// RUN: cat pack pack > joined
+// RUN: not env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache unpack joined 2>&1 | FileCheck --check-prefix=JOINED %s
+// JOINED: offloom: `joined` goes on after the end of the pack
 // PIPED: 1
 // RUN: echo text > text
 // RUN: not %{cache} unpack text 2>&1 | FileCheck --check-prefix=NO-PACK %s
@@ -61,6 +99,9 @@
 // RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache stats | FileCheck --check-prefix=NOTHING %s
 // PRUNED: removed {{[0-9.]+}} KiB
 // NOTHING: 0 files
+// What is in settings does not control the terminal.
+// RUN: bash -c "OFFLOOM_JIT_FP=$'\\e[31m' %{cache} stats" 2>&1 | FileCheck --check-prefix=CONTROL %s
+// CONTROL: OFFLOOM_JIT_FP=`\u{1b}[31m` is ignored
 // RUN: not %offloom cache prune --size 1Q 2>&1 | FileCheck --check-prefix=BAD-SIZE %s
 // BAD-SIZE: a number of bytes, or with K, M or G behind it
 #include <cstdio>

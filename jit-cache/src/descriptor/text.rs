@@ -248,7 +248,7 @@ impl Items {
     }
 }
 
-fn name(value: &str) -> Result<String, Problem> {
+pub(crate) fn name(value: &str) -> Result<String, Problem> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

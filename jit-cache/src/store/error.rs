@@ -55,10 +55,25 @@ pub enum StoreError {
         mode: u32,
     },
     /// There is no directory that may be written.
-    #[error("there is no cache directory that may be written")]
+    #[error(
+        "there is no cache directory that may be written: it takes OFFLOOM_JIT_CACHE_MODE=rw and a private directory (OFFLOOM_JIT_CACHE_DIR)"
+    )]
     ReadOnly,
+    /// A file to unpack goes on after its end.
+    #[error(
+        "`{}` goes on after the end of the pack, whose images are kept: packs cannot be joined, unpack each by itself",
+        path.display()
+    )]
+    AfterPack {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file to unpack is not a pack, or is damaged.
-    #[error("`{}` is not a whole pack of cached images: record {record} is damaged or missing", path.display())]
+    #[error(
+        "`{}` is not a whole pack of cached images: record {record} is damaged or missing; images before it are kept. \
+         Copy the pack again, or have `offloom cache pack` make it anew",
+        path.display()
+    )]
     BadPack {
         /// The file.
         path: PathBuf,
@@ -68,6 +83,20 @@ pub enum StoreError {
 }
 
 impl StoreError {
+    /// The file or directory that it is about, if it is about one.
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Io { path, .. }
+            | Self::NotADirectory { path }
+            | Self::NotAFolder { path }
+            | Self::NotPrivate { path, .. }
+            | Self::Writable { path, .. }
+            | Self::AfterPack { path }
+            | Self::BadPack { path, .. } => Some(path),
+            Self::ReadOnly => None,
+        }
+    }
+
     pub(super) fn io(what: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io {

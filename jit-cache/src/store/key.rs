@@ -5,7 +5,7 @@ use std::fmt;
 use offloom_abi::jit_bundle::BundleId;
 
 use crate::descriptor::Descriptor;
-use crate::descriptor::text::EscapedName;
+use crate::descriptor::text::{EscapedName, name as unescaped};
 
 /// Everything that an image depends on. Two images with equal keys are interchangeable; keys that differ in any field are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,6 +41,19 @@ impl fmt::Display for ImageKey {
             writeln!(formatter, "{name}={}", EscapedName(value))?;
         }
         writeln!(formatter, "descriptor={}", self.descriptor)
+    }
+}
+
+/// The value of a field of a key in the form that is stored; empty where there is no such field.
+pub fn stored_field(key: &str, name: &str) -> String {
+    let mut values = key
+        .lines()
+        .filter_map(|line| line.strip_prefix(name)?.strip_prefix('='));
+    let value = values.next().unwrap_or_default();
+    match name {
+        // Its form is its own.
+        "descriptor" => value.to_owned(),
+        _ => unescaped(value).unwrap_or_else(|_| value.to_owned()),
     }
 }
 
@@ -84,5 +97,19 @@ pub(crate) mod tests {
             .into();
         assert_eq!(texts.len(), change.len());
         assert!(texts.iter().all(|text| text.lines().count() == 7));
+    }
+
+    #[test]
+    fn a_stored_field_is_what_it_was() {
+        let key = ImageKey {
+            options: "fp=match\n".to_owned(),
+            target_features: String::new(),
+            ..key(1)
+        };
+        let stored = key.to_string();
+        assert_eq!(stored_field(&stored, "options"), key.options);
+        assert_eq!(stored_field(&stored, "features"), "");
+        assert_eq!(stored_field(&stored, "descriptor"), key.descriptor.to_string());
+        assert_eq!(stored_field(&stored, "absent"), "");
     }
 }

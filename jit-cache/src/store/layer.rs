@@ -26,6 +26,27 @@ pub(super) struct Layer {
     root: PathBuf,
     /// The user that its files must belong to.
     owner: u32,
+    /// Whether it is the user's own, not one of those that are shared.
+    private: bool,
+}
+
+/// Files of a layer, and what of it cannot be read.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// The files, in no order.
+    pub(super) files: Vec<PathBuf>,
+    /// Folders and files that are there and cannot be looked at.
+    pub(super) unreadable: Vec<(PathBuf, io::Error)>,
+}
+
+impl Listing {
+    /// The files, if that is all of them.
+    pub(super) fn whole(self) -> Result<Vec<PathBuf>, StoreError> {
+        match self.unreadable.into_iter().next() {
+            Some((path, error)) => Err(StoreError::io("read", &path)(error)),
+            None => Ok(self.files),
+        }
+    }
 }
 
 impl Layer {
@@ -45,6 +66,28 @@ impl Layer {
             Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
             _ => {}
         }
+        let layer = Self::existing(root)?;
+        layer.make_folders()?;
+        Ok(layer)
+    }
+
+    /// The user's own directory where it is only read: nothing is made, and one that is not there is none.
+    pub(super) fn private_to_read(root: &Path) -> Result<Option<Self>, StoreError> {
+        match fs::symlink_metadata(root) {
+            Err(error) if is_absence(&error) => Ok(None),
+            _ => {
+                let layer = Self::existing(root)?;
+                let folder = layer.folder();
+                match fs::symlink_metadata(&folder) {
+                    Ok(metadata) if !metadata.is_dir() => Err(StoreError::NotAFolder { path: folder }),
+                    _ => Ok(Some(layer)),
+                }
+            }
+        }
+    }
+
+    /// A private directory that is there.
+    fn existing(root: &Path) -> Result<Self, StoreError> {
         let user = rustix::process::geteuid().as_raw();
         let metadata = directory(root)?;
         if metadata.uid() != user || metadata.mode() & 0o077 != 0 {
@@ -54,12 +97,11 @@ impl Layer {
                 mode: metadata.mode() & 0o7777,
             });
         }
-        let layer = Self {
+        Ok(Self {
             root: root.to_owned(),
             owner: user,
-        };
-        layer.make_folders()?;
-        Ok(layer)
+            private: true,
+        })
     }
 
     /// Makes the folders that every private layer has, where they are not there. What is in their place and no directory is refused: a
@@ -97,7 +139,13 @@ impl Layer {
         Ok(Self {
             root: root.to_owned(),
             owner: metadata.uid(),
+            private: false,
         })
+    }
+
+    /// Whether it is the user's own.
+    pub(super) fn is_private(&self) -> bool {
+        self.private
     }
 
     /// The directory as it was named.
@@ -150,10 +198,19 @@ impl Layer {
         Ok((file, bytes))
     }
 
-    /// The files of images in this layer, in no order.
-    pub(super) fn image_paths(&self) -> Vec<PathBuf> {
+    /// The files of images in this layer.
+    pub(super) fn image_paths(&self) -> Listing {
         let folders = entries(&self.folder(), Kind::Directory, |name| is_hexadecimal(name, 2));
-        folders.iter().flat_map(|folder| images_in(folder)).collect()
+        let mut all = Listing {
+            files: Vec::new(),
+            unreadable: folders.unreadable,
+        };
+        for folder in &folders.files {
+            let images = images_in(folder);
+            all.files.extend(images.files);
+            all.unreadable.extend(images.unreadable);
+        }
+        all
     }
 
     /// The files that were, or are, being written.
@@ -161,17 +218,26 @@ impl Layer {
         entries(&self.temporary_folder(), Kind::Other, |name| {
             Process::from_name(name).is_some()
         })
+        .files
     }
 
     /// The claims.
     pub(super) fn claim_paths(&self) -> Vec<PathBuf> {
-        entries(&self.claim_folder(), Kind::Other, |name| is_hexadecimal(name, 64))
+        entries(&self.claim_folder(), Kind::Other, |name| is_hexadecimal(name, 64)).files
     }
 }
 
 /// The files of images in one of the folders of images.
-pub(super) fn images_in(folder: &Path) -> Vec<PathBuf> {
+pub(super) fn images_in(folder: &Path) -> Listing {
     entries(folder, Kind::Other, |name| is_hexadecimal(name, 62))
+}
+
+/// Whether an error says that something is not there.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
 }
 
 /// What an entry of a folder is. A link to a directory is none.
@@ -181,18 +247,28 @@ enum Kind {
     Other,
 }
 
-/// What is in a folder, of one kind and with names that `is_name` knows: whatever else is there is not the cache's. Nothing if the folder
-/// cannot be read.
-fn entries(folder: &Path, kind: Kind, is_name: impl Fn(&str) -> bool) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
+/// What is in a folder, of one kind and with names that `is_name` knows: whatever else is there is not the cache's. Of a folder that is not
+/// there, nothing.
+fn entries(folder: &Path, kind: Kind, is_name: impl Fn(&str) -> bool) -> Listing {
     let wanted = |entry: DirEntry| {
         let of_kind = entry.file_type().ok()?.is_dir() == (kind == Kind::Directory);
         let named = entry.file_name().to_str().is_some_and(&is_name);
         (of_kind && named).then(|| entry.path())
     };
-    entries.filter_map(|entry| wanted(entry.ok()?)).collect()
+    let mut listing = Listing::default();
+    match fs::read_dir(folder) {
+        Ok(entries) => {
+            for entry in entries {
+                match entry {
+                    Ok(entry) => listing.files.extend(wanted(entry)),
+                    Err(error) => listing.unreadable.push((folder.to_owned(), error)),
+                }
+            }
+        }
+        Err(error) if is_absence(&error) => {}
+        Err(error) => listing.unreadable.push((folder.to_owned(), error)),
+    }
+    listing
 }
 
 /// Whether a name is that many hexadecimal digits, as BLAKE3's are written.

@@ -9,7 +9,7 @@ use tempfile::Builder;
 use super::Store;
 use super::claim;
 use super::error::StoreError;
-use super::layer::{IMAGE_FOLDERS, Layer, images_in};
+use super::layer::{IMAGE_FOLDERS, Layer, images_in, is_absence};
 use super::process::Process;
 use super::record::Record;
 
@@ -25,6 +25,10 @@ pub struct Stored {
     pub size: u64,
     /// When it was last used, to the hour.
     pub last_use: SystemTime,
+    /// The directory of the layer that it is in.
+    pub layer: PathBuf,
+    /// Whether that is the private one.
+    pub private: bool,
 }
 
 /// What is in the cache, over all layers.
@@ -49,45 +53,53 @@ pub struct Verified {
     pub failures: Vec<(String, String)>,
     /// Keys under which it is remembered what launches of a kernel change too often.
     pub given_up: Vec<String>,
-    /// Files that are damaged, have another key's name or another owner; a launch would take none of them.
+    /// Files that are damaged, have another key's name or another owner, and folders that cannot be read; a launch would take none of them.
     pub damaged: Vec<PathBuf>,
 }
 
 impl Store {
-    /// The files of the first layer: the private one, where there is one.
-    pub fn list(&self) -> Vec<Stored> {
-        self.layers.first().map(files).unwrap_or_default()
+    /// The files of all layers.
+    ///
+    /// # Errors
+    /// A folder cannot be read.
+    pub fn list(&self) -> Result<Vec<Stored>, StoreError> {
+        let layers = self.layers.iter().map(files).collect::<Result<Vec<_>, _>>()?;
+        Ok(layers.into_iter().flatten().collect())
     }
 
     /// The key of a file in the list, as it is stored, and what is kept for it. Nothing if no launch would use it.
     pub fn read(&self, stored: &Stored) -> Option<(String, Record)> {
-        let layer = self.layers.first()?;
+        let layer = self.layers.iter().find(|layer| layer.root() == stored.layer)?;
         let (_, bytes) = layer.read(&stored.path).ok()?;
         let (key, record) = Record::decode(&bytes)?;
         Some((key.to_owned(), record)).filter(|_| layer.image_path(key) == stored.path)
     }
 
     /// How much there is.
-    pub fn stats(&self) -> Stats {
+    ///
+    /// # Errors
+    /// A folder cannot be read.
+    pub fn stats(&self) -> Result<Stats, StoreError> {
         let mut stats = Stats::default();
-        for (index, layer) in self.layers.iter().enumerate() {
-            let files = files(layer);
-            let bytes = files.iter().map(|file| file.size).sum::<u64>();
-            if index == 0 {
-                (stats.files, stats.bytes) = (files.len() as u64, bytes);
-            } else {
-                stats.shared_files += files.len() as u64;
-                stats.shared_bytes += bytes;
-            }
+        for file in self.list()? {
+            let (files, bytes) = match file.private {
+                true => (&mut stats.files, &mut stats.bytes),
+                false => (&mut stats.shared_files, &mut stats.shared_bytes),
+            };
+            *files += 1;
+            *bytes = bytes.saturating_add(file.size);
         }
-        stats
+        Ok(stats)
     }
 
     /// Looks at every file of every layer.
     pub fn verify(&self) -> Verified {
         let mut verified = Verified::default();
         for layer in &self.layers {
-            for path in layer.image_paths() {
+            let listing = layer.image_paths();
+            let unreadable = listing.unreadable.into_iter().map(|(path, _)| path);
+            verified.damaged.extend(unreadable);
+            for path in listing.files {
                 let bytes = match layer.read(&path) {
                     Ok((_, bytes)) => bytes,
                     // Evicted while we looked.
@@ -116,72 +128,100 @@ impl Store {
     /// Returns the bytes removed.
     ///
     /// # Errors
-    /// There is no directory to write, or it cannot be written.
+    /// There is no directory to write, it cannot be written, or a folder cannot be read or a file removed: then the others are removed.
     pub fn prune(&self, size_limit: u64) -> Result<u64, StoreError> {
         let layer = self.writable()?;
         clear_left_behind(layer, self.claim_limit)?;
-        let mut files = files(layer);
-        let mut size = files.iter().map(|file| file.size).sum::<u64>();
-        if size <= size_limit {
-            return Ok(0);
-        }
-        // Some more, so that it is not done again at once.
-        let goal = size_limit - size_limit / 8;
-        let before = size;
-        files.sort_by_key(|file| file.last_use);
-        for file in files {
-            if size <= goal {
-                break;
-            }
-            // Another process may have removed it.
-            let _ = fs::remove_file(&file.path);
-            size -= file.size;
-        }
-        Ok(before - size)
+        let (removed, failed) = evict(files(layer)?, size_limit);
+        failed.map_or(Ok(removed), Err)
     }
 
     /// As [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than that is there, images
     /// are neither listed nor removed: a program may be waiting, and its first compile is not to depend on how many there are.
+    /// What cannot be read or removed is passed over.
     pub(super) fn keep_small(&self, sample: &Path) -> Result<(), StoreError> {
-        let bytes: u64 = stored(images_in(sample)).map(|file| file.size).sum();
-        if bytes.saturating_mul(IMAGE_FOLDERS) <= self.size_limit / 2 {
-            return clear_left_behind(self.writable()?, self.claim_limit);
+        let layer = self.writable()?;
+        clear_left_behind(layer, self.claim_limit)?;
+        let stored = |paths: Vec<PathBuf>| -> Vec<Stored> {
+            let files = paths.into_iter().filter_map(|path| stored(layer, path).ok()?);
+            files.collect()
+        };
+        if total(&stored(images_in(sample).files)).saturating_mul(IMAGE_FOLDERS) > self.size_limit / 2 {
+            evict(stored(layer.image_paths().files), self.size_limit);
         }
-        self.prune(self.size_limit).map(drop)
+        Ok(())
     }
 
     /// Removes every file of this format from the private layer; returns how many there were.
     ///
     /// # Errors
-    /// There is no directory to write, or a file cannot be removed.
+    /// There is no directory to write, or a folder cannot be read or a file removed.
     pub fn clear(&self) -> Result<u64, StoreError> {
-        let paths = self.writable()?.image_paths();
+        let paths = self.writable()?.image_paths().whole()?;
         for path in &paths {
-            match fs::remove_file(path) {
-                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
-                    return Err(StoreError::io("remove", path)(error));
-                }
-                _ => {}
-            }
+            remove(path)?;
         }
         Ok(paths.len() as u64)
     }
 }
 
-fn files(layer: &Layer) -> Vec<Stored> {
-    stored(layer.image_paths()).collect()
+/// The files of a layer.
+fn files(layer: &Layer) -> Result<Vec<Stored>, StoreError> {
+    let paths = layer.image_paths().whole()?.into_iter();
+    paths.filter_map(|path| stored(layer, path).transpose()).collect()
 }
 
-/// The files of these that are still there.
-fn stored(paths: Vec<PathBuf>) -> impl Iterator<Item = Stored> {
-    paths.into_iter().filter_map(|path| {
-        let metadata = fs::symlink_metadata(&path).ok()?;
-        Some(Stored {
+/// A file of a layer, if it is still there.
+fn stored(layer: &Layer, path: PathBuf) -> Result<Option<Stored>, StoreError> {
+    let found = fs::symlink_metadata(&path).and_then(|metadata| Ok((metadata.len(), metadata.modified()?)));
+    match found {
+        Ok((size, last_use)) => Ok(Some(Stored {
             path,
-            size: metadata.len(),
-            last_use: metadata.modified().ok()?,
-        })
-    })
+            size,
+            last_use,
+            layer: layer.root().to_owned(),
+            private: layer.is_private(),
+        })),
+        Err(error) if is_absence(&error) => Ok(None),
+        Err(error) => Err(StoreError::io("read", &path)(error)),
+    }
+}
+
+/// Bytes of files together.
+fn total(files: &[Stored]) -> u64 {
+    files.iter().fold(0, |sum, file| sum.saturating_add(file.size))
+}
+
+/// Removes the files that were used least recently until at most `size_limit` bytes are left. Returns the bytes removed, and why a file was not.
+fn evict(mut files: Vec<Stored>, size_limit: u64) -> (u64, Option<StoreError>) {
+    let before = total(&files);
+    if before <= size_limit {
+        return (0, None);
+    }
+    // Some more, so that it is not done again at once.
+    let goal = size_limit - size_limit / 8;
+    let (mut size, mut failed) = (before, None);
+    files.sort_by_key(|file| file.last_use);
+    for file in files {
+        if size <= goal {
+            break;
+        }
+        match remove(&file.path) {
+            Ok(()) => size -= file.size,
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    (before - size, failed)
+}
+
+/// Removes a file, which another process may have removed.
+fn remove(path: &Path) -> Result<(), StoreError> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            Err(StoreError::io("remove", path)(error))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Removes temporary files and claims of processes that are gone, or that are older than anything takes.

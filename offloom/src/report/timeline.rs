@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Progress, Statistics, Variant, Verdict};
 
-use crate::cache::read_descriptor;
+use crate::descriptor::read_descriptor;
 use crate::explain::launches;
 
 /// Width of the part with bars, and of the names before it, in pixels.

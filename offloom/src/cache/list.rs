@@ -1,0 +1,82 @@
+//! `offloom cache list`: a line for each file of the cache.
+
+use std::time::SystemTime;
+
+use offloom_jit_cache::store::{Failure, Record, Store, Stored, stored_field};
+use offloom_text_table::Table;
+use serde_json::{Value, json};
+
+use super::text_of;
+use crate::descriptor::read_descriptor;
+use crate::error::Result;
+use crate::explain::microseconds;
+use crate::size::size;
+
+/// The list, for people and for programs.
+///
+/// # Errors
+/// A folder of the cache cannot be read.
+pub(super) fn list(store: &Store) -> Result<(String, Value)> {
+    let mut stored = store.list()?;
+    stored.sort_by_key(|stored| std::cmp::Reverse(stored.last_use));
+    let mut table = Table::new(&["kernel", "specialised to", "layer", "size", "used", "for"]);
+    let mut values = Vec::new();
+    for stored in &stored {
+        // Damaged, or evicted while we looked: `verify` tells.
+        let Some((key, record)) = store.read(stored) else {
+            continue;
+        };
+        let field = |name: &str| stored_field(&key, name);
+        let descriptor = field("descriptor");
+        let (kernel, specialized) = read_descriptor(&descriptor);
+        let layer = if stored.private { "private" } else { "shared" };
+        let (mut failure, mut times, mut given_up) = (None, None, None);
+        let specialized = match &record {
+            Record::Image(_) => specialized,
+            Record::Timed(of_launches, _) => {
+                times = Some(of_launches);
+                let [variant, ahead_of_time] =
+                    [of_launches.variant, of_launches.ahead_of_time].map(microseconds);
+                format!("{specialized} ({variant} µs, ahead of time {ahead_of_time} µs)")
+            }
+            Record::Failure(Failure { reason, .. }) => {
+                failure = Some(reason);
+                format!("{specialized} (failed: {reason})")
+            }
+            Record::GivenUp(subjects) => {
+                let subjects: Vec<_> = subjects.iter().map(ToString::to_string).collect();
+                let text = format!("(kept changing: {})", subjects.join(", "));
+                given_up = Some(subjects);
+                text
+            }
+        };
+        table.row([
+            kernel.clone(),
+            specialized,
+            layer.to_owned(),
+            size(stored.size),
+            age(stored),
+            format!("LLVM {}", field("llvm")),
+        ]);
+        values.push(json!({
+            "kernel": kernel, "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
+            "llvm": field("llvm"), "offloom": field("offloom"), "bundle": field("bundle"), "options": field("options"),
+            "failure": failure, "variant_ns": times.map(|times| times.variant),
+            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "given_up": given_up, "layer": layer, "path": text_of(&stored.path),
+        }));
+    }
+    Ok((table.lines(0), Value::Array(values)))
+}
+
+fn seconds_since_use(stored: &Stored) -> u64 {
+    let age = SystemTime::now().duration_since(stored.last_use);
+    age.unwrap_or_default().as_secs()
+}
+
+fn age(stored: &Stored) -> String {
+    match seconds_since_use(stored) {
+        seconds if seconds < 2 * 3600 => "just now".to_owned(),
+        seconds if seconds < 48 * 3600 => format!("{} hours ago", seconds / 3600),
+        seconds => format!("{} days ago", seconds / 86400),
+    }
+}
