@@ -6,11 +6,15 @@ use std::io::Write;
 use std::mem::ManuallyDrop;
 use std::os::fd::FromRawFd;
 
+use offloom_text_table::printable;
+
 /// Says it.
 pub(crate) fn line(what: impl Display) {
     // The standard library's stream has a lock, which a thread that a forked child does not have may hold for ever.
     // SAFETY: it is not closed here. Where the program has closed it there is nobody to tell, and writing fails.
     let mut stream = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDERR_FILENO) });
+    // Names in it are those of files and of the environment.
+    let what = format!("{what}");
     // One write, so that lines of several threads do not mix.
-    let _ = stream.write_all(format!("offloom-jit: {what}\n").as_bytes());
+    let _ = stream.write_all(format!("offloom-jit: {}\n", printable(&what)).as_bytes());
 }

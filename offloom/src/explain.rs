@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict};
-use offloom_text_table::Table;
+use offloom_text_table::{Table, printable_line};
 use serde_json::{Value, json};
 
 use crate::descriptor::read_descriptor;
@@ -42,9 +42,9 @@ fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
         "compile ms",
         "saved ms",
     ]);
-    let mut add = |name: String, processes: &[Statistics]| {
+    let mut add = |name: String, processes: &[&Statistics]| {
         let kernels = || processes.iter().flat_map(|process| &process.kernels);
-        let sum = |of_kernel: fn(&Kernel) -> u64| kernels().map(of_kernel).sum::<u64>();
+        let sum = |of_kernel: fn(&Kernel) -> u64| kernels().map(of_kernel).fold(0, u64::saturating_add);
         let made = |from: fn(&Origin) -> bool| {
             let variants = kernels().flat_map(|kernel| &kernel.variants);
             variants.filter(|variant| from(&variant.origin)).count()
@@ -61,25 +61,46 @@ fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
         ]);
     };
     for (path, process) in paths.iter().zip(processes) {
-        add(path.display().to_string(), std::slice::from_ref(process));
+        let forked = process
+            .forked_from
+            .map(|parent| format!(" (forked from {parent})"));
+        let name = path.display().to_string() + forked.as_deref().unwrap_or_default();
+        add(name, &[process]);
     }
-    add("all".to_owned(), processes);
-    format!(
+    // What a parent has counted up to the fork is in its child's file too.
+    let (twice, once): (Vec<_>, Vec<_>) = processes.iter().partition(|process| {
+        let parent = process.forked_from;
+        parent.is_some_and(|parent| processes.iter().any(|other| other.process == parent))
+    });
+    add("all".to_owned(), &once);
+    let mut text = format!(
         "Launches and variants of {} processes\n{}",
         processes.len(),
         table.lines(0)
-    )
+    );
+    if !twice.is_empty() {
+        text += &format!(
+            "Not in `all`: {} forked from others of these, with what those have counted before the fork\n",
+            twice.len()
+        );
+    }
+    text
 }
 
 fn process_value(statistics: &Statistics) -> Value {
     let kernels: Vec<_> = statistics.kernels.iter().map(kernel_value).collect();
-    json!({ "process": statistics.process, "llvm": statistics.llvm, "kernels": kernels })
+    json!({
+        "version": statistics.version, "offloom": statistics.offloom, "llvm": statistics.llvm, "process": statistics.process,
+        "forked_from": statistics.forked_from, "duration_us": statistics.duration_us, "kernels": kernels,
+    })
 }
 
 fn explain(statistics: &Statistics) -> String {
     let mut text = format!(
         "Process {}, Offloom {}, LLVM {}\n",
-        statistics.process, statistics.offloom, statistics.llvm
+        statistics.process,
+        printable_line(&statistics.offloom),
+        printable_line(&statistics.llvm)
     );
     if let Some(parent) = statistics.forked_from {
         text += &format!("Forked from process {parent}, whose launches before the fork are counted too\n");
@@ -94,7 +115,7 @@ fn explain(statistics: &Statistics) -> String {
     for (heading, kernels) in others {
         text += &format!("\n{heading}:\n");
         for kernel in kernels {
-            text += &format!("  {}\n", kernel.name);
+            text += &format!("  {}\n", printable_line(&kernel.name));
         }
     }
     text
@@ -114,13 +135,15 @@ pub(crate) fn by_launches(statistics: &Statistics) -> (Vec<&Kernel>, Vec<(&'stat
 
 /// How often a kernel was launched.
 pub(crate) fn launches(kernel: &Kernel) -> u64 {
-    kernel.launches_ahead_of_time + kernel.launches_of_variants
+    kernel
+        .launches_ahead_of_time
+        .saturating_add(kernel.launches_of_variants)
 }
 
 fn describe(kernel: &Kernel) -> String {
     let mut text = format!(
         "\n{}\n  {} launches: {} ahead of time, {} of variants; a variant was asked for {} times\n",
-        kernel.name,
+        printable_line(&kernel.name),
         launches(kernel),
         kernel.launches_ahead_of_time,
         kernel.launches_of_variants,
@@ -235,7 +258,8 @@ pub(crate) fn microseconds(nanoseconds: u64) -> String {
 /// All compiles of a kernel together.
 pub(crate) fn compile_us(kernel: &Kernel) -> u64 {
     let phases = kernel.variants.iter().filter_map(|variant| variant.phases);
-    phases.map(|phases| u64::from(phases.total_us())).sum()
+    let times = phases.map(|phases| u64::from(phases.total_us()));
+    times.fold(0, u64::saturating_add)
 }
 
 /// What the launches of a variant saved, by the fastest timed launches of both kinds; nothing where they were not timed.

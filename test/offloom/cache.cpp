@@ -101,6 +101,7 @@
 // NOTHING: 0 files
 // What is in settings does not control the terminal.
 // RUN: bash -c "OFFLOOM_JIT_FP=$'\\e[31m' %{cache} stats" 2>&1 | FileCheck --check-prefix=CONTROL %s
+// RUN: bash -c "OFFLOOM_JIT_FP=$'\\e[31m' %run_offload ./jit" 2>&1 | FileCheck --check-prefix=CONTROL %s
 // CONTROL: OFFLOOM_JIT_FP=`\u{1b}[31m` is ignored
 // RUN: not %offloom cache prune --size 1Q 2>&1 | FileCheck --check-prefix=BAD-SIZE %s
 // BAD-SIZE: a number of bytes, or with K, M or G behind it

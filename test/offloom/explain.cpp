@@ -43,6 +43,20 @@
 // SEVERAL-NEXT: all {{[0-9]+ [0-9]+}} 6 0 0 {{[0-9.]+ -?[0-9.]+}}
 // RUN: %offloom --json explain first stats > both && %offloom --json explain stats > one
 // RUN: python3 -c 'import json; a, b = json.load(open("both")); assert a != b == json.load(open("one"))'
+// A child's file holds what its parent counted before the fork, which is not counted twice; and no name in a file makes lines of its own.
+// RUN: python3 %S/Inputs/as_child.py stats child
+// RUN: %offloom explain first child stats | FileCheck --check-prefix=FORKED %s
+// RUN: %offloom --json explain child | FileCheck --check-prefix=FORKED-JSON %s
+// RUN: %offloom explain child | FileCheck --check-prefix=NAME --implicit-check-not='{{^}}forged' %s
+// FORKED: Launches and variants of 3 processes
+// FORKED: child (forked from {{[0-9]+}}) 18446744073709551615 18446744073709551615
+// FORKED: all {{[0-9]+ [0-9]+}} 6 0 0
+// FORKED-NEXT: Not in `all`: 1 forked from others of these
+// FORKED-JSON: "duration_us": {{[0-9]+}}
+// FORKED-JSON: "forked_from": {{[0-9]+}}
+// FORKED-JSON: "offloom": "{{[0-9.]+}}"
+// NAME: \nforged
+// NAME-NEXT: 18446744073709551615 launches
 // RUN: not %offloom explain stats absent 2>&1 | FileCheck --check-prefix=ABSENT %s
 // RUN: not %offloom explain %s 2>&1 | FileCheck --check-prefix=OTHER %s
 // OTHER: offloom: `{{.*}}explain.cpp` holds no statistics of the JIT: expected value at line 1 column 1; OFFLOOM_JIT_STATS=FILE

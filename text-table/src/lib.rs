@@ -19,7 +19,7 @@ impl Table {
     /// Adds a row, with as many cells as there are headings.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
         let cells = cells.into_iter();
-        self.rows.push(cells.map(|cell| printable_cell(&cell)).collect());
+        self.rows.push(cells.map(|cell| printable_line(&cell)).collect());
     }
 
     /// Whether there is nothing under the heading.
@@ -65,7 +65,7 @@ pub fn printable(text: &str) -> String {
 }
 
 /// The same in one line.
-fn printable_cell(text: &str) -> String {
+pub fn printable_line(text: &str) -> String {
     printable(text).replace('\n', "\\n")
 }
 

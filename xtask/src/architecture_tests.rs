@@ -29,6 +29,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-ir",
             "offloom-jit-cache",
             "offloom-jit-passes",
+            "offloom-text-table",
         ],
     ),
     (
