@@ -63,13 +63,25 @@ enum Command {
 
 /// Runs the command that the program was called with.
 pub(crate) fn run() -> ExitCode {
-    let cli = Cli::parse();
-    match execute(&cli) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            warn(error);
-            ExitCode::FAILURE
-        }
+    let done = match Cli::try_parse() {
+        Ok(cli) => execute(&cli).map(|()| ExitCode::SUCCESS),
+        // Help and version are among these.
+        Err(other) => match written(other.print()) {
+            Ok(()) => return u8::try_from(other.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
+            Err(error) => Err(error),
+        },
+    };
+    done.unwrap_or_else(|error| {
+        warn(error);
+        ExitCode::FAILURE
+    })
+}
+
+/// Whether what was printed is out. `offloom ... | head` is no error.
+fn written(printed: io::Result<()>) -> Result<()> {
+    match printed.and_then(|()| io::stdout().flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
+        _ => Ok(()),
     }
 }
 
@@ -78,7 +90,7 @@ fn execute(cli: &Cli) -> Result<()> {
         Command::Cache(command) => cache::run(command, cli.json)?,
         Command::Explain { statistics } => explain::run(statistics, cli.json)?.into(),
         Command::Report { .. } if cli.json => return Err(Error::PageAsJson),
-        Command::Report { statistics, output } => report::run(statistics, output.as_deref())?.into(),
+        Command::Report { statistics, output } => report::run(statistics, output.as_deref())?,
         Command::Replay { dump } => replay::run(dump, cli.json)?,
         Command::Config { environment: true } => config::environment(cli.json).into(),
         Command::Config { environment: false } => config::build(cli.json)?.into(),
@@ -88,15 +100,11 @@ fn execute(cli: &Cli) -> Result<()> {
         true => outcome.text,
         false => printable(&outcome.text),
     };
-    let printed = match outcome.beside {
+    written(match outcome.beside {
         true => io::stderr().write_all(text.as_bytes()),
         false => io::stdout().write_all(text.as_bytes()),
-    };
-    match printed {
-        // `offloom ... | head` is no error.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
-        _ => outcome.failure.map_or(Ok(()), Err),
-    }
+    })?;
+    outcome.failure.map_or(Ok(()), Err)
 }
 
 #[cfg(test)]

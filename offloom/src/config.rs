@@ -1,19 +1,22 @@
 //! `offloom config`: how programs are built with Offloom, and the settings there are.
 
+use std::borrow::Cow;
 use std::fs;
 
 use offloom_jit_cache::settings::{OTHER_VARIABLES, SETTINGS};
 use serde_json::{Value, json};
 
-use crate::error::{Result, json_path};
+use crate::error::{Error, Result, json_path};
 use crate::installation::{Installation, LLVM_MAJOR};
 
 /// The configuration files, and how they are used by hand and by CMake.
 pub(crate) fn build(json: bool) -> Result<String> {
     let installation = Installation::find()?;
     let path = installation.jit_configuration();
-    let file = path.display();
-    let contents = fs::read_to_string(&path).unwrap_or_default();
+    let contents = fs::read_to_string(&path).map_err(|source| Error::Configuration {
+        path: path.clone(),
+        source,
+    })?;
     if json {
         let value = json!({
             "configuration": json_path(&installation.configuration())?, "jit_configuration": json_path(&path)?, "llvm": LLVM_MAJOR,
@@ -23,25 +26,36 @@ pub(crate) fn build(json: bool) -> Result<String> {
     }
     Ok(format!(
         "\
-Clang's configuration file, {file}:
+Clang's configuration file, {}:
 
 {contents}
 {} is the same without the JIT.
 
 By hand:
 
-    clang++-{LLVM_MAJOR} --config={file} -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.cpp
+    clang++-{LLVM_MAJOR} {} -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.cpp
 
-With CMake, started with -DCMAKE_CXX_COMPILER=clang++-{LLVM_MAJOR} -DOffloom_DIR={}:
+With CMake, started with -DCMAKE_C_COMPILER=clang-{LLVM_MAJOR} -DCMAKE_CXX_COMPILER=clang++-{LLVM_MAJOR} {}:
 
     find_package(Offloom REQUIRED)
     offloom_target(app JIT)
 
 Where the loader does not find libomptarget, which `offloom doctor` tells, links also need -Wl,-rpath,/usr/lib/llvm-{LLVM_MAJOR}/lib.
 ",
+        path.display(),
         installation.configuration().display(),
-        installation.cmake_folder().display()
+        shell_word(&format!("--config={}", path.display())),
+        shell_word(&format!("-DOffloom_DIR={}", installation.cmake_folder().display()))
     ))
+}
+
+/// Text as one word of a command line, quoted if it takes that.
+fn shell_word(text: &str) -> Cow<'_, str> {
+    let ordinary = |character: char| character.is_alphanumeric() || "_-+=./:,@%".contains(character);
+    match text.chars().all(ordinary) {
+        true => text.into(),
+        false => format!("'{}'", text.replace('\'', r"'\''")).into(),
+    }
 }
 
 /// The table of environment variables, as it is in the documentation.
@@ -65,6 +79,12 @@ pub(crate) fn environment(json: bool) -> String {
 mod tests {
     use super::*;
     use std::path::Path;
+
+    #[test]
+    fn a_path_is_one_word_for_a_shell() {
+        assert_eq!(shell_word("--config=/usr/a.cfg"), "--config=/usr/a.cfg");
+        assert_eq!(shell_word("--config=/a b/it's"), r"'--config=/a b/it'\''s'");
+    }
 
     #[test]
     fn the_user_documentation_has_the_table_of_settings() {

@@ -43,11 +43,27 @@ pub(crate) enum Error {
         /// The reason.
         reason: String,
     },
+    /// What was named holds dumps and is none.
+    #[error("`{}` is no dump, but a folder of them: name one that is in it, such as `{}`", folder.display(), dump.display())]
+    ManyDumps {
+        /// The folder.
+        folder: PathBuf,
+        /// A dump in it.
+        dump: PathBuf,
+    },
     /// The variant is not right.
     #[error(
         "the variant leaves other bits than the ahead-of-time code in {0} words; that is a bug, unless the kernel's result depends on the order of its threads"
     )]
     OtherBits(u64),
+    /// A configuration file of the installation.
+    #[error("cannot read `{}`: {source}; install Offloom again, with all of its folders side by side", path.display())]
+    Configuration {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// The page cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Page {
@@ -56,6 +72,9 @@ pub(crate) enum Error {
         /// The reason.
         source: io::Error,
     },
+    /// The page would take the place of what it is made of.
+    #[error("`{}` holds the statistics: name another file for the page", .0.display())]
+    PageOverStatistics(PathBuf),
     /// JSON was asked for, and a page is something else.
     #[error("a report is an HTML page; leave out --json, or have `offloom --json explain` print the numbers")]
     PageAsJson,

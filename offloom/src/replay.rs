@@ -1,12 +1,14 @@
 //! `offloom replay`: runs a launch that `OFFLOOM_JIT_DUMP_DIR` made a program write, in a process of its own.
 
 use std::env;
+use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
-use offloom_jit_cache::dump::{Comparison, Difference, Launch, Progress, is_openmp_variable};
+use offloom_jit_cache::dump::{Comparison, Difference, LAUNCH_FILE, Launch, Progress, is_openmp_variable};
+use offloom_text_table::printable_line;
 use serde_json::json;
 
 use crate::descriptor::read_descriptor;
@@ -22,7 +24,13 @@ const ADDRESSES_TAKEN: i32 = 1;
 
 /// Replays one dump.
 pub(crate) fn run(dump: &Path, json: bool) -> Result<Outcome> {
-    let launch = Launch::read(dump)?;
+    let launch = Launch::read(dump).map_err(|error| match dump_in(dump) {
+        Some(inner) => Error::ManyDumps {
+            folder: dump.to_owned(),
+            dump: inner,
+        },
+        None => error.into(),
+    })?;
     let cannot = |reason: String| Error::Replay {
         path: dump.to_owned(),
         reason,
@@ -51,6 +59,17 @@ pub(crate) fn run(dump: &Path, json: bool) -> Result<Outcome> {
         failure: (different > 0).then_some(Error::OtherBits(different)),
         ..Outcome::from(text)
     })
+}
+
+/// A dump in a folder that is none, as in that of `OFFLOOM_JIT_DUMP_DIR`.
+fn dump_in(folder: &Path) -> Option<PathBuf> {
+    if folder.join(LAUNCH_FILE).exists() {
+        return None;
+    }
+    let entries = fs::read_dir(folder)
+        .ok()?
+        .filter_map(|entry| Some(entry.ok()?.path()));
+    entries.filter(|entry| entry.join(LAUNCH_FILE).exists()).min()
 }
 
 /// Runs the launch; how the process ended, and how far it came.
@@ -102,7 +121,7 @@ fn end(status: ExitStatus) -> String {
 fn describe(launch: &Launch, comparison: &Comparison) -> String {
     let mut text = format!(
         "{}\n  specialised to {}\n  compared {} bytes: ",
-        launch.kernel,
+        printable_line(&launch.kernel),
         read_descriptor(&launch.descriptor).1,
         comparison.compared_bytes
     );

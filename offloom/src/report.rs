@@ -5,11 +5,13 @@
 mod style;
 mod timeline;
 
+use std::fs;
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use offloom_jit_cache::output::write_whole;
+use offloom_jit_cache::output::{is_standard_output, write_whole};
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, Variant, Verdict};
 
 use crate::descriptor::read_descriptor;
@@ -17,16 +19,30 @@ use crate::error::{Error, Result};
 use crate::explain::{
     by_launches, compile_us, copy_saved_ns, launches, microseconds, milliseconds, outcome, saved_ns, state,
 };
+use crate::outcome::Outcome;
 
 /// Writes the page about `statistics`, and says where it is.
-pub(crate) fn run(statistics: &Path, output: Option<&Path>) -> Result<String> {
+pub(crate) fn run(statistics: &Path, output: Option<&Path>) -> Result<Outcome> {
     let page = page(&Statistics::read(statistics)?).into_string();
     let file = output.map_or_else(|| with_html(statistics), Path::to_owned);
+    if is_same(statistics, &file) {
+        return Err(Error::PageOverStatistics(file));
+    }
     write_whole(&file, |scratch| scratch.write_all(page.as_bytes())).map_err(|source| Error::Page {
         path: file.clone(),
         source,
     })?;
-    Ok(format!("{}\n", file.display()))
+    let text = format!("{}\n", file.display());
+    Ok(Outcome::from(text).beside(is_standard_output(&file)))
+}
+
+/// Whether two paths lead to the same file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let identity = |path| {
+        let file = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        Some((file.dev(), file.ino()))
+    };
+    identity(one).is_some_and(|one| identity(other) == Some(one))
 }
 
 /// The file's name with `.html` behind it.
@@ -76,7 +92,7 @@ fn page(statistics: &Statistics) -> Markup {
 /// The numbers that matter, of all kernels together.
 fn summary(statistics: &Statistics) -> Markup {
     let kernels = &statistics.kernels;
-    let sum = |count: fn(&Kernel) -> u64| kernels.iter().map(count).sum::<u64>();
+    let sum = |count: fn(&Kernel) -> u64| kernels.iter().map(count).fold(0, u64::saturating_add);
     let variants = || kernels.iter().flat_map(|kernel| &kernel.variants);
     let origins = |is: fn(&Origin) -> bool| variants().filter(|variant| is(&variant.origin)).count();
     let retired = variants()

@@ -8,6 +8,8 @@
 // PROGRAM: 2 launches
 // Two kernels, two values of a scalar: three variants.
 // RUN: ls dumps | count 3
+// RUN: not %offloom replay dumps 2>&1 | FileCheck --check-prefix=MANY %s
+// MANY: offloom: `dumps` is no dump, but a folder of them: name one that is in it, such as `dumps/__omp_offloading_
 // RUN: mv dumps/*list*-0 first && mv dumps/*list*-2 second && mv dumps/*pure* third
 
 // RUN: %offloom replay first 2> first.err | FileCheck --check-prefixes=SAME,FIRST %s

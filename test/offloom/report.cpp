@@ -26,10 +26,17 @@
 // RUN: not %dist/bin/offloom report %t-stats -o %t-absent/page.html 2>&1 | FileCheck %s --check-prefix=ABSENT
 // RUN: not %dist/bin/offloom --json report %t-stats -o %t-none.html 2>&1 | FileCheck %s --check-prefix=JSON
 // RUN: not ls %t-none.html
+// RUN: cp %t-stats %t-same
+// RUN: not %dist/bin/offloom report %t-same -o %t-same 2>&1 | FileCheck %s --check-prefix=SAME
+// RUN: cmp %t-stats %t-same
+// RUN: bash -c "%dist/bin/offloom report %t-stats -o /dev/stdout 2> %t-said | cat > %t-piped.html"
+// RUN: grep /dev/stdout %t-said
+// RUN: not grep /dev/stdout %t-piped.html
 //
 // PLACE: {{^}}[[FILE]]{{$}}
 // FORMAT: offloom: `{{.*}}report.cpp` holds no statistics of the JIT
 // ABSENT: offloom: cannot write `{{.*}}page.html`
+// SAME: offloom: `{{.*}}-same` holds the statistics: name another file for the page
 // JSON: offloom: a report is an HTML page; leave out --json
 //
 // PAGE: shown: Process {{[0-9]+}}: what became of its launches
