@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -57,7 +58,7 @@ enum Command {
     Doctor {
         /// Options for Clang, such as where libomp.so is: as a program of yours is built.
         #[arg(last = true)]
-        options: Vec<String>,
+        options: Vec<OsString>,
     },
 }
 

@@ -1,19 +1,21 @@
 //! `offloom doctor`: whether programs can be built and run here, by building and running one.
 
+mod cache;
+mod clang;
 mod probe;
 
 use std::env;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::ffi::OsString;
+use std::path::Path;
 
-use offloom_jit_cache::settings::{Found, Origin, SETTINGS};
+use offloom_jit_cache::settings::{Found, Origin, SETTINGS, Setting};
 use offloom_text_table::Table;
 use serde_json::{Value, json};
 
-use crate::cache;
 use crate::error::{Error, Result};
 use crate::installation::{Installation, LLVM_MAJOR};
 use crate::outcome::Outcome;
+use probe::Probe;
 
 /// One thing that was looked at.
 #[derive(Debug)]
@@ -65,7 +67,7 @@ impl Check {
 }
 
 /// Looks at everything. `options` are Clang's for building a program.
-pub(crate) fn run(options: &[String], json: bool) -> Result<Outcome> {
+pub(crate) fn run(options: &[OsString], json: bool) -> Result<Outcome> {
     let installation = Installation::find()?;
     let mut checks: Vec<_> = installation
         .parts()
@@ -75,38 +77,47 @@ pub(crate) fn run(options: &[String], json: bool) -> Result<Outcome> {
             found: is_there(&path),
         })
         .collect();
-    let clang = clang();
+    let whole = !checks.iter().any(Check::is_wrong);
+    let settings = Found::read(env::vars_os());
+    let clang = clang::find();
+    let version = clang
+        .as_ref()
+        .map_or_else(clang::missing, |clang| clang::version(clang));
+    let usable = version.is_ok();
     checks.push(Check {
         what: format!("Clang {LLVM_MAJOR}"),
-        found: clang.as_ref().map_or_else(no_clang, |clang| clang_version(clang)),
+        found: version,
     });
-    if let Some(clang) = &clang {
-        let library = libomptarget(clang);
+    let mut ignored = Vec::new();
+    if let Some(clang) = clang.filter(|_| usable) {
+        let library = clang::libomptarget(&clang);
         checks.push(Check {
             what: "libomptarget".to_owned(),
             found: library
                 .as_ref()
-                .map_or_else(no_libomptarget, |path| Ok(path.display().to_string())),
+                .map_or_else(clang::no_libomptarget, |path| Ok(path.display().to_string())),
         });
-        if let Some(library) = &library {
-            checks.extend(probe::checks(clang, &installation, library, options));
+        if let Some(library) = library.filter(|_| whole) {
+            let probe = Probe {
+                clang,
+                installation,
+                libomptarget: library,
+                dumps: settings.settings.dump_directory.is_some(),
+            };
+            let (found, lines) = probe.checks(options);
+            checks.extend(found);
+            ignored = lines;
         }
     }
-    checks.push(Check {
-        what: "cache".to_owned(),
-        found: cache::describe().map(|(summary, _)| summary).map_err(|error| {
-            Problem::new(
-                error.to_string(),
-                "name another directory with OFFLOOM_JIT_CACHE_DIR, or none with OFFLOOM_JIT_CACHE_MODE=off",
-            )
-        }),
-    });
-    let settings = Found::read(env::vars_os());
-    for warning in &settings.warnings {
+    checks.extend(cache::checks(&settings.settings));
+    let warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
+    // What a program finds out beyond what is known here.
+    ignored.retain(|line| !warnings.contains(line));
+    for warning in warnings.into_iter().chain(ignored) {
         checks.push(Check {
             what: "setting".to_owned(),
             found: Err(Problem::new(
-                warning.to_string(),
+                warning,
                 "`offloom config --environment` lists what there is",
             )),
         });
@@ -142,8 +153,11 @@ fn describe(checks: &[Check], settings: &Found) -> String {
     }
     let mut table = Table::new(&["setting", "is", "from"]);
     for (setting, origin) in SETTINGS.iter().zip(&settings.origins) {
-        let (is, from) = in_force(setting.name, *origin);
-        table.row([setting.name.to_owned(), is, from.to_owned()]);
+        table.row([
+            setting.name.to_owned(),
+            in_force(setting, settings),
+            said_by(*origin).to_owned(),
+        ]);
     }
     text + "\n" + &table.lines(0)
 }
@@ -156,18 +170,29 @@ fn value(checks: &[Check], settings: &Found) -> Value {
         }
     });
     let settings = SETTINGS.iter().zip(&settings.origins).map(|(setting, origin)| {
-        let (is, from) = in_force(setting.name, *origin);
-        json!({ "name": setting.name, "value": is, "from": from })
+        json!({ "name": setting.name, "value": in_force(setting, settings), "from": said_by(*origin) })
     });
     json!({ "checks": checks.collect::<Vec<_>>(), "settings": settings.collect::<Vec<_>>() })
 }
 
-/// What a setting is and who says so.
-fn in_force(name: &str, origin: Origin) -> (String, &'static str) {
+/// The value of a setting; empty where it has none.
+fn in_force(setting: &Setting, found: &Found) -> String {
+    match setting.name {
+        // By default, other variables say where it is.
+        "OFFLOOM_JIT_CACHE_DIR" => {
+            let directory = found.settings.private_cache_directory(|name| env::var_os(name));
+            directory.map_or_else(String::new, |directory| directory.display().to_string())
+        }
+        _ => setting.value(&found.settings),
+    }
+}
+
+/// Who says what a setting is.
+fn said_by(origin: Origin) -> &'static str {
     match origin {
-        Origin::Default => ("default".to_owned(), ""),
-        Origin::File => ("set".to_owned(), "the file of OFFLOOM_CONFIG"),
-        Origin::Environment => (env::var(name).unwrap_or_default(), "the environment"),
+        Origin::Default => "default",
+        Origin::File => "the file of OFFLOOM_CONFIG",
+        Origin::Environment => "the environment",
     }
 }
 
@@ -179,59 +204,6 @@ fn is_there(path: &Path) -> std::result::Result<String, Problem> {
         format!("`{}` is missing", path.display()),
         "install Offloom again, with all of its folders side by side",
     ))
-}
-
-/// Clang of the LLVM that this build is for.
-fn clang() -> Option<PathBuf> {
-    let name = format!("clang++-{LLVM_MAJOR}");
-    let folders = env::var_os("PATH").unwrap_or_default();
-    let on_path = env::split_paths(&folders).map(|folder| folder.join(&name));
-    let own = PathBuf::from(format!("/usr/lib/llvm-{LLVM_MAJOR}/bin/clang++"));
-    on_path.chain([own]).find(|path| path.is_file())
-}
-
-fn no_clang() -> std::result::Result<String, Problem> {
-    Err(Problem::new(
-        format!("no clang++-{LLVM_MAJOR} on PATH, and none in /usr/lib/llvm-{LLVM_MAJOR}/bin"),
-        format!("install the Debian package clang-{LLVM_MAJOR}"),
-    ))
-}
-
-fn no_libomptarget() -> std::result::Result<String, Problem> {
-    Err(Problem::new(
-        "Clang finds no libomptarget.so",
-        format!(
-            "install the Debian package libomp-{LLVM_MAJOR}-dev or liboffload-{LLVM_MAJOR}-dev, whichever has it"
-        ),
-    ))
-}
-
-fn clang_version(clang: &Path) -> std::result::Result<String, Problem> {
-    let unusable = |reason: String| {
-        Problem::new(
-            format!("`{}` cannot be run: {reason}", clang.display()),
-            format!("install the Debian package clang-{LLVM_MAJOR} again"),
-        )
-    };
-    let output = Command::new(clang)
-        .arg("--version")
-        .output()
-        .map_err(|error| unusable(error.to_string()))?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    match text.lines().next() {
-        Some(first) if output.status.success() => Ok(format!("{}, {first}", clang.display())),
-        _ => Err(unusable(output.status.to_string())),
-    }
-}
-
-/// The library that Clang links; it prints the bare name where it finds none.
-fn libomptarget(clang: &Path) -> Option<PathBuf> {
-    let output = Command::new(clang)
-        .arg("-print-file-name=libomptarget.so")
-        .output()
-        .ok()?;
-    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    path.is_absolute().then_some(path)
 }
 
 #[cfg(test)]

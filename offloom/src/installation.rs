@@ -7,6 +7,13 @@ use crate::error::{Error, Result};
 /// The LLVM that this build of Offloom is for.
 pub(crate) const LLVM_MAJOR: u32 = if cfg!(feature = "llvm22") { 22 } else { 19 };
 
+/// The name by which Clang runs the packager.
+const PACKAGER: &str = if cfg!(feature = "llvm22") {
+    "llvm-offload-binary"
+} else {
+    "clang-offload-packager"
+};
+
 /// The folder that `bin/offloom` is in.
 #[derive(Debug)]
 pub(crate) struct Installation(PathBuf);
@@ -50,9 +57,15 @@ impl Installation {
     }
 
     /// Everything that has to be there, and what it is for.
-    pub(crate) fn parts(&self) -> [(&'static str, PathBuf); 6] {
+    pub(crate) fn parts(&self) -> [(&'static str, PathBuf); 9] {
         [
             ("linker", self.0.join("libexec/offloom/clang-linker-wrapper")),
+            ("packager", self.0.join("libexec/offloom").join(PACKAGER)),
+            (
+                "linker's bitcode tool",
+                self.0.join("libexec/offloom/wrapgen-bitcode"),
+            ),
+            ("device linker", self.0.join("libexec/offloom/wrapgen-lld")),
             ("JIT library", self.jit_library()),
             (
                 "JIT compile worker",

@@ -1,5 +1,6 @@
 //! A small offload program, built and run as a user would.
 
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -26,110 +27,155 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Builds and runs the program. What needs something that failed is left out.
-pub(super) fn checks(
-    clang: &Path,
-    installation: &Installation,
-    libomptarget: &Path,
-    options: &[String],
-) -> Vec<Check> {
-    let mut checks = Vec::new();
-    let mut add = |what: &str, found| {
-        checks.push(Check {
-            what: what.to_owned(),
-            found,
+/// The name of the file of statistics in the program's folder.
+const STATISTICS: &str = "statistics";
+
+/// What the program is built and run with.
+pub(super) struct Probe {
+    pub(super) clang: PathBuf,
+    pub(super) installation: Installation,
+    pub(super) libomptarget: PathBuf,
+    /// Whether the settings have programs dump launches.
+    pub(super) dumps: bool,
+}
+
+impl Probe {
+    /// Builds and runs the program. What needs something that failed is left out. Returns also what the program said is ignored.
+    pub(super) fn checks(&self, options: &[OsString]) -> (Vec<Check>, Vec<String>) {
+        let mut checks = Vec::new();
+        let mut add = |what: &str, found| {
+            checks.push(Check {
+                what: what.to_owned(),
+                found,
+            });
+        };
+        let folder = tempfile::tempdir()
+            .map_err(|error| Problem::new(format!("no temporary folder: {error}"), "set TMPDIR to one"));
+        let built = folder.and_then(|folder| {
+            let program = self.build(options, folder.path())?;
+            Ok((program, folder))
         });
-    };
-    let folder = tempfile::tempdir()
-        .map_err(|error| Problem::new(format!("no temporary folder: {error}"), "set TMPDIR to one"));
-    let built = folder.and_then(|folder| {
-        let program = build(clang, installation, options, folder.path())?;
-        Ok((program, folder))
-    });
-    let (program, folder) = match built {
-        Ok(built) => built,
-        Err(problem) => {
-            add("building a program", Err(problem));
-            return checks;
-        }
-    };
-    add("building a program", Ok("it links".to_owned()));
-    let statistics = folder.path().join("statistics");
-    let mut ran = run(&program, &statistics);
-    if let (Ok(output), Some(libraries)) = (&ran, libomptarget.parent())
-        && let Some(library) = library_not_found(&output.stderr)
-    {
-        // Clang's name for it goes up and down the tree.
-        let libraries = fs::canonicalize(libraries).unwrap_or_else(|_| libraries.to_owned());
-        let option = format!("-Wl,-rpath,{}", libraries.display());
-        add(
-            "starting a program",
-            Err(not_found(&library, &libraries, &option)),
-        );
-        let options = [options, &[option]].concat();
-        ran = match build(clang, installation, &options, folder.path()) {
-            Ok(program) => run(&program, &statistics),
+        let (program, folder) = match built {
+            Ok(built) => built,
             Err(problem) => {
-                add("building a program that names the folder", Err(problem));
-                return checks;
+                add("building a program", Err(problem));
+                return (checks, Vec::new());
             }
         };
+        add("building a program", Ok("it links".to_owned()));
+        let mut ran = self.run(&program, folder.path());
+        if let (Ok(output), Some(libraries)) = (&ran, self.libomptarget.parent())
+            && let Some(library) = library_not_found(&output.stderr)
+        {
+            // Clang's name for it goes up and down the tree.
+            let libraries = fs::canonicalize(libraries).unwrap_or_else(|_| libraries.to_owned());
+            let mut option = OsString::from("-Wl,-rpath,");
+            option.push(&libraries);
+            add(
+                "starting a program",
+                Err(not_found(&library, &libraries, &option)),
+            );
+            let options = [options, &[option]].concat();
+            ran = match self.build(&options, folder.path()) {
+                Ok(program) => self.run(&program, folder.path()),
+                Err(problem) => {
+                    add("building a program that names the folder", Err(problem));
+                    return (checks, Vec::new());
+                }
+            };
+        }
+        let ignored = ran.as_ref().map_or_else(|_| Vec::new(), ignored);
+        let ran = what_it_printed(ran);
+        let works = ran.is_ok();
+        add("running it on a device", ran);
+        if works {
+            add(
+                "specialising its kernel",
+                was_specialized(&folder.path().join(STATISTICS)),
+            );
+        }
+        (checks, ignored)
     }
-    let ran = what_it_printed(ran);
-    let works = ran.is_ok();
-    add("running it on a device", ran);
-    if works {
-        add("specialising its kernel", was_specialized(&statistics));
+
+    fn build(&self, options: &[OsString], folder: &Path) -> Result<PathBuf, Problem> {
+        let failed = |reason: String| {
+            let remedy = self.remedy(&reason);
+            Problem::new(reason, remedy)
+        };
+        let (source, program) = (folder.join("probe.c"), folder.join("probe"));
+        fs::write(&source, PROGRAM).map_err(|error| failed(error.to_string()))?;
+        let mut configuration = OsString::from("--config=");
+        configuration.push(self.installation.jit_configuration());
+        let output = Command::new(&self.clang)
+            .arg(configuration)
+            .args([
+                "--driver-mode=gcc",
+                "-O2",
+                "-fopenmp",
+                "-fopenmp-targets=x86_64-pc-linux-gnu",
+            ])
+            .arg(&source)
+            .arg("-o")
+            .arg(&program)
+            .args(options)
+            .output()
+            .map_err(|error| failed(error.to_string()))?;
+        if output.status.success() {
+            return Ok(program);
+        }
+        Err(failed(format!("{}; {}", output.status, first_error(&output))))
     }
-    checks
+
+    /// What to do about a build that failed so.
+    fn remedy(&self, reason: &str) -> String {
+        if reason.contains("cannot start 'ld'") {
+            return "install the Debian package binutils, or have another linker named ld on PATH".to_owned();
+        }
+        if !is_about_openmp(reason) {
+            return "mend what Clang or the linker says; options that your programs need go behind `offloom doctor --`"
+                .to_owned();
+        }
+        let mut remedy = format!("install the Debian package libomp-{LLVM_MAJOR}-dev");
+        if let Some(libraries) = self.installation.openmp_library_folder() {
+            remedy += &format!(
+                "; beside that of another LLVM, which excludes it, give links the option -L{}",
+                libraries.display()
+            );
+        }
+        remedy + "; or say where libomp.so and omp.h are: `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`"
+    }
+
+    fn run(&self, program: &Path, folder: &Path) -> io::Result<Output> {
+        let mut command = Command::new(program);
+        command
+            .env("OMP_TARGET_OFFLOAD", "mandatory")
+            .env("OFFLOOM_JIT", "sync")
+            .env("OFFLOOM_JIT_RETIRE", "0")
+            .env("OFFLOOM_JIT_CACHE_MODE", "off")
+            .env("OFFLOOM_JIT_STATS", folder.join(STATISTICS));
+        if self.dumps {
+            // It may be the file of OFFLOOM_CONFIG that asks for them, so the variable cannot just be taken away.
+            command.env("OFFLOOM_JIT_DUMP_DIR", folder.join("dumps"));
+        }
+        command.output()
+    }
 }
 
-fn build(
-    clang: &Path,
-    installation: &Installation,
-    options: &[String],
-    folder: &Path,
-) -> Result<PathBuf, Problem> {
-    let mut remedy =
-        format!("if libomp.so or omp.h is missing, install the Debian package libomp-{LLVM_MAJOR}-dev");
-    if let Some(libraries) = installation.openmp_library_folder() {
-        remedy += &format!(
-            "; beside that of another LLVM, which excludes it, give links the option -L{}",
-            libraries.display()
-        );
-    }
-    remedy += "; or say where they are: `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`";
-    let failed = |reason: String| Problem::new(reason, remedy.as_str());
-    let (source, program) = (folder.join("probe.c"), folder.join("probe"));
-    fs::write(&source, PROGRAM).map_err(|error| failed(error.to_string()))?;
-    let output = Command::new(clang)
-        .arg(format!("--config={}", installation.jit_configuration().display()))
-        .args([
-            "--driver-mode=gcc",
-            "-O2",
-            "-fopenmp",
-            "-fopenmp-targets=x86_64-pc-linux-gnu",
-        ])
-        .arg(&source)
-        .arg("-o")
-        .arg(&program)
-        .args(options)
-        .output()
-        .map_err(|error| failed(error.to_string()))?;
-    if output.status.success() {
-        return Ok(program);
-    }
-    Err(failed(format!("{}; {}", output.status, first_error(&output))))
+/// Whether a message is about what OpenMP's own package has.
+fn is_about_openmp(message: &str) -> bool {
+    ["omp.h", "-lomp", "libomp", "library 'omp'"]
+        .iter()
+        .any(|name| message.contains(name))
 }
 
-fn run(program: &Path, statistics: &Path) -> io::Result<Output> {
-    Command::new(program)
-        .env("OMP_TARGET_OFFLOAD", "mandatory")
-        .env("OFFLOOM_JIT", "sync")
-        .env("OFFLOOM_JIT_RETIRE", "0")
-        .env("OFFLOOM_JIT_CACHE_MODE", "off")
-        .env("OFFLOOM_JIT_STATS", statistics)
-        .output()
+/// What the JIT library said that it does not do of what was asked for.
+fn ignored(output: &Output) -> Vec<String> {
+    let text = String::from_utf8_lossy(&output.stderr);
+    let lines = text.lines().filter_map(|line| line.strip_prefix("offloom-jit: "));
+    lines
+        .filter(|line| line.contains("is ignored"))
+        .map(ToOwned::to_owned)
+        .collect()
 }
 
 fn what_it_printed(ran: io::Result<Output>) -> Result<String, Problem> {
@@ -160,7 +206,8 @@ fn library_not_found(errors: &[u8]) -> Option<String> {
         .map(ToOwned::to_owned)
 }
 
-fn not_found(library: &str, libraries: &Path, option: &str) -> Problem {
+fn not_found(library: &str, libraries: &Path, option: &OsStr) -> Problem {
+    let option = option.display();
     Problem::note(
         format!(
             "the loader does not find {library}, which is in {}, and Clang does not tell it; the rest is tried with {option}",
@@ -185,7 +232,7 @@ fn was_specialized(statistics: &Path) -> Result<String, Problem> {
         .kernels
         .iter()
         .map(|kernel| kernel.launches_of_variants)
-        .sum();
+        .fold(0, u64::saturating_add);
     if launches == 0 {
         return Err(Problem::new("no launch ran a variant", remedy));
     }
@@ -209,6 +256,13 @@ fn first_error(output: &Output) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_openmp_lacks_is_told_from_other_failures() {
+        assert!(is_about_openmp("/usr/bin/ld: cannot find -lomp: No such file"));
+        assert!(is_about_openmp("fatal error: 'omp.h' file not found"));
+        assert!(!is_about_openmp("ld: cannot find -lno-such-library"));
+    }
 
     #[test]
     fn a_libomptarget_that_is_not_found_is_told_from_other_failures() {

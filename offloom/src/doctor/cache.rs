@@ -1,0 +1,69 @@
+//! Whether programs can use a cache.
+
+use std::env;
+use std::path::Path;
+
+use offloom_jit_cache::settings::{CacheMode, Settings};
+use offloom_jit_cache::store::FORMAT_FOLDER;
+
+use super::{Check, Problem};
+use crate::cache;
+use crate::error::Error;
+
+/// Looks at the private cache, and at the shared ones that are refused.
+pub(super) fn checks(settings: &Settings) -> Vec<Check> {
+    if settings.cache_mode == CacheMode::Off {
+        return vec![check(Ok("switched off by OFFLOOM_JIT_CACHE_MODE=off".to_owned()))];
+    }
+    let (summary, refused) = match cache::describe() {
+        Ok(found) => found,
+        Err(error) => return vec![check(Err(problem(&error)))],
+    };
+    let directory = settings.private_cache_directory(|name| env::var_os(name));
+    let private = match directory {
+        Some(directory) if settings.cache_mode == CacheMode::ReadWrite => {
+            can_be_written(&directory).map(|()| summary)
+        }
+        _ => Ok(summary),
+    };
+    let refused = refused.into_iter().map(|error| {
+        check(Err(Problem::new(
+            error.to_string(),
+            "mend that folder, or take it out of OFFLOOM_JIT_CACHE_PATH; programs go on with the other caches",
+        )))
+    });
+    [check(private)].into_iter().chain(refused).collect()
+}
+
+fn check(found: Result<String, Problem>) -> Check {
+    Check {
+        what: "cache".to_owned(),
+        found,
+    }
+}
+
+fn problem(error: &Error) -> Problem {
+    let remedy = match error {
+        Error::NoDirectory => "do that, or set OFFLOOM_JIT_CACHE_MODE=off",
+        _ => "name another directory with OFFLOOM_JIT_CACHE_DIR, or none with OFFLOOM_JIT_CACHE_MODE=off",
+    };
+    Problem::new(error.to_string(), remedy)
+}
+
+/// Whether a program could put something into a cache, or make it. Nothing is left behind.
+fn can_be_written(directory: &Path) -> Result<(), Problem> {
+    let files = directory.join(FORMAT_FOLDER);
+    let there = files.ancestors().find(|folder| folder.exists());
+    let folder = there.unwrap_or(directory);
+    match tempfile::tempfile_in(folder) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Problem::new(
+            format!(
+                "programs cannot write to the cache `{}`: `{}`: {error}",
+                directory.display(),
+                folder.display()
+            ),
+            "name another directory with OFFLOOM_JIT_CACHE_DIR, or have it only read with OFFLOOM_JIT_CACHE_MODE=ro",
+        )),
+    }
+}
