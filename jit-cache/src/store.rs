@@ -10,6 +10,7 @@ mod claim;
 mod error;
 mod key;
 mod layer;
+mod listing;
 mod pack;
 mod process;
 mod record;

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::layer::is_hexadecimal;
+use super::listing::is_hexadecimal;
 
 /// How many hexadecimal digits the identity of a running system has.
 const BOOT_DIGITS: usize = 16;

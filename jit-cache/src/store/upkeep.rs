@@ -9,7 +9,8 @@ use tempfile::Builder;
 use super::Store;
 use super::claim;
 use super::error::StoreError;
-use super::layer::{IMAGE_FOLDERS, Layer, images_in, is_absence};
+use super::layer::{IMAGE_FOLDERS, Layer};
+use super::listing::{images_in, is_absence};
 use super::process::Process;
 use super::record::Record;
 

@@ -1,0 +1,78 @@
+//! What is in the folders of a layer, and what of them cannot be read.
+
+use std::fs::{self, DirEntry};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::error::StoreError;
+
+/// Files of a layer, and what of it cannot be read.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    /// The files, in no order.
+    pub(super) files: Vec<PathBuf>,
+    /// Folders and files that are there and cannot be looked at.
+    pub(super) unreadable: Vec<(PathBuf, io::Error)>,
+}
+
+impl Listing {
+    /// The files, if that is all of them.
+    pub(super) fn whole(self) -> Result<Vec<PathBuf>, StoreError> {
+        match self.unreadable.into_iter().next() {
+            Some((path, error)) => Err(StoreError::io("read", &path)(error)),
+            None => Ok(self.files),
+        }
+    }
+}
+
+/// The files of images in one of the folders of images.
+pub(super) fn images_in(folder: &Path) -> Listing {
+    entries(folder, Kind::Other, |name| is_hexadecimal(name, 62))
+}
+
+/// Whether an error says that something is not there.
+pub(super) fn is_absence(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}
+
+/// What an entry of a folder is. A link to a directory is none.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// A directory.
+    Directory,
+    /// Anything else.
+    Other,
+}
+
+/// What is in a folder, of one kind and with names that `is_name` knows: whatever else is there is not the cache's. Of a folder that is not
+/// there, nothing.
+pub(super) fn entries(folder: &Path, kind: Kind, is_name: impl Fn(&str) -> bool) -> Listing {
+    let wanted = |entry: DirEntry| {
+        let of_kind = entry.file_type().ok()?.is_dir() == (kind == Kind::Directory);
+        let named = entry.file_name().to_str().is_some_and(&is_name);
+        (of_kind && named).then(|| entry.path())
+    };
+    let mut listing = Listing::default();
+    match fs::read_dir(folder) {
+        Ok(entries) => {
+            for entry in entries {
+                match entry {
+                    Ok(entry) => listing.files.extend(wanted(entry)),
+                    Err(error) => listing.unreadable.push((folder.to_owned(), error)),
+                }
+            }
+        }
+        Err(error) if is_absence(&error) => {}
+        Err(error) => listing.unreadable.push((folder.to_owned(), error)),
+    }
+    listing
+}
+
+/// Whether a name is that many hexadecimal digits, as BLAKE3's are written.
+pub(super) fn is_hexadecimal(name: &str, digits: usize) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.len() == digits && name.bytes().all(is_digit)
+}
