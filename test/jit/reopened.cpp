@@ -6,6 +6,8 @@
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o program %omp_link
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./program | FileCheck %s
 // RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./program | FileCheck %s
+// Where they lie need not be UTF-8.
+// RUN: bash -c "mkdir $'\\xff' && cp program library.so $'\\xff' && cd $'\\xff' && env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./program" | FileCheck %s
 // CHECK-COUNT-3: sum 285, elsewhere
 // CHECK-NOT: sum
 #include <cstdint>
