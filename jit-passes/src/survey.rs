@@ -15,6 +15,7 @@ use std::collections::{HashMap, HashSet};
 use offloom_abi::jit_base_image::OWN_UNWINDER_METADATA;
 use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_abi::kernel_name;
+use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::inkwell::values::FunctionValue;
@@ -76,6 +77,9 @@ pub enum Obstacle {
     /// The JIT linker has no thread-local storage that the image could share.
     #[error("it uses the thread-local variable `{0}`")]
     ThreadLocal(String),
+    /// Pointers to it are no pointers like those that the image has a table of.
+    #[error("it uses the variable `{0}`, which is in an address space of its own")]
+    AddressSpace(String),
     /// Which function it stands for is decided when the image is loaded.
     #[error("it uses the indirect function (ifunc) `{0}`")]
     IndirectFunction(String),
@@ -311,6 +315,10 @@ impl<'ctx> Reached<'ctx> {
         self.in_order.iter().find_map(|global| {
             if global.is_thread_local() {
                 return Some(Obstacle::ThreadLocal(global.name()));
+            }
+            let pointer = global.as_global_value().as_pointer_value();
+            if pointer.get_type().get_address_space() != AddressSpace::default() {
+                return Some(Obstacle::AddressSpace(global.name()));
             }
             if global.kind() == GlobalKind::IndirectFunction {
                 return Some(Obstacle::IndirectFunction(global.name()));

@@ -8,8 +8,9 @@
 // RUN: env OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: FileCheck --check-prefix=LOG --input-file=log %s
-// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+13]]: the JIT may specialise it
-// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+14]]: stays ahead of time: `{{.*}}steps{{.*}}` takes the address of a label (computed goto)
+// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+14]]: the JIT may specialise it
+// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+15]]: stays ahead of time: `{{.*}}steps{{.*}}` takes the address of a label (computed goto)
+// CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+16]]: stays ahead of time: it uses the variable `{{.*}}own{{.*}}`, which is in an address space of its own
 // LOG: attached 1 kernels
 // LOG: compiled in
 // LOG-NOT: compiled in
@@ -25,6 +26,12 @@ int main() {
     answers[0] *= n;
 #pragma omp target map(tofrom : answers)
     answers[1] += steps(n);
+#pragma omp target map(tofrom : answers)
+    {
+      static volatile __attribute__((address_space(3))) int own;
+      own = n;
+      answers[1] += own;
+    }
   }
   std::printf("%d %d\n", answers[0], answers[1]);
 }
