@@ -57,7 +57,8 @@ public:
     if (Pass != Vectoriser)
       return true;
     Finished.insert(F);
-    return hideOtherLoops(*F);
+    // A function that is not to be optimised comes to its end here too, and `leave` would not be told.
+    return !F->hasOptNone() && hideOtherLoops(*F);
   }
 
   /// After the vectoriser: other loops are as before; a reorderable loop that was left alone stays as it is from now on.
@@ -235,7 +236,8 @@ bool isConstantNumber(Value *V, const DataLayout &Layout) {
   return Ordered && Ordered->isAllOnesValue();
 }
 
-/// Whether code generation sees, in the block that uses the value, that it is no NaN (`SelectionDAG::isKnownNeverNaN`).
+/// Whether code generation sees, in the block that uses the value, that it is no NaN (`SelectionDAG::isKnownNeverNaN`). In a function that is
+/// not to be optimised it looks at one instruction at a time.
 bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsigned Depth = 0) {
   constexpr unsigned MaxDepth = 6;
   if (Depth == MaxDepth)
@@ -243,7 +245,7 @@ bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsign
   if (isConstantNumber(V, Layout))
     return true;
   auto *I = dyn_cast<Instruction>(V);
-  if (!I || I->getParent() != User)
+  if (!I || I->getParent() != User || User->getParent()->hasOptNone())
     return false;
   auto IsNumber = [&](unsigned Operand) { return isNumber(I->getOperand(Operand), User, Layout, Depth + 1); };
   switch (I->getOpcode()) {
