@@ -25,6 +25,7 @@
 #include "llvm/IR/ValueHandle.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include <string>
 
 using namespace llvm;
 
@@ -213,6 +214,7 @@ bool mayBeRewritten(const Function &Callee, const TargetLibraryInfo &Library) {
 bool mayBeExpanded(const Function &Callee) {
   switch (Callee.getIntrinsicID()) {
   case Intrinsic::fmuladd:
+  case Intrinsic::experimental_constrained_fmuladd:
   case Intrinsic::minnum:
   case Intrinsic::maxnum:
     return true;
@@ -221,11 +223,58 @@ bool mayBeExpanded(const Function &Callee) {
   }
 }
 
-/// Whether the processor that the function is compiled for has fused multiplications and additions.
-bool hasFused(const Function &F) {
-  SmallVector<StringRef, 64> Features;
-  F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
-  return is_contained(Features, "+fma");
+/// What the processor that a function is compiled for computes itself.
+class Arithmetic {
+public:
+  explicit Arithmetic(const Function &F) {
+    SmallVector<StringRef, 64> Features;
+    F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
+    HasFused = is_contained(Features, "+fma") || is_contained(Features, "+fma4");
+    HasHalf = is_contained(Features, "+avx512fp16");
+  }
+
+  /// Whether it multiplies and adds at once at all.
+  bool fusesAny() const { return HasFused; }
+
+  /// Whether it multiplies and adds numbers of this type, or vectors of them, at once (`isFMAFasterThanFMulAndFAdd`).
+  bool fuses(const Type *T) const {
+    const Type *Number = T->getScalarType();
+    return HasFused && (Number->isFloatTy() || Number->isDoubleTy() || (Number->isHalfTy() && HasHalf));
+  }
+
+  /// Whether code generation calls C's library for the lesser and the greater of two numbers of this type, `_Float16` as `float`.
+  bool callsLibraryToChoose(const Type *T) const {
+    const Type *Number = T->getScalarType();
+    return Number->isX86_FP80Ty() || Number->isFP128Ty() || (Number->isHalfTy() && !HasHalf);
+  }
+
+private:
+  bool HasFused;
+  bool HasHalf;
+};
+
+/// Whether it is a multiplication and an addition that may be done at once.
+bool isMultiplyAdd(const IntrinsicInst &Call) {
+  return Call.getIntrinsicID() == Intrinsic::fmuladd || Call.getIntrinsicID() == Intrinsic::experimental_constrained_fmuladd;
+}
+
+/// A multiplication and an addition in the place of both at once, with its rounding and exceptions where it names them.
+Value *split(IntrinsicInst &Call, IRBuilder<> &Builder) {
+  Value *X = Call.getArgOperand(0), *Y = Call.getArgOperand(1), *Z = Call.getArgOperand(2);
+  auto *Strict = dyn_cast<ConstrainedFPIntrinsic>(&Call);
+  if (!Strict) {
+    Value *Product = Builder.CreateFMul(X, Y);
+    return Builder.CreateFAdd(Product, Z);
+  }
+  auto Create = [&](Intrinsic::ID Operation, ArrayRef<Value *> Numbers) {
+    SmallVector<Value *, 4> Operands(Numbers);
+    append_range(Operands, drop_begin(Call.args(), Strict->getNonMetadataArgCount()));
+    CallInst *Created = Builder.CreateIntrinsic(Operation, {Call.getType()}, Operands);
+    Created->addFnAttr(Attribute::StrictFP);
+    return Created;
+  };
+  Value *Product = Create(Intrinsic::experimental_constrained_fmul, {X, Y});
+  return Create(Intrinsic::experimental_constrained_fadd, {Product, Z});
 }
 
 /// Whether the value is a constant without a NaN. The constant itself is not asked: its inline functions use variables of LLVM 22 that LLVM 19
@@ -299,8 +348,13 @@ bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsign
 /// comes second.
 Value *expandChoice(IntrinsicInst &Call, IRBuilder<> &Builder) {
   const DataLayout &Layout = Call.getModule()->getDataLayout();
+  // Of `__bf16` it takes the upper half of a `float`, whose value only a constant tells.
+  bool IsConverted = Call.getType()->getScalarType()->isBFloatTy();
+  auto IsNumber = [&](Value *V) {
+    return IsConverted ? isConstantNumber(V, Layout) : isNumber(V, Call.getParent(), Layout);
+  };
   Value *X = Call.getArgOperand(0), *Y = Call.getArgOperand(1);
-  bool IsNumberX = isNumber(X, Call.getParent(), Layout), IsNumberY = isNumber(Y, Call.getParent(), Layout);
+  bool IsNumberX = IsNumber(X), IsNumberY = IsNumber(Y);
   if (isa<Constant>(X) || (IsNumberX && !IsNumberY)) {
     std::swap(X, Y);
     std::swap(IsNumberX, IsNumberY);
@@ -313,19 +367,41 @@ Value *expandChoice(IntrinsicInst &Call, IRBuilder<> &Builder) {
   return Builder.CreateSelect(Unordered, Y, Chosen);
 }
 
+/// `llvm.minnum` or `llvm.maxnum` as a call of C's function, which code generation makes of it, operands in the same order: a constant comes
+/// second. The library's own choice of two zeros is not LLVM's.
+Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
+  Type *Number = Call.getType()->getScalarType();
+  Type *Computed = Number->isHalfTy() ? Builder.getFloatTy() : Number;
+  std::string Name = Call.getIntrinsicID() == Intrinsic::minnum ? "fmin" : "fmax";
+  Name += Number->isHalfTy() ? "f" : Number->isFP128Ty() ? "f128" : "l";
+  FunctionCallee Library = Call.getModule()->getOrInsertFunction(Name, Computed, Computed, Computed);
+  auto Choose = [&](Value *X, Value *Y) {
+    if (isa<Constant>(X))
+      std::swap(X, Y);
+    CallInst *Chosen = Builder.CreateCall(Library, {Builder.CreateFPExt(X, Computed), Builder.CreateFPExt(Y, Computed)});
+    Chosen->setDoesNotAccessMemory();
+    Chosen->setDoesNotThrow();
+    Chosen->addFnAttr(Attribute::WillReturn);
+    Chosen->addFnAttr(Attribute::NoBuiltin);
+    return Builder.CreateFPTrunc(Chosen, Number);
+  };
+  Value *X = Call.getArgOperand(0), *Y = Call.getArgOperand(1);
+  auto *Vector = dyn_cast<FixedVectorType>(Call.getType());
+  if (!Vector)
+    return Choose(X, Y);
+  Value *All = PoisonValue::get(Vector);
+  for (unsigned Index = 0; Index != Vector->getNumElements(); ++Index)
+    All = Builder.CreateInsertElement(
+        All, Choose(Builder.CreateExtractElement(X, Index), Builder.CreateExtractElement(Y, Index)), Index);
+  return All;
+}
+
 /// What `offloom_ir_expand_operations` puts in the place of an operation; null where it stays.
-Value *expand(IntrinsicInst &Call, bool HasFused) {
+Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   IRBuilder<> Builder(&Call);
-  if (Call.getIntrinsicID() == Intrinsic::fmuladd) {
-    if (HasFused)
-      return nullptr;
-    Value *Product = Builder.CreateFMul(Call.getArgOperand(0), Call.getArgOperand(1));
-    return Builder.CreateFAdd(Product, Call.getArgOperand(2));
-  }
-  if (Call.getType()->getScalarSizeInBits() <= 64)
-    return expandChoice(Call, Builder);
-  Call.addFnAttr(Attribute::NoBuiltin);
-  return nullptr;
+  if (isMultiplyAdd(Call))
+    return Computes.fuses(Call.getType()) ? nullptr : split(Call, Builder);
+  return Computes.callsLibraryToChoose(Call.getType()) ? callLibrary(Call, Builder) : expandChoice(Call, Builder);
 }
 
 } // namespace
@@ -397,15 +473,19 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
   for (Function &F : *unwrap(module)) {
-    if (!hasFused(F))
+    Arithmetic Computes(F);
+    if (!Computes.fusesAny())
       continue;
     for (Instruction &I : make_early_inc_range(instructions(F))) {
       auto *Call = dyn_cast<IntrinsicInst>(&I);
-      Type *Element = I.getType()->getScalarType();
-      if (!Call || Call->getIntrinsicID() != Intrinsic::fmuladd || !(Element->isFloatTy() || Element->isDoubleTy()))
+      if (!Call || !isMultiplyAdd(*Call) || !Computes.fuses(Call->getType()))
         continue;
+      bool IsStrict = isa<ConstrainedFPIntrinsic>(Call);
       IRBuilder<> Builder(Call);
-      CallInst *Fused = Builder.CreateIntrinsic(Intrinsic::fma, {Call->getType()}, SmallVector<Value *, 3>(Call->args()));
+      CallInst *Fused = Builder.CreateIntrinsic(IsStrict ? Intrinsic::experimental_constrained_fma : Intrinsic::fma,
+                                                {Call->getType()}, SmallVector<Value *, 5>(Call->args()));
+      if (IsStrict)
+        Fused->addFnAttr(Attribute::StrictFP);
       Fused->copyMetadata(*Call);
       Call->replaceAllUsesWith(Fused);
       Call->eraseFromParent();
@@ -413,20 +493,20 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
   }
 }
 
-/// On x86: makes a multiplication and an addition of each `llvm.fmuladd` in functions whose processor has no fused form, and compares and
-/// selects of `llvm.minnum` and `llvm.maxnum`. Of `long double` C's library computes these, and nothing else may.
+/// On x86: makes a multiplication and an addition of each `llvm.fmuladd` that code generation does not fuse, and of `llvm.minnum` and
+/// `llvm.maxnum` what it makes of them: compares and selects, or a call of C's library.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
   for (Function &F : *unwrap(module)) {
-    bool HasFused = hasFused(F);
+    Arithmetic Computes(F);
     SmallVector<IntrinsicInst *, 16> Calls;
     for (Instruction &I : instructions(F))
       if (auto *Call = dyn_cast<IntrinsicInst>(&I); Call && mayBeExpanded(*Call->getCalledFunction()))
         Calls.push_back(Call);
     // What uses a result comes first, as in code generation: it knows more of the operation than of what replaces it.
     for (IntrinsicInst *Call : reverse(Calls))
-      if (Value *Result = expand(*Call, HasFused)) {
+      if (Value *Result = expand(*Call, Computes)) {
         Call->replaceAllUsesWith(Result);
         Call->eraseFromParent();
       }

@@ -74,8 +74,9 @@ pub fn fuse_operations(module: &Module<'_>) {
     unsafe { offloom_ir_fuse_operations(module.as_mut_ptr()) }
 }
 
-/// For x86: takes `llvm.fmuladd` apart in functions whose processor has no fused form, and spells `llvm.minnum` and `llvm.maxnum`
-/// out, so that neither constants nor a wider processor change their result. Handles to these calls are dead afterwards.
+/// For x86: takes each `llvm.fmuladd` apart for whose type the function's processor has no fused form, and spells `llvm.minnum` and
+/// `llvm.maxnum` out, as compares and selects or as the call of C's library that they come to, so that neither constants nor a wider
+/// processor change their result. Handles to these calls are dead afterwards.
 pub fn expand_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_expand_operations(module.as_mut_ptr()) }

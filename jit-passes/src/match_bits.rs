@@ -3,7 +3,12 @@
 //!
 //! To be run before constants are put in and before the processor changes. What the source's own constants let the ahead-of-time
 //! pipeline rewrite, and the order that its vectoriser chose for `simd` reductions, are part of the result; so that pipeline
-//! is run first, up to its vectoriser. Not covered: NaN payloads; conversions that are out of range.
+//! is run first, up to its vectoriser.
+//!
+//! Not covered: NaN payloads; conversions that are out of range; and, where `fmin` and `fmax` may choose from two zeros of different signs,
+//! which one they choose if the ahead-of-time code chooses for several at once. Code generation goes by what it sees to be no NaN, and sees
+//! less of that once the SLP vectoriser, which comes later, has packed such calls into vectors; in functions that are not to be optimised it
+//! may see more than is reckoned with.
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
 use offloom_ir::floating_point::{

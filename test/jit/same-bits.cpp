@@ -1,5 +1,5 @@
-// What LLVM makes of floating-point operations is the same bits in a variant as ahead of time: in functions that are not to be optimised
-// too.
+// What LLVM makes of floating-point operations is the same bits in a variant as ahead of time: in functions that are not to be optimised,
+// with strict exceptions, and of types that no processor computes itself.
 // REQUIRES: x86_64-device
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o usual %omp_link -lm
@@ -7,7 +7,20 @@
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./usual > usual.sync 2> usual.log
 // RUN: diff usual.off usual.sync
 // RUN: grep -c '1 launches ran a variant' usual.log | FileCheck --check-prefix=RAN %s
-// RAN: {{^2$}}
+// RAN: {{^5$}}
+
+// Compiled for a processor that multiplies and adds at once, as far as this machine's does: so does the ahead-of-time code, of some types.
+// RUN: bash -c 'grep -qw fma /proc/cpuinfo && echo -march=haswell || echo -march=x86-64' > processor
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit -Xopenmp-target=x86_64-pc-linux-gnu @processor %s -o fused %omp_link -lm
+// RUN: env OFFLOOM_JIT=off %run_offload ./fused > fused.off
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./fused > fused.sync
+// RUN: diff fused.off fused.sync
+
+// With strict exceptions.
+// RUN: %clangxx -O2 -ffp-exception-behavior=maytrap -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o strict %omp_link -lm
+// RUN: env OFFLOOM_JIT=off %run_offload ./strict > strict.off
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./strict > strict.sync
+// RUN: diff strict.off strict.sync
 
 // Some of it not optimised.
 // RUN: %clangxx -O0 -DPART -B %dropin %omp_compile -foffload-lto -c %s -o part.o
@@ -23,6 +36,9 @@
 constexpr int Count = 20000;
 void not_optimized(const double *a, double *r, int count);
 void multiply_and_add(const double *a, double *r, int count, double factor, double summand);
+void cancel(long double *r, int count);
+void least_half(const _Float16 *a, const _Float16 *b, _Float16 *r, int count);
+void choose(const long double *a, long double *r, int count, int bound);
 
 #ifndef REST
 #pragma omp begin declare target
@@ -39,6 +55,26 @@ void multiply_and_add(const double *a, double *r, int count, double factor, doub
 #pragma omp target map(to : a[ : count]) map(from : r[ : count])
   for (int i = 0; i < count; ++i)
     r[i] = pow(a[i], 2.0) * factor + summand;
+}
+
+void cancel(long double *r, int count) {
+#pragma omp target map(from : r[ : count])
+  for (int i = 0; i < count; ++i) {
+    long double x = count * 0.1L;
+    r[i] = x / 3 * (x / 7) + -(x / 3 * (x / 7));
+  }
+}
+
+void least_half(const _Float16 *a, const _Float16 *b, _Float16 *r, int count) {
+#pragma omp target map(to : a[ : count], b[ : count]) map(from : r[ : count])
+  for (int i = 0; i < count; ++i)
+    r[i] = __builtin_fminf16(a[i], b[i]);
+}
+
+void choose(const long double *a, long double *r, int count, int bound) {
+#pragma omp target map(to : a[ : count]) map(from : r[ : count])
+  for (int i = 0; i < count; ++i)
+    r[i] = i < 2 ? fmaxl((long double)bound, a[i]) : fminl(-0.0L, (long double)bound);
 }
 #endif
 
@@ -64,5 +100,15 @@ int main() {
   a[3] = 0.1;
   multiply_and_add(a, r, Count, 0.1, -0.001);
   Show("multiplied and added");
+  long double wide[7];
+  cancel(wide, 7);
+  printf("cancelled %La\n", wide[3]);
+  const _Float16 lefts[4] = {-0.0, -0.0, 0.0, 0.0}, rights[4] = {0.0, 0.0, -0.0, -0.0};
+  _Float16 least[4];
+  least_half(lefts, rights, least, 4);
+  const long double zeros[4] = {0.0L, -0.0L, 0.0L, -0.0L};
+  choose(zeros, wide, 4, 0);
+  for (int i = 0; i < 4; ++i)
+    printf("%a %La\n", (double)least[i], wide[i]);
 }
 #endif

@@ -13,7 +13,14 @@ target triple = "x86_64-pc-linux-gnu"
 declare double @pow(double, double)
 declare float @sinhf(float)
 declare double @llvm.fmuladd.f64(double, double, double)
+declare double @llvm.experimental.constrained.fmuladd.f64(double, double, double, metadata, metadata)
+declare x86_fp80 @llvm.fmuladd.f80(x86_fp80, x86_fp80, x86_fp80)
+declare half @llvm.fmuladd.f16(half, half, half)
 declare double @llvm.minnum.f64(double, double)
+declare half @llvm.minnum.f16(half, half)
+declare <2 x half> @llvm.minnum.v2f16(<2 x half>, <2 x half>)
+declare x86_fp80 @llvm.maxnum.f80(x86_fp80, x86_fp80)
+declare fp128 @llvm.minnum.f128(fp128, fp128)
 declare double @llvm.sqrt.f64(double)
 
 ; SOURCE-LABEL: @square(
@@ -77,6 +84,96 @@ define double @has_fused(double %x, double %y) "target-features"="+avx,+fma" {
 ; MATCH: ret
 define double @least(double %x, double %y) {
   %r = call double @llvm.minnum.f64(double %x, double %y)
+  ret double %r
+}
+
+; With its rounding and exceptions, where they are named.
+; MATCH-LABEL: @strict(
+; MATCH: %[[PRODUCT:.*]] = {{.*}}call double @llvm.experimental.constrained.fmul.f64(double %x, double %x, metadata !"round.dynamic", metadata !"fpexcept.maytrap")
+; MATCH: call double @llvm.experimental.constrained.fadd.f64(double %[[PRODUCT]], double %y, metadata !"round.dynamic", metadata !"fpexcept.maytrap")
+define double @strict(double %x, double %y) strictfp {
+  %r = call double @llvm.experimental.constrained.fmuladd.f64(double %x, double %x, double %y, metadata !"round.dynamic", metadata !"fpexcept.maytrap") strictfp
+  ret double %r
+}
+
+; MATCH-LABEL: @strict_fused(
+; MATCH: call double @llvm.experimental.constrained.fma.f64(double %x, double %x, double %y, metadata !"round.dynamic", metadata !"fpexcept.maytrap")
+define double @strict_fused(double %x, double %y) strictfp "target-features"="+avx,+fma" {
+  %r = call double @llvm.experimental.constrained.fmuladd.f64(double %x, double %x, double %y, metadata !"round.dynamic", metadata !"fpexcept.maytrap") strictfp
+  ret double %r
+}
+
+; FMA is for `float` and `double`, FMA4 too.
+; MATCH-LABEL: @never_fused(
+; MATCH: fmul x86_fp80
+; MATCH: fadd x86_fp80
+define x86_fp80 @never_fused(x86_fp80 %x, x86_fp80 %y) "target-features"="+avx,+fma" {
+  %r = call x86_fp80 @llvm.fmuladd.f80(x86_fp80 %x, x86_fp80 %x, x86_fp80 %y)
+  ret x86_fp80 %r
+}
+
+; MATCH-LABEL: @other_fused(
+; MATCH: call double @llvm.fma.f64
+define double @other_fused(double %x, double %y) "target-features"="+avx,+fma4" {
+  %r = call double @llvm.fmuladd.f64(double %x, double %x, double %y)
+  ret double %r
+}
+
+; MATCH-LABEL: @half(
+; MATCH: fmul half
+; MATCH: fadd half
+; MATCH: %[[X:.*]] = fpext half %x to float
+; MATCH: %[[CHOSEN:.*]] = {{.*}}call float @fminf(float %[[X]], float -0.000000e+00)
+; MATCH: fptrunc float %[[CHOSEN]] to half
+define half @half(half %x, half %y) "target-features"="+avx,+fma" {
+  %sum = call half @llvm.fmuladd.f16(half %x, half %x, half %y)
+  store volatile half %sum, ptr null
+  %r = call half @llvm.minnum.f16(half -0.0, half %x)
+  ret half %r
+}
+
+; MATCH-LABEL: @half_in_hardware(
+; MATCH: call half @llvm.fma.f16
+; MATCH-NOT: call
+; MATCH: select
+define half @half_in_hardware(half %x, half %y) "target-features"="+avx,+fma,+avx512fp16" {
+  %sum = call half @llvm.fmuladd.f16(half %x, half %x, half %y)
+  %r = call half @llvm.minnum.f16(half %sum, half %x)
+  ret half %r
+}
+
+; A function of C's library, by whose name LLVM does not fold: of two zeros it takes its own.
+; MATCH-LABEL: @wide(
+; MATCH: call fp128 @fminf128(
+; MATCH: call x86_fp80 @fmaxl(x86_fp80 %x, x86_fp80 %y)
+; MATCH: call x86_fp80 @fmaxl(x86_fp80 %{{.*}}, x86_fp80 0xK00000000000000000000)
+define x86_fp80 @wide(x86_fp80 %x, x86_fp80 %y, fp128 %q) {
+  %q2 = call fp128 @llvm.minnum.f128(fp128 %q, fp128 0xL00000000000000000000000000000000)
+  %m = call x86_fp80 @llvm.maxnum.f80(x86_fp80 %x, x86_fp80 %y)
+  %r = call x86_fp80 @llvm.maxnum.f80(x86_fp80 0xK00000000000000000000, x86_fp80 %m)
+  store volatile fp128 %q2, ptr null
+  ret x86_fp80 %r
+}
+
+; MATCH-LABEL: @vector(
+; MATCH-COUNT-2: call float @fminf(
+; MATCH-NOT: call
+; MATCH: ret <2 x half>
+define <2 x half> @vector(<2 x half> %x, <2 x half> %y) {
+  %r = call <2 x half> @llvm.minnum.v2f16(<2 x half> %x, <2 x half> %y)
+  ret <2 x half> %r
+}
+
+; What is not to be optimised is as it was, but for what code generation is not to choose.
+; MATCH-LABEL: @not_optimized(
+; MATCH: call double @pow(double %x, double 2.0
+; MATCH: sitofp
+; MATCH: fcmp uno
+; MATCH: ret
+define double @not_optimized(double %x, i64 %n) noinline optnone {
+  %p = call double @pow(double %x, double 2.0)
+  %number = sitofp i64 %n to double
+  %r = call double @llvm.minnum.f64(double %p, double %number)
   ret double %r
 }
 
