@@ -16,6 +16,8 @@ use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::{Linkage, Module};
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, InstructionValue};
 
+use crate::basic_value::basic_value;
+
 unsafe extern "C" {
     fn offloom_ir_argument_array_store(array: LLVMValueRef, offset: u64, call: LLVMValueRef) -> LLVMValueRef;
 }
@@ -240,7 +242,7 @@ fn through<'ctx>(fork: &Fork, call: LLVMValueRef, function: FunctionValue<'ctx>)
 
 fn operand<'ctx>(call: LLVMValueRef, index: u32) -> Option<Argument<'ctx>> {
     // SAFETY: a live call, of which the caller knows that it has this operand.
-    let value = basic(unsafe { llvm::LLVMGetOperand(call, index) })?;
+    let value = unsafe { basic_value(llvm::LLVMGetOperand(call, index)) }?;
     let handed_over_by = instruction(call);
     Some(Argument {
         value,
@@ -258,31 +260,9 @@ fn word<'ctx>(call: LLVMValueRef, array: u32, index: u32) -> Option<Argument<'ct
             return None;
         }
         Some(Argument {
-            value: basic(llvm::LLVMGetOperand(store, 0))?,
+            value: basic_value(llvm::LLVMGetOperand(store, 0))?,
             handed_over_by: instruction(store),
         })
-    }
-}
-
-/// The value, if it is one: metadata and labels are none.
-fn basic<'ctx>(value: LLVMValueRef) -> Option<BasicValueEnum<'ctx>> {
-    use inkwell::llvm_sys::LLVMTypeKind as Kind;
-    if value.is_null() {
-        return None;
-    }
-    // SAFETY: a live value, of a type that inkwell has a value for.
-    unsafe {
-        match llvm::LLVMGetTypeKind(llvm::LLVMTypeOf(value)) {
-            Kind::LLVMIntegerTypeKind
-            | Kind::LLVMPointerTypeKind
-            | Kind::LLVMFloatTypeKind
-            | Kind::LLVMDoubleTypeKind
-            | Kind::LLVMHalfTypeKind
-            | Kind::LLVMStructTypeKind
-            | Kind::LLVMArrayTypeKind
-            | Kind::LLVMVectorTypeKind => Some(BasicValueEnum::new(value)),
-            _ => None,
-        }
     }
 }
 

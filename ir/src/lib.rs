@@ -12,6 +12,7 @@ pub use inkwell::llvm_sys;
 
 pub mod alignment;
 pub mod annotations;
+mod basic_value;
 pub mod bitcode_header;
 pub mod call_rewriting;
 pub mod call_sites;

@@ -7,6 +7,8 @@ use inkwell::values::{
     AsValueRef, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue, PointerValue,
 };
 
+use crate::basic_value::basic_value;
+
 unsafe extern "C" {
     fn offloom_ir_pointer_behind(pointer: LLVMValueRef, at: LLVMValueRef, distance: *mut i64)
     -> LLVMValueRef;
@@ -105,12 +107,9 @@ fn kind<'ctx>(instruction: InstructionValue<'ctx>, pointer: PointerValue<'ctx>) 
                 if value == pointer.as_value_ref() {
                     return PointerUseKind::Stored;
                 }
-                match offloom_ir_access_size(user) {
-                    0 => PointerUseKind::Other,
-                    size => PointerUseKind::Store {
-                        value: BasicValueEnum::new(value),
-                        size,
-                    },
+                match (offloom_ir_access_size(user), basic_value(value)) {
+                    (0, _) | (_, None) => PointerUseKind::Other,
+                    (size, Some(value)) => PointerUseKind::Store { value, size },
                 }
             }
             LLVMOpcode::LLVMCall | LLVMOpcode::LLVMInvoke => PointerUseKind::Passed,

@@ -1,9 +1,10 @@
 //! Who uses a value, as which operand, and what the other operands are.
 
-use inkwell::llvm_sys::LLVMTypeKind;
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue};
+
+use crate::basic_value::basic_value;
 
 /// One use of a value by an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +52,7 @@ pub fn operand<'ctx>(instruction: InstructionValue<'ctx>, index: u32) -> Option<
         if index >= llvm::LLVMGetNumOperands(instruction).cast_unsigned() {
             return None;
         }
-        basic(llvm::LLVMGetOperand(instruction, index))
+        no_aggregate(llvm::LLVMGetOperand(instruction, index))
     }
 }
 
@@ -77,7 +78,7 @@ pub fn may_overflow(instruction: InstructionValue<'_>) -> bool {
 /// What the instruction computes, if that is a number, a pointer or a vector of these.
 pub fn result<'ctx>(instruction: InstructionValue<'ctx>) -> Option<BasicValueEnum<'ctx>> {
     // SAFETY: a live instruction.
-    unsafe { basic(instruction.as_value_ref()) }
+    unsafe { no_aggregate(instruction.as_value_ref()) }
 }
 
 /// The function that an instruction calls by name, defined here or not; `None` for anything else.
@@ -98,17 +99,7 @@ pub fn called_function<'ctx>(instruction: InstructionValue<'ctx>) -> Option<Func
 
 /// # Safety
 /// `value` is live.
-unsafe fn basic<'ctx>(value: LLVMValueRef) -> Option<BasicValueEnum<'ctx>> {
-    // SAFETY: as the caller promises; inkwell has a value for each of these kinds of type.
-    unsafe {
-        match llvm::LLVMGetTypeKind(llvm::LLVMTypeOf(value)) {
-            LLVMTypeKind::LLVMIntegerTypeKind
-            | LLVMTypeKind::LLVMHalfTypeKind
-            | LLVMTypeKind::LLVMFloatTypeKind
-            | LLVMTypeKind::LLVMDoubleTypeKind
-            | LLVMTypeKind::LLVMPointerTypeKind
-            | LLVMTypeKind::LLVMVectorTypeKind => Some(BasicValueEnum::new(value)),
-            _ => None,
-        }
-    }
+unsafe fn no_aggregate<'ctx>(value: LLVMValueRef) -> Option<BasicValueEnum<'ctx>> {
+    // SAFETY: as the caller promises.
+    unsafe { basic_value(value) }.filter(|value| !value.is_struct_value() && !value.is_array_value())
 }
