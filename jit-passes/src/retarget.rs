@@ -108,10 +108,11 @@ const TARGET_FEATURES: &str = "target-features";
 const TUNE_CPU: &str = "tune-cpu";
 const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
 
-/// What variants are compiled with, whatever the processor has. The first two round otherwise than code without them does. With the next
-/// two LLVM leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what they replace. The
+/// What variants are compiled with, whatever the processor has. The first three round otherwise than code without them does; what LLVM takes
+/// to include one of them (AVX10) goes with it. With the next two LLVM leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what they replace. The
 /// last is for vectors that cross cache lines: those of 512 bits do with every access to data that is not aligned to them.
-const FOR_VARIANTS: &str = "-avx512bf16,-avx512fp16,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
+const FOR_VARIANTS: &str =
+    "-avx512bf16,-avx512fp16,-avxneconvert,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
 /// What libomptarget's memory on an x86 device is aligned to, as an exponent of 2: 16 bytes, whatever the type of what is mapped asks for,
 /// since it is `malloc`'s. Code for a processor with vectors of 16 bytes needs no more. With wider ones it does, and would fault where the

@@ -13,6 +13,11 @@
 // RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=native %run_offload ./jit 2> again | cmp - stock.out
 // RUN: FileCheck --check-prefix=FOUND --input-file=again %s
 
+// What rounds otherwise than code without it is off, behind what switches on more than itself.
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_DUMP_DIR=%t/dumps OFFLOOM_JIT_CACHE_MODE=off %run_offload ./jit > %t/dumped.out 2> %t/dump.log
+// RUN: cat %t/dumps/*/launch.json | FileCheck --check-prefix=FEATURES %s
+// FEATURES: "{{[^"]*}}sse2{{[^"]*}},-avx512bf16,-avx512fp16,-avxneconvert,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit"
+
 // A processor whose code cannot run here is not taken, whatever the reason.
 // RUN: env %{sync} OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_TARGET=x86-65 %run_offload ./jit 2> unknown | cmp - stock.out
 // RUN: FileCheck --check-prefixes=FOUND,UNKNOWN --input-file=unknown %s

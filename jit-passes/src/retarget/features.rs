@@ -33,11 +33,12 @@ impl Features {
         }
     }
 
-    /// Takes over everything that `other` says.
+    /// Takes over everything that `other` says, after what is said here: LLVM goes through features in order, and one that is switched on
+    /// switches others on again.
     pub(super) fn override_by(&mut self, other: &Self) {
-        for (name, on) in &other.0 {
-            self.set(name, *on);
-        }
+        self.0
+            .retain(|(name, _)| other.0.iter().all(|(later, _)| later != name));
+        self.0.extend_from_slice(&other.0);
     }
 
     /// Every feature with its sign.

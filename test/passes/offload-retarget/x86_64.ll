@@ -5,6 +5,10 @@
 ; RUN: %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=native>,verify' -S %t/kernel.ll | FileCheck %t/kernel.ll --check-prefix=NATIVE
 ; RUN: %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=x86-64-v4>,verify' %t/kernel.ll -o - | %llvm_bin/llc -O2 -o - | FileCheck %t/kernel.ll --check-prefix=ASM
 
+; What variants are compiled with takes their own roundings from processors, also where another feature includes it.
+; RUN: %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=arrowlake;features=-avx512bf16,-avx512fp16,-avxneconvert>' %t/round.ll -o - | %llvm_bin/llc -o - | FileCheck %t/round.ll
+; RUN: %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=sapphirerapids;features=%if llvm-22 %{+avx10.2%} %else %{+avx10.1-512%},-avx512bf16,-avx512fp16,-avxneconvert>' %t/round.ll -o - | %llvm_bin/llc -o - | FileCheck %t/round.ll
+
 ; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=x86-64-v2;features=+sse4.2,-ssse3>' %t/kernel.ll -o %t.out 2> %t.err
 ; RUN: FileCheck %s --check-prefix=MISSING < %t.err
 ; RUN: not %opt -load-pass-plugin %passes -passes='offload-retarget<cpu=x86-64-v3>' %t/boundary.ll -o %t.out 2> %t.err
@@ -71,3 +75,14 @@ define void @caller(ptr %data) #0 {
 declare void @outside(<8 x float>)
 
 attributes #0 = { "target-cpu"="x86-64" "target-features"="+sse2" }
+
+;--- round.ll
+; CHECK: call{{.*}} __truncsfbf2
+target triple = "x86_64-pc-linux-gnu"
+
+define void @round(ptr %from, ptr %to) {
+  %number = load float, ptr %from
+  %rounded = fptrunc float %number to bfloat
+  store bfloat %rounded, ptr %to
+  ret void
+}
