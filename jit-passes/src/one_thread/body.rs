@@ -25,6 +25,16 @@ const SUFFIX: &str = ".one_thread";
 /// What a region's operands begin with: source location, number of captured variables, function.
 pub(super) const BEFORE_CAPTURED: u32 = 3;
 
+/// Functions of the C library that call what they get, which may be no function's name but a value.
+const CALLING_BACK: [&str; 6] = [
+    "qsort",
+    "qsort_r",
+    "bsearch",
+    "atexit",
+    "at_quick_exit",
+    "__cxa_atexit",
+];
+
 /// In which region a function is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Level {
@@ -225,7 +235,7 @@ fn has_no_effect<'ctx>(context: ContextRef<'ctx>, call: CallSiteValue<'ctx>) {
 fn action<'ctx>(call: InstructionValue<'ctx>, level: Level) -> Option<Action<'ctx>> {
     let callee = called_function(call)?;
     let global = Global::from(callee);
-    // What ends the program does so wherever it is called.
+    // What ends the program does so wherever it is called, and no region is left by `longjmp`.
     if global.is_intrinsic() || global.never_returns() {
         return Some(Action::Nothing);
     }
@@ -244,7 +254,8 @@ fn action<'ctx>(call: InstructionValue<'ctx>, level: Level) -> Option<Action<'ct
         let body = Global::from_value(operand(call, 2)?).and_then(Global::as_function)?;
         return takes(body, call).then_some(Action::Region(body));
     }
-    (is_library_function(callee) && !gets_function(call)).then_some(Action::Nothing)
+    (is_library_function(callee) && !CALLING_BACK.contains(&name.as_str()) && !gets_function(call))
+        .then_some(Action::Nothing)
 }
 
 /// Whether a call hands over a function, which would be called where no team was formed.

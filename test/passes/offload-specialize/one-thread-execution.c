@@ -20,6 +20,7 @@
 // RUN: FileCheck %s --check-prefixes=THREE,FORMED < %t.specialized.3
 // RUN: FileCheck %s --check-prefix=TEAMS < %t.specialized.2.teams
 
+// ONE: levels of callbacks {{[1-9]}}
 // ONE: who: teams 1, threads 1
 // ONE: parallel: threads 1
 // ONE: nested: threads 2
@@ -34,6 +35,7 @@
 #include <dlfcn.h>
 #include <omp.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 // What kernels with a `num_teams` clause tell the runtime before it forms a league.
 static int formed;
@@ -113,6 +115,29 @@ static void regions(int n, int one) {
   show("regions");
 }
 
+#pragma omp begin declare target
+static int levels;
+static int up(const void *left, const void *right) {
+  levels += omp_get_level();
+  return (*(const long *)left > *(const long *)right) - (*(const long *)left < *(const long *)right);
+}
+static int down(const void *left, const void *right) { return up(right, left); }
+#pragma omp end declare target
+
+// The library calls a function of the program, whichever it is.
+static void callbacks(int n) {
+  int asked = 0;
+#pragma omp target parallel map(tofrom : x) map(from : asked)
+#pragma omp single
+  {
+    levels = 0;
+    qsort(x, n, sizeof *x, n > 5 ? down : up);
+    asked = levels;
+  }
+  printf("levels of callbacks %d\n", asked);
+  show("sorted");
+}
+
 static void questions(int n, int three) {
   int teams = 0, threads = 0, level = 0;
 #pragma omp target teams distribute parallel for map(from : teams, threads)
@@ -155,6 +180,7 @@ int main(void) {
   show("nothing");
   loops(N, N - 1, 1ul << 60, 1);
   regions(N, 1);
+  callbacks(N);
   questions(N, 3);
   printf("%d leagues formed\n", formed);
   return 0;
