@@ -326,7 +326,8 @@ impl<'ctx> Global<'ctx> {
         self.kind() == GlobalKind::Function && !self.is_declaration() && !self.is_interposable()
     }
 
-    /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`): one that ends the program.
+    /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`): one that ends the program, or
+    /// `longjmp`.
     pub fn never_returns(self) -> bool {
         self.as_function().is_some_and(|function| {
             ["noreturn", "nounwind"].into_iter().all(|name| {

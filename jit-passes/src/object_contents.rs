@@ -335,7 +335,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             return written_pointers(instruction, false);
         };
         if callee.never_returns() {
-            // Nothing is loaded after what it does: the end of the program, when an exception leaves a region.
+            // Nothing is loaded after what it does: it ends the program, as when an exception leaves a region, or jumps to a `setjmp`, an
+            // unknown call.
             return Some(Vec::new());
         }
         if !callee.is_declaration() {
