@@ -7,6 +7,7 @@
 #include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -23,6 +24,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/ValueHandle.h"
+#include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include <string>
@@ -58,8 +60,11 @@ public:
     if (Pass != Vectoriser)
       return true;
     Finished.insert(F);
-    // A function that is not to be optimised comes to its end here too, and `leave` would not be told.
-    return !F->hasOptNone() && hideOtherLoops(*F);
+    if (!F->hasOptNone())
+      return hideOtherLoops(*F);
+    // It stays as it is. What a loop carries is in memory yet.
+    leaveScalar(*F, [](const Loop &L) { return getBooleanLoopAttribute(&L, "llvm.loop.vectorize.enable"); });
+    return false;
   }
 
   /// After the vectoriser: other loops are as before; a reorderable loop that was left alone stays as it is from now on.
@@ -69,17 +74,22 @@ public:
     for (BasicBlock &Block : *F)
       if (auto Hint = Hidden.find(Block.getTerminator()->getMetadata(LLVMContext::MD_loop)); Hint != Hidden.end())
         Block.getTerminator()->setMetadata(LLVMContext::MD_loop, Hint->second);
-    DominatorTree Tree(*F);
-    LoopInfo Loops(Tree);
-    for (Loop *L : Loops.getLoopsInPreorder())
-      if (isReorderable(*L))
-        L->setLoopID(makePostTransformationMetadata(F->getContext(), L->getLoopID(),
-                                                    {"llvm.loop.vectorize.", "llvm.loop.interleave."},
-                                                    {vectorizedHint(F->getContext())}));
+    leaveScalar(*F, isReorderable);
   }
 
 private:
   static constexpr StringLiteral Vectoriser = "LoopVectorizePass";
+
+  /// Has no later vectoriser touch these loops.
+  static void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
+    DominatorTree Tree(F);
+    LoopInfo Loops(Tree);
+    for (Loop *L : Loops.getLoopsInPreorder())
+      if (IsMeant(*L))
+        L->setLoopID(makePostTransformationMetadata(F.getContext(), L->getLoopID(),
+                                                    {"llvm.loop.vectorize.", "llvm.loop.interleave."},
+                                                    {vectorizedHint(F.getContext())}));
+  }
 
   /// Whether there is a reorderable loop; the vectoriser does not see the other ones then.
   bool hideOtherLoops(Function &F) {
@@ -415,6 +425,9 @@ bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef 
   UntilVectorized State;
   ForeignFunctions Foreign;
   PassInstrumentationCallbacks Callbacks;
+  // LLVM's tools leave functions alone that are not to be optimised, so the ahead-of-time pipeline has.
+  OptNoneInstrumentation NotOptimized(/*DebugLogging=*/false);
+  NotOptimized.registerCallbacks(Callbacks);
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any) { Foreign.hide(Pass, *unwrap(module)); });
   Callbacks.registerShouldRunOptionalPassCallback(
       [&](StringRef Pass, Any IR) { return State.shouldRun(Pass, functionOf(IR)); });

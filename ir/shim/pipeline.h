@@ -31,8 +31,7 @@ struct Analyses {
   }
 };
 
-/// Runs a pipeline in the syntax of `opt -passes`, with what LLVM's own loop vectoriser gets wrong kept from it, and functions
-/// that are not to be optimised (`optnone`) from all passes that need not run. Whether the text is one.
+/// Runs a pipeline in the syntax of `opt -passes`, with what LLVM's own loop vectoriser gets wrong kept from it. Whether the text is one.
 bool runPipeline(llvm::Module &M, llvm::TargetMachine *Machine, llvm::StringRef Pipeline,
                  llvm::PassInstrumentationCallbacks &Callbacks, Analyses &All);
 

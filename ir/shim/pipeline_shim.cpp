@@ -132,9 +132,6 @@ bool settleDivisions(Function &F, FunctionAnalysisManager &Analyses) {
 
 bool offloom::runPipeline(Module &M, TargetMachine *Machine, StringRef Pipeline, PassInstrumentationCallbacks &Callbacks,
                           Analyses &All) {
-  // A function that is not to be optimised (`optnone`) is left alone by LLVM's tools, so by the ahead-of-time pipeline.
-  OptNoneInstrumentation NotOptimized(/*DebugLogging=*/false);
-  NotOptimized.registerCallbacks(Callbacks);
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any IR) {
     auto *Of = Pass == "LoopVectorizePass" ? any_cast<const Function *>(&IR) : nullptr;
     if (!Of || none_of(instructions(**Of), mayTrap))

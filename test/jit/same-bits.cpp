@@ -7,7 +7,7 @@
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./usual > usual.sync 2> usual.log
 // RUN: diff usual.off usual.sync
 // RUN: grep -c '1 launches ran a variant' usual.log | FileCheck --check-prefix=RAN %s
-// RAN: {{^5$}}
+// RAN: {{^6$}}
 
 // Compiled for a processor that multiplies and adds at once, as far as this machine's does: so does the ahead-of-time code, of some types.
 // RUN: bash -c 'grep -qw fma /proc/cpuinfo && echo -march=haswell || echo -march=x86-64' > processor
@@ -36,6 +36,7 @@
 constexpr int Count = 20000;
 void not_optimized(const double *a, double *r, int count);
 void multiply_and_add(const double *a, double *r, int count, double factor, double summand);
+double sum(const double *a, int count);
 void cancel(long double *r, int count);
 void least_half(const _Float16 *a, const _Float16 *b, _Float16 *r, int count);
 void choose(const long double *a, long double *r, int count, int bound);
@@ -43,6 +44,13 @@ void choose(const long double *a, long double *r, int count, int bound);
 #ifndef REST
 #pragma omp begin declare target
 __attribute__((optnone, noinline)) static double square(double x) { return pow(x, 2.0); }
+__attribute__((optnone, noinline)) static double in_order(const double *a, int count) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int i = 0; i < count; ++i)
+    sum += a[i];
+  return sum;
+}
 #pragma omp end declare target
 
 void not_optimized(const double *a, double *r, int count) {
@@ -55,6 +63,13 @@ void multiply_and_add(const double *a, double *r, int count, double factor, doub
 #pragma omp target map(to : a[ : count]) map(from : r[ : count])
   for (int i = 0; i < count; ++i)
     r[i] = pow(a[i], 2.0) * factor + summand;
+}
+
+double sum(const double *a, int count) {
+  double sum = 0;
+#pragma omp target map(to : a[ : count]) map(from : sum)
+  sum = in_order(a, count);
+  return sum;
 }
 
 void cancel(long double *r, int count) {
@@ -100,6 +115,7 @@ int main() {
   a[3] = 0.1;
   multiply_and_add(a, r, Count, 0.1, -0.001);
   Show("multiplied and added");
+  printf("sum %a\n", sum(a, Count));
   long double wide[7];
   cancel(wide, 7);
   printf("cancelled %La\n", wide[3]);

@@ -185,6 +185,29 @@ define double @root(double %x) {
   ret double %r
 }
 
+; Nor is a later vectoriser to choose the order of a sum, which is not seen to be one yet.
+; MATCH-LABEL: @sum_not_optimized(
+; MATCH: br i1 %more, label %loop, label %done, !llvm.loop ![[SUM:[0-9]+]]
+; MATCH: ![[SUM]] = distinct !{![[SUM]], ![[SCALAR:[0-9]+]]}
+; MATCH: ![[SCALAR]] = !{!"llvm.loop.isvectorized", i32 1}
+define void @sum_not_optimized(ptr %x, ptr %sum, i64 %n) noinline optnone {
+  br label %loop
+loop:
+  %i = phi i64 [ 0, %0 ], [ %next, %loop ]
+  %place = getelementptr double, ptr %x, i64 %i
+  %one = load double, ptr %place
+  %before = load double, ptr %sum
+  %after = fadd double %before, %one
+  store double %after, ptr %sum
+  %next = add i64 %i, 1
+  %more = icmp slt i64 %next, %n
+  br i1 %more, label %loop, label %done, !llvm.loop !0
+done:
+  ret void
+}
+!0 = distinct !{!0, !1}
+!1 = !{!"llvm.loop.vectorize.enable", i1 true}
+
 ;--- fast.ll
 ; FAST: error: {{.*}}fast.ll: {{.*}}: `sum` was compiled with fast-math or contraction flags
 ; MODE: error: {{.*}}fast.ll: offload-specialize: unknown mode `fast`: write `mode=match`
