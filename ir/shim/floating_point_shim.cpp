@@ -411,6 +411,9 @@ Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   IRBuilder<> Builder(&Call);
   if (isMultiplyAdd(Call))
     return Computes.fuses(Call.getType()) ? nullptr : split(Call, Builder);
+  // Between constants code generation chooses, where nothing has before.
+  if (isa<Constant>(Call.getArgOperand(0)) && isa<Constant>(Call.getArgOperand(1)))
+    return nullptr;
   return Computes.callsLibraryToChoose(Call.getType()) ? callLibrary(Call, Builder) : expandChoice(Call, Builder);
 }
 

@@ -154,9 +154,14 @@ LLVMModuleRef offloom_ir_parse(LLVMContextRef C, LLVMMemoryBufferRef buffer, cha
 
 // ---- runtime_calls.rs ----
 
-/// Whether code generation calls a function of this name for something that is no call in the IR, for some target.
-bool offloom_ir_is_runtime_call(const char *name, size_t length) {
-  StringRef Name(name, length);
+/// Whether code generation for the module's target may call the symbol by its name for something that is no call in the IR, or read it.
+bool offloom_ir_is_runtime_call(LLVMValueRef symbol) {
+  auto *Symbol = unwrap<GlobalValue>(symbol);
+  StringRef Name = Symbol->getName();
+  // What LLVM's list lacks: what stack protectors read, and what comparisons are merged into.
+  for (StringRef Other : {"__ssp_canary_word", "__stack_chk_guard", "bcmp", "memcmp"})
+    if (Name == Other)
+      return true;
 #if LLVM_VERSION_MAJOR < 22
   static const char *const Known[] = {
       // Only some targets have these.
@@ -175,7 +180,10 @@ bool offloom_ir_is_runtime_call(const char *name, size_t length) {
   }();
   return Names.contains(Name);
 #else
-  return !RTLIB::RuntimeLibcallsInfo::lookupLibcallImplName(Name).empty();
+  // Of all functions that LLVM knows of, those that it calls on the target.
+  return !RTLIB::RuntimeLibcallsInfo::lookupLibcallImplName(Name).empty() &&
+         RTLIB::RuntimeLibcallsInfo(Symbol->getParent()->getTargetTriple()).getSupportedLibcallImpl(Name) !=
+             RTLIB::Unsupported;
 #endif
 }
 

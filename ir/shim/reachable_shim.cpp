@@ -17,13 +17,14 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
+#include <string>
 
 using namespace llvm;
 
 namespace {
 
-/// What can be in a name that assembly has without quotation marks.
-bool isInWord(char C) { return isAlnum(C) || C == '_' || C == '.' || C == '$'; }
+/// What can be in a name that assembly has without quotation marks; `$` can too, and before a name it makes an operand of the address.
+bool isInWord(char C) { return isAlnum(C) || C == '_' || C == '.'; }
 
 /// The symbols that some roots need: what their bodies, their assembly and their initial values name, and whole comdats.
 class Reachable {
@@ -34,9 +35,9 @@ public:
         Groups[C].push_back(&O);
     for (GlobalValue &G : M.global_values())
       if (!all_of(G.getName(), isInWord))
-        Quoted.push_back(&G);
+        OfSeveralWords.push_back(&G);
     // It stays.
-    addNamedIn(M.getModuleInlineAsm());
+    addNamedIn(std::string(M.getModuleInlineAsm()));
     visitPending();
   }
 
@@ -62,7 +63,11 @@ private:
   }
 
   /// Adds what assembly may name.
-  void addNamedIn(StringRef Text) {
+  void addNamedIn(std::string Assembly) {
+    // As operands of inline assembly are `$0`, another `$` is two.
+    for (size_t At = 0; (At = Assembly.find("$$", At)) != std::string::npos; ++At)
+      Assembly.erase(At, 1);
+    StringRef Text = Assembly;
     for (StringRef Rest = Text; !Rest.empty();) {
       Rest = Rest.drop_until(isInWord);
       StringRef Word = Rest.take_while(isInWord);
@@ -70,7 +75,7 @@ private:
       if (GlobalValue *G = M.getNamedValue(Word))
         push(G);
     }
-    for (GlobalValue *G : Quoted)
+    for (GlobalValue *G : OfSeveralWords)
       if (Text.contains(G->getName()))
         push(G);
   }
@@ -82,7 +87,7 @@ private:
         visitOperands(I);
         auto *Call = dyn_cast<CallBase>(&I);
         if (auto *Assembly = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr)
-          addNamedIn(Assembly->getAsmString());
+          addNamedIn(std::string(Assembly->getAsmString()));
       }
     if (auto *O = dyn_cast<GlobalObject>(G))
       if (const Comdat *C = O->getComdat())
@@ -105,8 +110,8 @@ private:
   SmallPtrSet<const Constant *, 32> Constants;
   SmallVector<GlobalValue *, 32> Pending;
   DenseMap<const Comdat *, SmallVector<GlobalObject *, 2>> Groups;
-  /// Symbols that assembly can only name in quotation marks.
-  SmallVector<GlobalValue *, 2> Quoted;
+  /// Symbols whose names are more than a word.
+  SmallVector<GlobalValue *, 2> OfSeveralWords;
 };
 
 /// Leaves the annotations of what is kept in the module's list, and keeps their texts.
@@ -222,14 +227,21 @@ private:
   }
 
   static bool worksOn(Instruction &I, Use &U) {
+    if (auto *Copy = dyn_cast<MemTransferInst>(&I))
+      return &U == &Copy->getRawDestUse();
     if (auto *Call = dyn_cast<CallBase>(&I)) {
       if (!Call->isArgOperand(&U))
         return false;
-      // Where the first argument is another object, that is what is constructed or filled; it is not, where it is handed over to be destroyed at
-      // the end.
+      unsigned Argument = Call->getArgOperandNo(&U);
       Function *Callee = Call->getCalledFunction();
-      bool IsAtExit = Callee && Callee->getName() == "__cxa_atexit";
-      return IsAtExit || Call->getArgOperandNo(&U) == 0 || !isObject(Call->getArgOperand(0));
+      if (Callee && Callee->getName() == "__cxa_atexit")
+        // It is handed over to be destroyed at the end.
+        return true;
+      if (Call->isByValArgument(Argument) || Call->onlyReadsMemory(Argument))
+        return false;
+      // What is constructed or filled comes first. What comes later is, too, where the first is no other object; but host code, of which there is
+      // nothing here, may only take note of it.
+      return Argument == 0 || (Callee && !Callee->isDeclaration() && !isObject(Call->getArgOperand(0)));
     }
     // Its address in a local variable is there to be written through; in another object it is that one's value.
     if (auto *Store = dyn_cast<StoreInst>(&I))

@@ -17,8 +17,8 @@ pub fn load_address(variable: Symbol<'_>, reference: Symbol<'_>) {
     }
 }
 
-/// Removes a variable that no code uses any more, also from `@llvm.used`, `@llvm.compiler.used` and out of its annotations. The [`Symbol`] must not
-/// be used afterwards.
+/// Removes a variable that no code uses any more, also from `@llvm.used` and `@llvm.compiler.used`; its annotations keep their form without it. The
+/// [`Symbol`] must not be used afterwards.
 ///
 /// # Errors
 /// A symbol whose initial value needs the variable's address, which is not known before the program runs. The variable is still there then.

@@ -258,6 +258,13 @@ impl<'ctx> Symbol<'ctx> {
         BasicTypeEnum::try_from(variable.get_value_type()).ok()
     }
 
+    /// Whether it names code: a function, or another name of one.
+    pub fn names_code(self) -> bool {
+        // SAFETY: a live symbol.
+        let kind = unsafe { LLVMGetTypeKind(LLVMGlobalGetValueType(self.value.as_value_ref())) };
+        kind == LLVMTypeKind::LLVMFunctionTypeKind
+    }
+
     /// Bytes that an object of the symbol's type takes, with the module's data layout. 0 for a type without a size.
     pub fn value_size(self, module: &Module<'ctx>) -> u64 {
         if self.kind != SymbolKind::Variable {

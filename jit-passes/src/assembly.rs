@@ -27,7 +27,12 @@ impl Assembly {
     }
 
     fn read(texts: impl IntoIterator<Item = String>) -> Self {
-        let text = texts.into_iter().collect::<Vec<_>>().join("\n");
+        // As operands of inline assembly are `$0`, another `$` is two; before a name it makes an operand of the address.
+        let text = texts
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join("\n")
+            .replace("$$", "$");
         let words = text.split(|character| !is_in_word(character));
         Self {
             words: words.map(str::to_owned).collect(),
@@ -47,5 +52,5 @@ impl Assembly {
 }
 
 fn is_in_word(character: char) -> bool {
-    character.is_ascii_alphanumeric() || matches!(character, '_' | '.' | '$')
+    character.is_ascii_alphanumeric() || matches!(character, '_' | '.')
 }

@@ -159,7 +159,7 @@ impl<'ctx> Exposed<'ctx> {
             || is_entry(symbol)
             || is_link_reference(&name)
             || RUNTIME_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            || is_runtime_call(&name)
+            || is_runtime_call(symbol)
             || self.assembly.may_name(&name)
     }
 }

@@ -175,7 +175,12 @@ fn must_be_shared(global: Global<'_>) -> bool {
 
 /// Whether it is the program's own definition of a function that code generation calls by its name.
 fn is_of_code_generation(global: Global<'_>) -> bool {
-    global.kind() == GlobalKind::Function && !global.is_declaration() && is_runtime_call(&global.name())
+    let value = global.as_global_value();
+    let is_found_by_name = !matches!(value.get_linkage(), Linkage::Internal | Linkage::Private);
+    global.kind() == GlobalKind::Function
+        && !global.is_declaration()
+        && is_found_by_name
+        && is_runtime_call(value.into())
 }
 
 /// Whether the program can tell which copy of a function's code an address belongs to, or call that copy after the kernel's return.

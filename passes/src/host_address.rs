@@ -41,13 +41,7 @@ fn define_region_id<'ctx>(
     let name = region_id_name(kernel);
     let i8_type = module.get_context().i8_type();
     let global = match module.get_global(&name) {
-        None => add_global(
-            module,
-            i8_type.into(),
-            AddressSpace::default(),
-            &name,
-            "region id of a kernel",
-        )?,
+        None => add_global(module, i8_type.into(), &name, "region id of a kernel")?,
         Some(global) if Symbol::from(global).variable_type() == Some(i8_type.into()) => global,
         Some(_) => return Err(PassError::RegionIdTaken { symbol: name }),
     };
@@ -93,13 +87,7 @@ pub(crate) fn link_reference<'ctx>(
     let name = format!("{variable}{LINK_REFERENCE_SUFFIX}");
     let Some(existing) = find_variable(module, &name) else {
         let pointer_type = module.get_context().ptr_type(AddressSpace::default());
-        return add_global(
-            module,
-            pointer_type.into(),
-            AddressSpace::default(),
-            &name,
-            expected,
-        );
+        return add_global(module, pointer_type.into(), &name, expected);
     };
     let is_pointer = matches!(existing.variable_type(), Some(BasicTypeEnum::PointerType(_)));
     existing
@@ -111,15 +99,14 @@ pub(crate) fn link_reference<'ctx>(
         })
 }
 
-/// Adds a variable under exactly this name.
+/// Adds a variable under exactly this name, in address space 0 on every target.
 fn add_global<'ctx>(
     module: &Module<'ctx>,
     value_type: BasicTypeEnum<'ctx>,
-    space: AddressSpace,
     name: &str,
     expected: &'static str,
 ) -> Result<GlobalValue<'ctx>, PassError> {
-    let global = module.add_global(value_type, Some(space), name);
+    let global = module.add_global(value_type, Some(AddressSpace::default()), name);
     // LLVM gives it another name where a function or an alias has this one.
     if global.get_name().to_bytes() == name.as_bytes() {
         return Ok(global);

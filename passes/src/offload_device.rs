@@ -43,7 +43,7 @@ use offloom_ir::link_variable::{erase_unless_needed, load_address};
 use offloom_ir::metadata::nodes;
 use offloom_ir::module::{add_maximum_flag, integer_flag, pointer_size};
 use offloom_ir::reachable::keep_reachable;
-use offloom_ir::symbol::{Symbol, SymbolKind, find_variable, symbols, variables};
+use offloom_ir::symbol::{Symbol, find_variable, symbols, variables};
 use offloom_ir::target_kernel::LaunchLimits;
 
 /// The host module's file.
@@ -303,7 +303,7 @@ fn erase_links(module: &Module<'_>, plan: &Plan<'_>) -> Result<(), PassError> {
 /// Leaves functions that the host does not call, and other names of them, as Clang leaves them: hidden, for the device code of other files.
 fn hide_functions(module: &Module<'_>) {
     let all = symbols(module).into_iter();
-    for symbol in all.filter(|symbol| symbol.kind() != SymbolKind::Variable) {
+    for symbol in all.filter(|symbol| symbol.names_code()) {
         // Kernels are protected by now.
         let is_default = symbol.visibility() == GlobalVisibility::Default;
         if is_default && symbol.is_definition() && !symbol.is_local() {

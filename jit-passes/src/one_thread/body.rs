@@ -25,15 +25,8 @@ const SUFFIX: &str = ".one_thread";
 /// What a region's operands begin with: source location, number of captured variables, function.
 pub(super) const BEFORE_CAPTURED: u32 = 3;
 
-/// Functions of the C library that call what they get, which may be no function's name but a value.
-const CALLING_BACK: [&str; 6] = [
-    "qsort",
-    "qsort_r",
-    "bsearch",
-    "atexit",
-    "at_quick_exit",
-    "__cxa_atexit",
-];
+/// Functions that LLVM knows of C's library and that call what they get, which may be no function's name but a value.
+const CALLING_BACK: [&str; 3] = ["__cxa_atexit", "atexit", "qsort"];
 
 /// In which region a function is executed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -41,7 +41,7 @@ define internal void @make_x() {
 }
 
 ; A function that calls the initialisers of a file keeps those of variables that stay, and of what these need in turn. An initialiser of
-; another variable, that only reads one that stays, goes.
+; another variable, that only reads one that stays, goes, and so does what hands it to others.
 ; CHECK: define internal void @init_y()
 define internal void @init_y() {
   %v = load i32, ptr @needed_by_y
@@ -85,8 +85,27 @@ define internal void @_GLOBAL__sub_I_file.cpp() {
   call void @init_host_copy_of_y()
   ret void
 }
+define internal void @init_by_others() {
+  %copy = alloca [2 x i32]
+  call void @llvm.memcpy.p0.p0.i64(ptr %copy, ptr @y, i64 8, i1 false)
+  call void @host_library(ptr %copy)
+  call void @host_registry(ptr @host_annotation, ptr @y)
+  call void @host_reader(i32 1, ptr readonly @y)
+  call void @host_taker(i32 1, ptr byval([2 x i32]) @y)
+  ret void
+}
+declare void @host_registry(ptr, ptr)
+define internal void @host_reader(i32 %v, ptr %p) {
+  call void @host_library(ptr %p)
+  ret void
+}
+define internal void @host_taker(i32 %v, ptr byval([2 x i32]) %p) {
+  call void @host_library(ptr %p)
+  ret void
+}
 define internal void @_GLOBAL__sub_I_host.cpp() {
   call void @make_host()
+  call void @init_by_others()
   ret void
 }
 
@@ -101,7 +120,7 @@ define linkonce_odr void @needed(ptr %p) {
 }
 ; CHECK: define hidden void @for_other_files()
 define void @for_other_files() "offload-entry"="function" {
-  call void asm sideeffect "call named_by_assembly; call \22named in quotes\22", "~{memory}"()
+  call void asm sideeffect "call named_by_assembly; call \22named in quotes\22; pushq $$operand; pushq $$with$$dollar", "~{memory}"()
   ret void
 }
 ; What assembly names stays with it, and what the module's assembly names, which stays itself.
@@ -116,6 +135,14 @@ define internal void @needed_by_assembly() {
 }
 ; CHECK: define internal void @"named in quotes"()
 define internal void @"named in quotes"() {
+  ret void
+}
+; CHECK: define internal void @operand()
+define internal void @operand() {
+  ret void
+}
+; CHECK: define internal void @"with$dollar"()
+define internal void @"with$dollar"() {
   ret void
 }
 ; CHECK: define internal void @named_by_module()

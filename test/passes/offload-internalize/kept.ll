@@ -29,14 +29,25 @@ define hidden double @fmod(double %x, double %y) {
 define hidden bfloat @__truncsfbf2(float %x) {
   ret bfloat 0.0
 }
+; Functions of C's library that it never calls.
+; NOW-DAG: define internal i32 @access(i32
+define hidden i32 @access(i32 %x) {
+  ret i32 %x
+}
 ; NOW-DAG: define internal double @fmodulo(double
 define hidden double @fmodulo(double %x, double %y) {
   ret double %x
 }
 
 define weak_odr protected void @__omp_offloading_1_2_main_l3(ptr %dyn_ptr, ptr %p, double %x) {
+  call void asm sideeffect "pushq $$in_operand", "~{memory}"()
   %r = frem double %x, 3.0
   store double %r, ptr %p
+  ret void
+}
+
+; CHECK-DAG: define hidden {{.*}}void @in_operand()
+define hidden void @in_operand() {
   ret void
 }
 
