@@ -7,8 +7,8 @@
 //!
 //! Not covered: NaN payloads; conversions that are out of range; and, where `fmin` and `fmax` may choose from two zeros of different signs,
 //! which one they choose if the ahead-of-time code chooses for several at once. Code generation goes by what it sees to be no NaN, and sees
-//! less of that once the SLP vectoriser, which comes later, has packed such calls into vectors; in functions that are not to be optimised it
-//! may see more than is reckoned with.
+//! less of that once the SLP vectoriser, which comes later, has packed such calls into vectors. In functions that are not to be optimised
+//! these are calls of C's functions by name yet, and are left as they are.
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
 use offloom_ir::floating_point::{
