@@ -151,8 +151,10 @@ pub fn outlive_starter() {
 
 /// Whether a thread of this process has not ended. A process's first thread stays as a zombie.
 fn runs(thread: libc::pid_t) -> bool {
-    let state = fs::read_to_string(format!("/proc/self/task/{thread}/stat"));
+    let state = fs::read(format!("/proc/self/task/{thread}/stat"));
     state.is_ok_and(|state| {
+        // The name, in parentheses, may hold anything, which need not be UTF-8.
+        let state = String::from_utf8_lossy(&state);
         let behind_name = state.rsplit(')').next().unwrap_or_default();
         !behind_name.trim_start().starts_with(['Z', 'X'])
     })
@@ -179,5 +181,34 @@ extern "C" fn on_fatal_error(reason: *const c_char) {
     report(reason);
     loop {
         thread::park();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_runs_until_it_ends_whatever_its_name_is() {
+        let (tell, told) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let thread = thread::spawn(move || {
+            // A name cut inside a character.
+            let name = c"\xc3) Z (\xe2\x82";
+            // SAFETY: the name lives during the call.
+            let named = unsafe { libc::prctl(libc::PR_SET_NAME, name.as_ptr()) };
+            // SAFETY: every thread has an identifier.
+            tell.send((named, unsafe { libc::gettid() })).unwrap();
+            let _ = ended.recv();
+        });
+        let (named, identifier) = told.recv().unwrap();
+        assert_eq!(named, 0);
+        assert!(runs(identifier));
+        drop(end);
+        thread.join().unwrap();
+        // Joined, it may not be gone from the system yet.
+        while runs(identifier) {
+            thread::sleep(PAUSE);
+        }
     }
 }
