@@ -740,6 +740,36 @@ fn shared_layers_are_not_taken_for_the_private_one() {
     assert!(!absent.parent().unwrap().exists(), "who only reads makes nothing");
 }
 
+#[test]
+fn a_shared_layer_that_cannot_be_read_costs_only_itself() {
+    if ran_as_nobody("a_shared_layer_that_cannot_be_read_costs_only_itself") {
+        return;
+    }
+    let (_site, site, warm) = new_store();
+    warm.publish(&key(1), &image(1)).unwrap();
+    let (_folder, directory, _) = new_store();
+    let with_site = StoreOptions {
+        shared: vec![site.clone()],
+        ..options(&directory)
+    };
+    for (folder, mode) in [("", 0o000), ("", 0o400), ("v2", 0o000), ("v2", 0o400), ("v2", 0o100)] {
+        let folder = site.join(folder);
+        fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
+        let (store, errors) = Store::open(&with_site);
+        assert!(
+            matches!(&errors[..], [StoreError::Io { what: "read", path, .. }] if *path == site.join("v2")),
+            "{mode:o}: {errors:?}"
+        );
+        store.publish(&key(2), &image(2)).unwrap();
+        assert_eq!(store.list().unwrap().len(), 1);
+        fs::set_permissions(&folder, Permissions::from_mode(0o700)).unwrap();
+    }
+    assert_eq!(open(&with_site).list().unwrap().len(), 2);
+    // There need not be anything in it.
+    fs::remove_dir_all(site.join("v2")).unwrap();
+    assert_eq!(open(&with_site).list().unwrap().len(), 1);
+}
+
 /// Runs this test again as a user who is not root, whom modes of files hold back; whether that is what it takes.
 fn ran_as_nobody(test: &str) -> bool {
     if !rustix::process::geteuid().is_root() {

@@ -106,7 +106,8 @@ impl Layer {
         Ok(folder)
     }
 
-    /// A directory that is only read: nobody but its owner, who is the user or root, may be able to write to it.
+    /// A directory that is only read: nobody but its owner, who is the user or root, may be able to write to it, and the user must be able to
+    /// look into it.
     pub(super) fn shared(root: &Path) -> Result<Self, StoreError> {
         let metadata = directory(root)?;
         let user = rustix::process::geteuid().as_raw();
@@ -118,11 +119,17 @@ impl Layer {
                 mode: metadata.mode() & 0o7777,
             });
         }
-        Ok(Self {
+        let layer = Self {
             root: root.to_owned(),
             owner: metadata.uid(),
             private: false,
-        })
+        };
+        let folder = layer.folder();
+        // What is behind the name takes the right to search it as well.
+        match fs::read_dir(folder.join(".")) {
+            Err(error) if !is_absence(&error) => Err(StoreError::io("read", &folder)(error)),
+            _ => Ok(layer),
+        }
     }
 
     /// Whether it is the user's own.

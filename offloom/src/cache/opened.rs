@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use offloom_jit_cache::settings::{CacheMode, Found, Settings};
-use offloom_jit_cache::store::{Store, StoreError, StoreOptions};
+use offloom_jit_cache::store::{FORMAT_FOLDER, Store, StoreError, StoreOptions};
 
 use crate::error::{Error, Result};
 
@@ -58,8 +58,10 @@ impl Opened {
             claim_limit: Duration::from_secs(60),
         });
         let is_shared = |error: &StoreError| {
-            let path = error.path().map(Path::to_owned);
-            path != directory && path.is_some_and(|path| settings.cache_path.contains(&path))
+            error.path().is_some_and(|path| {
+                let is_of = |layer: &PathBuf| path == layer || path == layer.join(FORMAT_FOLDER);
+                !directory.as_ref().is_some_and(is_of) && settings.cache_path.iter().any(is_of)
+            })
         };
         if let Some(index) = errors.iter().position(|error| !is_shared(error)) {
             return Err(errors.swap_remove(index).into());
