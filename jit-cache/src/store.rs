@@ -30,6 +30,7 @@ pub use claim::Claim;
 pub use error::StoreError;
 pub use key::{ImageKey, stored_field};
 pub use layer::FORMAT_FOLDER;
+pub use listing::is_absent;
 pub use pack::Unpacked;
 pub use record::{CompileLimits, Failure, Record, Times};
 pub use upkeep::{Stats, Stored, Verified};

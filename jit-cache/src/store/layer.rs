@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::StoreError;
-use super::listing::{Kind, Listing, entries, images_in, is_absence, is_hexadecimal};
+use super::listing::{Kind, Listing, entries, images_in, is_absence, is_absent, is_hexadecimal};
 use super::process::Process;
 
 /// The folder that holds files of this version of the format. Another version has another, and each leaves the other's alone.
@@ -55,16 +55,14 @@ impl Layer {
 
     /// The user's own directory where it is only read: nothing is made, and one that is not there is none.
     pub(super) fn private_to_read(root: &Path) -> Result<Option<Self>, StoreError> {
-        match fs::symlink_metadata(root) {
-            Err(error) if is_absence(&error) => Ok(None),
-            _ => {
-                let layer = Self::existing(root)?;
-                let folder = layer.folder();
-                match fs::symlink_metadata(&folder) {
-                    Ok(metadata) if !metadata.is_dir() => Err(StoreError::NotAFolder { path: folder }),
-                    _ => Ok(Some(layer)),
-                }
-            }
+        if is_absent(root) {
+            return Ok(None);
+        }
+        let layer = Self::existing(root)?;
+        let folder = layer.folder();
+        match fs::symlink_metadata(&folder) {
+            Ok(metadata) if !metadata.is_dir() => Err(StoreError::NotAFolder { path: folder }),
+            _ => Ok(Some(layer)),
         }
     }
 

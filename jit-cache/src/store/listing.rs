@@ -38,6 +38,11 @@ pub(super) fn is_absence(error: &io::Error) -> bool {
     )
 }
 
+/// Whether nothing is there. What cannot be looked at may be, and a link that leads nowhere is.
+pub fn is_absent(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_err_and(|error| is_absence(&error))
+}
+
 /// What an entry of a folder is. A link to a directory is none.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use offloom_jit_cache::settings::{CacheMode, Found, Settings};
-use offloom_jit_cache::store::{FORMAT_FOLDER, Store, StoreError, StoreOptions};
+use offloom_jit_cache::store::{FORMAT_FOLDER, Store, StoreError, StoreOptions, is_absent};
 
 use crate::error::{Error, Result};
 
@@ -51,7 +51,7 @@ impl Opened {
         let (store, mut errors) = Store::open(&StoreOptions {
             directory: directory
                 .clone()
-                .filter(|directory| access == Access::Put || directory.exists()),
+                .filter(|directory| access != Access::Remove || !is_absent(directory)),
             read_only: reads,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,
@@ -76,7 +76,7 @@ impl Opened {
 
     /// The private directory, if it is not there.
     pub(super) fn absent(&self) -> Option<&Path> {
-        self.directory.as_deref().filter(|directory| !directory.exists())
+        self.directory.as_deref().filter(|directory| is_absent(directory))
     }
 
     /// Where the cache is, in a message.

@@ -4,7 +4,7 @@ use std::env;
 use std::path::Path;
 
 use offloom_jit_cache::settings::{CacheMode, Settings};
-use offloom_jit_cache::store::FORMAT_FOLDER;
+use offloom_jit_cache::store::{FORMAT_FOLDER, is_absent};
 
 use super::{Check, Problem};
 use crate::cache;
@@ -53,7 +53,7 @@ fn problem(error: &Error) -> Problem {
 /// Whether a program could put something into a cache, or make it. Nothing is left behind.
 fn can_be_written(directory: &Path) -> Result<(), Problem> {
     let files = directory.join(FORMAT_FOLDER);
-    let there = files.ancestors().find(|folder| folder.exists());
+    let there = files.ancestors().find(|folder| !is_absent(folder));
     let folder = there.unwrap_or(directory);
     match tempfile::tempfile_in(folder) {
         Ok(_) => Ok(()),
