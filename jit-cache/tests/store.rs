@@ -719,6 +719,33 @@ fn a_packed_cache_warms_another() {
 }
 
 #[test]
+fn an_image_of_several_layers_is_packed_once() {
+    let (folder, site, warm) = new_store();
+    let (_other, directory, store) = new_store();
+    warm.publish(&key(1), &image(1)).unwrap();
+    fs::write(only_file(&warm), "damaged").unwrap();
+    store.publish(&key(1), &image(1)).unwrap();
+    let whole = folder.path().join("whole");
+    for value in [1, 2] {
+        open(&options(&whole)).publish(&key(value), &image(value)).unwrap();
+    }
+    let all = open(&StoreOptions {
+        shared: vec![directory, whole],
+        ..options(&site)
+    });
+    let pack = folder.path().join("pack");
+    assert_eq!(all.pack(&pack).unwrap(), 2);
+    let (_empty, _, empty) = new_store();
+    let unpacked = Unpacked {
+        files: 2,
+        known: 0,
+        left: 2,
+    };
+    assert_eq!(empty.unpack(&pack).unwrap(), unpacked);
+    assert_eq!(empty.load(&key(1)), Some(image(1)));
+}
+
+#[test]
 fn shared_layers_are_not_taken_for_the_private_one() {
     let (folder, site, warm) = new_store();
     warm.publish(&key(1), &image(1)).unwrap();

@@ -1,5 +1,6 @@
 //! Warm caches as one file, to move between machines: a magic number, then the files of the cache, each after its size.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -27,7 +28,7 @@ pub struct Unpacked {
 }
 
 impl Store {
-    /// Writes every image of every layer, neither failures nor what launches changed, to one file, as
+    /// Writes every image of every layer, those of several once, neither failures nor what launches changed, to one file, as
     /// [`write_whole`] does.
     /// Returns how many images.
     ///
@@ -103,22 +104,24 @@ impl Store {
 /// Writes these images of these layers. Returns how many are whole.
 fn write_pack(images: &[(&Layer, PathBuf)], file: &mut File) -> io::Result<u64> {
     file.write_all(&MAGIC)?;
-    let mut count = 0;
+    // Keys, once there was a whole image: a damaged one does not hide that of another layer.
+    let mut written = HashSet::new();
     for (layer, image) in images {
         let Ok((_, bytes)) = layer.read(image) else {
             continue;
         };
-        let bytes = match Record::decode(&bytes) {
-            Some((_, Record::Image(_))) => bytes,
-            // How fast it is elsewhere, nobody knows.
-            Some((key, Record::Timed(_, image))) => Record::Image(image).encode(key),
-            _ => continue,
+        // How fast it is elsewhere, nobody knows.
+        let Some((key, Record::Image(image) | Record::Timed(_, image))) = Record::decode(&bytes) else {
+            continue;
         };
+        if !written.insert(key.to_owned()) {
+            continue;
+        }
+        let bytes = Record::Image(image).encode(key);
         file.write_all(&(bytes.len() as u64).to_le_bytes())?;
         file.write_all(&bytes)?;
-        count += 1;
     }
     // The end is marked, so that a pack cut short between two files is noticed.
     file.write_all(&0_u64.to_le_bytes())?;
-    Ok(count)
+    Ok(written.len() as u64)
 }
