@@ -855,7 +855,22 @@ fn what_cannot_be_read_or_removed_is_said_and_holds_up_no_program() {
     }
     assert_eq!(store.verify().damaged, std::slice::from_ref(&folder));
     small.publish(&key(3), &image(3)).unwrap();
-    set_mode(0o700);
+
+    // What can be removed is.
+    let remaining = || {
+        set_mode(0o700);
+        store.list().unwrap().len()
+    };
+    for mode in [0o500, 0o000] {
+        for remove in [|store: &Store| store.prune(0), |store: &Store| store.clear()] {
+            for value in 4..8 {
+                store.publish(&key(value), &image(value)).unwrap();
+            }
+            set_mode(mode);
+            assert!(remove(&store).is_err());
+            assert_eq!(remaining(), 1, "{mode:o}");
+        }
+    }
 }
 
 proptest! {

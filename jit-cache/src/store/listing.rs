@@ -16,12 +16,17 @@ pub(super) struct Listing {
 }
 
 impl Listing {
+    /// The files, and why these are not all of them, if they are not.
+    pub(super) fn found(self) -> (Vec<PathBuf>, Option<StoreError>) {
+        let first = self.unreadable.into_iter().next();
+        let failed = first.map(|(path, error)| StoreError::io("read", &path)(error));
+        (self.files, failed)
+    }
+
     /// The files, if that is all of them.
     pub(super) fn whole(self) -> Result<Vec<PathBuf>, StoreError> {
-        match self.unreadable.into_iter().next() {
-            Some((path, error)) => Err(StoreError::io("read", &path)(error)),
-            None => Ok(self.files),
-        }
+        let (files, failed) = self.found();
+        failed.map_or(Ok(files), Err)
     }
 }
 

@@ -10,7 +10,7 @@ use super::Store;
 use super::claim;
 use super::error::StoreError;
 use super::layer::{IMAGE_FOLDERS, Layer};
-use super::listing::{images_in, is_absence};
+use super::listing::{Listing, images_in, is_absence};
 use super::process::Process;
 use super::record::Record;
 
@@ -64,8 +64,13 @@ impl Store {
     /// # Errors
     /// A folder cannot be read.
     pub fn list(&self) -> Result<Vec<Stored>, StoreError> {
-        let layers = self.layers.iter().map(files).collect::<Result<Vec<_>, _>>()?;
-        Ok(layers.into_iter().flatten().collect())
+        let mut all = Vec::new();
+        for layer in &self.layers {
+            let (found, failed) = files(layer);
+            failed.map_or(Ok(()), Err)?;
+            all.extend(found);
+        }
+        Ok(all)
     }
 
     /// The key of a file in the list, as it is stored, and what is kept for it. Nothing if no launch would use it.
@@ -129,12 +134,13 @@ impl Store {
     /// Returns the bytes removed.
     ///
     /// # Errors
-    /// There is no directory to write, it cannot be written, or a folder cannot be read or a file removed: then the others are removed.
+    /// There is no directory to write, it cannot be written, or a folder cannot be read or a file removed: then the others still are.
     pub fn prune(&self, size_limit: u64) -> Result<u64, StoreError> {
         let layer = self.writable()?;
         clear_left_behind(layer, self.claim_limit)?;
-        let (removed, failed) = evict(files(layer)?, size_limit);
-        failed.map_or(Ok(removed), Err)
+        let (found, unread) = files(layer);
+        let (removed, failed) = evict(found, size_limit);
+        unread.or(failed).map_or(Ok(removed), Err)
     }
 
     /// As [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than that is there, images
@@ -143,12 +149,9 @@ impl Store {
     pub(super) fn keep_small(&self, sample: &Path) -> Result<(), StoreError> {
         let layer = self.writable()?;
         clear_left_behind(layer, self.claim_limit)?;
-        let stored = |paths: Vec<PathBuf>| -> Vec<Stored> {
-            let files = paths.into_iter().filter_map(|path| stored(layer, path).ok()?);
-            files.collect()
-        };
-        if total(&stored(images_in(sample).files)).saturating_mul(IMAGE_FOLDERS) > self.size_limit / 2 {
-            evict(stored(layer.image_paths().files), self.size_limit);
+        let (sampled, _) = stored(layer, images_in(sample));
+        if total(&sampled).saturating_mul(IMAGE_FOLDERS) > self.size_limit / 2 {
+            evict(files(layer).0, self.size_limit);
         }
         Ok(())
     }
@@ -156,36 +159,41 @@ impl Store {
     /// Removes every file of this format from the private layer; returns how many there were.
     ///
     /// # Errors
-    /// There is no directory to write, or a folder cannot be read or a file removed.
+    /// There is no directory to write, or a folder cannot be read or a file removed: then the others still are.
     pub fn clear(&self) -> Result<u64, StoreError> {
-        let paths = self.writable()?.image_paths().whole()?;
+        let (paths, mut failed) = self.writable()?.image_paths().found();
         for path in &paths {
-            remove(path)?;
+            failed = failed.or(remove(path).err());
         }
-        Ok(paths.len() as u64)
+        failed.map_or(Ok(paths.len() as u64), Err)
     }
 }
 
-/// The files of a layer.
-fn files(layer: &Layer) -> Result<Vec<Stored>, StoreError> {
-    let paths = layer.image_paths().whole()?.into_iter();
-    paths.filter_map(|path| stored(layer, path).transpose()).collect()
+/// The files of a layer, and why these are not all of them, if they are not.
+fn files(layer: &Layer) -> (Vec<Stored>, Option<StoreError>) {
+    stored(layer, layer.image_paths())
 }
 
-/// A file of a layer, if it is still there.
-fn stored(layer: &Layer, path: PathBuf) -> Result<Option<Stored>, StoreError> {
-    let found = fs::symlink_metadata(&path).and_then(|metadata| Ok((metadata.len(), metadata.modified()?)));
-    match found {
-        Ok((size, last_use)) => Ok(Some(Stored {
-            path,
-            size,
-            last_use,
-            layer: layer.root().to_owned(),
-            private: layer.is_private(),
-        })),
-        Err(error) if is_absence(&error) => Ok(None),
-        Err(error) => Err(StoreError::io("read", &path)(error)),
+/// The files of a layer that are listed and still there, and why these are not all of them, if they are not.
+fn stored(layer: &Layer, listing: Listing) -> (Vec<Stored>, Option<StoreError>) {
+    let (paths, mut failed) = listing.found();
+    let mut all = Vec::new();
+    for path in paths {
+        let found =
+            fs::symlink_metadata(&path).and_then(|metadata| Ok((metadata.len(), metadata.modified()?)));
+        match found {
+            Ok((size, last_use)) => all.push(Stored {
+                path,
+                size,
+                last_use,
+                layer: layer.root().to_owned(),
+                private: layer.is_private(),
+            }),
+            Err(error) if is_absence(&error) => {}
+            Err(error) => failed = failed.or(Some(StoreError::io("read", &path)(error))),
+        }
     }
+    (all, failed)
 }
 
 /// Bytes of files together.
