@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use offloom_jit_cache::settings::{Found, Origin, SETTINGS, Setting};
-use offloom_text_table::Table;
+use offloom_text_table::{Table, printable};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result};
@@ -111,8 +111,8 @@ pub(crate) fn run(options: &[OsString], json: bool) -> Result<Outcome> {
     }
     checks.extend(cache::checks(&settings.settings));
     let warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
-    // What a program finds out beyond what is known here.
-    ignored.retain(|line| !warnings.contains(line));
+    // What a program finds out beyond what is known here. Its lines have no control characters.
+    ignored.retain(|line| warnings.iter().all(|warning| printable(warning) != *line));
     for warning in warnings.into_iter().chain(ignored) {
         checks.push(Check {
             what: "setting".to_owned(),
