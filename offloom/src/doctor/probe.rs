@@ -152,6 +152,7 @@ impl Probe {
             .env("OFFLOOM_JIT", "sync")
             .env("OFFLOOM_JIT_RETIRE", "0")
             .env("OFFLOOM_JIT_CACHE_MODE", "off")
+            .env("OFFLOOM_JIT_PERF", "0")
             .env("OFFLOOM_JIT_STATS", folder.join(STATISTICS));
         if self.dumps {
             // It may be the file of OFFLOOM_CONFIG that asks for them, so the variable cannot just be taken away.
