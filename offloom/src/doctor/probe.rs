@@ -103,7 +103,12 @@ impl Probe {
             Problem::new(reason, remedy)
         };
         let (source, program) = (folder.join("probe.c"), folder.join("probe"));
-        fs::write(&source, PROGRAM).map_err(|error| failed(error.to_string()))?;
+        fs::write(&source, PROGRAM).map_err(|error| {
+            Problem::new(
+                format!("cannot write `{}`: {error}", source.display()),
+                "make room in that folder, or name another with TMPDIR",
+            )
+        })?;
         let mut configuration = OsString::from("--config=");
         configuration.push(self.installation.jit_configuration());
         let output = Command::new(&self.clang)
@@ -119,7 +124,14 @@ impl Probe {
             .arg(&program)
             .args(options)
             .output()
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| {
+                Problem::new(
+                    format!("`{}` cannot be run: {error}", self.clang.display()),
+                    format!(
+                        "make room for another process, or install the Debian package clang-{LLVM_MAJOR} again"
+                    ),
+                )
+            })?;
         if output.status.success() {
             return Ok(program);
         }
@@ -164,9 +176,11 @@ impl Probe {
 
 /// Whether a message is about what OpenMP's own package has.
 fn is_about_openmp(message: &str) -> bool {
-    ["omp.h", "-lomp", "libomp", "library 'omp'"]
-        .iter()
-        .any(|name| message.contains(name))
+    ["omp.h", "-lomp", "libomp", "library 'omp'"].iter().any(|name| {
+        let mut found = message.match_indices(name);
+        // Not libomptarget, which is looked for by itself.
+        found.any(|(at, _)| !message[at + name.len()..].starts_with(char::is_alphanumeric))
+    })
 }
 
 /// What the JIT library said that it does not do of what was asked for.
@@ -262,7 +276,12 @@ mod tests {
     fn what_openmp_lacks_is_told_from_other_failures() {
         assert!(is_about_openmp("/usr/bin/ld: cannot find -lomp: No such file"));
         assert!(is_about_openmp("fatal error: 'omp.h' file not found"));
+        assert!(is_about_openmp(
+            "ld: cannot find -lomptarget: libomp.so: cannot open"
+        ));
         assert!(!is_about_openmp("ld: cannot find -lno-such-library"));
+        assert!(!is_about_openmp("ld: cannot find -lomptarget"));
+        assert!(!is_about_openmp("ld: libomptarget.so: file not recognized"));
     }
 
     #[test]
