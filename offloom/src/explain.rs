@@ -1,5 +1,6 @@
 //! `offloom explain`: what became of a program's launches, by the file that `OFFLOOM_JIT_STATS` made the program write.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict};
@@ -72,7 +73,11 @@ fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
         let parent = process.forked_from;
         parent.is_some_and(|parent| processes.iter().any(|other| other.process == parent))
     });
-    add("all".to_owned(), &once);
+    let all = match twice.len() {
+        0 => "all".to_owned(),
+        forked => format!("all but {forked} forked"),
+    };
+    add(all, &once);
     let mut text = format!(
         "Launches and variants of {} processes\n{}",
         processes.len(),
@@ -80,11 +85,26 @@ fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
     );
     if !twice.is_empty() {
         text += &format!(
-            "Not in `all`: {} forked from others of these, with what those have counted before the fork\n",
+            "Not in the last line: {} forked from others of these, with what those have counted before the fork\n",
             twice.len()
         );
     }
+    for (parent, children) in with_absent_parents(&once) {
+        text += &format!(
+            "{children} were forked from process {parent}, of which there is no file: what it had counted before is in the last line {children} times\n"
+        );
+    }
     text
+}
+
+/// How many of the processes were forked from the same one, where there are several; by that one's number.
+fn with_absent_parents(processes: &[&Statistics]) -> BTreeMap<u32, usize> {
+    let mut children = BTreeMap::new();
+    for parent in processes.iter().filter_map(|process| process.forked_from) {
+        *children.entry(parent).or_default() += 1;
+    }
+    children.retain(|_, count| *count > 1);
+    children
 }
 
 fn process_value(statistics: &Statistics) -> Value {

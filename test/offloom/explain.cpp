@@ -50,8 +50,13 @@
 // RUN: %offloom explain child | FileCheck --check-prefix=NAME --implicit-check-not='{{^}}forged' %s
 // FORKED: Launches and variants of 3 processes
 // FORKED: child (forked from {{[0-9]+}}) 18446744073709551615 18446744073709551615
-// FORKED: all {{[0-9]+ [0-9]+}} 6 0 0
-// FORKED-NEXT: Not in `all`: 1 forked from others of these
+// FORKED: all but 1 forked {{[0-9]+ [0-9]+}} 6 0 0
+// FORKED-NEXT: Not in the last line: 1 forked from others of these{{.*$}}
+// FORKED-NOT: {{.}}
+// RUN: %offloom explain first child child | FileCheck --check-prefix=ORPHANS %s
+// ORPHANS: {{^}}all {{[0-9]+}}
+// ORPHANS-NEXT: 2 were forked from process {{[0-9]+}}, of which there is no file: {{.*}} 2 times
+// ORPHANS-NOT: {{.}}
 // FORKED-JSON: "duration_us": {{[0-9]+}}
 // FORKED-JSON: "forked_from": {{[0-9]+}}
 // FORKED-JSON: "offloom": "{{[0-9.]+}}"
