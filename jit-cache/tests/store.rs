@@ -727,7 +727,9 @@ fn an_image_of_several_layers_is_packed_once() {
     store.publish(&key(1), &image(1)).unwrap();
     let whole = folder.path().join("whole");
     for value in [1, 2] {
-        open(&options(&whole)).publish(&key(value), &image(value)).unwrap();
+        open(&options(&whole))
+            .publish(&key(value), &image(value))
+            .unwrap();
     }
     let all = open(&StoreOptions {
         shared: vec![directory, whole],
@@ -779,7 +781,13 @@ fn a_shared_layer_that_cannot_be_read_costs_only_itself() {
         shared: vec![site.clone()],
         ..options(&directory)
     };
-    for (folder, mode) in [("", 0o000), ("", 0o400), ("v2", 0o000), ("v2", 0o400), ("v2", 0o100)] {
+    for (folder, mode) in [
+        ("", 0o000),
+        ("", 0o400),
+        ("v2", 0o000),
+        ("v2", 0o400),
+        ("v2", 0o100),
+    ] {
         let folder = site.join(folder);
         fs::set_permissions(&folder, Permissions::from_mode(mode)).unwrap();
         let (store, errors) = Store::open(&with_site);

@@ -1,6 +1,6 @@
 //! What is in the folders of a layer, and what of them cannot be read.
 
-use std::fs::{self, DirEntry};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -16,6 +16,13 @@ pub(super) struct Listing {
 }
 
 impl Listing {
+    /// Takes note of what cannot be looked at, unless it is gone.
+    fn cannot_read(&mut self, path: &Path, error: io::Error) {
+        if !is_absence(&error) {
+            self.unreadable.push((path.to_owned(), error));
+        }
+    }
+
     /// The files, and why these are not all of them, if they are not.
     pub(super) fn found(self) -> (Vec<PathBuf>, Option<StoreError>) {
         let first = self.unreadable.into_iter().next();
@@ -60,23 +67,24 @@ pub(super) enum Kind {
 /// What is in a folder, of one kind and with names that `is_name` knows: whatever else is there is not the cache's. Of a folder that is not
 /// there, nothing.
 pub(super) fn entries(folder: &Path, kind: Kind, is_name: impl Fn(&str) -> bool) -> Listing {
-    let wanted = |entry: DirEntry| {
-        let of_kind = entry.file_type().ok()?.is_dir() == (kind == Kind::Directory);
-        let named = entry.file_name().to_str().is_some_and(&is_name);
-        (of_kind && named).then(|| entry.path())
-    };
     let mut listing = Listing::default();
-    match fs::read_dir(folder) {
-        Ok(entries) => {
-            for entry in entries {
-                match entry {
-                    Ok(entry) => listing.files.extend(wanted(entry)),
-                    Err(error) => listing.unreadable.push((folder.to_owned(), error)),
-                }
-            }
+    let entries = match fs::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) => {
+            listing.cannot_read(folder, error);
+            return listing;
         }
-        Err(error) if is_absence(&error) => {}
-        Err(error) => listing.unreadable.push((folder.to_owned(), error)),
+    };
+    for entry in entries {
+        match entry {
+            Ok(entry) if !entry.file_name().to_str().is_some_and(&is_name) => {}
+            Ok(entry) => match entry.file_type() {
+                Ok(found) if found.is_dir() == (kind == Kind::Directory) => listing.files.push(entry.path()),
+                Ok(_) => {}
+                Err(error) => listing.cannot_read(&entry.path(), error),
+            },
+            Err(error) => listing.cannot_read(folder, error),
+        }
     }
     listing
 }
