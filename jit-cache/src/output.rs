@@ -68,7 +68,7 @@ fn of_stream(stream: BorrowedFd<'_>, metadata: &Metadata) -> Option<File> {
     same.then_some(file)
 }
 
-/// Whether a path leads to the standard output: who writes there has no messages in it.
+/// Whether a path leads to the standard output. Who has a file written there puts messages elsewhere, or they would be in the file.
 pub fn is_standard_output(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| of_stream(io::stdout().as_fd(), &metadata).is_some())
 }

@@ -220,8 +220,8 @@ impl Items {
         let (key, value) = item.split_once('=').ok_or(Problem::NoValue)?;
         let (key, value) = (key.trim(), value.trim());
         let repeated = match key {
-            "kernel" => self.kernel.replace(name(value)?).is_some(),
-            "arch" => self.architecture.replace(name(value)?).is_some(),
+            "kernel" => self.kernel.replace(unescaped_name(value)?).is_some(),
+            "arch" => self.architecture.replace(unescaped_name(value)?).is_some(),
             "teams" => self.teams.replace(count(value)?).is_some(),
             "threads" => self.threads.replace(count(value)?).is_some(),
             _ => self.argument(key)?.replace(value.parse()?).is_some(),
@@ -248,7 +248,8 @@ impl Items {
     }
 }
 
-pub(crate) fn name(value: &str) -> Result<String, Problem> {
+/// What [`EscapedName`] was made of, which must not be empty.
+pub(crate) fn unescaped_name(value: &str) -> Result<String, Problem> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -108,7 +108,7 @@ pub const SETTINGS: &[Setting] = &[
         set: Set::Path(|settings, value| {
             values::set(&mut settings.cache_directory, values::absolute(value).map(Some))
         }),
-        show: |settings| values::shown(settings.cache_directory.as_deref()),
+        show: |settings| values::shown_path(settings.cache_directory.as_deref()),
     },
     Setting {
         name: "OFFLOOM_JIT_CACHE_PATH",
@@ -164,7 +164,7 @@ pub const SETTINGS: &[Setting] = &[
         values: "a file",
         help: "statistics are written to it, as JSON, when the program ends",
         set: Set::Path(|settings, value| values::set(&mut settings.stats, values::path(value).map(Some))),
-        show: |settings| values::shown(settings.stats.as_deref()),
+        show: |settings| values::shown_path(settings.stats.as_deref()),
     },
     Setting {
         name: "OFFLOOM_JIT_DUMP_DIR",
@@ -173,7 +173,7 @@ pub const SETTINGS: &[Setting] = &[
         set: Set::Path(|settings, value| {
             values::set(&mut settings.dump_directory, values::path(value).map(Some))
         }),
-        show: |settings| values::shown(settings.dump_directory.as_deref()),
+        show: |settings| values::shown_path(settings.dump_directory.as_deref()),
     },
     Setting {
         name: "OFFLOOM_JIT_LOG",

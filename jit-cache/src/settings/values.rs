@@ -220,6 +220,7 @@ pub(super) fn switch(text: &str) -> Option<bool> {
     }
 }
 
+/// A switch as [`switch`] takes it.
 pub(super) fn shown_switch(on: bool) -> String {
     u8::from(on).to_string()
 }
@@ -235,11 +236,13 @@ pub(super) fn shown_size(bytes: u64) -> String {
     }
 }
 
-pub(super) fn shown(path: Option<&Path>) -> String {
+/// A path for people; empty where there is none.
+pub(super) fn shown_path(path: Option<&Path>) -> String {
     path.map_or_else(String::new, |path| path.display().to_string())
 }
 
+/// Paths as [`paths`] takes them, for people.
 pub(super) fn shown_paths(paths: &[PathBuf]) -> String {
-    let paths: Vec<_> = paths.iter().map(|path| shown(Some(path))).collect();
+    let paths: Vec<_> = paths.iter().map(|path| shown_path(Some(path))).collect();
     paths.join(":")
 }

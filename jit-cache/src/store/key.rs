@@ -5,7 +5,7 @@ use std::fmt;
 use offloom_abi::jit_bundle::BundleId;
 
 use crate::descriptor::Descriptor;
-use crate::descriptor::text::{EscapedName, name as unescaped};
+use crate::descriptor::text::{EscapedName, unescaped_name};
 
 /// Everything that an image depends on. Two images with equal keys are interchangeable; keys that differ in any field are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn stored_field(key: &str, name: &str) -> String {
     match name {
         // Its form is its own.
         "descriptor" => value.to_owned(),
-        _ => unescaped(value).unwrap_or_else(|_| value.to_owned()),
+        _ => unescaped_name(value).unwrap_or_else(|_| value.to_owned()),
     }
 }
 
