@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use offloom_jit_cache::output::is_standard_output;
 use offloom_jit_cache::settings::{CacheMode, Found};
-use offloom_jit_cache::store::{StoreError, Unpacked};
+use offloom_jit_cache::store::{Stats, StoreError, Unpacked};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result, json_path, warn};
@@ -59,22 +59,21 @@ impl CacheCommand {
 /// Where the cache is and how much is in it; and what is wrong with shared layers.
 pub(crate) fn describe() -> Result<(String, Vec<StoreError>)> {
     let opened = Opened::open(Access::Read)?;
-    Ok((summary(&opened)?, opened.refused))
+    Ok((summary(&opened, &opened.store.stats()?), opened.refused))
 }
 
-fn summary(opened: &Opened) -> Result<String> {
-    let stats = opened.store.stats()?;
+fn summary(opened: &Opened, stats: &Stats) -> String {
     let unused = match opened.settings.cache_mode {
         CacheMode::Off => ", not used: OFFLOOM_JIT_CACHE_MODE=off",
         CacheMode::ReadOnly | CacheMode::ReadWrite => "",
     };
-    Ok(format!(
+    format!(
         "{}: {} files, {} of {}{unused}",
         opened.place(),
         stats.files,
         size(stats.bytes),
         size(opened.settings.cache_size)
-    ))
+    )
 }
 
 /// Runs one of the commands.
@@ -135,7 +134,7 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
         ..Outcome::from(text)
     };
     Ok(match command {
-        CacheCommand::Pack { file } => outcome.beside(is_standard_output(file)),
+        CacheCommand::Pack { file } => outcome.on_error_stream(is_standard_output(file)),
         _ => outcome,
     })
 }
@@ -168,7 +167,7 @@ fn stats(opened: &Opened) -> Result<(String, Value)> {
     let stats = opened.store.stats()?;
     let text = format!(
         "{}\nshared: {} files, {}\n",
-        summary(opened)?,
+        summary(opened, &stats),
         stats.shared_files,
         size(stats.shared_bytes)
     );

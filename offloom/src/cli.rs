@@ -66,11 +66,12 @@ enum Command {
 pub(crate) fn run() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(cli) => execute(&cli).map(|()| ExitCode::SUCCESS),
-        // Help and version are among these.
-        Err(other) => match written(other.print()) {
-            Ok(()) => return u8::try_from(other.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from),
-            Err(error) => Err(error),
-        },
+        Err(wrong) if wrong.use_stderr() => {
+            // If anyone listens.
+            let _ = wrong.print();
+            return u8::try_from(wrong.exit_code()).map_or(ExitCode::FAILURE, ExitCode::from);
+        }
+        Err(help_or_version) => written(help_or_version.print()).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
         warn(error);
@@ -78,7 +79,7 @@ pub(crate) fn run() -> ExitCode {
     })
 }
 
-/// Whether what was printed is out. `offloom ... | head` is no error.
+/// Whether what was printed on the standard output is out. `offloom ... | head` is no error.
 fn written(printed: io::Result<()>) -> Result<()> {
     match printed.and_then(|()| io::stdout().flush()) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Error::Output(error)),
@@ -101,10 +102,12 @@ fn execute(cli: &Cli) -> Result<()> {
         true => outcome.text,
         false => printable(&outcome.text),
     };
-    written(match outcome.beside {
-        true => io::stderr().write_all(text.as_bytes()),
-        false => io::stdout().write_all(text.as_bytes()),
-    })?;
+    if outcome.on_error_stream {
+        // If anyone listens.
+        let _ = io::stderr().write_all(text.as_bytes());
+    } else {
+        written(io::stdout().write_all(text.as_bytes()))?;
+    }
     outcome.failure.map_or(Ok(()), Err)
 }
 

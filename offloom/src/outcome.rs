@@ -8,15 +8,18 @@ pub(crate) struct Outcome {
     /// For the standard output.
     pub(crate) text: String,
     /// The standard output is a file that the command has written: the text is for the error stream.
-    pub(crate) beside: bool,
+    pub(crate) on_error_stream: bool,
     /// The command found something that is not right.
     pub(crate) failure: Option<Error>,
 }
 
 impl Outcome {
     /// The same, with the text on the error stream if that is so.
-    pub(crate) fn beside(self, beside: bool) -> Self {
-        Self { beside, ..self }
+    pub(crate) fn on_error_stream(self, on_error_stream: bool) -> Self {
+        Self {
+            on_error_stream,
+            ..self
+        }
     }
 }
 
@@ -24,7 +27,7 @@ impl From<String> for Outcome {
     fn from(text: String) -> Self {
         Self {
             text,
-            beside: false,
+            on_error_stream: false,
             failure: None,
         }
     }

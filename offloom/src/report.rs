@@ -33,7 +33,7 @@ pub(crate) fn run(statistics: &Path, output: Option<&Path>) -> Result<Outcome> {
         source,
     })?;
     let text = format!("{}\n", file.display());
-    Ok(Outcome::from(text).beside(is_standard_output(&file)))
+    Ok(Outcome::from(text).on_error_stream(is_standard_output(&file)))
 }
 
 /// Whether two paths lead to the same file.
