@@ -35,17 +35,18 @@ impl Layer {
     /// The user's own directory, made if it is not there: it must belong to the user and be closed to all others. So are folders above it
     /// that are made, as the XDG base directory specification says: whoever could rename it could put another in its place.
     pub(super) fn private(root: &Path) -> Result<Self, StoreError> {
-        let failed = StoreError::io("make", root);
         if let Some(parent) = root.parent() {
             let mut parents = DirBuilder::new();
             parents
                 .recursive(true)
                 .mode(0o700)
                 .create(parent)
-                .map_err(&failed)?;
+                .map_err(StoreError::io("make", parent))?;
         }
         match DirBuilder::new().mode(0o700).create(root) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(failed(error)),
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(StoreError::io("make", root)(error));
+            }
             _ => {}
         }
         let layer = Self::existing(root)?;
