@@ -4,7 +4,7 @@
 //! [`offloom_abi::jit_base_image`]. Of other programs, this library sees the registrations when it was loaded before libomptarget
 //! (`LD_PRELOAD`), since it defines libomptarget's functions itself.
 
-use std::ffi::{CStr, CString, c_void};
+use std::ffi::{CStr, c_void};
 use std::ptr;
 
 use crate::guard::guarded;
@@ -82,10 +82,9 @@ unsafe fn function_behind(
         // A library that was opened for itself alone has a libomptarget that only it sees. Its table of entries lies in it; the descriptor
         // may be one of ours.
         let object = LoadedObject::containing((*descriptor).entries_begin);
-        let path = CString::new(object.path).unwrap_or_default();
-        let path = match path.is_empty() {
+        let path = match object.path.is_empty() {
             true => ptr::null(),
-            false => path.as_ptr(),
+            false => object.path.as_ptr(),
         };
         let handle = libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
         let mut function = ptr::null_mut();

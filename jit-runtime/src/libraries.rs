@@ -1,5 +1,6 @@
 //! The shared libraries that device code may call: those of the program or library that brings it, which the process has loaded.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -44,7 +45,7 @@ mod tag {
 #[derive(Debug, Default)]
 pub(crate) struct LoadedObject {
     /// Its path; empty for the program itself.
-    pub(crate) path: String,
+    pub(crate) path: CString,
     /// Where it lies, in whole pages.
     pub(crate) range: Range<usize>,
     /// The names of the libraries that it was linked to.
@@ -76,10 +77,10 @@ impl LoadedObject {
     }
 
     /// What to call it in a message.
-    pub(crate) fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> Cow<'_, str> {
         match self.path.is_empty() {
-            true => "this program",
-            false => &self.path,
+            true => "this program".into(),
+            false => self.path.to_string_lossy(),
         }
     }
 }
@@ -125,7 +126,7 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     // SAFETY: the loader's string; the dynamic section of an object that is loaded.
     search.found = Some(unsafe {
         LoadedObject {
-            path: text(info.dlpi_name),
+            path: string(info.dlpi_name),
             range: start.unwrap_or_default() / PAGE * PAGE..end.unwrap_or_default().next_multiple_of(PAGE),
             needed: needed(dynamic),
         }
@@ -173,19 +174,20 @@ fn loaded_path(name: &CStr) -> Option<String> {
             return None;
         }
         let failed = libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) != 0;
-        let path = (!failed && !map.is_null()).then(|| text((*map).name));
+        let path = (!failed && !map.is_null()).then(|| string((*map).name));
         libc::dlclose(handle);
         path?
     };
-    path.starts_with('/').then_some(path)
+    let path = path.to_string_lossy();
+    path.starts_with('/').then(|| path.into_owned())
 }
 
 /// # Safety
 /// The string is null or ends with a NUL.
-unsafe fn text(string: *const c_char) -> String {
+unsafe fn string(string: *const c_char) -> CString {
     if string.is_null() {
-        return String::new();
+        return CString::default();
     }
     // SAFETY: as the caller promises.
-    unsafe { CStr::from_ptr(string) }.to_string_lossy().into_owned()
+    unsafe { CStr::from_ptr(string) }.to_owned()
 }
