@@ -200,24 +200,15 @@ impl Tracker {
         })
     }
 
-    /// Reads all words of a launch, with the bits that any shape may look at, into `words`; returns how many there are.
-    pub(crate) fn read(&self, launch: &impl Launch, words: &mut [u64]) -> usize {
-        let count = self.signature.fields.len().min(words.len());
-        for (word, field) in words.iter_mut().zip(&self.signature.fields) {
-            *word = field.read(launch);
-        }
-        count
-    }
-
     /// Decides what becomes of a launch for which no code is known and for which none is being made. Locks; not for the path
     /// of a launch that finds its code.
     pub fn decide(&self, launch: &impl Launch) -> Decision {
-        let mut words = [0; MAX_KEY_WORDS];
-        let count = self.read(launch, &mut words);
-        let words = &words[..count];
         let mut counts = self.lock();
         let number = self.current();
-        let masks = &self.shape(number).masks;
+        let Shape { masks, program } = self.shape(number);
+        let mut words = [0; MAX_KEY_WORDS];
+        program.read(launch, &mut words);
+        let words = &words[..masks.len()];
         let differs = counts.differing(&self.signature, masks, words);
         let changed_as_expected =
             |subject: usize| counts.total > 0 && differs[subject] && self.expects_change_of(subject);

@@ -137,24 +137,14 @@ impl Variants {
     #[cold]
     pub fn fitting(&self, tracker: &Tracker, launch: &impl Launch) -> Option<Code> {
         let current = tracker.current();
-        let mut words = [0; MAX_KEY_WORDS];
-        let count = tracker.read(launch, &mut words);
         let shapes = self.entries_of_shape.iter().enumerate();
         let with_entries = shapes.filter(|(_, entries)| entries.load(Ordering::Relaxed) != 0);
         with_entries
             .map(|(shape, _)| shape)
             .filter(|shape| *shape != current)
-            .find_map(|shape| {
-                let mut key = [0; MAX_KEY_WORDS];
-                let masked = words[..count].iter().zip(&tracker.shape(shape).masks);
-                for (key, (word, mask)) in key.iter_mut().zip(masked) {
-                    *key = word & mask;
-                }
-                let value = self.table.find(shape, &key[..key_length(tracker)])?;
-                match value.entry() {
-                    Some(Entry::Code(code)) => Some(code),
-                    _ => None,
-                }
+            .find_map(|shape| match self.value(tracker, shape, launch)?.entry() {
+                Some(Entry::Code(code)) => Some(code),
+                _ => None,
             })
     }
 

@@ -1,6 +1,8 @@
 //! Look-ups: the JIT paper's steps, code that fits meanwhile, and readers beside changes.
 
+use std::cell::Cell;
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
@@ -41,6 +43,58 @@ fn key(tracker: &Tracker, launch: &Words) -> LaunchKey {
             return key;
         }
     }
+}
+
+/// A launch that counts how often it is asked whether something is there.
+struct Asked<'a>(&'a Words, Cell<usize>);
+
+impl Launch for Asked<'_> {
+    fn arguments(&self) -> &[u64] {
+        self.0.arguments()
+    }
+
+    fn object(&self, index: usize, offset: usize, length: usize) -> u64 {
+        self.0.object(index, offset, length)
+    }
+
+    fn is_readable(&self, index: usize, bytes: Range<usize>) -> bool {
+        self.1.set(self.1.get() + 1);
+        self.0.is_readable(index, bytes)
+    }
+}
+
+#[test]
+fn a_launch_without_code_is_asked_once_for_each_object_that_counts() {
+    let object = || Parameter::Pointer {
+        declared_alignment: None,
+        contents: vec![true; 64],
+        contents_are_there: false,
+    };
+    let limits = Limits {
+        threshold: 1,
+        ratio: 0.5,
+    };
+    let tracker = Tracker::new(Signature::new(vec![object(), object()], false), limits);
+    let variants = Variants::new(&tracker);
+    let launch = |changing: u8| Words {
+        arguments: vec![0, 0],
+        objects: vec![(0, vec![7; 64]), (1, vec![changing; 64])],
+        ..Words::default()
+    };
+    for changing in 0..4 {
+        let key = key(&tracker, &launch(changing));
+        variants.insert(&key, Entry::Pending);
+    }
+    assert!(!tracker.specializes(Subject::Contents(1)), "it kept changing");
+    let launch = launch(5);
+    let asked = Asked(&launch, Cell::default());
+    // Its own shape has the first object, the one before has both.
+    assert_eq!(variants.find(&tracker, &asked), Found::Pending);
+    assert_eq!(asked.1.take(), 1);
+    assert_eq!(variants.fitting(&tracker, &asked), None);
+    assert_eq!(asked.1.take(), 2);
+    let _ = tracker.decide(&asked);
+    assert_eq!(asked.1.take(), 1);
 }
 
 #[test]
