@@ -74,7 +74,7 @@ pub struct Store {
 impl Store {
     /// Opens what can be opened; what cannot is in the list of errors, one each, for one warning each.
     ///
-    /// A program that runs with more rights than its user has no cache at all: its environment is not to be trusted.
+    /// Not for a program that runs with more rights than its user, whose environment is not to be trusted.
     pub fn open(options: &StoreOptions) -> (Self, Vec<StoreError>) {
         let mut store = Self {
             layers: Vec::new(),
@@ -85,9 +85,6 @@ impl Store {
             written: AtomicU64::new(u64::MAX / 2),
         };
         let mut errors = Vec::new();
-        if runs_with_more_rights() {
-            return (store, errors);
-        }
         if let Some(directory) = &options.directory {
             let opened = match options.read_only {
                 true => Layer::private_to_read(directory),
@@ -244,20 +241,4 @@ impl Store {
     fn writable(&self) -> Result<&Layer, StoreError> {
         self.writable.as_ref().ok_or(StoreError::ReadOnly)
     }
-}
-
-/// Whether the kernel started this program with more rights than its user has (`AT_SECURE`). Where that cannot be found out, it did.
-pub fn runs_with_more_rights() -> bool {
-    const AT_SECURE: u64 = 23;
-    let Ok(vector) = fs::read("/proc/self/auxv") else {
-        return true;
-    };
-    let numbers: Vec<_> = vector
-        .as_chunks::<8>()
-        .0
-        .iter()
-        .map(|bytes| u64::from_ne_bytes(*bytes))
-        .collect();
-    let secure = numbers.chunks(2).find(|pair| pair[0] == AT_SECURE);
-    secure.is_none_or(|pair| pair.get(1) != Some(&0))
 }

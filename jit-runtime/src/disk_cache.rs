@@ -8,7 +8,7 @@ use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreOptions, Times};
 
 use crate::report;
-use crate::settings::{settings, variable_at_start};
+use crate::settings::{runs_with_more_rights, settings, variable_at_start};
 
 /// The version of what makes objects: Offloom's, and a hash of the sources (`build.rs`). Of another build's objects nobody knows what it has mended.
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("OFFLOOM_SOURCES"));
@@ -132,12 +132,12 @@ pub(crate) fn remember_given_up(key: &ImageKey, subjects: &[Subject]) {
     }
 }
 
-/// The cache of this process, opened at its first use; `None` when it is switched off.
+/// The cache of this process, opened at its first use; `None` when it is switched off, or the program has more rights than its user.
 fn store() -> Option<&'static Store> {
     static STORE: OnceLock<Option<&'static Store>> = OnceLock::new();
     *STORE.get_or_init(|| {
         let settings = settings();
-        if settings.cache_mode == CacheMode::Off {
+        if settings.cache_mode == CacheMode::Off || runs_with_more_rights() {
             return None;
         }
         let (store, errors) = Store::open(&StoreOptions {

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use offloom_jit_cache::settings::{Found, Settings};
-use offloom_jit_cache::store::runs_with_more_rights;
 
 use crate::error_stream;
 
@@ -58,6 +57,14 @@ fn at_start() -> &'static AtStart {
             folder: std::env::current_dir().unwrap_or_default(),
         }))
     })
+}
+
+/// Whether the kernel started this program with more rights than its user has: it has set-user-id or the like.
+pub(crate) fn runs_with_more_rights() -> bool {
+    /// Not in the `libc` crate for this target.
+    const AT_SECURE: libc::c_ulong = 23;
+    // SAFETY: always valid; the C library took note of it when it was started, which `/proc` may not show.
+    unsafe { libc::getauxval(AT_SECURE) != 0 }
 }
 
 /// The file or folder that the user means by a path: a relative one begins in the folder that the program was in when the settings were read.
