@@ -1,15 +1,16 @@
 //! What a kernel's stub calls at every launch, and after launches that are timed.
 
-mod floating_point_environment;
-
 use std::ptr;
+use std::sync::Once;
 use std::sync::atomic::Ordering;
 
 use offloom_abi::jit_image::{Choice, Dispatch, Finished, Slot};
+use offloom_jit_cache::settings::FloatingPoint;
 
 use crate::fork_gate;
-use crate::guard::guarded;
+use crate::guard::{Interlude, floating_point_environment, guarded, guarded_interlude};
 use crate::launch::ArgumentWords;
+use crate::report;
 use crate::settings::settings;
 use crate::slot::SlotState;
 use crate::variant;
@@ -58,7 +59,7 @@ unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) ->
         ticket: 0,
     };
     guarded(ahead_of_time, || {
-        let choice = if floating_point_environment::is_default() || floating_point_environment::may_differ() {
+        let choice = if floating_point_environment::is_default() || results_may_differ() {
             state.choose::<COUNT>(launch)
         } else {
             ahead_of_time
@@ -68,6 +69,23 @@ unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) ->
         }
         choice
     })
+}
+
+/// Whether variants may give other results than ahead-of-time code. Only asked where they would, since the thread does not compute as LLVM does.
+#[cold]
+fn results_may_differ() -> bool {
+    static SAID: Once = Once::new();
+    if settings().floating_point == FloatingPoint::Source {
+        return true;
+    }
+    SAID.call_once(|| {
+        let _interlude = Interlude::begin();
+        report::log(format_args!(
+            "launches of a thread run ahead-of-time code: it rounds otherwise, or takes subnormal numbers for zeros (-ffast-math when the \
+             program was linked, fesetround), which OFFLOOM_JIT_FP=match does not allow for"
+        ));
+    });
+    false
 }
 
 /// # Safety
@@ -81,7 +99,7 @@ unsafe fn state_of(slot: *const Slot) -> &'static SlotState {
 /// # Safety
 /// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned, for the same slot.
 unsafe extern "C" fn finished(slot: *const Slot, ticket: u64) {
-    guarded((), || {
+    guarded_interlude((), || {
         // SAFETY: as the caller promises.
         let (state, variant) = unsafe { (state_of(slot), variant::of_ticket(ticket)) };
         let change = fork_gate::enter();

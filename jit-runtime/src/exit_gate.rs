@@ -14,7 +14,7 @@ use libc::atexit;
 use offloom_ir::expendable_thread::outlive_starter;
 
 use crate::exit_handlers;
-use crate::guard::guarded;
+use crate::guard::guarded_interlude;
 
 /// Longer than any sound compile; a hung one must not keep the process from ending.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -93,5 +93,5 @@ pub(crate) fn forget_work() {
 }
 
 extern "C" fn close_at_exit() {
-    guarded((), close);
+    guarded_interlude((), close);
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use offloom_ir::inkwell::llvm_sys::core::LLVMGetVersion;
 
-use crate::guard::guarded;
+use crate::guard::guarded_interlude;
 
 /// The function that C++ registers handlers with.
 const REGISTRATION: &CStr = c"__cxa_atexit";
@@ -57,7 +57,7 @@ unsafe extern "C" fn register_behind(handler: Handler, argument: *mut c_void, li
 
 unsafe extern "C" fn run_behind(registered: *mut c_void) {
     if let Some((first, _)) = FIRST.get() {
-        guarded((), first);
+        guarded_interlude((), first);
     }
     // SAFETY: the C library hands over, once, what was registered.
     unsafe {

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::exit_gate;
-use crate::guard::guarded;
+use crate::guard::guarded_interlude;
 use crate::worker;
 
 /// Far longer than a link or a start takes; one that waits for the forking thread must not keep it for ever.
@@ -81,7 +81,7 @@ pub(crate) fn watch_forks() {
 }
 
 unsafe extern "C" fn before_fork() {
-    guarded((), || {
+    guarded_interlude((), || {
         FORKING.fetch_add(1, Ordering::SeqCst);
         let start = Instant::now();
         while UNDIVIDED.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
@@ -95,7 +95,7 @@ unsafe extern "C" fn in_parent() {
 }
 
 unsafe extern "C" fn in_child() {
-    guarded((), worker::leave_to_parent);
+    guarded_interlude((), worker::leave_to_parent);
     if CHANGING.swap(0, Ordering::SeqCst) > 0 {
         CUT_OFF.store(true, Ordering::Relaxed);
     }

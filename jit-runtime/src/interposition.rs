@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_void};
 use std::ptr;
 
-use crate::guard::guarded;
+use crate::guard::{Interlude, guarded, guarded_interlude};
 use crate::libraries::LoadedObject;
 use crate::registration::{BinaryDescriptor, forget_replacement, replacement};
 use crate::report;
@@ -25,7 +25,7 @@ pub(crate) unsafe extern "C" fn offloom_jit_replace_images(
     descriptor: *const BinaryDescriptor,
 ) -> *const BinaryDescriptor {
     // SAFETY: as the caller promises.
-    guarded(ptr::null(), || unsafe {
+    guarded_interlude(ptr::null(), || unsafe {
         replacement(descriptor).unwrap_or(ptr::null())
     })
 }
@@ -35,7 +35,7 @@ pub(crate) unsafe extern "C" fn offloom_jit_replace_images(
 pub(crate) extern "C" fn offloom_jit_forget_images(
     descriptor: *const BinaryDescriptor,
 ) -> *const BinaryDescriptor {
-    guarded(ptr::null(), || {
+    guarded_interlude(ptr::null(), || {
         forget_replacement(descriptor).unwrap_or(ptr::null())
     })
 }
@@ -49,7 +49,10 @@ pub(crate) unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDesc
     // SAFETY: as the caller promises.
     guarded((), || unsafe {
         if let Some(register) = function_behind(c"__tgt_register_lib", __tgt_register_lib, descriptor) {
-            register(replacement(descriptor).unwrap_or(descriptor));
+            let interlude = Interlude::begin();
+            let replacement = replacement(descriptor).unwrap_or(descriptor);
+            drop(interlude);
+            register(replacement);
         }
     });
 }
@@ -63,7 +66,10 @@ pub(crate) unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDe
     // SAFETY: as the caller promises.
     guarded((), || unsafe {
         if let Some(unregister) = function_behind(c"__tgt_unregister_lib", __tgt_unregister_lib, descriptor) {
-            unregister(forget_replacement(descriptor).unwrap_or(descriptor));
+            let interlude = Interlude::begin();
+            let replacement = forget_replacement(descriptor).unwrap_or(descriptor);
+            drop(interlude);
+            unregister(replacement);
         }
     });
 }

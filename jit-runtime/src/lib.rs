@@ -73,7 +73,7 @@ use std::ffi::c_void;
 
 use offloom_abi::jit_image::ImageAnnouncement;
 
-use guard::guarded;
+use guard::guarded_interlude;
 
 /// Takes the bundle of an executable or shared library, before its images are registered with libomptarget. The bytes are
 /// copied. A bundle that cannot be used is refused with one line on the standard error stream.
@@ -82,7 +82,7 @@ use guard::guarded;
 /// `bundle` points to `size` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) {
-    guarded((), || {
+    guarded_interlude((), || {
         if bundle.is_null() {
             return;
         }
@@ -99,7 +99,7 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_withdraw_image(announcement: *const ImageAnnouncement) {
     // SAFETY: as the caller promises.
-    guarded((), || unsafe { registry::withdraw(announcement) });
+    guarded_interlude((), || unsafe { registry::withdraw(announcement) });
 }
 
 /// Takes the announcement of one copy of a device image, from the image's constructor. Images of bundles that are not
@@ -110,7 +110,7 @@ pub unsafe extern "C" fn offloom_jit_withdraw_image(announcement: *const ImageAn
 /// image's kernels may be launched. Its first field is the version, in every version of the record.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_announce_image(announcement: *const ImageAnnouncement) {
-    guarded((), || {
+    guarded_interlude((), || {
         if announcement.is_null() {
             return;
         }

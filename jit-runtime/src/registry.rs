@@ -16,7 +16,7 @@ use crate::closed_libraries;
 use crate::dispatch::{dispatch_function, finished_function};
 use crate::exit_gate;
 use crate::fork_gate;
-use crate::guard::guarded;
+use crate::guard::guarded_interlude;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
 use crate::lock::lock;
@@ -273,7 +273,7 @@ fn statistics() -> Vec<stats_file::Kernel> {
 }
 
 extern "C" fn at_exit() {
-    guarded((), || {
+    guarded_interlude((), || {
         // A thread that this process does not have may have held the lock when it was forked.
         let Some(_change) = fork_gate::enter() else { return };
         registry()
@@ -282,7 +282,7 @@ extern "C" fn at_exit() {
             .flat_map(|image| &image.slots)
             .for_each(|slot| log_launches(slot));
     });
-    guarded((), || stats::write(statistics));
+    guarded_interlude((), || stats::write(statistics));
 }
 
 fn log_launches(slot: &SlotState) {

@@ -17,6 +17,7 @@ use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
 use crate::dump::dump;
 use crate::exit_gate;
 use crate::fork_gate;
+use crate::guard::Interlude;
 use crate::history::{Copy, Launches};
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
@@ -103,6 +104,7 @@ impl SlotState {
 
     #[cold]
     fn choose_the_first_time<const COUNT: bool>(&'static self, launch: ArgumentWords<'_>) -> Choice {
+        let _interlude = Interlude::begin();
         let fitting = self.fitting(&launch);
         let Some(change) = fork_gate::enter() else {
             return choice::<COUNT>(fitting);

@@ -17,6 +17,7 @@ use offloom_jit_cache::tracker::LaunchKey;
 
 use crate::exit_gate;
 use crate::fork_gate;
+use crate::guard::Interlude;
 use crate::history::Copy;
 use crate::lock::lock;
 use crate::queue;
@@ -173,6 +174,7 @@ impl Variant {
     /// Ends a timed launch. After the last one of a retired variant its code is freed.
     pub(crate) fn leave(&'static self) {
         if self.probation.leave() {
+            let _interlude = Interlude::begin();
             queue::add(|| self.give_back());
         }
     }

@@ -1,0 +1,49 @@
+//! How a thread of the program computes. LLVM computes constants as the processor does by default: to nearest, with all the digits of the type, and with
+//! subnormal numbers. A program that has the processor do otherwise (`fesetround`, or a link with `-ffast-math`, after which subnormal
+//! numbers are zeros) gets other results from ahead-of-time code, which computes what a variant holds as a constant.
+
+use std::arch::asm;
+
+/// The bits of MXCSR that say what happened so far.
+const HAPPENED: u32 = 0x3f;
+/// The others, as a process starts with them: to nearest, subnormal numbers kept, no exception ends the program.
+const DEFAULT: u32 = 0x1f80;
+
+/// The bits of the x87 control word that mean something: which exceptions do not end the program, how many digits, how it rounds.
+const MEANING: u16 = 0x0f3f;
+/// As a process starts with them: none does, all 64, to nearest.
+const DEFAULT_X87: u16 = 0x033f;
+
+/// Whether the thread computes as LLVM does. `long double` is computed with a control word of its own.
+#[inline]
+pub(crate) fn is_default() -> bool {
+    let mut control_word = 0_u16;
+    // SAFETY: writes these two bytes.
+    unsafe { asm!("fnstcw word ptr [{}]", in(reg) &raw mut control_word, options(nostack, preserves_flags)) };
+    let mxcsr = control_and_status() & !HAPPENED;
+    (mxcsr ^ DEFAULT) | u32::from((control_word & MEANING) ^ DEFAULT_X87) == 0
+}
+
+/// MXCSR, the register that says how the thread computes, and what happened so far.
+#[inline]
+pub(super) fn control_and_status() -> u32 {
+    let mut register = 0_u32;
+    // SAFETY: writes these four bytes.
+    unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut register, options(nostack, preserves_flags)) };
+    register
+}
+
+/// Has the thread compute as LLVM does, and clears what happened so far.
+pub(super) fn set_default() {
+    // SAFETY: a value that the processor takes.
+    unsafe { set(DEFAULT) };
+}
+
+/// Sets the register.
+///
+/// # Safety
+/// The value is one that the processor takes, such as [`control_and_status`] gives.
+pub(super) unsafe fn set(register: u32) {
+    // SAFETY: reads these four bytes; the value is as the caller promises.
+    unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const register, options(nostack, preserves_flags, readonly)) };
+}
