@@ -48,7 +48,7 @@ pub(crate) struct SlotState {
     variants: Variants,
     /// The image copy.
     pub(crate) image: &'static ImageCopy,
-    /// Variants that were made, running or retired: names their code.
+    /// Variants that were made or could not be, running or retired: names their code.
     made: AtomicUsize,
     /// What launches ran; only counted when someone wants to know.
     pub(crate) launches: Launches,
@@ -56,6 +56,8 @@ pub(crate) struct SlotState {
     without_room: AtomicU64,
     /// Variants in the order in which they are looked at to make room.
     live: Mutex<VecDeque<&'static Variant>>,
+    /// Keys without a variant, since it could not be made or was slower in an earlier run.
+    without_variant: Mutex<Vec<LaunchKey>>,
     /// Held by the launch or thread that links a variant: one at a time for each kernel and device.
     linking: Mutex<()>,
 }
@@ -76,6 +78,7 @@ impl SlotState {
             launches: Launches::default(),
             without_room: AtomicU64::new(0),
             live: Mutex::default(),
+            without_variant: Mutex::default(),
             linking: Mutex::new(()),
         }
     }
@@ -198,7 +201,13 @@ impl SlotState {
             self.variants.settle(&self.kernel.tracker, key, code);
         }
         // Not before it is in the table, which it is taken out of to make room.
-        lock(&self.live).extend(variant);
+        match variant {
+            Some(variant) => lock(&self.live).push_back(variant),
+            None => {
+                self.made.fetch_add(1, Ordering::Relaxed);
+                lock(&self.without_variant).push(key.clone());
+            }
+        }
         code
     }
 
@@ -256,12 +265,16 @@ impl SlotState {
         }
     }
 
-    /// Takes one variant out of the table that no launch will miss: retired, or not launched since it was last looked at. False
-    /// if it is not yet time, or all are used.
+    /// Takes one key out of the table that no launch will miss: without a variant, or with one that is retired, or that was not launched
+    /// since it was last looked at. False if it is not yet time, or all are used.
     fn make_room(&self) -> bool {
         let launches = self.without_room.fetch_add(1, Ordering::Relaxed) + 1;
         if !launches.is_multiple_of(LAUNCHES_FOR_ROOM) || self.made.load(Ordering::Relaxed) >= MOST_MADE {
             return false;
+        }
+        if let Some(key) = lock(&self.without_variant).pop() {
+            self.variants.remove(&key);
+            return true;
         }
         let mut live = lock(&self.live);
         // The first time round all may have been launched.
