@@ -38,6 +38,8 @@ impl Code {
 pub enum Found {
     /// Code that was made for launches like this one.
     Code(Code),
+    /// What launches like this one run for good, as [`Variants::settle`] was told.
+    Settled(Code),
     /// Launches like this one run ahead-of-time code: making code for them failed, or it was no faster.
     AheadOfTime,
     /// Code is being made. Until then [`Variants::fitting`] may find code that fits too.
@@ -153,13 +155,14 @@ impl Variants {
         self.change(key, Some(entry))
     }
 
-    /// Says what launches with this key run for good: code is neither replaced nor removed from now on.
+    /// Says what launches with this key run for good: code is neither replaced nor removed from now on. It may be said otherwise than in the
+    /// table, since it is found as [`Found::Settled`].
     pub fn settle(&self, tracker: &Tracker, key: &LaunchKey, code: Option<Code>) {
         if let Some(settled) = self.settled.get(key.shape)
             && let Some(guard) = tracker.guard(key)
         {
             let _changing = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            settled.add(guard, code.map_or(Found::AheadOfTime, Found::Code));
+            settled.add(guard, code.map_or(Found::AheadOfTime, Found::Settled));
         }
     }
 

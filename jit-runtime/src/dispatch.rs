@@ -11,13 +11,13 @@ use crate::fork_gate;
 use crate::guard::{Interlude, floating_point_environment, guarded, guarded_interlude};
 use crate::launch::ArgumentWords;
 use crate::report;
-use crate::settings::settings;
+use crate::settings::{counts_launches, settings};
 use crate::slot::SlotState;
 use crate::variant;
 
 /// The dispatch function for this process's settings.
 pub(crate) fn dispatch_function() -> Dispatch {
-    if settings().log || settings().stats.is_some() {
+    if counts_launches() {
         dispatch_and_count
     } else {
         dispatch

@@ -33,6 +33,11 @@ pub(crate) fn settings() -> &'static Settings {
     &at_start().settings
 }
 
+/// Whether launches are counted: only where someone wants to know.
+pub(crate) fn counts_launches() -> bool {
+    settings().log || settings().stats.is_some()
+}
+
 /// The value that one of [`KEPT_VARIABLES`] had when the settings were read.
 pub(crate) fn variable_at_start(name: &str) -> Option<OsString> {
     let number = KEPT_VARIABLES.iter().position(|kept| *kept == name);

@@ -1,6 +1,7 @@
 //! The state behind one slot: one kernel of one image copy, and the variants that its launches may run.
 
 use std::collections::VecDeque;
+use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -25,7 +26,7 @@ use crate::launch::ArgumentWords;
 use crate::lock::lock;
 use crate::queue;
 use crate::report;
-use crate::settings::settings;
+use crate::settings::{counts_launches, settings};
 use crate::variant::{LinkedCode, Variant};
 
 /// The most variants that a kernel may have on one device at one time.
@@ -88,6 +89,7 @@ impl SlotState {
     pub(crate) fn choose<const COUNT: bool>(&'static self, launch: ArgumentWords<'_>) -> Choice {
         match self.variants.find(&self.kernel.tracker, &launch) {
             Found::Code(code) => choice::<COUNT>(Some(code)),
+            Found::Settled(code) => settled_choice::<COUNT>(code),
             Found::AheadOfTime => AHEAD_OF_TIME,
             Found::Pending => choice::<COUNT>(self.fitting(&launch)),
             Found::Unknown => self.choose_the_first_time::<COUNT>(launch),
@@ -197,8 +199,9 @@ impl SlotState {
         let code = variant.and_then(code_of);
         self.variants
             .insert(key, code.map_or(Entry::AheadOfTime, Entry::Code));
-        if code.is_none_or(is_kept) {
-            self.variants.settle(&self.kernel.tracker, key, code);
+        if variant.is_none_or(Variant::is_kept) {
+            self.variants
+                .settle(&self.kernel.tracker, key, variant.and_then(settled_code_of));
         }
         // Not before it is in the table, which it is taken out of to make room.
         match variant {
@@ -292,7 +295,7 @@ impl SlotState {
     }
 
     /// Takes note of how a variant compares with the ahead-of-time body.
-    pub(crate) fn settle(&self, variant: &Variant, verdict: Verdict) {
+    pub(crate) fn settle(&self, variant: &'static Variant, verdict: Verdict) {
         self.kernel.history.note_launches();
         let times = variant.times();
         let (word, code) = match verdict {
@@ -301,7 +304,7 @@ impl SlotState {
                 self.kernel.forget_object(&variant.key);
                 ("retired", None)
             }
-            _ => ("kept", code_of(variant)),
+            _ => ("kept", settled_code_of(variant)),
         };
         self.variants.settle(&self.kernel.tracker, &variant.key, code);
         if clear_difference(times).is_some() {
@@ -323,13 +326,30 @@ fn time_worth_waiting(times: Times) -> Option<Duration> {
     (saved >= WORTH_WAITING).then_some(saved)
 }
 
-fn is_kept(code: Code) -> bool {
-    variant_of(code).is_kept()
-}
-
 /// What the table holds of a variant.
 fn code_of(variant: &Variant) -> Option<Code> {
     Code::at(ptr::from_ref(variant) as u64)
+}
+
+/// What is settled of a variant that is kept: its code itself, which is one thing less for a launch to look at, unless that counts.
+fn settled_code_of(variant: &Variant) -> Option<Code> {
+    if counts_launches() {
+        code_of(variant)
+    } else {
+        Code::at(variant.code() as u64)
+    }
+}
+
+/// As [`settled_code_of`].
+#[inline]
+fn settled_choice<const COUNT: bool>(code: Code) -> Choice {
+    if COUNT {
+        return choice::<COUNT>(Some(code));
+    }
+    Choice {
+        code: code.address() as *const c_void,
+        ticket: 0,
+    }
 }
 
 /// The variant that an entry of the table leads to.

@@ -146,6 +146,11 @@ impl Variant {
         verdict
     }
 
+    /// Where its code begins.
+    pub(crate) const fn code(&self) -> *const c_void {
+        self.code
+    }
+
     /// Whether it was launched since this was asked before. Launches of a kept variant are not counted.
     pub(crate) fn was_launched(&self) -> bool {
         self.probation.was_launched()

@@ -5,6 +5,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU16, Ordering};
 
+use smallvec::SmallVec;
+
 use super::Found;
 use super::table::fold;
 use crate::guard::Guard;
@@ -14,6 +16,8 @@ use crate::signature::Launch;
 const LATER: usize = 256;
 /// Places where they are looked for: a power of two, and so many that a launch with none of the keys mostly comes to an empty one.
 const PLACES: usize = 8 * LATER;
+/// Words of a key that is not long.
+const SHORT: usize = 10;
 /// In how many places a key is looked for. One that finds them all taken is left to the table.
 const STEPS: usize = 8;
 
@@ -37,16 +41,22 @@ struct First {
 struct Later {
     /// In each place which of the keys is there, from 1; 0: none.
     places: Box<[AtomicU16]>,
-    keys: Box<[OnceLock<Key>]>,
+    keys: Box<[Place]>,
 }
 
-/// What launches with another key run for good.
+/// What launches with another key run for good. In two lines of the processor's cache, where the key is not long.
+#[derive(Debug, Default)]
+#[repr(align(64))]
+struct Place(OnceLock<Key>);
+
 #[derive(Debug)]
 struct Key {
-    /// Those of the key's guard; its masks are those of the first.
-    values: Box<[u64]>,
     found: Found,
+    /// Those of the key's guard; its masks are those of the first.
+    values: SmallVec<[u64; SHORT]>,
 }
+
+const _: () = assert!(size_of::<Place>() == 128);
 
 impl Settled {
     /// What a launch with one of the keys runs.
@@ -71,7 +81,7 @@ impl Settled {
         let Err(First { guard, found }) = self.first.set(First { guard, found }) else {
             return;
         };
-        let values = guard.into_values();
+        let values = SmallVec::from_slice(&guard.into_values());
         self.later.get_or_init(Later::default).add(Key { values, found });
     }
 }
@@ -81,17 +91,17 @@ impl Later {
     fn at(&self, place: usize) -> Option<&Key> {
         // A launch that sees a number before the key finds none.
         let number = self.places.get(place)?.load(Ordering::Relaxed);
-        self.keys.get(usize::from(number).checked_sub(1)?)?.get()
+        self.keys.get(usize::from(number).checked_sub(1)?)?.0.get()
     }
 
     fn add(&self, key: Key) {
-        let count = self.keys.iter().take_while(|key| key.get().is_some()).count();
+        let count = self.keys.iter().take_while(|key| key.0.get().is_some()).count();
         let empty = places(key.values.iter().copied()).find(|place| self.at(*place).is_none());
         if let Some(free) = self.keys.get(count)
             && let Some(place) = empty
         {
             // It is empty, so this cannot fail.
-            let _ = free.set(key);
+            let _ = free.0.set(key);
             self.places[place].store(count as u16 + 1, Ordering::Relaxed);
         }
     }
@@ -101,7 +111,7 @@ impl Default for Later {
     fn default() -> Self {
         Self {
             places: (0..PLACES).map(|_| AtomicU16::new(0)).collect(),
-            keys: (0..LATER).map(|_| OnceLock::new()).collect(),
+            keys: (0..LATER).map(|_| Place::default()).collect(),
         }
     }
 }

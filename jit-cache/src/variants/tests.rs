@@ -28,7 +28,7 @@ fn kernel(arguments: usize, threshold: u64) -> (Tracker, Variants) {
 /// What a launch finds, and the code that fits where it finds none.
 fn found(tracker: &Tracker, variants: &Variants, launch: &Words) -> (Found, Option<Code>) {
     let found = variants.find(tracker, launch);
-    let is_settled = matches!(found, Found::Code(_) | Found::AheadOfTime);
+    let is_settled = matches!(found, Found::Code(_) | Found::Settled(_) | Found::AheadOfTime);
     let fitting = (!is_settled).then(|| variants.fitting(tracker, launch));
     (found, fitting.flatten())
 }
@@ -131,11 +131,11 @@ fn what_is_settled_is_found_without_the_table_under_its_own_shape() {
     let find = |words| found(&tracker, &variants, &Words::of(words));
     variants.settle(&tracker, &first, Code::at(0x1000));
     variants.settle(&tracker, &second, Code::at(0x2000));
-    assert_eq!(find([9, 0]), (Found::Code(code(0x1000)), None));
-    assert_eq!(find([9, 1]), (Found::Code(code(0x2000)), None));
+    assert_eq!(find([9, 0]), (Found::Settled(code(0x1000)), None));
+    assert_eq!(find([9, 1]), (Found::Settled(code(0x2000)), None));
     variants.settle(&tracker, &third, None);
-    assert_eq!(find([9, 0]), (Found::Code(code(0x1000)), None));
-    assert_eq!(find([9, 1]), (Found::Code(code(0x2000)), None));
+    assert_eq!(find([9, 0]), (Found::Settled(code(0x1000)), None));
+    assert_eq!(find([9, 1]), (Found::Settled(code(0x2000)), None));
     assert_eq!(find([9, 2]), (Found::AheadOfTime, None));
     assert_eq!(find([9, 3]), (Found::Unknown, None));
     assert_eq!(find([8, 1]), (Found::Unknown, None));
@@ -157,7 +157,7 @@ fn of_more_keys_than_a_kernel_has_variants_those_with_a_place_need_no_table() {
         let settled = key(&tracker, &Words::of([value ^ 5, value]));
         variants.settle(&tracker, &settled, Code::at(0x1000 + value));
         for value in 0..=value.min(with_place - 1) {
-            assert_eq!(find(value), Found::Code(code(0x1000 + value)));
+            assert_eq!(find(value), Found::Settled(code(0x1000 + value)));
         }
     }
     for value in with_place..600 {
@@ -175,7 +175,7 @@ fn keys_that_fall_together_are_told_apart_or_left_to_the_table() {
         variants.settle(&tracker, &settled, Code::at(0x1000 + value));
     }
     for value in 0..9 {
-        assert_eq!(find(value), Found::Code(code(0x1000 + value)));
+        assert_eq!(find(value), Found::Settled(code(0x1000 + value)));
     }
     for value in 9..60 {
         assert_eq!(find(value), Found::Unknown, "the table is empty");
