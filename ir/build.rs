@@ -27,6 +27,7 @@ fn main() {
         .file("shim/pipeline_shim.cpp")
         .file("shim/processor_shim.cpp")
         .file("shim/reachable_shim.cpp")
+        .file("shim/region_starts_shim.cpp")
         .file("shim/specialize_shim.cpp")
         .file("shim/vectors_shim.cpp")
         .compile("offloom_ir_shim");

@@ -37,6 +37,7 @@ pub mod pointer_uses;
 pub mod processor;
 pub mod reachable;
 pub mod read_module;
+pub mod region_starts;
 pub mod runtime_calls;
 pub mod source_location;
 pub mod straight_line_vectors;
