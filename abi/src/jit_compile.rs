@@ -10,7 +10,7 @@ use crate::jit_base_image::BaseImageRequest;
 use crate::wire::{Damage, Fields, put_string};
 
 /// Version of the messages; in every header.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 /// How the worker process's file is called; it is installed in `libexec/offloom`.
 pub const WORKER_NAME: &str = "offloom-jit-worker";
 /// How the linker of images is called; it is installed beside the worker.
@@ -103,6 +103,9 @@ pub struct Request<'a> {
     pub processor: &'a str,
     /// Features of that processor in LLVM's form (`+avx2,-avx512f`).
     pub features: &'a str,
+    /// What means the same in fewer words, where that is known: without those that the processor has, or has not, by its name. Empty: not
+    /// known.
+    pub brief_features: &'a str,
     /// The kernel's name.
     pub kernel: &'a str,
     /// The launch descriptor in its text form: what the kernel is specialised to; empty: nothing.
@@ -200,6 +203,7 @@ impl<'a> Request<'a> {
             self.target_triple,
             self.processor,
             self.features,
+            self.brief_features,
             self.kernel,
             self.descriptor,
         ] {
@@ -222,6 +226,7 @@ impl<'a> Request<'a> {
             target_triple: fields.string("the target triple")?,
             processor: fields.string("the processor")?,
             features: fields.string("the features")?,
+            brief_features: fields.string("the brief features")?,
             kernel: fields.string("the kernel")?,
             descriptor: fields.string("the descriptor")?,
             optimization_level: fields.u32("the optimisation level")?,
@@ -315,7 +320,7 @@ mod tests {
     proptest! {
         #[test]
         fn requests_are_read_as_written(
-            strings in prop::array::uniform5(".{0,20}"),
+            strings in prop::array::uniform6(".{0,20}"),
             numbers in any::<(u32, bool, u32)>(),
             bitcode in prop::collection::vec(any::<u8>(), 0..100),
         ) {
@@ -324,8 +329,9 @@ mod tests {
                 optimization_level: numbers.0,
                 processor: &strings[1],
                 features: &strings[2],
-                kernel: &strings[3],
-                descriptor: &strings[4],
+                brief_features: &strings[3],
+                kernel: &strings[4],
+                descriptor: &strings[5],
                 match_floating_point: numbers.1,
                 deadline: numbers.2,
                 bitcode: &bitcode,

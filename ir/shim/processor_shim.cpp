@@ -1,10 +1,14 @@
 // What LLVM knows of a processor, as C functions with plain arguments. Rules: those of ir_shim.cpp.
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/MC/MCSubtargetInfo.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/TargetParser/SubtargetFeature.h"
 #include "llvm/TargetParser/Triple.h"
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -13,7 +17,7 @@ using namespace llvm;
 namespace {
 
 /// Null if this LLVM has no such target. Says nothing of a processor that it does not know, if `CPU` is empty.
-std::unique_ptr<MCSubtargetInfo> subtarget(const char *Name, const char *CPU) {
+std::unique_ptr<MCSubtargetInfo> subtarget(const char *Name, const char *CPU, StringRef Features = "") {
   std::string Error;
 #if LLVM_VERSION_MAJOR < 22
   const StringRef TargetName = Name;
@@ -21,7 +25,7 @@ std::unique_ptr<MCSubtargetInfo> subtarget(const char *Name, const char *CPU) {
   const Triple TargetName(Name);
 #endif
   const Target *Found = TargetRegistry::lookupTarget(TargetName, Error);
-  return std::unique_ptr<MCSubtargetInfo>(Found ? Found->createMCSubtargetInfo(TargetName, CPU, "") : nullptr);
+  return std::unique_ptr<MCSubtargetInfo>(Found ? Found->createMCSubtargetInfo(TargetName, CPU, Features) : nullptr);
 }
 
 } // namespace
@@ -38,6 +42,34 @@ bool offloom_ir_knows_processor(const char *triple, const char *cpu) {
 bool offloom_ir_processor_has_feature(const char *triple, const char *cpu, const char *feature) {
   const std::unique_ptr<MCSubtargetInfo> Info = subtarget(triple, cpu);
   return Info && Info->checkFeatures(std::string("+") + feature);
+}
+
+/// For each of the features, 1 if what they all come to is the same of it as the processor has by its name. Whether the others come to the same
+/// alone.
+bool offloom_ir_has_by_name(const char *triple, const char *cpu, const char *features, uint8_t *known) {
+  const std::unique_ptr<MCSubtargetInfo> Own = subtarget(triple, cpu);
+  if (!Own)
+    return false;
+  const SubtargetFeatures Said(features);
+  SmallVector<unsigned, 128> Numbers;
+  for (const std::string &Feature : Said.getFeatures()) {
+    const auto Entries = Own->getAllProcessorFeatures();
+    const StringRef Name = SubtargetFeatures::StripFlag(Feature);
+    const auto *Entry = find_if(Entries, [&](const SubtargetFeatureKV &Known) { return Name == Known.Key; });
+    // LLVM would print what it thinks of it.
+    if (Entry == Entries.end())
+      return false;
+    Numbers.push_back(Entry->Value);
+  }
+  const std::unique_ptr<MCSubtargetInfo> All = subtarget(triple, cpu, features);
+  SubtargetFeatures Rest;
+  for (const auto &[Feature, Number] : zip_equal(Said.getFeatures(), Numbers)) {
+    const bool IsKnown = Own->getFeatureBits().test(Number) == All->getFeatureBits().test(Number);
+    if (!IsKnown)
+      Rest.AddFeature(SubtargetFeatures::StripFlag(Feature), SubtargetFeatures::isEnabled(Feature));
+    *known++ = IsKnown;
+  }
+  return subtarget(triple, cpu, Rest.getString())->getFeatureBits() == All->getFeatureBits();
 }
 
 } // extern "C"

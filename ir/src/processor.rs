@@ -14,6 +14,12 @@ unsafe extern "C" {
         cpu: *const c_char,
         feature: *const c_char,
     ) -> bool;
+    fn offloom_ir_has_by_name(
+        triple: *const c_char,
+        cpu: *const c_char,
+        features: *const c_char,
+        known: *mut u8,
+    ) -> bool;
 }
 
 /// Whether LLVM knows no processor of this name for the triple's target. Of targets that this program does not have, or has not initialised,
@@ -40,6 +46,31 @@ impl Processor {
         // SAFETY: both strings live during the call.
         let known = unsafe { offloom_ir_knows_processor(TRIPLE.as_ptr(), name.as_ptr()) };
         known.then_some(Self(name))
+    }
+
+    /// What means the same as these features (`+a,-b`) for this processor in fewer words: without those that it has, or has not, by its name. LLVM
+    /// goes through all features that it knows for each word of such a list, twice for each list.
+    ///
+    /// None where that is not the same: one feature switches others on or off. Nor where LLVM does not know one.
+    pub fn brief(&self, features: &str) -> Option<String> {
+        let words: Vec<&str> = features.split(',').collect();
+        if words.iter().any(|word| !word.starts_with(['+', '-'])) {
+            return None;
+        }
+        let list = CString::new(features).ok()?;
+        let mut known = vec![0; words.len()];
+        // SAFETY: the strings live during the call, there is room for each word, and LLVM knows the processor.
+        let mean_the_same = unsafe {
+            offloom_ir_has_by_name(
+                TRIPLE.as_ptr(),
+                self.0.as_ptr(),
+                list.as_ptr(),
+                known.as_mut_ptr(),
+            )
+        };
+        let rest = words.iter().zip(&known).filter(|(_, known)| **known == 0);
+        let rest: Vec<&str> = rest.map(|(word, _)| *word).collect();
+        mean_the_same.then(|| rest.join(","))
     }
 
     /// Whether it has the feature, named as LLVM names it (`avx2`).

@@ -127,6 +127,7 @@ fn retarget_variant(module: &Module<'_>, request: &Request<'_>) -> Result<(), Re
     let device = Device {
         cpu: request.processor,
         features: request.features,
+        brief_features: request.brief_features,
         vector_width: None,
     };
     match retarget(module, &device) {

@@ -30,9 +30,23 @@ pub struct Device<'a> {
     pub cpu: &'a str,
     /// More features, as in `target-features`: `+avx2,-avx512f`.
     pub features: &'a str,
+    /// What means the same for this processor in fewer words ([`Processor::brief`]); empty: not known.
+    pub brief_features: &'a str,
     /// Bits of the vectors that the vectoriser should choose on x86 (`prefer-vector-width`); `None`: what the processor's
     /// tuning says.
     pub vector_width: Option<u32>,
+}
+
+impl Device<'_> {
+    /// The same features; in fewer words, where they begin with the device's.
+    fn abridge(&self, features: String) -> String {
+        match features.strip_prefix(self.features) {
+            Some(rest) if !self.brief_features.is_empty() && (rest.is_empty() || rest.starts_with(',')) => {
+                format!("{}{rest}", self.brief_features)
+            }
+            _ => features,
+        }
+    }
 }
 
 /// Why an image cannot be compiled for a processor. The image's own code is good for it or not; nothing was changed.
@@ -214,7 +228,7 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
             image_features: Features::parse(&attribute(TARGET_FEATURES)),
             features: &features,
         };
-        decided.push(rule(&request, &cpu)?.to_string());
+        decided.push(device.abridge(rule(&request, &cpu)?.to_string()));
     }
     for (function, features) in definitions.into_iter().zip(decided) {
         function.set_string_attribute(TARGET_CPU, &cpu);

@@ -1,11 +1,13 @@
 //! Has a kernel compiled: in the worker process, or, where there is none, on a thread that LLVM may lose.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::BaseImageRequest;
 use offloom_abi::jit_compile::{Header, Reply, Request, Work};
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
+use offloom_ir::processor::Processor;
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
@@ -50,11 +52,22 @@ pub(crate) fn usual_place() -> Place {
     }
 }
 
-/// Compiles what the request says and waits for it.
+/// Compiles what the request says, whose features are said as briefly as can be, and waits for it.
 ///
 /// # Errors
 /// When there is no object.
 pub(crate) fn compile(request: &Request<'_>) -> Result<(Compiled, Place), Failure> {
+    if settings().worker && LOST.load(Ordering::Relaxed) < MOST_LOST {
+        worker::start(limits());
+    }
+    // What asks LLVM.
+    let work = exit_gate::enter().ok_or(Failure::TooLate)?;
+    let brief_features = brief_features(request);
+    drop(work);
+    let request = &Request {
+        brief_features: &brief_features,
+        ..*request
+    };
     if !settings().worker {
         return compile_in_process(request);
     }
@@ -88,25 +101,48 @@ pub(crate) fn compile_base_image(request: &BaseImageRequest<'_>) -> Result<Compi
     ask_worker(&message)?.map_err(Failure::OfProcess)
 }
 
-/// What the worker answers; or, in the inner result, that there is none to ask.
-fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure> {
-    let limits = Limits {
+/// The features of the request in fewer words; nothing where there are none. Only of one processor this is remembered: there are no others, but
+/// in a replay.
+fn brief_features(request: &Request<'_>) -> String {
+    static FIRST: OnceLock<[String; 3]> = OnceLock::new();
+    let brief = || {
+        let processor = Processor::named(request.processor);
+        processor
+            .and_then(|processor| processor.brief(request.features))
+            .unwrap_or_default()
+    };
+    let [processor, features, first] =
+        FIRST.get_or_init(|| [request.processor.to_owned(), request.features.to_owned(), brief()]);
+    if [processor, features] == [request.processor, request.features] {
+        first.clone()
+    } else {
+        brief()
+    }
+}
+
+/// What the worker may use.
+fn limits() -> Limits {
+    Limits {
         memory: u32::try_from(settings().memory_limit >> 20).unwrap_or(u32::MAX),
         niceness: match settings().mode {
             // A launch waits for it.
             Mode::Sync => 0,
             Mode::Async | Mode::Off => WORKER_NICENESS,
         },
-    };
+    }
+}
+
+/// What the worker answers; or, in the inner result, that there is none to ask.
+fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure> {
     if LOST.load(Ordering::Relaxed) >= MOST_LOST {
         return Err(Failure::OfProcess(
             "too many compile workers were lost".to_owned(),
         ));
     }
-    let mut answer = worker::ask(message, limits);
+    let mut answer = worker::ask(message, limits());
     if let Err(WorkerError::Died) = answer {
         // Maybe before it was asked: it is the first to go where the machine's memory runs out.
-        answer = worker::ask(message, limits);
+        answer = worker::ask(message, limits());
     }
     match answer {
         Ok(reply) => {

@@ -298,6 +298,7 @@ impl Kernel {
             optimization_level: bundle.optimization_level,
             processor: &processor()[0],
             features: &processor()[1],
+            brief_features: "",
             kernel: name,
             descriptor: &descriptor,
             match_floating_point,

@@ -93,6 +93,15 @@ pub(crate) fn may_be_had() -> bool {
     !spawn::adopts_orphans()
 }
 
+/// Starts the worker, if there is none, for a message that comes soon: it is on its way then while that is put together. What goes wrong shows
+/// when it is asked.
+pub(crate) fn start(limits: Limits) {
+    let mut slot = lock(worker());
+    if slot.is_none() && may_be_had() {
+        *slot = Worker::start(limits).ok();
+    }
+}
+
 /// Has the worker do what the message says, starting it if need be. Where it may not stay, that is only done for work that nothing else can do,
 /// and it is gone by the time of return.
 ///

@@ -42,6 +42,7 @@ impl Worker {
             optimization_level: 3,
             processor: "x86-64-v3",
             features: "+avx,+avx2,+fma",
+            brief_features: "",
             kernel,
             descriptor: &format!("kernel={kernel};arch=x86-64;{terms_argument}=i32:0x5"),
             match_floating_point: true,

@@ -41,6 +41,7 @@ fn run(module: &Module<'_>, parameters: &Parameters) -> Result<PreservedAnalyses
     let device = Device {
         cpu,
         features: &parameters.list(FEATURES)?.join(","),
+        brief_features: "",
         vector_width: vector_width.transpose()?,
     };
     retarget(module, &device)?;

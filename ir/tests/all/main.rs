@@ -8,6 +8,7 @@ mod conditional_divisions;
 mod jit;
 mod metadata;
 mod module;
+mod processor;
 mod region_starts;
 mod straight_line_vectors;
 mod symbol;
