@@ -25,9 +25,14 @@ fn main() {
     let Some(libraries) = offloom_find_llvm::static_libraries(&llvm, &COMPONENTS) else {
         return;
     };
-    // Without relocations to apply at its start; its addresses need not differ from run to run. LLVM's static constructors lie side by side,
-    // so that fewer pages are touched.
-    for argument in ["-no-pie", "-Wl,-s", "-Wl,-z,keep-text-section-prefix"] {
+    for argument in [
+        // Without relocations to apply at its start; its addresses need not differ from run to run.
+        "-no-pie",
+        // LLVM's static constructors lie side by side, so that fewer pages are touched.
+        "-Wl,-z,keep-text-section-prefix",
+        // `cargo xtask build` lays its code out anew, for which it takes symbols and the linker's relocations; it removes both.
+        "-Wl,--strip-debug,--emit-relocs",
+    ] {
         println!("cargo::rustc-link-arg-bins={argument}");
     }
     for library in libraries {

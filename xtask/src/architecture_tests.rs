@@ -62,7 +62,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-text-table",
         ],
     ),
-    ("xtask", &["offloom-find-llvm"]),
+    ("xtask", &["offloom-abi", "offloom-find-llvm"]),
 ];
 
 /// What only build scripts (and `xtask`) may use.

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 
 use crate::build::{LlvmBuilds, Staged};
+use crate::corpus::device_code;
 use crate::corpus::program::{self, Program, WORKLOADS};
 use crate::corpus::tools;
 use crate::figures::Figures;
@@ -104,7 +105,7 @@ impl Bench<'_> {
             .filter(|program| program.is_for_llvm(self.staged.llvm.major))
         {
             let module = self.stored(program)?;
-            let kernels = self.kernels(&module)?;
+            let kernels = device_code::kernels(self.staged, &module)?;
             let whole = self.measure(&module, PREPARE, repetitions)?;
             let mut alone = Times::default();
             for kernel in &kernels {
@@ -138,42 +139,16 @@ impl Bench<'_> {
         let mut merge = tools::tool(self.staged, "llvm-link");
         for (number, source) in program.sources.iter().enumerate() {
             let part = file(&format!("-{number}"));
-            let mut compile = tools::clang(self.staged, source.is_cxx());
-            compile.args(&source.flags).args(self.openmp.compile_options());
-            compile.args([
-                "-O3",
-                "-foffload-lto=thin",
-                "--offload-device-only",
-                "-emit-llvm",
-                "-c",
-                "-I",
-            ]);
-            compile.arg(self.header).arg(&source.path);
-            tools::output(compile.arg("-o").arg(&part))?;
+            device_code::compile(self.staged, self.openmp, self.header, source, &part)?;
             merge.arg(part);
         }
         tools::output(merge.arg("-o").arg(&merged))?;
         let stored = file("");
         let mut opt = tools::opt(self.staged, STORE);
-        let kernels = self.kernels(&merged)?.join(",");
+        let kernels = device_code::kernels(self.staged, &merged)?.join(",");
         opt.arg(format!("-internalize-public-api-list={kernels}"));
         tools::output(opt.arg(&merged).arg("-o").arg(&stored))?;
         Ok(stored)
-    }
-
-    fn kernels(&self, module: &Path) -> Result<Vec<String>> {
-        let mut nm = tools::tool(self.staged, "llvm-nm");
-        let symbols = tools::output(
-            nm.args(["--defined-only", "--extern-only", "--format=just-symbols"])
-                .arg(module),
-        )?;
-        let kernels: Vec<_> = symbols
-            .lines()
-            .filter(|name| name.starts_with("__omp_offloading_"))
-            .map(str::to_owned)
-            .collect();
-        ensure!(!kernels.is_empty(), "no kernel in `{}`", module.display());
-        Ok(kernels)
     }
 
     /// Prepares the module by these passes, compiles it and takes the median of each time.

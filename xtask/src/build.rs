@@ -11,6 +11,7 @@ use offloom_find_llvm::Llvm;
 use crate::command::run_shown;
 use crate::llvm::{self, Choice};
 use crate::openmp::replace_link;
+use crate::worker_layout;
 use crate::workspace::{Workspace, cargo};
 
 /// What `cargo build` is asked for: the installed artefacts and the plugin that only tests load.
@@ -25,16 +26,18 @@ const PACKAGES: [&str; 7] = [
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
-const STAGED: [(&str, &str); 8] = [
+const STAGED: [(&str, &str); 7] = [
     ("offloom", "bin"),
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
-    ("offloom-jit-worker", "libexec/offloom"),
     ("offloom-jit-replay", "libexec/offloom"),
     ("wrapgen-lld", "libexec/offloom"),
     ("liboffloom_passes.so", "lib"),
     ("liboffloom_jit.so", "lib"),
 ];
+
+/// The JIT's worker, which is not installed as Cargo links it.
+const WORKER: (&str, &str) = ("offloom-jit-worker", "libexec/offloom");
 
 /// Clang's configuration files, installed as they are.
 const CONFIGURATION_FILES: [&str; 2] = ["offloom.cfg", "offloom-jit.cfg"];
@@ -181,12 +184,15 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         replace_link(&dist.join(link), Path::new(library))?;
     }
     run_shown(Command::new(built.join("wrapgen-documentation")).arg(dist.join("share")))?;
-    let test_plugin = built.join("liboffloom_test_plugin.so");
-    Ok(Staged {
+    let staged = Staged {
         llvm,
         dist,
-        test_plugin,
-    })
+        test_plugin: built.join("liboffloom_test_plugin.so"),
+    };
+    let (worker, folder) = WORKER;
+    let laid_out = worker_layout::worker(workspace, &staged, &built.join(worker))?;
+    install(&laid_out, &staged.dist.join(folder).join(worker))?;
+    Ok(staged)
 }
 
 /// Fills a template in and puts it into a folder.

@@ -11,6 +11,7 @@
 
 mod canonical;
 mod comparison;
+pub(crate) mod device_code;
 mod every_pass;
 mod execution;
 pub(crate) mod program;

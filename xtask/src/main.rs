@@ -30,6 +30,7 @@ mod specialize_check;
 mod steps;
 mod task;
 mod test;
+mod worker_layout;
 mod workspace;
 
 #[cfg(test)]

@@ -38,6 +38,7 @@ const COMMON: &[Package] = &[
 
 /// Packages for LLVM 19.
 const FOR_19: &[Package] = &[
+    ("bolt-19", "lays out the code of the JIT's worker"),
     ("clang-19", "the compiler"),
     (
         "clang-tools-19",
@@ -52,6 +53,7 @@ const FOR_19: &[Package] = &[
 
 /// Packages for LLVM 22. Its own `libomp-22-dev` would push `libomp-19-dev` out; the host runtime of 19 serves both.
 const FOR_22: &[Package] = &[
+    ("bolt-22", "lays out the code of the JIT's worker"),
     ("clang-22", "the compiler"),
     (
         "clang-tools-22",

@@ -132,7 +132,11 @@ impl Case<'_> {
         let mut wall = row("wall, ms", goal(true));
         let mut processor = row("processor, ms", goal(true));
         let mut worker = row("of that the compiling process, ms", None);
-        let cache = self.programs.folder.join("first-launch-cache");
+        // Each its own: where ten thousand files were removed a moment ago, the file system takes milliseconds to make a folder.
+        let cache = self
+            .programs
+            .folder
+            .join(format!("first-launch-cache-{}-{state:?}", self.kernel));
         remove_folder(&cache)?;
         self.run("sync", &cache)?;
         if state == Cache::OfOthers {
