@@ -10,7 +10,14 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { MOST_LIBRARIES = 8 };
+enum {
+  MOST_LIBRARIES = 8,
+  // Of what is used.
+  WORDS = 8,
+  // So many bytes (40 MB) the C library always maps, also on the device: they begin equally far behind a page, and launches of all threads have
+  // the same alignment, which is in their keys.
+  LENGTH = 10 << 20
+};
 
 struct library {
   void (*with_one)(int *);
@@ -34,13 +41,15 @@ static double block(const struct library *library, int *object, int is_one, int 
   return (now() - begin) / launches;
 }
 
-static void *needed(void *found) {
+static void *needed(void *found, const char *error) {
   if (!found) {
-    fprintf(stderr, "launch-pairs: %s\n", dlerror());
+    fprintf(stderr, "launch-pairs: %s\n", error);
     exit(1);
   }
   return found;
 }
+
+static void *symbol(void *library, const char *name) { return needed(dlsym(library, name), name); }
 
 int main(int count, char **arguments) {
   if (count < 9 || count - 8 > MOST_LIBRARIES)
@@ -50,18 +59,19 @@ int main(int count, char **arguments) {
             libraries = count - 8;
   struct library loaded[MOST_LIBRARIES];
   for (int library = 0; library < libraries; ++library) {
-    void *handle = needed(dlopen(arguments[8 + library], RTLD_NOW | RTLD_LOCAL));
-    loaded[library].with_one = (void (*)(int *))needed(dlsym(handle, "launch_with_one"));
-    loaded[library].with_ten =
-        (void (*)(int *, int, int, int, int, int, int, int, int))needed(dlsym(handle, "launch_with_ten"));
+    const char *file = arguments[8 + library];
+    void *handle = needed(dlopen(file, RTLD_NOW | RTLD_LOCAL), file);
+    loaded[library].with_one = (void (*)(int *))symbol(handle, "launch_with_one");
+    loaded[library].with_ten = (void (*)(int *, int, int, int, int, int, int, int, int))symbol(handle, "launch_with_ten");
   }
   double *times = malloc(sizeof(double) * libraries * rounds * threads);
   long made = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : made)
   {
-    int object[8] = {0};
-#pragma omp target data map(tofrom : object)
+    int *object = needed(calloc(LENGTH, sizeof *object), "no memory");
+#pragma omp target data map(alloc : object[0 : LENGTH])
     {
+#pragma omp target update to(object[0 : WORDS])
       for (int pass = 0; pass < 2; ++pass) {
         for (int library = 0; library < libraries; ++library)
           block(&loaded[library], object, is_one, 0, values, 2, values);
@@ -77,8 +87,10 @@ int main(int count, char **arguments) {
             *time =
                 block(&loaded[library % libraries], object, is_one, round * launches, launches, first_value, turns);
           }
+#pragma omp target update from(object[0 : WORDS])
     }
     made = object[1];
+    free(object);
   }
   const long expected = (long)threads * libraries * (2L * values + (long)rounds * launches);
   if (made != expected) {

@@ -190,12 +190,22 @@ impl Pairs<'_> {
         Ok(if is_simple { rows + &all.row() } else { rows })
     }
 
-    /// Runs the program once, which fills the cache, and looks whether launches meet what they are to meet. With one thread: of several,
-    /// one makes a variant, and what the others launch before the first round does without.
+    /// Runs the program once, which fills the cache, and looks whether launches meet what they are to meet; where there are several threads, also
+    /// whether theirs do.
     fn check(&self, case: Case) -> Result<()> {
+        self.check_run(Case { threads: 1, ..case }, 1)?;
+        if case.threads == 1 {
+            return Ok(());
+        }
+        // One of them makes a variant, and what the others launch before the first round does without. So of the launches that are to be looked at there
+        // are many more.
+        let before = 2 * case.values;
+        self.check_run(case, (40 * before).div_ceil(BLOCK))
+    }
+
+    fn check_run(&self, case: Case, rounds: u32) -> Result<()> {
         let file = self.programs.folder.join("statistics.json");
-        let case = Case { threads: 1, ..case };
-        tools::output(self.command(case, 1, 0).env("OFFLOOM_JIT_STATS", &file))?;
+        tools::output(self.command(case, rounds, 0).env("OFFLOOM_JIT_STATS", &file))?;
         let text = fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
         let statistics: Value = serde_json::from_slice(&text)?;
         let kernels = statistics["kernels"].as_array().context("no kernels")?;
