@@ -18,6 +18,7 @@ fn main() {
         .file("shim/alignment_shim.cpp")
         .file("shim/ir_shim.cpp")
         .file("shim/analysis_shim.cpp")
+        .file("shim/code_memory.cpp")
         .file("shim/device_shim.cpp")
         .file("shim/floating_point_shim.cpp")
         .file("shim/jit_shim.cpp")

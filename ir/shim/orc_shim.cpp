@@ -1,6 +1,7 @@
 // What ORC's C API lacks, as C functions with plain arguments. Rules as in ir_shim.cpp. A file of its own: only what links kernels
 // in memory needs ORC's symbols.
 
+#include "code_memory.h"
 #include "llvm-c/Error.h"
 #include "llvm-c/Orc.h"
 #include "llvm/Config/llvm-config.h"
@@ -65,7 +66,10 @@ LLVMErrorRef offloom_ir_orc_start_session(LLVMOrcExecutionSessionRef *session, L
   if (!Process)
     return wrap(Process.takeError());
   auto *Session = new orc::ExecutionSession(std::move(*Process));
-  auto *Layer = new orc::ObjectLinkingLayer(*Session);
+  auto Pages = jitlink::InProcessMemoryManager::Create();
+  if (!Pages)
+    return wrap(Pages.takeError());
+  auto *Layer = new orc::ObjectLinkingLayer(*Session, offloom::packCode(std::move(*Pages)));
   *session = reinterpret_cast<LLVMOrcExecutionSessionRef>(Session);
   *layer = reinterpret_cast<LLVMOrcObjectLayerRef>(static_cast<orc::ObjectLayer *>(Layer));
   return wrap(addPlugins(*Session, *Layer));

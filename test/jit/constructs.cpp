@@ -121,7 +121,7 @@ int main() {
     int nested = 0;
 #pragma omp target map(tofrom : nested)
     {
-#pragma omp parallel num_threads(2)
+#pragma omp parallel num_threads(2) reduction(+ : nested)
 #pragma omp parallel for reduction(+ : nested)
       for (int i = 0; i < 10; ++i)
         nested += i;

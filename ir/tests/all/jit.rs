@@ -27,7 +27,7 @@ fn machine() -> TargetMachine {
 }
 
 #[expect(clippy::unwrap_used, reason = "a test without its object has failed")]
-fn object(text: &str) -> Vec<u8> {
+pub(crate) fn object(text: &str) -> Vec<u8> {
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
     let module = parse(&context, text);

@@ -4,6 +4,7 @@ use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::Module;
 
+mod code_memory;
 mod conditional_divisions;
 mod jit;
 mod metadata;
