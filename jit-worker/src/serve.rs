@@ -18,6 +18,7 @@ use offloom_jit_passes::pipeline::VARIANT_SWITCH;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::kernel::compile_kernel;
 use crate::link_image::{LinkError, link_image};
@@ -43,9 +44,9 @@ pub(crate) fn serve() -> Result<(), ServeError> {
     // Where there is no thread for it, the end is seen at the next request, and there is none to compile on either.
     let _ = thread::Builder::new().spawn(move || end_with_the_program(&watched));
     while let Some(message) = read_message(&mut socket)? {
-        let reply = answer(message)?;
+        let Answer { reply, is_last } = answer(message)?;
         socket.write_all(&reply.encode())?;
-        if let Reply::Failure { last: true, .. } = reply {
+        if is_last {
             // A thread is still inside LLVM; leaving in the ordinary way would wait for it or crash it.
             end_now();
         }
@@ -53,10 +54,17 @@ pub(crate) fn serve() -> Result<(), ServeError> {
     Ok(())
 }
 
-fn answer(message: Vec<u8>) -> Result<Reply, ServeError> {
+/// What is answered, and whether nothing can be asked for afterwards.
+struct Answer {
+    reply: Reply,
+    is_last: bool,
+}
+
+fn answer(message: Vec<u8>) -> Result<Answer, ServeError> {
     let work = Work::parse(&message)?;
     let deadline = Duration::from_millis(u64::from(work.deadline()));
     turn_switch(matches!(work, Work::Kernel(_)))?;
+    let before = processor_time();
     let outcome = run_on_expendable_thread(deadline, move || {
         last_words::leave(stdin(), |signal| crash(signal).encode());
         let done = match Work::parse(&message) {
@@ -69,14 +77,52 @@ fn answer(message: Vec<u8>) -> Result<Reply, ServeError> {
             |Compiled { object, phases }| Reply::Object { object, phases },
         )
     });
-    Ok(outcome.unwrap_or_else(|lost| match lost {
+    let lost = match outcome {
+        Ok(reply) => {
+            return Ok(Answer {
+                reply,
+                is_last: false,
+            });
+        }
+        Err(lost) => lost,
+    };
+    let is_last = matches!(lost, Lost::FatalError(_) | Lost::Deadline(_));
+    let reply = match lost {
         Lost::NoThread(_) => unable(lost),
-        Lost::FatalError(_) | Lost::Deadline(_) => Reply::Failure {
+        Lost::Deadline(_) => late(deadline, processor_time().saturating_sub(before)),
+        Lost::FatalError(_) => Reply::Failure {
             reason: lost.to_string(),
             last: true,
         },
         Lost::Panic => failure(lost),
-    }))
+    };
+    Ok(Answer { reply, is_last })
+}
+
+/// What is said of a compile that has not ended in time. It is the kernel's failure only where it was at work: the process may have been stopped, or
+/// others may have had the processors.
+fn late(deadline: Duration, at_work: Duration) -> Reply {
+    if at_work < deadline / 2 {
+        return unable(NotAtWork { deadline, at_work });
+    }
+    Reply::Failure {
+        reason: Lost::Deadline(deadline).to_string(),
+        last: true,
+    }
+}
+
+/// Why a compile has not ended in time.
+#[derive(Debug, thiserror::Error)]
+#[error("it had {} ms of processor time in {} ms", .at_work.as_millis(), .deadline.as_millis())]
+struct NotAtWork {
+    deadline: Duration,
+    at_work: Duration,
+}
+
+/// Of this process so far.
+fn processor_time() -> Duration {
+    // It does not run backwards, nor before it began.
+    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
 /// What is said of a compile that LLVM crashes over, which includes that it gets no memory.
