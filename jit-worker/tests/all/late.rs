@@ -7,7 +7,8 @@ use std::time::{Duration, Instant};
 use offloom_abi::jit_compile::Reply;
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{DeviceCode, Worker};
+use crate::device_code::DeviceCode;
+use crate::worker::Worker;
 
 /// Milliseconds that compiles have.
 const DEADLINE: u32 = 2000;

@@ -1,6 +1,7 @@
 //! The worker process compiles a kernel that spills many registers once more, with more vectors, and no other.
 
-use crate::{DeviceCode, Worker, tool};
+use crate::device_code::{DeviceCode, tool};
+use crate::worker::Worker;
 
 #[test]
 fn vectors_are_preferred_where_registers_are_spilled() {
