@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use offloom_jit_cache::settings::CacheMode;
 use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreOptions, Times};
+use rustix::process::{Resource, getrlimit};
 
 use crate::report;
 use crate::settings::{runs_with_more_rights, settings, variable_at_start};
@@ -85,11 +86,16 @@ pub(crate) fn failure(reason: String) -> Record {
     })
 }
 
+/// What a compile may use now: of memory, no more than the program itself may, whose limits the worker inherits.
 fn limits() -> CompileLimits {
     let settings = settings();
+    let of_program = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
     CompileLimits {
         time: settings.time_limit.into(),
-        memory: settings.memory_limit,
+        memory: of_program
+            .into_iter()
+            .flatten()
+            .fold(settings.memory_limit, u64::min),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the worker may use. A limit that cannot be set is one less protection, not a reason not to compile.
 
-use rustix::process::{Resource, Rlimit, nice, setrlimit};
+use rustix::process::{Resource, Rlimit, getrlimit, nice, setrlimit};
 
 /// How readily the process is ended where the machine's memory runs out: before all others.
 const ENDED_FIRST: &str = "1000";
@@ -13,8 +13,13 @@ pub(crate) fn apply(memory: u32, niceness: u32) {
         current: Some(bytes),
         maximum: Some(bytes),
     };
-    // Address space, since there is no limit on memory itself; the program itself maps some tens of MiB.
-    let _ = setrlimit(Resource::As, limit(u64::from(memory) << 20));
+    // Address space, since there is no limit on memory itself; the program itself maps some tens of MiB. Of the limits that the program has set
+    // itself, those hold that it cannot lift.
+    let least = |resource, bytes| getrlimit(resource).maximum.map_or(bytes, |most| most.min(bytes));
+    let bytes = u64::from(memory) << 20;
+    for resource in [Resource::As, Resource::Data] {
+        let _ = setrlimit(resource, limit(least(resource, bytes)));
+    }
     let _ = setrlimit(Resource::Core, limit(0));
     let _ = nice(i32::try_from(niceness).unwrap_or(19));
     let _ = std::env::set_current_dir("/");

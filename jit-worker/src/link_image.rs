@@ -20,9 +20,12 @@ pub(crate) enum LinkError {
     /// Somebody ended the linker, or it crashed.
     #[error("{LINKER_NAME} was ended by signal {0}")]
     Killed(i32),
-    /// The linker's words.
+    /// The linker's words on symbols that nothing defines, which is so at every try.
     #[error("{0}")]
-    Link(String),
+    Undefined(String),
+    /// The linker's words on all else: files that it cannot open or write, for example.
+    #[error("{LINKER_NAME}: {0}")]
+    Other(String),
 }
 
 /// Links a shared object that finds what it calls in `libraries`, those that it needs.
@@ -48,7 +51,12 @@ pub(crate) fn link_image(object: &[u8], libraries: &[&str]) -> Result<Vec<u8>, L
         return Err(LinkError::Killed(signal));
     }
     if !linked.status.success() {
-        return Err(LinkError::Link(in_one_line(&linked.stderr)));
+        let errors = in_one_line(&linked.stderr);
+        return Err(if errors.contains("undefined symbol") {
+            LinkError::Undefined(errors)
+        } else {
+            LinkError::Other(errors)
+        });
     }
     let mut image = Vec::new();
     output.rewind()?;

@@ -154,8 +154,8 @@ fn turn_switch(on: bool) -> Result<(), NulError> {
 fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Reply> {
     let made = compile_base_image(request.bitcode).map_err(failure)?;
     let image = link_image(&made.object, &request.libraries).map_err(|error| match error {
-        LinkError::Link(_) => failure(error),
-        LinkError::Run(_) | LinkError::Killed(_) => unable(error),
+        LinkError::Undefined(_) => failure(error),
+        LinkError::Run(_) | LinkError::Killed(_) | LinkError::Other(_) => unable(error),
     })?;
     let both = BaseImage {
         bundle: &made.bundle,

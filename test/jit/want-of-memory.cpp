@@ -10,6 +10,12 @@
 // CHECK: stays ahead of time for {{.*}}: cannot start a thread
 // CHECK: stays ahead of time for {{.*}}: LLVM crashed or found no memory (SIG
 // CHECK: compiled in
+
+// A limit that the program was started with is as one of the compile's: a program without it tries again.
+// RUN: sh -c 'for limit in $(seq 60 5 140); do rm -rf cache; (ulimit -d ${limit}000; env OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 %run_offload ./jit 2>> within) | cmp - stock.out && env OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 %run_offload ./jit 2>> without | cmp - stock.out || exit 1; done'
+// RUN: FileCheck --check-prefix=WITHIN --input-file=within %s
+// WITHIN: stays ahead of time for {{.*}}: LLVM crashed or found no memory (SIG
+// RUN: not grep 'stays ahead of time' without
 #include <cstdio>
 
 // Enough of it that a compile takes more memory than a process that compiles has at hand.
