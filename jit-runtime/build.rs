@@ -7,9 +7,11 @@ use std::io;
 use std::path::Path;
 
 /// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 12] = [
     "../Cargo.lock",
     "../abi/src",
+    "../device-linker/build.rs",
+    "../device-linker/src",
     "../ir/build.rs",
     "../ir/shim",
     "../ir/src",

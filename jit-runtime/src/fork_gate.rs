@@ -52,12 +52,14 @@ impl Drop for Change {
 #[derive(Debug)]
 pub(crate) struct Undivided(());
 
-/// Begins something that no fork cuts in two, once no thread is forking.
+/// Begins something that no fork cuts in two, once no thread is forking. One that is, but waits in another handler for a lock that this thread holds,
+/// is not waited for any longer: it forks once this thread lets go of the lock.
 pub(crate) fn enter_undivided() -> Undivided {
+    let start = Instant::now();
     loop {
         UNDIVIDED.fetch_add(1, Ordering::SeqCst);
         let undivided = Undivided(());
-        if FORKING.load(Ordering::SeqCst) == 0 {
+        if FORKING.load(Ordering::SeqCst) == 0 || start.elapsed() >= PATIENCE {
             return undivided;
         }
         drop(undivided);
