@@ -45,10 +45,30 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
+/// Removes what libomp has left in shared memory for processes that are gone. One that was killed at the wrong moment leaves an empty file, and
+/// whatever OpenMP program gets its number one day is ended by a bus error when it starts. Tests kill many.
+fn remove_what_libomp_left() {
+    let Ok(files) = fs::read_dir("/dev/shm") else {
+        return;
+    };
+    for file in files.flatten() {
+        let name = file.file_name();
+        let rest = name
+            .to_str()
+            .and_then(|name| name.strip_prefix("__KMP_REGISTERED_LIB_"));
+        let process = rest.and_then(|rest| rest.split('_').next()?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            // Another user's stays.
+            let _ = fs::remove_file(file.path());
+        }
+    }
+}
+
 /// Runs lit for one build and prints its counts in a plain line.
 ///
 /// Fails when a test fails, and when none ran at all.
 pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf]) -> Result<()> {
+    remove_what_libomp_left();
     let major = staged.llvm.major;
     let folder = workspace.target.join("lit").join(format!("llvm-{major}"));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
