@@ -41,15 +41,13 @@ static double block(const struct library *library, int *object, int is_one, int 
   return (now() - begin) / launches;
 }
 
-static void *needed(void *found, const char *error) {
+static void *needed(void *found) {
   if (!found) {
-    fprintf(stderr, "launch-pairs: %s\n", error);
+    fprintf(stderr, "launch-pairs: %s\n", dlerror());
     exit(1);
   }
   return found;
 }
-
-static void *symbol(void *library, const char *name) { return needed(dlsym(library, name), name); }
 
 int main(int count, char **arguments) {
   if (count < 9 || count - 8 > MOST_LIBRARIES)
@@ -59,16 +57,18 @@ int main(int count, char **arguments) {
             libraries = count - 8;
   struct library loaded[MOST_LIBRARIES];
   for (int library = 0; library < libraries; ++library) {
-    const char *file = arguments[8 + library];
-    void *handle = needed(dlopen(file, RTLD_NOW | RTLD_LOCAL), file);
-    loaded[library].with_one = (void (*)(int *))symbol(handle, "launch_with_one");
-    loaded[library].with_ten = (void (*)(int *, int, int, int, int, int, int, int, int))symbol(handle, "launch_with_ten");
+    void *handle = needed(dlopen(arguments[8 + library], RTLD_NOW | RTLD_LOCAL));
+    loaded[library].with_one = (void (*)(int *))needed(dlsym(handle, "launch_with_one"));
+    loaded[library].with_ten =
+        (void (*)(int *, int, int, int, int, int, int, int, int))needed(dlsym(handle, "launch_with_ten"));
   }
   double *times = malloc(sizeof(double) * libraries * rounds * threads);
   long made = 0;
 #pragma omp parallel num_threads(threads) reduction(+ : made)
   {
-    int *object = needed(calloc(LENGTH, sizeof *object), "no memory");
+    int *object = calloc(LENGTH, sizeof *object);
+    if (!object)
+      exit(1);
 #pragma omp target data map(alloc : object[0 : LENGTH])
     {
 #pragma omp target update to(object[0 : WORDS])
