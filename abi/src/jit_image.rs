@@ -8,7 +8,8 @@
 //!
 //! 1. load `slot.dispatch` with acquire ordering; null: call the ahead-of-time body, return;
 //! 2. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`, which gives a [`Choice`];
-//! 3. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments;
+//! 3. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments. Where its ticket is 0 this is a
+//!    jump, which leaves the arguments on the stack where they are;
 //! 4. its ticket is not 0: call `slot.finished(slot, ticket)`.
 //!
 //! Layouts are those of the 64-bit System V ABI; pointers are native.

@@ -31,6 +31,10 @@ const NOT_OF_STUBS: [&str; 7] = [
     "nocallback",
 ];
 
+/// Registers for arguments by the psABI of x86_64, System V: for numbers and pointers, and for floating-point numbers.
+const GENERAL_REGISTERS: usize = 6;
+const VECTOR_REGISTERS: usize = 8;
+
 /// Replaces each kernel by a stub and returns the variable with their slots.
 ///
 /// # Errors
@@ -147,18 +151,17 @@ fn build_stub<'ctx>(
     let pointer = context.ptr_type(AddressSpace::default());
     let ticket_type = context.i64_type();
     let parameters = stub.get_params();
-    let forwarded: Vec<BasicMetadataValueEnum<'ctx>> =
-        parameters.iter().map(|&parameter| parameter.into()).collect();
     let words: Vec<_> = parameters.iter().map(BasicValueEnum::get_type).collect();
     let words_type = context.struct_type(&words, false);
     let block = |name| context.append_basic_block(stub, name);
     let ask = block("ask");
     let chosen = block("chosen");
     let declined = block("declined");
+    let kept = block("kept");
+    let timed = block("timed");
+    let left = block("left");
     let observed = block("observed");
-    let returned = block("returned");
     let finish = block("finish");
-    let end = block("end");
     let ahead_of_time = block("ahead_of_time");
 
     let arguments = builder.build_alloca(words_type, "arguments")?;
@@ -199,27 +202,60 @@ fn build_stub<'ctx>(
         .build_extract_value(choice, 0, "code")?
         .into_pointer_value();
     let ticket = builder.build_extract_value(choice, 1, "ticket")?.into_int_value();
+    let unobserved =
+        builder.build_int_compare(IntPredicate::EQ, ticket, ticket_type.const_zero(), "unobserved")?;
     let none = builder.build_is_null(code, "none")?;
     builder.build_conditional_branch(none, declined, chosen)?;
 
     builder.position_at_end(chosen);
-    let call = builder.build_indirect_call(stub.get_type(), code, &forwarded, "")?;
-    call.set_call_convention(stub.get_call_conventions());
-    builder.build_unconditional_branch(returned)?;
+    builder.build_conditional_branch(unobserved, kept, timed)?;
+
+    let call_kernel = |callee: Callee, arguments: &[_]| -> Result<CallSiteValue<'ctx>, JitPassError> {
+        let call = match callee {
+            Callee::Body => builder.build_call(body, arguments, "")?,
+            Callee::Code => builder.build_indirect_call(stub.get_type(), code, arguments, "")?,
+        };
+        call.set_call_convention(stub.get_call_conventions());
+        Ok(call)
+    };
+    // What is called does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind, and no argument
+    // on the stack is moved.
+    let become_kernel = |callee, arguments: &[_]| -> Result<(), JitPassError> {
+        call_kernel(callee, arguments)?.set_tail_call(true);
+        builder.build_return(None)?;
+        Ok(())
+    };
+    // From the words, so that no registers are saved for them.
+    let read_back = |wanted: &[bool]| -> Result<Vec<BasicMetadataValueEnum<'ctx>>, JitPassError> {
+        let all = parameters.iter().zip(wanted).enumerate();
+        let read = all.map(|(index, (parameter, wanted))| {
+            if !wanted {
+                return Ok((*parameter).into());
+            }
+            let word = builder.build_struct_gep(words_type, arguments, index as u32, "")?;
+            Ok(builder.build_load(parameter.get_type(), word, "")?.into())
+        });
+        read.collect()
+    };
+    let all = vec![true; parameters.len()];
+    let in_registers = in_registers(&parameters);
+
+    builder.position_at_end(kept);
+    become_kernel(Callee::Code, &read_back(&in_registers)?)?;
+
+    builder.position_at_end(timed);
+    call_kernel(Callee::Code, &read_back(&all)?)?;
+    builder.build_unconditional_branch(finish)?;
 
     builder.position_at_end(declined);
-    let unobserved =
-        builder.build_int_compare(IntPredicate::EQ, ticket, ticket_type.const_zero(), "unobserved")?;
-    builder.build_conditional_branch(unobserved, ahead_of_time, observed)?;
+    builder.build_conditional_branch(unobserved, left, observed)?;
+
+    builder.position_at_end(left);
+    become_kernel(Callee::Body, &read_back(&all)?)?;
 
     builder.position_at_end(observed);
-    let call = builder.build_call(body, &forwarded, "")?;
-    call.set_call_convention(stub.get_call_conventions());
-    builder.build_unconditional_branch(returned)?;
-
-    builder.position_at_end(returned);
-    let silent = builder.build_int_compare(IntPredicate::EQ, ticket, ticket_type.const_zero(), "silent")?;
-    builder.build_conditional_branch(silent, end, finish)?;
+    call_kernel(Callee::Body, &read_back(&all)?)?;
+    builder.build_unconditional_branch(finish)?;
 
     builder.position_at_end(finish);
     let finished = load_function(2, "finished")?;
@@ -228,18 +264,36 @@ fn build_stub<'ctx>(
         .fn_type(&[pointer.into(), ticket_type.into()], false);
     let told = builder.build_indirect_call(finished_type, finished, &[slot.into(), ticket.into()], "")?;
     does_not_unwind(context, told);
-    builder.build_unconditional_branch(end)?;
-
-    builder.position_at_end(end);
     builder.build_return(None)?;
 
     builder.position_at_end(ahead_of_time);
-    let call = builder.build_call(body, &forwarded, "")?;
-    call.set_call_convention(stub.get_call_conventions());
-    // The body does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind.
-    call.set_tail_call(true);
-    builder.build_return(None)?;
-    Ok(())
+    let unchanged: Vec<_> = parameters.iter().map(|&parameter| parameter.into()).collect();
+    become_kernel(Callee::Body, &unchanged)
+}
+
+/// Which parameters come in registers on x86_64; what is neither a number nor a pointer may.
+fn in_registers(parameters: &[BasicValueEnum<'_>]) -> Vec<bool> {
+    let (mut general, mut vector) = (GENERAL_REGISTERS, VECTOR_REGISTERS);
+    let is_in_register = |parameter: &BasicValueEnum<'_>| {
+        let left = match parameter {
+            BasicValueEnum::IntValue(_) | BasicValueEnum::PointerValue(_) => &mut general,
+            BasicValueEnum::FloatValue(_) => &mut vector,
+            _ => return true,
+        };
+        let is_left = *left > 0;
+        *left = left.saturating_sub(1);
+        is_left
+    };
+    parameters.iter().map(is_in_register).collect()
+}
+
+/// What a stub calls.
+#[derive(Debug, Clone, Copy)]
+enum Callee {
+    /// The ahead-of-time body.
+    Body,
+    /// What the dispatch function chose.
+    Code,
 }
 
 fn does_not_unwind(context: ContextRef<'_>, call: CallSiteValue<'_>) {

@@ -57,11 +57,21 @@ $comdat_constant = comdat any
 ; CHECK-NEXT: %dispatch = load atomic ptr, ptr @offloom.jit.slots acquire, align 8
 ; CHECK: %choice = call { ptr, i64 } %dispatch(ptr @offloom.jit.slots, ptr %arguments)
 ; CHECK: chosen:
-; CHECK-NEXT: call void %code(ptr %0, ptr %1, i64 %2)
-; CHECK-NEXT: br label %returned
+; CHECK-NEXT: br i1 %unobserved, label %kept, label %timed
+; CHECK: declined:
+; CHECK-NEXT: br i1 %unobserved, label %left, label %observed
+; CHECK: kept:
+; CHECK: tail call void %code(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK-NEXT: ret void
+; CHECK: timed:
+; CHECK: {{^ *}}call void %code(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK-NEXT: br label %finish
+; CHECK: left:
+; CHECK: tail call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK-NEXT: ret void
 ; CHECK: observed:
-; CHECK-NEXT: call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %0, ptr %1, i64 %2)
-; CHECK-NEXT: br label %returned
+; CHECK: {{^ *}}call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK-NEXT: br label %finish
 ; CHECK: finish:
 ; CHECK: %finished = load atomic ptr, ptr {{.+}} acquire, align 8
 ; CHECK-NEXT: call void %finished(ptr @offloom.jit.slots, i64 %ticket)
