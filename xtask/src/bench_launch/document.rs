@@ -30,14 +30,16 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         `control` compares the two without the JIT in the same blocks: it shows what a difference of nothing looks like. All launches \
         have been made before. All scalars, and the alignment of the pointer, are in the key of a launch, and the variants' code has \
         nothing to gain. The launches that a kernel settled first are recognised by comparing them with those alone, all others by a \
-        hash. Variants in turns are also 256 pieces of code, each in a page of its own. \
+        hash. Variants in turns are also 256 pieces of code. \
         The rows with a goal hit a variant that is kept; the others are what else a launch may meet. The sum of all blocks is \
         what all launches took; start and first launches are measured by themselves, below.\n\
         * *start of a program*: from before it is started to after its end; processor time is that of the program with all its threads. \
         `without`: linked without `--jit`. The cache holds 10,000 images.\n\
         * *first launch of a kernel*: `OFFLOOM_JIT=sync`, so the launch waits for its variant. `without`: the same launch with \
-        `OFFLOOM_JIT=off`. Wall time is that of the launch alone, processor time that of the whole program and of the process that \
-        compiles for it, whose start is in both where something is compiled.\n\
+        `OFFLOOM_JIT=off`. Wall time is that of the launch alone, and has the goals; processor time is that of the whole program and of \
+        the process that compiles for it. What is compiled is compiled in a program for whose launches nothing was compiled before, or \
+        was in its last run: that process is started with the program, so its start is in the processor time, and in the wall time what \
+        is left of it.\n\
         * *look-up alone*: `cargo bench -p offloom-jit-cache`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
         looked for in an order without pattern. A device has at most 256 variants of a kernel; more are shown for the table's sake.\n\
         * *slowest launches of a tiny kernel*: 99.9% of launches took less, the very first included. `without`: the same program with \
