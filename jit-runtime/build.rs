@@ -1,59 +1,17 @@
-//! Links the shared libLLVM, the one that libomptarget itself uses, and gives a name to the sources that decide on what objects are made.
+//! Links the shared libLLVM, the one that libomptarget itself uses.
 
-use std::ffi::OsStr;
-use std::fs;
-use std::hash::{DefaultHasher, Hash as _, Hasher as _};
+#[path = "../jit-worker/sources.rs"]
+mod sources;
+
 use std::io;
-use std::path::Path;
-
-/// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
-const SOURCES: [&str; 12] = [
-    "../Cargo.lock",
-    "../abi/src",
-    "../device-linker/build.rs",
-    "../device-linker/src",
-    "../ir/build.rs",
-    "../ir/shim",
-    "../ir/src",
-    "../jit-cache/src",
-    "../jit-passes/src",
-    "../jit-worker/build.rs",
-    "../jit-worker/src",
-    "src",
-];
 
 fn main() -> io::Result<()> {
-    let mut sources = DefaultHasher::new();
-    for source in SOURCES {
-        println!("cargo::rerun-if-changed={source}");
-        hash(Path::new(source), &mut sources)?;
-    }
-    println!("cargo::rustc-env=OFFLOOM_SOURCES={:016x}", sources.finish());
+    sources::name_sources()?;
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
         return Ok(());
     };
     println!("cargo::rustc-cdylib-link-arg=-L{}", llvm.lib_dir.display());
     println!("cargo::rustc-cdylib-link-arg=-lLLVM-{}", llvm.major);
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,liboffloom_jit.so");
-    Ok(())
-}
-
-/// Adds the name and contents of a file, or of all in a folder, in one order on all machines. Not of what editors leave there.
-fn hash(path: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
-    if path.is_dir() {
-        let entries = fs::read_dir(path)?;
-        let mut paths = entries
-            .map(|entry| Ok(entry?.path()))
-            .collect::<io::Result<Vec<_>>>()?;
-        paths.sort();
-        return paths.iter().try_for_each(|path| hash(path, hasher));
-    }
-    let is_source = |extension| ["rs", "cpp", "h", "lock"].map(OsStr::new).contains(&extension);
-    if path.extension().is_some_and(is_source) {
-        path.hash(hasher);
-        let contents = fs::read(path)
-            .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
-        contents.hash(hasher);
-    }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! Links what compiling needs of LLVM into the program: to load the shared libLLVM, which the rest of Offloom uses, takes as long as to
 //! compile a small kernel, most of it for relocations.
 
+mod sources;
+
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
@@ -18,6 +20,9 @@ const COMPONENTS: [&str; 7] = [
 ];
 
 fn main() {
+    if let Err(error) = sources::name_sources() {
+        println!("cargo::error=cannot read the sources: {error}");
+    }
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
         return;
     };

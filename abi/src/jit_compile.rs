@@ -1,7 +1,8 @@
 //! What `liboffloom_jit.so` and its worker process say to each other: compile requests and replies.
 //!
-//! Each message is a [`Header`] and as many bytes as it says. Both ends come from the same build of Offloom, and a worker of
-//! another one is recognised by [`VERSION`]. Strings and byte runs are a 32-bit length and that many bytes; all numbers are
+//! Each message is a [`Header`] and as many bytes as it says. Both ends come from the same build of Offloom: one that speaks otherwise is
+//! recognised by [`VERSION`], and a worker of other sources, where a package is replaced under a running program, by what its replies say. Strings and
+//! byte runs are a 32-bit length and that many bytes; all numbers are
 //! little-endian.
 
 use std::ops::Add;
@@ -10,7 +11,7 @@ use crate::jit_base_image::BaseImageRequest;
 use crate::wire::{Damage, Fields, put_string};
 
 /// Version of the messages; in every header.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 /// How the worker process's file is called; it is installed in `libexec/offloom`.
 pub const WORKER_NAME: &str = "offloom-jit-worker";
 /// How the linker of images is called; it is installed beside the worker.
@@ -103,9 +104,6 @@ pub struct Request<'a> {
     pub processor: &'a str,
     /// Features of that processor in LLVM's form (`+avx2,-avx512f`).
     pub features: &'a str,
-    /// What means the same in fewer words, where that is known: without those that the processor has, or has not, by its name. Empty: not
-    /// known.
-    pub brief_features: &'a str,
     /// The kernel's name.
     pub kernel: &'a str,
     /// The launch descriptor in its text form: what the kernel is specialised to; empty: nothing.
@@ -203,7 +201,6 @@ impl<'a> Request<'a> {
             self.target_triple,
             self.processor,
             self.features,
-            self.brief_features,
             self.kernel,
             self.descriptor,
         ] {
@@ -226,7 +223,6 @@ impl<'a> Request<'a> {
             target_triple: fields.string("the target triple")?,
             processor: fields.string("the processor")?,
             features: fields.string("the features")?,
-            brief_features: fields.string("the brief features")?,
             kernel: fields.string("the kernel")?,
             descriptor: fields.string("the descriptor")?,
             optimization_level: fields.u32("the optimisation level")?,
@@ -238,9 +234,10 @@ impl<'a> Request<'a> {
 }
 
 impl Reply {
-    /// The whole message.
-    pub fn encode(&self) -> Vec<u8> {
+    /// The whole message, from a worker that was built of the sources of this name.
+    pub fn encode(&self, sources: &str) -> Vec<u8> {
         let mut bytes = vec![0; Header::SIZE];
+        put_string(&mut bytes, sources);
         match self {
             Self::Object { object, phases } => {
                 let Phases {
@@ -267,17 +264,18 @@ impl Reply {
         bytes
     }
 
-    /// Reads a reply from the bytes behind its header.
+    /// Reads a reply from the bytes behind its header, and the name of the sources that the worker was built of.
     ///
     /// # Errors
     /// When a field does not fit.
-    pub fn parse(bytes: &[u8]) -> Result<Self, MessageError> {
+    pub fn parse(bytes: &[u8]) -> Result<(&str, Self), MessageError> {
         let mut fields = Fields::new(bytes);
-        match fields.u32("the kind of reply")? {
-            kind @ (0 | 2) => Ok(Self::Failure {
+        let sources = fields.string("the worker's sources")?;
+        let reply = match fields.u32("the kind of reply")? {
+            kind @ (0 | 2) => Self::Failure {
                 reason: String::from_utf8_lossy(fields.rest()).into_owned(),
                 last: kind == 2,
-            }),
+            },
             1 => {
                 let phases = Phases {
                     parse: fields.u32("a time")?,
@@ -285,16 +283,17 @@ impl Reply {
                     optimize: fields.u32("a time")?,
                     generate: fields.u32("a time")?,
                 };
-                Ok(Self::Object {
+                Self::Object {
                     object: fields.rest().to_vec(),
                     phases,
-                })
+                }
             }
-            3 => Ok(Self::Unable {
+            3 => Self::Unable {
                 reason: String::from_utf8_lossy(fields.rest()).into_owned(),
-            }),
-            _ => Err(Damage::at("the kind of reply", 0).into()),
-        }
+            },
+            _ => return Err(Damage::at("the kind of reply", 0).into()),
+        };
+        Ok((sources, reply))
     }
 }
 
@@ -320,7 +319,7 @@ mod tests {
     proptest! {
         #[test]
         fn requests_are_read_as_written(
-            strings in prop::array::uniform6(".{0,20}"),
+            strings in prop::array::uniform5(".{0,20}"),
             numbers in any::<(u32, bool, u32)>(),
             bitcode in prop::collection::vec(any::<u8>(), 0..100),
         ) {
@@ -329,9 +328,8 @@ mod tests {
                 optimization_level: numbers.0,
                 processor: &strings[1],
                 features: &strings[2],
-                brief_features: &strings[3],
-                kernel: &strings[4],
-                descriptor: &strings[5],
+                kernel: &strings[3],
+                descriptor: &strings[4],
                 match_floating_point: numbers.1,
                 deadline: numbers.2,
                 bitcode: &bitcode,
@@ -346,12 +344,14 @@ mod tests {
             times in any::<[u32; 4]>(),
             reason in ".{0,40}",
             last in any::<bool>(),
+            sources in "[0-9a-f]{16}",
         ) {
             let [parse, specialize, optimize, generate] = times;
             let phases = Phases { parse, specialize, optimize, generate };
             let unable = Reply::Unable { reason: reason.clone() };
             for reply in [Reply::Object { object, phases }, Reply::Failure { reason, last }, unable] {
-                prop_assert_eq!(Reply::parse(behind_header(&reply.encode())), Ok(reply));
+                let message = reply.encode(&sources);
+                prop_assert_eq!(Reply::parse(behind_header(&message)), Ok((sources.as_str(), reply)));
             }
         }
 

@@ -55,9 +55,10 @@ bool offloom_ir_has_by_name(const char *triple, const char *cpu, const char *fea
   for (const std::string &Feature : Said.getFeatures()) {
     const auto Entries = Own->getAllProcessorFeatures();
     const StringRef Name = SubtargetFeatures::StripFlag(Feature);
-    const auto *Entry = find_if(Entries, [&](const SubtargetFeatureKV &Known) { return Name == Known.Key; });
+    // In the order of their names.
+    const auto *Entry = lower_bound(Entries, Name);
     // LLVM would print what it thinks of it.
-    if (Entry == Entries.end())
+    if (Entry == Entries.end() || Name != Entry->Key)
       return false;
     Numbers.push_back(Entry->Value);
   }

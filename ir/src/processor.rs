@@ -1,6 +1,7 @@
 //! What LLVM knows of processors.
 
 use std::ffi::{CStr, CString, c_char};
+use std::sync::OnceLock;
 
 use crate::codegen::initialize_x86;
 
@@ -34,6 +35,25 @@ pub fn is_unknown_processor(triple: &str, name: &str) -> bool {
     }
 }
 
+/// What means the same as these features for a processor, in fewer words ([`Processor::brief_features`]); empty where there is no such thing, or LLVM
+/// knows no processor of this name. Only of the first that this is asked of it is remembered: mostly there are no others in a process.
+pub fn brief_features(processor: &str, features: &str) -> String {
+    static FIRST: OnceLock<[String; 3]> = OnceLock::new();
+    let brief = || {
+        let known = Processor::named(processor);
+        known
+            .and_then(|known| known.brief_features(features))
+            .unwrap_or_default()
+    };
+    let [first_processor, first_features, first] =
+        FIRST.get_or_init(|| [processor.to_owned(), features.to_owned(), brief()]);
+    if [first_processor, first_features] == [processor, features] {
+        first.clone()
+    } else {
+        brief()
+    }
+}
+
 /// A processor that code for x86_64 can be generated for.
 #[derive(Debug, Clone)]
 pub struct Processor(CString);
@@ -52,7 +72,7 @@ impl Processor {
     /// goes through all features that it knows for each word of such a list, twice for each list.
     ///
     /// None where that is not the same: one feature switches others on or off. Nor where LLVM does not know one.
-    pub fn brief(&self, features: &str) -> Option<String> {
+    pub fn brief_features(&self, features: &str) -> Option<String> {
         let words: Vec<&str> = features.split(',').collect();
         if words.iter().any(|word| !word.starts_with(['+', '-'])) {
             return None;

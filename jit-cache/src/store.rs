@@ -16,8 +16,9 @@ mod process;
 mod record;
 mod upkeep;
 
-use std::fs::{self, FileTimes};
-use std::io::Write;
+use std::fs::{self, FileTimes, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
@@ -107,10 +108,18 @@ impl Store {
         (store, errors)
     }
 
-    /// What is kept for a key, from the first layer that has it. Nothing on any trouble.
+    /// What is kept for a key, from the first layer that has an image, or else from the first that has anything: where making it failed, it may have
+    /// been made elsewhere. Nothing on any trouble.
     pub fn load(&self, key: &ImageKey) -> Option<Record> {
         let key = key.to_string();
-        self.layers.iter().find_map(|layer| self.load_from(layer, &key))
+        let mut first = None;
+        for layer in &self.layers {
+            match self.load_from(layer, &key) {
+                Some(image @ (Record::Image(_) | Record::Timed(..))) => return Some(image),
+                other => first = first.or(other),
+            }
+        }
+        first
     }
 
     fn load_from(&self, layer: &Layer, key: &str) -> Option<Record> {
@@ -160,6 +169,17 @@ impl Store {
     /// There is no directory to write, or it cannot be written: then nobody else is told, and the image may be made anyway.
     pub fn claim(&self, key: &ImageKey) -> Result<Option<Claim>, StoreError> {
         claim::claim(self.writable()?, &key.to_string(), self.claim_limit)
+    }
+
+    /// Does what the next publication would do besides writing its file, for one under this key: makes folders, and keeps the cache small and clean if
+    /// that is due. For while an image is made.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written.
+    pub fn expect_publication(&self, key: &ImageKey) -> Result<(), StoreError> {
+        let layer = self.writable()?;
+        let folder = layer.make_folder_of(&layer.image_path(&key.to_string()))?;
+        self.keep_small(&folder)
     }
 
     /// Keeps a record for all processes, in place of what there was. A failure does not replace an image, which is returned: another process,
@@ -214,6 +234,32 @@ impl Store {
         self.publish(key, &Record::GivenUp(all)).map(drop)
     }
 
+    /// Notes that what may ask for images has started, and tells whether it may be the first that will: nothing with this key has started since one last
+    /// made an image ([`Store::forget_starts`]). Of many processes that start together, one is told so.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written.
+    pub fn is_first_start(&self, key: &ImageKey) -> Result<bool, StoreError> {
+        let path = self.writable()?.started_path(&key.to_string());
+        match OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(&path)
+        {
+            Ok(_) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) => Err(StoreError::io("write", &path)(error)),
+        }
+    }
+
+    /// Has the next start with this key be the first: images are being made, so the cache did not have all of them.
+    pub fn forget_starts(&self, key: &ImageKey) {
+        if let Some(layer) = &self.writable {
+            let _ = fs::remove_file(layer.started_path(&key.to_string()));
+        }
+    }
+
     /// Puts the bytes of a whole file in the place of a key.
     fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let layer = self.writable()?;
@@ -226,16 +272,8 @@ impl Store {
             .map_err(&failed)?;
         file.write_all(bytes).map_err(&failed)?;
         file.persist(&path).map_err(|error| failed(error.error))?;
-        let size = bytes.len() as u64;
-        let written = self
-            .written
-            .fetch_add(size, Ordering::Relaxed)
-            .saturating_add(size);
-        if written > self.size_limit / 16 {
-            self.written.store(0, Ordering::Relaxed);
-            self.keep_small(&folder)?;
-        }
-        Ok(())
+        self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.keep_small(&folder)
     }
 
     fn writable(&self) -> Result<&Layer, StoreError> {

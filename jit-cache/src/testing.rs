@@ -16,9 +16,9 @@ pub(crate) struct Words {
 
 impl Words {
     /// A launch with only argument words.
-    pub(crate) fn of<const N: usize>(arguments: [u64; N]) -> Self {
+    pub(crate) fn of(arguments: impl Into<Vec<u64>>) -> Self {
         Self {
-            arguments: arguments.to_vec(),
+            arguments: arguments.into(),
             ..Self::default()
         }
     }

@@ -195,14 +195,17 @@ fn what_is_not_the_caches_is_never_removed() {
     files.extend(strangers(&format.join("AB"), &names));
     files.extend(strangers(&images, &names[1..]));
     files.extend(strangers(&format.join("temporary"), &names));
-    files.extend(strangers(
-        &format.join("claims"),
-        &[&names[..1], &names[2..]].concat(),
-    ));
+    for folder in ["claims", "started"] {
+        files.extend(strangers(
+            &format.join(folder),
+            &[&names[..1], &names[2..]].concat(),
+        ));
+    }
     // Folders that are named as files of the cache are.
     for place in [
         images.join(digits(62)),
         format.join("claims").join(digits(64)),
+        format.join("started").join(digits(64)),
         format.join("temporary").join(format!("{}.1.1.", digits(16))),
     ] {
         files.extend(strangers(&place, &names));
@@ -252,7 +255,7 @@ fn what_dead_processes_left_is_removed() {
 
 #[test]
 fn links_in_the_place_of_the_caches_own_folders_are_refused() {
-    for name in ["v2", "v2/temporary", "v2/claims"] {
+    for name in ["v2", "v2/temporary", "v2/claims", "v2/started"] {
         let (folder, directory, store) = new_store();
         let victim = folder.path().join("victim");
         let files = strangers(&victim, &["file".to_owned()]);
@@ -267,6 +270,10 @@ fn links_in_the_place_of_the_caches_own_folders_are_refused() {
         assert!(matches!(refused.clear(), Err(StoreError::ReadOnly)));
         // A process that has had the cache open all along writes nothing through them either.
         let error = store.publish(&key(1), &image(1)).unwrap_err();
+        assert!(matches!(error, StoreError::NotAFolder { .. }), "{name}: {error}");
+        let error = store.clear().unwrap_err();
+        assert!(matches!(error, StoreError::NotAFolder { .. }), "{name}: {error}");
+        let error = store.prune(0).unwrap_err();
         assert!(matches!(error, StoreError::NotAFolder { .. }), "{name}: {error}");
         assert!(files[0].exists());
         assert_eq!(fs::read_dir(&victim).unwrap().count(), 1);
@@ -352,6 +359,81 @@ fn shared_layers_are_read_and_never_written() {
                 .any(|error| matches!(error, StoreError::Writable { .. }))
         );
     }
+}
+
+#[test]
+fn an_image_of_a_shared_layer_counts_more_than_a_failure_of_ones_own() {
+    let (_folder, site, warm) = new_store();
+    let (_other_folder, directory, _) = new_store();
+    fs::set_permissions(&site, Permissions::from_mode(0o755)).unwrap();
+    let store = open(&StoreOptions {
+        shared: vec![site],
+        ..options(&directory)
+    });
+    store.publish(&key(1), &failure("no registers left")).unwrap();
+    store.publish(&key(2), &failure("no registers left")).unwrap();
+    warm.publish(&key(1), &image(1)).unwrap();
+    warm.publish(&key(2), &failure("no time left")).unwrap();
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    assert_eq!(store.load(&key(2)), Some(failure("no registers left")));
+}
+
+#[test]
+fn what_publishing_would_do_else_may_be_done_before() {
+    let (_folder, directory, store) = new_store();
+    // Of a process on another machine, long ago.
+    let left_behind = directory.join(format!("v2/temporary/{}.1.1.abcdef", "0".repeat(16)));
+    let leave_behind = || {
+        fs::write(&left_behind, "half").unwrap();
+        let file = File::options().write(true).open(&left_behind).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH).unwrap();
+    };
+    leave_behind();
+    store.expect_publication(&key(1)).unwrap();
+    assert!(!left_behind.exists());
+    assert_eq!(store.list().unwrap(), []);
+    store.publish(&key(1), &image(1)).unwrap();
+    // It is done once.
+    leave_behind();
+    store.expect_publication(&key(2)).unwrap();
+    store.publish(&key(2), &image(2)).unwrap();
+    assert!(left_behind.exists());
+}
+
+#[test]
+fn a_start_is_the_first_until_something_is_made_again() {
+    let (_folder, directory, store) = new_store();
+    let other = open(&options(&directory));
+    assert!(store.is_first_start(&key(1)).unwrap());
+    assert!(!other.is_first_start(&key(1)).unwrap());
+    assert!(other.is_first_start(&key(2)).unwrap(), "it is of one key");
+    store.forget_starts(&key(1));
+    assert!(other.is_first_start(&key(1)).unwrap());
+    assert!(!store.is_first_start(&key(1)).unwrap());
+    // Nobody else is to see them.
+    assert_eq!(store.list().unwrap(), []);
+    assert_eq!(store.verify().damaged, Vec::<PathBuf>::new());
+    store.clear().unwrap();
+    assert!(store.is_first_start(&key(1)).unwrap());
+    // One of long ago is forgotten when the cache is cleaned.
+    for entry in fs::read_dir(directory.join("v2/started")).unwrap() {
+        let file = File::open(entry.unwrap().path()).unwrap();
+        file.set_modified(SystemTime::now() - 2 * MEMORY).unwrap();
+    }
+    assert!(other.is_first_start(&key(2)).unwrap());
+    store.prune(u64::MAX).unwrap();
+    assert!(store.is_first_start(&key(1)).unwrap());
+    assert!(!store.is_first_start(&key(2)).unwrap());
+    let reader = open(&StoreOptions {
+        read_only: true,
+        ..options(&directory)
+    });
+    assert!(matches!(
+        reader.is_first_start(&key(3)),
+        Err(StoreError::ReadOnly)
+    ));
+    reader.forget_starts(&key(1));
+    assert!(!store.is_first_start(&key(1)).unwrap());
 }
 
 #[test]

@@ -10,6 +10,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
+use offloom_ir::processor::brief_features;
 use offloom_ir::region_starts::leave_region_starts;
 use offloom_ir::straight_line_vectors::run_with_versioned_loops;
 use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
@@ -127,7 +128,7 @@ fn retarget_variant(module: &Module<'_>, request: &Request<'_>) -> Result<(), Re
     let device = Device {
         cpu: request.processor,
         features: request.features,
-        brief_features: request.brief_features,
+        brief_features: &brief_features(request.processor, request.features),
         vector_width: None,
     };
     match retarget(module, &device) {

@@ -30,7 +30,7 @@ pub struct Device<'a> {
     pub cpu: &'a str,
     /// More features, as in `target-features`: `+avx2,-avx512f`.
     pub features: &'a str,
-    /// What means the same for this processor in fewer words ([`Processor::brief`]); empty: not known.
+    /// What means the same for this processor in fewer words ([`Processor::brief_features`]); empty: not known.
     pub brief_features: &'a str,
     /// Bits of the vectors that the vectoriser should choose on x86 (`prefer-vector-width`); `None`: what the processor's
     /// tuning says.

@@ -97,7 +97,7 @@ fn find_or_make(
         libraries: libraries.iter().map(String::as_str).collect(),
         bitcode,
     };
-    let record = match compile_base_image(&request) {
+    let record = match compile_base_image(&request, &mut || disk_cache::expect_publication(&key, None)) {
         Ok(compiled) => {
             report::log(format_args!(
                 "the image of {} was compiled in {}",

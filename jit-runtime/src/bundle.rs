@@ -3,6 +3,11 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use offloom_abi::jit_bundle::{Bundle, BundleId};
+use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_cache::store::ImageKey;
+
+use crate::disk_cache;
+use crate::kernel::{ARCHITECTURE, llvm_version};
 
 /// A bundle as the process keeps it, for ever.
 pub(crate) struct AttachedBundle {
@@ -24,6 +29,30 @@ impl AttachedBundle {
             contents,
             copies: AtomicU32::new(0),
         }
+    }
+
+    /// What is made of this bundle is kept in the cache under this key.
+    pub(crate) fn cache_key(
+        &self,
+        target_features: String,
+        options: String,
+        descriptor: Descriptor,
+    ) -> ImageKey {
+        ImageKey {
+            offloom_version: disk_cache::VERSION.to_owned(),
+            llvm_version: llvm_version(),
+            bundle: self.id,
+            target_triple: self.contents.target_triple.to_owned(),
+            target_features,
+            options,
+            descriptor,
+        }
+    }
+
+    /// Under this the cache knows that a program with this bundle has started.
+    pub(crate) fn key_of_start(&self) -> ImageKey {
+        let any_kernel = Descriptor::unspecialized("", ARCHITECTURE);
+        self.cache_key(String::new(), "start".to_owned(), any_kernel)
     }
 
     /// The number of the next copy of the bundle's image to be loaded, from 0. libomptarget loads one copy per device, on the

@@ -1,13 +1,11 @@
 //! Has a kernel compiled: in the worker process, or, where there is none, on a thread that LLVM may lose.
 
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::BaseImageRequest;
 use offloom_abi::jit_compile::{Header, Reply, Request, Work};
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
-use offloom_ir::processor::Processor;
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 
@@ -52,22 +50,22 @@ pub(crate) fn usual_place() -> Place {
     }
 }
 
-/// Compiles what the request says, whose features are said as briefly as can be, and waits for it.
+/// Has the worker process started, where there is one: something to compile is expected soon, and a launch will wait for it.
+pub(crate) fn expect() {
+    if settings().worker {
+        report::log("the compile worker is started: the cache may not have what is launched");
+        worker::start(limits());
+    }
+}
+
+/// Compiles what the request says and waits for it. Once it is under way in the worker process, `meanwhile` is called.
 ///
 /// # Errors
 /// When there is no object.
-pub(crate) fn compile(request: &Request<'_>) -> Result<(Compiled, Place), Failure> {
-    if settings().worker && LOST.load(Ordering::Relaxed) < MOST_LOST {
-        worker::start(limits());
-    }
-    // What asks LLVM.
-    let work = exit_gate::enter().ok_or(Failure::TooLate)?;
-    let brief_features = brief_features(request);
-    drop(work);
-    let request = &Request {
-        brief_features: &brief_features,
-        ..*request
-    };
+pub(crate) fn compile(
+    request: &Request<'_>,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<(Compiled, Place), Failure> {
     if !settings().worker {
         return compile_in_process(request);
     }
@@ -77,7 +75,7 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<(Compiled, Place), Failur
         deadline: request.deadline,
         needs_worker: false,
     };
-    match ask_worker(&message)? {
+    match ask_worker(&message, meanwhile)? {
         Ok(compiled) => Ok((compiled, Place::Worker)),
         Err(reason) => {
             report::log(format_args!("{reason}; compiling in the program"));
@@ -87,37 +85,21 @@ pub(crate) fn compile(request: &Request<'_>) -> Result<(Compiled, Place), Failur
 }
 
 /// Makes a base image and waits for it: a [`BaseImage`](offloom_abi::jit_base_image::BaseImage) as object. Always in the worker process,
-/// since linking takes a process of its own anyway.
+/// since linking takes a process of its own anyway. `meanwhile` as in [`compile`].
 ///
 /// # Errors
 /// When there is none.
-pub(crate) fn compile_base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Failure> {
+pub(crate) fn compile_base_image(
+    request: &BaseImageRequest<'_>,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<Compiled, Failure> {
     let message = Message {
         head: request.encode_head(),
         bitcode: request.bitcode,
         deadline: request.deadline,
         needs_worker: true,
     };
-    ask_worker(&message)?.map_err(Failure::OfProcess)
-}
-
-/// The features of the request in fewer words; nothing where there are none. Only of one processor this is remembered: there are no others, but
-/// in a replay.
-fn brief_features(request: &Request<'_>) -> String {
-    static FIRST: OnceLock<[String; 3]> = OnceLock::new();
-    let brief = || {
-        let processor = Processor::named(request.processor);
-        processor
-            .and_then(|processor| processor.brief(request.features))
-            .unwrap_or_default()
-    };
-    let [processor, features, first] =
-        FIRST.get_or_init(|| [request.processor.to_owned(), request.features.to_owned(), brief()]);
-    if [processor, features] == [request.processor, request.features] {
-        first.clone()
-    } else {
-        brief()
-    }
+    ask_worker(&message, meanwhile)?.map_err(Failure::OfProcess)
 }
 
 /// What the worker may use.
@@ -133,16 +115,19 @@ fn limits() -> Limits {
 }
 
 /// What the worker answers; or, in the inner result, that there is none to ask.
-fn ask_worker(message: &Message<'_>) -> Result<Result<Compiled, String>, Failure> {
+fn ask_worker(
+    message: &Message<'_>,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<Result<Compiled, String>, Failure> {
     if LOST.load(Ordering::Relaxed) >= MOST_LOST {
         return Err(Failure::OfProcess(
             "too many compile workers were lost".to_owned(),
         ));
     }
-    let mut answer = worker::ask(message, limits());
+    let mut answer = worker::ask(message, limits(), meanwhile);
     if let Err(WorkerError::Died) = answer {
         // Maybe before it was asked: it is the first to go where the machine's memory runs out.
-        answer = worker::ask(message, limits());
+        answer = worker::ask(message, limits(), meanwhile);
     }
     match answer {
         Ok(reply) => {

@@ -11,7 +11,7 @@ use rustix::process::{Resource, getrlimit};
 use crate::report;
 use crate::settings::{runs_with_more_rights, settings, variable_at_start};
 
-/// The version of what makes objects: Offloom's, and a hash of the sources (`build.rs`). Of another build's objects nobody knows what it has mended.
+/// The version of what makes objects: Offloom's, and a hash of the sources (`jit-worker/sources.rs`). Of another build's objects nobody knows what it has mended.
 pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("OFFLOOM_SOURCES"));
 
 /// What the cache knows of a key.
@@ -96,6 +96,24 @@ fn limits() -> CompileLimits {
             .into_iter()
             .flatten()
             .fold(settings.memory_limit, u64::min),
+    }
+}
+
+/// Whether a program that starts with this key is likely to find nothing in the cache: it is the first, or the last one did not find all. Without a cache
+/// every start is the first; where it is only read, none is.
+pub(crate) fn is_first_start(key: &ImageKey) -> bool {
+    store().is_none_or(|store| store.is_first_start(key).unwrap_or(false))
+}
+
+/// Does what publishing under a key would do besides writing, and has the next start of the program be the first again. For while an object is made.
+pub(crate) fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
+    if let Some(store) = store() {
+        // What fails publishing says again.
+        if store.expect_publication(key).is_ok()
+            && let Some(start) = start
+        {
+            store.forget_starts(start);
+        }
     }
 }
 

@@ -212,29 +212,20 @@ impl Kernel {
             Place::Program => " in-program",
         };
         let options = format!("{floating_point}{place}");
-        Some(self.cache_key(processor.join(" "), options, self.descriptor(key)))
+        Some(
+            self.bundle
+                .cache_key(processor.join(" "), options, self.descriptor(key)),
+        )
     }
 
     /// What is kept under this is no image, but what launches changed too often by the limits of this process, on whatever processor.
     fn key_of_given_up(&self) -> ImageKey {
         let (threshold, ratio) = (settings().threshold, settings().ratio);
-        self.cache_key(
+        self.bundle.cache_key(
             String::new(),
             format!("given-up threshold={threshold} ratio={ratio}"),
             Descriptor::unspecialized(self.name, ARCHITECTURE),
         )
-    }
-
-    fn cache_key(&self, target_features: String, options: String, descriptor: Descriptor) -> ImageKey {
-        ImageKey {
-            offloom_version: disk_cache::VERSION.to_owned(),
-            llvm_version: llvm_version(),
-            bundle: self.bundle.id,
-            target_triple: self.bundle.contents.target_triple.to_owned(),
-            target_features,
-            options,
-            descriptor,
-        }
     }
 
     fn find_or_compile(&self, key: &LaunchKey) -> Option<Object> {
@@ -249,7 +240,10 @@ impl Kernel {
             }
             // The claim ends when what was claimed is published.
             Known::Nothing(claim) => {
-                let compiled = self.compile(descriptor);
+                let start = self.bundle.key_of_start();
+                let compiled = self.compile(descriptor, &mut || {
+                    disk_cache::expect_publication(&image_key, Some(&start));
+                });
                 let is_own = compiled.is_ok();
                 let record = match compiled {
                     Ok((object, place)) if place == usual_place => Record::Image(object),
@@ -288,7 +282,11 @@ impl Kernel {
             .add(&descriptor.to_string(), Origin::Failed(reason), 0, None);
     }
 
-    fn compile(&self, descriptor: &Descriptor) -> Result<(Vec<u8>, Place), Failure> {
+    fn compile(
+        &self,
+        descriptor: &Descriptor,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<(Vec<u8>, Place), Failure> {
         let bundle = &self.bundle.contents;
         let name = self.name;
         let descriptor = descriptor.to_string();
@@ -298,7 +296,6 @@ impl Kernel {
             optimization_level: bundle.optimization_level,
             processor: &processor()[0],
             features: &processor()[1],
-            brief_features: "",
             kernel: name,
             descriptor: &descriptor,
             match_floating_point,
@@ -309,7 +306,7 @@ impl Kernel {
                 bundle.bitcode
             },
         };
-        let (Compiled { object, phases }, place) = compile(&request)?;
+        let (Compiled { object, phases }, place) = compile(&request, meanwhile)?;
         report::log(format_args!(
             "{name}: compiled in {}, {} bytes, for {descriptor}",
             in_milliseconds(phases),

@@ -13,6 +13,8 @@ use offloom_jit_cache::stats::{self as stats_file, subjects};
 
 use crate::bundle::AttachedBundle;
 use crate::closed_libraries;
+use crate::compile;
+use crate::disk_cache;
 use crate::dispatch::{dispatch_function, finished_function};
 use crate::exit_gate;
 use crate::fork_gate;
@@ -93,6 +95,14 @@ pub(crate) fn attach(bytes: &[u8]) {
         let kernels: Vec<_> = kernels.map(|kernel| Kernel::new(bundle, kernel)).collect();
         let kernels = Vec::leak(kernels);
         registry.bundles.insert(id, Attached { bundle, kernels });
+        drop(registry);
+        // The worker starts while libomptarget does.
+        if settings().mode == Mode::Sync
+            && kernels.iter().any(|kernel| kernel.left_ahead_of_time.is_none())
+            && disk_cache::is_first_start(&bundle.key_of_start())
+        {
+            compile::expect();
+        }
     }
 }
 

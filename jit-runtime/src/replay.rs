@@ -220,7 +220,6 @@ fn make_object(launch: &Launch, image: &ImageCopy) -> Result<Vec<u8>, Failure> {
         optimization_level: bundle.optimization_level,
         processor: &launch.processor[0],
         features: &launch.processor[1],
-        brief_features: "",
         kernel: &launch.kernel,
         descriptor: &launch.descriptor,
         match_floating_point: launch.match_floating_point,
@@ -231,7 +230,7 @@ fn make_object(launch: &Launch, image: &ImageCopy) -> Result<Vec<u8>, Failure> {
             bundle.bitcode
         },
     };
-    match compile(&request) {
+    match compile(&request, &mut || ()) {
         Ok((compiled, _)) => Ok(compiled.object),
         Err(CompileFailure::OfKernel(reason) | CompileFailure::OfProcess(reason)) => {
             Err(Failure::NoVariant(reason))

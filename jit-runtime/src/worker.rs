@@ -28,6 +28,9 @@ use exchange::Exchange;
 /// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is given up.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// Of what this library was built (`jit-worker/sources.rs`). Objects of another build's worker are not what the cache's keys say.
+pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
+
 /// Why the worker has not answered.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WorkerError {
@@ -93,8 +96,7 @@ pub(crate) fn may_be_had() -> bool {
     !spawn::adopts_orphans()
 }
 
-/// Starts the worker, if there is none, for a message that comes soon: it is on its way then while that is put together. What goes wrong shows
-/// when it is asked.
+/// Starts the worker, if there is none, for a message that is expected soon. What goes wrong shows when it is asked.
 pub(crate) fn start(limits: Limits) {
     let mut slot = lock(worker());
     if slot.is_none() && may_be_had() {
@@ -102,12 +104,16 @@ pub(crate) fn start(limits: Limits) {
     }
 }
 
-/// Has the worker do what the message says, starting it if need be. Where it may not stay, that is only done for work that nothing else can do,
+/// Has the worker do what the message says, starting it if need be, and calls `meanwhile` once it has all of the message. Where it may not stay, that is only done for work that nothing else can do,
 /// and it is gone by the time of return.
 ///
 /// # Errors
 /// When there is no answer. The worker is given up then, and the next call starts another one.
-pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, WorkerError> {
+pub(crate) fn ask(
+    message: &Message<'_>,
+    limits: Limits,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<Reply, WorkerError> {
     let stays = may_be_had();
     if !stays && !message.needs_worker {
         return Err(WorkerError::Unavailable(
@@ -124,7 +130,7 @@ pub(crate) fn ask(message: &Message<'_>, limits: Limits) -> Result<Reply, Worker
         }
         None => Worker::start(limits)?,
     };
-    let reply = running.ask(message);
+    let reply = running.ask(message, meanwhile);
     if !stays {
         running.end();
     } else if reply
@@ -217,15 +223,20 @@ impl Worker {
         }
     }
 
-    fn ask(&self, message: &Message<'_>) -> Result<Reply, WorkerError> {
+    fn ask(&self, message: &Message<'_>, meanwhile: &mut dyn FnMut()) -> Result<Reply, WorkerError> {
         let limit = Duration::from_millis(u64::from(message.deadline)) + GRACE;
         let exchange = Exchange::begin(&self.socket, limit);
         exchange.send(&message.head)?;
         exchange.send(message.bitcode)?;
+        meanwhile();
         let header = exchange.receive(Header::SIZE as u64)?;
         let header = header.try_into().map_err(|_| WorkerError::Died)?;
         let reply = exchange.receive(Header::parse(header)?.length)?;
-        Ok(Reply::parse(&reply)?)
+        let (sources, reply) = Reply::parse(&reply)?;
+        if sources != SOURCES {
+            return Err(MessageError::OtherVersion.into());
+        }
+        Ok(reply)
     }
 }
 

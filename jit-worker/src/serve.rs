@@ -12,9 +12,11 @@ use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME, Work};
 use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_ir::last_words;
+use offloom_ir::processor::brief_features;
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::pipeline::VARIANT_SWITCH;
+use offloom_jit_passes::retarget::native_processor;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
@@ -22,6 +24,12 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::kernel::compile_kernel;
 use crate::link_image::{LinkError, link_image};
+
+/// Of what the worker was built (`sources.rs`); the runtime compares it with its own.
+const SOURCES: &str = env!("OFFLOOM_SOURCES");
+
+/// Bytes of a message for which there is room before they come.
+const MOST_RESERVED: usize = 1 << 20;
 
 /// Why the worker stops.
 #[derive(Debug, thiserror::Error)]
@@ -39,13 +47,16 @@ pub(crate) enum ServeError {
 
 /// Serves until the program closes its end.
 pub(crate) fn serve() -> Result<(), ServeError> {
+    let mut switch = VariantSwitch::turned_on()?;
+    // Beside what comes before it is needed, which takes as long. Where there is no thread for it, it is found out then.
+    let _ = thread::Builder::new().spawn(know_processor);
     let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
     let watched = socket.try_clone()?;
     // Where there is no thread for it, the end is seen at the next request, and there is none to compile on either.
     let _ = thread::Builder::new().spawn(move || end_with_the_program(&watched));
     while let Some(message) = read_message(&mut socket)? {
-        let Answer { reply, is_last } = answer(message)?;
-        socket.write_all(&reply.encode())?;
+        let Answer { reply, is_last } = answer(message, &mut switch)?;
+        socket.write_all(&reply.encode(SOURCES))?;
         if is_last {
             // A thread is still inside LLVM; leaving in the ordinary way would wait for it or crash it.
             end_now();
@@ -60,13 +71,13 @@ struct Answer {
     is_last: bool,
 }
 
-fn answer(message: Vec<u8>) -> Result<Answer, ServeError> {
+fn answer(message: Vec<u8>, switch: &mut VariantSwitch) -> Result<Answer, ServeError> {
     let work = Work::parse(&message)?;
     let deadline = Duration::from_millis(u64::from(work.deadline()));
-    turn_switch(matches!(work, Work::Kernel(_)))?;
+    switch.turn(matches!(work, Work::Kernel(_)))?;
     let before = processor_time();
     let outcome = run_on_expendable_thread(deadline, move || {
-        last_words::leave(stdin(), |signal| crash(signal).encode());
+        last_words::leave(stdin(), |signal| crash(signal).encode(SOURCES));
         let done = match Work::parse(&message) {
             Ok(Work::Kernel(request)) => compile_kernel(&request).map_err(failure),
             Ok(Work::BaseImage(request)) => base_image(&request),
@@ -146,9 +157,39 @@ fn unable(error: impl Error) -> Reply {
     }
 }
 
-/// Turns the switch for variants on or off. It belongs to all of the process's LLVM; nothing is being compiled now.
-fn turn_switch(on: bool) -> Result<(), NulError> {
-    set_llvm_options(WORKER_NAME, &[format!("{VARIANT_SWITCH}={on}")])
+/// Finds out what is remembered of this machine's processor, for which kernels are mostly compiled.
+fn know_processor() {
+    let (processor, features) = native_processor();
+    let _ = brief_features(&processor, &features);
+}
+
+/// LLVM's switch for variants. It belongs to all of the process's LLVM, of which nothing may be running when it is turned.
+struct VariantSwitch {
+    is_on: bool,
+}
+
+impl VariantSwitch {
+    /// On, for the process's start: nearly all requests are for kernels.
+    fn turned_on() -> Result<Self, NulError> {
+        let mut switch = Self { is_on: false };
+        switch.set(true)?;
+        Ok(switch)
+    }
+
+    fn turn(&mut self, on: bool) -> Result<(), NulError> {
+        if self.is_on == on {
+            return Ok(());
+        }
+        // Another thread may be about to.
+        know_processor();
+        self.set(on)
+    }
+
+    fn set(&mut self, on: bool) -> Result<(), NulError> {
+        set_llvm_options(WORKER_NAME, &[format!("{VARIANT_SWITCH}={on}")])?;
+        self.is_on = on;
+        Ok(())
+    }
 }
 
 fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Reply> {
@@ -175,8 +216,8 @@ fn read_message(socket: &mut UnixStream) -> Result<Option<Vec<u8>>, ServeError> 
         other => other?,
     }
     let length = Header::parse(header)?.length;
-    let mut message = Vec::new();
-    // Not reserved ahead: the length comes from outside.
+    // Not all of it reserved ahead: the length comes from outside.
+    let mut message = Vec::with_capacity(usize::try_from(length).unwrap_or(0).min(MOST_RESERVED));
     if socket.take(length).read_to_end(&mut message)? as u64 != length {
         return Ok(None);
     }

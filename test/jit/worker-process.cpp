@@ -1,6 +1,6 @@
 // What the process that compiles takes over from a program, and what not.
 // REQUIRES: x86_64-device
-// RUN: rm -rf %t && mkdir -p %t/sync %t/async && cd %t
+// RUN: rm -rf %t && mkdir -p %t/sync %t/async %t/started && cd %t
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto=thin -Xoffload-linker --jit %s -o jit %omp_link
 
 // A thread that is scheduled in real time launches: neither the process nor the thread in the background is. Without the right to be scheduled
@@ -17,6 +17,27 @@
 // it is the same.
 // RUN: env LD_LIBRARY_PATH=%t/sync OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit rights | FileCheck --check-prefix=RIGHTS %s
 // RIGHTS: first worker with the program's group, second worker with the program's group
+
+// It is started with a program whose launches will wait for it and find nothing in the cache, as far as can be told: nothing has started since
+// something was compiled. Not where launches do not wait, nor for ever with a program that launches nothing.
+// DEFINE: %{started} = env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT_LOG=1 LD_LIBRARY_PATH=%t/started %run_offload ./jit started
+// RUN: env OFFLOOM_JIT=async %{started} 2>&1 | FileCheck --check-prefix=NOT-STARTED --implicit-check-not='worker is started' %s
+// RUN: env OFFLOOM_JIT=sync %{started} 2>&1 | FileCheck --check-prefix=STARTED %s
+// RUN: env OFFLOOM_JIT=sync %{started} 2>&1 | FileCheck --check-prefix=NOT-STARTED --implicit-check-not='worker is started' %s
+// RUN: env OFFLOOM_JIT=sync %{started} launch 2>&1 | FileCheck --check-prefixes=NOT-STARTED,COMPILED --implicit-check-not='worker is started' %s
+// RUN: env OFFLOOM_JIT=sync %{started} launch 2>&1 | FileCheck --check-prefixes=STARTED,FOUND --implicit-check-not='compiled in' %s
+// RUN: env OFFLOOM_JIT=sync %{started} launch 2>&1 | FileCheck --check-prefixes=NOT-STARTED,FOUND --implicit-check-not='worker is started' --implicit-check-not='compiled in' %s
+// STARTED: the compile worker is started
+// STARTED: before launches: a worker
+// NOT-STARTED: before launches: no worker
+// COMPILED: compiled in
+// FOUND: found in the cache
+// Where nothing is remembered, it is with every program; where nothing can be, with none.
+// RUN: env OFFLOOM_JIT=sync %{started} | FileCheck --check-prefix=NOT-STARTED %s
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_CACHE_MODE=off LD_LIBRARY_PATH=%t/started %run_offload ./jit started | FileCheck --check-prefix=WITHOUT %s
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_CACHE_MODE=ro OFFLOOM_JIT_CACHE_DIR=%t/read LD_LIBRARY_PATH=%t/started %run_offload ./jit started | FileCheck --check-prefix=NOT-STARTED %s
+// RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_WORKER=0 LD_LIBRARY_PATH=%t/started %run_offload ./jit started | FileCheck --check-prefix=NOT-STARTED %s
+// WITHOUT: before launches: a worker
 #include "Inputs/worker.h"
 #include <cstdio>
 #include <cstring>
@@ -92,12 +113,21 @@ static int out_of_memory() {
   return process == 0;
 }
 
-int main(int, char **arguments) {
+static int started(bool launches) {
+  // What is printed to the one stream and what to the other keep their order.
+  std::setbuf(stdout, nullptr);
+  std::printf("before launches: %s worker\n", worker() ? "a" : "no");
+  return launches && launch(10) != 45;
+}
+
+int main(int count, char **arguments) {
   if (std::strcmp(arguments[1], "real-time") == 0)
     return in_real_time();
   if (std::strcmp(arguments[1], "rights") == 0)
     return without_rights();
   if (std::strcmp(arguments[1], "memory") == 0)
     return out_of_memory();
+  if (std::strcmp(arguments[1], "started") == 0)
+    return started(count > 2);
   return 2;
 }

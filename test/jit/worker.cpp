@@ -48,6 +48,15 @@
 // RUN: printf '#!/bin/sh\nexec cat <&0 >&0\n' > libexec/offloom/offloom-jit-worker
 // RUN: env OFFLOOM_JIT_LIBRARY=%t/lib/liboffloom_jit.so %{jit} 2> log | cmp - stock.out
 // RUN: not grep 'compiled in' log
+// One that was built of other sources, where a package is replaced under a running program: the cache would keep what it makes as this library's.
+// RUN: sh -c 'sources=$(grep -aoE "[+][0-9a-f]{16}" lib/liboffloom_jit.so | head -n 1 | tr -d +); sed "s/$sources/0123456789abcdef/g" %dist/libexec/offloom/offloom-jit-worker > libexec/offloom/offloom-jit-worker'
+// RUN: not cmp -s %dist/libexec/offloom/offloom-jit-worker libexec/offloom/offloom-jit-worker
+// RUN: env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/other OFFLOOM_JIT_LIBRARY=%t/lib/liboffloom_jit.so %{jit} 2> log | cmp - stock.out
+// RUN: FileCheck --check-prefix=OTHER --implicit-check-not='compiled in' --input-file=log %s
+// OTHER-COUNT-3: stays ahead of time for {{.*}}: the compile worker is of another version of Offloom
+// OTHER-COUNT-2: stays ahead of time for {{.*}}: too many compile workers were lost
+// RUN: env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/other %{jit} 2> log | cmp - stock.out
+// RUN: FileCheck --check-prefix=COMPILED --implicit-check-not='stays ahead of time' --input-file=log %s
 // RUN: rm libexec/offloom/offloom-jit-worker
 // RUN: env OFFLOOM_JIT_LIBRARY=%t/lib/liboffloom_jit.so %{jit} 2> log | cmp - stock.out
 // RUN: FileCheck --check-prefix=ABSENT --input-file=log %s

@@ -3,7 +3,7 @@
 use offloom_ir::processor::Processor;
 
 fn brief(features: &str) -> Option<String> {
-    Processor::named("skylake-avx512").and_then(|processor| processor.brief(features))
+    Processor::named("skylake-avx512").and_then(|processor| processor.brief_features(features))
 }
 
 #[test]
@@ -32,6 +32,6 @@ fn this_machine_has_a_name_for_most() {
     use offloom_ir::inkwell::targets::TargetMachine;
     let name = TargetMachine::get_host_cpu_name().to_string();
     let features = TargetMachine::get_host_cpu_features().to_string();
-    let brief = Processor::named(&name).unwrap().brief(&features);
+    let brief = Processor::named(&name).unwrap().brief_features(&features);
     assert!(brief.is_none_or(|brief| brief.len() < features.len()));
 }

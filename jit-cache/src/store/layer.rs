@@ -18,6 +18,9 @@ const TEMPORARY_FOLDER: &str = "temporary";
 /// The folder of claims.
 const CLAIM_FOLDER: &str = "claims";
 
+/// The folder of empty files that say what has started.
+const STARTED_FOLDER: &str = "started";
+
 /// How many folders images are in, by the first two digits of their key's hash: about as many in each.
 pub(super) const IMAGE_FOLDERS: u64 = 256;
 
@@ -87,14 +90,17 @@ impl Layer {
 
     /// Makes the folders that every private layer has, where they are not there. What is in their place and no directory is refused: a
     /// link would lead to files that are not the cache's, and they would be cleaned up.
-    fn make_folders(&self) -> Result<(), StoreError> {
+    pub(super) fn make_folders(&self) -> Result<(), StoreError> {
         // It may have been removed while the program runs, with its parents.
         let root = DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
         root.map_err(StoreError::io("make", &self.root))?;
-        for folder in [self.folder(), self.temporary_folder(), self.claim_folder()] {
-            make_folder(&folder)?;
-        }
-        Ok(())
+        let inner = [
+            self.temporary_folder(),
+            self.claim_folder(),
+            self.started_folder(),
+        ];
+        make_folder(&self.folder())?;
+        inner.iter().try_for_each(|folder| make_folder(folder))
     }
 
     /// Makes the folder of an image, if it is not there, and those above it. What is in their place and no directory is refused.
@@ -156,6 +162,11 @@ impl Layer {
         self.folder().join(CLAIM_FOLDER)
     }
 
+    /// The folder of what has started.
+    fn started_folder(&self) -> PathBuf {
+        self.folder().join(STARTED_FOLDER)
+    }
+
     /// The file of a key, by the key's hash.
     pub(super) fn image_path(&self, key: &str) -> PathBuf {
         let hash = blake3::hash(key.as_bytes()).to_hex();
@@ -165,6 +176,12 @@ impl Layer {
     /// The claim on a key.
     pub(super) fn claim_path(&self, key: &str) -> PathBuf {
         self.claim_folder()
+            .join(blake3::hash(key.as_bytes()).to_hex().as_str())
+    }
+
+    /// The file that says that something with this key has started.
+    pub(super) fn started_path(&self, key: &str) -> PathBuf {
+        self.started_folder()
             .join(blake3::hash(key.as_bytes()).to_hex().as_str())
     }
 
@@ -212,6 +229,14 @@ impl Layer {
     /// The claims.
     pub(super) fn claim_paths(&self) -> Vec<PathBuf> {
         entries(&self.claim_folder(), Kind::Other, |name| is_hexadecimal(name, 64)).files
+    }
+
+    /// What has started.
+    pub(super) fn started_paths(&self) -> Vec<PathBuf> {
+        entries(&self.started_folder(), Kind::Other, |name| {
+            is_hexadecimal(name, 64)
+        })
+        .files
     }
 }
 

@@ -2,17 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use tempfile::Builder;
 
-use super::Store;
 use super::claim;
 use super::error::StoreError;
 use super::layer::{IMAGE_FOLDERS, Layer};
 use super::listing::{Listing, images_in, is_absence};
 use super::process::Process;
 use super::record::Record;
+use super::{MEMORY, Store};
 
 /// No file is written for longer than this; of a process on another machine nothing else is known.
 const LONGEST_WRITE: Duration = Duration::from_secs(60 * 60);
@@ -137,17 +138,22 @@ impl Store {
     /// There is no directory to write, it cannot be written, or a folder cannot be read or a file removed: then the others still are.
     pub fn prune(&self, size_limit: u64) -> Result<u64, StoreError> {
         let layer = self.writable()?;
+        layer.make_folders()?;
         clear_left_behind(layer, self.claim_limit)?;
         let (found, unread) = files(layer);
         let (removed, failed) = evict(found, size_limit);
         unread.or(failed).map_or(Ok(removed), Err)
     }
 
-    /// As [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than that is there, images
-    /// are neither listed nor removed: a program may be waiting, and its first compile is not to depend on how many there are.
+    /// If much was written, as [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than
+    /// that is there, images are neither listed nor removed: a program may be waiting, and its first compile is not to depend on how many there are.
     /// What cannot be read or removed is passed over.
     pub(super) fn keep_small(&self, sample: &Path) -> Result<(), StoreError> {
         let layer = self.writable()?;
+        if self.written.load(Ordering::Relaxed) <= self.size_limit / 16 {
+            return Ok(());
+        }
+        self.written.store(0, Ordering::Relaxed);
         clear_left_behind(layer, self.claim_limit)?;
         let (sampled, _) = stored(layer, images_in(sample));
         if total(&sampled).saturating_mul(IMAGE_FOLDERS) > self.size_limit / 2 {
@@ -161,7 +167,12 @@ impl Store {
     /// # Errors
     /// There is no directory to write, or a folder cannot be read or a file removed: then the others still are.
     pub fn clear(&self) -> Result<u64, StoreError> {
-        let (paths, mut failed) = self.writable()?.image_paths().found();
+        let layer = self.writable()?;
+        layer.make_folders()?;
+        for path in layer.started_paths() {
+            let _ = fs::remove_file(&path);
+        }
+        let (paths, mut failed) = layer.image_paths().found();
         for path in &paths {
             failed = failed.or(remove(path).err());
         }
@@ -233,7 +244,7 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Removes temporary files and claims of processes that are gone, or that are older than anything takes.
+/// Removes temporary files and claims of processes that are gone, or that are older than anything takes, and what started long ago.
 fn clear_left_behind(layer: &Layer, claim_limit: Duration) -> Result<(), StoreError> {
     let folder = layer.temporary_folder();
     // Its time is that of the file system's clock.
@@ -250,6 +261,11 @@ fn clear_left_behind(layer: &Layer, claim_limit: Duration) -> Result<(), StoreEr
     }
     for path in layer.claim_paths() {
         if claim::is_abandoned(&path, fresh.path(), claim_limit) {
+            let _ = fs::remove_file(&path);
+        }
+    }
+    for path in layer.started_paths() {
+        if claim::is_older(&path, fresh.path(), MEMORY) {
             let _ = fs::remove_file(&path);
         }
     }

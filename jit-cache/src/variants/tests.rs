@@ -15,7 +15,11 @@ use crate::testing::Words;
 use crate::tracker::{Decision, Limits};
 
 fn kernel(arguments: usize, threshold: u64) -> (Tracker, Variants) {
-    let parameter = Parameter::Scalar(ScalarType::integer(64).unwrap());
+    kernel_of_integers(64, arguments, threshold)
+}
+
+fn kernel_of_integers(bits: u32, arguments: usize, threshold: u64) -> (Tracker, Variants) {
+    let parameter = Parameter::Scalar(ScalarType::integer(bits).unwrap());
     let limits = Limits {
         threshold,
         ratio: 0.5,
@@ -162,6 +166,53 @@ fn of_more_keys_than_a_kernel_has_variants_those_with_a_place_need_no_table() {
     }
     for value in with_place..600 {
         assert_eq!(find(value), Found::Unknown, "the table is empty");
+    }
+}
+
+/// Whatever the width and number of the words of a key, and whatever lies in their bits that do not count.
+#[test]
+fn settled_keys_of_any_shape_are_found_and_no_others() {
+    for (bits, arguments) in [
+        (32, 1),
+        (32, 2),
+        (32, 9),
+        (32, 10),
+        (32, 11),
+        (64, 1),
+        (64, 10),
+        (64, 11),
+        (16, 10),
+    ] {
+        let (tracker, variants) = kernel_of_integers(bits, arguments, 1000);
+        let launch = |varied: usize, value: u64, rest: u64| {
+            let mut words = vec![rest << (bits - 1) << 1; arguments];
+            words[varied] |= value;
+            Words::of(words)
+        };
+        let find = |launch| found(&tracker, &variants, &launch).0;
+        let of = |varied: usize, value: u64| code(0x1000 * (1 + varied as u64) + value);
+        for value in 1..20 {
+            for varied in 0..arguments {
+                let settled = key(&tracker, &launch(varied, value, 0));
+                variants.settle(&tracker, &settled, Some(of(varied, value)));
+            }
+        }
+        // Bits above a scalar's are garbage.
+        for rest in 0..=u64::from(bits < 64) {
+            for varied in 0..arguments {
+                for value in 1..20 {
+                    let expected = Found::Settled(of(varied, value));
+                    assert_eq!(find(launch(varied, value, rest)), expected, "{bits} {arguments}");
+                }
+                for value in (20..90).chain([1 << (bits - 1)]) {
+                    assert_eq!(
+                        find(launch(varied, value, rest)),
+                        Found::Unknown,
+                        "the table is empty"
+                    );
+                }
+            }
+        }
     }
 }
 

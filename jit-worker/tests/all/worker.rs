@@ -39,7 +39,6 @@ impl Worker {
             optimization_level: 3,
             processor: "x86-64-v3",
             features: "+avx,+avx2,+fma",
-            brief_features: "",
             kernel,
             descriptor: &format!("kernel={kernel};arch=x86-64;{terms_argument}=i32:0x5"),
             match_floating_point: true,
@@ -56,7 +55,7 @@ impl Worker {
         let length = Header::parse(header).expect("a message").length;
         let mut reply = vec![0; usize::try_from(length).expect("a length")];
         self.socket.read_exact(&mut reply).expect("a whole answer");
-        Reply::parse(&reply).expect("an answer")
+        Reply::parse(&reply).expect("an answer").1
     }
 
     pub(crate) fn end(mut self) {

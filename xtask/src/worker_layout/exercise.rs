@@ -78,7 +78,6 @@ fn compile_kernel(socket: &mut UnixStream, kernel: &str, bitcode: &[u8]) -> Resu
         optimization_level: 3,
         processor: PROCESSOR,
         features: FEATURES,
-        brief_features: "",
         kernel,
         descriptor: &format!("kernel={kernel};arch=x86-64"),
         match_floating_point: true,
@@ -91,7 +90,7 @@ fn compile_kernel(socket: &mut UnixStream, kernel: &str, bitcode: &[u8]) -> Resu
     socket.read_exact(&mut header)?;
     let mut reply = vec![0; usize::try_from(Header::parse(header)?.length)?];
     socket.read_exact(&mut reply)?;
-    match Reply::parse(&reply)? {
+    match Reply::parse(&reply)?.1 {
         Reply::Object { .. } => Ok(()),
         Reply::Failure { reason, .. } | Reply::Unable { reason } => bail!("{reason}"),
     }
