@@ -13,6 +13,7 @@ use std::fs::File;
 use std::io::{self, Read as _};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 pub use table::{OTHER_VARIABLES, SETTINGS, Setting};
 pub use values::{CacheMode, FloatingPoint, Mode, Specializations, size as parse_size};
@@ -93,6 +94,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// How long making an image may take before another process tries: longer than a base image may, which has six times the limit.
+    pub fn claim_limit(&self) -> Duration {
+        10 * Duration::from_millis(u64::from(self.time_limit))
+    }
+
     /// The cache directory that was asked for, or `offloom` in the user's cache folder, which environment variables name.
     pub fn private_cache_directory(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {

@@ -521,6 +521,8 @@ fn the_least_recently_used_go_first() {
     store.prune(size / 2).unwrap();
     let stats = store.stats().unwrap();
     assert!(stats.bytes <= size / 2, "{stats:?}");
+    // No more than that is removed: one more image would have been too much.
+    assert!(stats.bytes + 2000 > size / 2, "{stats:?}");
     for value in 15..20 {
         assert!(store.load(&key(value)).is_some(), "{value}");
     }
@@ -786,6 +788,12 @@ fn a_packed_cache_warms_another() {
     // Two packs in one file.
     let twice = folder.path().join("twice");
     fs::write(&twice, fs::read(&pack).unwrap().repeat(2)).unwrap();
+    let folder_of_pack = pack.parent().unwrap();
+    let error = other.unpack(folder_of_pack).unwrap_err();
+    assert!(
+        matches!(error, StoreError::Io { .. }),
+        "a folder is not damaged: {error}"
+    );
     let error = other.unpack(&twice).unwrap_err();
     assert!(matches!(error, StoreError::AfterPack { .. }), "{error}");
     // Cut short anywhere, also between two files, it is refused.

@@ -169,8 +169,7 @@ fn store() -> Option<&'static Store> {
             read_only: settings.cache_mode == CacheMode::ReadOnly,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,
-            // Longer than a base image may take, which has six times the limit.
-            claim_limit: 10 * Duration::from_millis(u64::from(settings.time_limit)),
+            claim_limit: settings.claim_limit(),
         });
         for error in errors {
             report::line(error);

@@ -103,8 +103,17 @@ fn write(
         regions,
         checksums: BTreeMap::new(),
     };
-    let name = format!("{}-{}-{number}", kernel.name, std::process::id());
+    let kernel = beginning(kernel.name, MOST_OF_A_NAME);
+    let name = format!("{kernel}-{}-{number}", std::process::id());
     Ok(writer.finish(launch, copy.bundle.bytes, &image.bytes, &name)?)
+}
+
+/// Bytes of a kernel's name in that of a folder, which may have 255: numbers follow, and a name for the time that it is written.
+const MOST_OF_A_NAME: usize = 200;
+
+/// The characters that fit into so many bytes.
+fn beginning(name: &str, bytes: usize) -> &str {
+    &name[..name.floor_char_boundary(bytes)]
 }
 
 /// The library that kernels take a function from.

@@ -3,8 +3,9 @@
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
-use std::io::Write as _;
+use std::io::{self, Write as _};
 use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
@@ -14,17 +15,25 @@ use crate::report;
 pub(crate) fn add(object: &[u8], kernel: &str, address: u64, label: &str) {
     let lines = lines(object, kernel, address, label).unwrap_or_default();
     let file = format!("/tmp/perf-{}.map", std::process::id());
-    // Somebody else may have put a link there: the folder is everybody's.
-    let opened = OpenOptions::new()
+    if let Err(error) = append(Path::new(&file), &lines) {
+        report::log(format_args!("cannot write `{file}`: {error}"));
+    }
+}
+
+/// Adds lines to a file, which is made if it is not there.
+fn append(file: &Path, lines: &str) -> io::Result<()> {
+    // Somebody else may have put a link there, or a pipe that nobody reads: the folder is everybody's.
+    let mut map = OpenOptions::new()
         .append(true)
         .create(true)
         .mode(0o600)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(&file);
-    // In one write, so that lines of several processes of one number, one after the other, are whole.
-    if let Err(error) = opened.and_then(|mut map| map.write_all(lines.as_bytes())) {
-        report::log(format_args!("cannot write `{file}`: {error}"));
+        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
+        .open(file)?;
+    if !map.metadata()?.is_file() {
+        return Err(io::Error::other("it is no file"));
     }
+    // In one write, so that lines of several processes of one number, one after the other, are whole.
+    map.write_all(lines.as_bytes())
 }
 
 /// Functions beside the kernel lie where they lie in the object: a section is linked as a whole.
@@ -52,8 +61,36 @@ fn lines(object: &[u8], kernel: &str, address: u64, label: &str) -> Option<Strin
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+
     #[test]
     fn what_is_no_object_has_no_lines() {
-        assert_eq!(super::lines(b"not an object", "kernel", 0x1000, ""), None);
+        assert_eq!(lines(b"not an object", "kernel", 0x1000, ""), None);
+    }
+
+    /// In a folder of its own: a file, and a pipe that nobody reads or somebody does.
+    #[test]
+    fn lines_are_added_to_files_and_nothing_else() {
+        let folder = std::env::temp_dir().join(format!("offloom-perf-map-{}", std::process::id()));
+        std::fs::create_dir(&folder).unwrap();
+        let [map, pipe] = ["map", "pipe"].map(|name| folder.join(name));
+        append(&map, "1 2 first\n").unwrap();
+        append(&map, "3 4 second\n").unwrap();
+        assert_eq!(std::fs::read_to_string(&map).unwrap(), "1 2 first\n3 4 second\n");
+        rustix::fs::mkfifoat(
+            rustix::fs::CWD,
+            &pipe,
+            rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR,
+        )
+        .unwrap();
+        append(&pipe, "lines\n").unwrap_err();
+        let reader = OpenOptions::new()
+            .read(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(&pipe)
+            .unwrap();
+        append(&pipe, "lines\n").unwrap_err();
+        drop(reader);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

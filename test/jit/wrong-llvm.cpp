@@ -18,6 +18,12 @@
 // ONLY-DAG: answer 42
 // ONLY-DAG: answer 42
 
+// One that cannot be loaded is said too, since it was asked for; a program of more rights than its user's would not look at it.
+// RUN: env OFFLOOM_JIT_LIBRARY=%t/absent.so %run_offload ./jit 2>&1 | FileCheck --check-prefix=ABSENT --implicit-check-not='{{.}}' %s
+// ABSENT-DAG: offloom-jit: OFFLOOM_JIT_LIBRARY cannot be loaded: {{.*}}absent.so{{.*}}: kernels stay ahead of time
+// ABSENT-DAG: answer 42
+// RUN: env OFFLOOM_JIT=off OFFLOOM_JIT_LIBRARY=%t/absent.so %run_offload ./jit 2>&1 | FileCheck --check-prefix=STOCK --implicit-check-not='{{.}}' %s
+
 // Loaded before a program of another LLVM without bitcode, it changes nothing.
 // RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
 // RUN: env LD_PRELOAD=%other_dist/lib/liboffloom_jit.so %run_offload ./stock 2>&1 | FileCheck --check-prefix=STOCK --implicit-check-not='{{.}}' %s

@@ -20,10 +20,16 @@ static void *open_library(const char *name) {
   return dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }
 
-static void *find_library(void) {
-  // Not looked at in a program with more rights than its user.
+// What the user has chosen in its place; null: nothing. Not looked at in a program with more rights than its user.
+static const char *chosen_library(void) {
   const char *chosen = secure_getenv("OFFLOOM_JIT_LIBRARY");
-  if (chosen && *chosen)
+  return chosen && *chosen ? chosen : NULL;
+}
+
+// Null: none, and `dlerror` says why. Only what was chosen, if anything was.
+static void *find_library(void) {
+  const char *chosen = chosen_library();
+  if (chosen)
     return open_library(chosen);
   void *library = NULL;
   if (__offloom_jit_library && *__offloom_jit_library)

@@ -59,7 +59,10 @@ impl Store {
             record,
         };
         let mut word = [0; 8];
-        file.read_exact(&mut word).map_err(|_| damaged(0))?;
+        file.read_exact(&mut word).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => damaged(0),
+            _ => failed(error),
+        })?;
         if word != MAGIC {
             return Err(damaged(0));
         }

@@ -139,10 +139,11 @@ impl Store {
     pub fn prune(&self, size_limit: u64) -> Result<u64, StoreError> {
         let layer = self.writable()?;
         layer.make_folders()?;
-        clear_left_behind(layer, self.claim_limit)?;
         let (found, unread) = files(layer);
-        let (removed, failed) = evict(found, size_limit);
-        unread.or(failed).map_or(Ok(removed), Err)
+        let (removed, failed) = evict(found, size_limit, size_limit);
+        // Afterwards: it takes a file, for which there may have been no room.
+        let uncleared = clear_left_behind(layer, self.claim_limit).err();
+        unread.or(failed).or(uncleared).map_or(Ok(removed), Err)
     }
 
     /// If much was written, as [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than
@@ -157,7 +158,12 @@ impl Store {
         clear_left_behind(layer, self.claim_limit)?;
         let (sampled, _) = stored(layer, images_in(sample));
         if total(&sampled).saturating_mul(IMAGE_FOLDERS) > self.size_limit / 2 {
-            evict(files(layer).0, self.size_limit);
+            // Some more, so that it is not done again at once.
+            evict(
+                files(layer).0,
+                self.size_limit,
+                self.size_limit - self.size_limit / 8,
+            );
         }
         Ok(())
     }
@@ -212,14 +218,13 @@ fn total(files: &[Stored]) -> u64 {
     files.iter().fold(0, |sum, file| sum.saturating_add(file.size))
 }
 
-/// Removes the files that were used least recently until at most `size_limit` bytes are left. Returns the bytes removed, and why a file was not.
-fn evict(mut files: Vec<Stored>, size_limit: u64) -> (u64, Option<StoreError>) {
+/// Where files have more bytes than `size_limit`, removes those that were used least recently until at most `goal` bytes are left. Returns the bytes
+/// removed, and why a file was not.
+fn evict(mut files: Vec<Stored>, size_limit: u64, goal: u64) -> (u64, Option<StoreError>) {
     let before = total(&files);
     if before <= size_limit {
         return (0, None);
     }
-    // Some more, so that it is not done again at once.
-    let goal = size_limit - size_limit / 8;
     let (mut size, mut failed) = (before, None);
     files.sort_by_key(|file| file.last_use);
     for file in files {

@@ -2,7 +2,6 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use offloom_jit_cache::settings::{CacheMode, Found, Settings};
 use offloom_jit_cache::store::{FORMAT_FOLDER, Store, StoreError, StoreOptions, is_absent};
@@ -55,7 +54,7 @@ impl Opened {
             read_only: reads,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,
-            claim_limit: Duration::from_secs(60),
+            claim_limit: settings.claim_limit(),
         });
         let is_shared = |error: &StoreError| {
             error.path().is_some_and(|path| {
