@@ -12,8 +12,8 @@ use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, c_char};
 use std::fs;
 use std::io::{self, Write};
-use std::sync::Once;
 use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::{Arc, Once, OnceLock};
 use std::thread;
 use std::time::Duration;
 
@@ -37,6 +37,14 @@ pub enum Lost {
     /// It took too long. The thread may still be running.
     #[error("it took longer than {} ms", .0.as_millis())]
     Deadline(Duration),
+    /// As that, but for less than half of the time the thread was at work: the process may have been stopped, or others may have had the processors.
+    #[error("it had {} ms of processor time in {} ms", .at_work.as_millis(), .deadline.as_millis())]
+    NotAtWork {
+        /// How long it might take.
+        deadline: Duration,
+        /// What it had of the processors.
+        at_work: Duration,
+    },
     /// The system has no thread left.
     #[error("cannot start a thread: {0}")]
     NoThread(io::Error),
@@ -64,7 +72,10 @@ pub fn run_on_expendable_thread<T: Send + 'static>(
 ) -> Result<T, Lost> {
     let (sender, receiver) = mpsc::channel::<Outcome<T>>();
     let on_fatal_error = sender.clone();
+    let clock = Arc::new(OnceLock::new());
+    let clock_of_body = Arc::clone(&clock);
     let body = move || {
+        let _ = clock_of_body.set(ProcessorClock::of_this_thread());
         park_this_thread_on_fatal_error(move |reason| {
             // The other end may have given up waiting.
             let _ = on_fatal_error.send(Err(reason));
@@ -74,8 +85,43 @@ pub fn run_on_expendable_thread<T: Send + 'static>(
     spawn_without_signals(body).map_err(Lost::NoThread)?;
     match receiver.recv_timeout(deadline) {
         Ok(outcome) => outcome.map_err(Lost::FatalError),
-        Err(RecvTimeoutError::Timeout) => Err(Lost::Deadline(deadline)),
+        Err(RecvTimeoutError::Timeout) => Err(late(deadline, clock.get().map(ProcessorClock::now))),
         Err(RecvTimeoutError::Disconnected) => Err(Lost::Panic),
+    }
+}
+
+/// Why there is no result at the deadline of a thread that has had so much of the processors; nothing: it has not begun.
+fn late(deadline: Duration, at_work: Option<Duration>) -> Lost {
+    let at_work = at_work.unwrap_or_default();
+    if at_work < deadline / 2 {
+        return Lost::NotAtWork { deadline, at_work };
+    }
+    Lost::Deadline(deadline)
+}
+
+/// Tells how long a thread has been at work.
+struct ProcessorClock(libc::clockid_t);
+
+impl ProcessorClock {
+    fn of_this_thread() -> Self {
+        let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
+        // SAFETY: fills the number. What cannot be had is another thread's own, which tells less than half.
+        unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) };
+        Self(clock)
+    }
+
+    /// Of a thread that is gone, nothing.
+    fn now(&self) -> Duration {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: fills the record.
+        unsafe { libc::clock_gettime(self.0, &raw mut time) };
+        Duration::new(
+            u64::try_from(time.tv_sec).unwrap_or(0),
+            u32::try_from(time.tv_nsec).unwrap_or(0),
+        )
     }
 }
 

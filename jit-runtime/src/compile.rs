@@ -166,7 +166,7 @@ fn compile_in_process(request: &Request<'_>) -> Result<(Compiled, Place), Failur
         Ok(compiled) => compiled
             .map(|compiled| (compiled, Place::Program))
             .map_err(Failure::OfKernel),
-        Err(lost @ Lost::NoThread(_)) => Err(Failure::OfProcess(lost.to_string())),
+        Err(lost @ (Lost::NoThread(_) | Lost::NotAtWork { .. })) => Err(Failure::OfProcess(lost.to_string())),
         Err(lost) => Err(Failure::OfKernel(lost.to_string())),
     }
 }

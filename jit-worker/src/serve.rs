@@ -20,7 +20,6 @@ use offloom_jit_passes::retarget::native_processor;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::kernel::compile_kernel;
 use crate::link_image::{LinkError, link_image};
@@ -75,7 +74,6 @@ fn answer(message: Vec<u8>, switch: &mut VariantSwitch) -> Result<Answer, ServeE
     let work = Work::parse(&message)?;
     let deadline = Duration::from_millis(u64::from(work.deadline()));
     switch.turn(matches!(work, Work::Kernel(_)))?;
-    let before = processor_time();
     let outcome = run_on_expendable_thread(deadline, move || {
         last_words::leave(stdin(), |signal| crash(signal).encode(SOURCES));
         let done = match Work::parse(&message) {
@@ -97,43 +95,19 @@ fn answer(message: Vec<u8>, switch: &mut VariantSwitch) -> Result<Answer, ServeE
         }
         Err(lost) => lost,
     };
-    let is_last = matches!(lost, Lost::FatalError(_) | Lost::Deadline(_));
+    let is_last = matches!(
+        lost,
+        Lost::FatalError(_) | Lost::Deadline(_) | Lost::NotAtWork { .. }
+    );
     let reply = match lost {
-        Lost::NoThread(_) => unable(lost),
-        Lost::Deadline(_) => late(deadline, processor_time().saturating_sub(before)),
-        Lost::FatalError(_) => Reply::Failure {
+        Lost::NoThread(_) | Lost::NotAtWork { .. } => unable(lost),
+        Lost::FatalError(_) | Lost::Deadline(_) => Reply::Failure {
             reason: lost.to_string(),
             last: true,
         },
         Lost::Panic => failure(lost),
     };
     Ok(Answer { reply, is_last })
-}
-
-/// What is said of a compile that has not ended in time. It is the kernel's failure only where it was at work: the process may have been stopped, or
-/// others may have had the processors.
-fn late(deadline: Duration, at_work: Duration) -> Reply {
-    if at_work < deadline / 2 {
-        return unable(NotAtWork { deadline, at_work });
-    }
-    Reply::Failure {
-        reason: Lost::Deadline(deadline).to_string(),
-        last: true,
-    }
-}
-
-/// Why a compile has not ended in time.
-#[derive(Debug, thiserror::Error)]
-#[error("it had {} ms of processor time in {} ms", .at_work.as_millis(), .deadline.as_millis())]
-struct NotAtWork {
-    deadline: Duration,
-    at_work: Duration,
-}
-
-/// Of this process so far.
-fn processor_time() -> Duration {
-    // It does not run backwards, nor before it began.
-    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
 /// What is said of a compile that LLVM crashes over, which includes that it gets no memory.

@@ -1,6 +1,6 @@
 //! Errors as values, objects, and linking them into the process.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
@@ -143,7 +143,17 @@ fn a_fatal_error_ends_neither_the_process_nor_later_work() {
 fn work_that_takes_too_long_is_left_alone() {
     let (never_sent, never_received) = std::sync::mpsc::channel::<()>();
     let outcome = run_on_expendable_thread(Duration::from_millis(20), move || never_received.recv());
-    assert!(matches!(outcome, Err(Lost::Deadline(_))), "{outcome:?}");
+    assert!(matches!(outcome, Err(Lost::NotAtWork { .. })), "{outcome:?}");
+    // At work, unless others have the processors for more than half of the time.
+    let mut tries = (0..100).map(|_| {
+        run_on_expendable_thread(Duration::from_millis(100), || {
+            let start = Instant::now();
+            while start.elapsed() < Duration::from_millis(500) {
+                std::hint::spin_loop();
+            }
+        })
+    });
+    assert!(tries.any(|outcome| matches!(outcome, Err(Lost::Deadline(_)))));
     drop(never_sent);
     let sum = run_on_expendable_thread(Duration::from_secs(60), || 2 + 2);
     assert_eq!(sum.ok(), Some(4));
