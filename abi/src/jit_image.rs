@@ -6,22 +6,28 @@
 //!
 //! A kernel's stub does this, `slot` being the kernel's own:
 //!
-//! 1. load `slot.dispatch` with acquire ordering; null: call the ahead-of-time body, return;
-//! 2. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`, which gives a [`Choice`];
-//! 3. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments. Where its ticket is 0 this is a
-//!    jump, which leaves the arguments on the stack where they are;
-//! 4. its ticket is not 0: call `slot.finished(slot, ticket)`.
+//! 1. load `slot.inline_cache` with acquire ordering; null, or the thread does not compute as a process starts with ([`MXCSR_DEFAULT`],
+//!    [`X87_DEFAULT`]): go on with 3. The launch meets the cache's conditions: jump to its code;
+//! 2. load the cache's `others` with acquire ordering; not null: look at the two [`InlineTable::places`] where the launch's key may be; jump to
+//!    the code of the key, if it is there;
+//! 3. load `slot.dispatch` with acquire ordering; null: jump to the ahead-of-time body;
+//! 4. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`, which gives a [`Choice`];
+//! 5. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments. Where its ticket is 0 this is a
+//!    jump;
+//! 6. its ticket is not 0: call `slot.finished(slot, ticket)`.
+//!
+//! Jumps leave the arguments where they are, in registers or on the stack.
 //!
 //! Layouts are those of the 64-bit System V ABI; pointers are native.
 
 use std::ffi::c_void;
 use std::mem::{offset_of, size_of};
-use std::sync::atomic::AtomicPtr;
+use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64};
 
 use crate::jit_bundle::BundleId;
 
 /// Version of the records of this module; the announcement begins with it.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The weak function that an image's constructor calls with a pointer to its [`ImageAnnouncement`]; defined by
 /// `liboffloom_jit.so`: `void offloom_jit_announce_image(const struct ImageAnnouncement *)`.
@@ -58,10 +64,95 @@ pub struct Choice {
     pub ticket: u64,
 }
 
-/// What a kernel's stub asks, one per kernel and per copy of the image.
+/// Kernels with more parameters than this, the implicit first one (`dyn_ptr`) included, have no inline cache: their stubs do not look at it.
+pub const INLINE_CACHE_PARAMETERS: usize = 32;
+
+/// What a stub knows of launches by itself, without asking the runtime: some keys, and the code of each. A key is what some bits of the
+/// argument words are; which bits is the same for all keys of one cache.
 #[derive(Debug)]
+#[repr(C, align(64))]
+pub struct InlineCache {
+    /// The code of the first key, with the kernel's own signature. Does not change.
+    pub code: AtomicPtr<c_void>,
+    /// The other keys, or null.
+    pub others: AtomicPtr<InlineTable>,
+    /// The first key: what each argument word has to be. Does not change. Nothing is asked of the implicit first parameter, whose place serves for
+    /// nothing.
+    pub conditions: [Condition; INLINE_CACHE_PARAMETERS],
+}
+
+/// What an argument word has to be: the bits of `mask` in it are those of `value`.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[repr(C)]
+pub struct Condition {
+    /// The bits that count, of every key; 0: any word will do.
+    pub mask: u64,
+    /// What they are. Has no others.
+    pub value: u64,
+}
+
+/// Keys after the first, found by hash. A key is in one of the two places that [`InlineTable::places_of`] says, and once it is there it
+/// stays. Others may be added.
+#[derive(Debug)]
+#[repr(C, align(64))]
+pub struct InlineTable {
+    /// What the hash is multiplied by.
+    pub factor: u64,
+    /// The keys: code with the kernel's own signature, then the value of each argument word that follows the implicit first, in
+    /// [`InlineTable::words_of_key`] words of 8 bytes. Room for number 0 comes first.
+    pub keys: AtomicPtr<AtomicU64>,
+    /// For each place the number of its key from 1, or 0. Stored with release ordering once the key is there.
+    pub places: [AtomicU16; Self::PLACES],
+}
+
+impl InlineTable {
+    /// The number of places, a power of two.
+    pub const PLACES: usize = 2048;
+
+    /// How far the bits of each argument word are turned to the left against those of the one before, so that those of numbers that differ
+    /// little lie apart.
+    pub const TURN: u32 = 27;
+
+    /// The words that one key takes in a table for a kernel with so many parameters, the implicit first one included.
+    pub const fn words_of_key(parameters: usize) -> usize {
+        parameters.next_power_of_two()
+    }
+
+    /// The hash of a key: the values of its argument words, the implicit first one left out.
+    pub fn hash(values: impl IntoIterator<Item = u64>) -> u64 {
+        let turns = (1..).map(|index: u32| Self::TURN * index % u64::BITS);
+        let turned = values.into_iter().zip(turns);
+        turned.fold(0, |hash, (value, turn)| hash ^ value.rotate_left(turn))
+    }
+
+    /// Numbers of the places where a key with this hash may be, in the order in which they are looked at: the highest bits of the lower half of the
+    /// product with the factor, and the lowest of both halves.
+    pub const fn places_of(hash: u64, factor: u64) -> [usize; 2] {
+        let product = hash as u128 * factor as u128;
+        let (high, low) = ((product >> u64::BITS) as u64, product as u64);
+        let first = low >> (u64::BITS - Self::PLACES.ilog2());
+        let second = (high ^ low) % Self::PLACES as u64;
+        [first as usize, second as usize]
+    }
+}
+
+/// The bits of x86's MXCSR that say how a thread computes, not what happened so far.
+pub const MXCSR_MASK: u32 = !0x3f;
+/// What they are when a process starts: to nearest, subnormal numbers kept, no exception ends the program.
+pub const MXCSR_DEFAULT: u32 = 0x1f80;
+
+/// The bits of the x87 control word that mean something: which exceptions do not end the program, how many digits, how it rounds.
+pub const X87_MASK: u16 = 0x0f3f;
+/// What they are when a process starts: none does, all 64, to nearest.
+pub const X87_DEFAULT: u16 = 0x033f;
+
+/// What a kernel's stub asks, one per kernel and per copy of the image. In one line of the processor's cache.
+#[derive(Debug)]
+#[repr(C, align(64))]
 pub struct Slot {
+    /// An [`InlineCache`] or null. Null in the file; the runtime stores with release ordering, and again when another serves more launches.
+    /// What was here is kept, since launches may still look at it.
+    pub inline_cache: AtomicPtr<InlineCache>,
     /// A [`Dispatch`], or null: run the ahead-of-time body. Null in the file; the runtime stores with release ordering
     /// once `state` is valid, and may store null again to leave the kernel to its ahead-of-time body for good.
     pub dispatch: AtomicPtr<c_void>,
@@ -69,6 +160,8 @@ pub struct Slot {
     pub state: AtomicPtr<c_void>,
     /// A [`Finished`]. Null in the file; written by the runtime before `dispatch`.
     pub finished: AtomicPtr<c_void>,
+    /// The kernel's ahead-of-time body. Written by the link.
+    pub ahead_of_time: AtomicPtr<c_void>,
     /// Index of the kernel in the bundle's table of kernels. Written by the link.
     pub kernel: u32,
     /// Number of the kernel's parameters, the implicit first one (`dyn_ptr`) included. Written by the link.
@@ -95,12 +188,22 @@ pub struct ImageAnnouncement {
 }
 
 const _: () = {
-    assert!(size_of::<Slot>() == 32);
-    assert!(offset_of!(Slot, dispatch) == 0);
-    assert!(offset_of!(Slot, state) == 8);
-    assert!(offset_of!(Slot, finished) == 16);
-    assert!(offset_of!(Slot, kernel) == 24);
-    assert!(offset_of!(Slot, argument_count) == 28);
+    assert!(size_of::<Slot>() == 64);
+    assert!(offset_of!(Slot, inline_cache) == 0);
+    assert!(offset_of!(Slot, dispatch) == 8);
+    assert!(offset_of!(Slot, state) == 16);
+    assert!(offset_of!(Slot, finished) == 24);
+    assert!(offset_of!(Slot, ahead_of_time) == 32);
+    assert!(offset_of!(Slot, kernel) == 40);
+    assert!(offset_of!(Slot, argument_count) == 44);
+    assert!(offset_of!(InlineCache, code) == 0);
+    assert!(offset_of!(InlineCache, others) == 8);
+    assert!(offset_of!(InlineCache, conditions) == 16);
+    assert!(size_of::<Condition>() == 16);
+    assert!(offset_of!(Condition, value) == 8);
+    assert!(offset_of!(InlineTable, factor) == 0);
+    assert!(offset_of!(InlineTable, keys) == 8);
+    assert!(offset_of!(InlineTable, places) == 16);
     assert!(size_of::<Choice>() == 16);
     assert!(size_of::<ImageAnnouncement>() == 48);
     assert!(offset_of!(ImageAnnouncement, version) == 0);

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | [`descriptor`] | what a kernel is specialised to, as a value and as text |
 //! | [`dump`] | one launch on disk, to be run by itself |
+//! | [`inline_cache`] | what a slot's stub knows of launches without asking |
 //! | [`output`] | files for the user, written whole or not at all |
 //! | [`probation`] | whether a variant is faster, and when its code may be freed |
 //! | [`settings`] | what the user asked for, from the environment and a file |
@@ -18,6 +19,7 @@ mod atomics;
 pub mod descriptor;
 pub mod dump;
 mod guard;
+pub mod inline_cache;
 pub mod output;
 pub mod probation;
 mod program;

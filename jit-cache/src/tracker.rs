@@ -262,8 +262,11 @@ impl Tracker {
         key.shape != self.current()
     }
 
-    /// What admits the launches with this key, if their argument words say it.
+    /// What admits the launches with this key: nothing, if more than their argument words says it, or if less is specialised by now.
     pub(crate) fn guard(&self, key: &LaunchKey) -> Option<Guard> {
+        if self.is_outdated(key) {
+            return None;
+        }
         let masks = &self.shape(key.shape).masks;
         Guard::new(&self.signature.fields, masks, &key.words)
     }

@@ -1,9 +1,8 @@
 //! The JIT paper's first level: the code that launches of one kernel on one device may run, found by hash.
 //!
-//! [`Variants::find`] is on the path of every launch: no lock, no allocation, one probe of a hash table. It runs beside changes,
+//! [`Variants::find`] is on the path of every launch that [inline caches](crate::inline_cache) do not know: no lock, no allocation, one probe of a hash table. It runs beside changes,
 //! which are made one at a time.
 
-mod settled;
 mod table;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +10,6 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::signature::{Launch, MAX_KEY_WORDS};
 use crate::tracker::{LaunchKey, Tracker};
-use settled::Settled;
 use table::{Growing, KEY_BLOCK, Value};
 
 /// Code that is linked for the device: an address, which cannot be one of the first few.
@@ -38,8 +36,6 @@ impl Code {
 pub enum Found {
     /// Code that was made for launches like this one.
     Code(Code),
-    /// What launches like this one run for good, as [`Variants::settle`] was told.
-    Settled(Code),
     /// Launches like this one run ahead-of-time code: making code for them failed, or it was no faster.
     AheadOfTime,
     /// Code is being made. Until then [`Variants::fitting`] may find code that fits too.
@@ -63,8 +59,6 @@ pub enum Entry {
 #[derive(Debug)]
 #[repr(C)]
 pub struct Variants {
-    /// For each of the tracker's shapes, what needs no look-up.
-    settled: Box<[Settled]>,
     table: Growing,
     /// For each of the tracker's shapes, how many entries there are: a look-up for fitting code skips shapes without.
     entries_of_shape: Box<[AtomicUsize]>,
@@ -75,7 +69,6 @@ impl Variants {
     /// No code, for launches that `tracker` knows.
     pub fn new(tracker: &Tracker) -> Self {
         Self {
-            settled: (0..tracker.shape_limit()).map(|_| Settled::default()).collect(),
             table: Growing::new(key_length(tracker)),
             entries_of_shape: (0..tracker.shape_limit()).map(|_| AtomicUsize::new(0)).collect(),
             changes: Mutex::new(()),
@@ -87,17 +80,8 @@ impl Variants {
     /// A change that is made meanwhile may hide an entry for this one time; it is never mistaken for another.
     #[inline]
     pub fn find(&self, tracker: &Tracker, launch: &impl Launch) -> Found {
-        let shape = tracker.current();
-        if let Some(found) = self.settled.get(shape).and_then(|settled| settled.find(launch)) {
-            return found;
-        }
-        self.find_in_table(tracker, shape, launch)
-    }
-
-    /// Apart, so that launches that need no table save no registers for it.
-    #[inline(never)]
-    fn find_in_table(&self, tracker: &Tracker, shape: usize, launch: &impl Launch) -> Found {
-        match self.value(tracker, shape, launch).and_then(Value::entry) {
+        let value = self.value(tracker, tracker.current(), launch);
+        match value.and_then(Value::entry) {
             Some(Entry::Code(code)) => Found::Code(code),
             Some(Entry::AheadOfTime) => Found::AheadOfTime,
             Some(Entry::Pending) => Found::Pending,
@@ -153,17 +137,6 @@ impl Variants {
     /// Says what launches with this key run from now on; returns what they ran until now.
     pub fn insert(&self, key: &LaunchKey, entry: Entry) -> Option<Entry> {
         self.change(key, Some(entry))
-    }
-
-    /// Says what launches with this key run for good: code is neither replaced nor removed from now on. It may be said otherwise than in the
-    /// table, since it is found as [`Found::Settled`].
-    pub fn settle(&self, tracker: &Tracker, key: &LaunchKey, code: Option<Code>) {
-        if let Some(settled) = self.settled.get(key.shape)
-            && let Some(guard) = tracker.guard(key)
-        {
-            let _changing = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
-            settled.add(guard, code.map_or(Found::AheadOfTime, Found::Settled));
-        }
     }
 
     /// Forgets launches with this key; returns what they ran until now. A launch that looked before may still be about to run

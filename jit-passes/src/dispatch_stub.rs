@@ -1,14 +1,19 @@
 //! Gives each kernel of the base image a stub under its name, and a slot that decides what the stub runs.
 //!
-//! The records and the protocol are those of [`offloom_abi::jit_image`].
+//! The records and the protocol are those of [`offloom_abi::jit_image`]. A stub is three functions, of which each jumps to code or to the next, with
+//! all arguments where they are: that under the kernel's name looks at the first key of the [inline cache](inline_cache), one at the other
+//! keys, and one asks the runtime.
 
+mod inline_cache;
+
+use offloom_abi::jit_image::INLINE_CACHE_PARAMETERS;
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::context::ContextRef;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::inkwell::types::StructType;
+use offloom_ir::inkwell::types::{PointerType, StructType};
 use offloom_ir::inkwell::values::{
-    BasicMetadataValueEnum, BasicValue, BasicValueEnum, CallSiteValue, FunctionValue, GlobalValue,
+    BasicMetadataValueEnum, BasicValue, BasicValueEnum, CallSiteValue, FunctionValue, GlobalValue, IntValue,
     PointerValue, StructValue,
 };
 use offloom_ir::inkwell::{AddressSpace, AtomicOrdering, IntPredicate};
@@ -31,9 +36,19 @@ const NOT_OF_STUBS: [&str; 7] = [
     "nocallback",
 ];
 
-/// Registers for arguments by the psABI of x86_64, System V: for numbers and pointers, and for floating-point numbers.
-const GENERAL_REGISTERS: usize = 6;
-const VECTOR_REGISTERS: usize = 8;
+/// Registers for arguments that are integers or pointers, as all of a kernel's are, by the psABI of x86_64, System V.
+const ARGUMENT_REGISTERS: usize = 6;
+
+/// How the names of a stub's other functions end; the kernel's comes before.
+const OTHER_KEYS_SUFFIX: &str = ".other_keys";
+const LOOK_UP_SUFFIX: &str = ".look_up";
+
+/// What fills a slot up to its size.
+const SLOT_PADDING: u32 = 16;
+
+/// Fields of [`offloom_abi::jit_image::Slot`].
+const DISPATCH: u32 = 1;
+const FINISHED: u32 = 3;
 
 /// Replaces each kernel by a stub and returns the variable with their slots.
 ///
@@ -55,12 +70,19 @@ pub fn add_dispatch_stubs<'ctx>(
     for (index, name) in kernels.iter().enumerate() {
         let body = find(module, name).and_then(Global::as_function);
         let body = body.ok_or_else(|| JitPassError::NoSuchKernel(name.clone()))?;
-        initial.push(initial_slot(module, slot_type, body, index as u32));
         let stub = replace_by_stub(module, body, name);
-        let entry = context.append_basic_block(stub, "entry");
-        builder.position_at_end(entry);
-        let slot = builder.build_struct_gep(slots_type, slots.as_pointer_value(), index as u32, "slot")?;
-        build_stub(context, &builder, stub, body, slot, slot_type)?;
+        initial.push(initial_slot(module, slot_type, body, index as u32));
+        let parts = StubBuilder {
+            module,
+            context,
+            builder: &builder,
+            slots: slots.as_pointer_value(),
+            slots_type,
+            slot_type,
+            index: index as u32,
+            body,
+        };
+        parts.build(stub, name)?;
     }
     let initial: Vec<_> = initial.into_iter().map(Into::into).collect();
     slots.set_initializer(&slots_type.const_named_struct(&initial));
@@ -71,13 +93,17 @@ pub fn add_dispatch_stubs<'ctx>(
 fn slot_type(context: ContextRef<'_>) -> StructType<'_> {
     let pointer = context.ptr_type(AddressSpace::default()).into();
     let int = context.i32_type().into();
-    context.struct_type(&[pointer, pointer, pointer, int, int], false)
+    let padding = context.i8_type().array_type(SLOT_PADDING).into();
+    context.struct_type(
+        &[pointer, pointer, pointer, pointer, pointer, int, int, padding],
+        false,
+    )
 }
 
 fn initial_slot<'ctx>(
     module: &Module<'ctx>,
     slot_type: StructType<'ctx>,
-    kernel: FunctionValue<'ctx>,
+    body: FunctionValue<'ctx>,
     index: u32,
 ) -> StructValue<'ctx> {
     let context = module.get_context();
@@ -86,11 +112,14 @@ fn initial_slot<'ctx>(
         null.into(),
         null.into(),
         null.into(),
+        null.into(),
+        body.as_global_value().as_pointer_value().into(),
         context.i32_type().const_int(u64::from(index), false).into(),
         context
             .i32_type()
-            .const_int(u64::from(kernel.count_params()), false)
+            .const_int(u64::from(body.count_params()), false)
             .into(),
+        context.i8_type().array_type(SLOT_PADDING).const_zero().into(),
     ])
 }
 
@@ -111,7 +140,7 @@ fn replace_by_stub<'ctx>(
     stub.as_global_value()
         .set_unnamed_address(kernel.get_unnamed_address());
     stub.set_call_conventions(body.get_call_conventions());
-    copy_attributes(body, stub);
+    copy_parameter_attributes(body, stub);
     body.replace_all_uses_with(stub);
     Global::from(body).set_name(&ahead_of_time::name_of(name));
     Global::from(stub).set_name(name);
@@ -125,175 +154,279 @@ fn replace_by_stub<'ctx>(
     stub
 }
 
-fn copy_attributes(from: FunctionValue<'_>, to: FunctionValue<'_>) {
-    let parameters = (0..from.count_params()).map(AttributeLoc::Param);
-    for location in parameters.chain([AttributeLoc::Function]) {
+fn copy_parameter_attributes(from: FunctionValue<'_>, to: FunctionValue<'_>) {
+    for location in (0..from.count_params()).map(AttributeLoc::Param) {
         for attribute in from.attributes(location) {
             to.add_attribute(location, attribute);
         }
     }
-    for attribute in NOT_OF_STUBS {
-        to.remove_enum_attribute(
-            AttributeLoc::Function,
-            Attribute::get_named_enum_kind_id(attribute),
-        );
-    }
 }
 
-fn build_stub<'ctx>(
+/// Builds the functions of one kernel's stub.
+struct StubBuilder<'a, 'ctx> {
+    module: &'a Module<'ctx>,
     context: ContextRef<'ctx>,
-    builder: &Builder<'ctx>,
-    stub: FunctionValue<'ctx>,
-    body: FunctionValue<'ctx>,
-    slot: PointerValue<'ctx>,
+    builder: &'a Builder<'ctx>,
+    slots: PointerValue<'ctx>,
+    slots_type: StructType<'ctx>,
     slot_type: StructType<'ctx>,
-) -> Result<(), JitPassError> {
-    let pointer = context.ptr_type(AddressSpace::default());
-    let ticket_type = context.i64_type();
-    let parameters = stub.get_params();
-    let words: Vec<_> = parameters.iter().map(BasicValueEnum::get_type).collect();
-    let words_type = context.struct_type(&words, false);
-    let block = |name| context.append_basic_block(stub, name);
-    let ask = block("ask");
-    let chosen = block("chosen");
-    let declined = block("declined");
-    let kept = block("kept");
-    let timed = block("timed");
-    let left = block("left");
-    let observed = block("observed");
-    let finish = block("finish");
-    let ahead_of_time = block("ahead_of_time");
+    /// The number of its slot.
+    index: u32,
+    /// The kernel's ahead-of-time code.
+    body: FunctionValue<'ctx>,
+}
 
-    let arguments = builder.build_alloca(words_type, "arguments")?;
-    let load_function = |field, name: &str| -> Result<PointerValue<'ctx>, JitPassError> {
-        let address = builder.build_struct_gep(slot_type, slot, field, "")?;
-        let function = builder.build_load(pointer, address, name)?.into_pointer_value();
-        if let Some(load) = function.as_instruction_value() {
-            // The runtime stores its state before the dispatch function; both must be seen in that order. A load takes any
+impl<'ctx> StubBuilder<'_, 'ctx> {
+    /// All of it, that under the kernel's name being `stub`.
+    fn build(&self, stub: FunctionValue<'ctx>, kernel: &str) -> Result<(), JitPassError> {
+        let parameters = self.body.count_params() as usize;
+        if parameters > INLINE_CACHE_PARAMETERS {
+            return self.build_look_up(stub);
+        }
+        let other_keys = self.add_part(&format!("{kernel}{OTHER_KEYS_SUFFIX}"));
+        let look_up = self.add_part(&format!("{kernel}{LOOK_UP_SUFFIX}"));
+        let [other_keys_address, look_up_address] =
+            [other_keys, look_up].map(|part| part.as_global_value().as_pointer_value());
+        self.build_of_assembly(
+            stub,
+            inline_cache::first_key(parameters, self.index),
+            &[self.slots, other_keys_address, look_up_address],
+        )?;
+        self.build_of_assembly(
+            other_keys,
+            inline_cache::other_keys(parameters),
+            &[look_up_address],
+        )?;
+        self.build_look_up(look_up)
+    }
+
+    /// Declares another function of the stub.
+    fn add_part(&self, name: &str) -> FunctionValue<'ctx> {
+        let part = self
+            .module
+            .add_function(name, self.body.get_type(), Some(Linkage::Internal));
+        part.set_call_conventions(self.body.get_call_conventions());
+        copy_parameter_attributes(self.body, part);
+        part
+    }
+
+    /// A function that is nothing but assembly, of which `operands` are addresses.
+    fn build_of_assembly(
+        &self,
+        function: FunctionValue<'ctx>,
+        assembly: String,
+        operands: &[PointerValue<'ctx>],
+    ) -> Result<(), JitPassError> {
+        for name in ["naked", "noinline", "nounwind"] {
+            let attribute = Attribute::get_named_enum_kind_id(name);
+            let attribute = self.context.create_enum_attribute(attribute, 0);
+            function.add_attribute(AttributeLoc::Function, attribute);
+        }
+        // The return address stays where it is at the entry: tables that say so need no directives.
+        let tables = Attribute::get_named_enum_kind_id("uwtable");
+        if let Some(tables) = self.body.get_enum_attribute(AttributeLoc::Function, tables) {
+            function.add_attribute(AttributeLoc::Function, tables);
+        }
+        let entry = self.context.append_basic_block(function, "entry");
+        self.builder.position_at_end(entry);
+        let types = vec![self.pointer().into(); operands.len()];
+        let assembly_type = self.context.void_type().fn_type(&types, false);
+        let constraints = vec!["i"; operands.len()].join(",");
+        let assembly =
+            self.context
+                .create_inline_asm(assembly_type, assembly, constraints, true, false, None, false);
+        let operands: Vec<_> = operands.iter().map(|&operand| operand.into()).collect();
+        self.builder
+            .build_indirect_call(assembly_type, assembly, &operands, "")?;
+        self.builder.build_unreachable()?;
+        Ok(())
+    }
+
+    /// What asks the runtime.
+    fn build_look_up(&self, look_up: FunctionValue<'ctx>) -> Result<(), JitPassError> {
+        let builder = self.builder;
+        for attribute in self.body.attributes(AttributeLoc::Function) {
+            look_up.add_attribute(AttributeLoc::Function, attribute);
+        }
+        for attribute in NOT_OF_STUBS {
+            let attribute = Attribute::get_named_enum_kind_id(attribute);
+            look_up.remove_enum_attribute(AttributeLoc::Function, attribute);
+        }
+        let (pointer, ticket_type) = (self.pointer(), self.context.i64_type());
+        let parameters = look_up.get_params();
+        let words: Vec<_> = parameters.iter().map(BasicValueEnum::get_type).collect();
+        let words_type = self.context.struct_type(&words, false);
+        let block = |name| self.context.append_basic_block(look_up, name);
+        let entry = block("entry");
+        let ask = block("ask");
+        let chosen = block("chosen");
+        let declined = block("declined");
+        let kept = block("kept");
+        let timed = block("timed");
+        let left = block("left");
+        let observed = block("observed");
+        let finish = block("finish");
+        let ahead_of_time = block("ahead_of_time");
+
+        builder.position_at_end(entry);
+        let arguments = builder.build_alloca(words_type, "arguments")?;
+        let slot = self.slot()?;
+        let dispatch = self.load_of_slot(slot, DISPATCH, "dispatch")?;
+        let empty = builder.build_is_null(dispatch, "empty")?;
+        builder.build_conditional_branch(empty, ahead_of_time, ask)?;
+
+        builder.position_at_end(ask);
+        for (index, parameter) in parameters.iter().enumerate() {
+            let word = builder.build_struct_gep(words_type, arguments, index as u32, "argument")?;
+            builder.build_store(word, *parameter)?;
+        }
+        let choice_type = self
+            .context
+            .struct_type(&[pointer.into(), ticket_type.into()], false);
+        let dispatch_type = choice_type.fn_type(&[pointer.into(), pointer.into()], false);
+        let asked = builder.build_indirect_call(
+            dispatch_type,
+            dispatch,
+            &[slot.into(), arguments.into()],
+            "choice",
+        )?;
+        does_not_unwind(self.context, asked);
+        let choice = asked
+            .try_as_basic_value()
+            .basic()
+            .map_or_else(|| choice_type.const_zero(), BasicValueEnum::into_struct_value);
+        let code = builder
+            .build_extract_value(choice, 0, "code")?
+            .into_pointer_value();
+        let ticket = builder.build_extract_value(choice, 1, "ticket")?.into_int_value();
+        let unobserved = self.is_zero(ticket)?;
+        let none = builder.build_is_null(code, "none")?;
+        builder.build_conditional_branch(none, declined, chosen)?;
+
+        builder.position_at_end(chosen);
+        builder.build_conditional_branch(unobserved, kept, timed)?;
+
+        // From the words, so that no registers are saved for them; what is on the stack is still there.
+        let read_back = || -> Result<Vec<BasicValueEnum<'ctx>>, JitPassError> {
+            let all = parameters.iter().enumerate();
+            let read = all.map(|(index, parameter)| {
+                if index >= ARGUMENT_REGISTERS {
+                    return Ok(*parameter);
+                }
+                let word = builder.build_struct_gep(words_type, arguments, index as u32, "")?;
+                Ok(builder.build_load(parameter.get_type(), word, "")?)
+            });
+            read.collect()
+        };
+
+        builder.position_at_end(kept);
+        self.become_kernel(Callee::Code(code), &read_back()?)?;
+
+        builder.position_at_end(timed);
+        self.call_kernel(Callee::Code(code), &read_back()?)?;
+        builder.build_unconditional_branch(finish)?;
+
+        builder.position_at_end(declined);
+        builder.build_conditional_branch(unobserved, left, observed)?;
+
+        builder.position_at_end(left);
+        self.become_kernel(Callee::Function(self.body), &read_back()?)?;
+
+        builder.position_at_end(observed);
+        self.call_kernel(Callee::Function(self.body), &read_back()?)?;
+        builder.build_unconditional_branch(finish)?;
+
+        builder.position_at_end(finish);
+        let finished = self.load_of_slot(slot, FINISHED, "finished")?;
+        let finished_type = self
+            .context
+            .void_type()
+            .fn_type(&[pointer.into(), ticket_type.into()], false);
+        let told = builder.build_indirect_call(finished_type, finished, &[slot.into(), ticket.into()], "")?;
+        does_not_unwind(self.context, told);
+        builder.build_return(None)?;
+
+        builder.position_at_end(ahead_of_time);
+        self.become_kernel(Callee::Function(self.body), &parameters)
+    }
+
+    fn pointer(&self) -> PointerType<'ctx> {
+        self.context.ptr_type(AddressSpace::default())
+    }
+
+    /// The kernel's slot.
+    fn slot(&self) -> Result<PointerValue<'ctx>, JitPassError> {
+        Ok(self
+            .builder
+            .build_struct_gep(self.slots_type, self.slots, self.index, "slot")?)
+    }
+
+    /// A pointer that the runtime stores in the slot.
+    fn load_of_slot(
+        &self,
+        slot: PointerValue<'ctx>,
+        field: u32,
+        name: &str,
+    ) -> Result<PointerValue<'ctx>, JitPassError> {
+        let address = self.builder.build_struct_gep(self.slot_type, slot, field, "")?;
+        let loaded = self
+            .builder
+            .build_load(self.pointer(), address, name)?
+            .into_pointer_value();
+        if let Some(load) = loaded.as_instruction_value() {
+            // What it leads to, and the runtime's state, were stored before it; they must be seen in that order. A load takes any
             // ordering but release, and eight is a power of two.
             let _ = load.set_atomic_ordering(AtomicOrdering::Acquire);
             let _ = load.set_alignment(8);
         }
-        Ok(function)
-    };
-    let dispatch = load_function(0, "dispatch")?;
-    let empty = builder.build_is_null(dispatch, "empty")?;
-    builder.build_conditional_branch(empty, ahead_of_time, ask)?;
-
-    builder.position_at_end(ask);
-    for (index, parameter) in parameters.iter().enumerate() {
-        let word = builder.build_struct_gep(words_type, arguments, index as u32, "argument")?;
-        builder.build_store(word, *parameter)?;
+        Ok(loaded)
     }
-    let choice_type = context.struct_type(&[pointer.into(), ticket_type.into()], false);
-    let dispatch_type = choice_type.fn_type(&[pointer.into(), pointer.into()], false);
-    let asked = builder.build_indirect_call(
-        dispatch_type,
-        dispatch,
-        &[slot.into(), arguments.into()],
-        "choice",
-    )?;
-    does_not_unwind(context, asked);
-    let choice = asked
-        .try_as_basic_value()
-        .basic()
-        .map_or_else(|| choice_type.const_zero(), BasicValueEnum::into_struct_value);
-    let code = builder
-        .build_extract_value(choice, 0, "code")?
-        .into_pointer_value();
-    let ticket = builder.build_extract_value(choice, 1, "ticket")?.into_int_value();
-    let unobserved =
-        builder.build_int_compare(IntPredicate::EQ, ticket, ticket_type.const_zero(), "unobserved")?;
-    let none = builder.build_is_null(code, "none")?;
-    builder.build_conditional_branch(none, declined, chosen)?;
 
-    builder.position_at_end(chosen);
-    builder.build_conditional_branch(unobserved, kept, timed)?;
+    fn is_zero(&self, value: IntValue<'ctx>) -> Result<IntValue<'ctx>, JitPassError> {
+        let zero = value.get_type().const_zero();
+        Ok(self
+            .builder
+            .build_int_compare(IntPredicate::EQ, value, zero, "")?)
+    }
 
-    let call_kernel = |callee: Callee, arguments: &[_]| -> Result<CallSiteValue<'ctx>, JitPassError> {
+    fn call_kernel(
+        &self,
+        callee: Callee<'ctx>,
+        arguments: &[BasicValueEnum<'ctx>],
+    ) -> Result<CallSiteValue<'ctx>, JitPassError> {
+        let arguments: Vec<BasicMetadataValueEnum<'ctx>> =
+            arguments.iter().map(|&argument| argument.into()).collect();
         let call = match callee {
-            Callee::Body => builder.build_call(body, arguments, "")?,
-            Callee::Code => builder.build_indirect_call(stub.get_type(), code, arguments, "")?,
-        };
-        call.set_call_convention(stub.get_call_conventions());
-        Ok(call)
-    };
-    // What is called does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind, and no argument
-    // on the stack is moved.
-    let become_kernel = |callee, arguments: &[_]| -> Result<(), JitPassError> {
-        call_kernel(callee, arguments)?.set_tail_call(true);
-        builder.build_return(None)?;
-        Ok(())
-    };
-    // From the words, so that no registers are saved for them.
-    let read_back = |wanted: &[bool]| -> Result<Vec<BasicMetadataValueEnum<'ctx>>, JitPassError> {
-        let all = parameters.iter().zip(wanted).enumerate();
-        let read = all.map(|(index, (parameter, wanted))| {
-            if !wanted {
-                return Ok((*parameter).into());
+            Callee::Function(function) => self.builder.build_call(function, &arguments, "")?,
+            Callee::Code(code) => {
+                self.builder
+                    .build_indirect_call(self.body.get_type(), code, &arguments, "")?
             }
-            let word = builder.build_struct_gep(words_type, arguments, index as u32, "")?;
-            Ok(builder.build_load(parameter.get_type(), word, "")?.into())
-        });
-        read.collect()
-    };
-    let all = vec![true; parameters.len()];
-    let in_registers = in_registers(&parameters);
-
-    builder.position_at_end(kept);
-    become_kernel(Callee::Code, &read_back(&in_registers)?)?;
-
-    builder.position_at_end(timed);
-    call_kernel(Callee::Code, &read_back(&all)?)?;
-    builder.build_unconditional_branch(finish)?;
-
-    builder.position_at_end(declined);
-    builder.build_conditional_branch(unobserved, left, observed)?;
-
-    builder.position_at_end(left);
-    become_kernel(Callee::Body, &read_back(&all)?)?;
-
-    builder.position_at_end(observed);
-    call_kernel(Callee::Body, &read_back(&all)?)?;
-    builder.build_unconditional_branch(finish)?;
-
-    builder.position_at_end(finish);
-    let finished = load_function(2, "finished")?;
-    let finished_type = context
-        .void_type()
-        .fn_type(&[pointer.into(), ticket_type.into()], false);
-    let told = builder.build_indirect_call(finished_type, finished, &[slot.into(), ticket.into()], "")?;
-    does_not_unwind(context, told);
-    builder.build_return(None)?;
-
-    builder.position_at_end(ahead_of_time);
-    let unchanged: Vec<_> = parameters.iter().map(|&parameter| parameter.into()).collect();
-    become_kernel(Callee::Body, &unchanged)
-}
-
-/// Which parameters come in registers on x86_64; what is neither a number nor a pointer may.
-fn in_registers(parameters: &[BasicValueEnum<'_>]) -> Vec<bool> {
-    let (mut general, mut vector) = (GENERAL_REGISTERS, VECTOR_REGISTERS);
-    let is_in_register = |parameter: &BasicValueEnum<'_>| {
-        let left = match parameter {
-            BasicValueEnum::IntValue(_) | BasicValueEnum::PointerValue(_) => &mut general,
-            BasicValueEnum::FloatValue(_) => &mut vector,
-            _ => return true,
         };
-        let is_left = *left > 0;
-        *left = left.saturating_sub(1);
-        is_left
-    };
-    parameters.iter().map(is_in_register).collect()
+        call.set_call_convention(self.body.get_call_conventions());
+        Ok(call)
+    }
+
+    /// What is called does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind, and no argument
+    /// on the stack is moved.
+    fn become_kernel(
+        &self,
+        callee: Callee<'ctx>,
+        arguments: &[BasicValueEnum<'ctx>],
+    ) -> Result<(), JitPassError> {
+        self.call_kernel(callee, arguments)?.set_tail_call(true);
+        self.builder.build_return(None)?;
+        Ok(())
+    }
 }
 
 /// What a stub calls.
 #[derive(Debug, Clone, Copy)]
-enum Callee {
-    /// The ahead-of-time body.
-    Body,
-    /// What the dispatch function chose.
-    Code,
+enum Callee<'ctx> {
+    /// A function of the module.
+    Function(FunctionValue<'ctx>),
+    /// Code that the runtime has made or chosen.
+    Code(PointerValue<'ctx>),
 }
 
 fn does_not_unwind(context: ContextRef<'_>, call: CallSiteValue<'_>) {

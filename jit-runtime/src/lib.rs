@@ -6,7 +6,7 @@
 //!
 //! | module | does |
 //! | --- | --- |
-//! | [`dispatch`] | what a stub calls: the code to run, or null for the ahead-of-time body |
+//! | [`dispatch`] | what a stub calls where its inline cache does not say it: the code to run, or null for the ahead-of-time body |
 //! | [`launch`] | a launch's argument words |
 //! | [`slot`] | one kernel on one device: finds or makes the variant for a launch |
 //! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |

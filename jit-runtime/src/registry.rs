@@ -183,6 +183,7 @@ pub(crate) unsafe fn withdraw(announcement: *const ImageAnnouncement) {
     let announced = images.swap_remove(place);
     announced.image.withdraw();
     for slot in &announced.slots {
+        slot.withdraw();
         log_launches(slot);
         slot.kernel.history.remove_slot(&slot.launches);
     }
@@ -233,8 +234,8 @@ fn act_at_exit() {
     });
 }
 
-fn fill(slot: &Slot, image: &'static ImageCopy, kernel: &'static Kernel) -> &'static SlotState {
-    let state: &'static SlotState = Box::leak(Box::new(SlotState::new(image, kernel)));
+fn fill(slot: &'static Slot, image: &'static ImageCopy, kernel: &'static Kernel) -> &'static SlotState {
+    let state: &'static SlotState = Box::leak(Box::new(SlotState::new(slot, image, kernel)));
     kernel.history.add_slot(&state.launches);
     slot.state
         .store((&raw const *state).cast_mut().cast::<c_void>(), Ordering::Relaxed);

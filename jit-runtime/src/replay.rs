@@ -320,6 +320,7 @@ impl Move {
     /// Leaves every kernel to its ahead-of-time code: slots are among the variables.
     fn empty_slots(&self) {
         for slot in self.slots {
+            slot.inline_cache.store(ptr::null_mut(), Ordering::Release);
             slot.dispatch.store(ptr::null_mut(), Ordering::Release);
         }
     }

@@ -1,13 +1,13 @@
 //! The state behind one slot: one kernel of one image copy, and the variants that its launches may run.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_image::Choice;
+use offloom_abi::jit_image::{Choice, Slot};
+use offloom_jit_cache::inline_cache::InlineCaches;
 use offloom_jit_cache::probation::{Difference, Verdict, clear_difference};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
@@ -49,6 +49,8 @@ pub(crate) struct SlotState {
     variants: Variants,
     /// The image copy.
     pub(crate) image: &'static ImageCopy,
+    /// What the stub answers by itself.
+    inline_caches: InlineCaches,
     /// Variants that were made or could not be, running or retired: names their code.
     made: AtomicUsize,
     /// What launches ran; only counted when someone wants to know.
@@ -70,11 +72,12 @@ const AHEAD_OF_TIME: Choice = Choice {
 
 impl SlotState {
     /// A kernel that was not launched yet.
-    pub(crate) fn new(image: &'static ImageCopy, kernel: &'static Kernel) -> Self {
+    pub(crate) fn new(slot: &'static Slot, image: &'static ImageCopy, kernel: &'static Kernel) -> Self {
         Self {
             kernel,
             variants: Variants::new(&kernel.tracker),
             image,
+            inline_caches: InlineCaches::new(slot),
             made: AtomicUsize::new(0),
             launches: Launches::default(),
             without_room: AtomicU64::new(0),
@@ -89,7 +92,6 @@ impl SlotState {
     pub(crate) fn choose<const COUNT: bool>(&'static self, launch: ArgumentWords<'_>) -> Choice {
         match self.variants.find(&self.kernel.tracker, &launch) {
             Found::Code(code) => choice::<COUNT>(Some(code)),
-            Found::Settled(code) => settled_choice::<COUNT>(code),
             Found::AheadOfTime => AHEAD_OF_TIME,
             Found::Pending => choice::<COUNT>(self.fitting(&launch)),
             Found::Unknown => self.choose_the_first_time::<COUNT>(launch),
@@ -200,8 +202,7 @@ impl SlotState {
         self.variants
             .insert(key, code.map_or(Entry::AheadOfTime, Entry::Code));
         if variant.is_none_or(Variant::is_kept) {
-            self.variants
-                .settle(&self.kernel.tracker, key, variant.and_then(settled_code_of));
+            self.settle_key(key, variant);
         }
         // Not before it is in the table, which it is taken out of to make room.
         match variant {
@@ -294,19 +295,35 @@ impl SlotState {
         false
     }
 
+    /// Has launches with this key run the variant, or ahead-of-time code, without asking. Where they are counted they have to.
+    fn settle_key(&self, key: &LaunchKey, variant: Option<&Variant>) {
+        if counts_launches() {
+            return;
+        }
+        // Images may be unloaded without notice when the process ends.
+        let Some(_work) = exit_gate::enter() else { return };
+        let code = variant.map(Variant::code);
+        self.inline_caches.publish(&self.kernel.tracker, key, code);
+    }
+
+    /// Notes that the image copy is being unloaded.
+    pub(crate) fn withdraw(&self) {
+        self.inline_caches.close();
+    }
+
     /// Takes note of how a variant compares with the ahead-of-time body.
     pub(crate) fn settle(&self, variant: &'static Variant, verdict: Verdict) {
         self.kernel.history.note_launches();
         let times = variant.times();
-        let (word, code) = match verdict {
+        let (word, kept) = match verdict {
             Verdict::Retire => {
                 self.variants.insert(&variant.key, Entry::AheadOfTime);
                 self.kernel.forget_object(&variant.key);
                 ("retired", None)
             }
-            _ => ("kept", settled_code_of(variant)),
+            _ => ("kept", Some(variant)),
         };
-        self.variants.settle(&self.kernel.tracker, &variant.key, code);
+        self.settle_key(&variant.key, kept);
         if clear_difference(times).is_some() {
             self.kernel.remember_times(&variant.key, times);
         }
@@ -329,27 +346,6 @@ fn time_worth_waiting(times: Times) -> Option<Duration> {
 /// What the table holds of a variant.
 fn code_of(variant: &Variant) -> Option<Code> {
     Code::at(ptr::from_ref(variant) as u64)
-}
-
-/// What is settled of a variant that is kept: its code itself, which is one thing less for a launch to look at, unless that counts.
-fn settled_code_of(variant: &Variant) -> Option<Code> {
-    if counts_launches() {
-        code_of(variant)
-    } else {
-        Code::at(variant.code() as u64)
-    }
-}
-
-/// As [`settled_code_of`].
-#[inline]
-fn settled_choice<const COUNT: bool>(code: Code) -> Choice {
-    if COUNT {
-        return choice::<COUNT>(Some(code));
-    }
-    Choice {
-        code: code.address() as *const c_void,
-        ticket: 0,
-    }
 }
 
 /// The variant that an entry of the table leads to.

@@ -41,25 +41,35 @@ $comdat_constant = comdat any
 @other_name = hidden alias void (), ptr @helper
 
 ; The base image's module.
-; CHECK: @offloom.jit.slots = internal global { { ptr, ptr, ptr, i32, i32 } } { { ptr, ptr, ptr, i32, i32 } { ptr null, ptr null, ptr null, i32 0, i32 3 } }, align 64
+; CHECK: @offloom.jit.slots = internal global { { ptr, ptr, ptr, ptr, ptr, i32, i32, [16 x i8] } } {
+; CHECK-SAME: { ptr null, ptr null, ptr null, ptr null, ptr @__omp_offloading_1_2_f_l3.ahead_of_time, i32 0, i32 3, [16 x i8] zeroinitializer } }, align 64
 ; CHECK: @offloom.jit.anchors = internal constant
 ; CHECK-SAME: ptr @exported
 ; CHECK-SAME: ptr @__omp_offloading_1_2_f_l3.ahead_of_time
-; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 2, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
+; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 3, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
 ; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.announce, ptr null }]
 ; CHECK: @llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.withdraw, ptr null }]
 
 ; CHECK: define internal void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr noalias noundef %dyn, ptr noundef %p, i64 noundef %n) #[[BODY:[0-9]+]] {
 ; CHECK: define weak_odr protected void @__omp_offloading_1_2_f_l9(ptr %dyn, double %x)
-; CHECK: define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) {{.*}}{
+; CHECK: define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) #[[NAKED:[0-9]+]] {
+; CHECK-NEXT: entry:
+; CHECK-NEXT: call void asm sideeffect "movq ${0:c}+0(%rip), %rax\0A
+; CHECK-SAME: "i,i,i"(ptr @offloom.jit.slots, ptr @__omp_offloading_1_2_f_l3.other_keys, ptr @__omp_offloading_1_2_f_l3.look_up)
+; CHECK-NEXT: unreachable
+; CHECK: define internal void @__omp_offloading_1_2_f_l3.other_keys(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) #[[NAKED]] {
+; CHECK-NEXT: entry:
+; CHECK-NEXT: call void asm sideeffect "{{.*}}", "i"(ptr @__omp_offloading_1_2_f_l3.look_up)
+; CHECK-NEXT: unreachable
+; CHECK: define internal void @__omp_offloading_1_2_f_l3.look_up(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) {{.*}}{
 ; CHECK-NEXT: entry:
 ; CHECK-NEXT: %arguments = alloca { ptr, ptr, i64 }
-; CHECK-NEXT: %dispatch = load atomic ptr, ptr @offloom.jit.slots acquire, align 8
+; CHECK-NEXT: %dispatch = load atomic ptr, ptr getelementptr inbounds {{.*}}, ptr @offloom.jit.slots, {{.*}}i32 1) acquire, align 8
 ; CHECK: %choice = call { ptr, i64 } %dispatch(ptr @offloom.jit.slots, ptr %arguments)
 ; CHECK: chosen:
-; CHECK-NEXT: br i1 %unobserved, label %kept, label %timed
+; CHECK-NEXT: br i1 {{.*}}, label %kept, label %timed
 ; CHECK: declined:
-; CHECK-NEXT: br i1 %unobserved, label %left, label %observed
+; CHECK-NEXT: br i1 {{.*}}, label %left, label %observed
 ; CHECK: kept:
 ; CHECK: tail call void %code(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
 ; CHECK-NEXT: ret void
@@ -79,7 +89,8 @@ $comdat_constant = comdat any
 ; CHECK-NEXT: tail call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %0, ptr %1, i64 %2)
 ; CHECK: declare extern_weak void @offloom_jit_announce_image(ptr)
 ; CHECK: declare extern_weak void @offloom_jit_withdraw_image(ptr)
-; CHECK: attributes #[[BODY]] = {{.*}}noinline
+; CHECK-DAG: attributes #[[BODY]] = {{.*}}noinline
+; CHECK-DAG: attributes #[[NAKED]] = {{.*}}naked
 
 ; The variant module. Mutable variables are declared, constants and functions whose address matters available externally.
 ; VARIANT-DAG: @__offloom_anchor_{{[0-9]+}} = external global i32, align 4

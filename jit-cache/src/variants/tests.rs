@@ -15,11 +15,7 @@ use crate::testing::Words;
 use crate::tracker::{Decision, Limits};
 
 fn kernel(arguments: usize, threshold: u64) -> (Tracker, Variants) {
-    kernel_of_integers(64, arguments, threshold)
-}
-
-fn kernel_of_integers(bits: u32, arguments: usize, threshold: u64) -> (Tracker, Variants) {
-    let parameter = Parameter::Scalar(ScalarType::integer(bits).unwrap());
+    let parameter = Parameter::Scalar(ScalarType::integer(64).unwrap());
     let limits = Limits {
         threshold,
         ratio: 0.5,
@@ -32,7 +28,7 @@ fn kernel_of_integers(bits: u32, arguments: usize, threshold: u64) -> (Tracker, 
 /// What a launch finds, and the code that fits where it finds none.
 fn found(tracker: &Tracker, variants: &Variants, launch: &Words) -> (Found, Option<Code>) {
     let found = variants.find(tracker, launch);
-    let is_settled = matches!(found, Found::Code(_) | Found::Settled(_) | Found::AheadOfTime);
+    let is_settled = matches!(found, Found::Code(_) | Found::AheadOfTime);
     let fitting = (!is_settled).then(|| variants.fitting(tracker, launch));
     (found, fitting.flatten())
 }
@@ -126,120 +122,6 @@ fn a_launch_finds_what_was_said_of_launches_like_it() {
     assert_eq!(variants.remove(&key), None);
     assert_eq!(find(), (Found::Unknown, None));
     assert!(variants.is_empty());
-}
-
-#[test]
-fn what_is_settled_is_found_without_the_table_under_its_own_shape() {
-    let (tracker, variants) = kernel(2, 2);
-    let [first, second, third] = [[9, 0], [9, 1], [9, 2]].map(|words| key(&tracker, &Words::of(words)));
-    let find = |words| found(&tracker, &variants, &Words::of(words));
-    variants.settle(&tracker, &first, Code::at(0x1000));
-    variants.settle(&tracker, &second, Code::at(0x2000));
-    assert_eq!(find([9, 0]), (Found::Settled(code(0x1000)), None));
-    assert_eq!(find([9, 1]), (Found::Settled(code(0x2000)), None));
-    variants.settle(&tracker, &third, None);
-    assert_eq!(find([9, 0]), (Found::Settled(code(0x1000)), None));
-    assert_eq!(find([9, 1]), (Found::Settled(code(0x2000)), None));
-    assert_eq!(find([9, 2]), (Found::AheadOfTime, None));
-    assert_eq!(find([9, 3]), (Found::Unknown, None));
-    assert_eq!(find([8, 1]), (Found::Unknown, None));
-    // The fourth value gives the second argument up.
-    let general = key(&tracker, &Words::of([9, 3]));
-    assert_eq!(find([9, 0]), (Found::Unknown, None));
-    variants.settle(&tracker, &general, None);
-    assert_eq!(find([9, 0]), (Found::AheadOfTime, None));
-    assert_eq!(find([8, 0]), (Found::Unknown, None));
-}
-
-#[test]
-fn of_more_keys_than_a_kernel_has_variants_those_with_a_place_need_no_table() {
-    let (tracker, variants) = kernel(2, 1000);
-    let find = |value| found(&tracker, &variants, &Words::of([value ^ 5, value])).0;
-    // The first has a place of its own.
-    let with_place = 1 + 256;
-    for value in 0..300 {
-        let settled = key(&tracker, &Words::of([value ^ 5, value]));
-        variants.settle(&tracker, &settled, Code::at(0x1000 + value));
-        for value in 0..=value.min(with_place - 1) {
-            assert_eq!(find(value), Found::Settled(code(0x1000 + value)));
-        }
-    }
-    for value in with_place..600 {
-        assert_eq!(find(value), Found::Unknown, "the table is empty");
-    }
-}
-
-/// Whatever the width and number of the words of a key, and whatever lies in their bits that do not count.
-#[test]
-fn settled_keys_of_any_shape_are_found_and_no_others() {
-    for (bits, arguments) in [
-        (32, 1),
-        (32, 2),
-        (32, 9),
-        (32, 10),
-        (32, 11),
-        (64, 1),
-        (64, 10),
-        (64, 11),
-        (16, 10),
-    ] {
-        let (tracker, variants) = kernel_of_integers(bits, arguments, 1000);
-        let launch = |varied: usize, value: u64, rest: u64| {
-            let mut words = vec![rest << (bits - 1) << 1; arguments];
-            words[varied] |= value;
-            Words::of(words)
-        };
-        let find = |launch| found(&tracker, &variants, &launch).0;
-        let of = |varied: usize, value: u64| code(0x1000 * (1 + varied as u64) + value);
-        for value in 1..20 {
-            for varied in 0..arguments {
-                let settled = key(&tracker, &launch(varied, value, 0));
-                variants.settle(&tracker, &settled, Some(of(varied, value)));
-            }
-        }
-        // Bits above a scalar's are garbage.
-        for rest in 0..=u64::from(bits < 64) {
-            for varied in 0..arguments {
-                for value in 1..20 {
-                    let expected = Found::Settled(of(varied, value));
-                    assert_eq!(find(launch(varied, value, rest)), expected, "{bits} {arguments}");
-                }
-                for value in (20..90).chain([1 << (bits - 1)]) {
-                    assert_eq!(
-                        find(launch(varied, value, rest)),
-                        Found::Unknown,
-                        "the table is empty"
-                    );
-                }
-            }
-        }
-    }
-}
-
-/// Keys of which more than there are steps begin at one place: with two words of them, each undoes what the other does to the hash.
-#[test]
-fn keys_that_fall_together_are_told_apart_or_left_to_the_table() {
-    let (tracker, variants) = kernel(2, 1000);
-    let find = |value: u64| found(&tracker, &variants, &launch_that_falls_together(value)).0;
-    for value in 0..40 {
-        let settled = key(&tracker, &launch_that_falls_together(value));
-        variants.settle(&tracker, &settled, Code::at(0x1000 + value));
-    }
-    for value in 0..9 {
-        assert_eq!(find(value), Found::Settled(code(0x1000 + value)));
-    }
-    for value in 9..60 {
-        assert_eq!(find(value), Found::Unknown, "the table is empty");
-    }
-    // Those are in it, beside what else falls together with them.
-    let left = key(&tracker, &launch_that_falls_together(30));
-    variants.insert(&left, Entry::Code(code(0x2000)));
-    assert_eq!(find(30), Found::Code(code(0x2000)));
-    assert_eq!(find(31), Found::Unknown);
-}
-
-fn launch_that_falls_together(value: u64) -> Words {
-    Words::of([value, value.rotate_left(27)])
 }
 
 #[test]

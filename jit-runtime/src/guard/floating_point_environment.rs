@@ -4,15 +4,7 @@
 
 use std::arch::asm;
 
-/// The bits of MXCSR that say what happened so far.
-const HAPPENED: u32 = 0x3f;
-/// The others, as a process starts with them: to nearest, subnormal numbers kept, no exception ends the program.
-const DEFAULT: u32 = 0x1f80;
-
-/// The bits of the x87 control word that mean something: which exceptions do not end the program, how many digits, how it rounds.
-const MEANING: u16 = 0x0f3f;
-/// As a process starts with them: none does, all 64, to nearest.
-const DEFAULT_X87: u16 = 0x033f;
+use offloom_abi::jit_image::{MXCSR_DEFAULT, MXCSR_MASK, X87_DEFAULT, X87_MASK};
 
 /// Whether the thread computes as LLVM does. `long double` is computed with a control word of its own.
 #[inline]
@@ -20,8 +12,8 @@ pub(crate) fn is_default() -> bool {
     let mut control_word = 0_u16;
     // SAFETY: writes these two bytes.
     unsafe { asm!("fnstcw word ptr [{}]", in(reg) &raw mut control_word, options(nostack, preserves_flags)) };
-    let mxcsr = control_and_status() & !HAPPENED;
-    (mxcsr ^ DEFAULT) | u32::from((control_word & MEANING) ^ DEFAULT_X87) == 0
+    let mxcsr = control_and_status() & MXCSR_MASK;
+    (mxcsr ^ MXCSR_DEFAULT) | u32::from((control_word & X87_MASK) ^ X87_DEFAULT) == 0
 }
 
 /// MXCSR, the register that says how the thread computes, and what happened so far.
@@ -36,7 +28,7 @@ pub(super) fn control_and_status() -> u32 {
 /// Has the thread compute as LLVM does, and clears what happened so far.
 pub(super) fn set_default() {
     // SAFETY: a value that the processor takes.
-    unsafe { set(DEFAULT) };
+    unsafe { set(MXCSR_DEFAULT) };
 }
 
 /// Sets the register.

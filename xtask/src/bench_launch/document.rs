@@ -29,8 +29,8 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         median over the blocks of a process, and then over processes, in which each library is the first to be loaded as often. \
         `control` compares the two without the JIT in the same blocks: it shows what a difference of nothing looks like. All launches \
         have been made before. All scalars, and the alignment of the pointer, are in the key of a launch, and the variants' code has \
-        nothing to gain. The launches that a kernel settled first are recognised by comparing them with those alone, all others by a \
-        hash. Variants in turns are also 256 pieces of code. \
+        nothing to gain. The stub recognises the launches that a kernel settled first by comparing them with those alone, and others by \
+        a hash. Variants in turns are also 256 pieces of code. \
         The rows with a goal hit a variant that is kept; the others are what else a launch may meet. The sum of all blocks is \
         what all launches took; start and first launches are measured by themselves, below.\n\
         * *start of a program*: from before it is started to after its end; processor time is that of the program with all its threads. \
