@@ -1,4 +1,4 @@
-//! Links the shared libLLVM, the one that libomptarget itself uses.
+//! Links the shared libLLVM, the one that libomptarget itself uses, into the library and the tests.
 
 #[path = "../jit-worker/sources.rs"]
 mod sources;
@@ -13,5 +13,6 @@ fn main() -> io::Result<()> {
     println!("cargo::rustc-cdylib-link-arg=-L{}", llvm.lib_dir.display());
     println!("cargo::rustc-cdylib-link-arg=-lLLVM-{}", llvm.major);
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,liboffloom_jit.so");
+    offloom_find_llvm::link_tests(&llvm);
     Ok(())
 }
