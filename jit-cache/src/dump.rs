@@ -155,7 +155,11 @@ impl Writer {
     pub fn create(parent: &Path) -> Result<Self, DumpError> {
         let failed = failed_to("write", parent);
         let made = DirBuilder::new().recursive(true).mode(0o700).create(parent);
-        made.map_err(&failed)?;
+        made.map_err(|error| match error.kind() {
+            // What is there is no folder.
+            io::ErrorKind::AlreadyExists => failed(io::ErrorKind::NotADirectory.into()),
+            _ => failed(error),
+        })?;
         let folder = Builder::new()
             .prefix(".offloom-jit-dump")
             .permissions(Permissions::from_mode(0o700))

@@ -24,6 +24,9 @@ pub struct Statistics {
     pub offloom: String,
     /// The version of LLVM that compiled.
     pub llvm: String,
+    /// The name of the machine or container that the process ran on: another may have a process of the same number.
+    #[serde(default)]
+    pub host: String,
     /// The process's number.
     pub process: u32,
     /// The process that this one was forked from, if it uses the JIT too: its numbers up to the fork are counted here as well.
@@ -297,6 +300,7 @@ mod tests {
             version: VERSION,
             offloom: "0.1.0".to_owned(),
             llvm: "19.1.7".to_owned(),
+            host: "node".to_owned(),
             process: 1,
             forked_from: None,
             duration_us: Some(9),

@@ -234,12 +234,12 @@ impl Store {
         self.publish(key, &Record::GivenUp(all)).map(drop)
     }
 
-    /// Notes that what may ask for images has started, and tells whether it may be the first that will: nothing with this key has started since one last
+    /// Notes that what may ask for images has started, and tells whether it is the first that may: nothing with this key has started since one last
     /// made an image ([`Store::forget_starts`]). Of many processes that start together, one is told so.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
-    pub fn is_first_start(&self, key: &ImageKey) -> Result<bool, StoreError> {
+    pub fn note_start(&self, key: &ImageKey) -> Result<bool, StoreError> {
         let path = self.writable()?.started_path(&key.to_string());
         match OpenOptions::new()
             .write(true)

@@ -404,36 +404,33 @@ fn what_publishing_would_do_else_may_be_done_before() {
 fn a_start_is_the_first_until_something_is_made_again() {
     let (_folder, directory, store) = new_store();
     let other = open(&options(&directory));
-    assert!(store.is_first_start(&key(1)).unwrap());
-    assert!(!other.is_first_start(&key(1)).unwrap());
-    assert!(other.is_first_start(&key(2)).unwrap(), "it is of one key");
+    assert!(store.note_start(&key(1)).unwrap());
+    assert!(!other.note_start(&key(1)).unwrap());
+    assert!(other.note_start(&key(2)).unwrap(), "it is of one key");
     store.forget_starts(&key(1));
-    assert!(other.is_first_start(&key(1)).unwrap());
-    assert!(!store.is_first_start(&key(1)).unwrap());
+    assert!(other.note_start(&key(1)).unwrap());
+    assert!(!store.note_start(&key(1)).unwrap());
     // Nobody else is to see them.
     assert_eq!(store.list().unwrap(), []);
     assert_eq!(store.verify().damaged, Vec::<PathBuf>::new());
     store.clear().unwrap();
-    assert!(store.is_first_start(&key(1)).unwrap());
+    assert!(store.note_start(&key(1)).unwrap());
     // One of long ago is forgotten when the cache is cleaned.
     for entry in fs::read_dir(directory.join("v2/started")).unwrap() {
         let file = File::open(entry.unwrap().path()).unwrap();
         file.set_modified(SystemTime::now() - 2 * MEMORY).unwrap();
     }
-    assert!(other.is_first_start(&key(2)).unwrap());
+    assert!(other.note_start(&key(2)).unwrap());
     store.prune(u64::MAX).unwrap();
-    assert!(store.is_first_start(&key(1)).unwrap());
-    assert!(!store.is_first_start(&key(2)).unwrap());
+    assert!(store.note_start(&key(1)).unwrap());
+    assert!(!store.note_start(&key(2)).unwrap());
     let reader = open(&StoreOptions {
         read_only: true,
         ..options(&directory)
     });
-    assert!(matches!(
-        reader.is_first_start(&key(3)),
-        Err(StoreError::ReadOnly)
-    ));
+    assert!(matches!(reader.note_start(&key(3)), Err(StoreError::ReadOnly)));
     reader.forget_starts(&key(1));
-    assert!(!store.is_first_start(&key(1)).unwrap());
+    assert!(!store.note_start(&key(1)).unwrap());
 }
 
 #[test]

@@ -7,11 +7,11 @@ use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_bundle::{self, BundleId};
 use offloom_abi::jit_image;
 use offloom_jit_cache::descriptor::Descriptor;
-use offloom_jit_cache::store::{ImageKey, Record};
+use offloom_jit_cache::store::Record;
 
 use crate::compile::{Failure, compile_base_image};
 use crate::disk_cache::{self, Known};
-use crate::kernel::{ARCHITECTURE, in_milliseconds, llvm_version};
+use crate::kernel::{ARCHITECTURE, in_milliseconds};
 use crate::libraries::{LoadedObject, identity};
 use crate::lock::lock;
 use crate::registry;
@@ -69,20 +69,14 @@ fn find_or_make(
 ) -> Result<Vec<u8>, String> {
     let libraries = object.libraries();
     let identities: Vec<_> = libraries.iter().map(|path| identity(path)).collect();
-    let key = ImageKey {
-        offloom_version: disk_cache::VERSION.to_owned(),
-        llvm_version: llvm_version(),
-        bundle: id,
-        target_triple: triple.to_owned(),
-        target_features: String::new(),
-        options: format!(
-            "bundle={} records={} {}",
-            jit_bundle::VERSION,
-            jit_image::VERSION,
-            identities.join(" ")
-        ),
-        descriptor: Descriptor::unspecialized(NAME, ARCHITECTURE),
-    };
+    let options = format!(
+        "bundle={} records={} {}",
+        jit_bundle::VERSION,
+        jit_image::VERSION,
+        identities.join(" ")
+    );
+    let descriptor = Descriptor::unspecialized(NAME, ARCHITECTURE);
+    let key = disk_cache::key(id, triple, String::new(), options, descriptor);
     let deadline = settings().time_limit.saturating_mul(PATIENCE);
     let claim = match disk_cache::wait_for_others(&key, deadline) {
         Known::Object(bytes, _) => {

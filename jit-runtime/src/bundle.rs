@@ -7,7 +7,7 @@ use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::store::ImageKey;
 
 use crate::disk_cache;
-use crate::kernel::{ARCHITECTURE, llvm_version};
+use crate::kernel::ARCHITECTURE;
 
 /// A bundle as the process keeps it, for ever.
 pub(crate) struct AttachedBundle {
@@ -38,15 +38,8 @@ impl AttachedBundle {
         options: String,
         descriptor: Descriptor,
     ) -> ImageKey {
-        ImageKey {
-            offloom_version: disk_cache::VERSION.to_owned(),
-            llvm_version: llvm_version(),
-            bundle: self.id,
-            target_triple: self.contents.target_triple.to_owned(),
-            target_features,
-            options,
-            descriptor,
-        }
+        let triple = self.contents.target_triple;
+        disk_cache::key(self.id, triple, target_features, options, descriptor)
     }
 
     /// Under this the cache knows that a program with this bundle has started.

@@ -3,16 +3,38 @@
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
+use offloom_abi::jit_bundle::BundleId;
+use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::settings::CacheMode;
 use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreOptions, Times};
 use rustix::process::{Resource, getrlimit};
 
+use crate::kernel::llvm_version;
 use crate::report;
 use crate::settings::{runs_with_more_rights, settings, variable_at_start};
 
 /// The version of what makes objects: Offloom's, and a hash of the sources (`jit-worker/sources.rs`). Of another build's objects nobody knows what it has mended.
-pub(crate) const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("OFFLOOM_SOURCES"));
+const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("OFFLOOM_SOURCES"));
+
+/// The key of what this build makes of the device code of a bundle.
+pub(crate) fn key(
+    bundle: BundleId,
+    target_triple: &str,
+    target_features: String,
+    options: String,
+    descriptor: Descriptor,
+) -> ImageKey {
+    ImageKey {
+        offloom_version: VERSION.to_owned(),
+        llvm_version: llvm_version(),
+        bundle,
+        target_triple: target_triple.to_owned(),
+        target_features,
+        options,
+        descriptor,
+    }
+}
 
 /// What the cache knows of a key.
 pub(crate) enum Known {
@@ -99,10 +121,10 @@ fn limits() -> CompileLimits {
     }
 }
 
-/// Whether a program that starts with this key is likely to find nothing in the cache: it is the first, or the last one did not find all. Without a cache
-/// every start is the first; where it is only read, none is.
-pub(crate) fn is_first_start(key: &ImageKey) -> bool {
-    store().is_none_or(|store| store.is_first_start(key).unwrap_or(false))
+/// Notes that a program starts with this key, and tells whether it is likely to find nothing in the cache: it is the first, or the last one did not find
+/// all. Without a cache every start is the first; where it is only read, none is.
+pub(crate) fn note_start(key: &ImageKey) -> bool {
+    store().is_none_or(|store| store.note_start(key).unwrap_or(false))
 }
 
 /// Does what publishing under a key would do besides writing, and has the next start of the program be the first again. For while an object is made.

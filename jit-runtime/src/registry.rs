@@ -99,7 +99,7 @@ pub(crate) fn attach(bytes: &[u8]) {
         // The worker starts while libomptarget does.
         if settings().mode == Mode::Sync
             && kernels.iter().any(|kernel| kernel.left_ahead_of_time.is_none())
-            && disk_cache::is_first_start(&bundle.key_of_start())
+            && disk_cache::note_start(&bundle.key_of_start())
         {
             compile::expect();
         }

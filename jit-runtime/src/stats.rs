@@ -1,13 +1,14 @@
 //! What `OFFLOOM_JIT_STATS` asks for: what became of each kernel's launches, written when the process ends.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use offloom_ir::expendable_thread::run_on_expendable_thread;
 use offloom_jit_cache::stats::{Kernel, Statistics, VERSION};
+use rustix::system::uname;
 
 use crate::history::now_us;
 use crate::kernel::llvm_version;
@@ -33,12 +34,14 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
     let process = std::process::id();
     let first = FIRST_PROCESS.load(Ordering::Relaxed);
     let forked_from = Some(first).filter(|first| *first != process);
-    let path = from_first_folder(&file_name(path, process, forked_from.is_some()));
+    let host = host_name();
+    let path = from_first_folder(&file_name(path, process, &host, forked_from.is_some()));
     let statistics = move || {
         let statistics = Statistics {
             version: VERSION,
             offloom: env!("CARGO_PKG_VERSION").to_owned(),
             llvm: llvm_version(),
+            host: host.to_string_lossy().into_owned(),
             process,
             forked_from,
             duration_us: Some(now_us()),
@@ -55,20 +58,29 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
     }
 }
 
-/// The file for this process: `%p` in the name is its number, which a forked child appends where there is none.
-fn file_name(path: &std::path::Path, process: u32, forked: bool) -> PathBuf {
-    const NUMBER: &[u8] = b"%p";
+/// The name of the machine or container.
+fn host_name() -> OsString {
+    OsString::from_vec(uname().nodename().to_bytes().to_vec())
+}
+
+/// The file for this process: `%p` in the name is its number, which a forked child appends where there is none, and `%h` the machine's name.
+fn file_name(path: &Path, process: u32, host: &OsStr, forked: bool) -> PathBuf {
+    let process = process.to_string();
     let mut own = Vec::new();
+    let mut is_numbered = false;
     // A path need not be text.
     let mut rest = path.as_os_str().as_bytes();
-    while let Some(at) = rest.windows(NUMBER.len()).position(|part| part == NUMBER) {
-        own.extend_from_slice(&rest[..at]);
-        own.extend_from_slice(process.to_string().as_bytes());
-        rest = &rest[at + NUMBER.len()..];
+    while let Some((first, behind)) = rest.split_first() {
+        let (replaced, left) = match rest {
+            [b'%', b'p', left @ ..] => (process.as_bytes(), left),
+            [b'%', b'h', left @ ..] => (host.as_bytes(), left),
+            _ => (std::slice::from_ref(first), behind),
+        };
+        is_numbered |= rest.starts_with(b"%p");
+        own.extend_from_slice(replaced);
+        rest = left;
     }
-    let is_named = !own.is_empty();
-    own.extend_from_slice(rest);
-    if forked && !is_named {
+    if forked && !is_numbered {
         own.extend_from_slice(format!(".{process}").as_bytes());
     }
     OsString::from_vec(own).into()
@@ -77,17 +89,21 @@ fn file_name(path: &std::path::Path, process: u32, forked: bool) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::ffi::OsStr;
-    use std::path::Path;
 
     #[test]
     fn each_process_has_a_file_of_its_own() {
-        assert_eq!(file_name(Path::new("a/s"), 7, false), Path::new("a/s"));
-        assert_eq!(file_name(Path::new("a/s"), 7, true), Path::new("a/s.7"));
-        assert_eq!(file_name(Path::new("a/%p.json"), 7, true), Path::new("a/7.json"));
-        assert_eq!(file_name(Path::new("%p/%p%"), 7, false), Path::new("7/7%"));
+        let file_name = |path: &Path, forked| file_name(path, 7, OsStr::new("node"), forked);
+        let name = |path: &'static str, forked| file_name(Path::new(path), forked);
+        assert_eq!(name("a/s", false), Path::new("a/s"));
+        assert_eq!(name("a/s", true), Path::new("a/s.7"));
+        assert_eq!(name("a/%p.json", true), Path::new("a/7.json"));
+        assert_eq!(name("%p", true), Path::new("7"));
+        assert_eq!(name("%p/%p%", false), Path::new("7/7%"));
+        assert_eq!(name("%h.%p.%q", true), Path::new("node.7.%q"));
+        assert_eq!(name("%h", false), Path::new("node"));
+        assert_eq!(name("%h", true), Path::new("node.7"));
         let bytes = |bytes| Path::new(OsStr::from_bytes(bytes));
-        assert_eq!(file_name(bytes(b"\xff%p"), 7, true), bytes(b"\xff7"));
-        assert_eq!(file_name(bytes(b"\xff"), 7, true), bytes(b"\xff.7"));
+        assert_eq!(file_name(bytes(b"\xff%p"), true), bytes(b"\xff7"));
+        assert_eq!(file_name(bytes(b"\xff"), true), bytes(b"\xff.7"));
     }
 }

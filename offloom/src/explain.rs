@@ -70,8 +70,12 @@ fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
     }
     // What a parent has counted up to the fork is in its child's file too.
     let (twice, once): (Vec<_>, Vec<_>) = processes.iter().partition(|process| {
-        let parent = process.forked_from;
-        parent.is_some_and(|parent| processes.iter().any(|other| other.process == parent))
+        let parent = parent_of(process);
+        parent.is_some_and(|parent| {
+            processes
+                .iter()
+                .any(|other| (&*other.host, other.process) == parent)
+        })
     });
     let all = match twice.len() {
         0 => "all".to_owned(),
@@ -89,7 +93,7 @@ fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
             twice.len()
         );
     }
-    for (parent, children) in with_absent_parents(&once) {
+    for ((_, parent), children) in with_absent_parents(&once) {
         text += &format!(
             "{children} were forked from process {parent}, of which there is no file: what it had counted before is in the last line {children} times\n"
         );
@@ -97,10 +101,15 @@ fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
     text
 }
 
-/// How many of the processes were forked from the same one, where there are several; by that one's number.
-fn with_absent_parents(processes: &[&Statistics]) -> BTreeMap<u32, usize> {
+/// The machine and number of the process that this one was forked from.
+fn parent_of(process: &Statistics) -> Option<(&str, u32)> {
+    Some((&process.host, process.forked_from?))
+}
+
+/// How many of the processes were forked from the same one, where there are several; by that one's machine and number.
+fn with_absent_parents<'a>(processes: &[&'a Statistics]) -> BTreeMap<(&'a str, u32), usize> {
     let mut children = BTreeMap::new();
-    for parent in processes.iter().filter_map(|process| process.forked_from) {
+    for parent in processes.iter().filter_map(|process| parent_of(process)) {
         *children.entry(parent).or_default() += 1;
     }
     children.retain(|_, count| *count > 1);
@@ -110,8 +119,8 @@ fn with_absent_parents(processes: &[&Statistics]) -> BTreeMap<u32, usize> {
 fn process_value(statistics: &Statistics) -> Value {
     let kernels: Vec<_> = statistics.kernels.iter().map(kernel_value).collect();
     json!({
-        "version": statistics.version, "offloom": statistics.offloom, "llvm": statistics.llvm, "process": statistics.process,
-        "forked_from": statistics.forked_from, "duration_us": statistics.duration_us, "kernels": kernels,
+        "version": statistics.version, "offloom": statistics.offloom, "llvm": statistics.llvm, "host": statistics.host,
+        "process": statistics.process, "forked_from": statistics.forked_from, "duration_us": statistics.duration_us, "kernels": kernels,
     })
 }
 

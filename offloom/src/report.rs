@@ -231,6 +231,7 @@ mod tests {
             version: offloom_jit_cache::stats::VERSION,
             offloom: "<script>".to_owned(),
             llvm: "&".to_owned(),
+            host: "node".to_owned(),
             process: 1,
             forked_from: None,
             duration_us: None,

@@ -53,6 +53,11 @@
 // FORKED: all but 1 forked {{[0-9]+ [0-9]+}} 6 0 0
 // FORKED-NEXT: Not in the last line: 1 forked from others of these{{.*$}}
 // FORKED-NOT: {{.}}
+// A process of that number on another machine is not its parent.
+// RUN: sed 's/"host": *"[^"]*"/"host": "elsewhere"/' child > far && not cmp child far
+// RUN: %offloom explain first far stats | FileCheck --check-prefix=ELSEWHERE %s
+// ELSEWHERE: {{^}}all 18446744073709551615 18446744073709551615 {{.*$}}
+// ELSEWHERE-NOT: {{.}}
 // RUN: %offloom explain first child child | FileCheck --check-prefix=ORPHANS %s
 // ORPHANS: {{^}}all {{[0-9]+}}
 // ORPHANS-NEXT: 2 were forked from process {{[0-9]+}}, of which there is no file: {{.*}} 2 times

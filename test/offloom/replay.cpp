@@ -55,7 +55,7 @@
 // A folder that cannot be written is said, and the program runs on.
 // RUN: touch file && env OFFLOOM_JIT_DUMP_DIR=%t/file OFFLOOM_JIT=sync %run_offload ./jit 2> log | FileCheck --check-prefix=PROGRAM %s
 // RUN: FileCheck --check-prefix=CANNOT --input-file=log %s
-// CANNOT: offloom-jit: __omp_offloading_{{.*}}: a launch is not dumped: cannot write `{{.*}}/file`: File exists
+// CANNOT: offloom-jit: __omp_offloading_{{.*}}: a launch is not dumped: cannot write `{{.*}}/file`: not a directory
 #include <cstdint>
 #include <cstdio>
 #include <vector>

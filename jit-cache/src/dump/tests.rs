@@ -127,3 +127,13 @@ fn another_version_and_another_file_are_told_apart() {
         assert!(error.contains(message), "{error}");
     }
 }
+
+#[test]
+fn what_is_no_folder_is_named_so() {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let error = Writer::create(file.path()).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        format!("cannot write `{}`: not a directory", file.path().display())
+    );
+}
