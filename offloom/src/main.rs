@@ -10,6 +10,7 @@
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
 //! | [`installation`] | where the rest of Offloom lies |
+//! | [`scratch_folder`] | a folder that a signal does not leave behind |
 //! | [`descriptor`], [`size`] | what people read of launch descriptors; of numbers of bytes |
 //! | [`outcome`], [`error`] | what comes of a command; what can go wrong |
 #![forbid(unsafe_code)]
@@ -25,6 +26,7 @@ mod installation;
 mod outcome;
 mod replay;
 mod report;
+mod scratch_folder;
 mod size;
 
 use std::process::ExitCode;

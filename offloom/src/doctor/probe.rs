@@ -10,6 +10,7 @@ use offloom_jit_cache::stats::Statistics;
 
 use super::{Check, Problem};
 use crate::installation::{Installation, LLVM_MAJOR};
+use crate::scratch_folder::ScratchFolder;
 
 /// A kernel whose launches differ in one scalar.
 const PROGRAM: &str = r#"
@@ -49,7 +50,7 @@ impl Probe {
                 found,
             });
         };
-        let folder = tempfile::tempdir()
+        let folder = ScratchFolder::new()
             .map_err(|error| Problem::new(format!("no temporary folder: {error}"), "set TMPDIR to one"));
         let built = folder.and_then(|folder| {
             let program = self.build(options, folder.path())?;
