@@ -27,7 +27,7 @@ use std::sync::atomic::{AtomicPtr, AtomicU16, AtomicU64};
 use crate::jit_bundle::BundleId;
 
 /// Version of the records of this module; the announcement begins with it.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The weak function that an image's constructor calls with a pointer to its [`ImageAnnouncement`]; defined by
 /// `liboffloom_jit.so`: `void offloom_jit_announce_image(const struct ImageAnnouncement *)`.
@@ -72,7 +72,7 @@ pub const INLINE_CACHE_PARAMETERS: usize = 32;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct InlineCache {
-    /// The code of the first key, with the kernel's own signature. Does not change.
+    /// The code of the first key, with the kernel's own signature. May become other code for it.
     pub code: AtomicPtr<c_void>,
     /// The other keys, or null.
     pub others: AtomicPtr<InlineTable>,
@@ -99,7 +99,7 @@ pub struct InlineTable {
     /// What the hash is multiplied by.
     pub factor: u64,
     /// The keys: code with the kernel's own signature, then the value of each argument word that follows the implicit first, in
-    /// [`InlineTable::words_of_key`] words of 8 bytes. Room for number 0 comes first.
+    /// [`InlineTable::words_of_key`] words of 8 bytes. The code may become other code for the key. Room for number 0 comes first.
     pub keys: AtomicPtr<AtomicU64>,
     /// For each place the number of its key from 1, or 0. Stored with release ordering once the key is there.
     pub places: [AtomicU16; Self::PLACES],
@@ -113,6 +113,13 @@ impl InlineTable {
     /// little lie apart.
     pub const TURN: u32 = 27;
 
+    /// What a parameter's argument word is multiplied by before, odd and of 31 bits. Turned words alone cancel each other out where one argument is a
+    /// multiple of another by a power of two, as sizes are.
+    pub const fn multiplier(parameter: usize) -> u64 {
+        const FRACTION_OF_THE_GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+        FRACTION_OF_THE_GOLDEN_RATIO.wrapping_mul(2 * parameter as u64 + 1) >> 33 | 1
+    }
+
     /// The words that one key takes in a table for a kernel with so many parameters, the implicit first one included.
     pub const fn words_of_key(parameters: usize) -> usize {
         parameters.next_power_of_two()
@@ -120,9 +127,12 @@ impl InlineTable {
 
     /// The hash of a key: the values of its argument words, the implicit first one left out.
     pub fn hash(values: impl IntoIterator<Item = u64>) -> u64 {
-        let turns = (1..).map(|index: u32| Self::TURN * index % u64::BITS);
-        let turned = values.into_iter().zip(turns);
-        turned.fold(0, |hash, (value, turn)| hash ^ value.rotate_left(turn))
+        (1..).zip(values).fold(0, |hash, (parameter, value)| {
+            let turn = Self::TURN as usize * parameter % u64::BITS as usize;
+            hash ^ value
+                .wrapping_mul(Self::multiplier(parameter))
+                .rotate_left(turn as u32)
+        })
     }
 
     /// Numbers of the places where a key with this hash may be, in the order in which they are looked at: the highest bits of the lower half of the

@@ -102,8 +102,11 @@ impl Published {
         both.into_iter().all(|(ours, other)| ours.mask == other.mask)
     }
 
-    /// Adds a key, if there is a place for it.
+    /// Adds a key, if there is a place for it. One that is there already gets the new code.
     fn add(&mut self, code: *mut c_void, conditions: &[Condition], parameters: usize) {
+        if self.cache.conditions == *conditions {
+            return self.cache.code.store(code, Ordering::Release);
+        }
         let values = conditions.iter().take(parameters).skip(1);
         let key: Vec<_> = [code.addr() as u64]
             .into_iter()
@@ -182,8 +185,18 @@ impl Table {
         })
     }
 
-    /// Adds a key, unless the table is full or other keys are in both its places.
+    /// Adds a key, unless the table is full or other keys are in both its places. One that is there already gets the new code.
     fn add(&mut self, key: &[u64]) -> bool {
+        let old = (1..=self.count).find(|number| {
+            let values = key.iter().enumerate().skip(1);
+            values
+                .into_iter()
+                .all(|(index, value)| self.word(*number, index).load(Ordering::Relaxed) == *value)
+        });
+        if let Some(old) = old {
+            self.word(old, 0).store(key[0], Ordering::Release);
+            return true;
+        }
         let hash = InlineTable::hash(key.iter().copied().skip(1));
         let places = InlineTable::places_of(hash, self.table.factor);
         let mut places = places.into_iter().map(|place| &self.table.places[place]);

@@ -282,18 +282,30 @@ fn launches_run_the_code_of_their_key_with_their_arguments() {
     }
 }
 
+/// What gives this hash together with a second argument word.
+fn undoing(second: u64, hash: u64) -> u64 {
+    let rest = InlineTable::hash([0, second]) ^ hash;
+    let first = rest.rotate_right(InlineTable::TURN);
+    // The inverse of an odd number: each step doubles the bits that are right.
+    let multiplier = InlineTable::multiplier(1);
+    let inverse = (0..6).fold(1_u64, |inverse, _| {
+        inverse.wrapping_mul(2_u64.wrapping_sub(multiplier.wrapping_mul(inverse)))
+    });
+    first.wrapping_mul(inverse)
+}
+
 #[test]
 fn as_many_keys_as_a_kernel_has_variants_are_found_and_no_others() {
     let kernel = Kernel::new(3);
     kernel.answer_questions();
     let tracker = tracker(&[64, 64], 1000);
     let caches = InlineCaches::new(kernel.slot);
-    // Numbers that differ in their lowest bits, in their highest, and that undo what the other does to the hash.
+    // Numbers that differ in their lowest bits, in their highest, and those of which one undoes most of what the other does to the hash.
     let values: Vec<[u64; 2]> = (0..CODES)
         .map(|index| match index % 3 {
             0 => [index, index ^ 5],
             1 => [(index as f64).to_bits(), 0],
-            _ => [index.rotate_right(InlineTable::TURN), index],
+            _ => [undoing(index, index), index],
         })
         .collect();
     for (number, values) in values.iter().enumerate() {
@@ -313,6 +325,50 @@ fn as_many_keys_as_a_kernel_has_variants_are_found_and_no_others() {
     assert_eq!(kernel.launch(&[0, 1 << 40, 3]), ASKED);
 }
 
+/// As sizes are: `n`, a pointer or not, and a multiple of `n`.
+#[test]
+fn keys_whose_words_are_multiples_of_each_other_are_all_found() {
+    for multiple in [1, 2, 8, 16, 128, 1024, 1 << 27] {
+        for apart in 1..8 {
+            let kernel = Kernel::new(9);
+            kernel.answer_questions();
+            let tracker = tracker(&[64; 8], 1000);
+            let caches = InlineCaches::new(kernel.slot);
+            let launch = |number: u64| {
+                let (first, second) = (number / 16 + 1, (number % 16 + 1) * multiple);
+                let mut words = [0; 9];
+                words[1] = first;
+                words[1 + apart] = second;
+                words
+            };
+            for number in 0..MOST_KEYS as u64 {
+                let key = key(&tracker, &launch(number));
+                caches.publish(&tracker, &key, Some(kernel.code(number)));
+            }
+            for number in 0..MOST_KEYS as u64 {
+                assert_eq!(kernel.launch(&launch(number)), number, "{multiple} {apart}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_key_that_is_published_again_runs_its_new_code() {
+    let kernel = Kernel::new(2);
+    kernel.answer_questions();
+    let tracker = tracker(&[64], 1000);
+    let caches = InlineCaches::new(kernel.slot);
+    for value in [3, 4] {
+        let key = key(&tracker, &[0, value]);
+        for code in [None, Some(kernel.code(value))] {
+            caches.publish(&tracker, &key, code);
+        }
+    }
+    for value in [3, 4] {
+        assert_eq!(kernel.launch(&[0, value]), value);
+    }
+}
+
 /// More keys than there are places for have one hash, so no factor parts them.
 #[test]
 fn keys_with_one_hash_are_told_apart_or_left_to_the_runtime() {
@@ -322,7 +378,7 @@ fn keys_with_one_hash_are_told_apart_or_left_to_the_runtime() {
         kernel.answer_questions();
         let tracker = tracker(&[64, 64], 1000);
         let caches = InlineCaches::new(kernel.slot);
-        let launch = |value: u64| [0, value, (value ^ hash).rotate_right(InlineTable::TURN)];
+        let launch = |value: u64| [0, undoing(value, hash), value];
         for number in 0..20 {
             let key = key(&tracker, &launch(number));
             caches.publish(&tracker, &key, Some(kernel.code(number)));

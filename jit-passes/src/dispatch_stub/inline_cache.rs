@@ -65,6 +65,8 @@ pub(super) fn other_keys(parameters: usize) -> String {
     text.line("xorl %r11d, %r11d");
     for parameter in 1..parameters {
         text.masked(parameter, &saved_argument(parameter), "%rax", "%rcx");
+        let multiplier = InlineTable::multiplier(parameter);
+        text.line(format!("imulq $${multiplier}, %rcx, %rcx"));
         let turn = InlineTable::TURN as usize * parameter % u64::BITS as usize;
         text.line(format!("rolq $${turn}, %rcx"));
         text.line("xorq %rcx, %r11");
