@@ -50,6 +50,17 @@ pub enum Lost {
     NoThread(io::Error),
 }
 
+impl Lost {
+    /// Why there is no result at the deadline of a thread that has had so much of the processors; nothing: it has not begun.
+    pub fn late(deadline: Duration, at_work: Option<Duration>) -> Self {
+        let at_work = at_work.unwrap_or_default();
+        if at_work < deadline / 2 {
+            return Self::NotAtWork { deadline, at_work };
+        }
+        Self::Deadline(deadline)
+    }
+}
+
 /// How work on the thread ends: with its value, or with LLVM's message.
 type Outcome<T> = Result<T, String>;
 
@@ -85,33 +96,26 @@ pub fn run_on_expendable_thread<T: Send + 'static>(
     spawn_without_signals(body).map_err(Lost::NoThread)?;
     match receiver.recv_timeout(deadline) {
         Ok(outcome) => outcome.map_err(Lost::FatalError),
-        Err(RecvTimeoutError::Timeout) => Err(late(deadline, clock.get().map(ProcessorClock::now))),
+        Err(RecvTimeoutError::Timeout) => Err(Lost::late(deadline, clock.get().map(ProcessorClock::now))),
         Err(RecvTimeoutError::Disconnected) => Err(Lost::Panic),
     }
 }
 
-/// Why there is no result at the deadline of a thread that has had so much of the processors; nothing: it has not begun.
-fn late(deadline: Duration, at_work: Option<Duration>) -> Lost {
-    let at_work = at_work.unwrap_or_default();
-    if at_work < deadline / 2 {
-        return Lost::NotAtWork { deadline, at_work };
-    }
-    Lost::Deadline(deadline)
-}
-
-/// Tells how long a thread has been at work.
-struct ProcessorClock(libc::clockid_t);
+/// Tells how long a thread has been at work, to any thread.
+#[derive(Debug, Clone, Copy)]
+pub struct ProcessorClock(libc::clockid_t);
 
 impl ProcessorClock {
-    fn of_this_thread() -> Self {
+    /// The calling thread's.
+    pub fn of_this_thread() -> Self {
         let mut clock = libc::CLOCK_THREAD_CPUTIME_ID;
         // SAFETY: fills the number. What cannot be had is another thread's own, which tells less than half.
         unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut clock) };
         Self(clock)
     }
 
-    /// Of a thread that is gone, nothing.
-    fn now(&self) -> Duration {
+    /// How long it has been at work; a thread that is gone: nothing.
+    pub fn now(&self) -> Duration {
         let mut time = libc::timespec {
             tv_sec: 0,
             tv_nsec: 0,
@@ -208,7 +212,7 @@ fn runs(thread: libc::pid_t) -> bool {
 
 /// From now on, a fatal error on *this* thread calls `report` with LLVM's message and parks the thread for ever. Fatal errors
 /// on threads that never called this end the process, as LLVM does by itself.
-fn park_this_thread_on_fatal_error(report: impl FnOnce(String) + 'static) {
+pub fn park_this_thread_on_fatal_error(report: impl FnOnce(String) + 'static) {
     static INSTALL: Once = Once::new();
     // SAFETY: the handler is a function that lives as long as the program.
     INSTALL.call_once(|| unsafe { LLVMInstallFatalErrorHandler(Some(on_fatal_error)) });

@@ -23,7 +23,7 @@ use crate::retarget::{Device, RetargetError, retarget};
 use crate::specialize::{SpecializeError, Transforms, specialize};
 
 /// A kernel's relocatable object.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Compiled {
     /// The object file.
     pub object: Vec<u8>,

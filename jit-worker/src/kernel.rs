@@ -22,14 +22,19 @@ const FEWER_SPILLS: u32 = 2;
 /// the time.
 const COMPILES_IN_TIME: u32 = 3;
 
-/// Compiles as the request says. Nothing else of LLVM may be running in the process.
-pub(crate) fn compile_kernel(request: &Request<'_>) -> Result<Compiled, CompileError> {
+/// Compiles as the request says. `so_far` is told of an object that will do before another one is tried, over which the thread may be lost. Nothing
+/// else of LLVM may be running in the process.
+pub(crate) fn compile_kernel(
+    request: &Request<'_>,
+    so_far: impl FnOnce(&Compiled),
+) -> Result<Compiled, CompileError> {
     let start = Instant::now();
     let (first, spills) = compile_and_count_spills(request)?;
     let deadline = Duration::from_millis(u64::from(request.deadline));
     if spills < MANY_SPILLS || start.elapsed() * COMPILES_IN_TIME > deadline {
         return Ok(first);
     }
+    so_far(&first);
     choose(StraightLineVectors::LittleDearer);
     let second = compile_and_count_spills(request);
     choose(StraightLineVectors::Cheaper);

@@ -9,6 +9,7 @@ mod kernel;
 mod limits;
 mod link_image;
 mod serve;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -22,11 +23,7 @@ fn main() -> ExitCode {
         return ExitCode::FAILURE;
     };
     limits::apply(memory, niceness);
-    match serve::serve() {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("offloom-jit-worker: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let Err(error) = serve::serve();
+    serve::report(&error);
+    ExitCode::FAILURE
 }

@@ -1,34 +1,41 @@
-//! Answers requests one after the other, each compiled on a thread that may be lost.
+//! Answers requests one after the other, on a thread that may be lost with the process.
 
+use std::convert::Infallible;
 use std::error::Error;
 use std::ffi::NulError;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::exit;
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME, Work};
 use offloom_ir::command_line::set_llvm_options;
-use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
+use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error, spawn_without_signals};
+use offloom_ir::heap::populate_heap;
 use offloom_ir::last_words;
 use offloom_ir::processor::brief_features;
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::pipeline::VARIANT_SWITCH;
 use offloom_jit_passes::retarget::native_processor;
-use rustix::event::{PollFd, PollFlags, poll};
-use rustix::process::{Signal, getpid, kill_process};
 use rustix::stdio::stdin;
 
 use crate::kernel::compile_kernel;
 use crate::link_image::{LinkError, link_image};
+use crate::watch::Watch;
 
 /// Of what the worker was built (`sources.rs`); the runtime compares it with its own.
-const SOURCES: &str = env!("OFFLOOM_SOURCES");
+pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
 
 /// Bytes of a message for which there is room before they come.
 const MOST_RESERVED: usize = 1 << 20;
+
+/// Bytes of the heap that the compile of a small kernel uses.
+const SMALL_COMPILE: usize = 2 << 20;
 
 /// Why the worker stops.
 #[derive(Debug, thiserror::Error)]
@@ -36,6 +43,9 @@ pub(crate) enum ServeError {
     /// Standard input is not a socket, or broke.
     #[error("cannot talk to the program: {0}")]
     Socket(#[from] io::Error),
+    /// The watch cannot be kept.
+    #[error("cannot wait for the program: {0}")]
+    Watch(#[from] rustix::io::Errno),
     /// The program says something else.
     #[error(transparent)]
     Message(#[from] MessageError),
@@ -44,76 +54,100 @@ pub(crate) enum ServeError {
     Options(#[from] NulError),
 }
 
-/// Serves until the program closes its end.
-pub(crate) fn serve() -> Result<(), ServeError> {
-    let mut switch = VariantSwitch::turned_on()?;
-    // Beside what comes before it is needed, which takes as long. Where there is no thread for it, it is found out then.
-    let _ = thread::Builder::new().spawn(know_processor);
+/// Says what ends the process.
+pub(crate) fn report(error: &ServeError) {
+    eprintln!("offloom-jit-worker: {error}");
+}
+
+/// Serves until the program closes its end, which ends the process. Requests are read, compiled and answered on one thread, since to hand them to
+/// another one takes up to a millisecond where processors are few.
+pub(crate) fn serve() -> Result<Infallible, ServeError> {
+    let switch = VariantSwitch::turned_on()?;
     let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
-    let watched = socket.try_clone()?;
-    // Where there is no thread for it, the end is seen at the next request, and there is none to compile on either.
-    let _ = thread::Builder::new().spawn(move || end_with_the_program(&watched));
-    while let Some(message) = read_message(&mut socket)? {
-        let Answer { reply, is_last } = answer(message, &mut switch)?;
-        socket.write_all(&reply.encode(SOURCES))?;
-        if is_last {
-            // A thread is still inside LLVM; leaving in the ordinary way would wait for it or crash it.
-            end_now();
+    let watch = Arc::new(Watch::new(socket.try_clone()?)?);
+    while let Err(error) = start_answering(socket.try_clone()?, switch, Arc::clone(&watch)) {
+        if read_message(&mut socket)?.is_none() {
+            exit(0);
         }
+        socket.write_all(&unable(Lost::NoThread(error)).encode(SOURCES))?;
+    }
+    // Beside what comes before they are needed, which takes as long.
+    know_processor();
+    populate_heap(SMALL_COMPILE);
+    Err(watch.keep().into())
+}
+
+fn start_answering(mut socket: UnixStream, mut switch: VariantSwitch, watch: Arc<Watch>) -> io::Result<()> {
+    spawn_without_signals(move || {
+        let served = answer_all(&mut socket, &mut switch, &watch);
+        // LLVM's exit handlers are not to run while another thread is in LLVM.
+        know_processor();
+        exit(i32::from(served.inspect_err(report).is_err()));
+    })
+}
+
+/// Answers one request after the other.
+fn answer_all(
+    socket: &mut UnixStream,
+    switch: &mut VariantSwitch,
+    watch: &Arc<Watch>,
+) -> Result<(), ServeError> {
+    last_words::leave(stdin(), |signal| crash(signal).encode(SOURCES));
+    let lost = Arc::clone(watch);
+    park_this_thread_on_fatal_error(move |reason| {
+        lost.give_up(last_failure(Lost::FatalError(reason)));
+    });
+    while let Some(message) = read_message(socket)? {
+        let work = Work::parse(&message)?;
+        switch.turn(matches!(work, Work::Kernel(_)))?;
+        watch.begin(Duration::from_millis(u64::from(work.deadline())))?;
+        let reply =
+            catch_unwind(AssertUnwindSafe(|| answer(&work, watch))).unwrap_or_else(|_| failure(Lost::Panic));
+        while !watch.end() {
+            // The process ends.
+            thread::park();
+        }
+        socket.write_all(&reply.encode(SOURCES))?;
     }
     Ok(())
 }
 
-/// What is answered, and whether nothing can be asked for afterwards.
-struct Answer {
-    reply: Reply,
-    is_last: bool,
+fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
+    let done = match work {
+        Work::Kernel(request) => {
+            let so_far = |compiled: &Compiled| watch.has_so_far(made(compiled.clone()));
+            compile_kernel(request, so_far).map_err(failure)
+        }
+        Work::BaseImage(request) => base_image(request),
+    };
+    done.map_or_else(|reply| reply, made)
 }
 
-fn answer(message: Vec<u8>, switch: &mut VariantSwitch) -> Result<Answer, ServeError> {
-    let work = Work::parse(&message)?;
-    let deadline = Duration::from_millis(u64::from(work.deadline()));
-    switch.turn(matches!(work, Work::Kernel(_)))?;
-    let outcome = run_on_expendable_thread(deadline, move || {
-        last_words::leave(stdin(), |signal| crash(signal).encode(SOURCES));
-        let done = match Work::parse(&message) {
-            Ok(Work::Kernel(request)) => compile_kernel(&request).map_err(failure),
-            Ok(Work::BaseImage(request)) => base_image(&request),
-            Err(error) => Err(failure(error)),
-        };
-        done.map_or_else(
-            |reply| reply,
-            |Compiled { object, phases }| Reply::Object { object, phases },
-        )
-    });
-    let lost = match outcome {
-        Ok(reply) => {
-            return Ok(Answer {
-                reply,
-                is_last: false,
-            });
-        }
-        Err(lost) => lost,
-    };
-    let is_last = matches!(
-        lost,
-        Lost::FatalError(_) | Lost::Deadline(_) | Lost::NotAtWork { .. }
-    );
-    let reply = match lost {
-        Lost::NoThread(_) | Lost::NotAtWork { .. } => unable(lost),
-        Lost::FatalError(_) | Lost::Deadline(_) => Reply::Failure {
-            reason: lost.to_string(),
-            last: true,
-        },
-        Lost::Panic => failure(lost),
-    };
-    Ok(Answer { reply, is_last })
+fn made(compiled: Compiled) -> Reply {
+    let Compiled { object, phases } = compiled;
+    Reply::Object { object, phases }
+}
+
+/// What is said of a compile that has not ended in time.
+pub(crate) fn late(lost: Lost) -> Reply {
+    match lost {
+        Lost::NotAtWork { .. } => unable(lost),
+        _ => last_failure(lost),
+    }
 }
 
 /// What is said of a compile that LLVM crashes over, which includes that it gets no memory.
 fn crash(signal: &str) -> Reply {
     Reply::Failure {
         reason: format!("LLVM crashed or found no memory ({signal})"),
+        last: true,
+    }
+}
+
+/// After which nothing can be asked for.
+fn last_failure(error: impl Error) -> Reply {
+    Reply::Failure {
+        reason: error.to_string(),
         last: true,
     }
 }
@@ -138,6 +172,7 @@ fn know_processor() {
 }
 
 /// LLVM's switch for variants. It belongs to all of the process's LLVM, of which nothing may be running when it is turned.
+#[derive(Debug, Clone, Copy)]
 struct VariantSwitch {
     is_on: bool,
 }
@@ -196,22 +231,4 @@ fn read_message(socket: &mut UnixStream) -> Result<Option<Vec<u8>>, ServeError> 
         return Ok(None);
     }
     Ok(Some(message))
-}
-
-/// Waits for the program to close its end, as it also does by ending in whatever way, and ends the process even while it
-/// compiles.
-fn end_with_the_program(socket: &UnixStream) {
-    let mut hang_up = [PollFd::new(socket, PollFlags::empty())];
-    loop {
-        match poll(&mut hang_up, None) {
-            Ok(_) if hang_up[0].revents().contains(PollFlags::HUP) => end_now(),
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(_) => return,
-        }
-    }
-}
-
-/// Ends without running exit handlers, which would take LLVM's state from under the thread that compiles.
-fn end_now() {
-    let _ = kill_process(getpid(), Signal::KILL);
 }

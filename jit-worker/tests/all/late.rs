@@ -1,6 +1,7 @@
 //! A compile that has not ended in time is the kernel's failure only where it was at work.
 
 use std::fs;
+use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -40,14 +41,19 @@ fn a_compile_that_was_stopped_is_not_the_kernels_failure() {
     panic!("{TRIES} compiles were over before the worker was stopped");
 }
 
-/// Until the thread is there that compiles.
+/// Until the thread that compiles has been at work for longer than its start takes.
 fn wait_for_the_compile(process: Pid) {
+    const START: u64 = 3_000_000;
     let begin = Instant::now();
+    let compiles = |thread: &Path| {
+        let name = fs::read_to_string(thread.join("comm")).unwrap_or_default();
+        let at_work = fs::read_to_string(thread.join("schedstat")).unwrap_or_default();
+        let nanoseconds = at_work.split(' ').next().and_then(|word| word.parse().ok());
+        name.trim_end() == "offloom-jit" && nanoseconds > Some(START)
+    };
     let is_there = || {
-        let threads = fs::read_dir(format!("/proc/{process}/task")).expect("it is there");
-        let mut names =
-            threads.filter_map(|thread| fs::read_to_string(thread.ok()?.path().join("comm")).ok());
-        names.any(|name| name.trim_end() == "offloom-jit")
+        let mut threads = fs::read_dir(format!("/proc/{process}/task")).expect("it is there");
+        threads.any(|thread| compiles(&thread.expect("a thread").path()))
     };
     while !is_there() {
         assert!(begin.elapsed() < Duration::from_secs(60), "nothing is compiled");
