@@ -16,7 +16,12 @@ use tempfile::Builder;
 /// # Errors
 /// The file or its folder cannot be written, or `write` failed. Nothing is left behind then.
 pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
-    if let Ok(metadata) = fs::metadata(path) {
+    let behind = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        // A link that the system does not follow, since others put it into a folder that is everyone's, is not followed here either.
+        found => Some(found?),
+    };
+    if let Some(metadata) = behind {
         if let Some(mut stream) = standard_stream(&metadata) {
             return write(&mut stream);
         }

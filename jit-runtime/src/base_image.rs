@@ -17,6 +17,7 @@ use crate::lock::lock;
 use crate::registry;
 use crate::report;
 use crate::settings::settings;
+use crate::write_signals::without_write_signals;
 
 /// How much longer than one kernel all of the device code may take.
 const PATIENCE: u32 = 6;
@@ -30,7 +31,7 @@ pub(crate) fn base_image(bitcode: &[u8], triple: &str, object: &LoadedObject) ->
     if let Some(image) = made().get(&id) {
         return Some(image);
     }
-    let bytes = match find_or_make(id, bitcode, triple, object) {
+    let bytes = match without_write_signals(|| find_or_make(id, bitcode, triple, object)) {
         Ok(bytes) => bytes,
         Err(reason) => {
             report::failure(format_args!(

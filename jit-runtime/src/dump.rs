@@ -23,6 +23,7 @@ use crate::kernel::{Kernel, llvm_version, processor};
 use crate::launch::ArgumentWords;
 use crate::report;
 use crate::settings::{from_first_folder, settings};
+use crate::write_signals::without_write_signals;
 
 /// Launches that a process dumps at most.
 const MOST_DUMPS: usize = 32;
@@ -55,9 +56,10 @@ pub(crate) fn dump(kernel: &Kernel, image: &ImageCopy, key: &LaunchKey, launch: 
         return;
     }
     let name = kernel.name;
-    let written = Writer::create(&from_first_folder(folder))
-        .map_err(Failure::from)
-        .and_then(|writer| write(writer, number, kernel, image, key, launch));
+    let written = without_write_signals(|| {
+        let writer = Writer::create(&from_first_folder(folder))?;
+        write(writer, number, kernel, image, key, launch)
+    });
     match written {
         Ok(place) => report::log(format_args!("{name}: a launch is dumped to {}", place.display())),
         Err(error) => report::line(format_args!("{name}: a launch is not dumped: {error}")),

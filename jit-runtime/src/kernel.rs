@@ -27,6 +27,7 @@ use crate::one_thread;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
+use crate::write_signals::without_write_signals;
 
 /// The architecture that descriptors name.
 pub(crate) const ARCHITECTURE: &str = "x86-64";
@@ -127,7 +128,7 @@ impl Kernel {
     /// `None` when it cannot be compiled, which is said once and not tried again.
     pub(crate) fn with_object<T>(&self, key: &LaunchKey, use_object: impl FnOnce(&Object) -> T) -> Option<T> {
         let object = self.making(key);
-        let object = object.get_or_init(|| self.find_or_compile(key));
+        let object = object.get_or_init(|| without_write_signals(|| self.find_or_compile(key)));
         object.as_ref().map(use_object)
     }
 

@@ -68,6 +68,7 @@ mod slot;
 mod stats;
 mod variant;
 mod worker;
+mod write_signals;
 
 use std::ffi::c_void;
 

@@ -155,7 +155,6 @@ impl Store {
             return Ok(());
         }
         self.written.store(0, Ordering::Relaxed);
-        clear_left_behind(layer, self.claim_limit)?;
         let (sampled, _) = stored(layer, images_in(sample));
         if total(&sampled).saturating_mul(IMAGE_FOLDERS) > self.size_limit / 2 {
             // Some more, so that it is not done again at once.
@@ -165,7 +164,8 @@ impl Store {
                 self.size_limit - self.size_limit / 8,
             );
         }
-        Ok(())
+        // Afterwards, as in `prune`.
+        clear_left_behind(layer, self.claim_limit)
     }
 
     /// Removes every file of this format from the private layer; returns how many there were.

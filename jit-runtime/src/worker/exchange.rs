@@ -1,5 +1,6 @@
 //! Sends a request and reads the answer, both until one moment, whatever signals interrupt it.
 
+use std::cell::Cell;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
@@ -12,10 +13,13 @@ use super::WorkerError;
 /// Read at a time: memory is not taken for a length that only the other end claims.
 const CHUNK: usize = 64 << 10;
 
+/// What comes after it was waited for gives the other end this time for more: this process may have been stopped meanwhile.
+const MORE: Duration = Duration::from_secs(2);
+
 /// Where the other end is, and until when it has time.
 pub(super) struct Exchange<'s> {
     socket: &'s UnixStream,
-    end: Instant,
+    end: Cell<Instant>,
 }
 
 impl<'s> Exchange<'s> {
@@ -23,7 +27,7 @@ impl<'s> Exchange<'s> {
     pub(super) fn begin(socket: &'s UnixStream, limit: Duration) -> Self {
         Self {
             socket,
-            end: Instant::now() + limit,
+            end: Cell::new(Instant::now() + limit),
         }
     }
 
@@ -47,7 +51,10 @@ impl<'s> Exchange<'s> {
             let wanted = CHUNK.min(length - bytes.len());
             match recv(self.socket, &mut chunk[..wanted], RecvFlags::DONTWAIT) {
                 Ok((0, _)) => return Err(WorkerError::Died),
-                Ok((read, _)) => bytes.extend_from_slice(&chunk[..read]),
+                Ok((read, _)) => {
+                    bytes.extend_from_slice(&chunk[..read]);
+                    self.end.set(self.end.get().max(Instant::now() + MORE));
+                }
                 Err(error) => self.wait(error, PollFlags::IN)?,
             }
         }
@@ -59,7 +66,7 @@ impl<'s> Exchange<'s> {
         if error != Errno::AGAIN && error != Errno::INTR {
             return Err(WorkerError::Died);
         }
-        let left = self.end.saturating_duration_since(Instant::now());
+        let left = self.end.get().saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(WorkerError::Silent);
         }

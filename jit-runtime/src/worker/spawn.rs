@@ -152,6 +152,11 @@ extern "C" fn between(plan: *mut c_void) -> c_int {
         (*plan).worker = child;
         if child < 0 {
             (*plan).error = *libc::__errno_location();
+        } else if (*plan).error != 0 {
+            // It could not become the worker, and must not be left to a program that adopts orphans.
+            while libc::waitpid(child, ptr::null_mut(), libc::__WALL) < 0
+                && *libc::__errno_location() == libc::EINTR
+            {}
         }
     }
     0
