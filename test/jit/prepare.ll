@@ -46,7 +46,7 @@ $comdat_constant = comdat any
 ; CHECK: @offloom.jit.anchors = internal constant
 ; CHECK-SAME: ptr @exported
 ; CHECK-SAME: ptr @__omp_offloading_1_2_f_l3.ahead_of_time
-; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 3, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
+; CHECK: @offloom.jit.announcement = internal constant { i32, i32, [16 x i8], ptr, ptr, i64 } { i32 4, i32 1, [16 x i8] c"{{.*}}", ptr @offloom.jit.slots, ptr @offloom.jit.anchors, i64 {{[0-9]+}} }
 ; CHECK: @llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.announce, ptr null }]
 ; CHECK: @llvm.global_dtors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 101, ptr @offloom.jit.withdraw, ptr null }]
 
