@@ -11,13 +11,13 @@ use offloom_jit_cache::store::Record;
 
 use crate::compile::{Failure, compile_base_image};
 use crate::disk_cache::{self, Known};
+use crate::guard::write_signals::without_write_signals;
 use crate::kernel::{ARCHITECTURE, in_milliseconds};
 use crate::libraries::{LoadedObject, identity};
 use crate::lock::lock;
 use crate::registry;
 use crate::report;
 use crate::settings::settings;
-use crate::write_signals::without_write_signals;
 
 /// How much longer than one kernel all of the device code may take.
 const PATIENCE: u32 = 6;

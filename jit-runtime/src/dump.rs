@@ -17,13 +17,13 @@ use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::signature::Launch as _;
 use offloom_jit_cache::tracker::LaunchKey;
 
+use crate::guard::write_signals::without_write_signals;
 use crate::image::ImageCopy;
 use crate::image_file::ImageFile;
 use crate::kernel::{Kernel, llvm_version, processor};
 use crate::launch::ArgumentWords;
 use crate::report;
 use crate::settings::{from_first_folder, settings};
-use crate::write_signals::without_write_signals;
 
 /// Launches that a process dumps at most.
 const MOST_DUMPS: usize = 32;

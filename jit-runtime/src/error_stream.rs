@@ -8,7 +8,7 @@ use std::os::fd::FromRawFd;
 
 use offloom_text_table::printable;
 
-use crate::write_signals::without_write_signals;
+use crate::guard::write_signals::without_write_signals;
 
 /// Says it.
 pub(crate) fn line(what: impl Display) {

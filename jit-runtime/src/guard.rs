@@ -1,6 +1,7 @@
 //! What keeps this library's work from being noticed by the program: panics stay inside, and the program's thread goes on as it was.
 
 pub(crate) mod floating_point_environment;
+pub(crate) mod write_signals;
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -20,6 +20,7 @@ use crate::compile::{Failure, Place, compile, usual_place};
 use crate::disk_cache::{self, Known};
 use crate::error_stream;
 use crate::exit_gate;
+use crate::guard::write_signals::without_write_signals;
 use crate::history::History;
 use crate::launch::ArgumentWords;
 use crate::lock::lock;
@@ -27,7 +28,6 @@ use crate::one_thread;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
-use crate::write_signals::without_write_signals;
 
 /// The architecture that descriptors name.
 pub(crate) const ARCHITECTURE: &str = "x86-64";

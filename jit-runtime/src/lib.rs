@@ -68,7 +68,6 @@ mod slot;
 mod stats;
 mod variant;
 mod worker;
-mod write_signals;
 
 use std::ffi::c_void;
 
