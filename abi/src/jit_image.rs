@@ -109,15 +109,19 @@ impl InlineTable {
     /// The number of places, a power of two.
     pub const PLACES: usize = 2048;
 
-    /// How far the bits of each argument word are turned to the left against those of the one before, so that those of numbers that differ
-    /// little lie apart.
-    pub const TURN: u32 = 27;
+    /// The fraction of the golden ratio: its odd multiples differ in all their bits.
+    pub const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
+
+    /// How far the bits of a parameter's argument word are turned to the left: further for each parameter, so that those of numbers that differ little
+    /// lie apart.
+    pub const fn turn(parameter: usize) -> u32 {
+        (27 * parameter % u64::BITS as usize) as u32
+    }
 
     /// What a parameter's argument word is multiplied by before, odd and of 31 bits. Turned words alone cancel each other out where one argument is a
     /// multiple of another by a power of two, as sizes are.
     pub const fn multiplier(parameter: usize) -> u64 {
-        const FRACTION_OF_THE_GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
-        FRACTION_OF_THE_GOLDEN_RATIO.wrapping_mul(2 * parameter as u64 + 1) >> 33 | 1
+        Self::GOLDEN_RATIO.wrapping_mul(2 * parameter as u64 + 1) >> 33 | 1
     }
 
     /// The words that one key takes in a table for a kernel with so many parameters, the implicit first one included.
@@ -128,10 +132,9 @@ impl InlineTable {
     /// The hash of a key: the values of its argument words, the implicit first one left out.
     pub fn hash(values: impl IntoIterator<Item = u64>) -> u64 {
         (1..).zip(values).fold(0, |hash, (parameter, value)| {
-            let turn = Self::TURN as usize * parameter % u64::BITS as usize;
             hash ^ value
                 .wrapping_mul(Self::multiplier(parameter))
-                .rotate_left(turn as u32)
+                .rotate_left(Self::turn(parameter))
         })
     }
 

@@ -13,8 +13,6 @@ use crate::tracker::{LaunchKey, Tracker};
 const MOST_KEYS: usize = 256;
 /// How many factors are tried when keys fall together.
 const FACTORS: u64 = 32;
-/// The first of them: the fraction of the golden ratio.
-const FIRST_FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The inline caches of one slot. One is replaced when the kernel is specialised to less, since it then serves few launches. All are kept, since
 /// launches may be looking at them.
@@ -113,7 +111,7 @@ impl Published {
             .chain(values.map(|condition| condition.value))
             .collect();
         let now = self.tables.last_mut();
-        if now.is_some_and(|now| now.add(&key)) {
+        if now.is_some_and(|now| now.replace_code(&key) || now.add(&key)) {
             return;
         }
         let Some(table) = Table::with(self.tables.last(), &key) else {
@@ -146,7 +144,7 @@ impl Table {
         if other.is_some_and(|other| other.count == MOST_KEYS) {
             return None;
         }
-        let factors = (0..FACTORS).map(|index| FIRST_FACTOR.wrapping_mul(2 * index + 1));
+        let factors = (0..FACTORS).map(|index| InlineTable::GOLDEN_RATIO.wrapping_mul(2 * index + 1));
         factors.into_iter().find_map(|factor| {
             let mut table = Self::new(factor, key.len());
             let all = other.is_none_or(|other| other.keys().all(|key| table.add(&key)));
@@ -185,18 +183,20 @@ impl Table {
         })
     }
 
-    /// Adds a key, unless the table is full or other keys are in both its places. One that is there already gets the new code.
+    /// Has a key that is there run other code; false if it is not there.
+    fn replace_code(&self, key: &[u64]) -> bool {
+        let has_its_values = |number: &usize| {
+            let mut values = key.iter().enumerate().skip(1);
+            values.all(|(index, value)| self.word(*number, index).load(Ordering::Relaxed) == *value)
+        };
+        let number = (1..=self.count).find(has_its_values);
+        let code = number.map(|number| self.word(number, 0));
+        code.inspect(|code| code.store(key[0], Ordering::Release))
+            .is_some()
+    }
+
+    /// Adds a key that is not there, unless the table is full or other keys are in both its places.
     fn add(&mut self, key: &[u64]) -> bool {
-        let old = (1..=self.count).find(|number| {
-            let values = key.iter().enumerate().skip(1);
-            values
-                .into_iter()
-                .all(|(index, value)| self.word(*number, index).load(Ordering::Relaxed) == *value)
-        });
-        if let Some(old) = old {
-            self.word(old, 0).store(key[0], Ordering::Release);
-            return true;
-        }
         let hash = InlineTable::hash(key.iter().copied().skip(1));
         let places = InlineTable::places_of(hash, self.table.factor);
         let mut places = places.into_iter().map(|place| &self.table.places[place]);

@@ -11,7 +11,6 @@ use offloom_jit_cache::store::Record;
 
 use crate::compile::{Failure, compile_base_image};
 use crate::disk_cache::{self, Known};
-use crate::guard::write_signals::without_write_signals;
 use crate::kernel::{ARCHITECTURE, in_milliseconds};
 use crate::libraries::{LoadedObject, identity};
 use crate::lock::lock;
@@ -31,7 +30,7 @@ pub(crate) fn base_image(bitcode: &[u8], triple: &str, object: &LoadedObject) ->
     if let Some(image) = made().get(&id) {
         return Some(image);
     }
-    let bytes = match without_write_signals(|| find_or_make(id, bitcode, triple, object)) {
+    let bytes = match find_or_make(id, bitcode, triple, object) {
         Ok(bytes) => bytes,
         Err(reason) => {
             report::failure(format_args!(

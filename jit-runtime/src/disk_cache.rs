@@ -10,6 +10,7 @@ use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreOptions, Times};
 use rustix::process::{Resource, getrlimit};
 
+use crate::guard::write_signals::without_write_signals;
 use crate::kernel::llvm_version;
 use crate::report;
 use crate::settings::{runs_with_more_rights, settings, variable_at_start};
@@ -82,7 +83,7 @@ fn look_up(key: &ImageKey) -> Option<Known> {
     if let Some(known) = load(store, key) {
         return Some(known);
     }
-    match store.claim(key) {
+    match without_write_signals(|| store.claim(key)) {
         // It may have been published just before the claim.
         Ok(claim) => claim.map(|claim| load(store, key).unwrap_or(Known::Nothing(Some(claim)))),
         // Nobody else is told, and it is made anyway.
@@ -142,7 +143,7 @@ pub(crate) fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
 /// Keeps what came of making an object, and says what the cache has now: instead of a failure it may be what another process has made. A cache
 /// that cannot be written is one compile more next time.
 pub(crate) fn publish(key: &ImageKey, record: Record) -> Record {
-    match store().map(|store| store.publish(key, &record)) {
+    match store().map(|store| without_write_signals(|| store.publish(key, &record))) {
         Some(Ok(Some(others))) => others,
         Some(Err(error)) => {
             report::log(error);
@@ -155,7 +156,7 @@ pub(crate) fn publish(key: &ImageKey, record: Record) -> Record {
 /// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next time.
 pub(crate) fn remember_times(key: &ImageKey, times: Times) {
     if let Some(store) = store()
-        && let Err(error) = store.remember_times(key, times)
+        && let Err(error) = without_write_signals(|| store.remember_times(key, times))
     {
         report::log(error);
     }
@@ -172,7 +173,7 @@ pub(crate) fn given_up(key: &ImageKey) -> Vec<Subject> {
 /// Keeps what launches of a kernel changed too often. A cache that cannot be written is some useless variants more next time.
 pub(crate) fn remember_given_up(key: &ImageKey, subjects: &[Subject]) {
     if let Some(store) = store()
-        && let Err(error) = store.remember_given_up(key, subjects)
+        && let Err(error) = without_write_signals(|| store.remember_given_up(key, subjects))
     {
         report::log(error);
     }

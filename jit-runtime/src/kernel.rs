@@ -20,7 +20,6 @@ use crate::compile::{Failure, Place, compile, usual_place};
 use crate::disk_cache::{self, Known};
 use crate::error_stream;
 use crate::exit_gate;
-use crate::guard::write_signals::without_write_signals;
 use crate::history::History;
 use crate::launch::ArgumentWords;
 use crate::lock::lock;
@@ -128,7 +127,7 @@ impl Kernel {
     /// `None` when it cannot be compiled, which is said once and not tried again.
     pub(crate) fn with_object<T>(&self, key: &LaunchKey, use_object: impl FnOnce(&Object) -> T) -> Option<T> {
         let object = self.making(key);
-        let object = object.get_or_init(|| without_write_signals(|| self.find_or_compile(key)));
+        let object = object.get_or_init(|| self.find_or_compile(key));
         object.as_ref().map(use_object)
     }
 

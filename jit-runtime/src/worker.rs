@@ -25,7 +25,7 @@ use crate::fork_gate;
 use crate::lock::lock;
 use exchange::Exchange;
 
-/// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is given up.
+/// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is given up; and for the rest of an answer, after each part.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// Of what this library was built (`jit-worker/sources.rs`). Objects of another build's worker are not what the cache's keys say.

@@ -285,7 +285,7 @@ fn launches_run_the_code_of_their_key_with_their_arguments() {
 /// What gives this hash together with a second argument word.
 fn undoing(second: u64, hash: u64) -> u64 {
     let rest = InlineTable::hash([0, second]) ^ hash;
-    let first = rest.rotate_right(InlineTable::TURN);
+    let first = rest.rotate_right(InlineTable::turn(1));
     // The inverse of an odd number: each step doubles the bits that are right.
     let multiplier = InlineTable::multiplier(1);
     let inverse = (0..6).fold(1_u64, |inverse, _| {

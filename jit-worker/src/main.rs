@@ -8,6 +8,7 @@
 mod kernel;
 mod limits;
 mod link_image;
+mod replies;
 mod serve;
 mod watch;
 

@@ -1,7 +1,6 @@
 //! Answers requests one after the other, on a thread that may be lost with the process.
 
 use std::convert::Infallible;
-use std::error::Error;
 use std::ffi::NulError;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -26,10 +25,8 @@ use rustix::stdio::stdin;
 
 use crate::kernel::compile_kernel;
 use crate::link_image::{LinkError, link_image};
+use crate::replies::{SOURCES, crash, failure, last_failure, made, unable};
 use crate::watch::Watch;
-
-/// Of what the worker was built (`sources.rs`); the runtime compares it with its own.
-pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
 
 /// Bytes of a message for which there is room before they come.
 const MOST_RESERVED: usize = 1 << 20;
@@ -121,48 +118,6 @@ fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
         Work::BaseImage(request) => base_image(request),
     };
     done.map_or_else(|reply| reply, made)
-}
-
-fn made(compiled: Compiled) -> Reply {
-    let Compiled { object, phases } = compiled;
-    Reply::Object { object, phases }
-}
-
-/// What is said of a compile that has not ended in time.
-pub(crate) fn late(lost: Lost) -> Reply {
-    match lost {
-        Lost::NotAtWork { .. } => unable(lost),
-        _ => last_failure(lost),
-    }
-}
-
-/// What is said of a compile that LLVM crashes over, which includes that it gets no memory.
-fn crash(signal: &str) -> Reply {
-    Reply::Failure {
-        reason: format!("LLVM crashed or found no memory ({signal})"),
-        last: true,
-    }
-}
-
-/// After which nothing can be asked for.
-fn last_failure(error: impl Error) -> Reply {
-    Reply::Failure {
-        reason: error.to_string(),
-        last: true,
-    }
-}
-
-fn failure(error: impl Error) -> Reply {
-    Reply::Failure {
-        reason: error.to_string(),
-        last: false,
-    }
-}
-
-fn unable(error: impl Error) -> Reply {
-    Reply::Unable {
-        reason: error.to_string(),
-    }
 }
 
 /// Finds out what is remembered of this machine's processor, for which kernels are mostly compiled.

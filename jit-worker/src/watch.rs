@@ -15,7 +15,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use crate::serve::{SOURCES, late};
+use crate::replies::{SOURCES, late};
 
 /// What two threads know of the one that compiles: itself, and the one that watches.
 pub(crate) struct Watch {

@@ -67,8 +67,7 @@ pub(super) fn other_keys(parameters: usize) -> String {
         text.masked(parameter, &saved_argument(parameter), "%rax", "%rcx");
         let multiplier = InlineTable::multiplier(parameter);
         text.line(format!("imulq $${multiplier}, %rcx, %rcx"));
-        let turn = InlineTable::TURN as usize * parameter % u64::BITS as usize;
-        text.line(format!("rolq $${turn}, %rcx"));
+        text.line(format!("rolq $${}, %rcx", InlineTable::turn(parameter)));
         text.line("xorq %rcx, %r11");
     }
     // Its places: one in rax, one in rdx. The cache is in rcx from here on.

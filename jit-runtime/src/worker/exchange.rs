@@ -1,4 +1,4 @@
-//! Sends a request and reads the answer, both until one moment, whatever signals interrupt it.
+//! Sends a request and reads the answer, both until one moment, whatever signals interrupt it. An answer that has begun to come may take longer.
 
 use std::cell::Cell;
 use std::os::unix::net::UnixStream;
@@ -8,13 +8,10 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::WorkerError;
+use super::{GRACE, WorkerError};
 
 /// Read at a time: memory is not taken for a length that only the other end claims.
 const CHUNK: usize = 64 << 10;
-
-/// What comes after it was waited for gives the other end this time for more: this process may have been stopped meanwhile.
-const MORE: Duration = Duration::from_secs(2);
 
 /// Where the other end is, and until when it has time.
 pub(super) struct Exchange<'s> {
@@ -53,7 +50,8 @@ impl<'s> Exchange<'s> {
                 Ok((0, _)) => return Err(WorkerError::Died),
                 Ok((read, _)) => {
                     bytes.extend_from_slice(&chunk[..read]);
-                    self.end.set(self.end.get().max(Instant::now() + MORE));
+                    // This process may have been stopped until now.
+                    self.end.set(self.end.get().max(Instant::now() + GRACE));
                 }
                 Err(error) => self.wait(error, PollFlags::IN)?,
             }
