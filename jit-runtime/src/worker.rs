@@ -226,8 +226,7 @@ impl Worker {
     fn ask(&self, message: &Message<'_>, meanwhile: &mut dyn FnMut()) -> Result<Reply, WorkerError> {
         let limit = Duration::from_millis(u64::from(message.deadline)) + GRACE;
         let exchange = Exchange::begin(&self.socket, limit);
-        exchange.send(&message.head)?;
-        exchange.send(message.bitcode)?;
+        exchange.send([&message.head, message.bitcode])?;
         meanwhile();
         let header = exchange.receive(Header::SIZE as u64)?;
         let header = header.try_into().map_err(|_| WorkerError::Died)?;

@@ -1,12 +1,13 @@
 //! Sends a request and reads the answer, both until one moment, whatever signals interrupt it. An answer that has begun to come may take longer.
 
 use std::cell::Cell;
+use std::io::IoSlice;
 use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 
 use super::{GRACE, WorkerError};
 
@@ -28,11 +29,16 @@ impl<'s> Exchange<'s> {
         }
     }
 
-    /// Sends all of it. A worker that is gone is an error here, not a signal to the program.
-    pub(super) fn send(&self, mut bytes: &[u8]) -> Result<(), WorkerError> {
-        while !bytes.is_empty() {
-            match send(self.socket, bytes, SendFlags::NOSIGNAL | SendFlags::DONTWAIT) {
-                Ok(sent) => bytes = &bytes[sent..],
+    /// Sends all parts of a message at once, as far as the socket takes them: were the other end woken by the first alone, it might run in this thread's
+    /// place and wait for the next. A worker that is gone is an error here, not a signal to the program.
+    pub(super) fn send<const N: usize>(&self, parts: [&[u8]; N]) -> Result<(), WorkerError> {
+        let mut parts = parts.map(IoSlice::new);
+        let mut rest = &mut parts[..];
+        IoSlice::advance_slices(&mut rest, 0);
+        while !rest.is_empty() {
+            let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+            match sendmsg(self.socket, rest, &mut SendAncillaryBuffer::default(), flags) {
+                Ok(sent) => IoSlice::advance_slices(&mut rest, sent),
                 Err(error) => self.wait(error, PollFlags::OUT)?,
             }
         }
@@ -89,7 +95,7 @@ mod tests {
     #[test]
     fn a_request_that_nobody_reads_is_given_up() {
         let (socket, _other_end) = UnixStream::pair().unwrap();
-        let sent = Exchange::begin(&socket, Duration::from_millis(50)).send(&vec![1; LARGE]);
+        let sent = Exchange::begin(&socket, Duration::from_millis(50)).send([&vec![1; LARGE]]);
         assert!(matches!(sent, Err(WorkerError::Silent)), "{sent:?}");
     }
 
@@ -121,7 +127,7 @@ mod tests {
         let (socket, other_end) = UnixStream::pair().unwrap();
         drop(other_end);
         let exchange = Exchange::begin(&socket, Duration::from_secs(600));
-        assert!(matches!(exchange.send(b"request"), Err(WorkerError::Died)));
+        assert!(matches!(exchange.send([b"request"]), Err(WorkerError::Died)));
         assert!(matches!(exchange.receive(6), Err(WorkerError::Died)));
     }
 }
