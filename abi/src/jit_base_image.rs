@@ -5,7 +5,7 @@
 //! descriptor with native images in the place of bitcode ([`REPLACE_IMAGES_SYMBOL`]) and registers that. The library has its worker
 //! process make a [`BaseImage`] from the bitcode, or finds it in its cache.
 
-use crate::jit_compile::{Header, MessageError, Work, put_header};
+use crate::jit_message::{BASE_IMAGE_REQUEST, Header, MessageError, put_header};
 use crate::wire::{Damage, Fields, put_strings};
 
 /// The hidden function that registers a descriptor: `void __offloom_jit_register(struct __tgt_bin_desc *)`.
@@ -43,7 +43,7 @@ impl<'a> BaseImageRequest<'a> {
     /// Header and bytes up to the bitcode; the bitcode itself follows.
     pub fn encode_head(&self) -> Vec<u8> {
         let mut bytes = vec![0; Header::SIZE];
-        bytes.extend_from_slice(&Work::BASE_IMAGE.to_le_bytes());
+        bytes.extend_from_slice(&BASE_IMAGE_REQUEST.to_le_bytes());
         bytes.extend_from_slice(&self.deadline.to_le_bytes());
         put_strings(&mut bytes, &self.libraries);
         put_header(&mut bytes, self.bitcode.len());
@@ -97,6 +97,7 @@ impl<'a> BaseImage<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::jit_compile::Work;
     use proptest::prelude::*;
 
     proptest! {

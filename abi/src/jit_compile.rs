@@ -1,60 +1,18 @@
 //! What `liboffloom_jit.so` and its worker process say to each other: compile requests and replies.
 //!
-//! Each message is a [`Header`] and as many bytes as it says. Both ends come from the same build of Offloom: one that speaks otherwise is
-//! recognised by [`VERSION`], and a worker of other sources, where a package is replaced under a running program, by what its replies say. Strings and
-//! byte runs are a 32-bit length and that many bytes; all numbers are
-//! little-endian.
+//! Each message begins with a [`Header`]. A worker of other sources, where a package is replaced under a running program, is recognised by what its
+//! replies say.
 
 use std::ops::Add;
 
 use crate::jit_base_image::BaseImageRequest;
+use crate::jit_message::{BASE_IMAGE_REQUEST, Header, KERNEL_REQUEST, MessageError, put_header};
 use crate::wire::{Damage, Fields, put_string};
 
-/// Version of the messages; in every header.
-pub const VERSION: u32 = 5;
 /// How the worker process's file is called; it is installed in `libexec/offloom`.
 pub const WORKER_NAME: &str = "offloom-jit-worker";
 /// How the linker of images is called; it is installed beside the worker.
 pub const LINKER_NAME: &str = "wrapgen-lld";
-
-const MAGIC: [u8; 4] = *b"OFJC";
-
-/// What every message begins with: four bytes of magic, the version, the message's length behind the header.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Header {
-    /// Bytes that follow.
-    pub length: u64,
-}
-
-impl Header {
-    /// Bytes of an encoded header.
-    pub const SIZE: usize = 16;
-
-    /// The header's bytes.
-    pub fn encode(self) -> [u8; Self::SIZE] {
-        let mut bytes = [0; Self::SIZE];
-        bytes[..4].copy_from_slice(&MAGIC);
-        bytes[4..8].copy_from_slice(&VERSION.to_le_bytes());
-        bytes[8..].copy_from_slice(&self.length.to_le_bytes());
-        bytes
-    }
-
-    /// Reads a header.
-    ///
-    /// # Errors
-    /// When the bytes are not a header of this version.
-    pub fn parse(bytes: [u8; Self::SIZE]) -> Result<Self, MessageError> {
-        let mut fields = Fields::new(&bytes);
-        let magic: [u8; 4] = fields.array("the magic")?;
-        let version = fields.u32("the version")?;
-        if magic != MAGIC || version != VERSION {
-            return Err(MessageError::OtherVersion);
-        }
-        Ok(Self {
-            length: fields.u64("the length")?,
-        })
-    }
-}
 
 /// What the worker is asked for: the 32-bit kind of a request, and its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,11 +24,6 @@ pub enum Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    /// The kind of [`Work::Kernel`].
-    const KERNEL: u32 = 0;
-    /// The kind of [`Work::BaseImage`].
-    pub(crate) const BASE_IMAGE: u32 = 1;
-
     /// Reads a request from the bytes behind its header.
     ///
     /// # Errors
@@ -78,8 +31,8 @@ impl<'a> Work<'a> {
     pub fn parse(bytes: &'a [u8]) -> Result<Self, MessageError> {
         let mut fields = Fields::new(bytes);
         match fields.u32("the kind of request")? {
-            Self::KERNEL => Ok(Self::Kernel(Request::read(&mut fields)?)),
-            Self::BASE_IMAGE => Ok(Self::BaseImage(BaseImageRequest::read(&mut fields)?)),
+            KERNEL_REQUEST => Ok(Self::Kernel(Request::read(&mut fields)?)),
+            BASE_IMAGE_REQUEST => Ok(Self::BaseImage(BaseImageRequest::read(&mut fields)?)),
             _ => Err(Damage::at("the kind of request", 0).into()),
         }
     }
@@ -167,36 +120,11 @@ pub enum Reply {
     },
 }
 
-/// Why bytes are not a message.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum MessageError {
-    /// The other end is not of this build.
-    #[error("the compile worker is of another version of Offloom")]
-    OtherVersion,
-    /// A field does not fit.
-    #[error("damaged message of the compile worker: {what} at offset {offset:#x}")]
-    Damaged {
-        /// The field.
-        what: &'static str,
-        /// Its offset behind the header, in bytes.
-        offset: usize,
-    },
-}
-
-impl From<Damage> for MessageError {
-    fn from(damage: Damage) -> Self {
-        Self::Damaged {
-            what: damage.what,
-            offset: damage.offset,
-        }
-    }
-}
-
 impl<'a> Request<'a> {
     /// Header and bytes up to the bitcode; the bitcode itself follows. Apart, so that it need not be copied.
     pub fn encode_head(&self) -> Vec<u8> {
         let mut bytes = vec![0; Header::SIZE];
-        bytes.extend_from_slice(&Work::KERNEL.to_le_bytes());
+        bytes.extend_from_slice(&KERNEL_REQUEST.to_le_bytes());
         for string in [
             self.target_triple,
             self.processor,
@@ -297,12 +225,6 @@ impl Reply {
     }
 }
 
-/// Fills in the header of a message that begins with room for it; `more` bytes will follow.
-pub(crate) fn put_header(message: &mut [u8], more: usize) {
-    let length = (message.len() - Header::SIZE + more) as u64;
-    message[..Header::SIZE].copy_from_slice(&Header { length }.encode());
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -361,12 +283,5 @@ mod tests {
             let _ = Work::parse(&bytes);
             let _ = Reply::parse(&bytes);
         }
-    }
-
-    #[test]
-    fn another_version_is_refused() {
-        let mut header = Header { length: 3 }.encode();
-        header[4] ^= 1;
-        assert_eq!(Header::parse(header), Err(MessageError::OtherVersion));
     }
 }

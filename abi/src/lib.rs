@@ -16,6 +16,7 @@
 //! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
 //! | [`jit_compile`] | compile requests and replies | pipe between the JIT library and its worker process |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
+//! | [`jit_message`] | what compile requests and replies begin with | pipe between the JIT library and its worker process |
 //! | [`names`] | section names and types, metadata names | objects and IR |
 //!
 //! Rules of this crate: names match the C headers of LLVM; a layout that changed between releases takes an
@@ -32,6 +33,7 @@ pub mod jit_base_image;
 pub mod jit_bundle;
 pub mod jit_compile;
 pub mod jit_image;
+pub mod jit_message;
 pub mod kernel_arguments;
 pub mod kernel_name;
 pub mod names;

@@ -9,14 +9,14 @@ use offloom_abi::jit_image;
 use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::store::Record;
 
-use crate::compile::{Failure, compile_base_image};
+use crate::compile::{Failure, compile_base_image, in_milliseconds};
 use crate::disk_cache::{self, Known};
-use crate::kernel::{ARCHITECTURE, in_milliseconds};
 use crate::libraries::{LoadedObject, identity};
 use crate::lock::lock;
 use crate::registry;
 use crate::report;
 use crate::settings::settings;
+use crate::target::ARCHITECTURE;
 
 /// How much longer than one kernel all of the device code may take.
 const PATIENCE: u32 = 6;

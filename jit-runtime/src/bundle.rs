@@ -7,7 +7,7 @@ use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::store::ImageKey;
 
 use crate::disk_cache;
-use crate::kernel::ARCHITECTURE;
+use crate::target::ARCHITECTURE;
 
 /// A bundle as the process keeps it, for ever.
 pub(crate) struct AttachedBundle {

@@ -4,7 +4,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::BaseImageRequest;
-use offloom_abi::jit_compile::{Header, Reply, Request, Work};
+use offloom_abi::jit_compile::{Phases, Reply, Request, Work};
+use offloom_abi::jit_message::Header;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
@@ -169,4 +170,23 @@ fn compile_in_process(request: &Request<'_>) -> Result<(Compiled, Place), Failur
         Err(lost @ (Lost::NoThread(_) | Lost::NotAtWork { .. })) => Err(Failure::OfProcess(lost.to_string())),
         Err(lost) => Err(Failure::OfKernel(lost.to_string())),
     }
+}
+
+/// What a compile took, for people.
+pub(crate) fn in_milliseconds(phases: Phases) -> String {
+    let Phases {
+        parse,
+        specialize,
+        optimize,
+        generate,
+    } = phases;
+    let ms = |microseconds: u32| f64::from(microseconds) / 1e3;
+    format!(
+        "{:.1} ms (parse {:.1}, specialise {:.1}, optimise {:.1}, generate {:.1})",
+        ms(parse) + ms(specialize) + ms(optimize) + ms(generate),
+        ms(parse),
+        ms(specialize),
+        ms(optimize),
+        ms(generate)
+    )
 }

@@ -11,9 +11,9 @@ use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, 
 use rustix::process::{Resource, getrlimit};
 
 use crate::guard::write_signals::without_write_signals;
-use crate::kernel::llvm_version;
 use crate::report;
 use crate::settings::{runs_with_more_rights, settings, variable_at_start};
+use crate::target::llvm_version;
 
 /// The version of what makes objects: Offloom's, and a hash of the sources (`jit-worker/sources.rs`). Of another build's objects nobody knows what it has mended.
 const VERSION: &str = concat!(env!("CARGO_PKG_VERSION"), "+", env!("OFFLOOM_SOURCES"));

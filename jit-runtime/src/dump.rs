@@ -20,10 +20,11 @@ use offloom_jit_cache::tracker::LaunchKey;
 use crate::guard::write_signals::without_write_signals;
 use crate::image::ImageCopy;
 use crate::image_file::ImageFile;
-use crate::kernel::{Kernel, llvm_version, processor};
+use crate::kernel::Kernel;
 use crate::launch::ArgumentWords;
 use crate::report;
 use crate::settings::{from_first_folder, settings};
+use crate::target::{llvm_version, processor};
 
 /// Launches that a process dumps at most.
 const MOST_DUMPS: usize = 32;

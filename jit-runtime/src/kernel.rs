@@ -4,8 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
-use offloom_abi::jit_compile::{Phases, Request};
-use offloom_ir::inkwell::support::get_llvm_version;
+use offloom_abi::jit_compile::Request;
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
 use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_cache::signature::{Parameter, Signature, Subject};
@@ -13,12 +12,10 @@ use offloom_jit_cache::stats::{LeftAheadOfTime, Origin};
 use offloom_jit_cache::store::{ImageKey, Record, Times};
 use offloom_jit_cache::tracker::{Decision, LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::retarget::{NATIVE, native_processor, x86_processor};
 
 use crate::bundle::AttachedBundle;
-use crate::compile::{Failure, Place, compile, usual_place};
+use crate::compile::{Failure, Place, compile, in_milliseconds, usual_place};
 use crate::disk_cache::{self, Known};
-use crate::error_stream;
 use crate::exit_gate;
 use crate::history::History;
 use crate::launch::ArgumentWords;
@@ -27,9 +24,7 @@ use crate::one_thread;
 use crate::queue;
 use crate::report;
 use crate::settings::settings;
-
-/// The architecture that descriptors name.
-pub(crate) const ARCHITECTURE: &str = "x86-64";
+use crate::target::{ARCHITECTURE, processor};
 
 /// A relocatable object, from the cache or compiled.
 pub(crate) struct Object {
@@ -318,25 +313,6 @@ impl Kernel {
     }
 }
 
-/// The processor that variants are compiled for, and its features. One that was asked for and cannot be is said the first time.
-pub(crate) fn processor() -> &'static [String; 2] {
-    static PROCESSOR: OnceLock<[String; 2]> = OnceLock::new();
-    PROCESSOR.get_or_init(|| {
-        let name = settings().target.as_deref().unwrap_or(NATIVE);
-        let (cpu, features) = x86_processor(name).unwrap_or_else(|reason| {
-            error_stream::line(format_args!("OFFLOOM_JIT_TARGET=`{name}` is ignored: {reason}"));
-            native_processor()
-        });
-        [cpu, features]
-    })
-}
-
-/// The version of LLVM that compiles, with its patch level.
-pub(crate) fn llvm_version() -> String {
-    let (major, minor, patch) = get_llvm_version();
-    format!("{major}.{minor}.{patch}")
-}
-
 fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {
     let wanted = settings().specialize;
     let matters = !parameter.uses.is_empty();
@@ -361,22 +337,4 @@ fn what_can_be_specialized(parameter: &jit_bundle::Parameter) -> Parameter {
         }
         ParameterKind::LaunchEnvironment | ParameterKind::Scalar => Parameter::Unused,
     }
-}
-
-pub(crate) fn in_milliseconds(phases: Phases) -> String {
-    let Phases {
-        parse,
-        specialize,
-        optimize,
-        generate,
-    } = phases;
-    let ms = |microseconds: u32| f64::from(microseconds) / 1e3;
-    format!(
-        "{:.1} ms (parse {:.1}, specialise {:.1}, optimise {:.1}, generate {:.1})",
-        ms(parse) + ms(specialize) + ms(optimize) + ms(generate),
-        ms(parse),
-        ms(specialize),
-        ms(optimize),
-        ms(generate)
-    )
 }

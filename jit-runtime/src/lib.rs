@@ -21,10 +21,9 @@
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |
 //! | [`dump`], [`replay`], [`perf_map`] | writes a launch to disk if asked for; runs one by itself; tells perf the names of variants |
-//! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
+//! | [`compile`], [`target`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose; for which processor |
 //! | [`worker`] | the worker process: started, asked, given up |
-//! | [`exit_gate`], [`exit_handlers`] | lets compiles end before the process, or a handler of LLVM's own, tears LLVM down |
-//! | [`fork_gate`] | what a forked child may still do |
+//! | [`exit_gate`], [`exit_handlers`], [`fork_gate`] | lets compiles end before the process, or a handler of LLVM's own, tears LLVM down; what a forked child may still do |
 //! | [`registry`] | what is attached and announced; the state that lives as long as the process |
 //! | [`history`], [`stats`] | what was made for each kernel and became of its launches; written at exit if asked for |
 //! | [`settings`], [`report`], [`error_stream`], [`lock`] | the environment; what is said to the user; mutexes that outlive a panic |
@@ -66,6 +65,7 @@ mod report;
 mod settings;
 mod slot;
 mod stats;
+mod target;
 mod variant;
 mod worker;
 

@@ -11,9 +11,9 @@ use offloom_jit_cache::stats::{Kernel, Statistics, VERSION};
 use rustix::system::uname;
 
 use crate::history::now_us;
-use crate::kernel::llvm_version;
 use crate::report;
 use crate::settings::{from_first_folder, settings};
+use crate::target::llvm_version;
 
 /// In a forked child another thread of its parent may hold a lock for ever; a network file system may hang. The process ends all
 /// the same.

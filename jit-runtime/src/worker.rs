@@ -14,7 +14,8 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME};
+use offloom_abi::jit_compile::{Reply, WORKER_NAME};
+use offloom_abi::jit_message::{Header, MessageError};
 use rustix::fs::{Stat, fstat};
 use rustix::io::Errno;
 use rustix::process::{

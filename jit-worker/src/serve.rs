@@ -11,7 +11,8 @@ use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
-use offloom_abi::jit_compile::{Header, MessageError, Reply, WORKER_NAME, Work};
+use offloom_abi::jit_compile::{Reply, WORKER_NAME, Work};
+use offloom_abi::jit_message::{Header, MessageError};
 use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error, spawn_without_signals};
 use offloom_ir::heap::populate_heap;

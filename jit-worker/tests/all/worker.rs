@@ -5,7 +5,8 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 
-use offloom_abi::jit_compile::{Header, Reply, Request};
+use offloom_abi::jit_compile::{Reply, Request};
+use offloom_abi::jit_message::Header;
 
 pub(crate) struct Worker {
     pub(crate) process: Child,

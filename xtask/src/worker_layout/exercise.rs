@@ -9,7 +9,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use offloom_abi::jit_compile::{Header, Reply, Request};
+use offloom_abi::jit_compile::{Reply, Request};
+use offloom_abi::jit_message::Header;
 
 use crate::build::Staged;
 use crate::corpus::device_code;
