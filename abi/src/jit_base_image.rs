@@ -5,8 +5,12 @@
 //! descriptor with native images in the place of bitcode ([`REPLACE_IMAGES_SYMBOL`]) and registers that. The library has its worker
 //! process make a [`BaseImage`] from the bitcode, or finds it in its cache.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
 use crate::jit_message::{BASE_IMAGE_REQUEST, Header, MessageError, put_header};
-use crate::wire::{Damage, Fields, put_strings};
+use crate::wire::{Damage, Fields, put_run};
 
 /// The hidden function that registers a descriptor: `void __offloom_jit_register(struct __tgt_bin_desc *)`.
 pub const HIDDEN_REGISTER_SYMBOL: &str = "__offloom_jit_register";
@@ -34,7 +38,7 @@ pub struct BaseImageRequest<'a> {
     /// How long it may take, in milliseconds.
     pub deadline: u32,
     /// Paths of the shared libraries that the device code may call.
-    pub libraries: Vec<&'a str>,
+    pub libraries: Vec<&'a Path>,
     /// The device code.
     pub bitcode: &'a [u8],
 }
@@ -45,7 +49,10 @@ impl<'a> BaseImageRequest<'a> {
         let mut bytes = vec![0; Header::SIZE];
         bytes.extend_from_slice(&BASE_IMAGE_REQUEST.to_le_bytes());
         bytes.extend_from_slice(&self.deadline.to_le_bytes());
-        put_strings(&mut bytes, &self.libraries);
+        bytes.extend_from_slice(&(self.libraries.len() as u32).to_le_bytes());
+        for library in &self.libraries {
+            put_run(&mut bytes, library.as_os_str().as_bytes());
+        }
         put_header(&mut bytes, self.bitcode.len());
         bytes
     }
@@ -57,7 +64,10 @@ impl<'a> BaseImageRequest<'a> {
     pub(crate) fn read(fields: &mut Fields<'a>) -> Result<Self, MessageError> {
         Ok(Self {
             deadline: fields.u32("the deadline")?,
-            libraries: fields.strings("a library")?,
+            libraries: fields.table("the libraries", |fields| {
+                let path = fields.run("a library")?;
+                Ok(Path::new(OsStr::from_bytes(path)))
+            })?,
             bitcode: fields.rest(),
         })
     }
@@ -104,12 +114,12 @@ mod tests {
         #[test]
         fn requests_are_read_as_written(
             deadline in any::<u32>(),
-            libraries in prop::collection::vec(".{0,20}", 0..4),
+            libraries in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..4),
             bitcode in prop::collection::vec(any::<u8>(), 0..100),
         ) {
             let request = BaseImageRequest {
                 deadline,
-                libraries: libraries.iter().map(String::as_str).collect(),
+                libraries: libraries.iter().map(|path| Path::new(OsStr::from_bytes(path))).collect(),
                 bitcode: &bitcode,
             };
             let message = [request.encode_head(), bitcode.clone()].concat();

@@ -66,10 +66,15 @@ impl<'a> Fields<'a> {
         Ok(u64::from_le_bytes(self.array(what)?))
     }
 
-    pub(crate) fn string(&mut self, what: &'static str) -> Result<&'a str, Damage> {
+    /// A byte run behind its length.
+    pub(crate) fn run(&mut self, what: &'static str) -> Result<&'a [u8], Damage> {
         let length = self.u32(what)? as usize;
-        let offset = self.offset;
-        let bytes = self.take(length, what)?;
+        self.take(length, what)
+    }
+
+    pub(crate) fn string(&mut self, what: &'static str) -> Result<&'a str, Damage> {
+        let bytes = self.run(what)?;
+        let offset = self.offset - bytes.len();
         std::str::from_utf8(bytes).map_err(|_| Damage {
             what,
             offset,
@@ -98,8 +103,12 @@ impl<'a> Fields<'a> {
 }
 
 pub(crate) fn put_string(bytes: &mut Vec<u8>, string: &str) {
-    bytes.extend_from_slice(&(string.len() as u32).to_le_bytes());
-    bytes.extend_from_slice(string.as_bytes());
+    put_run(bytes, string.as_bytes());
+}
+
+pub(crate) fn put_run(bytes: &mut Vec<u8>, run: &[u8]) {
+    bytes.extend_from_slice(&(run.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(run);
 }
 
 pub(crate) fn put_strings(bytes: &mut Vec<u8>, strings: &[&str]) {

@@ -296,6 +296,13 @@ impl Launch {
         if !regions.iter().all(runs_fit) {
             return Some("a region has memory outside it");
         }
+        let image = self.image;
+        if regions
+            .iter()
+            .any(|region| region.extent.start < image.end() && image.start < region.extent.end())
+        {
+            return Some("a region is in the image's place");
+        }
         let variables = &self.variables;
         if !in_order(&mut variables.iter().copied()) || !variables.iter().all(|run| self.image.holds(*run)) {
             return Some("a variable is not in the image");

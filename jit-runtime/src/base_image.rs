@@ -1,6 +1,7 @@
 //! The base image of a program that holds bitcode in its place: from the cache, or made now.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
@@ -88,7 +89,7 @@ fn find_or_make(
     };
     let request = BaseImageRequest {
         deadline,
-        libraries: libraries.iter().map(String::as_str).collect(),
+        libraries: libraries.iter().map(PathBuf::as_path).collect(),
         bitcode,
     };
     let record = match compile_base_image(&request, &mut || disk_cache::expect_publication(&key, None)) {

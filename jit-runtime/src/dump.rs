@@ -1,6 +1,6 @@
 //! What `OFFLOOM_JIT_DUMP_DIR` asks for: the first launch of each variant, written so that it can be run by itself.
 //!
-//! A launch may reach what its argument words, or words in memory that it may reach, point into. The sizes of mapped objects are
+//! A launch may reach what its argument words, its image's variables, or words in memory that it may reach, point into. The sizes of mapped objects are
 //! not known here, so whole mappings of the process's own writable memory are taken, less the pages that hold nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,13 +77,19 @@ fn write(
 ) -> Result<PathBuf, Failure> {
     let image = ImageFile::of_address(copy.announcement).map_err(Failure::Image)?;
     let memory = File::open("/proc/self/mem")?;
-    let regions = write_reachable(&mut writer, &memory, launch.arguments())?;
-    let mut bytes = Vec::new();
+    let slots = copy.slots();
+    let mut words = launch.arguments().to_vec();
+    let mut variables = Vec::new();
     for run in &image.variables {
-        bytes.resize(run.length as usize, 0);
-        memory.read_exact_at(&mut bytes, run.start)?;
-        writer.add_memory(&bytes)?;
+        let begin = variables.len();
+        variables.resize(begin + run.length as usize, 0);
+        memory.read_exact_at(&mut variables[begin..], run.start)?;
+        // This library's own state is behind the slots.
+        let pointers = words_of(run.start, &variables[begin..]);
+        words.extend(pointers.filter_map(|(address, word)| (!slots.contains(&address)).then_some(word)));
     }
+    let regions = write_reachable(&mut writer, &memory, image.extent, &words)?;
+    writer.add_memory(&variables)?;
     let launch = Launch {
         version: VERSION,
         offloom: env!("CARGO_PKG_VERSION").to_owned(),
@@ -131,9 +137,22 @@ fn library_of(function: &CStr) -> Option<PathBuf> {
     std::path::absolute(OsStr::from_bytes(file.to_bytes())).ok()
 }
 
-/// Writes the memory that words lead to, directly or through memory.
-fn write_reachable(writer: &mut Writer, memory: &File, words: &[u64]) -> Result<Vec<Region>, Failure> {
-    let mappings = writable_mappings()?;
+/// The aligned words of bytes at an address, with theirs.
+fn words_of(start: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let misaligned = (start.wrapping_neg() % 8).min(bytes.len() as u64);
+    let words = bytes[misaligned as usize..].as_chunks().0.iter();
+    let addresses = (start + misaligned..).step_by(8);
+    addresses.zip(words.map(|word| u64::from_le_bytes(*word)))
+}
+
+/// Writes the memory that words lead to, directly or through memory, less the image's.
+fn write_reachable(
+    writer: &mut Writer,
+    memory: &File,
+    image: Run,
+    words: &[u64],
+) -> Result<Vec<Region>, Failure> {
+    let mappings = outside(image, writable_mappings()?);
     let find = |word: u64| {
         let after = mappings.partition_point(|mapping| mapping.start <= word);
         let index = after.checked_sub(1)?;
@@ -211,6 +230,24 @@ fn for_each_page(
     Ok(())
 }
 
+/// What is left of mappings without the pages of the image: the system takes memory behind its variables, which are no file's either, for one with
+/// what lies next to it.
+fn outside(image: Run, mappings: Vec<Run>) -> Vec<Run> {
+    let pages = image.start / PAGE * PAGE..image.end().next_multiple_of(PAGE);
+    let parts = mappings.into_iter().flat_map(|mapping| {
+        let before = mapping.start..mapping.end().min(pages.start);
+        let behind = mapping.start.max(pages.end)..mapping.end();
+        [before, behind]
+    });
+    let parts = parts.filter(|part| part.start < part.end);
+    parts
+        .map(|part| Run {
+            start: part.start,
+            length: part.end - part.start,
+        })
+        .collect()
+}
+
 /// The process's own memory that is no file's and no code, by address.
 fn writable_mappings() -> io::Result<Vec<Run>> {
     // Paths in it need not be UTF-8.
@@ -227,4 +264,33 @@ fn writable_mappings() -> io::Result<Vec<Run>> {
         (private_data && anonymous).then_some(Run { start, length })
     });
     Ok(mappings.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_cut_out_of_the_mappings_that_it_touches() {
+        let run = |start: u64, end: u64| Run {
+            start: start * PAGE,
+            length: (end - start) * PAGE,
+        };
+        let image = Run {
+            start: 10 * PAGE,
+            length: 5 * PAGE - 1,
+        };
+        let mappings = vec![run(1, 3), run(8, 12), run(12, 13), run(14, 20), run(30, 31)];
+        let left = [run(1, 3), run(8, 10), run(15, 20), run(30, 31)];
+        assert_eq!(outside(image, mappings), left);
+        assert_eq!(outside(image, vec![run(8, 20)]), [run(8, 10), run(15, 20)]);
+    }
+
+    #[test]
+    fn words_are_those_that_are_aligned_and_whole() {
+        let bytes: Vec<u8> = (0..22).collect();
+        let words: Vec<_> = words_of(13, &bytes).collect();
+        assert_eq!(words, [(16, 0x0a09_0807_0605_0403), (24, 0x1211_100f_0e0d_0c0b)]);
+        assert!(words_of(13, &bytes[..2]).next().is_none());
+    }
 }

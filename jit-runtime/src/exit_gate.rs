@@ -6,24 +6,27 @@
 //! so it is done when work first begins, not when the program starts.
 
 use std::sync::Once;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use libc::atexit;
 use offloom_ir::expendable_thread::outlive_starter;
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::exit_handlers;
 use crate::guard::guarded_interlude;
 
-/// Longer than any sound compile; a hung one must not keep the process from ending.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Milliseconds for which all handlers together wait. Longer than any sound compile; a hung one must not keep the process from ending.
+const PATIENCE: u64 = 10_000;
 /// How often is looked whether work has ended.
 const PAUSE: Duration = Duration::from_micros(200);
 
 // Atomics alone: a lock could be held by a thread that a forked child does not have.
 static CLOSED: AtomicBool = AtomicBool::new(false);
 static WORKING: AtomicUsize = AtomicUsize::new(0);
+/// When the first handler began to wait, on [`now`]'s clock; 0: none has.
+static CLOSED_AT: AtomicU64 = AtomicU64::new(0);
 
 /// Work inside LLVM that `exit` waits for until this is dropped.
 #[derive(Debug)]
@@ -81,15 +84,24 @@ fn close() {
     // LLVM's handlers may have been registered after this thread ended, by the thread that started it.
     outlive_starter();
     CLOSED.store(true, Ordering::SeqCst);
-    let start = Instant::now();
-    while WORKING.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
+    let start = now();
+    let first = CLOSED_AT.compare_exchange(0, start, Ordering::SeqCst, Ordering::SeqCst);
+    let first = first.map_or_else(|earlier| earlier, |_| start);
+    while WORKING.load(Ordering::SeqCst) > 0 && now().saturating_sub(first) < PATIENCE {
         thread::sleep(PAUSE);
     }
+}
+
+/// Milliseconds of a clock that does not go backwards, and has gone on for a while.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    (time.tv_sec as u64 * 1_000 + time.tv_nsec as u64 / 1_000_000).max(1)
 }
 
 /// In a forked child: the threads that worked are not there.
 pub(crate) fn forget_work() {
     WORKING.store(0, Ordering::SeqCst);
+    CLOSED_AT.store(0, Ordering::SeqCst);
 }
 
 extern "C" fn close_at_exit() {

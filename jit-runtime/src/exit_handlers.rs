@@ -5,6 +5,7 @@
 //! libLLVM's entry for `__cxa_atexit` in its table of imported functions is led here.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::Range;
 use std::ptr;
 use std::slice;
 use std::sync::OnceLock;
@@ -84,6 +85,9 @@ const DT_RELACOUNT: i64 = 0x6fff_fff9;
 const R_X86_64_GLOB_DAT: u64 = 6;
 const R_X86_64_JUMP_SLOT: u64 = 7;
 
+/// The least part of memory that can be protected.
+const PAGE: usize = 4096;
+
 /// Changes the tables of the library that `info` describes, if it is one of those that define the two functions at `addresses`.
 ///
 /// # Safety
@@ -113,10 +117,12 @@ unsafe extern "C" fn lead_here(
         let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
         if let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) {
             for place in imports((base + dynamic.p_vaddr) as *const Dynamic, base) {
-                replace(
-                    place,
-                    relro.is_some_and(|relro| range(relro).contains(&(place as u64))),
-                );
+                // The loader leaves the page writable that is not all of it.
+                let is_read_only = relro.is_some_and(|relro| {
+                    let Range { start, end } = range(relro);
+                    (start..end / PAGE as u64 * PAGE as u64).contains(&(place as u64))
+                });
+                replace(place, is_read_only);
             }
         }
     }
@@ -178,7 +184,6 @@ unsafe fn imports(dynamic: *const Dynamic, base: u64) -> Vec<*mut *mut c_void> {
 /// # Safety
 /// `place` is an entry of a loaded library's table of imported functions.
 unsafe fn replace(place: *mut *mut c_void, read_only: bool) {
-    const PAGE: usize = 4096;
     let page = ptr::without_provenance_mut::<c_void>(place.addr() & !(PAGE - 1));
     // SAFETY: an entry is aligned, so it is within its page; other threads read it whole, before or after.
     unsafe {

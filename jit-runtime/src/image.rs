@@ -1,10 +1,12 @@
 //! One copy of a device image: its anchors, and the code linked against them.
 
 use std::ffi::c_void;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Instant;
 
+use offloom_abi::jit_image::{ImageAnnouncement, Slot};
 use offloom_ir::orc::{Dylib, OrcError, Session};
 
 use crate::bundle::AttachedBundle;
@@ -83,8 +85,15 @@ impl ImageCopy {
             &format!("{name}, variant {variant}, image copy {}", self.number),
             dylib,
         )?;
-        dylib.add_object(object, name)?;
-        let address = dylib.look_up(name)?;
+        let linked = dylib.add_object(object, name).and_then(|()| dylib.look_up(name));
+        let address = match linked {
+            Ok(address) => address,
+            Err(error) => {
+                // SAFETY: nobody was told where its code is.
+                let _ = unsafe { dylib.remove() };
+                return Err(error);
+            }
+        };
         if settings().perf {
             let label = format!(" [variant {variant}, image copy {}]", self.number);
             perf_map::add(object, name, address as u64, &label);
@@ -95,6 +104,14 @@ impl ImageCopy {
             start.elapsed().as_secs_f64() * 1e3
         ));
         Ok(LinkedCode { address, dylib })
+    }
+
+    /// The addresses of its kernels' slots.
+    pub(crate) fn slots(&self) -> Range<u64> {
+        // SAFETY: the copy is loaded, as its kernels are launched; its announcement was checked when it was announced.
+        let announcement = unsafe { &*(self.announcement as *const ImageAnnouncement) };
+        let start = announcement.slots.addr() as u64;
+        start..start + u64::from(announcement.slot_count) * size_of::<Slot>() as u64
     }
 
     /// Notes that a variant was linked against this copy.

@@ -1,9 +1,11 @@
 //! The shared libraries that device code may call: those of the program or library that brings it, which the process has loaded.
 
 use std::borrow::Cow;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf, absolute};
 use std::ptr;
 
 /// The least part of memory that can be mapped.
@@ -65,7 +67,7 @@ impl LoadedObject {
     }
 
     /// Paths of the libraries that its device code may call, in the order in which they are searched.
-    pub(crate) fn libraries(&self) -> Vec<String> {
+    pub(crate) fn libraries(&self) -> Vec<PathBuf> {
         let names = self.needed.iter().map(CString::as_c_str).chain(USUAL);
         let mut paths = Vec::new();
         for path in names.filter_map(loaded_path) {
@@ -86,10 +88,11 @@ impl LoadedObject {
 }
 
 /// What tells a library from another version of it, as text.
-pub(crate) fn identity(path: &str) -> String {
+pub(crate) fn identity(path: &Path) -> String {
+    let name = path.as_os_str().as_bytes().escape_ascii();
     match std::fs::metadata(path) {
-        Ok(file) => format!("{path}:{}:{}.{}", file.len(), file.mtime(), file.mtime_nsec()),
-        Err(_) => path.to_owned(),
+        Ok(file) => format!("{name}:{}:{}.{}", file.len(), file.mtime(), file.mtime_nsec()),
+        Err(_) => name.to_string(),
     }
 }
 
@@ -120,36 +123,37 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
         .map(|header| address(header.p_vaddr + header.p_memsz))
         .max();
     let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
-    let dynamic = dynamic.map_or(ptr::null(), |header| {
-        ptr::with_exposed_provenance(address(header.p_vaddr))
-    });
     // SAFETY: the loader's string; the dynamic section of an object that is loaded.
     search.found = Some(unsafe {
         LoadedObject {
             path: string(info.dlpi_name),
             range: start.unwrap_or_default() / PAGE * PAGE..end.unwrap_or_default().next_multiple_of(PAGE),
-            needed: needed(dynamic),
+            needed: dynamic.map_or_else(Vec::new, |header| {
+                // In a section that is only read, the loader leaves offsets (`-z rodynamic`).
+                let is_relocated = header.p_flags & libc::PF_W != 0;
+                let base = if is_relocated { 0 } else { address(0) };
+                needed(ptr::with_exposed_provenance(address(header.p_vaddr)), base)
+            }),
         }
     });
     1
 }
 
-/// The names of needed libraries in a dynamic section.
+/// The names of needed libraries in a dynamic section, whose addresses are to be added to `base`.
 ///
 /// # Safety
-/// It is null, or the dynamic section of an object that the loader has relocated.
-unsafe fn needed(dynamic: *const DynamicEntry) -> Vec<CString> {
+/// It is the dynamic section of an object that is loaded, and the base 0 if the loader has relocated it, else the object's address.
+unsafe fn needed(dynamic: *const DynamicEntry, base: usize) -> Vec<CString> {
     let mut offsets = Vec::new();
     let mut strings: *const c_char = ptr::null();
     let mut entry = dynamic;
-    // SAFETY: the section ends with an entry that says so; the loader has put the address of the string table into it, and names are
-    // offsets in that.
+    // SAFETY: the section ends with an entry that says so; it holds the address of the string table, and names are offsets in that.
     unsafe {
-        while !entry.is_null() && (*entry).tag != tag::END {
+        while (*entry).tag != tag::END {
             let value = usize::try_from((*entry).value).unwrap_or_default();
             match (*entry).tag {
                 tag::NEEDED => offsets.push(value),
-                tag::STRING_TABLE => strings = ptr::with_exposed_provenance(value),
+                tag::STRING_TABLE => strings = ptr::with_exposed_provenance(base + value),
                 _ => {}
             }
             entry = entry.add(1);
@@ -164,8 +168,8 @@ unsafe fn needed(dynamic: *const DynamicEntry) -> Vec<CString> {
     }
 }
 
-/// Where the loaded library of this name comes from.
-fn loaded_path(name: &CStr) -> Option<String> {
+/// Where the loaded library of this name comes from. What is no file, as what the kernel maps into every process, has a name without a slash.
+fn loaded_path(name: &CStr) -> Option<PathBuf> {
     let mut map: *const LinkMap = ptr::null();
     // SAFETY: nothing is loaded; the handle is closed after its record, which has room here, was read.
     let path = unsafe {
@@ -178,8 +182,9 @@ fn loaded_path(name: &CStr) -> Option<String> {
         libc::dlclose(handle);
         path?
     };
-    let path = path.to_string_lossy();
-    path.starts_with('/').then(|| path.into_owned())
+    let path = path.to_bytes();
+    path.contains(&b'/')
+        .then(|| absolute(OsStr::from_bytes(path)).ok())?
 }
 
 /// # Safety

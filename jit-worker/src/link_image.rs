@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use offloom_abi::jit_compile::LINKER_NAME;
@@ -29,7 +30,7 @@ pub(crate) enum LinkError {
 }
 
 /// Links a shared object that finds what it calls in `libraries`, those that it needs.
-pub(crate) fn link_image(object: &[u8], libraries: &[&str]) -> Result<Vec<u8>, LinkError> {
+pub(crate) fn link_image(object: &[u8], libraries: &[&Path]) -> Result<Vec<u8>, LinkError> {
     let linker = std::env::current_exe()?.with_file_name(LINKER_NAME);
     // The linker inherits both.
     let memory = |name| memfd_create(name, MemfdFlags::empty()).map(File::from);

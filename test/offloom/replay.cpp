@@ -52,6 +52,15 @@
 // RUN: bash -c "mkdir $'\\xff' && cp jit $'\\xff' && %{dump} OFFLOOM_JIT_DUMP_DIR=%t/others $'\\xff/jit'" | FileCheck --check-prefix=PROGRAM %s
 // RUN: ls others | count 3
 
+// Variables that fill whole pages, whose memory the system joins with what lies next to the image's, and one that alone leads to other memory.
+// RUN: %clangxx -O2 -DPAGES -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o pages %omp_link
+// RUN: env OFFLOOM_JIT_DUMP_DIR=%t/pages.dump OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_MODE=off %run_offload ./pages
+// RUN: mv pages.dump/*sum* summed
+// RUN: python3 %S/Inputs/regions-in-image.py summed/launch.json | FileCheck --check-prefix=REGIONS %s
+// REGIONS: {{^}}0 of {{[1-9]}}
+// RUN: %offloom replay summed | FileCheck --check-prefix=PAGES %s
+// PAGES: compared {{[1-9][0-9]*}} bytes: the same bits
+
 // A folder that cannot be written is said, and the program runs on.
 // RUN: touch file && env OFFLOOM_JIT_DUMP_DIR=%t/file OFFLOOM_JIT=sync %run_offload ./jit 2> log | FileCheck --check-prefix=PROGRAM %s
 // RUN: FileCheck --check-prefix=CANNOT --input-file=log %s
@@ -59,6 +68,40 @@
 #include <cstdint>
 #include <cstdio>
 #include <vector>
+
+#ifdef PAGES
+#include <omp.h>
+
+#pragma omp declare target
+int pages[48 << 10];
+int *reached;
+#pragma omp end declare target
+
+static int sum_of_all(int by) {
+  int sum = 0;
+#pragma omp target map(tofrom : sum) firstprivate(by)
+  for (int i = 0; i < 48 << 10; ++i) {
+    pages[i] += reached[i] / by;
+    sum += pages[i];
+  }
+  return sum;
+}
+
+int main() {
+  const size_t size = sizeof pages;
+  int *memory = static_cast<int *>(omp_target_alloc(size, omp_get_default_device()));
+#pragma omp target is_device_ptr(memory)
+  {
+    reached = memory;
+    for (int i = 0; i < 48 << 10; ++i) {
+      pages[i] = i;
+      reached[i] = 2 * i;
+    }
+  }
+  std::printf("sum %d\n", sum_of_all(7));
+  omp_target_free(memory, omp_get_default_device());
+}
+#else
 
 struct Element {
   int64_t value;
@@ -113,3 +156,4 @@ int main() {
   }
   std::printf("%d launches\n", launches);
 }
+#endif

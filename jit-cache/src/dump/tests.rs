@@ -96,7 +96,7 @@ fn every_file_is_checked() {
 
 #[test]
 fn a_launch_that_cannot_be_is_refused() {
-    let faults: [fn(&mut Launch); 7] = [
+    let faults: [fn(&mut Launch); 8] = [
         |launch| launch.regions[0].extent.start += 1,
         |launch| launch.regions[0].extent.start = u64::MAX - PAGE + 1,
         |launch| launch.regions[0].extent.length = 0,
@@ -104,6 +104,7 @@ fn a_launch_that_cannot_be_is_refused() {
         |launch| launch.regions[0].runs.swap(0, 1),
         |launch| launch.variables[0].start = 0x10_3000,
         |launch| launch.regions.push(launch.regions[0].clone()),
+        |launch| launch.regions[0].extent = launch.image,
     ];
     assert_eq!(launch().fault(), None);
     for fault in faults {
