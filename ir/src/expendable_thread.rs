@@ -38,7 +38,7 @@ pub enum Lost {
     #[error("it took longer than {} ms", .0.as_millis())]
     Deadline(Duration),
     /// As that, but for less than half of the time the thread was at work: the process may have been stopped, or others may have had the processors.
-    #[error("it had {} ms of processor time in {} ms", .at_work.as_millis(), .deadline.as_millis())]
+    #[error("it had {} ms of processor time in the {} ms that it may take", .at_work.as_millis(), .deadline.as_millis())]
     NotAtWork {
         /// How long it might take.
         deadline: Duration,
@@ -46,7 +46,7 @@ pub enum Lost {
         at_work: Duration,
     },
     /// The system has no thread left.
-    #[error("cannot start a thread: {0}")]
+    #[error("cannot start a thread, for want of memory, or for a limit on that or on threads: {0}")]
     NoThread(io::Error),
 }
 

@@ -5,6 +5,7 @@ use inkwell::llvm_sys::linker::LLVMLinkModules2;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 
+use crate::bitcode_header::{producer, release};
 use crate::jit_diagnostics::CollectedErrors;
 use crate::module::remove_flag;
 
@@ -21,6 +22,14 @@ pub enum LinkModulesError {
         name: String,
         /// LLVM's words.
         reason: String,
+    },
+    /// A file that this LLVM does not read, and that another release wrote.
+    #[error("{name}: is bitcode that {producer} wrote, and this is LLVM {major}: use one LLVM for all of a program", major = crate::LLVM.major())]
+    OtherLlvm {
+        /// The input's name.
+        name: String,
+        /// What the file names as its producer, as `LLVM19.1.7`.
+        producer: String,
     },
     /// A file for another processor than those before it.
     #[error(
@@ -111,13 +120,16 @@ pub fn parse_bitcode<'ctx>(
     let buffer = MemoryBuffer::create_from_memory_range(bitcode, name);
     let module = Module::parse_bitcode_from_buffer(&buffer, context);
     let reported = errors.take();
-    match (module, reported) {
-        (Ok(module), None) => Ok(module),
-        (module, reported) => Err(LinkModulesError::Parse {
-            name: name.to_owned(),
-            reason: reported
-                .or_else(|| module.err().map(|reason| reason.to_string()))
-                .unwrap_or_default(),
-        }),
-    }
+    let reason = match (module, reported) {
+        (Ok(module), None) => return Ok(module),
+        (_, Some(reported)) => reported,
+        (Err(reason), None) => reason.to_string(),
+    };
+    let name = name.to_owned();
+    let is_other =
+        |producer: &String| release(producer).is_some_and(|release| release != crate::LLVM.major());
+    Err(match producer(bitcode).filter(is_other) {
+        Some(producer) => LinkModulesError::OtherLlvm { name, producer },
+        None => LinkModulesError::Parse { name, reason },
+    })
 }

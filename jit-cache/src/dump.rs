@@ -14,6 +14,11 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use tempfile::{Builder, TempDir};
 
+use crate::process::Process;
+
+/// How the name of a folder begins to which a dump is being written; that of the writing process follows.
+const UNFINISHED: &str = ".offloom-jit-dump.";
+
 /// The version of the format; another one is not read.
 pub const VERSION: u32 = 1;
 /// The launch.
@@ -160,8 +165,9 @@ impl Writer {
             io::ErrorKind::AlreadyExists => failed(io::ErrorKind::NotADirectory.into()),
             _ => failed(error),
         })?;
+        remove_unfinished(parent);
         let folder = Builder::new()
-            .prefix(".offloom-jit-dump")
+            .prefix(&(UNFINISHED.to_owned() + &Process::current().name()))
             .permissions(Permissions::from_mode(0o700))
             .tempdir_in(parent)
             .map_err(&failed)?;
@@ -360,6 +366,20 @@ pub struct Difference {
 }
 
 /// Makes a file that the user alone may read and write.
+/// Removes what processes have left in a folder that ended while they wrote.
+fn remove_unfinished(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let writer = name.to_str().and_then(|name| name.strip_prefix(UNFINISHED));
+        if writer
+            .and_then(Process::from_name)
+            .is_some_and(|writer| writer.is_gone())
+        {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 fn create_private(path: &Path) -> io::Result<File> {
     File::options()
         .write(true)

@@ -22,6 +22,7 @@ mod guard;
 pub mod inline_cache;
 pub mod output;
 pub mod probation;
+mod process;
 mod program;
 pub mod settings;
 pub mod signature;

@@ -12,7 +12,6 @@ mod key;
 mod layer;
 mod listing;
 mod pack;
-mod process;
 mod record;
 mod upkeep;
 
@@ -25,6 +24,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::Builder;
 
+use crate::process::Process;
 use crate::signature::Subject;
 
 pub use claim::Claim;
@@ -37,7 +37,6 @@ pub use record::{CompileLimits, Failure, Record, Times};
 pub use upkeep::{Stats, Stored, Verified};
 
 use layer::{Layer, is_directory};
-use process::Process;
 
 /// How long is remembered what is no image: a failure may have been for want of memory or time; when launches were timed the machine may
 /// have done other work; and what launches changed too often others may not change.

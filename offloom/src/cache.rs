@@ -81,9 +81,15 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
     for warning in &Found::read(std::env::vars_os()).warnings {
         warn(warning);
     }
-    let opened = Opened::open(command.access())?;
-    for error in &opened.refused {
-        warn(error);
+    let mut opened = Opened::open(command.access())?;
+    let mut refused = std::mem::take(&mut opened.refused).into_iter();
+    // What cannot be looked at fails a check of all.
+    let unchecked = match command {
+        CacheCommand::Verify => refused.next(),
+        _ => None,
+    };
+    for error in refused {
+        warn(&error);
     }
     if json {
         // What is in them has names of hexadecimal digits.
@@ -104,6 +110,10 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
         (CacheCommand::Verify, _) => {
             let (text, value, damaged) = verify(&opened);
             failure = (damaged != 0).then_some(Error::Damaged(damaged));
+            match unchecked {
+                Some(error) if failure.is_some() => warn(&error),
+                other => failure = failure.or(other.map(Error::from)),
+            }
             (text, value)
         }
         (CacheCommand::Clear | CacheCommand::Prune { .. }, Some(absent)) => {

@@ -20,7 +20,7 @@ pub(crate) fn build(json: bool) -> Result<String> {
     if json {
         let value = json!({
             "configuration": json_path(&installation.configuration())?, "jit_configuration": json_path(&path)?, "llvm": LLVM_MAJOR,
-            "contents": contents,
+            "jit_contents": contents,
         });
         return Ok(format!("{value:#}\n"));
     }

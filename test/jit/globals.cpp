@@ -24,9 +24,11 @@
 // RUN: env OFFLOOM_JIT=off OFFLOOM_JIT_LOG=1 %run_offload ./jit 2>&1 | cmp - stock.out
 // RUN: env OFFLOOM_JIT_LIBRARY=%t/absent.so OFFLOOM_JIT_LOG=1 %run_offload ./jit 2> log | cmp - stock.out
 // RUN: env OFFLOOM_JIT_LIBRARY=%s OFFLOOM_JIT_LOG=1 %run_offload ./jit 2>> log | cmp - stock.out
+// RUN: env OFFLOOM_JIT_LIBRARY=libm.so.6 OFFLOOM_JIT_LOG=1 %run_offload ./jit 2>> log | cmp - stock.out
 // RUN: FileCheck --check-prefix=ABSENT --implicit-check-not='{{.}}' --input-file=log %s
 // ABSENT: offloom-jit: OFFLOOM_JIT_LIBRARY cannot be loaded: {{.*}}absent.so{{.*}}: kernels stay ahead of time
 // ABSENT: offloom-jit: OFFLOOM_JIT_LIBRARY cannot be loaded: {{.*}}globals.cpp{{.*}}: kernels stay ahead of time
+// ABSENT: offloom-jit: OFFLOOM_JIT_LIBRARY names a file that is no liboffloom_jit.so: kernels stay ahead of time
 // RUN: env OMP_TARGET_OFFLOAD=disabled ./jit > /dev/null
 // Specialised to what the launches have: at once, in the background, and with variants retired.
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out

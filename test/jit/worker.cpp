@@ -10,7 +10,7 @@
 // RUN: FileCheck --check-prefix=COMPILED --implicit-check-not='stays ahead of time' --input-file=log %s
 // COMPILED-COUNT-5: compiled in
 
-// THREAD-COUNT-5: stays ahead of time for {{.*}}: cannot start a thread
+// THREAD-COUNT-5: stays ahead of time for {{.*}}: cannot start a thread, for want of memory
 // LOST-COUNT-3: stays ahead of time for {{.*}}: the compile worker ended without an answer
 // LOST-COUNT-2: stays ahead of time for {{.*}}: too many compile workers were lost
 

@@ -105,6 +105,13 @@
 // RUN: not %{cache} unpack text 2>&1 | FileCheck --check-prefix=NO-PACK %s
 // NO-PACK: offloom: `text` is not a whole pack
 
+// A layer that cannot be looked at is not checked.
+// RUN: mkdir -p strange && touch strange/v2
+// RUN: not env OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT_CACHE_PATH=%t/strange %offloom cache verify 2>&1 | FileCheck --check-prefixes=WHOLE,STRANGE %s
+// RUN: not env OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT_CACHE_PATH=%t/missing %offloom cache verify 2>&1 | FileCheck --check-prefixes=WHOLE,MISSING %s
+// STRANGE: offloom: {{.*}}/strange/v2
+// MISSING: offloom: {{.*}}/missing
+
 // RUN: python3 %S/../jit/Inputs/damage_files.py cache/v2
 // RUN: not %{cache} verify 2>&1 | FileCheck --check-prefix=DAMAGED %s
 // DAMAGED-DAG: 0 kernels, 0 failures, 2 damaged files

@@ -21,6 +21,8 @@ HIDDEN_PIECE void __offloom_jit_attach(const void *bundle_start, const void *bun
     return;
   }
   AttachFunction *attach = (AttachFunction *)dlsym(library, "offloom_jit_attach");
+  if (!attach && chosen_library())
+    fprintf(stderr, "offloom-jit: OFFLOOM_JIT_LIBRARY names a file that is no liboffloom_jit.so: kernels stay ahead of time\n");
   if (attach)
     attach(bundle_start, (size_t)((const char *)bundle_end - (const char *)bundle_start));
 }

@@ -53,6 +53,26 @@ fn what_is_read_is_what_was_written() {
 }
 
 #[test]
+fn what_a_process_left_that_ended_while_it_wrote_is_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = |process: &str| {
+        let unfinished = folder.path().join(format!("{UNFINISHED}{process}x"));
+        fs::create_dir(&unfinished).unwrap();
+        fs::write(unfinished.join(MEMORY_FILE), "some").unwrap();
+        unfinished
+    };
+    let own = Process::current().name();
+    // No process was started before the system was.
+    let mut ended: Vec<_> = own.split('.').collect();
+    ended[2] = "0";
+    let ended = made(&ended.join("."));
+    let others = [made(&own), made("0123456789abcdef.1.1."), made("")];
+    drop(Writer::create(folder.path()).unwrap());
+    assert!(!ended.exists());
+    assert!(others.iter().all(|other| other.exists()));
+}
+
+#[test]
 fn only_the_user_may_read_it() {
     let folder = tempfile::tempdir().unwrap();
     let made = folder.path().join("made/here");

@@ -13,7 +13,7 @@ use tempfile::Builder;
 
 use super::error::StoreError;
 use super::layer::Layer;
-use super::process::Process;
+use crate::process::Process;
 
 /// The right to make an image, given up when dropped.
 #[derive(Debug)]

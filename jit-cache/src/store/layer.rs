@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::StoreError;
-use super::listing::{Kind, Listing, entries, images_in, is_absence, is_absent, is_hexadecimal};
-use super::process::Process;
+use super::listing::{Kind, Listing, entries, images_in, is_absence, is_absent};
+use crate::process::{Process, is_hexadecimal};
 
 /// The folder that holds files of this version of the format. Another version has another, and each leaves the other's alone.
 pub const FORMAT_FOLDER: &str = "v2";
@@ -132,6 +132,9 @@ impl Layer {
         let folder = layer.folder();
         // What is behind the name takes the right to search it as well.
         match fs::read_dir(folder.join(".")) {
+            Err(_) if folder.symlink_metadata().is_ok_and(|found| !found.is_dir()) => {
+                Err(StoreError::NotAFolder { path: folder })
+            }
             Err(error) if !is_absence(&error) => Err(StoreError::io("read", &folder)(error)),
             _ => Ok(layer),
         }

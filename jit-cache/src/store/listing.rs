@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::error::StoreError;
+use crate::process::is_hexadecimal;
 
 /// Files of a layer, and what of it cannot be read.
 #[derive(Debug, Default)]
@@ -87,10 +88,4 @@ pub(super) fn entries(folder: &Path, kind: Kind, is_name: impl Fn(&str) -> bool)
         }
     }
     listing
-}
-
-/// Whether a name is that many hexadecimal digits, as BLAKE3's are written.
-pub(super) fn is_hexadecimal(name: &str, digits: usize) -> bool {
-    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    name.len() == digits && name.bytes().all(is_digit)
 }

@@ -11,9 +11,9 @@ use super::claim;
 use super::error::StoreError;
 use super::layer::{IMAGE_FOLDERS, Layer};
 use super::listing::{Listing, images_in, is_absence};
-use super::process::Process;
 use super::record::Record;
 use super::{MEMORY, Store};
+use crate::process::Process;
 
 /// No file is written for longer than this; of a process on another machine nothing else is known.
 const LONGEST_WRITE: Duration = Duration::from_secs(60 * 60);

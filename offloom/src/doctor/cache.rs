@@ -1,6 +1,7 @@
 //! Whether programs can use a cache.
 
 use std::env;
+use std::io::Write as _;
 use std::path::Path;
 
 use offloom_jit_cache::settings::{CacheMode, Settings};
@@ -50,13 +51,17 @@ fn problem(error: &Error) -> Problem {
     Problem::new(error.to_string(), remedy)
 }
 
+/// Bytes that there is to be room for: more than most kernels take. A full disk takes no more of a program's, without a word.
+const ROOM: usize = 64 << 10;
+
 /// Whether a program could put something into a cache, or make it. Nothing is left behind.
 fn can_be_written(directory: &Path) -> Result<(), Problem> {
     let files = directory.join(FORMAT_FOLDER);
     let there = files.ancestors().find(|folder| !is_absent(folder));
     let folder = there.unwrap_or(directory);
-    match tempfile::tempfile_in(folder) {
-        Ok(_) => Ok(()),
+    let written = tempfile::tempfile_in(folder).and_then(|mut file| file.write_all(&[1; ROOM]));
+    match written {
+        Ok(()) => Ok(()),
         Err(error) => Err(Problem::new(
             format!(
                 "programs cannot write to the cache `{}`: `{}`: {error}",

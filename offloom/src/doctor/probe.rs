@@ -124,6 +124,8 @@ impl Probe {
             .arg("-o")
             .arg(&program)
             .args(options)
+            // A signal may end it before it has removed its own.
+            .env("TMPDIR", folder)
             .output()
             .map_err(|error| {
                 Problem::new(

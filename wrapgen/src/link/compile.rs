@@ -134,10 +134,15 @@ fn kept_names(
     Ok(Some(names.into_iter().map(OsString::from_vec).collect()))
 }
 
+/// The first of the group's code that is no bitcode.
+fn native_member<'g, 'a>(group: &'g Group<'a>) -> Option<&'g EmbeddedMember<'a>> {
+    let mut members = group.members.iter();
+    members.find(|found| !is_bitcode(found.member.image()))
+}
+
 /// In an image of bitcode, which `option` asks for, there is no place for native code. LLVM's wrapper leaves it out without a word.
 fn check_all_bitcode(group: &Group<'_>, option: &str) -> Result<()> {
-    let mut members = group.members.iter();
-    match members.find(|found| !is_bitcode(found.member.image())) {
+    match native_member(group) {
         None => Ok(()),
         Some(native) => Err(Error::DeviceObject {
             input: native.origin.to_string(),
@@ -165,6 +170,12 @@ fn prepare_for_jit(
             group.target.triple
         ));
         return Ok(());
+    }
+    if let Some(native) = native_member(group) {
+        runner.say(&format!(
+            "wrapgen: warning: --jit: the code of '{}' for {} is no bitcode: its kernels stay as they are; compile it with -foffload-lto",
+            native.origin, group.target.triple
+        ));
     }
     let base = match group.linker(&line.options).takes_bitcode() {
         true => folder.named(&group.target, "jit.bitcode.o"),

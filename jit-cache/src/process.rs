@@ -4,8 +4,6 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-use super::listing::is_hexadecimal;
-
 /// How many hexadecimal digits the identity of a running system has.
 const BOOT_DIGITS: usize = 16;
 
@@ -15,7 +13,7 @@ static CURRENT: Mutex<Option<(PathBuf, Process)>> = Mutex::new(None);
 
 /// A process: the running system it is of, its number, and when it started, so that a number used again is told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Process {
+pub(crate) struct Process {
     boot: String,
     number: u32,
     start: u64,
@@ -23,7 +21,7 @@ pub(super) struct Process {
 
 impl Process {
     /// This process.
-    pub(super) fn current() -> Self {
+    pub(crate) fn current() -> Self {
         let number = std::process::id();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
         // Not held while something is read, and not waited for: a thread that a forked child does not have may hold it for ever.
@@ -45,7 +43,7 @@ impl Process {
     }
 
     /// The process that a [`name`](Self::name) was made for, whatever follows it; nothing if it was made for none.
-    pub(super) fn from_name(name: &str) -> Option<Self> {
+    pub(crate) fn from_name(name: &str) -> Option<Self> {
         let mut parts = name.split('.');
         let boot = parts.next()?;
         Some(Self {
@@ -56,12 +54,12 @@ impl Process {
     }
 
     /// A name for it that may begin the name of a file.
-    pub(super) fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         format!("{}.{}.{}.", self.boot, self.number, self.start)
     }
 
     /// Whether the process is known to be gone. Of one on another machine nothing is known.
-    pub(super) fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         let current = Self::current();
         *self != current && self.boot == current.boot && start_of(self.number) != Some(self.start)
     }
@@ -72,6 +70,12 @@ fn boot(namespace: &Path) -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let identity = format!("{} {}", boot.trim(), namespace.display());
     blake3::hash(identity.as_bytes()).to_hex()[..BOOT_DIGITS].to_owned()
+}
+
+/// Whether a name is that many hexadecimal digits, as BLAKE3's are written.
+pub(crate) fn is_hexadecimal(name: &str, digits: usize) -> bool {
+    let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    name.len() == digits && name.bytes().all(is_digit)
 }
 
 /// When a process started, in clock ticks since the system did; nothing if there is no such process.
