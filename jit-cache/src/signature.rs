@@ -298,23 +298,25 @@ const fn alignment_classes_above(declared: u64) -> u64 {
     classes
 }
 
-/// The words that cover the bytes that may be specialised.
+/// The words that cover the bytes that may be specialised. Each begins and ends with one: the kernel reads no others, which may be in no memory.
 fn object_words(argument: usize, bytes: &[bool], are_there: bool) -> Vec<(Source, u64)> {
-    let words = bytes.chunks(8).enumerate().map(|(number, bytes)| {
-        let mask = bytes
+    let words = bytes.chunks(8).enumerate().filter_map(|(number, bytes)| {
+        let first = bytes.iter().position(|counts| *counts)?;
+        let last = bytes.iter().rposition(|counts| *counts)?;
+        let counting = bytes[first..=last]
             .iter()
             .enumerate()
-            .filter(|(_, counts)| **counts)
-            .fold(0, |mask, (byte, _)| mask | (0xff << (8 * byte)));
+            .filter(|(_, counts)| **counts);
+        let mask = counting.fold(0, |mask, (byte, _)| mask | (0xff << (8 * byte)));
         let source = Source::Object {
             argument,
-            offset: 8 * number,
-            length: bytes.len(),
+            offset: 8 * number + first,
+            length: last + 1 - first,
             are_there,
         };
-        (source, mask)
+        Some((source, mask))
     });
-    words.filter(|(_, mask)| *mask != 0).collect()
+    words.collect()
 }
 
 #[cfg(test)]
@@ -342,6 +344,8 @@ mod tests {
         let mut contents = vec![true; 8];
         contents.extend([false; 8]);
         contents.extend([true, false, true]);
+        contents.extend([false; 10]);
+        contents.extend([true, true, false]);
         let signature = Signature::new(
             vec![
                 Parameter::Unused,
@@ -375,6 +379,7 @@ mod tests {
             (Source::Argument(1), 0xff),
             (object(0, 8), u64::MAX),
             (object(16, 3), 0xff00ff),
+            (object(29, 2), 0xffff),
         ];
         assert_eq!(words, expected);
     }

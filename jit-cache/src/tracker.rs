@@ -209,6 +209,14 @@ impl Tracker {
         let mut words = [0; MAX_KEY_WORDS];
         program.read(launch, &mut words);
         let words = &words[..masks.len()];
+        let key: Box<[u64]> = words.iter().zip(masks).map(|(word, mask)| word & mask).collect();
+        // Another launch may have asked for it a moment ago. It is no change, and gives nothing up.
+        if counts.counted.contains(&key) {
+            return Decision::Specialize(LaunchKey {
+                shape: number,
+                words: key,
+            });
+        }
         let differs = counts.differing(&self.signature, masks, words);
         let changed_as_expected =
             |subject: usize| counts.total > 0 && differs[subject] && self.expects_change_of(subject);
@@ -227,11 +235,12 @@ impl Tracker {
                 Decision::GiveUp(exceeded)
             };
         }
-        let words: Box<[u64]> = words.iter().zip(masks).map(|(word, mask)| word & mask).collect();
-        if counts.counted.insert(words.clone()) {
-            counts.add(&differs, &words);
-        }
-        Decision::Specialize(LaunchKey { shape: number, words })
+        counts.counted.insert(key.clone());
+        counts.add(&differs, &key);
+        Decision::Specialize(LaunchKey {
+            shape: number,
+            words: key,
+        })
     }
 
     /// The masks that remain: without alignments that the launch does not have, and without subjects that are to be given up.

@@ -92,7 +92,8 @@ fn look_up(key: &ImageKey) -> Option<Known> {
 }
 
 fn load(store: &Store, key: &ImageKey) -> Option<Known> {
-    Some(match store.load(key)? {
+    // What is read may be written anew, or its time of use.
+    Some(match without_write_signals(|| store.load(key))? {
         Record::Image(object) => Known::Object(object, None),
         Record::Timed(times, object) => Known::Object(object, Some(times)),
         Record::Failure(failure) if failure.limits.cover(limits()) => Known::Failure(failure.reason),
@@ -164,7 +165,7 @@ pub(crate) fn remember_times(key: &ImageKey, times: Times) {
 
 /// What launches of a kernel changed too often lately, if that is remembered under this key.
 pub(crate) fn given_up(key: &ImageKey) -> Vec<Subject> {
-    match store().and_then(|store| store.load(key)) {
+    match store().and_then(|store| without_write_signals(|| store.load(key))) {
         Some(Record::GivenUp(subjects)) => subjects,
         _ => Vec::new(),
     }

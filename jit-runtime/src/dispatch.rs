@@ -1,8 +1,7 @@
 //! What a kernel's stub calls at every launch, and after launches that are timed.
 
 use std::ptr;
-use std::sync::Once;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use offloom_abi::jit_image::{Choice, Dispatch, Finished, Slot};
 use offloom_jit_cache::settings::FloatingPoint;
@@ -74,17 +73,18 @@ unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) ->
 /// Whether variants may give other results than ahead-of-time code. Only asked where they would, since the thread does not compute as LLVM does.
 #[cold]
 fn results_may_differ() -> bool {
-    static SAID: Once = Once::new();
+    // No lock: one that another thread held at a fork would stay locked in the child.
+    static SAID: AtomicBool = AtomicBool::new(false);
     if settings().floating_point == FloatingPoint::Source {
         return true;
     }
-    SAID.call_once(|| {
+    if !SAID.load(Ordering::Relaxed) && !SAID.swap(true, Ordering::Relaxed) {
         let _interlude = Interlude::begin();
         report::log(format_args!(
             "launches of a thread run ahead-of-time code: it rounds otherwise, or takes subnormal numbers for zeros (-ffast-math when the \
              program was linked, fesetround), which OFFLOOM_JIT_FP=match does not allow for"
         ));
-    });
+    }
     false
 }
 

@@ -12,6 +12,8 @@ use std::time::{Duration, Instant};
 
 use crate::exit_gate;
 use crate::guard::guarded_interlude;
+use crate::queue;
+use crate::stats;
 use crate::worker;
 
 /// Far longer than a link or a start takes; one that waits for the forking thread must not keep it for ever.
@@ -104,4 +106,6 @@ unsafe extern "C" fn in_child() {
     UNDIVIDED.store(0, Ordering::SeqCst);
     FORKING.store(0, Ordering::SeqCst);
     exit_gate::forget_work();
+    queue::remember_fork();
+    stats::remember_fork();
 }

@@ -9,13 +9,14 @@ use std::path::Path;
 
 use object::{Object, ObjectSymbol, SymbolKind};
 
+use crate::guard::write_signals::without_write_signals;
 use crate::report;
 
 /// Adds the functions of an object whose function `kernel` was linked to `address`. `label` is put behind each name.
 pub(crate) fn add(object: &[u8], kernel: &str, address: u64, label: &str) {
     let lines = lines(object, kernel, address, label).unwrap_or_default();
     let file = format!("/tmp/perf-{}.map", std::process::id());
-    if let Err(error) = append(Path::new(&file), &lines) {
+    if let Err(error) = without_write_signals(|| append(Path::new(&file), &lines)) {
         report::log(format_args!("cannot write `{file}`: {error}"));
     }
 }

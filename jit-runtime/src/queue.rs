@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use offloom_ir::expendable_thread::spawn_without_signals;
 use offloom_jit_cache::settings::Mode;
 
-use crate::guard::guarded;
+use crate::fork_gate;
+use crate::guard::{Interlude, guarded};
 use crate::lock::lock;
 use crate::processors;
 use crate::report;
@@ -43,6 +44,9 @@ struct Queue {
     owner: u32,
 }
 
+/// Whether this process was forked and has not looked for what waits.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
 /// Never freed: the thread waits on it until the process is gone.
 static QUEUE: AtomicPtr<Queue> = AtomicPtr::new(std::ptr::null_mut());
 
@@ -67,6 +71,30 @@ pub(crate) fn add(job: impl FnOnce() + Send + 'static) {
     }
 }
 
+/// In a forked child: what waited in its parent waits in it too, for a thread of its own.
+pub(crate) fn remember_fork() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Has what waited at a fork done in the child, if that was not seen to yet.
+#[inline]
+pub(crate) fn resume_after_fork() {
+    if FORKED.load(Ordering::Relaxed) {
+        resume();
+    }
+}
+
+#[cold]
+fn resume() {
+    if FORKED.swap(false, Ordering::Relaxed) {
+        let _interlude = Interlude::begin();
+        // The thread begins with what waits.
+        if let Some(_change) = fork_gate::enter() {
+            add(|| ());
+        }
+    }
+}
+
 /// This process's queue.
 fn queue() -> &'static Queue {
     let owner = std::process::id();
@@ -77,10 +105,19 @@ fn queue() -> &'static Queue {
     {
         return queue;
     }
+    // SAFETY: as above.
+    let inherited = unsafe { current.as_ref() };
     let fresh: &'static Queue = Box::leak(Box::new(Queue::of(owner)));
     let fresh_pointer = std::ptr::from_ref(fresh).cast_mut();
     match QUEUE.compare_exchange(current, fresh_pointer, Ordering::AcqRel, Ordering::Acquire) {
-        Ok(_) => fresh,
+        Ok(_) => {
+            if let Some(waiting) = inherited.and_then(Queue::waiting) {
+                let mut jobs = lock(&fresh.jobs);
+                jobs.waiting.extend(waiting);
+                fresh.length.store(jobs.waiting.len(), Ordering::Relaxed);
+            }
+            fresh
+        }
         // Another thread was faster; its queue is as good.
         // SAFETY: as above; it is not null.
         Err(other) => unsafe { &*other },
@@ -97,6 +134,12 @@ impl Queue {
             added: Condvar::new(),
             owner,
         }
+    }
+
+    /// What waited at a fork, for the child; nothing if another thread was at it.
+    fn waiting(&self) -> Option<VecDeque<Job>> {
+        let mut jobs = self.jobs.try_lock().ok()?;
+        Some(std::mem::take(&mut jobs.waiting))
     }
 
     fn has_room(&self) -> bool {
@@ -158,6 +201,8 @@ impl Queue {
                 return;
             };
             self.length.store(jobs.waiting.len(), Ordering::Relaxed);
+            // A child forked from here on has lost the job, so that it waits for none.
+            let _change = fork_gate::enter();
             drop(jobs);
             guarded((), job);
         }

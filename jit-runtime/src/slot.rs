@@ -93,7 +93,10 @@ impl SlotState {
         match self.variants.find(&self.kernel.tracker, &launch) {
             Found::Code(code) => choice::<COUNT>(Some(code)),
             Found::AheadOfTime => AHEAD_OF_TIME,
-            Found::Pending => choice::<COUNT>(self.fitting(&launch)),
+            Found::Pending => {
+                queue::resume_after_fork();
+                choice::<COUNT>(self.fitting(&launch))
+            }
             Found::Unknown => self.choose_the_first_time::<COUNT>(launch),
         }
     }

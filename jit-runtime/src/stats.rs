@@ -19,21 +19,36 @@ use crate::target::llvm_version;
 /// the same.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// The process that the settings were first needed in; 0 before.
-static FIRST_PROCESS: AtomicU32 = AtomicU32::new(0);
+/// The process that uses the JIT; 0 before.
+static PROCESS: AtomicU32 = AtomicU32::new(0);
+/// The one that it was forked from, which uses it too; 0: none.
+static PARENT: AtomicU32 = AtomicU32::new(0);
 
 /// Remembers that this process uses the JIT: a child that is forked from it writes a file of its own.
 pub(crate) fn remember_process() {
     let _ = now_us();
-    let _ = FIRST_PROCESS.compare_exchange(0, std::process::id(), Ordering::Relaxed, Ordering::Relaxed);
+    let _ = PROCESS.compare_exchange(0, std::process::id(), Ordering::Relaxed, Ordering::Relaxed);
+}
+
+/// In a forked child: remembers whose it is.
+pub(crate) fn remember_fork() {
+    let parent = PROCESS.load(Ordering::Relaxed);
+    if parent != 0 {
+        PARENT.store(parent, Ordering::Relaxed);
+        PROCESS.store(std::process::id(), Ordering::Relaxed);
+    }
 }
 
 /// Writes the file, if one was asked for, about what `kernels` says.
 pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
     let Some(path) = &settings().stats else { return };
     let process = std::process::id();
-    let first = FIRST_PROCESS.load(Ordering::Relaxed);
-    let forked_from = Some(first).filter(|first| *first != process);
+    // A child of which no handler was told is forked from the one that is remembered.
+    let forked_from = match PROCESS.load(Ordering::Relaxed) {
+        remembered if remembered == process => PARENT.load(Ordering::Relaxed),
+        parent => parent,
+    };
+    let forked_from = Some(forked_from).filter(|parent| *parent != 0);
     let host = host_name();
     let path = from_first_folder(&file_name(path, process, &host, forked_from.is_some()));
     let statistics = move || {

@@ -128,8 +128,8 @@ fn what_each_of_several_devices_asks_for_is_counted_once() {
                 key(&tracker, &Words::of([value]));
             }
         }
-        // After the eleventh it is too much; devices that take turns with seven values need seven.
-        assert_eq!(values, if same_on_all { 11 } else { 100 });
+        // After the eleventh it is too much, as the next one finds; devices that take turns with seven values need seven.
+        assert_eq!(values, if same_on_all { 12 } else { 100 });
     }
 }
 
@@ -259,4 +259,25 @@ fn what_is_given_up_for_other_reasons_is_told_once() {
     let given_up = vec![Subject::Value(1), Subject::Alignment(2)];
     assert_eq!(tracker.decide(&Words::of([2, 4, 64])), Decision::GiveUp(given_up));
     assert_eq!(items(&tracker, &Words::of([2, 5, 64])), "0=any;1=any;2=any");
+}
+
+#[test]
+fn a_launch_that_was_counted_gives_nothing_up() {
+    let limits = Limits {
+        threshold: 1,
+        ratio: 0.5,
+    };
+    let tracker = tracker(vec![i32()], limits);
+    let first = key(&tracker, &Words::of([1]));
+    let second = key(&tracker, &Words::of([2]));
+    // Other threads that missed it before its code was there.
+    for (launch, counted) in [(2, second), (1, first)] {
+        assert_eq!(
+            tracker.decide(&Words::of([launch])),
+            Decision::Specialize(counted)
+        );
+    }
+    assert_eq!(tracker.counts().total, 2);
+    let given_up = Decision::GiveUp(vec![Subject::Value(0)]);
+    assert_eq!(tracker.decide(&Words::of([3])), given_up);
 }
