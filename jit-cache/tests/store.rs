@@ -969,8 +969,8 @@ fn what_cannot_be_read_or_removed_is_said_and_holds_up_no_program() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(64))]
-    // 64 cases of 40 mutations each.
+    #![proptest_config(ProptestConfig::with_cases(250))]
+    // 250 cases of 40 mutations each.
     #[test]
     fn a_damaged_file_is_never_served(mutations in prop::collection::vec((any::<prop::sample::Index>(), 0..4, any::<u8>()), 40)) {
         let (_folder, _, store) = new_store();
