@@ -48,6 +48,17 @@ bool isReorderable(const Loop &L) {
          any_of(L.getHeader()->phis(), [](const PHINode &Phi) { return Phi.getType()->isFPOrFPVectorTy(); });
 }
 
+/// Has no later vectoriser touch these loops.
+void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
+  DominatorTree Tree(F);
+  LoopInfo Loops(Tree);
+  for (Loop *L : Loops.getLoopsInPreorder())
+    if (IsMeant(*L))
+      L->setLoopID(makePostTransformationMetadata(F.getContext(), L->getLoopID(),
+                                                  {"llvm.loop.vectorize.", "llvm.loop.interleave."},
+                                                  {vectorizedHint(F.getContext())}));
+}
+
 /// Ends a pipeline, for each function, with the vectorisation of its loops, which only reorderable loops get.
 class UntilVectorized {
 public:
@@ -79,17 +90,6 @@ public:
 
 private:
   static constexpr StringLiteral Vectoriser = "LoopVectorizePass";
-
-  /// Has no later vectoriser touch these loops.
-  static void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
-    DominatorTree Tree(F);
-    LoopInfo Loops(Tree);
-    for (Loop *L : Loops.getLoopsInPreorder())
-      if (IsMeant(*L))
-        L->setLoopID(makePostTransformationMetadata(F.getContext(), L->getLoopID(),
-                                                    {"llvm.loop.vectorize.", "llvm.loop.interleave."},
-                                                    {vectorizedHint(F.getContext())}));
-  }
 
   /// Whether there is a reorderable loop; the vectoriser does not see the other ones then.
   bool hideOtherLoops(Function &F) {
@@ -418,6 +418,8 @@ Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
 }
 
 } // namespace
+
+void offloom::leaveReorderableScalar(Function &F) { leaveScalar(F, isReorderable); }
 
 extern "C" {
 

@@ -128,17 +128,42 @@ bool settleDivisions(Function &F, FunctionAnalysisManager &Analyses) {
   return Changed;
 }
 
+/// Whether the instruction may use a variable of the function's own.
+bool usesLocal(const Instruction &I) {
+  return any_of(I.operand_values(), [](const Value *Operand) {
+    SmallVector<const Value *, 4> Objects;
+    if (Operand->getType()->isPointerTy())
+      getUnderlyingObjects(Operand, Objects, /*LI=*/nullptr, /*MaxLookup=*/0);
+    return any_of(Objects, [](const Value *Object) { return isa<AllocaInst>(Object); });
+  });
+}
+
+/// Clang says of all that a loop with `simd` or `order(concurrent)` uses that iterations do not depend on one another by it. What is private to an
+/// iteration is one variable for all of them, though, where it stays in memory: that is to be found out as in any loop. Whether anything changed.
+bool takeBackIndependence(Function &F) {
+  bool Changed = false;
+  for (Instruction &I : instructions(F))
+    if (I.getMetadata(LLVMContext::MD_access_group) && usesLocal(I)) {
+      I.setMetadata(LLVMContext::MD_access_group, nullptr);
+      Changed = true;
+    }
+  return Changed;
+}
+
 } // namespace
 
 bool offloom::runPipeline(Module &M, TargetMachine *Machine, StringRef Pipeline, PassInstrumentationCallbacks &Callbacks,
                           Analyses &All) {
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any IR) {
     auto *Of = Pass == "LoopVectorizePass" ? any_cast<const Function *>(&IR) : nullptr;
-    if (!Of || none_of(instructions(**Of), mayTrap))
+    if (!Of)
       return;
     Function &F = *const_cast<Function *>(*Of);
     FunctionAnalysisManager &OfF = All.OfFunctions;
-    if (!settleDivisions(F, OfF))
+    bool Changed = takeBackIndependence(F);
+    if (any_of(instructions(F), mayTrap))
+      Changed |= settleDivisions(F, OfF);
+    if (!Changed)
       return;
     PreservedAnalyses Kept;
     Kept.preserveSet<CFGAnalyses>();

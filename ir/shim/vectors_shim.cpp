@@ -156,15 +156,22 @@ void versionLoops(Function &F, FunctionAnalysisManager &Analyses) {
 
 extern "C" {
 
-/// Runs a pipeline, and before the SLP vectoriser gets a function, versions its loops for it. Whether the text is a pipeline.
+/// Runs a pipeline, and before the SLP vectoriser gets a function, versions its loops for it; where results are settled, the order in which loops
+/// compute them stays. Whether the text is a pipeline.
 bool offloom_ir_run_with_versioned_loops(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
                                          size_t length) {
   offloom::Analyses All;
   PassInstrumentationCallbacks Callbacks;
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any IR) {
-    auto *F = Pass == "SLPVectorizerPass" ? any_cast<const Function *>(&IR) : nullptr;
-    if (F)
-      versionLoops(*const_cast<Function *>(*F), All.OfFunctions);
+    auto *Of = any_cast<const Function *>(&IR);
+    if (!Of)
+      return;
+    Function &F = *const_cast<Function *>(*Of);
+    // Sums that the ahead-of-time code has in memory: constants may have let them into registers, and their loops be computed in another order.
+    if (Pass == "LoopVectorizePass" && F.getParent()->getNamedMetadata(offloom::BitsMatched))
+      offloom::leaveReorderableScalar(F);
+    if (Pass == "SLPVectorizerPass")
+      versionLoops(F, All.OfFunctions);
   });
   return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length),
                               Callbacks, All);

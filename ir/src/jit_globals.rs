@@ -326,17 +326,20 @@ impl<'ctx> Global<'ctx> {
         self.kind() == GlobalKind::Function && !self.is_declaration() && !self.is_interposable()
     }
 
-    /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`): one that ends the program, or
-    /// `longjmp`.
+    /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`), and does nothing before that in this module's code: one of a
+    /// library that ends the program, `longjmp`, or what Clang calls where an exception must not leave.
     pub fn never_returns(self) -> bool {
-        self.as_function().is_some_and(|function| {
-            ["noreturn", "nounwind"].into_iter().all(|name| {
-                let kind = Attribute::get_named_enum_kind_id(name);
-                function
-                    .get_enum_attribute(AttributeLoc::Function, kind)
-                    .is_some()
+        const TERMINATE: &str = "__clang_call_terminate";
+        let is_of_library = self.is_declaration() || self.name() == TERMINATE;
+        is_of_library
+            && self.as_function().is_some_and(|function| {
+                ["noreturn", "nounwind"].into_iter().all(|name| {
+                    let kind = Attribute::get_named_enum_kind_id(name);
+                    function
+                        .get_enum_attribute(AttributeLoc::Function, kind)
+                        .is_some()
+                })
             })
-        })
     }
 
     /// Makes a variable of the module's own a constant if all that the module does with it is to load from it or copy out of it. Whether

@@ -9,6 +9,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{
     BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue, PointerValue,
 };
+use offloom_ir::jit_globals::Global;
 use offloom_ir::loops::{LoopPlace, loop_places};
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, local_variables, pointer_uses};
 use offloom_ir::value_uses::{ValueUse, called_function, result, value_uses};
@@ -39,6 +40,10 @@ impl<'ctx> Program<'ctx> {
         for (&function, sites) in &sites {
             program.places.extend(loop_places(function));
             program.locals.extend(local_variables(function));
+            // Another definition may take its place, and look at more than this one.
+            if Global::from(function).is_interposable() {
+                continue;
+            }
             for site in &sites.known {
                 for (index, argument) in (0..).zip(&site.arguments) {
                     if let (Some(argument), Some(parameter)) = (argument, function.get_nth_param(index)) {
