@@ -11,6 +11,7 @@ use inkwell::llvm_sys::LLVMLinkage;
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMUseRef, LLVMValueRef};
 use inkwell::module::Module;
+use inkwell::types::{AnyTypeEnum, BasicTypeEnum};
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue};
 
 use crate::symbol::{Symbol, SymbolKind};
@@ -324,6 +325,18 @@ impl<'ctx> Global<'ctx> {
     /// Whether it is a function whose definition here is the one that calls run.
     pub fn is_own_definition(self) -> bool {
         self.kind() == GlobalKind::Function && !self.is_declaration() && !self.is_interposable()
+    }
+
+    /// Whether it is an object of an empty class, defined elsewhere if at all (`std::piecewise_construct`): nothing is ever read of it.
+    pub fn is_foreign_empty_object(self) -> bool {
+        if self.kind() != GlobalKind::Variable || !self.is_declaration() {
+            return false;
+        }
+        let AnyTypeEnum::StructType(class) = self.as_global_value().get_value_type() else {
+            return false;
+        };
+        let fields = class.get_field_types();
+        matches!(fields.as_slice(), [BasicTypeEnum::IntType(byte)] if byte.get_bit_width() == 8)
     }
 
     /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`), and does nothing before that in this module's code: one of a

@@ -41,7 +41,12 @@ pub fn add_announcement<'ctx>(
     let address = |anchor: &Anchor| {
         let found =
             find(module, &anchor.name).ok_or_else(|| JitPassError::NoSuchAnchor(anchor.name.clone()))?;
-        Ok(found.as_global_value().as_pointer_value())
+        let value = found.as_global_value();
+        // Without the table, what uses it is mostly optimised away before the link asks for a definition, which there need not be.
+        if found.is_foreign_empty_object() {
+            value.set_linkage(Linkage::ExternalWeak);
+        }
+        Ok(value.as_pointer_value())
     };
     let anchors = survey.anchors.iter().map(address);
     let anchors = pointer.const_array(&anchors.collect::<Result<Vec<_>, JitPassError>>()?);
