@@ -32,6 +32,11 @@ pub fn release(producer: &str) -> Option<u32> {
     digits.parse().ok()
 }
 
+/// The producer that the bitcode names, if it is of another LLVM than this.
+pub fn foreign_producer(bytes: &[u8]) -> Option<String> {
+    producer(bytes).filter(|producer| release(producer).is_some_and(|release| release != crate::LLVM.major()))
+}
+
 fn read(bytes: &[u8], reader: unsafe extern "C" fn(*const c_char, usize) -> *mut c_char) -> Option<String> {
     // SAFETY: the bytes are passed with their length.
     let text = unsafe { reader(bytes.as_ptr().cast(), bytes.len()) };

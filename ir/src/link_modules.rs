@@ -5,7 +5,7 @@ use inkwell::llvm_sys::linker::LLVMLinkModules2;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 
-use crate::bitcode_header::{producer, release};
+use crate::bitcode_header::foreign_producer;
 use crate::jit_diagnostics::CollectedErrors;
 use crate::module::remove_flag;
 
@@ -126,9 +126,7 @@ pub fn parse_bitcode<'ctx>(
         (Err(reason), None) => reason.to_string(),
     };
     let name = name.to_owned();
-    let is_other =
-        |producer: &String| release(producer).is_some_and(|release| release != crate::LLVM.major());
-    Err(match producer(bitcode).filter(is_other) {
+    Err(match foreign_producer(bitcode) {
         Some(producer) => LinkModulesError::OtherLlvm { name, producer },
         None => LinkModulesError::Parse { name, reason },
     })

@@ -1,6 +1,6 @@
 //! Reads a module from a file, bitcode or text, and refuses that of another LLVM release.
 
-use crate::bitcode_header::{is_bitcode, producer, release};
+use crate::bitcode_header::{foreign_producer, is_bitcode};
 use crate::jit_diagnostics::CollectedErrors;
 use inkwell::context::{AsContextRef, Context};
 use inkwell::llvm_sys::core::LLVMDisposeMessage;
@@ -48,9 +48,7 @@ pub fn read_module<'ctx>(
     let buffer =
         MemoryBuffer::create_from_file(path).map_err(|reason| ReadModuleError::Io(reason.to_string()))?;
     let module = if is_bitcode(buffer.as_slice()) {
-        let own = crate::LLVM.major();
-        let is_other = |producer: &String| release(producer).is_some_and(|release| release != own);
-        if let Some(producer) = producer(buffer.as_slice()).filter(is_other) {
+        if let Some(producer) = foreign_producer(buffer.as_slice()) {
             return Err(ReadModuleError::OtherLlvm { producer });
         }
         Module::parse_bitcode_from_buffer(&buffer, context).map_err(|reason| reason.to_string())

@@ -72,28 +72,27 @@ fn pause_after(waited: Duration) -> Duration {
 
 /// What the cache knows of a key, at once; it is not claimed if that is nothing.
 pub(crate) fn find(key: &ImageKey) -> Option<Known> {
-    load(store()?, key)
+    with_store(|store| load(store, key))?
 }
 
 /// Looks a key up, and claims it if nothing is known. `None`: another process is making it.
 fn look_up(key: &ImageKey) -> Option<Known> {
-    let Some(store) = store() else {
-        return Some(Known::Nothing(None));
-    };
-    if let Some(known) = load(store, key) {
-        return Some(known);
-    }
-    match without_write_signals(|| store.claim(key)) {
-        // It may have been published just before the claim.
-        Ok(claim) => claim.map(|claim| load(store, key).unwrap_or(Known::Nothing(Some(claim)))),
-        // Nobody else is told, and it is made anyway.
-        Err(_) => Some(Known::Nothing(None)),
-    }
+    let found = with_store(|store| {
+        if let Some(known) = load(store, key) {
+            return Some(known);
+        }
+        match store.claim(key) {
+            // It may have been published just before the claim.
+            Ok(claim) => claim.map(|claim| load(store, key).unwrap_or(Known::Nothing(Some(claim)))),
+            // Nobody else is told, and it is made anyway.
+            Err(_) => Some(Known::Nothing(None)),
+        }
+    });
+    found.unwrap_or(Some(Known::Nothing(None)))
 }
 
 fn load(store: &Store, key: &ImageKey) -> Option<Known> {
-    // What is read may be written anew, or its time of use.
-    Some(match without_write_signals(|| store.load(key))? {
+    Some(match store.load(key)? {
         Record::Image(object) => Known::Object(object, None),
         Record::Timed(times, object) => Known::Object(object, Some(times)),
         Record::Failure(failure) if failure.limits.cover(limits()) => Known::Failure(failure.reason),
@@ -126,25 +125,25 @@ fn limits() -> CompileLimits {
 /// Notes that a program starts with this key, and tells whether it is likely to find nothing in the cache: it is the first, or the last one did not find
 /// all. Without a cache every start is the first; where it is only read, none is.
 pub(crate) fn note_start(key: &ImageKey) -> bool {
-    store().is_none_or(|store| store.note_start(key).unwrap_or(false))
+    with_store(|store| store.note_start(key).unwrap_or(false)).unwrap_or(true)
 }
 
 /// Does what publishing under a key would do besides writing, and has the next start of the program be the first again. For while an object is made.
 pub(crate) fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
-    if let Some(store) = store() {
+    with_store(|store| {
         // What fails publishing says again.
         if store.expect_publication(key).is_ok()
             && let Some(start) = start
         {
             store.forget_starts(start);
         }
-    }
+    });
 }
 
 /// Keeps what came of making an object, and says what the cache has now: instead of a failure it may be what another process has made. A cache
 /// that cannot be written is one compile more next time.
 pub(crate) fn publish(key: &ImageKey, record: Record) -> Record {
-    match store().map(|store| without_write_signals(|| store.publish(key, &record))) {
+    match with_store(|store| store.publish(key, &record)) {
         Some(Ok(Some(others))) => others,
         Some(Err(error)) => {
             report::log(error);
@@ -156,16 +155,14 @@ pub(crate) fn publish(key: &ImageKey, record: Record) -> Record {
 
 /// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next time.
 pub(crate) fn remember_times(key: &ImageKey, times: Times) {
-    if let Some(store) = store()
-        && let Err(error) = without_write_signals(|| store.remember_times(key, times))
-    {
+    if let Some(Err(error)) = with_store(|store| store.remember_times(key, times)) {
         report::log(error);
     }
 }
 
 /// What launches of a kernel changed too often lately, if that is remembered under this key.
 pub(crate) fn given_up(key: &ImageKey) -> Vec<Subject> {
-    match store().and_then(|store| without_write_signals(|| store.load(key))) {
+    match with_store(|store| store.load(key)).flatten() {
         Some(Record::GivenUp(subjects)) => subjects,
         _ => Vec::new(),
     }
@@ -173,11 +170,14 @@ pub(crate) fn given_up(key: &ImageKey) -> Vec<Subject> {
 
 /// Keeps what launches of a kernel changed too often. A cache that cannot be written is some useless variants more next time.
 pub(crate) fn remember_given_up(key: &ImageKey, subjects: &[Subject]) {
-    if let Some(store) = store()
-        && let Err(error) = without_write_signals(|| store.remember_given_up(key, subjects))
-    {
+    if let Some(Err(error)) = with_store(|store| store.remember_given_up(key, subjects)) {
         report::log(error);
     }
+}
+
+/// Does something with the cache, if there is one. Reading may write too: a record anew that has become old.
+fn with_store<T>(work: impl FnOnce(&Store) -> T) -> Option<T> {
+    store().map(|store| without_write_signals(|| work(store)))
 }
 
 /// The cache of this process, opened at its first use; `None` when it is switched off, or the program has more rights than its user.
