@@ -6,6 +6,15 @@ fn main() {
         return;
     };
     println!("cargo::rerun-if-changed=shim");
+    println!("cargo::rustc-check-cfg=cfg(pre_codegen_callback)");
+    // The structure that a plugin hands to LLVM has grown by a field: its header says whether this release has it.
+    let headers = ["llvm/Plugins/PassPlugin.h", "llvm/Passes/PassPlugin.h"];
+    let header = headers
+        .iter()
+        .find_map(|header| std::fs::read_to_string(llvm.include_dir.join(header)).ok());
+    if header.is_some_and(|text| text.contains("PreCodeGenCallback")) {
+        println!("cargo::rustc-cfg=pre_codegen_callback");
+    }
     cc::Build::new()
         .cpp(true)
         .std("c++17")

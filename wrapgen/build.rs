@@ -14,6 +14,11 @@ fn main() {
         llvm.lib_dir.display()
     );
     println!("cargo::rustc-link-arg-bin=wrapgen-bitcode=-lLLVM-{}", llvm.major);
+    // Tests compare with it where the release has it.
+    println!("cargo::rustc-check-cfg=cfg(offload_wrapper)");
+    if llvm.bin_dir.join("llvm-offload-wrapper").is_file() {
+        println!("cargo::rustc-cfg=offload_wrapper");
+    }
     println!("cargo::rerun-if-changed=jit");
     let objects = cc::Build::new()
         .pic(true)

@@ -10,6 +10,7 @@ use std::mem::{offset_of, size_of};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
+use crate::version::EntryFormat;
 use crate::{FormatError, LlvmVersion, OffloadKind, Problem, fat_binary};
 
 /// Name of the record's type in IR, without the `%`.
@@ -31,17 +32,17 @@ pub fn global_name(name: &str) -> String {
 
 /// Name of the entry of a `requires` directive.
 pub const fn requires_name(version: LlvmVersion) -> &'static str {
-    match version {
-        LlvmVersion::V19 => "",
-        LlvmVersion::V22 => ".requires",
+    match version.entries {
+        EntryFormat::Legacy => "",
+        EntryFormat::Version1 => ".requires",
     }
 }
 
 /// Section that OpenMP entries stand in. It is a C identifier, so that the linker gives it start and stop symbols.
 pub const fn section(version: LlvmVersion) -> &'static str {
-    match version {
-        LlvmVersion::V19 => "omp_offloading_entries",
-        LlvmVersion::V22 => "llvm_offload_entries",
+    match version.entries {
+        EntryFormat::Legacy => "omp_offloading_entries",
+        EntryFormat::Version1 => "llvm_offload_entries",
     }
 }
 
@@ -71,66 +72,157 @@ pub const fn sections(version: LlvmVersion) -> [&'static str; 3] {
 
 /// Section that entry names stand in; `None`: they go where the compiler puts strings.
 pub const fn name_section(version: LlvmVersion) -> Option<&'static str> {
-    match version {
-        LlvmVersion::V19 => None,
-        LlvmVersion::V22 => Some(".llvm.rodata.offloading"),
+    match version.entries {
+        EntryFormat::Legacy => None,
+        EntryFormat::Version1 => Some(".llvm.rodata.offloading"),
     }
 }
 
 /// Symbol that the linker puts at the start of the entry table.
 pub const fn start_symbol(version: LlvmVersion) -> &'static str {
-    match version {
-        LlvmVersion::V19 => "__start_omp_offloading_entries",
-        LlvmVersion::V22 => "__start_llvm_offload_entries",
+    match version.entries {
+        EntryFormat::Legacy => "__start_omp_offloading_entries",
+        EntryFormat::Version1 => "__start_llvm_offload_entries",
     }
 }
 
 /// Symbol that the linker puts behind the entry table.
 pub const fn stop_symbol(version: LlvmVersion) -> &'static str {
-    match version {
-        LlvmVersion::V19 => "__stop_omp_offloading_entries",
-        LlvmVersion::V22 => "__stop_llvm_offload_entries",
+    match version.entries {
+        EntryFormat::Legacy => "__stop_omp_offloading_entries",
+        EntryFormat::Version1 => "__stop_llvm_offload_entries",
     }
 }
 
 /// Empty global that the wrapper puts in the section, so that it exists in a program without entries.
 pub const fn dummy_symbol(version: LlvmVersion) -> &'static str {
-    match version {
-        LlvmVersion::V19 => "__dummy.omp_offloading_entries",
-        LlvmVersion::V22 => "__dummy.llvm_offload_entries",
+    match version.entries {
+        EntryFormat::Legacy => "__dummy.omp_offloading_entries",
+        EntryFormat::Version1 => "__dummy.llvm_offload_entries",
     }
 }
 
 /// Alignment in bytes that the IR gives an entry global.
 pub const fn alignment(version: LlvmVersion) -> u32 {
-    match version {
-        LlvmVersion::V19 => 1,
-        LlvmVersion::V22 => 8,
+    match version.entries {
+        EntryFormat::Legacy => 1,
+        EntryFormat::Version1 => 8,
     }
 }
 
 /// Size of a record in bytes.
 pub const fn size(version: LlvmVersion) -> usize {
-    match version {
-        LlvmVersion::V19 => size_of::<Record19>(),
-        LlvmVersion::V22 => size_of::<Record22>(),
+    match version.entries {
+        EntryFormat::Legacy => size_of::<LegacyRecord>(),
+        EntryFormat::Version1 => size_of::<Record1>(),
     }
 }
 
 /// Offset in a record of the pointer to the host symbol.
 pub const fn address_offset(version: LlvmVersion) -> usize {
-    match version {
-        LlvmVersion::V19 => offset_of!(Record19, address),
-        LlvmVersion::V22 => offset_of!(Record22, address),
+    match version.entries {
+        EntryFormat::Legacy => offset_of!(LegacyRecord, address),
+        EntryFormat::Version1 => offset_of!(Record1, address),
     }
 }
 
 /// Offset in a record of the pointer to the NUL-terminated entry name.
 pub const fn name_offset(version: LlvmVersion) -> usize {
-    match version {
-        LlvmVersion::V19 => offset_of!(Record19, name),
-        LlvmVersion::V22 => offset_of!(Record22, name),
+    match version.entries {
+        EntryFormat::Legacy => offset_of!(LegacyRecord, name),
+        EntryFormat::Version1 => offset_of!(Record1, name),
     }
+}
+
+/// What a field of a record holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum EntryField {
+    /// Zero.
+    Reserved,
+    /// [`RECORD_VERSION`].
+    Version,
+    /// The programming model's number.
+    Kind,
+    /// [`EntryFlags`].
+    Flags,
+    /// Address of the host symbol.
+    Address,
+    /// Address of the NUL-terminated name.
+    Name,
+    /// Bytes that a variable takes.
+    Size,
+    /// The clauses of `requires`.
+    Data,
+    /// A further pointer, which CUDA's managed variables have.
+    AuxAddress,
+}
+
+/// The type of a field in IR.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FieldType {
+    /// `ptr`.
+    Pointer,
+    /// An integer of 16 bits.
+    I16,
+    /// An integer of 32 bits.
+    I32,
+    /// An integer of 64 bits.
+    I64,
+}
+
+impl FieldType {
+    /// The type as IR spells it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Pointer => "ptr",
+            Self::I16 => "i16",
+            Self::I32 => "i32",
+            Self::I64 => "i64",
+        }
+    }
+
+    /// Bytes that it takes.
+    pub const fn size(self) -> usize {
+        match self {
+            Self::I16 => 2,
+            Self::I32 => 4,
+            Self::Pointer | Self::I64 => 8,
+        }
+    }
+}
+
+/// The fields of a record in IR, in order, with their types. They lie back to back.
+pub const fn fields(version: LlvmVersion) -> &'static [(EntryField, FieldType)] {
+    use EntryField::{Address, AuxAddress, Data, Flags, Kind, Name, Reserved, Size, Version};
+    use FieldType::{I16, I32, I64, Pointer};
+    match version.entries {
+        EntryFormat::Legacy => &[
+            (Address, Pointer),
+            (Name, Pointer),
+            (Size, I64),
+            (Flags, I32),
+            (Data, I32),
+        ],
+        EntryFormat::Version1 => &[
+            (Reserved, I64),
+            (Version, I16),
+            (Kind, I16),
+            (Flags, I32),
+            (Address, Pointer),
+            (Name, Pointer),
+            (Size, I64),
+            (Data, I64),
+            (AuxAddress, Pointer),
+        ],
+    }
+}
+
+/// The place of a field among [`fields`], and its type; `None`: records of the release have no such field.
+pub fn field(version: LlvmVersion, field: EntryField) -> Option<(u32, FieldType)> {
+    (0..)
+        .zip(fields(version))
+        .find(|(_, (of, _))| *of == field)
+        .map(|(number, (_, field_type))| (number, *field_type))
 }
 
 /// Flags of an OpenMP entry, the same numbers in every known release.
@@ -216,12 +308,12 @@ impl Entry {
 
     /// The same as a record of `producer`'s section, see [`producer`]: those of LLVM 19 do not say themselves whose they are.
     pub fn of_producer(self, version: LlvmVersion, producer: OffloadKind) -> Self {
-        match version {
-            LlvmVersion::V19 => Self {
+        match version.entries {
+            EntryFormat::Legacy => Self {
                 kind: producer,
                 ..self
             },
-            LlvmVersion::V22 => self,
+            EntryFormat::Version1 => self,
         }
     }
 
@@ -236,12 +328,12 @@ impl Entry {
             data,
             aux_address,
         } = *self;
-        Some(match version {
-            LlvmVersion::V19 => {
+        Some(match version.entries {
+            EntryFormat::Legacy => {
                 if kind != OffloadKind::OpenMp || aux_address != 0 {
                     return None;
                 }
-                let record = Record19 {
+                let record = LegacyRecord {
                     address: address.into(),
                     name: name.into(),
                     size: size.into(),
@@ -250,8 +342,8 @@ impl Entry {
                 };
                 record.as_bytes().to_vec()
             }
-            LlvmVersion::V22 => {
-                let record = Record22 {
+            EntryFormat::Version1 => {
+                let record = Record1 {
                     reserved: 0.into(),
                     version: RECORD_VERSION.into(),
                     kind: kind.number(version)?.into(),
@@ -272,9 +364,9 @@ impl Entry {
     /// # Errors
     /// The bytes are too few, or are not a record of `version`.
     pub fn parse(version: LlvmVersion, bytes: &[u8]) -> Result<Self, FormatError> {
-        match version {
-            LlvmVersion::V19 => {
-                let record: &Record19 = prefix(bytes)?;
+        match version.entries {
+            EntryFormat::Legacy => {
+                let record: &LegacyRecord = prefix(bytes)?;
                 Ok(Self {
                     kind: OffloadKind::OpenMp,
                     flags: EntryFlags(record.flags.get()),
@@ -285,14 +377,14 @@ impl Entry {
                     aux_address: 0,
                 })
             }
-            LlvmVersion::V22 => Self::from_record22(prefix(bytes)?),
+            EntryFormat::Version1 => Self::from_record1(prefix(bytes)?),
         }
     }
 
-    fn from_record22(record: &Record22) -> Result<Self, FormatError> {
+    fn from_record1(record: &Record1) -> Result<Self, FormatError> {
         if record.reserved != 0 {
             return Err(FormatError::new(
-                offset_of!(Record22, reserved) as u64,
+                offset_of!(Record1, reserved) as u64,
                 Problem::ReservedNotZero {
                     what: RECORD,
                     found: record.reserved.get(),
@@ -301,7 +393,7 @@ impl Entry {
         }
         if record.version != RECORD_VERSION {
             return Err(FormatError::new(
-                offset_of!(Record22, version) as u64,
+                offset_of!(Record1, version) as u64,
                 Problem::UnsupportedVersion {
                     what: RECORD,
                     found: record.version.get().into(),
@@ -312,7 +404,7 @@ impl Entry {
         let found = record.kind.get();
         let kind = OffloadKind::from_number(found).ok_or_else(|| {
             FormatError::new(
-                offset_of!(Record22, kind) as u64,
+                offset_of!(Record1, kind) as u64,
                 Problem::UnknownOffloadKind { found },
             )
         })?;
@@ -372,10 +464,10 @@ fn prefix<T: FromBytes + KnownLayout + Immutable + Unaligned>(bytes: &[u8]) -> R
     }
 }
 
-/// The LLVM 19 record.
+/// A record of [`EntryFormat::Legacy`].
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-struct Record19 {
+struct LegacyRecord {
     address: U64,
     name: U64,
     size: U64,
@@ -384,17 +476,17 @@ struct Record19 {
 }
 
 const _: () = {
-    assert!(size_of::<Record19>() == 32);
-    assert!(offset_of!(Record19, name) == 8);
-    assert!(offset_of!(Record19, size) == 16);
-    assert!(offset_of!(Record19, flags) == 24);
-    assert!(offset_of!(Record19, data) == 28);
+    assert!(size_of::<LegacyRecord>() == 32);
+    assert!(offset_of!(LegacyRecord, name) == 8);
+    assert!(offset_of!(LegacyRecord, size) == 16);
+    assert!(offset_of!(LegacyRecord, flags) == 24);
+    assert!(offset_of!(LegacyRecord, data) == 28);
 };
 
-/// The LLVM 22 record.
+/// A record of [`EntryFormat::Version1`].
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
-struct Record22 {
+struct Record1 {
     reserved: U64,
     version: U16,
     kind: U16,
@@ -407,21 +499,38 @@ struct Record22 {
 }
 
 const _: () = {
-    assert!(size_of::<Record22>() == 56);
-    assert!(offset_of!(Record22, version) == 8);
-    assert!(offset_of!(Record22, kind) == 10);
-    assert!(offset_of!(Record22, flags) == 12);
-    assert!(offset_of!(Record22, address) == 16);
-    assert!(offset_of!(Record22, name) == 24);
-    assert!(offset_of!(Record22, size) == 32);
-    assert!(offset_of!(Record22, data) == 40);
-    assert!(offset_of!(Record22, aux_address) == 48);
+    assert!(size_of::<Record1>() == 56);
+    assert!(offset_of!(Record1, version) == 8);
+    assert!(offset_of!(Record1, kind) == 10);
+    assert!(offset_of!(Record1, flags) == 12);
+    assert!(offset_of!(Record1, address) == 16);
+    assert!(offset_of!(Record1, name) == 24);
+    assert!(offset_of!(Record1, size) == 32);
+    assert!(offset_of!(Record1, data) == 40);
+    assert!(offset_of!(Record1, aux_address) == 48);
 };
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn fields_in_ir_lie_where_the_record_has_them() {
+        for version in LlvmVersion::ALL {
+            let offset_of = |wanted| {
+                let place = fields(version).iter().take_while(|(field, _)| *field != wanted);
+                place.map(|(_, field_type)| field_type.size()).sum::<usize>()
+            };
+            assert_eq!(offset_of(EntryField::Address), address_offset(version));
+            assert_eq!(offset_of(EntryField::Name), name_offset(version));
+            let whole: usize = fields(version)
+                .iter()
+                .map(|(_, field_type)| field_type.size())
+                .sum();
+            assert_eq!(whole, size(version));
+        }
+    }
 
     fn versions() -> impl Strategy<Value = LlvmVersion> {
         prop::sample::select(&LlvmVersion::ALL[..])

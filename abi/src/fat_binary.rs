@@ -6,6 +6,7 @@
 
 pub mod images;
 
+use crate::version::EntryFormat;
 use crate::{LlvmVersion, OffloadKind};
 
 /// Name in IR, without the `%`, of the record `{ i32 magic, i32 version, ptr image, ptr unused }`.
@@ -88,9 +89,9 @@ pub const HIP: FatBinaryRuntime = FatBinaryRuntime {
 impl FatBinaryRuntime {
     /// Section that the offload entries of this programming model stand in.
     pub const fn entry_section(&self, version: LlvmVersion) -> &'static str {
-        match version {
-            LlvmVersion::V19 => self.own_entry_section,
-            LlvmVersion::V22 => crate::entry::section(version),
+        match version.entries {
+            EntryFormat::Legacy => self.own_entry_section,
+            EntryFormat::Version1 => crate::entry::section(version),
         }
     }
 }

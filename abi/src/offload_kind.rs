@@ -4,6 +4,7 @@
 //! meanings, so reading needs no version; writing does. Source: `llvm/Object/OffloadBinary.h`, `OffloadKind`.
 
 use crate::LlvmVersion;
+use crate::version::KindNumbering;
 
 /// The programming model that an image or an entry belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -26,14 +27,14 @@ impl OffloadKind {
 
     /// The number that `version` writes, or `None` where it does not know the kind.
     pub const fn number(self, version: LlvmVersion) -> Option<u16> {
-        Some(match (self, version) {
+        Some(match (self, version.kinds) {
             (Self::None, _) => 0,
             (Self::OpenMp, _) => 1,
             (Self::Cuda, _) => 2,
-            (Self::Hip, LlvmVersion::V19) => 3,
-            (Self::Hip, LlvmVersion::V22) => 4,
-            (Self::Sycl, LlvmVersion::V19) => return None,
-            (Self::Sycl, LlvmVersion::V22) => 8,
+            (Self::Hip, KindNumbering::Sequence) => 3,
+            (Self::Hip, KindNumbering::Mask) => 4,
+            (Self::Sycl, KindNumbering::Sequence) => return None,
+            (Self::Sycl, KindNumbering::Mask) => 8,
         })
     }
 

@@ -1,31 +1,173 @@
-//! The LLVM releases whose formats this crate knows.
+//! The LLVM releases that Offloom knows: one row each, of every format and habit that differs between them.
+//!
+//! Everything else asks a row, never the number of a release. To add a release: a row in [`LlvmVersion::ALL`] (take
+//! its neighbour's and let the tests say what differs), a Cargo feature, and what its C++ headers demand of the shims.
+//! How: `docs/dev/extending.md`.
 
-/// An LLVM release. Formats that changed between releases take it as an argument.
+/// The layout of offload entries. Source: `llvm/Frontend/Offloading/Utility.cpp`, `getEntryTy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum LlvmVersion {
-    /// LLVM 19.1.
-    V19,
-    /// LLVM 22.1.
-    V22,
+pub enum EntryFormat {
+    /// 32-byte records without version or kind, in one section for each programming model.
+    Legacy,
+    /// 56-byte records with a version and a kind, in one section for all. Since LLVM 21.
+    Version1,
+}
+
+/// How programming models are numbered. Source: `llvm/Object/OffloadBinary.h`, `OffloadKind`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum KindNumbering {
+    /// One after the other.
+    Sequence,
+    /// As bits of a mask, with SYCL.
+    Mask,
+}
+
+/// Who knows the options of a GPU's device link. Source: `clang/tools/clang-linker-wrapper/ClangLinkerWrapper.cpp`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceLinkDriver {
+    /// The linker wrapper hands features and optimisation level on, and words for the linker to Clang.
+    Wrapper,
+    /// Clang does, and `-device-linker=` is for the linker alone.
+    Clang,
+}
+
+/// An LLVM release: what it writes and expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LlvmVersion {
+    /// The major version number.
+    major: u32,
+    /// Layout of offload entries.
+    pub entries: EntryFormat,
+    /// Numbers of programming models in entries and in OffloadBinary.
+    pub kinds: KindNumbering,
+    /// The name by which Clang runs the packager.
+    pub packager: &'static str,
+    /// Whether the packager demands a triple of each image.
+    pub packager_needs_triple: bool,
+    /// Whether `!llvm.offloading.symbols` lists the names of entries.
+    pub lists_entry_names: bool,
+    /// Whether `omp_offload.info` and entries know `indirect` tables of virtual functions.
+    pub indirect_vtables: bool,
+    /// Whether NVPTX kernels have the calling convention `ptx_kernel`; else `!nvvm.annotations` marks them.
+    pub ptx_kernel_convention: bool,
+    /// Whether limits of NVPTX kernels are attributes (`nvvm.maxntid`); else `!nvvm.annotations` holds them.
+    pub nvvm_attributes: bool,
+    /// Whether Clang makes OpenMP device functions `convergent` for processors, too, not for GPUs alone.
+    pub convergent_on_processors: bool,
+    /// Whether the linker wrapper takes `--wrapper-jobs=jobserver`.
+    pub job_server: bool,
+    /// Whether images for the processor `generic` name none.
+    pub generic_arch_is_empty: bool,
+    /// The host as the linker wrapper names it to `clang-offload-bundler`.
+    pub bundler_host: &'static str,
+    /// Who knows the options of a GPU's device link.
+    pub device_links: DeviceLinkDriver,
+    /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later.
+    pub keeps_closed_images: bool,
 }
 
 impl LlvmVersion {
-    /// Every version, oldest first.
+    /// LLVM 19.1.
+    pub const V19: Self = Self {
+        major: 19,
+        entries: EntryFormat::Legacy,
+        kinds: KindNumbering::Sequence,
+        packager: "clang-offload-packager",
+        packager_needs_triple: true,
+        lists_entry_names: false,
+        indirect_vtables: false,
+        ptx_kernel_convention: false,
+        nvvm_attributes: false,
+        convergent_on_processors: true,
+        job_server: false,
+        generic_arch_is_empty: false,
+        bundler_host: "host-x86_64-unknown-linux",
+        device_links: DeviceLinkDriver::Wrapper,
+        keeps_closed_images: true,
+    };
+
+    /// LLVM 22.1.
+    pub const V22: Self = Self {
+        major: 22,
+        entries: EntryFormat::Version1,
+        kinds: KindNumbering::Mask,
+        packager: "llvm-offload-binary",
+        packager_needs_triple: false,
+        lists_entry_names: true,
+        indirect_vtables: true,
+        ptx_kernel_convention: true,
+        nvvm_attributes: true,
+        convergent_on_processors: false,
+        job_server: true,
+        generic_arch_is_empty: true,
+        bundler_host: "host-x86_64-unknown-linux-gnu",
+        device_links: DeviceLinkDriver::Clang,
+        keeps_closed_images: false,
+    };
+
+    /// Every release, oldest first.
     pub const ALL: [Self; 2] = [Self::V19, Self::V22];
 
     /// The major version number.
     pub const fn major(self) -> u32 {
-        match self {
-            Self::V19 => 19,
-            Self::V22 => 22,
+        self.major
+    }
+
+    /// The release with this major version number.
+    pub const fn of_major(major: u32) -> Option<Self> {
+        let mut index = 0;
+        while index < Self::ALL.len() {
+            if Self::ALL[index].major == major {
+                return Some(Self::ALL[index]);
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// The release whose major version number `text` is: what build scripts pass on as `OFFLOOM_LLVM_MAJOR`.
+    ///
+    /// # Panics
+    /// The number is not that of a known release. Called for constants, this ends the build.
+    #[expect(clippy::panic, reason = "it ends the build of a constant")]
+    pub const fn of_build(text: &str) -> Self {
+        let mut major = 0;
+        let mut index = 0;
+        while index < text.len() {
+            let digit = text.as_bytes()[index].wrapping_sub(b'0');
+            assert!(digit < 10, "not a major version number");
+            major = major * 10 + digit as u32;
+            index += 1;
+        }
+        match Self::of_major(major) {
+            Some(version) => version,
+            None => panic!("not an LLVM release that Offloom knows"),
         }
     }
 
-    /// The other one.
-    pub const fn other(self) -> Self {
-        match self {
-            Self::V19 => Self::V22,
-            Self::V22 => Self::V19,
+    /// The newest release with the other layout of entries, as an example of what this one cannot read.
+    pub fn with_other_entries(self) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.rfind(|version| version.entries != self.entries)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_in_order_and_found_by_their_number() {
+        assert!(LlvmVersion::ALL.is_sorted_by(|a, b| a.major < b.major));
+        for version in LlvmVersion::ALL {
+            assert_eq!(LlvmVersion::of_build(&version.major.to_string()), version);
         }
+        assert_eq!(LlvmVersion::of_major(7), None);
+    }
+
+    #[test]
+    fn releases_with_the_other_entries_are_found_from_both_sides() {
+        assert_eq!(LlvmVersion::V19.with_other_entries(), Some(LlvmVersion::V22));
+        assert_eq!(LlvmVersion::V22.with_other_entries(), Some(LlvmVersion::V19));
     }
 }

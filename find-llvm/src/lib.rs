@@ -1,8 +1,8 @@
 //! Finds an installed LLVM of a given major version.
 //!
 //! Used by the build scripts of every crate that needs LLVM's headers or its shared library, and by `xtask`. The search order is
-//! that of `llvm-sys`: the environment variable `LLVM_SYS_191_PREFIX` or `LLVM_SYS_221_PREFIX`, then the distribution's
-//! `llvm-config-19` or `llvm-config-22` on `PATH`, then `/usr/lib/llvm-19` or `/usr/lib/llvm-22`.
+//! that of `llvm-sys`: an environment variable such as `LLVM_SYS_191_PREFIX`, then the distribution's `llvm-config-19` on
+//! `PATH`, then `/usr/lib/llvm-19`.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ use std::process::Command;
 /// An installed LLVM: where its programs, headers and libraries are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Llvm {
-    /// Major version: 19 or 22.
+    /// Major version, such as 19.
     pub major: u32,
     /// Full version, such as `19.1.7`.
     pub version: String,
@@ -105,26 +105,41 @@ pub fn find(major: u32) -> Result<Llvm, FindError> {
     })
 }
 
-/// For build scripts: finds the LLVM chosen by the Cargo features `llvm19` and `llvm22` of the crate being built, tells Cargo
-/// when to run the script again, and turns a failure into one clear Cargo error.
+/// For build scripts: the major version of the LLVM that a Cargo feature of the crate being built chooses, `llvm19` and such.
+/// The crate finds it as `env!("OFFLOOM_LLVM_MAJOR")`.
+///
+/// Returns `None` after having reported an error; the script then just returns.
+pub fn chosen_major() -> Option<u32> {
+    let features = std::env::vars_os().filter_map(|(name, _)| {
+        let major = name.to_str()?.strip_prefix("CARGO_FEATURE_LLVM")?.parse().ok()?;
+        Some::<u32>(major)
+    });
+    let mut majors: Vec<u32> = features.collect();
+    majors.sort_unstable();
+    match *majors {
+        [major] => {
+            println!("cargo::rustc-env=OFFLOOM_LLVM_MAJOR={major}");
+            Some(major)
+        }
+        [] => {
+            println!("cargo::error=choose an LLVM: enable one of the features `llvmN`, such as `llvm19`");
+            None
+        }
+        [first, second, ..] => {
+            println!(
+                "cargo::error=features `llvm{first}` and `llvm{second}` exclude each other: add `--no-default-features` to choose LLVM {second}"
+            );
+            None
+        }
+    }
+}
+
+/// For build scripts: finds the LLVM that [`chosen_major`] names, tells Cargo when to run the script again, and turns a failure into
+/// one clear Cargo error.
 ///
 /// Returns `None` after having reported an error; the script then just returns.
 pub fn for_build_script() -> Option<Llvm> {
-    let enabled = |feature: &str| std::env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
-    let major = match (enabled("LLVM19"), enabled("LLVM22")) {
-        (true, false) => 19,
-        (false, true) => 22,
-        (true, true) => {
-            println!(
-                "cargo::error=features `llvm19` and `llvm22` exclude each other: add `--no-default-features` to choose LLVM 22"
-            );
-            return None;
-        }
-        (false, false) => {
-            println!("cargo::error=choose an LLVM: enable one of the features `llvm19` and `llvm22`");
-            return None;
-        }
-    };
+    let major = chosen_major()?;
     println!("cargo::rerun-if-env-changed={}", prefix_variable(major));
     match find(major) {
         Ok(llvm) => {

@@ -50,8 +50,4 @@ pub mod value_uses;
 pub mod vector_abi;
 
 /// The LLVM release this build is for.
-#[cfg(feature = "llvm19")]
-pub const LLVM: offloom_abi::LlvmVersion = offloom_abi::LlvmVersion::V19;
-/// The LLVM release this build is for.
-#[cfg(all(feature = "llvm22", not(feature = "llvm19")))]
-pub const LLVM: offloom_abi::LlvmVersion = offloom_abi::LlvmVersion::V22;
+pub const LLVM: offloom_abi::LlvmVersion = offloom_abi::LlvmVersion::of_build(env!("OFFLOOM_LLVM_MAJOR"));

@@ -8,7 +8,6 @@
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
 
-use offloom_abi::LlvmVersion;
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::libraries::LoadedObject;
@@ -19,7 +18,7 @@ use crate::lock::lock;
 pub(crate) fn keep_readable(bundle: &[u8]) {
     // Leaked, as all of this library's state.
     static SEEN: OnceLock<&'static Mutex<Vec<Range<usize>>>> = OnceLock::new();
-    if offloom_ir::LLVM != LlvmVersion::V19 {
+    if !offloom_ir::LLVM.keeps_closed_images {
         return;
     }
     let mut seen = lock(SEEN.get_or_init(|| Box::leak(Box::default())));

@@ -16,13 +16,13 @@ pub struct PassPluginLibraryInfo {
     plugin_name: *const c_char,
     plugin_version: *const c_char,
     register_callbacks: unsafe extern "C" fn(*mut c_void),
-    /// Called by LLVM 22 before code generation; null: nothing to do.
-    #[cfg(feature = "llvm22")]
+    /// Called before code generation, by releases whose header has it; null: nothing to do.
+    #[cfg(pre_codegen_callback)]
     pre_code_generation: *const c_void,
 }
 
 /// The major version this crate was compiled for.
-const LLVM_MAJOR: u32 = if cfg!(feature = "llvm22") { 22 } else { 19 };
+const LLVM_MAJOR: &str = env!("OFFLOOM_LLVM_MAJOR");
 
 /// Fills in the plugin information.
 ///
@@ -36,7 +36,7 @@ pub fn plugin_info(
     let (mut major, mut minor, mut patch) = (0, 0, 0);
     // SAFETY: three writable integers, as the function asks for.
     unsafe { inkwell::llvm_sys::core::LLVMGetVersion(&raw mut major, &raw mut minor, &raw mut patch) };
-    if major != LLVM_MAJOR {
+    if major.to_string() != LLVM_MAJOR {
         eprintln!(
             "error: the plugin `{}` is for LLVM {LLVM_MAJOR}, but this program runs LLVM {major}.{minor}.{patch}: \
              load the plugin that was built for LLVM {major}",
@@ -50,7 +50,7 @@ pub fn plugin_info(
         plugin_name: name.as_ptr(),
         plugin_version: version.as_ptr(),
         register_callbacks,
-        #[cfg(feature = "llvm22")]
+        #[cfg(pre_codegen_callback)]
         pre_code_generation: std::ptr::null(),
     }
 }

@@ -2,17 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
+use offloom_abi::LlvmVersion;
+
 use crate::error::{Error, Result};
 
-/// The LLVM that this build of Offloom is for.
-pub(crate) const LLVM_MAJOR: u32 = if cfg!(feature = "llvm22") { 22 } else { 19 };
+/// The LLVM release that this build of Offloom is for.
+const LLVM: LlvmVersion = LlvmVersion::of_build(env!("OFFLOOM_LLVM_MAJOR"));
+
+/// Major version of the LLVM that this build of Offloom is for.
+pub(crate) const LLVM_MAJOR: u32 = LLVM.major();
 
 /// The name by which Clang runs the packager.
-const PACKAGER: &str = if cfg!(feature = "llvm22") {
-    "llvm-offload-binary"
-} else {
-    "clang-offload-packager"
-};
+const PACKAGER: &str = LLVM.packager;
 
 /// The folder that `bin/offloom` is in.
 #[derive(Debug)]

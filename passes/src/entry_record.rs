@@ -1,6 +1,6 @@
 //! Offload entries in IR: the record in its section and the string with its name, as Clang writes them.
 
-use offloom_abi::entry::{self, EntryFlags};
+use offloom_abi::entry::{self, EntryField, EntryFlags, FieldType};
 use offloom_abi::names::OFFLOADING_SYMBOLS_METADATA;
 use offloom_abi::{LlvmVersion, OffloadKind};
 use offloom_ir::LLVM;
@@ -35,7 +35,10 @@ pub(crate) fn existing_names(module: &Module<'_>) -> Result<HashSet<String>, Oth
             continue;
         };
         let name = symbol.name();
-        if section == entry::section(LLVM.other()) {
+        if LLVM
+            .with_other_entries()
+            .is_some_and(|other| section == entry::section(other))
+        {
             return Err(OtherLlvmEntry(name));
         }
         if section == entry::section(LLVM)
@@ -47,11 +50,11 @@ pub(crate) fn existing_names(module: &Module<'_>) -> Result<HashSet<String>, Oth
     Ok(names)
 }
 
-/// An entry that the other LLVM made, whose layout this one's runtime does not know.
+/// An entry that an LLVM with other entries made, whose layout this one's runtime does not know.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "has the offload entry `{0}` as LLVM {other} writes it, and this is LLVM {this}: use one LLVM for all of a program",
-    other = LLVM.other().major(),
+    other = LLVM.with_other_entries().map_or(0, LlvmVersion::major),
     this = LLVM.major()
 )]
 pub(crate) struct OtherLlvmEntry(String);
@@ -81,7 +84,7 @@ fn add_name<'ctx>(module: &Module<'ctx>, name: &str) -> PointerValue<'ctx> {
         // The section holds strings back to back.
         global.set_alignment(1);
     }
-    if LLVM >= LlvmVersion::V22 {
+    if LLVM.lists_entry_names {
         let symbol = Operand::Symbol(Symbol::from(global));
         append_node(module, OFFLOADING_SYMBOLS_METADATA, &[symbol]);
     }
@@ -91,23 +94,22 @@ fn add_name<'ctx>(module: &Module<'ctx>, name: &str) -> PointerValue<'ctx> {
 /// The record's type, under its name in the module's context.
 fn record_type<'ctx>(module: &Module<'ctx>) -> StructType<'ctx> {
     let context = module.get_context();
-    let pointer: BasicTypeEnum<'_> = context.ptr_type(AddressSpace::default()).into();
-    let [i16, i32, i64]: [BasicTypeEnum<'_>; 3] = [
-        context.i16_type().into(),
-        context.i32_type().into(),
-        context.i64_type().into(),
-    ];
-    let fields: &[BasicTypeEnum<'_>] = match LLVM {
-        LlvmVersion::V19 => &[pointer, pointer, i64, i32, i32],
-        LlvmVersion::V22 => &[i64, i16, i16, i32, pointer, pointer, i64, i64, pointer],
-    };
+    let fields: Vec<BasicTypeEnum<'_>> = entry::fields(LLVM)
+        .iter()
+        .map(|(_, field_type)| match field_type {
+            FieldType::Pointer => context.ptr_type(AddressSpace::default()).into(),
+            FieldType::I16 => context.i16_type().into(),
+            FieldType::I32 => context.i32_type().into(),
+            FieldType::I64 => context.i64_type().into(),
+        })
+        .collect();
     if let Some(existing) = context.get_struct_type(entry::IR_STRUCT_NAME)
         && existing.get_field_types() == fields
     {
         return existing;
     }
     let new = context.opaque_struct_type(entry::IR_STRUCT_NAME);
-    new.set_body(fields, false);
+    new.set_body(&fields, false);
     new
 }
 
@@ -119,32 +121,27 @@ fn initial_value<'ctx>(
 ) -> StructValue<'ctx> {
     let context = module.get_context();
     let null = context.ptr_type(AddressSpace::default()).const_null();
-    let address = record.address.map_or(null, Symbol::as_generic_pointer).into();
-    let name = name.into();
-    let size = context.i64_type().const_int(record.size, false).into();
-    let flags = context.i32_type().const_int(record.flags.0.into(), false).into();
-    let values: Vec<BasicValueEnum<'_>> = match LLVM {
-        LlvmVersion::V19 => {
-            let data = context.i32_type().const_int(record.data.into(), false).into();
-            vec![address, name, size, flags, data]
-        }
-        LlvmVersion::V22 => {
-            let kind = OffloadKind::OpenMp.number(LLVM).unwrap_or_default();
-            vec![
-                context.i64_type().const_zero().into(),
-                context
-                    .i16_type()
-                    .const_int(entry::RECORD_VERSION.into(), false)
-                    .into(),
-                context.i16_type().const_int(kind.into(), false).into(),
-                flags,
-                address,
-                name,
-                size,
-                context.i64_type().const_int(record.data.into(), false).into(),
-                null.into(),
-            ]
-        }
+    let pointer = |field| match field {
+        EntryField::Address => record.address.map_or(null, Symbol::as_generic_pointer),
+        EntryField::Name => name,
+        _ => null,
     };
+    let number = |field| match field {
+        EntryField::Version => entry::RECORD_VERSION.into(),
+        EntryField::Kind => OffloadKind::OpenMp.number(LLVM).unwrap_or_default().into(),
+        EntryField::Flags => record.flags.0.into(),
+        EntryField::Size => record.size,
+        EntryField::Data => record.data.into(),
+        _ => 0,
+    };
+    let values: Vec<BasicValueEnum<'_>> = entry::fields(LLVM)
+        .iter()
+        .map(|&(field, field_type)| match field_type {
+            FieldType::Pointer => pointer(field).into(),
+            FieldType::I16 => context.i16_type().const_int(number(field), false).into(),
+            FieldType::I32 => context.i32_type().const_int(number(field), false).into(),
+            FieldType::I64 => context.i64_type().const_int(number(field), false).into(),
+        })
+        .collect();
     record_type.const_named_struct(&values)
 }

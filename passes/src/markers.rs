@@ -12,7 +12,6 @@
 //! metadata: `!offload.requires = !{!{i32 clauses}}`.
 
 use crate::error::PassError;
-use offloom_abi::LlvmVersion;
 use offloom_abi::entry::EntryFlags;
 use offloom_abi::kernel_name::{KernelName, VTABLE_SUFFIX};
 use offloom_ir::LLVM;
@@ -97,7 +96,7 @@ impl Mark {
             ("dtor", SymbolKind::Function) => Some(Self::Destructor),
             ("function", SymbolKind::Function) => Some(Self::Function),
             ("indirect", SymbolKind::Function) => Some(Self::Indirect),
-            ("indirect", SymbolKind::Variable) if LLVM >= LlvmVersion::V22 => Some(Self::IndirectVtable),
+            ("indirect", SymbolKind::Variable) if LLVM.indirect_vtables => Some(Self::IndirectVtable),
             ("to" | "enter", SymbolKind::Variable) => Some(Self::Variable),
             ("link", SymbolKind::Variable) => Some(Self::Link),
             _ => None,

@@ -5,7 +5,6 @@
 //! One order number counts through both kinds. Source: `OffloadEntriesInfoManager` in `llvm/Frontend/OpenMP/OMPIRBuilder.h`.
 
 use crate::error::PassError;
-use offloom_abi::LlvmVersion;
 use offloom_abi::entry::EntryFlags;
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, OFFLOAD_INFO_TARGET_REGION};
@@ -159,7 +158,7 @@ fn ordered(module: &Module<'_>) -> Result<BTreeMap<u32, Subject>, PassError> {
 fn is_known(flags: EntryFlags) -> bool {
     match flags {
         EntryFlags::NONE | EntryFlags::LINK | EntryFlags::ENTER | EntryFlags::INDIRECT => true,
-        EntryFlags::INDIRECT_VTABLE => LLVM >= LlvmVersion::V22,
+        EntryFlags::INDIRECT_VTABLE => LLVM.indirect_vtables,
         _ => false,
     }
 }

@@ -1,6 +1,5 @@
 //! Which side of the offloading a module is on.
 
-use offloom_abi::LlvmVersion;
 use offloom_abi::names::OPENMP_DEVICE_MODULE_FLAG;
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::module::Module;
@@ -42,8 +41,8 @@ pub(crate) fn kernel_calling_convention(module: &Module<'_>) -> Option<u32> {
         Some(AMDGPU_KERNEL)
     } else if is_spirv(module) {
         Some(SPIR_KERNEL)
-    } else if is_nvptx(module) && LLVM >= LlvmVersion::V22 {
-        // Up to LLVM 19 metadata says so.
+    } else if is_nvptx(module) && LLVM.ptx_kernel_convention {
+        // Before, metadata says so.
         Some(PTX_KERNEL)
     } else {
         None

@@ -193,7 +193,7 @@ pub enum Error {
     #[error(
         "'{input}' has offload entries in the form of LLVM {}, and this link and its libomptarget are of LLVM {}: compile all files with \
          one LLVM",
-        LLVM.other().major(),
+        LLVM.with_other_entries().map_or(0, offloom_abi::LlvmVersion::major),
         LLVM.major()
     )]
     OtherLlvmEntries {

@@ -332,7 +332,10 @@ impl<'a> InputPart<'a> {
 
     /// Whether this part is a relocatable ELF object with entries in the form of the LLVM that this build is not for.
     pub fn has_entries_of_other_llvm(&self) -> bool {
-        self.kind == InputKind::Object && entries::has_entries(LLVM.other(), self.bytes)
+        self.kind == InputKind::Object
+            && LLVM
+                .with_other_entries()
+                .is_some_and(|other| entries::has_entries(other, self.bytes))
     }
 
     /// The name and the record of each offload entry of the release `version`, in order; none in a part that is no ELF object,

@@ -5,7 +5,6 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use offloom_abi::LlvmVersion;
 use offloom_abi::offload_binary::{ARCH, FEATURE, ImageKind, MemberDescription, TRIPLE};
 
 use crate::LLVM;
@@ -59,12 +58,12 @@ pub fn pack(images: &[ImageArgument], output: &Path) -> Result<()> {
     output.commit()
 }
 
-/// What each image needs: a file; with LLVM 19 a triple, too.
+/// What each image needs: a file; and, of some releases, a triple.
 fn check(image: &ImageArgument) -> Result<()> {
     if image.file().is_none() {
         return Err(image.error("file= is missing: give the file that holds the image"));
     }
-    if LLVM == LlvmVersion::V19 && !image.has_string(TRIPLE) {
+    if LLVM.packager_needs_triple && !image.has_string(TRIPLE) {
         return Err(image.error("triple= is missing: give the target that the image is for"));
     }
     Ok(())

@@ -1,15 +1,24 @@
 //! Which LLVMs a chore is for, and the Cargo options that choose one.
 
 use anyhow::{Result, bail};
+use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 
 /// The supported major versions, oldest first.
-pub(crate) const SUPPORTED: [u32; 2] = [19, 22];
+pub(crate) const SUPPORTED: [u32; LlvmVersion::ALL.len()] = {
+    let mut majors = [0; LlvmVersion::ALL.len()];
+    let mut index = 0;
+    while index < majors.len() {
+        majors[index] = LlvmVersion::ALL[index].major();
+        index += 1;
+    }
+    majors
+};
 
 /// The command-line choice of LLVMs, shared by all chores.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct Choice {
-    /// Only this LLVM, 19 or 22; may be given twice. Default: every supported one that is installed
+    /// Only this LLVM; may be given twice. Default: every supported one that is installed
     #[arg(long = "llvm", value_name = "MAJOR", value_parser = supported)]
     majors: Vec<u32>,
 }
@@ -60,5 +69,10 @@ fn supported(text: &str) -> Result<u32, String> {
     text.parse()
         .ok()
         .filter(|major| SUPPORTED.contains(major))
-        .ok_or_else(|| "supported are 19 and 22".to_owned())
+        .ok_or_else(|| {
+            format!(
+                "supported are {}",
+                SUPPORTED.map(|major| major.to_string()).join(" and ")
+            )
+        })
 }

@@ -99,7 +99,7 @@ fn declare_threads<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, gpu
                 &format!("{threads},{threads}"),
             );
         }
-        Gpu::Nvptx if LLVM == offloom_abi::LlvmVersion::V19 => {
+        Gpu::Nvptx if !LLVM.nvvm_attributes => {
             set_nvvm_annotation(module, kernel, "maxntidx", threads);
             set_nvvm_annotation(module, kernel, "reqntidx", threads);
         }

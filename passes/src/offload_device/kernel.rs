@@ -4,7 +4,6 @@ use crate::error::PassError;
 use crate::markers::Mark;
 use crate::offload_device::kernel_form::{self, KernelForm};
 use crate::target;
-use offloom_abi::LlvmVersion;
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
@@ -174,8 +173,7 @@ fn add_attributes<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, func
         }
     }
     let is_gpu = target::is_gpu(module);
-    // LLVM 19's Clang takes all OpenMP device code for code that threads run together.
-    let is_convergent = is_gpu || LLVM < LlvmVersion::V22;
+    let is_convergent = is_gpu || LLVM.convergent_on_processors;
     let of_target = [
         ("convergent", is_convergent),
         ("mustprogress", is_gpu),

@@ -2,7 +2,6 @@
 
 use crate::error::PassError;
 use crate::target;
-use offloom_abi::LlvmVersion;
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
@@ -106,7 +105,7 @@ impl<'a, 'ctx> KernelForm<'a, 'ctx> {
         if target::is_amdgcn(self.module) {
             give(UNIFORM_WORK_GROUP, "true");
         }
-        if LLVM < LlvmVersion::V22 && !self.annotated.contains(&symbol) {
+        if !LLVM.ptx_kernel_convention && !self.annotated.contains(&symbol) {
             let annotation = [
                 Operand::Symbol(symbol),
                 Operand::String(KERNEL.to_owned()),

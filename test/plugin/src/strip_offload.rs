@@ -9,8 +9,7 @@ use llvm_plugin::inkwell::GlobalVisibility;
 use llvm_plugin::inkwell::module::Module;
 use llvm_plugin::inkwell::values::BasicValueEnum;
 use llvm_plugin::{LlvmModulePass, ModuleAnalysisManager, PassBuilder, PipelineParsing, PreservedAnalyses};
-use offloom_abi::LlvmVersion;
-use offloom_abi::entry::{self, EntryFlags};
+use offloom_abi::entry::{self, EntryField, EntryFlags};
 use offloom_abi::names::{
     LINK_REFERENCE_SUFFIX, OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, OFFLOADING_SYMBOLS_METADATA,
     OPENMP_DEVICE_MODULE_FLAG,
@@ -95,10 +94,7 @@ fn leave_markers(module: &Module<'_>) {
 /// The clauses in the entry of the `requires` directives.
 fn required_clauses(module: &Module<'_>) -> Option<u32> {
     let name = entry::global_name(entry::requires_name(LLVM));
-    let data_field = match LLVM {
-        LlvmVersion::V19 => 4,
-        LlvmVersion::V22 => 7,
-    };
+    let (data_field, _) = entry::field(LLVM, EntryField::Data)?;
     let BasicValueEnum::StructValue(record) = find_variable(module, &name)?.initializer()? else {
         return None;
     };

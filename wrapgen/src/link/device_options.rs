@@ -3,7 +3,7 @@
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 
-use offloom_abi::LlvmVersion;
+use offloom_abi::version::DeviceLinkDriver;
 
 use super::command_line::{Options, TargetArgument};
 use crate::LLVM;
@@ -93,7 +93,7 @@ impl<'a> DeviceOptions<'a> {
                     .extend(words.map(|word| OsStr::from_bytes(word).to_owned()));
             }
             b"-Xlinker" => self.linker.extend(rest.next().map(OsStr::to_owned)),
-            bytes if LLVM == LlvmVersion::V19 && is_for_clang_alone(bytes) => {
+            bytes if LLVM.device_links == DeviceLinkDriver::Wrapper && is_for_clang_alone(bytes) => {
                 self.note_for_compiler(word, rest);
             }
             _ => self.linker.push(word.to_owned()),
@@ -276,7 +276,7 @@ mod tests {
         device(
             &["--device-linker=-march=sm_80", "--device-linker=--trace"],
             |device| {
-                let clang: &[&str] = if LLVM == LlvmVersion::V19 {
+                let clang: &[&str] = if LLVM.device_links == DeviceLinkDriver::Wrapper {
                     &["-march=sm_80"]
                 } else {
                     &[]

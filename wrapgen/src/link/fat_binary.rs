@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use offloom_abi::{LlvmVersion, OffloadKind};
+use offloom_abi::OffloadKind;
 
 use super::command_line::Options;
 use super::work_folder::WorkFolder;
@@ -69,10 +69,7 @@ fn add_hip_arguments(command: &mut Command, images: &[&LinkedImage], options: &O
     if let Some(level) = &options.compression_level {
         command.arg(format!("-compression-level={level}"));
     }
-    let mut targets = String::from(match LLVM {
-        LlvmVersion::V19 => "-targets=host-x86_64-unknown-linux",
-        LlvmVersion::V22 => "-targets=host-x86_64-unknown-linux-gnu",
-    });
+    let mut targets = format!("-targets={}", LLVM.bundler_host);
     for image in images {
         // The environment between the dashes stays empty.
         targets += &format!(

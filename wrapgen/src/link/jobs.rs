@@ -11,8 +11,6 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use offloom_abi::LlvmVersion;
-
 use crate::LLVM;
 use crate::error::{Error, Result};
 
@@ -32,17 +30,14 @@ impl Jobs {
     /// Reads the value of `--wrapper-jobs=`.
     ///
     /// # Errors
-    /// It is neither a number from 1 nor, with LLVM 22, `jobserver`.
+    /// It is neither a number from 1 nor, where the release has it, `jobserver`.
     pub fn parse(value: &str) -> Result<Self> {
         match value.parse() {
             Ok(number) => Ok(Self::Number(number)),
-            Err(_) if value == "jobserver" && LLVM == LlvmVersion::V22 => Ok(Self::JobServer),
+            Err(_) if value == "jobserver" && LLVM.job_server => Ok(Self::JobServer),
             Err(_) => Err(Error::Usage(format!(
                 "--wrapper-jobs={value}: give a number from 1{}",
-                match LLVM {
-                    LlvmVersion::V19 => "",
-                    LlvmVersion::V22 => ", or 'jobserver'",
-                }
+                if LLVM.job_server { ", or 'jobserver'" } else { "" }
             ))),
         }
     }

@@ -1,7 +1,5 @@
 //! Device targets: what an image is for, which linker makes it, and which code may be linked into it.
 
-use offloom_abi::LlvmVersion;
-
 use crate::LLVM;
 use crate::inputs::EmbeddedMember;
 
@@ -89,11 +87,11 @@ impl Target {
         matches!(self.arch.as_str(), "generic" | "all")
     }
 
-    /// The arch that the linked image carries: LLVM 22 leaves the one that stands for none in particular empty.
+    /// The arch that the linked image carries: some releases leave the one that stands for none in particular empty.
     pub fn image_arch(&self) -> &str {
-        match (LLVM, self.arch.as_str()) {
-            (LlvmVersion::V22, "generic") => "",
-            (_, arch) => arch,
+        match self.arch.as_str() {
+            "generic" if LLVM.generic_arch_is_empty => "",
+            arch => arch,
         }
     }
 

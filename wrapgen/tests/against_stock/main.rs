@@ -6,10 +6,10 @@
     reason = "a failed step of a test ends the test"
 )]
 
-#[cfg(all(feature = "llvm22", not(feature = "llvm19")))]
+#[cfg(offload_wrapper)]
 mod offload_wrapper;
 mod registration_object;
-#[cfg(all(feature = "llvm22", not(feature = "llvm19")))]
+#[cfg(offload_wrapper)]
 mod sycl;
 mod tools;
 mod wrapped_module;

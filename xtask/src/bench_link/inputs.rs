@@ -6,6 +6,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
+use offloom_abi::LlvmVersion;
+
 use super::Bench;
 use crate::command::shown;
 
@@ -82,10 +84,12 @@ impl Bench<'_> {
                 .arg(format!(
                     "--image=file={},triple={triple},arch={},kind=openmp",
                     device.display(),
-                    if self.staged.llvm.major == 19 {
-                        ""
-                    } else {
+                    if LlvmVersion::of_major(self.staged.llvm.major)
+                        .is_some_and(|llvm| llvm.generic_arch_is_empty)
+                    {
                         "generic"
+                    } else {
+                        ""
                     }
                 )),
         )?;

@@ -13,11 +13,7 @@ use offloom_abi::entry::{self, Entry, EntryFlags};
 use offloom_abi::{LlvmVersion, OffloadKind};
 
 /// The LLVM this build is for.
-pub const LLVM: LlvmVersion = if cfg!(feature = "llvm22") {
-    LlvmVersion::V22
-} else {
-    LlvmVersion::V19
-};
+pub const LLVM: LlvmVersion = LlvmVersion::of_build(env!("OFFLOOM_LLVM_MAJOR"));
 
 /// A device symbol as an offload entry names it.
 #[derive(Debug)]

@@ -115,9 +115,9 @@ fn declared_image(name: &str, attribute: &str, size: u64, section: &str, alignme
 /// section exists in every program.
 fn entry_range(section: &str) -> String {
     let (entry_type, definition) = (entry::IR_STRUCT_NAME, entry_type());
-    let alignment = match offloom_ir::LLVM {
-        offloom_abi::LlvmVersion::V19 => "",
-        offloom_abi::LlvmVersion::V22 => ", align 8",
+    let alignment = match entry::alignment(offloom_ir::LLVM) {
+        1 => String::new(),
+        alignment => format!(", align {alignment}"),
     };
     format!(
         r#"{definition}@__start_{section} = external hidden constant [0 x %{entry_type}]
@@ -130,9 +130,7 @@ fn entry_range(section: &str) -> String {
 
 /// The definition of the entry type.
 fn entry_type() -> String {
-    let fields = match offloom_ir::LLVM {
-        offloom_abi::LlvmVersion::V19 => "ptr, ptr, i64, i32, i32",
-        offloom_abi::LlvmVersion::V22 => "i64, i16, i16, i32, ptr, ptr, i64, i64, ptr",
-    };
-    format!("%{} = type {{ {fields} }}\n", entry::IR_STRUCT_NAME)
+    let fields = entry::fields(offloom_ir::LLVM).iter();
+    let types: Vec<&str> = fields.map(|(_, field_type)| field_type.name()).collect();
+    format!("%{} = type {{ {} }}\n", entry::IR_STRUCT_NAME, types.join(", "))
 }

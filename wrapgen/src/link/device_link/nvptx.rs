@@ -8,7 +8,7 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use offloom_abi::LlvmVersion;
+use offloom_abi::version::DeviceLinkDriver;
 
 use super::super::command_line::Options;
 use super::super::device_options::DeviceOptions;
@@ -76,8 +76,8 @@ impl NvptxLink<'_> {
     /// keep its name.
     fn compile(&self, inputs: &[PathBuf], form: &str, output: &Path) -> Result<Command> {
         let mut linker: Vec<OsString> = vec![form.into()];
-        if LLVM == LlvmVersion::V19 {
-            // Since LLVM 20, Clang hands these on.
+        // Elsewhere Clang hands these on.
+        if LLVM.device_links == DeviceLinkDriver::Wrapper {
             let features = self.features();
             if !features.is_empty() {
                 linker.extend(["--feature".into(), features.join(",").into()]);
@@ -121,12 +121,11 @@ impl NvptxLink<'_> {
 
     /// The command that assembles PTX, with the options that the stock tools of each release give.
     fn assemble(&self, ptx: &Path, cubin: &Path) -> Result<Command> {
-        // LLVM 22's own link takes the level only along with `-flto`.
-        let given = self
-            .device
-            .level
-            .filter(|_| LLVM == LlvmVersion::V19 || self.device.lto);
-        let level = given.unwrap_or(if LLVM == LlvmVersion::V19 { 2 } else { 3 });
+        // Clang takes the level only along with `-flto`.
+        let level = match LLVM.device_links {
+            DeviceLinkDriver::Wrapper => self.device.level.unwrap_or(2),
+            DeviceLinkDriver::Clang => self.device.level.filter(|_| self.device.lto).unwrap_or(3),
+        };
         let mut command = Command::new(self.cuda_program("ptxas")?);
         command.arg("-m64");
         match (self.device.debug, level) {

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use offloom_abi::LlvmVersion;
 use offloom_abi::device_image::{REGISTER_FUNCTION_SECTION, REGISTER_PRIORITY};
+use offloom_abi::entry::{self, EntryField};
 use offloom_abi::fat_binary::{FatBinaryRuntime, IMAGE, IR_STRUCT_NAME, RECORD_VERSION, WRAPPER, variable};
-use offloom_abi::{LlvmVersion, entry};
+use offloom_abi::version::EntryFormat;
 use wrapgen::inputs::Piece;
 use wrapgen::wrap::ImageSection;
 
@@ -29,9 +31,9 @@ pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: Piece<'a>) -> ModuleTe
         false => String::new(),
     };
     // The stock wrapper declares CUDA's function for HIP, too, where nothing calls it.
-    let managed = match llvm {
-        LlvmVersion::V19 => String::new(),
-        LlvmVersion::V22 => {
+    let managed = match llvm.entries {
+        EntryFormat::Legacy => String::new(),
+        EntryFormat::Version1 => {
             format!("declare void @__{name}RegisterManagedVar(ptr, ptr, ptr, ptr, i64, i32)\n")
         }
     };
@@ -75,27 +77,27 @@ declare void @__{name}RegisterTexture(ptr, ptr, ptr, ptr, i32, i32, i32)
     }
 }
 
-/// A field of an entry: the name of its value, its type, its number in the record, the alignment that LLVM's wrapper gives the load.
-type Field = (&'static str, &'static str, u32, u32);
+/// A field of an entry, the name of its value, the alignment that LLVM's wrapper gives the load.
+type Field = (EntryField, &'static str, u32);
 
 /// The fields in the order in which LLVM's wrapper loads them.
 fn fields(llvm: LlvmVersion) -> &'static [Field] {
-    match llvm {
-        LlvmVersion::V19 => &[
-            ("addr", "ptr", 0, 8),
-            ("name", "ptr", 1, 8),
-            ("size", "i64", 2, 4),
-            ("flags", "i32", 3, 4),
-            ("textype", "i32", 4, 4),
+    match llvm.entries {
+        EntryFormat::Legacy => &[
+            (EntryField::Address, "addr", 8),
+            (EntryField::Name, "name", 8),
+            (EntryField::Size, "size", 4),
+            (EntryField::Flags, "flags", 4),
+            (EntryField::Data, "textype", 4),
         ],
-        LlvmVersion::V22 => &[
-            ("addr", "ptr", 4, 8),
-            ("aux_addr", "ptr", 8, 8),
-            ("kind", "i16", 2, 2),
-            ("name", "ptr", 5, 8),
-            ("size", "i64", 6, 4),
-            ("flags", "i32", 3, 4),
-            ("data", "i64", 7, 4),
+        EntryFormat::Version1 => &[
+            (EntryField::Address, "addr", 8),
+            (EntryField::AuxAddress, "aux_addr", 8),
+            (EntryField::Kind, "kind", 2),
+            (EntryField::Name, "name", 8),
+            (EntryField::Size, "size", 4),
+            (EntryField::Flags, "flags", 4),
+            (EntryField::Data, "data", 4),
         ],
     }
 }
@@ -106,23 +108,25 @@ fn registration_loop(runtime: &FatBinaryRuntime, section: &str) -> String {
     let name = runtime.name;
     let entry_type = entry::IR_STRUCT_NAME;
     let (start, stop) = (format!("@__start_{section}"), format!("@__stop_{section}"));
-    let zero = match llvm {
-        LlvmVersion::V19 => "i64 0",
-        LlvmVersion::V22 => "i32 0",
+    let zero = match llvm.entries {
+        EntryFormat::Legacy => "i64 0",
+        EntryFormat::Version1 => "i32 0",
     };
     let loads: String = fields(llvm)
         .iter()
-        .map(|(field, ty, number, alignment)| {
-            format!(
-                "  %~{field}.place = getelementptr inbounds %{entry_type}, ptr %entry1, {zero}, i32 {number}\n  \
-                 %{field} = load {ty}, ptr %~{field}.place, align {alignment}\n"
-            )
+        .filter_map(|&(field, value, alignment)| {
+            let (number, field_type) = entry::field(llvm, field)?;
+            let field_type = field_type.name();
+            Some(format!(
+                "  %~{value}.place = getelementptr inbounds %{entry_type}, ptr %entry1, {zero}, i32 {number}\n  \
+                 %{value} = load {field_type}, ptr %~{value}.place, align {alignment}\n"
+            ))
         })
         .collect();
-    // LLVM 22 has one section for the entries of every programming model.
-    let (texture_type, narrowed, kind_test) = match llvm {
-        LlvmVersion::V19 => ("%textype", "", String::new()),
-        LlvmVersion::V22 => (
+    // One section holds the entries of every programming model, or each has its own.
+    let (texture_type, narrowed, kind_test) = match llvm.entries {
+        EntryFormat::Legacy => ("%textype", "", String::new()),
+        EntryFormat::Version1 => (
             "%~data.narrow",
             "  %~data.narrow = trunc i64 %data to i32\n",
             format!(
@@ -143,9 +147,9 @@ fn registration_loop(runtime: &FatBinaryRuntime, section: &str) -> String {
         flag("normalized", variable::NORMALIZED_BIT),
     ]
     .concat();
-    let managed = match llvm {
-        LlvmVersion::V19 => String::new(),
-        LlvmVersion::V22 => format!(
+    let managed = match llvm.entries {
+        EntryFormat::Legacy => String::new(),
+        EntryFormat::Version1 => format!(
             "  call void @__{name}RegisterManagedVar(ptr %0, ptr %aux_addr, ptr %addr, ptr %name, i64 %size, i32 {texture_type})\n"
         ),
     };

@@ -6,7 +6,7 @@ use offloom_abi::sycl_image::{
     IMAGE_RECORD_VERSION, REGISTER, REGISTER_LIB, REGISTER_PRIORITY, SYMBOL_PREFIX, UNREGISTER,
     UNREGISTER_LIB,
 };
-use offloom_abi::{LlvmVersion, OffloadKind, entry, names};
+use offloom_abi::{OffloadKind, entry, names};
 use wrapgen::wrap::{ImageSection, SyclImage};
 
 use super::{LARGE_GLOBAL_ALIGNMENT, ModuleText, declared_image, entry_type};
@@ -32,7 +32,7 @@ impl UniqueNames {
 /// The module for these images.
 pub(super) fn text<'a>(images: &[SyclImage<'a>]) -> ModuleText<'a> {
     let entry_type_name = entry::IR_STRUCT_NAME;
-    let kind = OffloadKind::Sycl.number(LlvmVersion::V22).unwrap_or_default();
+    let kind = OffloadKind::Sycl.number(offloom_ir::LLVM).unwrap_or_default();
     let mut unique = UniqueNames::default();
     let (mut globals, mut metadata) = (String::new(), Vec::new());
     let (mut rows, mut named) = (Vec::new(), Vec::new());
@@ -51,7 +51,7 @@ pub(super) fn text<'a>(images: &[SyclImage<'a>]) -> ModuleText<'a> {
         let mut records = Vec::new();
         for symbol in image.symbols.lines().filter(|symbol| !symbol.is_empty()) {
             let name = unique.unique(entry::NAME_GLOBAL);
-            let section = entry::name_section(LlvmVersion::V22).unwrap_or_default();
+            let section = entry::name_section(offloom_ir::LLVM).unwrap_or_default();
             globals += &format!(
                 "@{name} = internal unnamed_addr constant {}, section \"{section}\", align 1\n",
                 c_string(symbol)
@@ -64,8 +64,8 @@ pub(super) fn text<'a>(images: &[SyclImage<'a>]) -> ModuleText<'a> {
             globals += &format!(
                 "@\"{}\" = weak constant {record}, section \"{}\", align {}\n",
                 escaped(unique.unique(&entry::global_name(symbol)).as_bytes()),
-                entry::section(LlvmVersion::V22),
-                entry::alignment(LlvmVersion::V22)
+                entry::section(offloom_ir::LLVM),
+                entry::alignment(offloom_ir::LLVM)
             );
             records.push(record);
         }
