@@ -35,7 +35,8 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use self::command_line::CommandLine;
+use self::command_line::{CommandLine, JitForm};
+use self::device_link::sanitizer_runtime;
 use self::host_symbols::HostSymbols;
 use self::scan::HostInputs;
 use self::work_folder::WorkFolder;
@@ -143,6 +144,15 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
              other"
                 .to_owned(),
         ));
+    }
+    if options.jit == Some(JitForm::Only)
+        && let Some(runtime) = sanitizer_runtime::of_program(line)
+    {
+        return Err(Error::Usage(format!(
+            "--jit=only and '{}' exclude each other: an image that is made when the program starts finds no functions of the program's own; \
+             link with --jit",
+            runtime.display()
+        )));
     }
     let mut folder = WorkFolder::create(&output, options.save_temps)?;
     folder.print(runner);

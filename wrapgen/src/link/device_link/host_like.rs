@@ -17,6 +17,7 @@ use super::super::group::Group;
 use super::super::library_search::LibrarySearch;
 use super::super::linker_script;
 use super::super::work_folder::WorkFolder;
+use super::sanitizer_runtime;
 use crate::error::{Error, Result};
 use crate::inputs::{InputFile, InputKind};
 use crate::toolchain;
@@ -40,8 +41,7 @@ pub(super) fn lld_command(
         false => device_linker(line)?,
     });
     command.args(["-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"]);
-    // An object to be linked again is linked without libraries: its images find theirs in the program that loads them.
-    if !line.options.relocatable {
+    if must_define_all(line) {
         command.arg("--no-undefined");
     }
     if size_of_code(group) < SIZE_WORTH_THREADS {
@@ -99,7 +99,7 @@ pub(super) fn clang_command(
     command.arg("-dumpdir").arg(names);
     command.arg(format!("--target={}", target.triple));
     command.args(["-fuse-ld=lld", "-shared", "-Wl,-Bsymbolic"]);
-    if !line.options.relocatable {
+    if must_define_all(line) {
         command.arg("-Wl,--no-undefined");
     }
     if group.has_bitcode() {
@@ -119,6 +119,14 @@ pub(super) fn clang_command(
     }
     command.args(device.for_clang);
     Ok(command)
+}
+
+/// Whether an image must have a definition of each name that it uses, in itself or in a library that it names.
+///
+/// Not the image of an object to be linked again: it is linked without libraries, and finds them in the program that loads it. Nor one
+/// in a program with a sanitizer, whose functions are the program's own.
+fn must_define_all(line: &CommandLine) -> bool {
+    !line.options.relocatable && sanitizer_runtime::of_program(line).is_none()
 }
 
 /// The libraries of the host link, and where they are found: device code calls the same functions.
@@ -141,6 +149,11 @@ fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
             | Role::AsNeeded
             | Role::PushState
             | Role::PopState => words.extend_from_slice(&argument.words),
+            // Each instrumented image writes a profile of its own, once something asks for the code that does so.
+            Role::Undefined(name) if name == sanitizer_runtime::PROFILE_WRITER => {
+                words.extend_from_slice(&argument.words);
+            }
+            Role::Input(path) if sanitizer_runtime::belongs_to_program(path) => {}
             Role::Input(path) if is_library(path, &search, 0)? => words.extend_from_slice(&argument.words),
             _ => {}
         }
