@@ -163,7 +163,7 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
     for made in device_images::make_images(&groups, &inputs.files, line, &folder, runner)? {
         images.push(made.image);
         added.extend(made.host_inputs);
-        jit.bundle = jit.bundle.or(made.jit_bundle);
+        jit.bundles.extend(made.jit_bundle);
         jit.only |= made.image_at_start;
     }
     if !runner.dry_run && options.override_images.is_empty() {

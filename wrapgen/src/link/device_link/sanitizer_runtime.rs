@@ -27,10 +27,7 @@ pub(crate) fn of_program(line: &CommandLine) -> Option<&Path> {
 /// Whether an input of the host link is a runtime library that only programs are linked with.
 pub(super) fn belongs_to_program(path: &Path) -> bool {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-    let Some(library) = name
-        .strip_prefix(PREFIX)
-        .and_then(|name| name.strip_suffix(".a"))
-    else {
+    let Some(library) = name.strip_prefix(PREFIX).and_then(|name| name.strip_suffix(".a")) else {
         return false;
     };
     !IN_SHARED_LIBRARIES.iter().any(|shared| {
