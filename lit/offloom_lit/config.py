@@ -50,6 +50,9 @@ def load(config, lit_config):
         config.available_features.add("both-builds")
     _add_device_libraries(config, build)
     _add_clang_runtimes(config, llvm_bin)
+    mount = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", config.test_source_root]
+    if shutil.which("unshare") and subprocess.run(mount, capture_output=True, check=False).returncode == 0:
+        config.available_features.add("mounts")
     # Debian has it as a package; elsewhere it may be a snap, which sees no files of ours.
     if shutil.which("chromium"):
         config.available_features.add("browser")
@@ -124,6 +127,7 @@ def _substitutions(build):
         "clang": os.path.join(llvm_bin, "clang"),
         "clangxx": os.path.join(llvm_bin, "clang++"),
         "llvm_bin": llvm_bin,
+        "llvm": str(build["llvm"]),
         "other_opt": os.path.join(other_bin, "opt"),
         "passes": os.path.join(dist, "lib", "liboffloom_passes.so"),
         "test_plugin": build["test_plugin"],

@@ -19,6 +19,7 @@ use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
 use crate::inputs::{InputFile, Piece};
+use crate::messages;
 use crate::output::OutputFile;
 use crate::process::Runner;
 use crate::steps::{Phase, Step};
@@ -359,7 +360,7 @@ fn print_module(wrap: &WrapArgs, folder: &WorkFolder) -> Result<()> {
         ..wrap.clone()
     };
     BitcodeTool::find()?.wrapped_module(&arguments)?;
-    let mut text = std::fs::File::open(&output).map_err(Error::read(&output))?;
-    std::io::copy(&mut text, &mut std::io::stderr()).map_err(Error::write(Path::new("standard error")))?;
+    let text = std::fs::read(&output).map_err(Error::read(&output))?;
+    messages::say(String::from_utf8_lossy(&text).trim_end_matches('\n'));
     Ok(())
 }

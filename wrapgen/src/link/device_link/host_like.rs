@@ -98,6 +98,8 @@ pub(super) fn clang_command(
     names.push(format!(".{}.{}.img.", target.architecture(), target.image_arch()));
     command.arg("-dumpdir").arg(names);
     command.arg(format!("--target={}", target.triple));
+    // For what Clang adds, the linker's own among the libraries' words comes too late.
+    command.args(sysroot_option(line));
     command.args(["-fuse-ld=lld", "-shared", "-Wl,-Bsymbolic"]);
     if must_define_all(line) {
         command.arg("-Wl,--no-undefined");
@@ -133,11 +135,7 @@ fn must_define_all(line: &CommandLine) -> bool {
 fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
     let search = LibrarySearch::new(line);
-    if let Some(sysroot) = &line.options.sysroot {
-        let mut option = OsString::from("--sysroot=");
-        option.push(sysroot);
-        words.push(option);
-    }
+    words.extend(sysroot_option(line));
     // Not `--whole-archive`, which would bring in the host's own objects and their constructors.
     for argument in &line.host {
         match &argument.role {
@@ -162,6 +160,14 @@ fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
         words.extend(["-L".into(), folder.into()]);
     }
     Ok(words)
+}
+
+/// `--sysroot=`, as the host link has it.
+fn sysroot_option(line: &CommandLine) -> Option<OsString> {
+    let sysroot = line.options.sysroot.as_ref()?;
+    let mut option = OsString::from("--sysroot=");
+    option.push(sysroot);
+    Some(option)
 }
 
 /// Below so many bytes of device code, starting the linker's threads takes longer than they save.
@@ -247,9 +253,7 @@ fn folders_of_clang(line: &CommandLine, triple: &str) -> Vec<PathBuf> {
     let mut command = Command::new(clang);
     command.args(["--no-default-config", "-print-search-dirs"]);
     command.arg(format!("--target={triple}"));
-    if let Some(sysroot) = &line.options.sysroot {
-        command.arg("--sysroot").arg(sysroot);
-    }
+    command.args(sysroot_option(line));
     let Ok(output) = command.output() else {
         return Vec::new();
     };
