@@ -62,6 +62,8 @@ pub struct LlvmVersion {
     pub bundler_host: &'static str,
     /// Who knows the options of a GPU's device link.
     pub device_links: DeviceLinkDriver,
+    /// The newest ABI version of cubins, in their ELF identification, that libomptarget knows. 8 came with CUDA 13.
+    pub newest_cubin: u8,
     /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later.
     pub keeps_closed_images: bool,
 }
@@ -83,6 +85,7 @@ impl LlvmVersion {
         generic_arch_is_empty: false,
         bundler_host: "host-x86_64-unknown-linux",
         device_links: DeviceLinkDriver::Wrapper,
+        newest_cubin: 7,
         keeps_closed_images: true,
     };
 
@@ -102,6 +105,7 @@ impl LlvmVersion {
         generic_arch_is_empty: true,
         bundler_host: "host-x86_64-unknown-linux-gnu",
         device_links: DeviceLinkDriver::Clang,
+        newest_cubin: 8,
         keeps_closed_images: false,
     };
 

@@ -9,6 +9,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Process.h"
 
+#include <cerrno>
+#include <fcntl.h>
 #include <optional>
 
 using namespace llvm;
@@ -54,11 +56,14 @@ bool OutputPlace::choose(StringRef Word) {
 
 namespace {
 
-/// An output that starts in the middle of a file, mapped.
-class EmbeddedOutput : public FileOutputBuffer {
+/// An output that starts in the middle of a file, or is a file of its own, mapped.
+///
+/// LLVM's own maps a file whose space the disk may not have: the write to a page without space ends the process by SIGBUS. Here the disk
+/// has set the space aside.
+class MappedOutput : public FileOutputBuffer {
 public:
-  EmbeddedOutput(const OutputPlace &Place, sys::fs::mapped_file_region Mapped)
-      : FileOutputBuffer(Place.Path), Offset(Place.Offset), Mapped(std::move(Mapped)) {}
+  MappedOutput(const OutputPlace &Place, bool IsWholeFile, sys::fs::mapped_file_region Mapped)
+      : FileOutputBuffer(Place.Path), Offset(Place.Offset), IsWholeFile(IsWholeFile), Mapped(std::move(Mapped)) {}
 
   uint8_t *getBufferStart() const override { return reinterpret_cast<uint8_t *>(Mapped.data()) + Offset; }
   uint8_t *getBufferEnd() const override { return reinterpret_cast<uint8_t *>(Mapped.data()) + Mapped.size(); }
@@ -67,28 +72,61 @@ public:
     Mapped.unmap();
     return Error::success();
   }
+  /// lld calls this where a link fails half-way. Parts of files are for their owner to remove.
+  void discard() override {
+    if (IsWholeFile)
+      (void)sys::fs::remove(getPath());
+  }
 
 private:
   uint64_t Offset;
+  bool IsWholeFile;
   sys::fs::mapped_file_region Mapped;
 };
+
+/// Gives an open file its size, with space on the disk for all of it.
+std::error_code reserve(int File, uint64_t Size) {
+  if (std::error_code Failed = sys::fs::resize_file(File, Size))
+    return Failed;
+  int Failed;
+  do
+    Failed = Size ? posix_fallocate(File, 0, static_cast<off_t>(Size)) : 0;
+  while (Failed == EINTR);
+  // Some file systems know of no space to set aside.
+  if (Failed == EINVAL || Failed == EOPNOTSUPP)
+    Failed = 0;
+  return std::error_code(Failed, std::generic_category());
+}
 
 } // namespace
 
 OutputOrError createOutput(StringRef Path, size_t Size, unsigned Flags) {
-  if (!OutputPlace::Chosen)
+  bool IsWholeFile = !OutputPlace::Chosen;
+  // What is no regular file, such as /dev/null or the standard output, is nothing to map.
+  sys::fs::file_status Status;
+  bool IsThere = !sys::fs::status(Path, Status) && sys::fs::exists(Status);
+  if (IsWholeFile && (Path == "-" || (IsThere && !sys::fs::is_regular_file(Status)) || (Flags & FileOutputBuffer::F_no_mmap)))
     return createWholeFile(Path, Size, Flags);
-  const OutputPlace &Place = *OutputPlace::Chosen;
+  const OutputPlace Place = IsWholeFile ? OutputPlace{0, Path} : *OutputPlace::Chosen;
+  // Whoever has the old file open, or runs it, keeps it.
+  if (IsWholeFile && IsThere)
+    (void)sys::fs::remove(Path);
+  unsigned Mode = sys::fs::all_read | sys::fs::all_write;
+  if (Flags & FileOutputBuffer::F_executable)
+    Mode |= sys::fs::all_exe;
   int File;
-  if (std::error_code Failed =
-          sys::fs::openFileForReadWrite(Place.Path, File, sys::fs::CD_OpenAlways, sys::fs::OF_None))
+  if (std::error_code Failed = sys::fs::openFileForReadWrite(Place.Path, File, sys::fs::CD_OpenAlways,
+                                                             sys::fs::OF_None, Mode))
     return errorCodeToError(Failed);
-  std::error_code Failed = sys::fs::resize_file(File, Place.Offset + Size);
+  std::error_code Failed = reserve(File, Place.Offset + Size);
   std::optional<sys::fs::mapped_file_region> Mapped;
   if (!Failed)
     Mapped.emplace(File, sys::fs::mapped_file_region::readwrite, Place.Offset + Size, 0, Failed);
   std::error_code FailedToClose = sys::Process::SafelyCloseFileDescriptor(File);
-  if (Failed || FailedToClose)
+  if (Failed || FailedToClose) {
+    if (IsWholeFile)
+      (void)sys::fs::remove(Path);
     return errorCodeToError(Failed ? Failed : FailedToClose);
-  return std::make_unique<EmbeddedOutput>(Place, std::move(*Mapped));
+  }
+  return std::make_unique<MappedOutput>(Place, IsWholeFile, std::move(*Mapped));
 }

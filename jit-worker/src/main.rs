@@ -12,6 +12,7 @@ mod replies;
 mod serve;
 mod watch;
 
+use std::io::{self, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -20,7 +21,10 @@ fn main() -> ExitCode {
         .filter_map(|argument| argument.to_str()?.parse().ok())
         .collect();
     let &[memory, niceness] = numbers.as_slice() else {
-        eprintln!("offloom-jit-worker: is started by liboffloom_jit.so, not by hand");
+        let _ = writeln!(
+            io::stderr(),
+            "offloom-jit-worker: is started by liboffloom_jit.so, not by hand"
+        );
         return ExitCode::FAILURE;
     };
     limits::apply(memory, niceness);

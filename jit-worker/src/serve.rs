@@ -54,7 +54,8 @@ pub(crate) enum ServeError {
 
 /// Says what ends the process.
 pub(crate) fn report(error: &ServeError) {
-    eprintln!("offloom-jit-worker: {error}");
+    // The program may have closed its error output, or its reader may be gone: then there is nobody to tell.
+    let _ = writeln!(io::stderr(), "offloom-jit-worker: {error}");
 }
 
 /// Serves until the program closes its end, which ends the process. Requests are read, compiled and answered on one thread, since to hand them to

@@ -8,6 +8,7 @@ import json
 import os
 import shlex
 import shutil
+import subprocess
 
 from offloom_lit import device, rust
 from offloom_lit.format import CleanShTest
@@ -48,6 +49,10 @@ def load(config, lit_config):
     if build["other_dist"]:
         config.available_features.add("both-builds")
     _add_device_libraries(config, build)
+    _add_clang_runtimes(config, llvm_bin)
+    mount = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", config.test_source_root]
+    if shutil.which("unshare") and subprocess.run(mount, capture_output=True, check=False).returncode == 0:
+        config.available_features.add("mounts")
     # Debian has it as a package; elsewhere it may be a snap, which sees no files of ours.
     if shutil.which("chromium"):
         config.available_features.add("browser")
@@ -104,6 +109,15 @@ def _add_device_libraries(config, build):
             config.substitutions.append((rf"%{feature.replace('-', '_')}_folder\b", folder))
 
 
+def _add_clang_runtimes(config, llvm_bin):
+    """Clang's runtime libraries for sanitizers and profiles."""
+    command = [os.path.join(llvm_bin, "clang"), "-print-file-name=libclang_rt.asan-x86_64.so"]
+    library = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    if os.path.isabs(library):
+        config.available_features.add("sanitizers")
+        config.substitutions.append((r"%clang_runtimes\b", os.path.dirname(library)))
+
+
 def _substitutions(build):
     """The `%name`s of RUN lines, as pairs of regular expression and replacement."""
     dist, llvm_bin = build["dist"], build["llvm_bin"]
@@ -113,6 +127,7 @@ def _substitutions(build):
         "clang": os.path.join(llvm_bin, "clang"),
         "clangxx": os.path.join(llvm_bin, "clang++"),
         "llvm_bin": llvm_bin,
+        "llvm": str(build["llvm"]),
         "other_opt": os.path.join(other_bin, "opt"),
         "passes": os.path.join(dist, "lib", "liboffloom_passes.so"),
         "test_plugin": build["test_plugin"],

@@ -12,6 +12,7 @@ use crate::extract::ExtractArgs;
 use crate::inspect::InspectArgs;
 use crate::interrupt;
 use crate::link::{self, link_step::LinkStep};
+use crate::messages::say;
 use crate::output;
 use crate::pack::PackArgs;
 use crate::packager;
@@ -118,7 +119,7 @@ pub fn run(arguments: Vec<OsString>) -> ExitCode {
         Ok(code) => code,
         Err(error) => {
             interrupt::end();
-            eprintln!("{name}: error: {error}");
+            say(format_args!("{name}: error: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -1,6 +1,6 @@
 //! What can go wrong in `wrapgen`, each with the file it concerns and, where it can be told, the place in it.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -27,6 +27,26 @@ pub enum Error {
         path: PathBuf,
         /// What the system said.
         source: io::Error,
+    },
+    /// The folder for temporary files takes none.
+    #[error("cannot make a temporary file in '{}': {source}; {}", folder.display(), said_of_tmpdir())]
+    Temporary {
+        /// The folder.
+        folder: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// Something failed where a disk is nearly full.
+    #[error("{source}; '{}', {role}, has {left} KiB left", folder.display())]
+    LittleSpace {
+        /// What failed.
+        source: Box<Error>,
+        /// A folder on the disk.
+        folder: PathBuf,
+        /// What the folder is for, as an insertion.
+        role: &'static str,
+        /// Free space, in KiB.
+        left: u64,
     },
     /// A file cannot be copied into another.
     #[error("cannot copy '{}' to '{}': {source}", from.display(), to.display())]
@@ -202,15 +222,20 @@ pub enum Error {
     },
     /// `-l` names a library that is in none of the folders.
     #[error(
-        "cannot find the library -l{}: searched {}; add its folder with -L",
+        "cannot find the library -l{}: searched {}; add its folder with -L{}",
         name.display(),
-        quoted(folders)
+        quoted(folders),
+        said_of_archives(name, shared.as_deref(), *archives_only)
     )]
     LibraryNotFound {
         /// What stands behind `-l`.
         name: OsString,
         /// The folders of `-L`.
         folders: Vec<PathBuf>,
+        /// Whether only an archive would have done.
+        archives_only: bool,
+        /// The shared library of this name, where that would not do.
+        shared: Option<PathBuf>,
     },
     /// A program cannot be started.
     #[error("cannot start '{}': {source}", program.display())]
@@ -251,12 +276,51 @@ impl Error {
         }
     }
 
+    /// Makes a failure to make a temporary file or folder in `folder` an error.
+    pub fn temporary(folder: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
+        move |source| Self::Temporary {
+            folder: folder.to_owned(),
+            source: without_path(source),
+        }
+    }
+
     /// Makes a failed write of `path` an error.
     pub fn write(path: &Path) -> impl FnOnce(io::Error) -> Self + '_ {
         move |source| Self::Write {
             path: path.to_owned(),
             source,
         }
+    }
+}
+
+/// What the system said, without the path that `tempfile` adds: messages name it in their own way.
+pub(crate) fn without_path(error: io::Error) -> io::Error {
+    match error.to_string().split_once(" at path \"") {
+        Some((system, _)) => io::Error::new(error.kind(), system),
+        None => error,
+    }
+}
+
+/// Where the name of the folder for temporary files comes from.
+fn said_of_tmpdir() -> &'static str {
+    match std::env::var_os("TMPDIR") {
+        Some(_) => "the environment variable TMPDIR names this folder",
+        None => "the environment variable TMPDIR can name another folder",
+    }
+}
+
+/// What a message adds where shared libraries were left aside.
+fn said_of_archives(name: &OsStr, shared: Option<&Path>, archives_only: bool) -> String {
+    if !archives_only {
+        return String::new();
+    }
+    let archive = format!("lib{}.a", name.display());
+    match shared {
+        Some(shared) => format!(
+            ", or link without -static: only '{archive}' was looked for, and there is only '{}'",
+            shared.display()
+        ),
+        None => format!(", or link without -static: only '{archive}' was looked for"),
     }
 }
 

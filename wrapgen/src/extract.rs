@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
 use crate::inputs::{EmbeddedMember, InputFile, InputKind};
+use crate::messages::say;
 use crate::output::OutputFile;
 use crate::static_library;
 
@@ -115,12 +116,12 @@ pub fn extract<'a>(input: &Path, images: &'a [ImageArgument], archive: bool) -> 
             }
             Some(output) => {
                 if matching.len() > 1 {
-                    eprintln!(
+                    say(format_args!(
                         "warning: {} images match --image={}; '{}' gets the last of them",
                         matching.len(),
                         image.text().display(),
                         output.display()
-                    );
+                    ));
                 }
                 written.push(write(&output, &file, last)?);
             }

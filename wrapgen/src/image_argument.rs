@@ -12,12 +12,12 @@ use crate::error::{Error, Result};
 /// One `--image=` argument, taken apart.
 ///
 /// `file` and `kind` have a meaning of their own; every other key is one of the image's strings. A key given twice
-/// has both values, joined by a comma.
+/// has both values, joined by a comma. A part without `=` belongs to the value before it, which has a comma in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageArgument {
     text: OsString,
-    /// Need not be text, as what it names need not.
-    file: Option<OsString>,
+    /// Need not be text, as what they name need not.
+    files: Vec<OsString>,
     kind: Option<String>,
     strings: Vec<(String, String)>,
 }
@@ -36,29 +36,36 @@ impl From<OsString> for ImageArgument {
 
 impl From<&OsStr> for ImageArgument {
     fn from(text: &OsStr) -> Self {
+        let mut given: Vec<(&[u8], OsString)> = Vec::new();
+        for part in text.as_bytes().split(|&byte| byte == b',') {
+            let equals = part.iter().position(|&byte| byte == b'=');
+            match (equals, given.last_mut()) {
+                (Some(at), _) => given.push((&part[..at], OsStr::from_bytes(&part[at + 1..]).to_owned())),
+                (None, Some((_, value))) => {
+                    value.push(",");
+                    value.push(OsStr::from_bytes(part));
+                }
+                (None, None) => given.push((part, OsString::new())),
+            }
+        }
+        let mut files = Vec::new();
         let mut pairs: Vec<(&[u8], OsString)> = Vec::new();
-        for pair in text.as_bytes().split(|&byte| byte == b',') {
-            let (key, value) = match pair.iter().position(|&byte| byte == b'=') {
-                Some(at) => (&pair[..at], OsStr::from_bytes(&pair[at + 1..])),
-                None => (pair, OsStr::new("")),
-            };
+        for (key, value) in given {
             match pairs.iter_mut().find(|(found, _)| *found == key) {
+                _ if key == b"file" => files.push(value),
                 Some((_, values)) => {
                     values.push(",");
                     values.push(value);
                 }
-                None => pairs.push((key, value.to_owned())),
+                None => pairs.push((key, value)),
             }
         }
-        let mut take = |key: &str| {
-            let index = pairs.iter().position(|(found, _)| *found == key.as_bytes())?;
-            Some(pairs.remove(index).1)
-        };
-        let (file, kind) = (take("file"), take("kind"));
+        let kind = pairs.iter().position(|(key, _)| *key == b"kind");
+        let kind = kind.map(|index| pairs.remove(index).1);
         let in_text = |text: &OsStr| text.to_string_lossy().into_owned();
         Self {
             text: text.to_owned(),
-            file,
+            files,
             kind: kind.as_deref().map(in_text),
             strings: pairs
                 .into_iter()
@@ -81,20 +88,15 @@ impl ImageArgument {
         argument
     }
 
-    /// The value of `file=`, as one name.
+    /// The value of `file=`, as one name: given more than once, they are joined as other values are.
     pub fn file(&self) -> Option<PathBuf> {
-        self.file
-            .as_deref()
-            .filter(|file| !file.is_empty())
-            .map(PathBuf::from)
+        let name = self.files.join(OsStr::new(","));
+        (!name.is_empty()).then(|| PathBuf::from(name))
     }
 
     /// The files of `file=`, which may be given more than once.
     pub fn files(&self) -> impl Iterator<Item = PathBuf> {
-        self.file
-            .iter()
-            .flat_map(|files| files.as_bytes().split(|&byte| byte == b','))
-            .map(|file| PathBuf::from(OsStr::from_bytes(file)))
+        self.files.iter().map(PathBuf::from)
     }
 
     /// The strings to store or to compare, in the order given.
@@ -161,7 +163,7 @@ mod tests {
 
     #[test]
     fn a_key_given_twice_has_both_values() {
-        let argument = ImageArgument::from("file=a.o,triple=t,feature=+a,kind=openmp,feature=-b,empty");
+        let argument = ImageArgument::from("file=a.o,triple=t,feature=+a,kind=openmp,feature=-b,empty=");
         assert_eq!(argument.file(), Some("a.o".into()));
         assert_eq!(argument.kind().unwrap(), OffloadKind::OpenMp);
         assert_eq!(
@@ -169,6 +171,21 @@ mod tests {
             [("triple", "t"), ("feature", "+a,-b"), ("empty", "")]
         );
         assert_eq!(ImageArgument::from("file=a,file=b").files().count(), 2);
+    }
+
+    #[test]
+    fn a_part_without_a_key_belongs_to_the_value_before() {
+        let argument = ImageArgument::from(
+            "file=a,b/c,,d.o,triple=t,file=e.o,arch=a,b,kind=openmp,feature=+c,-d,feature=+e",
+        );
+        let files: Vec<_> = argument.files().collect();
+        assert_eq!(files, ["a,b/c,,d.o", "e.o"].map(PathBuf::from));
+        assert_eq!(
+            argument.strings(),
+            [("triple", "t"), ("arch", "a,b"), ("feature", "+c,-d,+e")]
+        );
+        assert_eq!(argument.kind().unwrap(), OffloadKind::OpenMp);
+        assert_eq!(ImageArgument::from("key").strings(), [("key", "")]);
     }
 
     #[test]

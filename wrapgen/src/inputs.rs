@@ -107,6 +107,14 @@ impl InputFile {
         Self::new(path, FileBytes::open(path)?)
     }
 
+    /// Opens each of `paths`, see [`InputFile::open`].
+    ///
+    /// # Errors
+    /// As [`InputFile::open`].
+    pub fn open_all(paths: &[PathBuf]) -> Result<Vec<Self>> {
+        paths.iter().map(|path| Self::open(path)).collect()
+    }
+
     /// Opens `path` so that the system can copy from it, see [`InputFile::piece`].
     ///
     /// # Errors

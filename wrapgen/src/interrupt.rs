@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::consts::{SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU};
 use signal_hook::iterator::Signals;
 
 use crate::error::{Error, Result};
@@ -21,12 +21,18 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// Child processes that run.
 static CHILDREN: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
+/// The signals that ask a process to end and that it can take: those of terminals and shells, and those by which batch systems announce the
+/// end of a job.
+const SIGNALS: [i32; 8] = [
+    SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU,
+];
+
 /// Starts to take signals. To be called before anything is made that a signal must not leave behind; costs a thread once.
 pub(crate) fn watch() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
         let ignored = ignored_signals();
-        let wanted = [SIGHUP, SIGINT, SIGTERM].into_iter();
+        let wanted = SIGNALS.into_iter();
         // Without the thread a signal ends the process as it always does.
         let Ok(mut signals) = Signals::new(wanted.filter(|signal| ignored >> (signal - 1) & 1 == 0)) else {
             return;

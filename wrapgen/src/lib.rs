@@ -1,4 +1,5 @@
 //! Offload packager, wrapper and device linker.
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 pub mod bitcode_tool;
 pub mod cli;

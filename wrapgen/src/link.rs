@@ -8,6 +8,7 @@
 pub mod bitcode_library;
 pub mod command_line;
 pub mod compile;
+mod dependency_file;
 pub mod device_images;
 pub mod device_link;
 pub mod device_options;
@@ -35,13 +36,16 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use self::command_line::CommandLine;
+use self::command_line::{CommandLine, JitForm};
+use self::device_link::sanitizer_runtime;
+use self::group::Group;
 use self::host_symbols::HostSymbols;
 use self::scan::HostInputs;
 use self::work_folder::WorkFolder;
 use self::wrap_images::RegistrationForJit;
 use crate::LLVM;
 use crate::error::{Error, Result};
+use crate::messages;
 use crate::output;
 use crate::process::Runner;
 use crate::response_file;
@@ -90,7 +94,7 @@ pub fn link(line: &CommandLine) -> Result<()> {
         },
     );
     if options.time {
-        eprint!("{}", journal.table());
+        messages::say(journal.table().trim_end());
     }
     match &options.time_trace {
         Some(file) => linked.and(journal.write_trace(file)),
@@ -144,30 +148,57 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
                 .to_owned(),
         ));
     }
+    if options.jit == Some(JitForm::Only)
+        && let Some(runtime) = sanitizer_runtime::of_program(line)
+    {
+        return Err(Error::Usage(format!(
+            "--jit=only and '{}' exclude each other: an image that is made when the program starts finds no functions of the program's own; \
+             link with --jit",
+            runtime.display()
+        )));
+    }
     let mut folder = WorkFolder::create(&output, options.save_temps)?;
     folder.print(runner);
-    folder.set_image_place(embedded_files::image_place(&groups, options, &folder, runner)?);
+    let linked = link_device_code(line, &inputs, &groups, &host_symbols, &mut folder, runner);
+    linked.map_err(|error| folder.explain(error, &output))
+}
+
+/// The part of a link with device code that makes files.
+fn link_device_code(
+    line: &CommandLine,
+    inputs: &HostInputs,
+    groups: &[Group<'_>],
+    host_symbols: &HostSymbols<'_>,
+    folder: &mut WorkFolder,
+    runner: Runner<'_>,
+) -> Result<()> {
+    let options = &line.options;
+    let host_step = |phase| Step::new(phase, options.host_triple(), "");
+    let output = line.output();
+    let host_inputs: Vec<PathBuf> = line.inputs().map(ToOwned::to_owned).collect();
+    folder.set_image_place(embedded_files::image_place(groups, options, folder, runner)?);
+    let folder = &*folder;
     let mut images = override_image::images(&options.override_images)?;
     let mut added = Vec::new();
     let mut jit = RegistrationForJit::default();
-    for made in device_images::make_images(&groups, &inputs.files, line, &folder, runner)? {
+    for made in device_images::make_images(groups, &inputs.files, line, folder, runner)? {
         images.push(made.image);
         added.extend(made.host_inputs);
-        jit.bundle = jit.bundle.or(made.jit_bundle);
+        jit.bundles.extend(made.jit_bundle);
         jit.only |= made.image_at_start;
     }
     if !runner.dry_run && options.override_images.is_empty() {
         runner.step(&host_step(Phase::EntryCheck), || {
-            entry_check::check_entries(&inputs.files, &host_symbols, &groups, &images, &folder)
+            entry_check::check_entries(&inputs.files, host_symbols, groups, &images, folder)
         })?;
     }
-    if let Some(warning) = group::warning_of_rivals(&groups, options.host_triple()) {
+    if let Some(warning) = group::warning_of_rivals(groups, options.host_triple()) {
         runner.say(&warning);
     }
     if options.emit_fatbin_only {
-        return wrap_images::emit_images(&images, &output, options, &folder, runner);
+        return wrap_images::emit_images(&images, &output, options, folder, runner);
     }
-    let wrappers = wrap_images::wrap_images(&images, &jit, options, &folder, runner)?;
+    let wrappers = wrap_images::wrap_images(&images, &jit, options, folder, runner)?;
     added.splice(..0, wrappers);
     let linked = match options.relocatable {
         true => folder.merged_object(),
@@ -180,6 +211,12 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
         true => runner.run(&mut host_link::command_writing(line, &added, &linked)?),
         false => host_link::link(line, &added, runner),
     })?;
+    if let Some(file) = line.dependency_file()
+        && !runner.dry_run
+        && !options.save_temps
+    {
+        dependency_file::without_intermediate_files(file, &added, &linked, &output)?;
+    }
     if options.relocatable {
         let step = host_step(Phase::Independence).reads([&linked]).makes([&output]);
         runner.step(&step, || relocatable::finish(&linked, &output, runner))?;

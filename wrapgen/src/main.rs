@@ -1,5 +1,6 @@
 //! The command `wrapgen`, and every LLVM tool whose name it is called by.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 use std::process::ExitCode;
 

@@ -1,14 +1,28 @@
-//! Holds back what a job prints that runs beside others, so that their messages appear one job behind the other.
+//! Messages on the error output, and those of jobs, which are held back: those of jobs beside each other appear one job behind the other, and
+//! intermediate files have the names of what they were made of.
 
+use std::fmt::Display;
 use std::fs::File;
-use std::io::{self, Seek, Write};
+use std::io::{self, Read, Seek, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::{Mutex, PoisonError};
+
+/// Prints a line on the error output. Where that takes nothing, because it is closed or its reader is gone, there is nobody to tell:
+/// `eprintln!` would panic.
+pub fn say(line: impl Display) {
+    // One write, so that lines of several processes do not mix.
+    let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
+}
 
 /// What one job and the programs that it runs have printed so far: files without a name, which vanish with this value.
 #[derive(Debug)]
 pub struct HeldMessages {
     output: File,
     errors: File,
+    /// Intermediate files, and how people know what is in them.
+    copies: Mutex<Vec<(PathBuf, String)>>,
 }
 
 impl HeldMessages {
@@ -20,6 +34,7 @@ impl HeldMessages {
         Ok(Self {
             output: tempfile::tempfile()?,
             errors: tempfile::tempfile()?,
+            copies: Mutex::default(),
         })
     }
 
@@ -41,15 +56,58 @@ impl HeldMessages {
         Ok(())
     }
 
+    /// Has messages call the file `path` by `name`: the file will be gone when they are read.
+    pub fn name_copy(&self, path: &Path, name: String) {
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        copies.push((path.to_owned(), name));
+    }
+
     /// Prints everything.
     ///
     /// # Errors
     /// The outputs of this process do not take it.
-    pub fn release(mut self) -> io::Result<()> {
-        self.output.rewind()?;
-        io::copy(&mut self.output, &mut io::stdout().lock())?;
-        self.errors.rewind()?;
-        io::copy(&mut self.errors, &mut io::stderr().lock())?;
-        Ok(())
+    pub fn release(self) -> io::Result<()> {
+        let copies = self.copies.into_inner().unwrap_or_else(PoisonError::into_inner);
+        release(self.output, &copies, &mut io::stdout().lock())?;
+        release(self.errors, &copies, &mut io::stderr().lock())
+    }
+}
+
+/// Prints what was held back in `file`.
+fn release(mut file: File, copies: &[(PathBuf, String)], output: &mut impl Write) -> io::Result<()> {
+    let mut text = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut text)?;
+    output.write_all(&with_names(text, copies))
+}
+
+/// A text in which files have the names that stand beside their paths.
+fn with_names(mut text: Vec<u8>, copies: &[(PathBuf, String)]) -> Vec<u8> {
+    for (path, name) in copies {
+        let path = path.as_os_str().as_bytes();
+        let mut named = Vec::new();
+        let mut rest = text.as_slice();
+        while let Some(at) = rest.windows(path.len()).position(|part| part == path) {
+            named.extend_from_slice(&rest[..at]);
+            named.extend_from_slice(name.as_bytes());
+            rest = &rest[at + path.len()..];
+        }
+        named.extend_from_slice(rest);
+        text = named;
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_have_names_that_last() {
+        let copies = [("/t/a.0.o", "a.o"), ("/t/b.1.o", "lib.a(b.o)")]
+            .map(|(path, name)| (PathBuf::from(path), name.to_owned()));
+        let text = b"error: /t/a.0.o:(f)\n>>> /t/b.1.o and /t/a.0.o\n/t/c.2.o".to_vec();
+        let named = String::from_utf8(with_names(text, &copies)).unwrap();
+        assert_eq!(named, "error: a.o:(f)\n>>> lib.a(b.o) and a.o\n/t/c.2.o");
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FallocateFlags, OFlags, fallocate, linkat};
 use tempfile::NamedTempFile;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, without_path};
 use crate::inputs::{Piece, Source};
 use crate::interrupt;
 
@@ -216,7 +216,8 @@ impl Target {
         let file = tempfile::Builder::new()
             .prefix(NAME_PREFIX)
             .permissions(Permissions::from_mode(mode))
-            .tempfile_in(folder)?;
+            .tempfile_in(folder)
+            .map_err(without_path)?;
         Ok(Self::Beside { file, place })
     }
 }
@@ -235,7 +236,8 @@ fn put_in_place(file: &File, place: &Path) -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => {
             let beside = tempfile::Builder::new()
                 .prefix(NAME_PREFIX)
-                .make_in(folder_of(place), link)?;
+                .make_in(folder_of(place), link)
+                .map_err(without_path)?;
             beside.persist(place).map_err(|error| error.error)?;
             Ok(())
         }
@@ -249,7 +251,7 @@ fn path_of(file: &File) -> PathBuf {
 }
 
 /// The folder that holds `path`.
-fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     match path.parent() {
         Some(folder) if folder != Path::new("") => folder,
         _ => Path::new("."),

@@ -12,6 +12,7 @@ use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::extract::extract;
 use crate::image_argument::ImageArgument;
+use crate::messages::say;
 use crate::output::{self, write_file};
 use crate::pack::pack;
 use crate::response_file;
@@ -128,10 +129,10 @@ impl Options {
     fn run(mut self) -> Result<()> {
         for image in &mut self.images {
             if let Some(kind) = image.drop_unknown_kind() {
-                eprintln!(
+                say(format_args!(
                     "warning: --image={}: the offload kind '{kind}' is unknown, so it is none",
                     image.text().display()
-                );
+                ));
             }
         }
         match (&self.output, &self.input) {
@@ -151,11 +152,11 @@ impl Options {
     /// An image that is not there is no error to the stock tools.
     fn extract(&self, input: &Path) -> Result<()> {
         for argument in extract(input, &self.images, self.archive)? {
-            eprintln!(
+            say(format_args!(
                 "warning: '{}' holds no image that matches --image={}",
                 input.display(),
                 argument.display()
-            );
+            ));
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
+use signal_hook::low_level::signal_name;
 use tempfile::NamedTempFile;
 
 use crate::error::{Error, Result};
@@ -140,6 +141,15 @@ impl Runner<'_> {
         };
     }
 
+    /// Has messages that wait for their turn call the intermediate file `path` by `name`.
+    pub fn name_copy(self, path: &Path, name: impl FnOnce() -> String) {
+        if let Some(held) = self.held
+            && !self.shows_commands()
+        {
+            held.name_copy(path, name());
+        }
+    }
+
     /// Whether commands that are run elsewhere, or done without a program, are to be printed.
     pub fn shows_commands(self) -> bool {
         (self.verbose || self.dry_run) && !self.print_phases
@@ -182,7 +192,7 @@ fn shortened(command: &Command) -> Result<(Command, NamedTempFile)> {
     let mut file = tempfile::Builder::new()
         .prefix("wrapgen-arguments-")
         .tempfile_in(&folder)
-        .map_err(Error::write(&folder))?;
+        .map_err(Error::temporary(&folder))?;
     file.write_all(&response_file::join(command.get_args()))
         .map_err(Error::write(file.path()))?;
     let mut argument = OsString::from("@");
@@ -194,13 +204,16 @@ fn shortened(command: &Command) -> Result<(Command, NamedTempFile)> {
 
 fn ending(status: ExitStatus) -> String {
     match status.signal() {
-        Some(signal) => format!("was ended by signal {signal}"),
+        Some(signal) => match signal_name(signal) {
+            Some(name) => format!("was ended by signal {signal} ({name})"),
+            None => format!("was ended by signal {signal}"),
+        },
         None => format!("failed with exit code {}", status.code().unwrap_or(-1)),
     }
 }
 
 /// A command as a shell reads it back, with the program between double quotes as LLVM's tools have it.
-fn shell_line(command: &Command) -> Vec<u8> {
+pub(crate) fn shell_line(command: &Command) -> Vec<u8> {
     let program = quoted(command.get_program());
     let mut line = match program.starts_with(b"'") {
         true => [b" ", &program[..]].concat(),

@@ -64,13 +64,13 @@ pub struct WrapArgs {
     #[arg(long, help_heading = "Host")]
     pub relocatable: bool,
 
-    /// A JIT bundle to hand to the JIT library before the images are registered; objects only.
-    #[arg(long, value_name = "FILE", help_heading = "Images")]
-    pub jit_bundle: Option<PathBuf>,
+    /// A JIT bundle to hand to the JIT library before the images are registered, one for each image that has one; objects only.
+    #[arg(long = "jit-bundle", value_name = "FILE", help_heading = "Images")]
+    pub jit_bundles: Vec<PathBuf>,
 
     /// The images are bitcode that the JIT library makes images of when the program starts; objects only. The program needs
     /// `register.c`'s object beside this one.
-    #[arg(long, conflicts_with = "jit_bundle", help_heading = "Images")]
+    #[arg(long, conflicts_with = "jit_bundles", help_heading = "Images")]
     pub jit_only: bool,
 }
 
@@ -109,7 +109,7 @@ impl WrapArgs {
             files: Vec::new(),
             host_triple: DEFAULT_HOST_TRIPLE.to_owned(),
             relocatable: false,
-            jit_bundle: None,
+            jit_bundles: Vec::new(),
             jit_only: false,
         }
     }
@@ -125,7 +125,7 @@ impl WrapArgs {
     /// An argument is incomplete, an image cannot be read, or the output cannot be written.
     pub fn run(&self) -> Result<()> {
         if self.output_form() != OutputForm::Object || self.kind != OffloadKind::OpenMp {
-            if self.jit_bundle.is_some() || self.jit_only {
+            if !self.jit_bundles.is_empty() || self.jit_only {
                 return Err(Error::Usage(
                     "--jit-bundle and --jit-only need an object for OpenMP as output".to_owned(),
                 ));
@@ -133,13 +133,13 @@ impl WrapArgs {
             return BitcodeTool::find()?.wrapped_module(self);
         }
         let inputs = WrapInputs::open(self)?;
-        let bundle = self.jit_bundle.as_deref().map(InputFile::open).transpose()?;
+        let bundles = InputFile::open_all(&self.jit_bundles)?;
         let registration = Registration {
             llvm: LLVM,
             host_triple: &self.host_triple,
             images: inputs.images()?,
             relocatable: self.relocatable,
-            jit_bundle: bundle.as_ref().map(InputFile::bytes),
+            jit_bundles: bundles.iter().map(InputFile::bytes).collect(),
             jit_only: self.jit_only,
         };
         let mut output = OutputFile::create(&self.output)?;

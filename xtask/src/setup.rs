@@ -44,6 +44,10 @@ const FOR_19: &[Package] = &[
         "clang-tools-19",
         "clang-linker-wrapper and the offload packager, which our tools are compared with",
     ),
+    (
+        "libclang-rt-19-dev",
+        "sanitizers and profiles, which tests build programs with",
+    ),
     ("liblld-19-dev", "lld as a library, for the device linker"),
     ("libomp-19-dev", "OpenMP runtime, libomptarget, omp.h"),
     ("lld-19", "ld.lld"),
@@ -60,6 +64,10 @@ const FOR_22: &[Package] = &[
         "clang-linker-wrapper and the offload packager, which our tools are compared with",
     ),
     ("liboffload-22-dev", "libomptarget"),
+    (
+        "libclang-rt-22-dev",
+        "sanitizers and profiles, which tests build programs with",
+    ),
     ("liblld-22-dev", "lld as a library, for the device linker"),
     ("libomp-19-dev", "OpenMP host runtime, omp.h"),
     ("lld-22", "ld.lld"),

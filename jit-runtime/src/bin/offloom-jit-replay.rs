@@ -4,10 +4,16 @@
 
 use std::env;
 use std::ffi::{CStr, CString, OsString, c_char, c_int};
+use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
 use std::process::ExitCode;
 
 type Replay = unsafe extern "C" fn(folder: *const c_char) -> c_int;
+
+/// Prints a line; where nobody reads it there is nobody to tell.
+fn say(what: &str) {
+    let _ = writeln!(io::stderr(), "offloom-jit-replay: {what}");
+}
 
 fn main() -> ExitCode {
     let arguments: Vec<CString> = env::args_os()
@@ -16,7 +22,7 @@ fn main() -> ExitCode {
         .filter_map(|argument| CString::new(argument).ok())
         .collect();
     let [library, folder] = arguments.as_slice() else {
-        eprintln!("offloom-jit-replay: is started by `offloom replay`, not by hand");
+        say("is started by `offloom replay`, not by hand");
         return ExitCode::from(2);
     };
     // SAFETY: the library is Offloom's own; its function takes a string. It is global, since device images look for its
@@ -30,7 +36,7 @@ fn main() -> ExitCode {
         };
         if function.is_null() {
             let message = CStr::from_ptr(libc::dlerror());
-            eprintln!("offloom-jit-replay: {}", message.to_string_lossy());
+            say(&message.to_string_lossy());
             return ExitCode::from(2);
         }
         let replay = std::mem::transmute::<*mut libc::c_void, Replay>(function);

@@ -1,5 +1,6 @@
 //! Writes the man pages of `wrapgen` and its completions for shells, as they are installed.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,6 +9,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap_complete::Shell;
 use clap_complete::aot::generate;
+use wrapgen::messages::say;
 use wrapgen::output::write_file;
 use wrapgen::{Error, Result, cli};
 
@@ -29,7 +31,7 @@ fn main() -> ExitCode {
     match write(&Arguments::parse().folder) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("wrapgen-documentation: error: {error}");
+            say(format_args!("wrapgen-documentation: error: {error}"));
             ExitCode::FAILURE
         }
     }

@@ -156,6 +156,8 @@ pub enum Role {
     ChangesSymbols,
     /// The file to write.
     Output(PathBuf),
+    /// The file that make is to read.
+    DependencyFile(PathBuf),
     /// Nothing.
     Other,
 }
@@ -221,6 +223,14 @@ impl CommandLine {
     pub fn inputs(&self) -> impl Iterator<Item = &Path> {
         self.host.iter().filter_map(|argument| match &argument.role {
             Role::Input(path) => Some(path.as_path()),
+            _ => None,
+        })
+    }
+
+    /// The file that the host linker will write for make.
+    pub fn dependency_file(&self) -> Option<&Path> {
+        self.host.iter().rev().find_map(|argument| match &argument.role {
+            Role::DependencyFile(path) => Some(path.as_path()),
             _ => None,
         })
     }
@@ -349,6 +359,7 @@ impl Options {
             Meaning::EndLib => return Ok(Role::Lib(false)),
             Meaning::Undefined => return Ok(Role::Undefined(value)),
             Meaning::ChangesSymbols => return Ok(Role::ChangesSymbols),
+            Meaning::DependencyFile => return Ok(Role::DependencyFile(value.into())),
             Meaning::Relocatable => self.relocatable = true,
             Meaning::Ignored | Meaning::Host => {}
         }

@@ -16,7 +16,7 @@ use super::embedded_files::{input_word, takes_parts};
 use super::group::{Group, is_assembly};
 use super::link_step::LinkStep;
 use super::scan::ScannedInput;
-use super::target::DeviceLinker;
+use super::target::{DeviceLinker, Target};
 use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
@@ -316,6 +316,7 @@ pub fn write_members(
         }
         let origin = found.origin.member.map_or(found.origin.path, Path::new);
         let path = folder.member(origin, &group.target, number, extension);
+        runner.name_copy(&path, || name_of_member(found));
         list.push(path.clone());
         files.all.push(path.clone());
         origins.push(found.origin.path.to_owned());
@@ -332,6 +333,12 @@ pub fn write_members(
         members.try_for_each(|(found, path)| write_member(found, path, options, folder, runner))
     })?;
     Ok(files)
+}
+
+/// What the copy of a member is to people.
+fn name_of_member(found: &EmbeddedMember<'_>) -> String {
+    let target = Target::of(found);
+    format!("{} (for {})", found.origin, target.name())
 }
 
 /// Writes a member's image, which is what `wrapgen extract` does; a library that an option names is the image itself.

@@ -17,7 +17,7 @@ use super::group::Group;
 use super::scan::ScannedInput;
 use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::messages::HeldMessages;
 use crate::process::Runner;
 use crate::steps::Phase;
@@ -49,7 +49,17 @@ pub fn make_images(
     let make = |group: &Group<'_>, runner: Runner<'_>| make_image(group, inputs, line, folder, runner);
     let jobs = line.options.jobs.start(groups.len());
     if jobs.count == 1 {
-        return groups.iter().map(|group| make(group, runner)).collect();
+        let mut made = Vec::new();
+        for group in groups {
+            let (messages, image) = match runner.shows_commands() || runner.print_phases {
+                // The commands tell what the files are that messages name, and each is to be seen before it is run.
+                true => (None, make(group, runner)),
+                false => holding_messages(runner, |runner| make(group, runner)),
+            };
+            release(messages);
+            made.push(image?);
+        }
+        return Ok(made);
     }
     let next = AtomicUsize::new(0);
     let (sender, receiver) = mpsc::channel();
@@ -72,10 +82,7 @@ pub fn make_images(
         for (number, result) in receiver {
             waiting.insert(number, result);
             while let Some((messages, image)) = waiting.remove(&made.len()) {
-                if let Some(messages) = messages {
-                    // There is nowhere to report to that the error output cannot be written.
-                    let _ = messages.release();
-                }
+                release(messages);
                 made.push(image);
             }
         }
@@ -91,6 +98,13 @@ fn holding_messages<T>(runner: Runner<'_>, work: impl FnOnce(Runner<'_>) -> T) -
         ..runner
     });
     (messages, made)
+}
+
+fn release(messages: Option<HeldMessages>) {
+    if let Some(messages) = messages {
+        // There is nowhere to report to that the error output cannot be written.
+        let _ = messages.release();
+    }
 }
 
 fn make_image(
@@ -111,9 +125,13 @@ fn make_image(
                 .step(Phase::DeviceLink)
                 .reads(&compiled.device_inputs)
                 .makes([&image]);
-            runner.step(&step, || {
+            let linked = runner.step(&step, || {
                 device_link::link_device(group, &compiled.device_inputs, line, folder, runner)
-            })?
+            });
+            if let (Err(Error::Program { .. }), Some(note)) = (&linked, group.note_of_features()) {
+                runner.say(&note);
+            }
+            linked?
         }
     };
     Ok(DeviceImage {

@@ -6,6 +6,7 @@ mod amdgcn;
 mod device_libraries;
 mod host_like;
 mod nvptx;
+pub(super) mod sanitizer_runtime;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

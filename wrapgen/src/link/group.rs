@@ -187,6 +187,27 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// What to say when its link has failed, if it takes code for the same processor with other features: the same file's code may then be
+    /// there several times.
+    pub fn note_of_features(&self) -> Option<String> {
+        let mut others: Vec<String> = Vec::new();
+        for found in &self.members {
+            let target = Target::of(found);
+            let is_variant = target.arch != self.target.arch && target.processor() == self.target.processor();
+            if is_variant && !others.contains(&target.arch) {
+                others.push(target.arch);
+            }
+        }
+        (!others.is_empty()).then(|| {
+            format!(
+                "wrapgen: note: the image for {own} takes the code for {others}, too, since features that only one of them names do not \
+                 keep code apart: compile each file either for {own} or for processors with features",
+                own = self.target.arch,
+                others = others.join(" and ")
+            )
+        })
+    }
+
     /// Whether some of its code is bitcode.
     pub fn has_bitcode(&self) -> bool {
         self.members.iter().any(|found| is_bitcode(found.member.image()))

@@ -47,6 +47,8 @@ impl<'a> LibrarySearch<'a> {
         self.find(&names).ok_or_else(|| Error::LibraryNotFound {
             name: name.to_owned(),
             folders: self.folders.clone(),
+            archives_only: prefer_archives && !name.as_bytes().starts_with(b":"),
+            shared: self.find(&file_names(name, false)).filter(|_| prefer_archives),
         })
     }
 

@@ -83,6 +83,7 @@ pub(super) enum Meaning {
     Undefined,
     ChangesSymbols,
     Relocatable,
+    DependencyFile,
     /// Accepted and without effect here; the help text says why.
     Ignored,
     /// For the host linker only.
@@ -489,6 +490,10 @@ pub(super) const TABLE: &[Row] = &{
         row("--undefined-glob=", Joined, Both, ChangesSymbols, ""),
         row("-undefined-glob=", Joined, Both, ChangesSymbols, ""),
         row("--undefined-glob", Separate, Both, ChangesSymbols, ""),
+        row("--dependency-file=", Joined, Both, DependencyFile, ""),
+        row("-dependency-file=", Joined, Both, DependencyFile, ""),
+        row("--dependency-file", Separate, Both, DependencyFile, ""),
+        row("-dependency-file", Separate, Both, DependencyFile, ""),
         // One that starts like one of the above.
         row("-lto_library", Separate, Owner::HostLinker, Host, ""),
         host("-dynamic-linker"),
@@ -551,7 +556,6 @@ pub(super) const TABLE: &[Row] = &{
         host("--audit"),
         host("--call-graph-ordering-file"),
         host("--depaudit"),
-        host("--dependency-file"),
         host("--error-handling-script"),
         host("--hash-size"),
         host("--ignore-unresolved-symbol"),
@@ -580,7 +584,6 @@ pub(super) const TABLE: &[Row] = &{
         host("-audit"),
         host("-call-graph-ordering-file"),
         host("-depaudit"),
-        host("-dependency-file"),
         host("-exclude-libs"),
         host("-ignore-unresolved-symbol"),
         host("-just-symbols"),

@@ -47,6 +47,11 @@ impl Target {
         }
     }
 
+    /// For people: the triple and, if there is one, the processor.
+    pub fn name(&self) -> String {
+        format!("{} {}", self.triple, self.arch).trim_end().to_owned()
+    }
+
     /// What links its code in a program for `host_triple`, if no option asks for more than it can do.
     pub fn linker(&self, host_triple: &str) -> DeviceLinker {
         match self.architecture() {

@@ -1,12 +1,14 @@
 //! The folder of a link's intermediate files, and their names.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::{File, Permissions};
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use offloom_abi::OffloadKind;
+use rustix::fs::statvfs;
 use tempfile::TempDir;
 
 use super::embedded_files::ImagePlace;
@@ -14,8 +16,8 @@ use super::stale_folders;
 use super::target::Target;
 use crate::error::{Error, Result};
 use crate::interrupt;
-use crate::output::write_file;
-use crate::process::Runner;
+use crate::output::{folder_of, write_file};
+use crate::process::{Runner, shell_line};
 
 /// Where intermediate files go: a folder that vanishes with this value, or with `--save-temps` the current folder.
 #[derive(Debug)]
@@ -45,7 +47,7 @@ impl WorkFolder {
                     .prefix(stale_folders::PREFIX)
                     .permissions(Permissions::from_mode(0o700))
                     .tempdir_in(&parent)
-                    .map_err(Error::write(&parent))?;
+                    .map_err(Error::temporary(&parent))?;
                 Some(folder)
             }
         };
@@ -74,11 +76,43 @@ impl WorkFolder {
         self.image_place.as_ref().filter(|_| !path.exists())
     }
 
-    /// Prints the command that makes the folder, so that the commands that write to it can be run by hand.
+    /// Prints the commands that make the folder and have it removed, so that the commands that write to it can be run as a script.
     pub fn print(&self, runner: Runner<'_>) {
         if let Some(folder) = &self.temporary {
+            let removal = shell_line(Command::new("rm").arg("-r").arg(folder.path()));
+            let removal = OsStr::from_bytes(removal.trim_ascii());
             runner.print(Command::new("mkdir").arg("-p").arg(folder.path()));
+            runner.print(Command::new("trap").arg(removal).arg("EXIT"));
         }
+    }
+
+    /// An error of a link that writes `output`, with what may be behind it: a disk that has hardly any space left. To be asked while the
+    /// folder is still there.
+    pub fn explain(&self, error: Error, output: &Path) -> Error {
+        if !matches!(
+            error,
+            Error::Program { .. } | Error::Write { .. } | Error::Copy { .. }
+        ) {
+            return error;
+        }
+        let temporary = self.temporary.as_ref().map(|_| {
+            let text = "where temporary files go (TMPDIR names another folder)";
+            (std::env::temp_dir(), text)
+        });
+        let of_output = (folder_of(output).to_owned(), "where the output goes");
+        for (folder, role) in temporary.into_iter().chain([of_output]) {
+            let Ok(disk) = statvfs(&folder) else { continue };
+            let left = disk.f_bavail.saturating_mul(disk.f_frsize);
+            if left < LITTLE_SPACE {
+                return Error::LittleSpace {
+                    source: Box::new(error),
+                    folder,
+                    role,
+                    left: left >> 10,
+                };
+            }
+        }
+        error
     }
 
     /// Writes an intermediate file. Nobody else looks into a temporary folder, so that no care is taken there.
@@ -139,6 +173,9 @@ impl WorkFolder {
         }
     }
 }
+
+/// Below so many bytes of free space, a failure may well be due to the lack of it.
+const LITTLE_SPACE: u64 = 16 << 20;
 
 /// Triple and arch, if there is one, as a part of a file name.
 fn target_name(target: &Target, separator: char) -> String {

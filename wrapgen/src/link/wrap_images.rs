@@ -19,6 +19,7 @@ use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
 use crate::inputs::{InputFile, Piece};
+use crate::messages;
 use crate::output::OutputFile;
 use crate::process::Runner;
 use crate::steps::{Phase, Step};
@@ -53,8 +54,8 @@ impl LinkedImage {
 /// What registration has to do with the JIT library.
 #[derive(Debug, Default)]
 pub struct RegistrationForJit {
-    /// A bundle to announce to it first.
-    pub bundle: Option<PathBuf>,
+    /// Bundles to announce to it first: those of the images that have one.
+    pub bundles: Vec<PathBuf>,
     /// Whether it makes images when the program starts, so that registration goes through it.
     pub only: bool,
 }
@@ -81,7 +82,7 @@ pub fn wrap_images(
         match kind {
             OffloadKind::OpenMp => {
                 wrap.images = image_arguments(&images);
-                wrap.jit_bundle.clone_from(&jit.bundle);
+                wrap.jit_bundles.clone_from(&jit.bundles);
                 wrap.jit_only = jit.only;
             }
             _ => wrap.files = vec![bundle(kind, &images, options, folder, runner)?],
@@ -266,7 +267,7 @@ pub fn image_offset(group: &Group<'_>, options: &Options) -> Result<u64> {
     };
     registration(
         vec![pack_one(&image, 1, Piece::from(&[][..]))?],
-        None,
+        &[],
         false,
         options,
     )
@@ -275,7 +276,7 @@ pub fn image_offset(group: &Group<'_>, options: &Options) -> Result<u64> {
 
 fn registration<'a>(
     images: Vec<EmbeddedImage<'a>>,
-    jit_bundle: Option<&'a InputFile>,
+    jit_bundles: &'a [InputFile],
     jit_only: bool,
     options: &'a Options,
 ) -> Registration<'a> {
@@ -284,7 +285,7 @@ fn registration<'a>(
         host_triple: options.host_triple(),
         images,
         relocatable: options.relocatable,
-        jit_bundle: jit_bundle.map(InputFile::bytes),
+        jit_bundles: jit_bundles.iter().map(InputFile::bytes).collect(),
         jit_only,
     }
 }
@@ -297,8 +298,8 @@ fn register_openmp(
     folder: &WorkFolder,
 ) -> Result<()> {
     let files = open(images, folder)?;
-    let bundle = jit.bundle.as_deref().map(InputFile::open).transpose()?;
-    let registration = registration(pack(images, &files)?, bundle.as_ref(), jit.only, options);
+    let bundles = InputFile::open_all(&jit.bundles)?;
+    let registration = registration(pack(images, &files)?, &bundles, jit.only, options);
     let place = images
         .iter()
         .find_map(|image| folder.used_image_place(&image.path));
@@ -321,7 +322,7 @@ fn as_command(wrap: &WrapArgs) -> Result<Command> {
     for image in &wrap.images {
         command.arg(image.to_argument());
     }
-    if let Some(bundle) = &wrap.jit_bundle {
+    for bundle in &wrap.jit_bundles {
         command.arg("--jit-bundle").arg(bundle);
     }
     if wrap.jit_only {
@@ -354,12 +355,12 @@ fn print_module(wrap: &WrapArgs, folder: &WorkFolder) -> Result<()> {
     let output = folder.wrapper(wrap.kind, "ll");
     let arguments = WrapArgs {
         output: output.clone(),
-        jit_bundle: None,
+        jit_bundles: Vec::new(),
         jit_only: false,
         ..wrap.clone()
     };
     BitcodeTool::find()?.wrapped_module(&arguments)?;
-    let mut text = std::fs::File::open(&output).map_err(Error::read(&output))?;
-    std::io::copy(&mut text, &mut std::io::stderr()).map_err(Error::write(Path::new("standard error")))?;
+    let text = std::fs::read(&output).map_err(Error::read(&output))?;
+    messages::say(String::from_utf8_lossy(&text).trim_end_matches('\n'));
     Ok(())
 }

@@ -15,12 +15,14 @@ use super::relocatable::{Contents, Place, Relocatable, Relocation, Section, Symb
 use crate::error::{Error, Result};
 use crate::output::OutputFile;
 
-/// The section of the JIT bundle.
+/// The section of the JIT bundles.
 const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
-/// Local symbol at the start of the JIT bundle.
+/// Local symbol at the start of the first JIT bundle; those of further ones have a number behind the name.
 const JIT_BUNDLE_START: &str = "__offloom_jit_bundle_start";
-/// Local symbol at the end of the JIT bundle.
+/// Local symbol at the end of the first JIT bundle.
 const JIT_BUNDLE_END: &str = "__offloom_jit_bundle_end";
+/// What bundles start at a multiple of.
+const JIT_BUNDLE_ALIGNMENT: u64 = 16;
 
 /// What a registration object holds.
 #[derive(Debug)]
@@ -33,8 +35,8 @@ pub struct Registration<'a> {
     pub images: Vec<EmbeddedImage<'a>>,
     /// Whether the object will be linked again with `-r`: its images then lie in a section of another name.
     pub relocatable: bool,
-    /// A JIT bundle to announce first.
-    pub jit_bundle: Option<&'a [u8]>,
+    /// JIT bundles to announce first: those of the images.
+    pub jit_bundles: Vec<&'a [u8]>,
     /// Whether the images are bitcode that the JIT library makes images of: a hidden piece of the program registers those.
     pub jit_only: bool,
 }
@@ -45,6 +47,14 @@ const ENTRIES: usize = 1;
 const IMAGES: usize = 2;
 const DATA: usize = 3;
 const JIT_BUNDLE: usize = 7;
+
+/// The name of one of several equally named locals: LLVM makes such names unique in this way.
+fn numbered(name: &str, number: usize) -> String {
+    match number {
+        0 => name.to_owned(),
+        _ => format!("{name}.{number}"),
+    }
+}
 
 impl Registration<'_> {
     /// Writes the object. The images go from their files to the output and nowhere else.
@@ -99,7 +109,7 @@ struct SymbolNumbers {
     register: usize,
     descriptor: usize,
     unregister: usize,
-    bundle: Option<[usize; 2]>,
+    bundles: Vec<[usize; 2]>,
     images: Vec<usize>,
     image_table: usize,
     register_lib: usize,
@@ -180,9 +190,16 @@ impl<'a> Layout<'a> {
             (numbers.register, register_size),
             (numbers.unregister, unregister_size),
         ]));
-        if let Some(bundle) = self.registration.jit_bundle {
-            let mut section = self.section(JIT_BUNDLE_SECTION, elf::SHF_ALLOC, 16, Vec::new());
-            section.contents = Contents::Pieces(vec![vec![bundle.into()]]);
+        let bundles = &self.registration.jit_bundles;
+        if !bundles.is_empty() {
+            let mut section = self.section(
+                JIT_BUNDLE_SECTION,
+                elf::SHF_ALLOC,
+                JIT_BUNDLE_ALIGNMENT,
+                Vec::new(),
+            );
+            let pieces = bundles.iter().map(|&bundle| vec![bundle.into()]);
+            section.contents = Contents::Pieces(pieces.collect());
             sections.push(section);
         }
         Relocatable {
@@ -202,7 +219,7 @@ impl<'a> Layout<'a> {
         let Registration {
             llvm,
             images,
-            jit_bundle,
+            jit_bundles,
             jit_only,
             ..
         } = self.registration;
@@ -247,11 +264,7 @@ impl<'a> Layout<'a> {
         let mut image_symbols = Vec::new();
         let mut offset = 0u64;
         for (number, image) in images.iter().enumerate() {
-            // LLVM makes the names of equally named globals unique in this way.
-            let name = match number {
-                0 => wrapper_symbol::DEVICE_IMAGE.to_owned(),
-                _ => format!("{}.{number}", wrapper_symbol::DEVICE_IMAGE),
-            };
+            let name = numbered(wrapper_symbol::DEVICE_IMAGE, number);
             offset = offset.next_multiple_of(names::OFFLOADING_ALIGNMENT);
             let place = Place::Section(IMAGES, offset);
             image_symbols.push(self.local(&name, elf::STT_OBJECT, place, image.size()));
@@ -264,23 +277,19 @@ impl<'a> Layout<'a> {
             place,
             image_table_size,
         );
-        let bundle = jit_bundle.map(|bundle| {
+        let mut bundles = Vec::new();
+        let mut offset = 0u64;
+        for (number, bundle) in jit_bundles.iter().enumerate() {
             let size = bundle.len() as u64;
-            [
-                self.local(
-                    JIT_BUNDLE_START,
-                    elf::STT_OBJECT,
-                    Place::Section(JIT_BUNDLE, 0),
-                    size,
-                ),
-                self.local(
-                    JIT_BUNDLE_END,
-                    elf::STT_NOTYPE,
-                    Place::Section(JIT_BUNDLE, size),
-                    0,
-                ),
-            ]
-        });
+            let start = offset.next_multiple_of(JIT_BUNDLE_ALIGNMENT);
+            offset = start + size;
+            let place = |offset| Place::Section(JIT_BUNDLE, offset);
+            let name = |name| numbered(name, number);
+            bundles.push([
+                self.local(&name(JIT_BUNDLE_START), elf::STT_OBJECT, place(start), size),
+                self.local(&name(JIT_BUNDLE_END), elf::STT_NOTYPE, place(offset), 0),
+            ]);
+        }
 
         let (functions, visibility) = match jit_only {
             false => (
@@ -296,7 +305,7 @@ impl<'a> Layout<'a> {
             register,
             descriptor,
             unregister,
-            bundle,
+            bundles,
             images: image_symbols,
             image_table,
             register_lib: self.undefined(functions.0, visibility),
@@ -304,9 +313,9 @@ impl<'a> Layout<'a> {
             unregister_lib: self.undefined(functions.1, visibility),
             start: self.undefined(entry::start_symbol(*llvm), elf::STV_HIDDEN),
             stop: self.undefined(entry::stop_symbol(*llvm), elf::STV_HIDDEN),
-            attach: match jit_bundle {
-                Some(_) => self.undefined(HIDDEN_ATTACH_SYMBOL, elf::STV_HIDDEN),
-                None => 0,
+            attach: match jit_bundles.is_empty() {
+                false => self.undefined(HIDDEN_ATTACH_SYMBOL, elf::STV_HIDDEN),
+                true => 0,
             },
         }
     }
@@ -323,7 +332,7 @@ impl<'a> Layout<'a> {
         } = self.architecture;
         let mut text = Text::default();
         text.bytes.extend_from_slice(prologue);
-        if let Some([bundle_start, bundle_end]) = numbers.bundle {
+        for &[bundle_start, bundle_end] in &numbers.bundles {
             text.push(first, bundle_start);
             text.push(second, bundle_end);
             text.push(call, numbers.attach);
@@ -344,10 +353,8 @@ impl<'a> Layout<'a> {
     }
 
     fn register_size(&self) -> usize {
-        match self.registration.jit_bundle {
-            Some(_) => self.function_size(3, 3) + self.architecture.load_address[1].bytes.len(),
-            None => self.function_size(2, 2),
-        }
+        let bundles = self.registration.jit_bundles.len();
+        self.function_size(2 + bundles, 2 + bundles) + bundles * self.architecture.load_address[1].bytes.len()
     }
 
     /// Bytes of a function that loads `addresses` first arguments and makes `calls` calls.
@@ -455,9 +462,15 @@ impl<'a> Layout<'a> {
             bytes.push(0);
             bytes.extend_from_slice(unwind_prologue);
             if !unwind_return.is_empty() {
-                // DW_CFA_advance_loc holds six bits.
                 let body = (size - prologue.len() - return_size) / unwind_step;
-                bytes.push(0x40 | body as u8);
+                match body {
+                    // DW_CFA_advance_loc holds six bits, DW_CFA_advance_loc2 sixteen.
+                    0..0x40 => bytes.push(0x40 | body as u8),
+                    _ => {
+                        bytes.push(0x03);
+                        bytes.extend_from_slice(&(body as u16).to_le_bytes());
+                    }
+                }
                 bytes.extend_from_slice(unwind_return);
             }
             // Records end at multiples of their distances' size, the last one of a pointer's.

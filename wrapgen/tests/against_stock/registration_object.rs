@@ -283,18 +283,24 @@ fn the_same_content_gives_the_same_bytes_under_other_names() {
 }
 
 #[test]
-fn a_bundle_is_announced_before_the_images() {
+fn bundles_are_announced_before_the_images() {
     let folder = TempDir::new().unwrap();
     let images = images(folder.path(), 1);
-    let bundle = folder.path().join("bundle");
-    fs::write(&bundle, "not looked into").unwrap();
+    let bundles = ["not looked into", "nor into this"].map(|text| {
+        let bundle = folder.path().join(text);
+        fs::write(&bundle, text).unwrap();
+        bundle
+    });
     let object = folder.path().join("ours.o");
     succeed(
         wrapgen()
             .args(["wrap", "-o"])
             .arg(&object)
-            .arg("--jit-bundle")
-            .arg(&bundle)
+            .args(
+                bundles
+                    .iter()
+                    .flat_map(|bundle| ["--jit-bundle".as_ref(), bundle.as_os_str()]),
+            )
             .args(image_arguments(&images)),
     );
     let disassembly = succeed(
@@ -304,28 +310,72 @@ fn a_bundle_is_announced_before_the_images() {
     )
     .stdout;
     let disassembly = String::from_utf8(disassembly).unwrap();
-    let places = [
+    let mut rest = disassembly.as_str();
+    for name in [
         "<.omp_offloading.descriptor_reg>",
         "__offloom_jit_bundle_start",
         "__offloom_jit_bundle_end",
         "__offloom_jit_attach",
+        "__offloom_jit_bundle_start.1",
+        "__offloom_jit_bundle_end.1",
+        "__offloom_jit_attach",
         "__tgt_register_lib",
         "atexit",
         "<.omp_offloading.descriptor_unreg>",
-    ]
-    .map(|name| {
-        disassembly
-            .find(name)
-            .unwrap_or_else(|| panic!("no {name} in\n{disassembly}"))
-    });
-    assert!(places.is_sorted(), "{disassembly}");
+    ] {
+        let found = rest.split_once(name);
+        rest = found
+            .unwrap_or_else(|| panic!("no {name} in its place in\n{disassembly}"))
+            .1;
+    }
 
     let bytes = fs::read(&object).unwrap();
     let file = object::read::elf::ElfFile::<FileHeader64<Endianness>>::parse(&*bytes).unwrap();
     let section = file.section_by_name(".offloom.jit_bundle").unwrap();
-    assert_eq!(section.data().unwrap(), b"not looked into");
+    assert_eq!(section.data().unwrap(), b"not looked into\0nor into this");
     assert_eq!(
         section.elf_section_header().sh_type.get(Endianness::Little),
         SHT_PROGBITS
     );
+}
+
+/// The number of bundles decides how long the constructor is. On AArch64 its unwind information says where it ends.
+#[test]
+fn unwinders_know_where_a_long_constructor_ends() {
+    let folder = TempDir::new().unwrap();
+    let images = images(folder.path(), 1);
+    let bundle = folder.path().join("bundle");
+    fs::write(&bundle, "one of many").unwrap();
+    let ends = [1, 30].map(|count| {
+        let object = folder.path().join(format!("{count}.o"));
+        let option = ["--jit-bundle".as_ref(), bundle.as_os_str()];
+        succeed(
+            wrapgen()
+                .args(["wrap", "--host-triple=aarch64-unknown-linux-gnu", "-o"])
+                .arg(&object)
+                .args(option.iter().cycle().take(2 * count))
+                .args(image_arguments(&images)),
+        );
+        let dump = |tool: &str, option: &str| {
+            let output = succeed(llvm(tool).arg(option).arg(&object));
+            String::from_utf8(output.stdout).unwrap()
+        };
+        let unwinding = dump("llvm-dwarfdump", "--eh-frame");
+        let advance = unwinding
+            .lines()
+            .filter(|line| line.contains("DW_CFA_advance_loc"))
+            .nth(1)
+            .unwrap_or_else(|| panic!("{unwinding}"));
+        let end = advance.rsplit_once("to 0x").unwrap().1;
+        let end = u64::from_str_radix(end, 16).unwrap();
+        let code = dump("llvm-objdump", "-d");
+        let place = format!("{end:x}: ");
+        let line = code.lines().find(|line| line.trim_start().starts_with(&place));
+        line.unwrap_or_else(|| panic!("{place} in {code}"))
+            .split_whitespace()
+            .skip(1)
+            .collect::<Vec<_>>()
+            .join(" ")
+    });
+    assert_eq!(ends[0], ends[1]);
 }

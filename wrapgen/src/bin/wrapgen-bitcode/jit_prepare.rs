@@ -8,6 +8,7 @@ use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_jit_passes::JitPassError;
 use offloom_jit_passes::prepare::prepare;
+use wrapgen::messages::say;
 use wrapgen::output::OutputFile;
 
 use crate::device_bitcode::{DeviceBitcode, MergeError};
@@ -71,10 +72,13 @@ impl JitPrepareArgs {
                 } else {
                     ""
                 };
-                eprintln!("remark: {}: the JIT may specialise it{condition}", kernel.name);
+                say(format_args!(
+                    "remark: {}: the JIT may specialise it{condition}",
+                    kernel.name
+                ));
             }
             for (kernel, obstacle) in &prepared.left_ahead_of_time {
-                eprintln!("remark: {kernel}: stays ahead of time: {obstacle}");
+                say(format_args!("remark: {kernel}: stays ahead of time: {obstacle}"));
             }
         }
         let with_fast_math = prepared
@@ -83,11 +87,11 @@ impl JitPrepareArgs {
             .filter(|kernel| kernel.has_fast_math)
             .count();
         if with_fast_math > 0 {
-            eprintln!(
+            say(format_args!(
                 "wrapgen: warning: {with_fast_math} of {} kernels were compiled with fast-math flags, so their results depend on how they are compiled: \
                  the JIT leaves them as they are linked, unless the program runs with OFFLOOM_JIT_FP=source",
                 prepared.kernels.len()
-            );
+            ));
         }
         let mut base = OutputFile::create(&self.output)?;
         base.write(module.write_bitcode_to_memory().as_slice())?;

@@ -1,5 +1,6 @@
 //! The half of wrapgen that needs LLVM, in a process of its own: `wrapgen` starts it when bitcode has to be touched.
 #![forbid(unsafe_code)]
+#![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod device_bitcode;
 mod hiding;
@@ -13,6 +14,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use offloom_ir::codegen::initialize_aarch64;
+use wrapgen::messages::say;
 use wrapgen::response_file;
 use wrapgen::wrap::WrapArgs;
 
@@ -32,7 +34,7 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("wrapgen-bitcode: error: {error}");
+            say(format_args!("wrapgen-bitcode: error: {error}"));
             ExitCode::FAILURE
         }
     }

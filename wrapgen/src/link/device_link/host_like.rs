@@ -17,6 +17,7 @@ use super::super::group::Group;
 use super::super::library_search::LibrarySearch;
 use super::super::linker_script;
 use super::super::work_folder::WorkFolder;
+use super::sanitizer_runtime;
 use crate::error::{Error, Result};
 use crate::inputs::{InputFile, InputKind};
 use crate::toolchain;
@@ -40,8 +41,7 @@ pub(super) fn lld_command(
         false => device_linker(line)?,
     });
     command.args(["-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"]);
-    // An object to be linked again is linked without libraries: its images find theirs in the program that loads them.
-    if !line.options.relocatable {
+    if must_define_all(line) {
         command.arg("--no-undefined");
     }
     if size_of_code(group) < SIZE_WORTH_THREADS {
@@ -98,8 +98,10 @@ pub(super) fn clang_command(
     names.push(format!(".{}.{}.img.", target.architecture(), target.image_arch()));
     command.arg("-dumpdir").arg(names);
     command.arg(format!("--target={}", target.triple));
+    // For what Clang adds, the linker's own among the libraries' words comes too late.
+    command.args(sysroot_option(line));
     command.args(["-fuse-ld=lld", "-shared", "-Wl,-Bsymbolic"]);
-    if !line.options.relocatable {
+    if must_define_all(line) {
         command.arg("-Wl,--no-undefined");
     }
     if group.has_bitcode() {
@@ -121,15 +123,19 @@ pub(super) fn clang_command(
     Ok(command)
 }
 
+/// Whether an image must have a definition of each name that it uses, in itself or in a library that it names.
+///
+/// Not the image of an object to be linked again: it is linked without libraries, and finds them in the program that loads it. Nor one
+/// in a program with a sanitizer, whose functions are the program's own.
+fn must_define_all(line: &CommandLine) -> bool {
+    !line.options.relocatable && sanitizer_runtime::of_program(line).is_none()
+}
+
 /// The libraries of the host link, and where they are found: device code calls the same functions.
 fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
     let mut words: Vec<OsString> = Vec::new();
     let search = LibrarySearch::new(line);
-    if let Some(sysroot) = &line.options.sysroot {
-        let mut option = OsString::from("--sysroot=");
-        option.push(sysroot);
-        words.push(option);
-    }
+    words.extend(sysroot_option(line));
     // Not `--whole-archive`, which would bring in the host's own objects and their constructors.
     for argument in &line.host {
         match &argument.role {
@@ -141,6 +147,11 @@ fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
             | Role::AsNeeded
             | Role::PushState
             | Role::PopState => words.extend_from_slice(&argument.words),
+            // Each instrumented image writes a profile of its own, once something asks for the code that does so.
+            Role::Undefined(name) if name == sanitizer_runtime::PROFILE_WRITER => {
+                words.extend_from_slice(&argument.words);
+            }
+            Role::Input(path) if sanitizer_runtime::belongs_to_program(path) => {}
             Role::Input(path) if is_library(path, &search, 0)? => words.extend_from_slice(&argument.words),
             _ => {}
         }
@@ -149,6 +160,14 @@ fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
         words.extend(["-L".into(), folder.into()]);
     }
     Ok(words)
+}
+
+/// `--sysroot=`, as the host link has it.
+fn sysroot_option(line: &CommandLine) -> Option<OsString> {
+    let sysroot = line.options.sysroot.as_ref()?;
+    let mut option = OsString::from("--sysroot=");
+    option.push(sysroot);
+    Some(option)
 }
 
 /// Below so many bytes of device code, starting the linker's threads takes longer than they save.
@@ -234,9 +253,7 @@ fn folders_of_clang(line: &CommandLine, triple: &str) -> Vec<PathBuf> {
     let mut command = Command::new(clang);
     command.args(["--no-default-config", "-print-search-dirs"]);
     command.arg(format!("--target={triple}"));
-    if let Some(sysroot) = &line.options.sysroot {
-        command.arg("--sysroot").arg(sysroot);
-    }
+    command.args(sysroot_option(line));
     let Ok(output) = command.output() else {
         return Vec::new();
     };

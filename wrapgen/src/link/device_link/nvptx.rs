@@ -5,14 +5,19 @@
 //! Clang's linker gives no way to hand it arguments.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use object::elf::ELFMAG;
+use offloom_abi::OffloadKind;
 use offloom_abi::version::DeviceLinkDriver;
 
 use super::super::command_line::Options;
 use super::super::device_options::DeviceOptions;
 use super::super::group::Group;
+use super::super::target::Target;
 use super::super::work_folder::WorkFolder;
 use super::device_libraries;
 use crate::LLVM;
@@ -58,7 +63,32 @@ pub(super) fn link(
         runner.run(&mut link.assemble(&ptx, &cubin)?)?;
         cubins.insert(0, cubin);
     }
-    runner.run(&mut link.link(&cubins, image)?)
+    runner.run(&mut link.link(&cubins, image)?)?;
+    if group.kinds().any(|kind| kind == OffloadKind::OpenMp)
+        && let Some(warning) = warning_of_abi_version(image, &group.target)
+    {
+        runner.say(&warning);
+    }
+    Ok(())
+}
+
+/// Where an ELF file says which version of its processor's format it has.
+const EI_ABIVERSION: usize = 8;
+
+/// A warning if libomptarget would take `image` for one that fits no device.
+fn warning_of_abi_version(image: &Path, target: &Target) -> Option<String> {
+    let mut start = [0; EI_ABIVERSION + 1];
+    File::open(image).ok()?.read_exact(&mut start).ok()?;
+    let version = start[EI_ABIVERSION];
+    (start.starts_with(&ELFMAG) && version > LLVM.newest_cubin).then(|| {
+        format!(
+            "wrapgen: warning: the image for {} starts on no GPU: its cubins have the ABI version {version}, and libomptarget of LLVM {} \
+             knows versions up to {}: use ptxas and nvlink of CUDA 12, whose folder --cuda-path= names",
+            target.name(),
+            LLVM.major(),
+            LLVM.newest_cubin
+        )
+    })
 }
 
 /// One link, and how it is to be done.
