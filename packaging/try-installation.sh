@@ -3,11 +3,10 @@
 # from the tarball. Nothing of it reaches BASE. That is `/`, in which the checkout and Rust are hidden, or the folder of another Debian
 # system: into that one apt-get brings what the package says it needs. Where the machine allows no such root (most containers), the package
 # and the tarball are unpacked in folders and tried from there.
-# @INSTALLATION@ in the link options stands for the folder of the installation.
-# Usage: try-installation.sh PACKAGE.deb TARBALL LLVM_MAJOR PROGRAM.cpp CMAKE_PROJECT SCRATCH BASE "LINK OPTIONS" HIDDEN_FOLDER...
+# Usage: try-installation.sh PACKAGE.deb TARBALL LLVM_MAJOR PROGRAM.cpp CMAKE_PROJECT SCRATCH BASE HIDDEN_FOLDER...
 set -euo pipefail
 
-package=$1 tarball=$2 major=$3 program=$4 project=$5 scratch=$6 base=$7 link=$8
+package=$1 tarball=$2 major=$3 program=$4 project=$5 scratch=$6 base=$7
 
 if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   root=()
@@ -25,9 +24,8 @@ fi
 # Builds and runs the program with the installation in $1, and shows that a kernel was specialised.
 attempt=$(cat <<'ATTEMPT'
 try() {
-  # shellcheck disable=SC2086
   "clang++-$major" --config="$1/share/offloom/offloom-jit.cfg" -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu \
-    "$program" -o program ${link//@INSTALLATION@/$1}
+    "$program" -o program
   OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT=sync OFFLOOM_JIT_STATS="$HOME/stats" ./program >"$HOME/output"
   "$1/bin/offloom" --json explain "$HOME/stats" | grep -q '"origin": "compiled"'
   "$1/bin/wrapgen" --version
@@ -50,7 +48,7 @@ if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   exit
 fi
 
-shift 8
+shift 7
 root=$scratch/root
 mkdir -p "$scratch"/{upper,work,root,given}
 cp -r "$package" "$tarball" "$program" "$project" "$scratch/given"
@@ -68,7 +66,7 @@ $attempt
 INSIDE
 cat >>"$root/tmp/try.sh" <<'INSIDE'
 set -euo pipefail
-package=$1 tarball=$2 major=$3 program=$4 project=$5 base=$6 link=$7
+package=$1 tarball=$2 major=$3 program=$4 project=$5 base=$6
 export HOME=/tmp/home LC_ALL=C PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 mkdir -p "$HOME"
 cd /tmp
@@ -82,12 +80,10 @@ else
   apt-get install --yes --no-install-recommends "/mnt/$package" cmake make
 fi
 "/usr/bin/offloom-$major" --version
-installed=${link//@INSTALLATION@//usr/lib/offloom-$major}
-# shellcheck disable=SC2086
-"/usr/bin/offloom-$major" doctor -- $installed
+"/usr/bin/offloom-$major" doctor
 try "/usr/lib/offloom-$major"
 cmake -S "/mnt/$project" -B build -DCMAKE_CXX_COMPILER="clang++-$major" \
-  "-DCMAKE_EXE_LINKER_FLAGS=$installed" "-DOffloom_DIR=/usr/lib/cmake/Offloom-$major" >/dev/null
+  "-DOffloom_DIR=/usr/lib/cmake/Offloom-$major" >/dev/null
 cmake --build build >/dev/null
 OMP_TARGET_OFFLOAD=mandatory ./build/app
 dpkg --purge "offloom-$major" >/dev/null
@@ -101,5 +97,5 @@ tar -xf "/mnt/$tarball" -C unpacked
 try "$(echo /tmp/unpacked/*)"
 INSIDE
 chroot "$root" "$BASH" /tmp/try.sh "$(basename "$package")" "$(basename "$tarball")" "$major" "/mnt/$(basename "$program")" \
-  "$(basename "$project")" "$base" "$link"
+  "$(basename "$project")" "$base"
 echo "the installation for LLVM $major works, and goes without a trace"

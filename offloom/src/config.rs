@@ -40,7 +40,7 @@ With CMake, started with -DCMAKE_C_COMPILER=clang-{LLVM_MAJOR} -DCMAKE_CXX_COMPI
     find_package(Offloom REQUIRED)
     offloom_target(app JIT)
 
-Where the loader does not find libomptarget, which `offloom doctor` tells, links also need -Wl,-rpath,/usr/lib/llvm-{LLVM_MAJOR}/lib.
+No link needs -L or -Wl,-rpath, for libomp and libomptarget: runtime.cfg, which these files name, says where they are. `offloom doctor` tries it.
 ",
         path.display(),
         installation.configuration().display(),

@@ -52,11 +52,6 @@ impl Installation {
         self.0.join("libexec/offloom/offloom-jit-replay")
     }
 
-    /// The folder that says to Clang's linker where libomp is, where one was installed.
-    pub(crate) fn openmp_library_folder(&self) -> Option<PathBuf> {
-        Some(self.0.join("lib/openmp")).filter(|folder| folder.is_dir())
-    }
-
     /// Everything that has to be there, and what it is for.
     pub(crate) fn parts(&self) -> [(&'static str, PathBuf); 9] {
         [

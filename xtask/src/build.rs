@@ -11,6 +11,7 @@ use offloom_find_llvm::Llvm;
 use crate::command::run_shown;
 use crate::llvm::{self, Choice};
 use crate::openmp::replace_link;
+use crate::progress::run_folded;
 use crate::worker_layout;
 use crate::workspace::{Workspace, cargo};
 
@@ -61,9 +62,16 @@ const DROP_IN_NAMES: [&str; 4] = [
     "llvm-offload-wrapper",
 ];
 
-/// A link for Clang's linker, and what it names: the OpenMP host runtime of Debian, which LLVM 19 and LLVM 22 share. `libomp-22-dev` brings
-/// such a link, but cannot be installed beside `libomp-19-dev`, which brings one for LLVM 19 alone: with this one, it does for LLVM 22 too.
-const OPENMP_LIBRARY: (&str, &str) = ("lib/openmp/libomp.so", "/usr/lib/x86_64-linux-gnu/libomp.so.5");
+/// Links, and what they name: Debian's OpenMP host runtime, which LLVM 19 and LLVM 22 share, for Clang's linker, and the header of 19 for
+/// its compiler. `libomp-22-dev` brings both, but cannot be installed beside `libomp-19-dev`, which brings them for LLVM 19 alone: with these
+/// links, it does for LLVM 22 too. `packaging/clang/llvm-22/runtime.cfg` names their folders.
+const OPENMP: [(&str, &str); 2] = [
+    ("lib/openmp/libomp.so", "/usr/lib/x86_64-linux-gnu/libomp.so.5"),
+    (
+        "lib/openmp/include/omp.h",
+        "/usr/lib/llvm-19/lib/clang/19/include/omp.h",
+    ),
+];
 
 /// The builds that a chore works on: options of `cargo xtask build`, and of every chore that builds first.
 #[derive(clap::Args, Debug, Clone)]
@@ -80,6 +88,9 @@ pub(crate) struct Staging {
     /// Folder to stage in, instead of `dist` in the checkout
     #[arg(long, value_name = "FOLDER")]
     dist: Option<PathBuf>,
+    /// Whether Cargo's output is left out where nothing is wrong.
+    #[arg(skip)]
+    pub(crate) folded: bool,
 }
 
 impl LlvmBuilds {
@@ -146,7 +157,15 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         .args(llvm::features(llvm.major))
         .arg("--target-dir")
         .arg(&target);
-    run_shown(&mut command)?;
+    if staging.folded {
+        command.envs([
+            ("CARGO_TERM_PROGRESS_WHEN", "always"),
+            ("CARGO_TERM_PROGRESS_WIDTH", "60"),
+        ]);
+        run_folded(&mut command, &format!("building for LLVM {}", llvm.major))?;
+    } else {
+        run_shown(&mut command)?;
+    }
 
     let built = target.join("release");
     let dist = staging
@@ -169,9 +188,10 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
             &dist.join("include/offloom").join(name),
         )?;
     }
-    for (template, folder) in TEMPLATES {
+    let runtime = format!("clang/llvm-{}/runtime.cfg", llvm.major);
+    for (template, folder) in TEMPLATES.into_iter().chain([(runtime.as_str(), "share/offloom")]) {
         let template = workspace.root.join("packaging").join(template);
-        install_template(&template, &dist.join(folder), llvm.major)?;
+        install_template(&template, &dist.join(folder), &llvm)?;
     }
     for name in DROP_IN_NAMES {
         replace_link(
@@ -180,8 +200,9 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         )?;
     }
     if llvm.major != 19 {
-        let (link, library) = OPENMP_LIBRARY;
-        replace_link(&dist.join(link), Path::new(library))?;
+        for (link, file) in OPENMP {
+            replace_link(&dist.join(link), Path::new(file))?;
+        }
     }
     run_shown(Command::new(built.join("wrapgen-documentation")).arg(dist.join("share")))?;
     let staged = Staged {
@@ -196,11 +217,12 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
 }
 
 /// Fills a template in and puts it into a folder.
-fn install_template(template: &Path, folder: &Path, major: u32) -> Result<()> {
+fn install_template(template: &Path, folder: &Path, llvm: &Llvm) -> Result<()> {
     let text =
         fs::read_to_string(template).with_context(|| format!("cannot read `{}`", template.display()))?;
     let filled = text
-        .replace("@LLVM_MAJOR@", &major.to_string())
+        .replace("@LLVM_MAJOR@", &llvm.major.to_string())
+        .replace("@LLVM_LIBRARIES@", &llvm.lib_dir.display().to_string())
         .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
         .replace("@VERSION_MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
         .replace("@VERSION_MINOR@", env!("CARGO_PKG_VERSION_MINOR"));

@@ -101,6 +101,7 @@ pub(crate) fn check_all(
     println!("LLVM {major}: comparing {} modules with Clang's", modules.len());
     let mut comparisons = Comparisons::default();
     workers::for_each(
+        "modules",
         &modules,
         |module| comparison::compare(staged, &openmp, &runtimes, module),
         |module, outcome| comparisons.add(module, outcome),
@@ -115,6 +116,7 @@ pub(crate) fn check_all(
     );
     let mut runs = Tally::default();
     workers::for_each(
+        "programs",
         &programs,
         |program| execution::run_both(staged, &openmp, program),
         |program, outcome| runs.add(&program.name, outcome),
@@ -123,6 +125,7 @@ pub(crate) fn check_all(
     let cases = random_ir::cases(extent.random_modules);
     let mut random = Tally::default();
     workers::for_each(
+        "random modules",
         &cases,
         |case| random_ir::run(staged, &runtimes, case),
         |case, outcome| random.add(case, outcome),

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::command::run_shown;
+use crate::progress::run_folded;
 use crate::workspace::Workspace;
 
 /// Packages of the Python Package Index, and what they are needed for.
@@ -74,7 +74,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     ]);
     command.arg(scratch.path());
     command.args(PACKAGES.map(|(name, _)| format!("{name}=={VERSION}")));
-    run_shown(&mut command).context(
+    run_folded(&mut command, "installing CUDA's tools").context(
         "pip is needed to install CUDA's tools, and a way to the Python Package Index; or name a CUDA folder by `CUDA_PATH`",
     )?;
     let installed = scratch.path().join(INSTALLED);

@@ -1,8 +1,9 @@
 //! `cargo xtask demo`: the ZAXPY program of Clang's offloading design, from source to a region that runs on libomptarget's
 //! x86_64 device, by the stock toolchain and by our tools in three ways. Every command is shown; every result is compared with the
-//! stock program's, bit for bit.
+//! stock program's, bit for bit. Then a program for which the JIT can do something: what it gains is the last sentence.
 
 mod by_hand;
+mod gain;
 mod program;
 mod table;
 
@@ -14,28 +15,48 @@ use anyhow::{Context as _, Result};
 
 use crate::build::{self, LlvmBuilds, Staged};
 use crate::openmp::OpenMp;
-use crate::setup;
+use crate::setup::{self, Extent};
+use crate::steps::Steps;
 use crate::workspace::Workspace;
+use gain::Gain;
 use program::Reference;
 use table::Table;
 
 /// Runs `cargo xtask demo`.
 pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut tables = Vec::new();
-    for llvm in setup::install(&arguments.llvm.majors())? {
+    let majors = arguments.llvm.majors();
+    let mut steps = Steps::of(1 + majors.len() * STEPS);
+    let mut staging = arguments.staging.clone();
+    staging.folded = true;
+    let mut shown = Vec::new();
+    steps.begin("packages");
+    for llvm in setup::install(&majors, Extent::Build)? {
         let major = llvm.major;
-        let staged = build::build(&workspace, llvm, &arguments.staging)?;
-        let table = Demo::new(&workspace, staged)?
-            .run()
+        steps.begin(&format!("build for LLVM {major}"));
+        let staged = build::build(&workspace, llvm, &staging)?;
+        let found = Demo::new(&workspace, staged)?
+            .run(&mut steps)
             .with_context(|| format!("demo, LLVM {major}"))?;
-        tables.push((major, table));
+        shown.push((major, found));
     }
-    for (major, table) in tables {
+    for (major, (table, _)) in &shown {
         println!("\nLLVM {major}\n{table}");
     }
+    let gains: Vec<_> = shown
+        .iter()
+        .map(|(major, (_, gain))| format!("{gain} with LLVM {major}"))
+        .collect();
+    println!(
+        "Shown: ZAXPY gave the same bits on the device by the stock tools, by ours step by step, in the place of LLVM's, and with the JIT, \
+         and the JIT ran the kernel of docs/user/wave.cpp {}; next, docs/user/getting-started.md does the same with a program of yours.",
+        gains.join(" and ")
+    );
     Ok(())
 }
+
+/// How many steps there are for one LLVM: the build, and those of [`Demo::run`].
+const STEPS: usize = 6;
 
 /// The demo with one LLVM.
 struct Demo {
@@ -45,6 +66,7 @@ struct Demo {
     source: PathBuf,
     /// Where everything that is made goes.
     folder: PathBuf,
+    root: PathBuf,
     table: Table,
 }
 
@@ -58,16 +80,17 @@ impl Demo {
         Ok(Self {
             openmp: OpenMp::prepare(workspace, &staged.llvm)?,
             source: workspace.root.join("test/demo/zaxpy.cpp"),
+            root: workspace.root.clone(),
             folder,
             staged,
             table: Table::default(),
         })
     }
 
-    fn run(mut self) -> Result<Table> {
-        println!("\n# ZAXPY with LLVM {}", self.staged.llvm.version);
+    fn run(mut self, steps: &mut Steps) -> Result<(Table, Gain)> {
+        let version = self.staged.llvm.version.clone();
+        steps.begin(&format!("ZAXPY with the stock toolchain, LLVM {version}"));
         println!("$ cd {}", self.folder.display());
-        println!("\n## The stock toolchain");
         self.compile(
             "compile and link",
             "Clang, clang-linker-wrapper",
@@ -76,13 +99,13 @@ impl Demo {
         )?;
         let reference = Reference::run(&mut self, "zaxpy-stock")?;
 
-        println!(
-            "\n## By hand: entries, metadata, visibility, packing, device link and registration by our tools"
+        steps.begin(
+            "ZAXPY by hand: entries, metadata, visibility, packing, device link and registration by our tools",
         );
         by_hand::build(&mut self, "zaxpy-by-hand")?;
         reference.compare(&mut self, "zaxpy-by-hand")?;
 
-        println!("\n## Drop-in: one Clang command, with our tools in the place of LLVM's");
+        steps.begin("ZAXPY by one Clang command, with our tools in the place of LLVM's");
         let drop_in = format!("-B{}", self.staged.dist.join("libexec/offloom").display());
         self.compile(
             "compile and link",
@@ -92,11 +115,14 @@ impl Demo {
         )?;
         reference.compare(&mut self, "zaxpy-drop-in")?;
 
-        println!("\n## JIT: the same program, its kernels compiled again while it runs");
+        steps.begin("ZAXPY with the JIT, its kernel compiled again in each run");
         let jit = [drop_in.as_str(), "-foffload-lto", "-Xoffload-linker", "--jit"];
         self.compile("compile and link", "Clang -B, wrapgen --jit", &jit, "zaxpy-jit")?;
         reference.compare_jit(&mut self, "zaxpy-jit")?;
-        Ok(self.table)
+
+        steps.begin("what the JIT gains: a filter whose width only a launch knows");
+        let gain = gain::measure(&mut self)?;
+        Ok((self.table, gain))
     }
 
     /// Compiles and links the program with one Clang command.

@@ -10,14 +10,10 @@ use anyhow::{Context as _, Result};
 use crate::build::{LlvmBuilds, Staged};
 use crate::command::run_shown;
 use crate::corpus::tools;
-use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
 /// Folders of the staged tree that are installed.
 const FOLDERS: [&str; 5] = ["bin", "include", "lib", "libexec", "share"];
-
-/// What stands for the folder of the installation that is being tried, in the options for links.
-const OPENMP_FOLDER_OPTION: &str = "-L@INSTALLATION@/lib/openmp";
 
 /// Options of `cargo xtask dist`.
 #[derive(clap::Args, Debug)]
@@ -195,7 +191,7 @@ impl Packing<'_> {
             .lines()
             .find_map(|line| line.strip_prefix("shlibs:Depends="))
             .context("`dpkg-shlibdeps` names no libraries")?;
-        // With either, Clang 22 is linked to the same libomp: `build::OPENMP_LIBRARY`. The second lets both of our packages be installed.
+        // With either, Clang 22 is linked to the same libomp: `build::OPENMP`. The second lets both of our packages be installed.
         let runtime = match major {
             19 => "libomp-19-dev".to_owned(),
             _ => format!("liboffload-{major}-dev, libomp-{major}-dev | libomp-19-dev"),
@@ -220,18 +216,6 @@ impl Packing<'_> {
     /// Installs both where nothing of the checkout is to be seen, and builds programs.
     fn attempt(&self, package: &Path, tarball: &Path, over: &Path) -> Result<()> {
         let root = &self.workspace.root;
-        let openmp = OpenMp::prepare(self.workspace, &self.staged.llvm)?;
-        // Beside `libomp-19-dev`, programs of LLVM 22 are linked as the documentation says: by the link to libomp that is installed with us.
-        let mut link = openmp.link_options;
-        let private = self
-            .workspace
-            .target
-            .join(format!("openmp-{}/lib", self.staged.llvm.major));
-        for option in &mut link {
-            if *option == format!("-L{}", private.display()) {
-                OPENMP_FOLDER_OPTION.clone_into(option);
-            }
-        }
         let mut command = Command::new("bash");
         command
             .arg(root.join("packaging/try-installation.sh"))
@@ -242,7 +226,6 @@ impl Packing<'_> {
             .arg(root.join("test/packaging/Inputs/cmake-app"))
             .arg(self.scratch)
             .arg(over)
-            .arg(link.join(" "))
             .args([root, &self.workspace.target]);
         for variable in ["CARGO_HOME", "RUSTUP_HOME"] {
             if let Some(folder) = std::env::var_os(variable) {

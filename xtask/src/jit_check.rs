@@ -81,6 +81,7 @@ pub(crate) fn check(
     );
     let (mut same, mut without_stock, mut different) = (0, 0, 0);
     workers::for_each(
+        "modes of the JIT",
         &pairs,
         |&(subject, variant)| compare(staged, &openmp, subject, variant),
         |(subject, variant), outcome| match outcome {

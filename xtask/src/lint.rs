@@ -20,9 +20,15 @@ pub(crate) struct Arguments {
 /// Runs `cargo xtask lint`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut steps = Steps::default();
-    lint(&workspace, &arguments.llvm.find()?, &mut steps);
+    let llvms = arguments.llvm.find()?;
+    let mut steps = Steps::of(steps(llvms.len()));
+    lint(&workspace, &llvms, &mut steps);
     steps.finish()
+}
+
+/// How many steps [`lint`] has for so many LLVMs.
+pub(crate) fn steps(llvms: usize) -> usize {
+    1 + 2 * llvms
 }
 
 /// Adds the lint steps for every one of `llvms` to `steps`.

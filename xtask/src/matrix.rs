@@ -153,6 +153,7 @@ fn check_pairs(
     let mut report = Report::default();
     let mut noted = Ok(());
     workers::for_each(
+        "forms of links",
         pairs,
         |&(subject, variant)| compare(staged, &openmp, subject, variant),
         |pair, outcomes| {

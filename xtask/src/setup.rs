@@ -1,4 +1,4 @@
-//! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools for the tests.
+//! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools for the tests. The demo needs some of them alone.
 
 use std::collections::HashSet;
 use std::env;
@@ -9,30 +9,43 @@ use std::process::Command;
 use anyhow::{Context as _, Result, ensure};
 use offloom_find_llvm::Llvm;
 
-use crate::command::run_shown;
 use crate::cuda;
 use crate::llvm::Choice;
+use crate::progress::run_folded;
 use crate::workspace::Workspace;
 
 /// A Debian package and what it is needed for.
 type Package = (&'static str, &'static str);
 
-/// Packages that every LLVM needs.
+/// What packages are wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// A build and the demo.
+    Build,
+    /// Tests, the evaluation and packages as well.
+    All,
+}
+
+/// Packages that a build for any LLVM needs.
 const COMMON: &[Package] = &[
-    ("chromium", "looks at the page of `offloom report` in a test"),
-    ("cmake", "builds a project with `find_package(Offloom)` in a test"),
-    ("dpkg-dev", "which packages ours depend on"),
     (
         "g++",
         "C++ compiler and standard library, for the C++ shims and for the test programs",
     ),
-    ("fonts-dejavu-core", "text in the figures of the evaluation"),
     ("libzstd-dev", "decompression, which lld needs"),
+    ("zlib1g-dev", "decompression, which lld needs"),
+];
+
+/// Packages that tests, the evaluation and packages need besides.
+const COMMON_FOR_TESTS: &[Package] = &[
+    ("chromium", "looks at the page of `offloom report` in a test"),
+    ("cmake", "builds a project with `find_package(Offloom)` in a test"),
+    ("dpkg-dev", "which packages ours depend on"),
+    ("fonts-dejavu-core", "text in the figures of the evaluation"),
     ("meson", "builds a project of the documentation in a test"),
     ("ninja-build", "the same"),
     ("pkg-config", "finds the files for it in a test"),
     ("python3", "runs lit"),
-    ("zlib1g-dev", "decompression, which lld needs"),
     ("python3-pip", "installs CUDA's tools"),
 ];
 
@@ -52,7 +65,6 @@ const FOR_19: &[Package] = &[
     ("libomp-19-dev", "OpenMP runtime, libomptarget, omp.h"),
     ("lld-19", "ld.lld"),
     ("llvm-19-dev", "headers, libLLVM, llvm-config"),
-    ("llvm-19-tools", "lit, FileCheck, not, split-file"),
 ];
 
 /// Packages for LLVM 22. Its own `libomp-22-dev` would push `libomp-19-dev` out; the host runtime of 19 serves both.
@@ -72,7 +84,12 @@ const FOR_22: &[Package] = &[
     ("libomp-19-dev", "OpenMP host runtime, omp.h"),
     ("lld-22", "ld.lld"),
     ("llvm-22-dev", "headers, libLLVM, llvm-config"),
-    ("llvm-22-tools", "lit, FileCheck, not, split-file"),
+];
+
+/// Packages of LLVM that tests need besides.
+const LLVM_FOR_TESTS: [(u32, Package); 2] = [
+    (19, ("llvm-19-tools", "lit, FileCheck, not, split-file")),
+    (22, ("llvm-22-tools", "lit, FileCheck, not, split-file")),
 ];
 
 /// Options of `cargo xtask setup`.
@@ -80,20 +97,30 @@ const FOR_22: &[Package] = &[
 pub(crate) struct Arguments {
     #[command(flatten)]
     llvm: Choice,
+    /// Only what a build and the demo need: nothing that tests, the evaluation and packages need besides
+    #[arg(long)]
+    build_only: bool,
 }
 
 /// Runs `cargo xtask setup`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
-    for llvm in install(&arguments.llvm.majors())? {
+    let extent = if arguments.build_only {
+        Extent::Build
+    } else {
+        Extent::All
+    };
+    for llvm in install(&arguments.llvm.majors(), extent)? {
         println!("LLVM {} is in {}", llvm.version, llvm.bin_dir.display());
     }
-    cuda::install(&Workspace::find()?)?;
+    if extent == Extent::All {
+        cuda::install(&Workspace::find()?)?;
+    }
     Ok(())
 }
 
 /// Installs what is missing for these LLVMs and finds them.
-pub(crate) fn install(majors: &[u32]) -> Result<Vec<Llvm>> {
-    let wanted = packages(majors.iter().copied().filter(|&major| !is_given(major)));
+pub(crate) fn install(majors: &[u32], extent: Extent) -> Result<Vec<Llvm>> {
+    let wanted = packages(majors.iter().copied().filter(|&major| !is_given(major)), extent);
     if has_program("dpkg-query") && has_program("apt-get") {
         let missing = missing(&wanted)?;
         if missing.is_empty() {
@@ -117,10 +144,17 @@ fn is_given(major: u32) -> bool {
 }
 
 /// The packages that everything and these LLVMs need.
-fn packages(majors: impl IntoIterator<Item = u32>) -> Vec<Package> {
+fn packages(majors: impl IntoIterator<Item = u32>, extent: Extent) -> Vec<Package> {
     let mut wanted = COMMON.to_vec();
+    if extent == Extent::All {
+        wanted.extend_from_slice(COMMON_FOR_TESTS);
+    }
     for major in majors {
         wanted.extend_from_slice(if major == 19 { FOR_19 } else { FOR_22 });
+        let for_tests = LLVM_FOR_TESTS.iter().filter(|(of, _)| *of == major);
+        if extent == Extent::All {
+            wanted.extend(for_tests.map(|(_, package)| package));
+        }
     }
     let mut seen = HashSet::new();
     wanted.retain(|(name, _)| seen.insert(*name) && (*name != "python3-pip" || !has_pip()));
@@ -166,19 +200,41 @@ fn install_by_apt(missing: &[Package]) -> Result<()> {
         is_root()? || has_program("sudo"),
         "installing packages takes an administrator, and there is no `sudo`: {by_hand}"
     );
-    as_administrator(&update).with_context(|| by_hand.clone())?;
+    as_administrator(&update, "asking what there is").with_context(|| by_hand.clone())?;
     let unavailable = unavailable(missing)?;
     ensure!(
         unavailable.is_empty(),
-        "no package source offers {}. Debian 12 has LLVM 19 in `bookworm` and LLVM 22 in `bookworm-security`: enable both \
-         in /etc/apt/sources.list, or choose one LLVM with `--llvm`",
+        "no package source offers {}. Debian 12 has LLVM 19 in `bookworm` and LLVM 22 in `bookworm-security`, Debian 13 LLVM 19 in `trixie`: \
+         enable them in /etc/apt/sources.list, or choose one LLVM with `--llvm`",
         unavailable.join(", ")
     );
-    as_administrator(&install).with_context(|| by_hand)
+    if let Some(sizes) = sizes(&install) {
+        println!("{sizes}");
+    }
+    as_administrator(&install, "installing packages").with_context(|| by_hand)
+}
+
+/// What apt says of how much it would download and how much would be on the disk then.
+fn sizes(install: &[&str]) -> Option<String> {
+    let [program, arguments @ ..] = install else {
+        return None;
+    };
+    let arguments = arguments.iter().filter(|argument| **argument != "--yes");
+    let output = Command::new(program)
+        .args(arguments)
+        .arg("--assume-no")
+        .env("LC_ALL", "C")
+        .output()
+        .ok()?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with("Need to get") || line.starts_with("After this operation"));
+    Some(lines.collect::<Vec<_>>().join("\n"))
 }
 
 /// Runs a command of apt as administrator, so that it asks nothing about the packages.
-fn as_administrator(words: &[&str]) -> Result<()> {
+fn as_administrator(words: &[&str], what: &str) -> Result<()> {
     // `env`, because `sudo` drops variables.
     let mut command = if is_root()? {
         Command::new("env")
@@ -187,7 +243,7 @@ fn as_administrator(words: &[&str]) -> Result<()> {
         command.arg("env");
         command
     };
-    run_shown(command.arg("DEBIAN_FRONTEND=noninteractive").args(words))?;
+    run_folded(command.arg("DEBIAN_FRONTEND=noninteractive").args(words), what)?;
     Ok(())
 }
 
@@ -240,7 +296,7 @@ mod tests {
     #[test]
     fn one_llvm_does_not_need_the_packages_of_the_other() {
         let names = |majors: &[u32]| {
-            packages(majors.iter().copied())
+            packages(majors.iter().copied(), Extent::All)
                 .into_iter()
                 .map(|(name, _)| name)
                 .collect::<Vec<_>>()
@@ -255,6 +311,22 @@ mod tests {
         );
         let both = names(&[19, 22]);
         assert_eq!(both.iter().filter(|name| **name == "libomp-19-dev").count(), 1);
+    }
+
+    #[test]
+    fn a_build_needs_nothing_that_only_tests_use() {
+        let all = packages([19, 22], Extent::All);
+        let build = packages([19, 22], Extent::Build);
+        assert!(build.iter().all(|package| all.contains(package)));
+        for name in [
+            "chromium",
+            "fonts-dejavu-core",
+            "meson",
+            "python3-pip",
+            "llvm-19-tools",
+        ] {
+            assert!(build.iter().all(|(built, _)| *built != name), "{name}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use offloom_find_llvm::Llvm;
 use crate::build::{self, LlvmBuilds};
 use crate::command::run_shown;
 use crate::llvm;
+use crate::setup::Extent;
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
 use crate::{
@@ -39,14 +40,15 @@ const EVERY_ORDER: [&str; 8] = [
 /// Runs `cargo xtask test`.
 pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
-    let mut steps = Steps::default();
     let majors = arguments.llvm.majors();
-    let Some(llvms) = steps.run("set-up", || setup::install(&majors)) else {
+    let runner = Runner::find();
+    // Set-up, CUDA's tools and every order of steps are for all LLVMs; for each there are builds and what is checked with them.
+    let mut steps = Steps::of(3 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 9));
+    let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         return steps.finish();
     };
     steps.run("CUDA's tools", || cuda::install(&workspace));
     lint::lint(&workspace, &llvms, &mut steps);
-    let runner = Runner::find();
     for (index, llvm) in llvms.iter().enumerate() {
         rust_tests(&workspace, llvm, index == 0, runner, &mut steps);
     }
@@ -121,6 +123,14 @@ impl Runner {
             Self::Nextest
         } else {
             Self::CargoTest
+        }
+    }
+
+    /// How many steps it takes for one LLVM.
+    fn steps(self) -> usize {
+        match self {
+            Self::Nextest => 2,
+            Self::CargoTest => 1,
         }
     }
 }

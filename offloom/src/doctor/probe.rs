@@ -100,7 +100,7 @@ impl Probe {
 
     fn build(&self, options: &[OsString], folder: &Path) -> Result<PathBuf, Problem> {
         let failed = |reason: String| {
-            let remedy = self.remedy(&reason);
+            let remedy = remedy(&reason);
             Problem::new(reason, remedy)
         };
         let (source, program) = (folder.join("probe.c"), folder.join("probe"));
@@ -141,25 +141,6 @@ impl Probe {
         Err(failed(format!("{}; {}", output.status, first_error(&output))))
     }
 
-    /// What to do about a build that failed so.
-    fn remedy(&self, reason: &str) -> String {
-        if reason.contains("cannot start 'ld'") {
-            return "install the Debian package binutils, or have another linker named ld on PATH".to_owned();
-        }
-        if !is_about_openmp(reason) {
-            return "mend what Clang or the linker says; options that your programs need go behind `offloom doctor --`"
-                .to_owned();
-        }
-        let mut remedy = format!("install the Debian package libomp-{LLVM_MAJOR}-dev");
-        if let Some(libraries) = self.installation.openmp_library_folder() {
-            remedy += &format!(
-                "; beside that of another LLVM, which excludes it, give links the option -L{}",
-                libraries.display()
-            );
-        }
-        remedy + "; or say where libomp.so and omp.h are: `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`"
-    }
-
     fn run(&self, program: &Path, folder: &Path) -> io::Result<Output> {
         let mut command = Command::new(program);
         command
@@ -175,6 +156,19 @@ impl Probe {
         }
         command.output()
     }
+}
+
+/// What to do about a build that failed so.
+fn remedy(reason: &str) -> String {
+    if reason.contains("cannot start 'ld'") {
+        return "install the Debian package binutils, or have another linker named ld on PATH".to_owned();
+    }
+    if !is_about_openmp(reason) {
+        return "mend what Clang or the linker says; options that your programs need go behind `offloom doctor --`".to_owned();
+    }
+    format!(
+        "install the Debian package libomp-{LLVM_MAJOR}-dev; or say where libomp.so and omp.h are: `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`"
+    )
 }
 
 /// Whether a message is about what OpenMP's own package has.

@@ -5,8 +5,9 @@ anything, on its own for any lines. A block with `file=NAME` behind its language
 says why in a comment right before it: `<!-- not run: REASON -->`, or `<!-- run by: TEST -->`.
 
 Each command runs in a shell of its own, in the folder given. The page writes of LLVM 19, of /usr/lib/llvm-19, of /usr/lib/offloom-19 and of
-dist/llvm-19: these become the LLVM under test and the installation under test. Otherwise each command runs as it stands there, but for one
-thing: where Clang finds no libomp.so of its own, as LLVM 22's beside libomp-19-dev, it gets the -L that getting-started.md names for that.
+dist/llvm-19: these become the LLVM under test and the installation under test (dist/llvm-19 not where the folder given holds it). Otherwise
+each command runs as it stands there, but for one thing: where Clang finds no libomp.so of its own, as LLVM 22's beside libomp-19-dev, and a
+command has `-B` in the place of our configuration file, it gets the -L that getting-started.md names for that.
 """
 
 import os
@@ -91,7 +92,8 @@ def main():
     def here(text):
         text = re.sub(r"(?<=-)19\b", major, text)
         text = re.sub(rf"/usr/lib/llvm-{major}\b", lambda _: str(llvm), text)
-        return re.sub(rf"/usr/lib/offloom-{major}|dist/llvm-{major}", lambda _: dist, text)
+        own = (folder / f"dist/llvm-{major}").exists()
+        return re.sub(rf"/usr/lib/offloom-{major}" + ("" if own else rf"|dist/llvm-{major}"), lambda _: dist, text)
 
     tools = folder / "tools"
     tools.mkdir(exist_ok=True)
@@ -106,8 +108,10 @@ def main():
     }
     for name in [name for name in environment if name.startswith("XDG_") or name == "LD_LIBRARY_PATH"]:
         del environment[name]
+    without_configuration = environment
     if not (llvm / "lib/libomp.so").exists():
-        environment["CCC_OVERRIDE_OPTIONS"] = f"# +-L{dist}/lib/openmp +-Wno-unused-command-line-argument"
+        without_configuration = {
+            **environment, "CCC_OVERRIDE_OPTIONS": f"# +-L{dist}/lib/openmp +-Wno-unused-command-line-argument"}
 
     count = 0
     for language, words, lines, before in blocks(pathlib.Path(page).read_text(encoding="utf-8")):
@@ -117,7 +121,8 @@ def main():
             continue
         for command, expected in steps(lines):
             done = subprocess.run(
-                ["bash", "-euo", "pipefail", "-c", here(command)], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
+                ["bash", "-euo", "pipefail", "-c", here(command)], cwd=folder,
+                env=without_configuration if " -B " in command else environment, stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=500, check=False)
             if done.returncode or not re.fullmatch(here(pattern(expected)), done.stdout):
                 sys.exit(f"{page}: `{command}` ended with {done.returncode} and printed\n{done.stdout}{done.stderr}\n"

@@ -1,10 +1,9 @@
 # Builds a program with the options of a pkg-config file.
-# Usage: pkg-config.sh CLANG++ INSTALLATION NAME SOURCE PROGRAM LINK_OPTIONS...
+# Usage: pkg-config.sh CLANG++ INSTALLATION NAME SOURCE PROGRAM
 set -eu
 clang=$1 name=$3 source=$4 program=$5
 export PKG_CONFIG_PATH=$2/lib/pkgconfig
-shift 5
 # shellcheck disable=SC2046 # the options are words
 "$clang" -O2 $(pkg-config --cflags "$name") -c "$source" -o "$program.o"
 # shellcheck disable=SC2046
-"$clang" "$program.o" $(pkg-config --libs "$name") -o "$program" "$@"
+"$clang" "$program.o" $(pkg-config --libs "$name") -o "$program"

@@ -46,6 +46,7 @@ impl Builds<'_> {
         println!("building {} programs", jobs.len());
         let failures = Mutex::new(Vec::new());
         workers::for_each(
+            "building",
             &jobs,
             |&(workload, build)| self.build(workload, build),
             |(workload, build), made| {

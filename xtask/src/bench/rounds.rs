@@ -17,6 +17,7 @@ use super::sample::{self, SECONDS_PER_RUN};
 use super::samples::{Sample, Samples};
 use super::workload::{Group, Printed, Workload};
 use crate::command::leave_out_settings;
+use crate::progress::Progress;
 
 /// What came of all rounds.
 #[derive(Debug, Default)]
@@ -72,21 +73,24 @@ impl Rounds<'_> {
             .collect();
         let all = iter::repeat_n(self.contenders, self.rounds as usize);
         let rounds = all.chain(iter::repeat_n(with_goals.as_slice(), self.goal_rounds as usize));
+        let runs = self.workloads.len() * Length::ALL.len() * (self.rounds + self.goal_rounds) as usize;
+        let progress = Progress::parts("measuring", runs);
         let start = Instant::now();
         let mut before = Duration::ZERO;
         for (round, contenders) in (0..).zip(rounds) {
             let begin = start.elapsed();
             // As long as the one before it; the first one of fewer contenders is shorter.
             if round > 0 && begin + before > self.most {
-                println!("no time for round {}", round + 1);
+                progress.around(|| println!("no time for round {}", round + 1));
                 break;
             }
-            println!("round {} of {}", round + 1, self.rounds + self.goal_rounds);
+            progress.around(|| println!("round {} of {}", round + 1, self.rounds + self.goal_rounds));
             for workload in self.workloads {
                 for length in Length::ALL {
                     for turn in self.turns(workload, length, round) {
-                        self.turn(workload, contenders, length, turn, &mut outcome)?;
+                        self.turn(workload, contenders, length, turn, &mut outcome, &progress)?;
                     }
+                    progress.advance();
                 }
             }
             before = start.elapsed() - begin;
@@ -126,6 +130,7 @@ impl Rounds<'_> {
         length: Length,
         turn: u32,
         outcome: &mut Outcome,
+        progress: &Progress,
     ) -> Result<()> {
         let contenders = contenders
             .iter()
@@ -144,14 +149,16 @@ impl Rounds<'_> {
             }
             let (said, taken) = sample::run(&mut self.command(workload, &contender), self.builds.folder)
                 .with_context(|| format!("{}, {}", workload.name, contender.name))?;
-            println!(
-                "{:16} {:5} {:16} kernels {:.3} s, all {:.3} s",
-                workload.name,
-                length.name(),
-                contender.name,
-                taken.kernel_s.unwrap_or_default(),
-                taken.total_s
-            );
+            progress.around(|| {
+                println!(
+                    "{:16} {:5} {:16} kernels {:.3} s, all {:.3} s",
+                    workload.name,
+                    length.name(),
+                    contender.name,
+                    taken.kernel_s.unwrap_or_default(),
+                    taken.total_s
+                );
+            });
             outcome.samples.0.push(Sample {
                 workload: workload.name.clone(),
                 contender: contender.name,
@@ -166,7 +173,7 @@ impl Rounds<'_> {
             for (contender, said) in &printed {
                 if let Some(difference) = difference(expected, said, contender.is_exact) {
                     let difference = format!("{}, {}: {difference}", workload.name, contender.name);
-                    println!("WRONG: {difference}");
+                    progress.around(|| println!("WRONG: {difference}"));
                     outcome.wrong.push(difference);
                 }
             }

@@ -6,12 +6,17 @@ use std::thread;
 
 use anyhow::{Result, bail};
 
-/// Does `work` on every item, several at a time, and hands each result to `done`, one at a time, in the order of completion.
+use crate::progress::Progress;
+
+/// Does `work` on every item, several at a time, and hands each result to `done`, one at a time, in the order of completion. `what` is shown
+/// meanwhile, with how many are done.
 pub(crate) fn for_each<T: Sync, R>(
+    what: &str,
     items: &[T],
     work: impl Fn(&T) -> R + Sync,
     done: impl FnMut(&T, R) + Send,
 ) -> Result<()> {
+    let progress = Progress::parts(what, items.len());
     let next = AtomicUsize::new(0);
     let done = Mutex::new(done);
     let workers = thread::available_parallelism().map_or(1, usize::from);
@@ -21,7 +26,8 @@ pub(crate) fn for_each<T: Sync, R>(
                 while let Some(item) = items.get(next.fetch_add(1, Ordering::Relaxed)) {
                     let result = work(item);
                     if let Ok(mut done) = done.lock() {
-                        done(item, result);
+                        progress.around(|| done(item, result));
+                        progress.advance();
                     }
                 }
             });

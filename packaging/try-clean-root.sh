@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# A new user's first hour in a clean Debian: makes a root in FOLDER (or uses the one that is there), clones the committed state of this checkout
+# into it, and runs there what README and the user documentation print: the demo, README's other commands, the packages (made, installed, used,
+# removed) with getting started, Make, CMake, Meson, MPI, shared libraries and Python. Needs root, debootstrap, and a network for apt and Cargo.
+# Rust: Debian 12 gets a copy of the toolchain that is in use here; Debian 13 installs its own (rustc-web).
+# Usage: try-clean-root.sh bookworm|trixie FOLDER [--llvm MAJOR]... [--mirror URL] [--demo-only] [--test]
+#   --mirror URL  Debian's archive; by default that of this machine's apt
+#   --demo-only   README's first command alone
+#   --test        README's second command as well, an hour and more
+set -euo pipefail
+
+usage() { sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2; }
+[ $# -ge 2 ] || usage
+suite=$1 folder=$2
+shift 2
+case $suite in bookworm | trixie) ;; *) usage ;; esac
+majors=() mirror="" extent=pages
+while [ $# -gt 0 ]; do
+  case $1 in
+    --llvm) majors+=("${2:?}"); shift ;;
+    --mirror) mirror=${2:?}; shift ;;
+    --demo-only) extent=demo ;;
+    --test) extent=test ;;
+    *) usage ;;
+  esac
+  shift
+done
+[ ${#majors[@]} -gt 0 ] || majors=(19 22)
+[ "$(id -u)" -eq 0 ] || { echo "making a root needs an administrator" >&2; exit 1; }
+
+checkout=$(cd "$(dirname "$0")/.." && pwd)
+if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
+  mkdir -p "$folder"
+  folder=$(cd "$folder" && pwd)
+  # What is mounted in the root is gone when this ends, however it ends.
+  llvms=()
+  for major in "${majors[@]}"; do llvms+=(--llvm "$major"); done
+  only=()
+  [ $extent = pages ] || only=("--${extent/demo/demo-only}")
+  OFFLOOM_IN_NAMESPACE=1 exec unshare --mount "$BASH" "$0" "$suite" "$folder" "${llvms[@]}" "${only[@]}" ${mirror:+--mirror "$mirror"}
+fi
+
+if [ -z "$mirror" ]; then
+  # shellcheck disable=SC2016 # apt's own variables
+  mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Component: main' | grep -m1 '/debian/*$') ||
+    { echo "apt names no archive of Debian here: say --mirror URL" >&2; exit 1; }
+fi
+mirror=${mirror%/}
+[ -x "$folder/usr/bin/apt-get" ] || debootstrap --variant=minbase --include=ca-certificates "$suite" "$folder" "$mirror"
+{
+  echo "deb $mirror $suite main"
+  echo "deb $mirror $suite-updates main"
+  echo "deb $mirror-security $suite-security main"
+} >"$folder/etc/apt/sources.list"
+for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
+  [ ! -f $file ] || cp --remove-destination $file "$folder$file"
+done
+mkdir -p "$folder/proc" "$folder/dev" "$folder/root"
+for mounted in /proc /dev; do mount --rbind "$mounted" "$folder$mounted"; done
+if [ "$suite" = bookworm ] && [ ! -d "$folder/opt/rust" ]; then
+  cp -r "$(cd "$checkout" && rustc --print sysroot)" "$folder/opt/rust"
+fi
+# A second run builds on the first one's.
+if [ -d "$folder/root/offloom" ]; then
+  git -C "$folder/root/offloom" fetch --quiet "$checkout" HEAD
+  git -C "$folder/root/offloom" reset --quiet --hard FETCH_HEAD
+else
+  git clone --quiet --no-hardlinks "$checkout" "$folder/root/offloom"
+fi
+
+cat >"$folder/root/first-hour.sh" <<'INSIDE'
+set -euo pipefail
+suite=$1 extent=$2
+shift 2
+export HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+say() { printf '\n======== %s, %s: %s\n' "$suite" "$(date +%T)" "$*"; }
+quietly() { "$@" >/root/log 2>&1 || { cat /root/log; return 1; }; }
+llvms=()
+for major in "$@"; do llvms+=(--llvm "$major"); done
+cd /root/offloom
+
+say "what README asks for: Rust, a C compiler"
+quietly apt-get update
+rust=()
+[ "$suite" = bookworm ] || rust=(rustc-web cargo-web)
+quietly apt-get install --yes --no-install-recommends gcc libc6-dev git "${rust[@]}"
+cargo --version
+
+say "cargo xtask demo"
+before=$(df --output=used -k / | tail -1)
+cargo xtask demo "${llvms[@]}"
+after=$(df --output=used -k / | tail -1)
+echo "on the disk: $(((after - before) / 1024)) MiB more, $(du -sm target | cut -f1) MiB of them in target"
+[ "$extent" != demo ] || exit 0
+
+quietly apt-get install --yes --no-install-recommends python3
+page() { python3 test/documentation/Inputs/run-page.py "$1" "/usr/lib/llvm-$major/bin" "$2" "$3"; }
+for major in "$@"; do
+  say "README with LLVM $major"
+  page "$PWD/dist/llvm-$major" "$PWD" README.md
+done
+
+say "packages"
+quietly apt-get install --yes --no-install-recommends dpkg-dev make cmake meson ninja-build pkg-config libopenmpi-dev openmpi-bin pybind11-dev python3-dev
+for major in "$@"; do
+  quietly cargo xtask dist --llvm "$major"
+  quietly apt-get install --yes --no-install-recommends ./dist/packages/offloom-runtime-"$major"_*.deb ./dist/packages/offloom-"$major"_*.deb
+  mkdir -p "/root/user-$major"
+  for name in getting-started building mpi shared-libraries; do
+    page "/usr/lib/offloom-$major" "/root/user-$major" "docs/user/$name.md"
+  done
+  say "removing the packages for LLVM $major"
+  quietly apt-get purge --yes "offloom-$major"
+  # What was built runs, and is specialised, with what runs programs alone.
+  (cd "/root/user-$major" && OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT_STATS=alone ./wave && "offloom-$major" explain alone)
+  quietly apt-get purge --yes "offloom-runtime-$major"
+  left=$(find /usr -path "*offloom*$major*" | head -3)
+  [ -z "$left" ] || { echo "removing the packages left $left"; exit 1; }
+  (cd "/root/user-$major" && OMP_TARGET_OFFLOAD=mandatory ./wave)
+done
+[ "$extent" = test ] || exit 0
+
+say "cargo xtask test"
+cargo xtask test "${llvms[@]}"
+INSIDE
+exec chroot "$folder" /bin/bash /root/first-hour.sh "$suite" "$extent" "${majors[@]}"
