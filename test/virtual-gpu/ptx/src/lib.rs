@@ -3,6 +3,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`tree`] | the syntax tree: what a PTX file says, with names resolved to indices |
+//! | [`image`] | cubins that carry their PTX |
 //! | [`error`] | what is wrong with a file, where, and what to do |
 //!
 //! The parser takes hostile bytes: it answers with an [`Error`], never with a panic, and needs memory in proportion to the
@@ -10,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod error;
+pub mod image;
 pub mod tree;
 
 pub use error::Error;
