@@ -12,6 +12,8 @@
 
 pub mod error;
 pub mod image;
+mod lexer;
+mod parser;
 pub mod tree;
 
 pub use error::Error;
@@ -25,12 +27,5 @@ pub use tree::Module;
 ///
 /// The first fault of the text, with its line and column.
 pub fn parse(name: &str, text: &[u8]) -> Result<Module, Error> {
-    let _ = text;
-    Err(Error {
-        file: name.to_owned(),
-        line: 1,
-        column: 1,
-        problem: "nothing is parsed yet".to_owned(),
-        advice: "",
-    })
+    parser::Parser::new(name, text)?.module()
 }

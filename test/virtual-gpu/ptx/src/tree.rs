@@ -43,7 +43,7 @@ pub struct SourceFile {
 /// A name of the module.
 #[derive(Clone, Debug)]
 pub struct Symbol {
-    /// The name. A `.shared` variable `x` that function `f` declares in its body is `f$x`.
+    /// The name. A `.shared` variable `x` that function `f` declares in its body is `f::x` (and `f::x$2` the second one).
     pub name: String,
     /// Who sees the name.
     pub linkage: Linkage,
@@ -62,6 +62,18 @@ pub enum SymbolKind {
     Function(Box<Function>),
     /// `.alias`: another name of a function.
     Alias(SymbolIndex),
+}
+
+impl Symbol {
+    /// Whether the file defines it, not only declares.
+    #[must_use]
+    pub fn is_definition(&self) -> bool {
+        match &self.kind {
+            SymbolKind::Function(function) => function.body.is_some(),
+            SymbolKind::Variable(_) => self.linkage != Linkage::Extern,
+            SymbolKind::Alias(_) => true,
+        }
+    }
 }
 
 /// Who sees a name.
