@@ -161,7 +161,9 @@ impl<'a> Sections<'a> {
         let at = size_at(image, SECTIONS_AT)?;
         let count = usize::from(u16_at(image, SECTION_COUNT_AT)?);
         let names = usize::from(u16_at(image, NAMES_INDEX_AT)?);
-        let end = count.checked_mul(SECTION_HEADER).and_then(|size| at.checked_add(size));
+        let end = count
+            .checked_mul(SECTION_HEADER)
+            .and_then(|size| at.checked_add(size));
         let header_size = usize::from(u16_at(image, SECTION_HEADER_SIZE_AT)?);
         if end.is_none_or(|end| end > image.len()) || names >= count || header_size != SECTION_HEADER {
             return Err(ImageError::Truncated);

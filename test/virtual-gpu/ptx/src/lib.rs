@@ -3,6 +3,7 @@
 //! | module | job |
 //! | --- | --- |
 //! | [`tree`] | the syntax tree: what a PTX file says, with names resolved to indices |
+//! | [`link`](mod@link) | one module of several |
 //! | [`image`] | cubins that carry their PTX |
 //! | [`error`] | what is wrong with a file, where, and what to do |
 //!
@@ -13,10 +14,12 @@
 pub mod error;
 pub mod image;
 mod lexer;
+pub mod link;
 mod parser;
 pub mod tree;
 
 pub use error::Error;
+pub use link::link;
 pub use tree::Module;
 
 /// Parses one PTX file.

@@ -42,7 +42,7 @@ impl<'a> Parser<'a> {
             file,
             lexer,
             token,
-            names: Names::default(),
+            names: Names::new(file),
             opcodes: HashMap::new(),
             zeros: 64 << 20,
             module: Module {
@@ -57,11 +57,9 @@ impl<'a> Parser<'a> {
         while self.token.kind != Kind::End {
             self.statement()?;
         }
-        let Self {
-            file, names, module, ..
-        } = self;
+        let Self { names, module, .. } = self;
         Ok(Module {
-            symbols: names.finish(file)?,
+            symbols: names.finish()?,
             ..module
         })
     }
@@ -163,7 +161,7 @@ impl<'a> Parser<'a> {
         let aliasee = self.word("a function's name")?;
         self.mark(b';')?;
         let aliasee = self.names.mention(&aliasee);
-        self.names.alias(self.file, &name, aliasee)
+        self.names.alias(&name, aliasee)
     }
 
     /// A variable or a function, after its linkage.
@@ -194,7 +192,7 @@ impl<'a> Parser<'a> {
         };
         self.advance()?;
         for (name, variable) in self.variables(space)? {
-            self.names.variable(self.file, &name, linkage, variable)?;
+            self.names.variable(&name, linkage, variable)?;
         }
         Ok(())
     }

@@ -47,6 +47,8 @@ pub struct Symbol {
     pub name: String,
     /// Who sees the name.
     pub linkage: Linkage,
+    /// The PTX file, for messages.
+    pub file: Arc<str>,
     /// The line of the definition, else of the first declaration.
     pub line: u32,
     /// What it is.

@@ -40,7 +40,7 @@ impl<'a> Parser<'a> {
         } else {
             self.mark(b';')?;
         }
-        self.names.function(self.file, &name, linkage, function)
+        self.names.function(&name, linkage, function)
     }
 
     /// Parameters or results in round brackets. `reference` makes the meaning of a name of the index.

@@ -1,6 +1,7 @@
 //! Names of the module: each is one symbol, however often it is declared or mentioned, and before or after.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::Result;
 use crate::Error;
@@ -8,8 +9,9 @@ use crate::lexer::{Token, shortened};
 use crate::tree::{Function, Linkage, Symbol, SymbolIndex, SymbolKind, Variable};
 
 /// The symbols so far.
-#[derive(Default)]
 pub(super) struct Names<'a> {
+    /// The file's name.
+    file: Arc<str>,
     indices: HashMap<&'a str, SymbolIndex>,
     /// Names of variables of bodies. They hold `::`, which a name in PTX cannot.
     of_bodies: HashSet<String>,
@@ -24,6 +26,15 @@ struct Entry<'a> {
 }
 
 impl<'a> Names<'a> {
+    pub(super) fn new(file: &str) -> Self {
+        Self {
+            file: file.into(),
+            indices: HashMap::new(),
+            of_bodies: HashSet::new(),
+            entries: Vec::new(),
+        }
+    }
+
     fn next_index(&self) -> SymbolIndex {
         SymbolIndex(u32::try_from(self.entries.len()).unwrap_or(u32::MAX))
     }
@@ -41,29 +52,17 @@ impl<'a> Names<'a> {
     }
 
     /// A variable of the module, declared or defined.
-    pub(super) fn variable(
-        &mut self,
-        file: &str,
-        name: &Token<'a>,
-        linkage: Linkage,
-        variable: Variable,
-    ) -> Result<()> {
-        self.declare(file, name, linkage, SymbolKind::Variable(variable))
+    pub(super) fn variable(&mut self, name: &Token<'a>, linkage: Linkage, variable: Variable) -> Result<()> {
+        self.declare(name, linkage, SymbolKind::Variable(variable))
     }
 
     /// A function, declared or defined.
-    pub(super) fn function(
-        &mut self,
-        file: &str,
-        name: &Token<'a>,
-        linkage: Linkage,
-        function: Function,
-    ) -> Result<()> {
-        self.declare(file, name, linkage, SymbolKind::Function(Box::new(function)))
+    pub(super) fn function(&mut self, name: &Token<'a>, linkage: Linkage, function: Function) -> Result<()> {
+        self.declare(name, linkage, SymbolKind::Function(Box::new(function)))
     }
 
     /// Another name of a function.
-    pub(super) fn alias(&mut self, file: &str, name: &Token<'a>, aliasee: SymbolIndex) -> Result<()> {
+    pub(super) fn alias(&mut self, name: &Token<'a>, aliasee: SymbolIndex) -> Result<()> {
         let index = self.mention(name);
         // `.visible .func f;` stands before the alias `f` and says who sees it.
         let declared = self
@@ -71,7 +70,7 @@ impl<'a> Names<'a> {
             .get(index.0 as usize)
             .and_then(|entry| entry.symbol.as_ref());
         let linkage = declared.map_or(Linkage::Visible, |symbol| symbol.linkage);
-        self.declare(file, name, linkage, SymbolKind::Alias(aliasee))
+        self.declare(name, linkage, SymbolKind::Alias(aliasee))
     }
 
     /// A `.shared` variable of a function's body: it lives as long as one of the module.
@@ -94,6 +93,7 @@ impl<'a> Names<'a> {
             symbol: Some(Symbol {
                 name: unique,
                 linkage: Linkage::Internal,
+                file: Arc::clone(&self.file),
                 line: name.line,
                 kind: SymbolKind::Variable(variable),
             }),
@@ -101,7 +101,7 @@ impl<'a> Names<'a> {
         index
     }
 
-    fn declare(&mut self, file: &str, name: &Token<'a>, linkage: Linkage, kind: SymbolKind) -> Result<()> {
+    fn declare(&mut self, name: &Token<'a>, linkage: Linkage, kind: SymbolKind) -> Result<()> {
         let index = self.mention(name);
         let Some(entry) = self.entries.get_mut(index.0 as usize) else {
             return Ok(());
@@ -109,21 +109,22 @@ impl<'a> Names<'a> {
         let declared = Symbol {
             name: name.text.to_owned(),
             linkage,
+            file: Arc::clone(&self.file),
             line: name.line,
             kind,
         };
         entry.symbol = Some(match entry.symbol.take() {
             None => declared,
-            Some(before) => merged(file, name, before, declared)?,
+            Some(before) => merged(&self.file, name, before, declared)?,
         });
         Ok(())
     }
 
     /// All symbols. A name that was mentioned and never declared is an error.
-    pub(super) fn finish(self, file: &str) -> Result<Vec<Symbol>> {
+    pub(super) fn finish(self) -> Result<Vec<Symbol>> {
         let symbol = |entry: Entry<'a>| {
             entry.symbol.ok_or_else(|| Error {
-                file: file.to_owned(),
+                file: self.file.to_string(),
                 line: entry.first.line,
                 column: entry.first.column,
                 problem: format!("the name {} is not declared in this file", entry.first.shown()),
