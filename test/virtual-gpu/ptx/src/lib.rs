@@ -5,12 +5,14 @@
 //! | [`tree`] | the syntax tree: what a PTX file says, with names resolved to indices |
 //! | [`link`](mod@link) | one module of several |
 //! | [`image`] | cubins that carry their PTX |
+//! | [`cubin`] | what a cubin says of its kernels and variables |
 //! | [`error`] | what is wrong with a file, where, and what to do |
 //!
 //! The parser takes hostile bytes: it answers with an [`Error`], never with a panic, and needs memory in proportion to the
 //! file.
 #![forbid(unsafe_code)]
 
+pub mod cubin;
 pub mod error;
 pub mod image;
 mod lexer;

@@ -215,6 +215,14 @@ pub struct Function {
     pub body: Option<Body>,
 }
 
+impl Function {
+    /// Bytes of a kernel's block of parameters.
+    #[must_use]
+    pub fn parameter_bytes(&self) -> u64 {
+        self.parameters.last().map_or(0, |last| last.offset + last.size)
+    }
+}
+
 /// A parameter of a function, or what it returns.
 #[derive(Clone, Debug)]
 pub struct Parameter {
