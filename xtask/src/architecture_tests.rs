@@ -14,6 +14,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("llvm-plugin-macros", &[]),
     ("offloom", &["offloom-jit-cache", "offloom-text-table"]),
     ("offloom-abi", &[]),
+    ("offloom-cuda-tools", &["offloom-ptx"]),
     ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),
     ("offloom-ir", &["offloom-abi"]),
@@ -48,6 +49,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-jit-passes",
         ],
     ),
+    ("offloom-ptx", &[]),
     (
         "offloom-test-plugin",
         &["llvm-plugin", "offloom-abi", "offloom-ir"],

@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::{
-    bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, demo, dist, fuzz,
+    bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, cuda, demo, dist, fuzz,
     jit_check, lint, lit, matrix, setup, specialize_check, test,
 };
 
@@ -20,6 +20,8 @@ pub(crate) struct Arguments {
 enum Task {
     /// Install the Debian packages that are missing
     Setup(setup::Arguments),
+    /// Print the CUDA folder for Clang's `--cuda-path`, with whose tools images carry their PTX
+    CudaFolder(cuda::Arguments),
     /// Build everything and stage what a user would install in `dist/llvm-N`
     Build(build::LlvmBuilds),
     /// Formatting, clippy, documentation
@@ -59,6 +61,7 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         match &self.task {
             Task::Setup(arguments) => setup::run(arguments),
+            Task::CudaFolder(arguments) => cuda::print_folder(arguments),
             Task::Build(arguments) => build::run(arguments),
             Task::Lint(arguments) => lint::run(arguments),
             Task::Lit(arguments) => lit::run(arguments),

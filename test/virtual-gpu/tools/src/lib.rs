@@ -14,7 +14,5 @@ use anyhow::{Context as _, Result};
 pub fn cuda_folder() -> Result<PathBuf> {
     let program = env::current_exe().context("cannot find out where this program is")?;
     let folder = program.ancestors().nth(2);
-    Ok(folder
-        .context("this program is in no CUDA folder")?
-        .to_path_buf())
+    Ok(folder.context("this program is in no CUDA folder")?.to_path_buf())
 }

@@ -41,7 +41,10 @@ fn run() -> Result<()> {
     let library = offloom_cuda_tools::cuda_folder()?.join(LIBRARY);
     let linker = Linker::load(&library)?;
     let cubin = linker.link(&job)?;
-    let folder = job.output.parent().filter(|folder| !folder.as_os_str().is_empty());
+    let folder = job
+        .output
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(&cubin)?;
     file.persist(&job.output)
@@ -107,7 +110,10 @@ impl Linker {
     fn load(path: &Path) -> Result<Self> {
         // SAFETY: this is NVIDIA's library; loading it runs constructors that ask nothing of us.
         let library = unsafe { Library::new(path) }.with_context(|| {
-            format!("cannot load `{}`: `cargo xtask setup` installs it", path.display())
+            format!(
+                "cannot load `{}`: `cargo xtask setup` installs it",
+                path.display()
+            )
         })?;
         Ok(Self { library })
     }
@@ -116,8 +122,7 @@ impl Linker {
     fn function<F>(&self, name: &str) -> Result<Symbol<'_, F>> {
         let symbol = format!("__nvJitLink{name}_12_0");
         // SAFETY: the callers name types that are those of nvJitLink.h.
-        unsafe { self.library.get(symbol.as_bytes()) }
-            .with_context(|| format!("nvJitLink has no `{symbol}`"))
+        unsafe { self.library.get(symbol.as_bytes()) }.with_context(|| format!("nvJitLink has no `{symbol}`"))
     }
 
     fn link(&self, job: &Job) -> Result<Vec<u8>> {
@@ -129,7 +134,11 @@ impl Linker {
         let mut handle = ptr::null_mut();
         // SAFETY: the options are strings that outlive the call.
         let code = unsafe { create(&raw mut handle, u32::try_from(options.len())?, options.as_ptr()) };
-        ensure!(code == 0, "nvJitLink does not take {:?} (error {code})", job.options);
+        ensure!(
+            code == 0,
+            "nvJitLink does not take {:?} (error {code})",
+            job.options
+        );
         let linked = self.link_with(handle, job);
         // SAFETY: the handle is the library's and is not used again.
         unsafe { destroy(&raw mut handle) };
@@ -137,19 +146,21 @@ impl Linker {
     }
 
     fn link_with(&self, handle: Handle, job: &Job) -> Result<Vec<u8>> {
-        type AddData =
-            unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
+        type AddData = unsafe extern "C" fn(Handle, c_int, *const c_void, usize, *const c_char) -> c_int;
         type Complete = unsafe extern "C" fn(Handle) -> c_int;
         let add: Symbol<'_, AddData> = self.function("AddData")?;
         let complete: Symbol<'_, Complete> = self.function("Complete")?;
         for input in &job.inputs {
-            let bytes =
-                fs::read(input).with_context(|| format!("cannot read `{}`", input.display()))?;
+            let bytes = fs::read(input).with_context(|| format!("cannot read `{}`", input.display()))?;
             let name = CString::new(input.as_os_str().as_bytes())?;
             // SAFETY: the library copies the bytes.
             let code = unsafe { add(handle, ANY, bytes.as_ptr().cast(), bytes.len(), name.as_ptr()) };
             if code != 0 {
-                bail!("`{}` (error {code}): {}", input.display(), self.log(handle, "ErrorLog")?);
+                bail!(
+                    "`{}` (error {code}): {}",
+                    input.display(),
+                    self.log(handle, "ErrorLog")?
+                );
             }
         }
         // SAFETY: the handle is the library's.
@@ -176,10 +187,17 @@ impl Linker {
         let mut size = 0;
         // SAFETY: the handle is the library's.
         let code = unsafe { size_of(handle, &raw mut size) };
-        ensure!(code == 0, "nvJitLink does not say how large its {what} is (error {code})");
+        ensure!(
+            code == 0,
+            "nvJitLink does not say how large its {what} is (error {code})"
+        );
         let mut bytes = vec![0_u8; size];
         // SAFETY: there is room for as many bytes as the library asked for.
-        let code = if size == 0 { 0 } else { unsafe { get(handle, bytes.as_mut_ptr().cast()) } };
+        let code = if size == 0 {
+            0
+        } else {
+            unsafe { get(handle, bytes.as_mut_ptr().cast()) }
+        };
         ensure!(code == 0, "nvJitLink does not hand out its {what} (error {code})");
         Ok(bytes)
     }
@@ -197,7 +215,14 @@ mod tests {
     fn the_options_of_llvms_wrappers_are_taken() {
         let job = parse("-o out -arch sm_80 -L /folder -L/other -g -v a.cubin b.cubin").unwrap();
         assert_eq!(job.output, Path::new("out"));
-        assert_eq!(job.options, [c"-arch=sm_80".to_owned(), c"-g".to_owned(), c"-verbose".to_owned()]);
+        assert_eq!(
+            job.options,
+            [
+                c"-arch=sm_80".to_owned(),
+                c"-g".to_owned(),
+                c"-verbose".to_owned()
+            ]
+        );
         assert_eq!(job.inputs, [Path::new("a.cubin"), Path::new("b.cubin")]);
     }
 

@@ -70,8 +70,12 @@ fn output(arguments: &[OsString]) -> PathBuf {
 
 /// The PTX among the files that the options name. Their names do not tell it: Clang writes `.s` where it keeps them.
 fn inputs(arguments: &[OsString], output: &Path) -> Vec<Vec<u8>> {
-    let is_file = |argument: &&OsString| !argument.as_bytes().starts_with(b"-") && Path::new(argument) != output;
-    let texts = arguments.iter().filter(is_file).filter_map(|path| fs::read(path).ok());
+    let is_file =
+        |argument: &&OsString| !argument.as_bytes().starts_with(b"-") && Path::new(argument) != output;
+    let texts = arguments
+        .iter()
+        .filter(is_file)
+        .filter_map(|path| fs::read(path).ok());
     texts.filter(|text| is_ptx(text)).collect()
 }
 
@@ -91,7 +95,8 @@ fn leave(texts: &[Vec<u8>], output: &Path) -> Result<()> {
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(&with_ptx)?;
-    file.as_file().set_permissions(fs::metadata(output)?.permissions())?;
+    file.as_file()
+        .set_permissions(fs::metadata(output)?.permissions())?;
     file.persist(output)
         .with_context(|| format!("cannot write `{}`", output.display()))?;
     Ok(())
