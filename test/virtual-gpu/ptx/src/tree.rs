@@ -23,6 +23,18 @@ pub struct Module {
     pub files: Vec<SourceFile>,
 }
 
+impl Module {
+    /// The opcodes of all instructions, in their order.
+    pub fn opcodes(&self) -> impl Iterator<Item = &Opcode> {
+        let bodies = self.symbols.iter().filter_map(|symbol| match &symbol.kind {
+            SymbolKind::Function(function) => function.body.as_ref(),
+            _ => None,
+        });
+        let instructions = bodies.flat_map(|body| &body.instructions);
+        instructions.map(|instruction| &*instruction.opcode)
+    }
+}
+
 /// An index into [`Module::symbols`].
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct SymbolIndex(pub u32);
