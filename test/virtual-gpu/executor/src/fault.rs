@@ -93,7 +93,7 @@ pub struct Fault {
     /// The kind.
     pub kind: FaultKind,
     /// Where: the first thread that did it.
-    pub place: Place,
+    pub place: Box<Place>,
     /// Details: the address, the limit, who waits for what.
     pub text: String,
 }

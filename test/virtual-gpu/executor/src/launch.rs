@@ -1,11 +1,17 @@
 //! Running a grid of blocks.
 
+use std::collections::VecDeque;
 use std::fmt;
-use std::sync::Arc;
-use std::time::Duration;
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use crate::block::{Resident, Slice};
 use crate::fault::{Fault, FaultKind, Place, Report};
-use crate::program::Program;
+use crate::interpret::{Grid, Machine};
+use crate::program::{Details, Kernel, Program};
 
 /// In which order the threads of a block take turns.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
@@ -54,9 +60,9 @@ pub struct LaunchOptions {
     pub stack_bytes: u32,
     /// Wall time after which a launch is ended with [`FaultKind::Watchdog`].
     pub time_limit: Option<Duration>,
-    /// Instructions of one warp after which a launch is ended with [`FaultKind::Watchdog`].
+    /// Instructions of one block, counted once for each group of threads, after which a launch is ended with [`FaultKind::Watchdog`].
     pub instruction_limit: Option<u64>,
-    /// Where `vprintf` and `__assertfail` print. `None`: standard output and standard error.
+    /// Where `vprintf` prints. `None`: standard output.
     pub output: Option<Output>,
 }
 
@@ -120,13 +126,221 @@ pub struct Statistics {
 ///
 /// What ended the kernel. All threads have stopped then; memory holds what was stored until then.
 pub fn launch(program: &Program, launch: &Launch<'_>, options: &LaunchOptions) -> Result<Statistics, Fault> {
-    let _ = (program, options);
-    Err(Fault {
-        kind: FaultKind::InvalidLaunch,
-        place: Place {
+    let refuse = |kind, text| Fault {
+        kind,
+        place: Box::new(Place {
             kernel: launch.kernel.to_owned(),
             ..Place::default()
-        },
-        text: "nothing is executed yet".to_owned(),
+        }),
+        text,
+    };
+    let Some((kernel, details)) = program.find_kernel(launch.kernel) else {
+        return Err(refuse(
+            FaultKind::InvalidLaunch,
+            "there is no such kernel".to_owned(),
+        ));
+    };
+    if let Some((kind, text)) = problem(program, kernel, launch) {
+        return Err(refuse(kind, text));
+    }
+    let threads: u32 = launch.block.iter().product();
+    let total: u64 = launch.grid.iter().map(|&blocks| u64::from(blocks)).product();
+    let properties = program.properties();
+    let grid = Grid {
+        program,
+        kernel: launch.kernel,
+        options,
+        grid: launch.grid,
+        block: launch.block,
+        parameters: launch.parameters,
+        dynamic_shared: launch.dynamic_shared_bytes,
+        static_shared: kernel.shared_bytes,
+        stack_limit: details.stack_need.saturating_add(options.stack_bytes),
+        started: Instant::now(),
+        reports: Mutex::new(Vec::new()),
+    };
+    let per_multiprocessor = properties.max_threads_per_multiprocessor / threads.next_multiple_of(32);
+    let queue = Queue {
+        state: Mutex::new(State {
+            next: 0,
+            total,
+            waiting: VecDeque::new(),
+            resident: 0,
+            limit: properties.multiprocessors.max(1) as usize * per_multiprocessor.max(1) as usize,
+        }),
+        stop: AtomicBool::new(false),
+        fault: Mutex::new(None),
+    };
+    let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let workers = if options.workers == 0 {
+        cores()
+    } else {
+        options.workers
+    };
+    let workers = workers.min(usize::try_from(total).unwrap_or(usize::MAX)).max(1);
+    let work = |worker: usize| {
+        // A mistake of the executor must not end the process whose kernel it runs.
+        catch_unwind(AssertUnwindSafe(|| {
+            queue.work(&grid, details, threads, worker as u64)
+        }))
+        .unwrap_or_else(|_| {
+            let text = "the virtual GPU has a mistake: see the panic's message on standard error";
+            queue.fail(refuse(FaultKind::IllegalInstruction, text.to_owned()));
+            (0, 0)
+        })
+    };
+    let counts: Vec<(u64, u64)> = if workers == 1 {
+        vec![work(0)]
+    } else {
+        std::thread::scope(|scope| {
+            let work = &work;
+            let threads: Vec<_> = (0..workers)
+                .map(|worker| scope.spawn(move || work(worker)))
+                .collect();
+            threads
+                .into_iter()
+                .filter_map(|thread| thread.join().ok())
+                .collect()
+        })
+    };
+    if let Some(fault) = queue.fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err(fault);
+    }
+    let mut reports = grid.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
+    reports.sort_by_key(|report| report.place.line);
+    Ok(Statistics {
+        lane_instructions: counts.iter().map(|count| count.0).sum(),
+        warp_instructions: counts.iter().map(|count| count.1).sum(),
+        reports,
     })
+}
+
+/// Why a launch cannot be.
+fn problem(program: &Program, kernel: &Kernel, launch: &Launch<'_>) -> Option<(FaultKind, String)> {
+    let properties = program.properties();
+    let invalid = |text| Some((FaultKind::InvalidLaunch, text));
+    for (what, shape, limits) in [
+        ("grid", launch.grid, properties.max_grid),
+        ("block", launch.block, properties.max_block),
+    ] {
+        let fits = shape
+            .iter()
+            .zip(limits)
+            .all(|(&size, limit)| size > 0 && size <= limit);
+        if !fits {
+            return invalid(format!("a {what} of {shape:?}, where {limits:?} is the limit"));
+        }
+    }
+    let threads = launch.block.iter().map(|&size| u64::from(size)).product::<u64>();
+    if threads > properties.max_threads_per_block.into() {
+        let limit = properties.max_threads_per_block;
+        return invalid(format!("{threads} threads a block, where {limit} is the limit"));
+    }
+    if kernel
+        .required_block
+        .is_some_and(|required| required != launch.block)
+    {
+        let required = kernel.required_block.unwrap_or_default();
+        return invalid(format!(
+            "a block of {:?}, where the kernel requires {required:?}",
+            launch.block
+        ));
+    }
+    if threads > kernel.max_threads_per_block.into() {
+        let limit = kernel.max_threads_per_block;
+        let text = format!("{threads} threads a block, where the kernel was compiled for {limit} at most");
+        return Some((FaultKind::TooManyResources, text));
+    }
+    let shared = u64::from(kernel.shared_bytes) + u64::from(launch.dynamic_shared_bytes);
+    if shared > properties.max_shared_bytes.into() {
+        let limit = properties.max_shared_bytes;
+        let text = format!("{shared} bytes of shared memory a block, where {limit} is the limit");
+        return Some((FaultKind::TooManyResources, text));
+    }
+    if (launch.parameters.len() as u64) < kernel.parameter_bytes {
+        let (given, wanted) = (launch.parameters.len(), kernel.parameter_bytes);
+        return invalid(format!(
+            "{given} bytes of parameters, where the kernel takes {wanted}"
+        ));
+    }
+    None
+}
+
+/// Instructions of a block before others get their turn.
+const SLICE: u64 = 1 << 20;
+/// The same where turns are random.
+const RANDOM_SLICE: u64 = 1 << 12;
+
+/// Blocks that have not ended.
+struct Queue {
+    state: Mutex<State>,
+    stop: AtomicBool,
+    fault: Mutex<Option<Fault>>,
+}
+
+struct State {
+    /// The first block that has not begun.
+    next: u64,
+    total: u64,
+    /// Blocks that have begun and that no host thread runs.
+    waiting: VecDeque<Resident>,
+    /// Blocks that have begun and not ended.
+    resident: usize,
+    /// How many the device runs at a time.
+    limit: usize,
+}
+
+impl Queue {
+    /// Runs blocks until there are none: instructions of lanes and of warps.
+    fn work(&self, grid: &Grid<'_>, details: &Details, threads: u32, worker: u64) -> (u64, u64) {
+        let mut machine = Machine::new(grid, worker);
+        let mut spare: Option<Resident> = None;
+        let slice = match grid.options.schedule {
+            Schedule::Converging => SLICE,
+            Schedule::Random { .. } => RANDOM_SLICE,
+        };
+        while !self.stop.load(Ordering::Relaxed) {
+            let mut state = self.lock();
+            let mut resident = if state.next < state.total && state.resident < state.limit {
+                let number = state.next;
+                state.next += 1;
+                state.resident += 1;
+                drop(state);
+                let mut resident = spare
+                    .take()
+                    .unwrap_or_else(|| Resident::new(threads, machine.track));
+                resident.begin(&mut machine, details, number);
+                resident
+            } else {
+                let Some(resident) = state.waiting.pop_front() else {
+                    break;
+                };
+                resident
+            };
+            match resident.run(&mut machine, slice, &self.stop) {
+                Ok(Slice::Expired) => self.lock().waiting.push_back(resident),
+                Ok(Slice::Finished) => {
+                    self.lock().resident -= 1;
+                    spare = Some(resident);
+                }
+                Ok(Slice::Stopped) => break,
+                Err(fault) => {
+                    self.fail(fault);
+                    break;
+                }
+            }
+        }
+        (machine.lane_instructions, machine.warp_instructions)
+    }
+
+    /// Ends the launch; the first fault counts.
+    fn fail(&self, fault: Fault) {
+        let mut first = self.fault.lock().unwrap_or_else(PoisonError::into_inner);
+        first.get_or_insert(fault);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }

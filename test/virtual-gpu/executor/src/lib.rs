@@ -12,11 +12,25 @@
 //! | [`launch`](mod@launch) | runs a kernel |
 //! | [`fault`] | what ends a kernel before its time, and what is wrong although it ended well |
 
+mod atomic;
+mod barrier;
+mod block;
+mod code;
+mod decode;
 pub mod device;
 pub mod fault;
+mod form;
+mod interpret;
+mod lanes;
 pub mod launch;
+mod local;
 pub mod memory;
+mod print;
 pub mod program;
+mod shared;
+mod space;
+mod views;
+mod warp;
 
 pub use device::DeviceProperties;
 pub use fault::{Fault, FaultKind, Place, Report, ReportKind};

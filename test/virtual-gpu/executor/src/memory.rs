@@ -192,7 +192,11 @@ impl Memory {
         if size > free {
             return Err(out_of_memory);
         }
-        let alignment = if owner == Owner::Host { HOST_ALIGNMENT } else { ALIGNMENT as usize };
+        let alignment = if owner == Owner::Host {
+            HOST_ALIGNMENT
+        } else {
+            ALIGNMENT as usize
+        };
         let region = usize::try_from(size)
             .ok()
             .and_then(|size| Region::new(size, alignment))
@@ -211,7 +215,11 @@ impl Memory {
             Owner::Device(device) => state.devices[device].used += size,
             Owner::Heap(device) => state.devices[device].heap_used += size,
         }
-        let allocation = Arc::new(Allocation { address, region, owner });
+        let allocation = Arc::new(Allocation {
+            address,
+            region,
+            owner,
+        });
         state.allocations.insert(address, allocation);
         Ok(address)
     }
@@ -241,7 +249,11 @@ impl Memory {
     #[must_use]
     pub fn find(&self, address: u64) -> Option<(u64, u64, Owner)> {
         let allocation = self.allocation(address, 1)?;
-        Some((allocation.address, allocation.region.len() as u64, allocation.owner))
+        Some((
+            allocation.address,
+            allocation.region.len() as u64,
+            allocation.owner,
+        ))
     }
 
     /// Reads bytes.
@@ -279,7 +291,10 @@ impl Memory {
     /// The bytes are not all in one live allocation: nothing is written.
     pub fn fill(&self, address: u64, pattern: &[u8], count: u64) -> Result<(), MemoryError> {
         let size = count.checked_mul(pattern.len() as u64);
-        let size = size.ok_or(MemoryError::NotAllocated { address, size: u64::MAX })?;
+        let size = size.ok_or(MemoryError::NotAllocated {
+            address,
+            size: u64::MAX,
+        })?;
         if size == 0 {
             return Ok(());
         }
@@ -313,7 +328,11 @@ impl Memory {
         let mut done = 0;
         while done < size as usize {
             let now = buffer.len().min(size as usize - done);
-            let at = if forwards { done } else { size as usize - done - now };
+            let at = if forwards {
+                done
+            } else {
+                size as usize - done - now
+            };
             source.region.read(source_offset + at, &mut buffer[..now]);
             destination.region.write(destination_offset + at, &buffer[..now]);
             done += now;
@@ -365,7 +384,10 @@ mod tests {
         let mut read = vec![0; 997];
         memory.read(address + 3, &mut read).unwrap();
         assert_eq!(read, bytes);
-        assert_eq!(memory.find(address + 999), Some((address, 1000, Owner::Device(0))));
+        assert_eq!(
+            memory.find(address + 999),
+            Some((address, 1000, Owner::Device(0)))
+        );
         assert_eq!(memory.total_and_free(0), Some((1 << 20, (1 << 20) - 1000)));
     }
 
@@ -430,7 +452,7 @@ mod tests {
     fn host_memory_has_one_address() {
         let memory = Memory::new(&[1 << 20]);
         let address = memory.allocate(64, Owner::Host).unwrap();
-        assert!(address < FIRST_ADDRESS && address % 4096 == 0);
+        assert!(address < FIRST_ADDRESS && address.is_multiple_of(4096));
         memory.write(address, &[7; 64]).unwrap();
         let mut byte = [0];
         memory.read(address + 63, &mut byte).unwrap();

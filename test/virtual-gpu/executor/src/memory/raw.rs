@@ -36,7 +36,11 @@ impl Region {
         }
         // SAFETY: the size is not zero.
         let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
-        Some(Self { start, layout, length })
+        Some(Self {
+            start,
+            layout,
+            length,
+        })
     }
 
     /// Bytes.
