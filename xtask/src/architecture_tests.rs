@@ -56,6 +56,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("offloom-text-table", &[]),
     (
+        "offloom-virtual-cuda",
+        &["offloom-ptx", "offloom-virtual-gpu"],
+    ),
+    (
         "wrapgen",
         &[
             "offloom-abi",
