@@ -1,7 +1,7 @@
 //! What a cubin says of its kernels and variables.
 //!
-//! Kernels and variables are symbols of an ELF file; `st_other` tells kernels from functions, and the memory of a variable.
-//! What a kernel needs is in the records of `.nv.info` (about all functions) and `.nv.info.KERNEL`, and in the size of
+//! Kernels and variables are symbols of an ELF file; `st_other` tells kernels from functions, the section the memory of a
+//! variable. What a kernel needs is in the records of `.nv.info` (about all functions) and `.nv.info.KERNEL`, and in the size of
 //! `.nv.shared.KERNEL`.
 
 mod records;
@@ -14,17 +14,11 @@ use thiserror::Error;
 
 use crate::tree::{Linkage, Module, StateSpace, SymbolKind};
 
-/// The type of symbols that are variables.
+/// The type of symbols that are variables, in files that are not linked.
 const STT_CUDA_OBJECT: elf::SymbolType = elf::SymbolType(13);
 
-/// What `st_other` says of a symbol, above the bits of its visibility.
+/// The bit of `st_other` that kernels have and functions have not.
 const STO_CUDA_ENTRY: u8 = 0x10;
-const STO_CUDA_GLOBAL: u8 = 0x20;
-const STO_CUDA_SHARED: u8 = 0x40;
-const STO_CUDA_CONSTANT: u8 = 0x80;
-
-/// The bits of `st_other` that are the visibility.
-const VISIBILITY: u8 = 3;
 
 /// The first version of the ABI with the processor's number one byte further up in `e_flags`.
 const ABI_OF_WIDE_FLAGS: u8 = 8;
@@ -146,24 +140,24 @@ pub fn read(cubin: &[u8]) -> Result<Cubin, CubinError> {
             continue;
         }
         let name = String::from_utf8_lossy(symbols.symbol_name(endian, symbol)?).into_owned();
-        let space = match (symbol.st_type(), symbol.st_other().0 & !VISIBILITY) {
-            (elf::STT_FUNC, STO_CUDA_ENTRY) => {
-                let index = u32::try_from(index.0).unwrap_or(u32::MAX);
-                let mut kernel = functions.get(&index).cloned().unwrap_or_default();
-                records::add_to_kernel(&mut kernel, &records(&format!(".nv.info.{name}"))?);
-                let shared = by_name.get(format!(".nv.shared.{name}").as_bytes());
-                kernel.shared_bytes = shared.map_or(0, |section| section.sh_size(endian));
-                kernel.name = name;
-                result.kernels.push(kernel);
-                continue;
-            }
-            (STT_CUDA_OBJECT, STO_CUDA_GLOBAL) => StateSpace::Global,
-            (STT_CUDA_OBJECT, STO_CUDA_SHARED) => StateSpace::Shared,
-            // Blocks of parameters are constants too, but hidden ones.
-            (STT_CUDA_OBJECT, STO_CUDA_CONSTANT) if symbol.st_visibility() == elf::STV_DEFAULT => {
-                StateSpace::Const
-            }
-            _ => continue,
+        if symbol.st_type() == elf::STT_FUNC && symbol.st_other().0 & STO_CUDA_ENTRY != 0 {
+            let index = u32::try_from(index.0).unwrap_or(u32::MAX);
+            let mut kernel = functions.get(&index).cloned().unwrap_or_default();
+            records::add_to_kernel(&mut kernel, &records(&format!(".nv.info.{name}"))?);
+            let shared = by_name.get(format!(".nv.shared.{name}").as_bytes());
+            kernel.shared_bytes = shared.map_or(0, |section| section.sh_size(endian));
+            kernel.name = name;
+            result.kernels.push(kernel);
+            continue;
+        }
+        if !matches!(symbol.st_type(), elf::STT_OBJECT | STT_CUDA_OBJECT) {
+            continue;
+        }
+        let Some(section) = symbols.symbol_section(endian, symbol, index)? else {
+            continue;
+        };
+        let Some(space) = space(sections.section_name(endian, sections.section(section)?)?) else {
+            continue;
         };
         result.variables.push(CubinVariable {
             name,
@@ -173,6 +167,15 @@ pub fn read(cubin: &[u8]) -> Result<Cubin, CubinError> {
         });
     }
     Ok(result)
+}
+
+/// The memory of the variables in a section. Blocks of parameters, and what the assembler itself keeps, are in other sections.
+fn space(section: &[u8]) -> Option<StateSpace> {
+    match section {
+        b".nv.global" | b".nv.global.init" => Some(StateSpace::Global),
+        b".nv.constant3" => Some(StateSpace::Const),
+        _ => section.starts_with(b".nv.shared").then_some(StateSpace::Shared),
+    }
 }
 
 /// Whether the linked PTX is that of the cubin: it has all its kernels and all variables that other files see, with the same sizes.

@@ -1,7 +1,7 @@
 //! Shows what PTX files and cubins say: `offloom-ptx opcodes FILE...`, `offloom-ptx cubin FILE...`.
 #![forbid(unsafe_code)]
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::env;
 use std::fmt::Write as _;
 use std::fs;
@@ -52,21 +52,15 @@ fn modules(file: &str) -> Result<Vec<offloom_ptx::Module>, String> {
         .map_err(|error| error.to_string())
 }
 
-/// Each opcode and how often it is there, in the order of the alphabet.
+/// Each opcode, on a line, in the order of the alphabet.
 fn opcodes(files: &[String]) -> Result<String, String> {
-    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let mut found = BTreeSet::new();
     for file in files {
         for module in modules(file)? {
-            for opcode in module.opcodes() {
-                *counts.entry(opcode.text.clone()).or_default() += 1;
-            }
+            found.extend(module.opcodes().map(|opcode| opcode.text.clone()));
         }
     }
-    let mut shown = String::new();
-    for (opcode, count) in counts {
-        let _ = writeln!(shown, "{opcode} {count}");
-    }
-    Ok(shown)
+    Ok(found.into_iter().map(|opcode| opcode + "\n").collect())
 }
 
 fn cubins(files: &[String]) -> Result<String, String> {
