@@ -1,4 +1,5 @@
 //! Linking: which definition of a name counts, whose names are whose own, what is an error.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 use offloom_ptx::link::{LinkError, link};
 use offloom_ptx::tree::{

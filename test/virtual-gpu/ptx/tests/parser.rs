@@ -1,4 +1,5 @@
 //! What the parser makes of each construct, and what it says of faults.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 
 use offloom_ptx::tree::{
     Address, Base, CallTarget, Function, Guard, Immediate, Linkage, Module, Operand, Reference,
