@@ -25,6 +25,7 @@ mod measurement;
 mod names;
 mod openmp;
 mod pass_times;
+mod ptx;
 mod setup;
 mod specialize_check;
 mod steps;
