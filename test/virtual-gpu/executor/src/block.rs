@@ -86,7 +86,7 @@ impl Resident {
         slice: u64,
         stop: &AtomicBool,
     ) -> Result<Slice, Fault> {
-        let end = self.instructions + slice;
+        let end = machine.warp_instructions + machine.cost_of_waiting + slice;
         loop {
             while let Some((number, outcome)) = self.block.released.pop() {
                 for warp in &mut self.warps {
@@ -109,7 +109,7 @@ impl Resident {
                 return Ok(Slice::Stopped);
             }
             self.check_limits(machine, index)?;
-            if self.instructions >= end {
+            if machine.warp_instructions + machine.cost_of_waiting >= end {
                 return Ok(Slice::Expired);
             }
         }

@@ -130,6 +130,8 @@ pub(crate) const SINK: u32 = u32::MAX;
 pub(crate) struct Load {
     pub(crate) access: Access,
     pub(crate) extension: Extension,
+    /// Other threads may change what is read.
+    pub(crate) is_volatile: bool,
     pub(crate) results: Box<[u32]>,
 }
 

@@ -45,6 +45,8 @@ pub(crate) enum Form {
     Load {
         space: Space,
         count: u32,
+        /// Other threads may change what is read: threads may be waiting for that.
+        is_volatile: bool,
     },
     Store {
         space: Space,
@@ -311,7 +313,13 @@ fn load_or_store(name: &str, modifiers: &[&str]) -> Option<Form> {
     Some(if name == "st" {
         Form::Store { space, count }
     } else {
-        Form::Load { space, count }
+        Form::Load {
+            space,
+            count,
+            is_volatile: rest
+                .iter()
+                .any(|modifier| matches!(*modifier, "volatile" | "relaxed" | "acquire" | "mmio")),
+        }
     })
 }
 

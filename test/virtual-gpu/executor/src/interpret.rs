@@ -76,6 +76,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) views: Views<'a>,
     pub(crate) lane_instructions: u64,
     pub(crate) warp_instructions: u64,
+    /// What waiting adds to them when turns are counted.
+    pub(crate) cost_of_waiting: u64,
     pub(crate) track: bool,
     /// What this host thread has reported.
     reported: HashSet<(u32, ReportKind)>,
@@ -105,6 +107,7 @@ impl<'a> Machine<'a> {
             views: Views::new(grid.program.memory()),
             lane_instructions: 0,
             warp_instructions: 0,
+            cost_of_waiting: 0,
             track: grid.options.poison != Poison::Off,
             reported: HashSet::new(),
             random,
@@ -230,16 +233,27 @@ impl<'a> Machine<'a> {
                     return Ok(());
                 }
                 Operation::Sleep => {
+                    self.cost_of_waiting += u64::from(*turn);
                     *turn = 0;
                 }
                 Operation::Atomic(_) => {
                     self.simple(block, warp, at, &instruction.operation)?;
-                    *turn = turn.saturating_sub(COST_OF_WAITING);
+                    self.may_wait(turn);
+                }
+                Operation::Load(load) if load.is_volatile => {
+                    self.simple(block, warp, at, &instruction.operation)?;
+                    self.may_wait(turn);
                 }
                 operation => self.simple(block, warp, at, operation)?,
             }
             pc += 1;
         }
+    }
+
+    /// What was executed may be part of waiting for another thread, so turns are shorter.
+    fn may_wait(&mut self, turn: &mut u32) {
+        *turn = turn.saturating_sub(COST_OF_WAITING);
+        self.cost_of_waiting += u64::from(COST_OF_WAITING);
     }
 
     fn branch_indexed(

@@ -290,6 +290,14 @@ struct State {
     limit: usize,
 }
 
+/// A block to run.
+enum Taken {
+    /// One that has not begun, by its number.
+    New(u64),
+    Begun(Resident),
+    Nothing,
+}
+
 impl Queue {
     /// Runs blocks until there are none: instructions of lanes and of warps.
     fn work(&self, grid: &Grid<'_>, details: &Details, threads: u32, worker: u64) -> (u64, u64) {
@@ -300,22 +308,16 @@ impl Queue {
             Schedule::Random { .. } => RANDOM_SLICE,
         };
         while !self.stop.load(Ordering::Relaxed) {
-            let mut state = self.lock();
-            let mut resident = if state.next < state.total && state.resident < state.limit {
-                let number = state.next;
-                state.next += 1;
-                state.resident += 1;
-                drop(state);
-                let mut resident = spare
-                    .take()
-                    .unwrap_or_else(|| Resident::new(threads, machine.track));
-                resident.begin(&mut machine, details, number);
-                resident
-            } else {
-                let Some(resident) = state.waiting.pop_front() else {
-                    break;
-                };
-                resident
+            let mut resident = match self.take() {
+                Taken::New(number) => {
+                    let mut resident = spare
+                        .take()
+                        .unwrap_or_else(|| Resident::new(threads, machine.track));
+                    resident.begin(&mut machine, details, number);
+                    resident
+                }
+                Taken::Begun(resident) => resident,
+                Taken::Nothing => break,
             };
             match resident.run(&mut machine, slice, &self.stop) {
                 Ok(Slice::Expired) => self.lock().waiting.push_back(resident),
@@ -331,6 +333,17 @@ impl Queue {
             }
         }
         (machine.lane_instructions, machine.warp_instructions)
+    }
+
+    /// The block that runs next: a new one while the device has room.
+    fn take(&self) -> Taken {
+        let mut state = self.lock();
+        if state.next < state.total && state.resident < state.limit {
+            state.next += 1;
+            state.resident += 1;
+            return Taken::New(state.next - 1);
+        }
+        state.waiting.pop_front().map_or(Taken::Nothing, Taken::Begun)
     }
 
     /// Ends the launch; the first fault counts.

@@ -6,7 +6,7 @@ use offloom_ptx::Module;
 use offloom_ptx::tree::{self, Linkage, StateSpace, SymbolKind};
 use thiserror::Error;
 
-use crate::code::Function;
+use crate::code::{Function, Operation};
 use crate::decode::{self, Code, Meaning, Names};
 use crate::device::DeviceProperties;
 use crate::form;
@@ -153,6 +153,9 @@ impl Program {
         for (symbol, meaning) in module.symbols.iter().zip(&names.meanings) {
             if let (SymbolKind::Variable(variable), Meaning::Global(address)) = (&symbol.kind, meaning) {
                 let mut bytes = variable.initializer.data.clone();
+                if !variable.initializer.relocations.is_empty() {
+                    bytes.resize(variable.size as usize, 0);
+                }
                 relocate(&mut bytes, variable, &names, &mut code, module, symbol)?;
                 memory.write(*address, &bytes)?;
             }
@@ -228,6 +231,15 @@ impl Program {
     pub fn global_bytes(&self) -> u64 {
         let size = |&address: &u64| self.memory.find(address).map_or(0, |(_, size, _)| size);
         self.placed.addresses.iter().map(size).sum()
+    }
+
+    /// Instructions that the executor cannot run: the line and what is wrong. A thread that comes there is a fault.
+    pub fn unsupported(&self) -> impl Iterator<Item = (u32, &str)> {
+        let code = self.code.instructions.iter().zip(&self.code.origins);
+        code.filter_map(|(instruction, origin)| match &instruction.operation {
+            Operation::Unknown(problem) => Some((origin.line, &**problem)),
+            _ => None,
+        })
     }
 
     pub(crate) fn find_kernel(&self, name: &str) -> Option<(&Kernel, &Details)> {

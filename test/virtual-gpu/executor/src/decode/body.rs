@@ -248,6 +248,7 @@ impl Body<'_> {
             Operation::Load(Box::new(Load {
                 access,
                 extension,
+                is_volatile: false,
                 results,
             }))
         } else {
@@ -400,7 +401,11 @@ impl Body<'_> {
                     c,
                 }))
             }
-            Form::Load { space, count } => self.load(space, count, kind, operands)?,
+            Form::Load {
+                space,
+                count,
+                is_volatile,
+            } => self.load(space, count, kind, is_volatile, operands)?,
             Form::Store { space, count } => {
                 let values = elements(at(1), count)?;
                 let values: Result<_, _> = values
@@ -576,6 +581,7 @@ impl Body<'_> {
         space: Space,
         count: u32,
         kind: Type,
+        is_volatile: bool,
         operands: &[Operand],
     ) -> Result<Operation, Problem> {
         let results = elements(operands.first(), count)?;
@@ -593,6 +599,7 @@ impl Body<'_> {
         Ok(Operation::Load(Box::new(Load {
             access: self.access(operands.get(1), space, kind, count)?,
             extension,
+            is_volatile,
             results: registers.into(),
         })))
     }
