@@ -19,7 +19,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use crate::context::{self, Context};
-use crate::driver::Driver;
+use crate::driver::{self, Driver};
 use crate::error::{CudaError, Result, SUCCESS};
 use crate::message;
 use crate::stream::Stream;
@@ -73,6 +73,17 @@ fn stream(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
         THREAD_STREAM => streams::of_thread(driver, &context)?,
         _ => driver.streams.get(handle).ok_or(CudaError::INVALID_HANDLE)?,
     };
+    stream.context.check()?;
+    Ok((driver, stream))
+}
+
+/// The stream of a handle, to wait for it or to ask about it: only the default streams are those of a current context.
+fn stream_itself(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
+    if matches!(handle, 0 | LEGACY_STREAM | THREAD_STREAM) {
+        return stream(handle);
+    }
+    let driver = driver::driver()?;
+    let stream = driver.streams.get(handle).ok_or(CudaError::INVALID_HANDLE)?;
     stream.context.check()?;
     Ok((driver, stream))
 }

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use super::arguments::Out;
-use super::{Handle, LEGACY_STREAM, THREAD_STREAM, stream};
+use super::{Handle, LEGACY_STREAM, THREAD_STREAM, stream, stream_itself};
 use crate::context::{Context, current};
 use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result, SUCCESS};
@@ -47,16 +47,16 @@ super::exports! {
     }
 
     fn cuStreamSynchronize(handle: Handle) {
-        stream(handle)?.1.synchronize()
+        stream_itself(handle)?.1.synchronize()
     }
 
     fn cuStreamQuery(handle: Handle) {
-        let (_, stream) = stream(handle)?;
+        let (_, stream) = stream_itself(handle)?;
         if stream.last().is_reached() { stream.context.check() } else { Err(CudaError::NOT_READY) }
     }
 
     fn cuStreamWaitEvent(handle: Handle, event: Handle, _flags: c_uint) {
-        let (driver, stream) = stream(handle)?;
+        let (driver, stream) = stream_itself(handle)?;
         let event = driver.events.get(event).ok_or(CudaError::INVALID_HANDLE)?;
         if let Some(mark) = event.mark() {
             stream.submit_after(vec![mark], Box::new(|_| Ok(())))?;
@@ -65,15 +65,15 @@ super::exports! {
     }
 
     fn cuStreamGetCtx(handle: Handle, context: Out<Handle>) {
-        context.set(stream(handle)?.1.context.handle)
+        context.set(stream_itself(handle)?.1.context.handle)
     }
 
     fn cuStreamGetFlags(handle: Handle, flags: Out<c_uint>) {
-        flags.set(stream(handle)?.1.flags)
+        flags.set(stream_itself(handle)?.1.flags)
     }
 
     fn cuStreamGetPriority(handle: Handle, priority: Out<c_int>) {
-        priority.set(stream(handle)?.1.priority)
+        priority.set(stream_itself(handle)?.1.priority)
     }
 
     fn cuLaunchHostFunc(handle: Handle, function: Option<extern "C" fn(*mut c_void)>, data: *mut c_void) {
