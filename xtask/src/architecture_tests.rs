@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["offloom-abi", "offloom-jit-cache", "offloom-text-table"],
     ),
     ("offloom-abi", &[]),
+    ("offloom-cuda-tools", &["offloom-ptx"]),
     ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),
     ("offloom-ir", &["offloom-abi"]),
@@ -51,11 +52,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-jit-passes",
         ],
     ),
+    ("offloom-ptx", &[]),
     (
         "offloom-test-plugin",
         &["llvm-plugin", "offloom-abi", "offloom-ir"],
     ),
     ("offloom-text-table", &[]),
+    (
+        "offloom-virtual-cuda",
+        &["offloom-ptx", "offloom-virtual-gpu"],
+    ),
     (
         "wrapgen",
         &[

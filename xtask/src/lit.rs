@@ -186,7 +186,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "dist": staged.dist,
         "other_dist": other_dist,
         "test_plugin": staged.test_plugin,
-        "cuda": Some(cuda::folder(workspace)).filter(|folder| cuda::is_complete(folder)),
+        "cuda": cuda::folder(workspace, staged.llvm.major)?,
         "omp_compile": openmp.compile_options(),
         "omp_link": openmp.link_options,
         "exec_root": folder.join("test"),

@@ -65,7 +65,8 @@ pub(crate) fn other(llvm: &Llvm) -> Option<Llvm> {
         .find_map(|major| offloom_find_llvm::find(major).ok())
 }
 
-fn supported(text: &str) -> Result<u32, String> {
+/// Reads the number of a supported LLVM.
+pub(crate) fn supported(text: &str) -> Result<u32, String> {
     text.parse()
         .ok()
         .filter(|major| SUPPORTED.contains(major))

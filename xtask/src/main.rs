@@ -26,6 +26,7 @@ mod names;
 mod openmp;
 mod pass_times;
 mod progress;
+mod ptx;
 mod setup;
 mod specialize_check;
 mod steps;

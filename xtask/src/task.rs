@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::{
-    bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, demo, dist, fuzz,
-    jit_check, lint, lit, matrix, setup, specialize_check, test,
+    bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, cuda, demo, dist, fuzz,
+    jit_check, lint, lit, matrix, ptx, setup, specialize_check, test,
 };
 
 /// Chores of the Offloom project.
@@ -20,6 +20,8 @@ pub(crate) struct Arguments {
 enum Task {
     /// Install the Debian packages that are missing
     Setup(setup::Arguments),
+    /// Print the CUDA folder for Clang's `--cuda-path`, with whose tools images carry their PTX
+    CudaFolder(cuda::Arguments),
     /// Build everything and stage what a user would install in `dist/llvm-N`
     Build(build::LlvmBuilds),
     /// Formatting, clippy, documentation
@@ -50,6 +52,8 @@ enum Task {
     BenchPasses(bench_passes::Arguments),
     /// The fuzz targets of every parser, for minutes instead of the fixed number of inputs of a test run
     Fuzz(fuzz::Arguments),
+    /// The PTX of all programs, the device runtime and libdevice, read by the virtual GPU's parser; its list of opcodes
+    Ptx(ptx::Arguments),
     /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
     Demo(build::LlvmBuilds),
 }
@@ -59,6 +63,7 @@ impl Arguments {
     pub(crate) fn run(&self) -> Result<()> {
         match &self.task {
             Task::Setup(arguments) => setup::run(arguments),
+            Task::CudaFolder(arguments) => cuda::print_folder(arguments),
             Task::Build(arguments) => build::run(arguments),
             Task::Lint(arguments) => lint::run(arguments),
             Task::Lit(arguments) => lit::run(arguments),
@@ -74,6 +79,7 @@ impl Arguments {
             Task::BenchLink(arguments) => bench_link::run(arguments),
             Task::BenchPasses(arguments) => bench_passes::run(arguments),
             Task::Fuzz(arguments) => fuzz::run(arguments),
+            Task::Ptx(arguments) => ptx::run(arguments),
             Task::Demo(arguments) => demo::run(arguments),
         }
     }

@@ -1,0 +1,158 @@
+//! What the environment says of the devices.
+//!
+//! The page `docs/dev/virtual-gpu.md` describes the variables.
+
+use std::env;
+use std::time::Duration;
+
+use offloom_virtual_gpu::{DeviceProperties, Poison, Schedule};
+
+/// The devices where none are named.
+const DEFAULT_DEVICES: &str = "sm_80";
+
+/// Memory of a device, in bytes.
+const DEFAULT_MEMORY: u64 = 4 << 30;
+
+/// How long a kernel may run.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// All settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// The devices, in their order.
+    pub(crate) devices: Vec<DeviceProperties>,
+    /// Bytes of memory of each device.
+    pub(crate) memory: u64,
+    pub(crate) poison: Poison,
+    pub(crate) schedule: Schedule,
+    /// How long a kernel may run.
+    pub(crate) timeout: Duration,
+    /// Host threads for each launch. 0: as many as there are cores.
+    pub(crate) workers: usize,
+}
+
+impl Settings {
+    /// Reads the environment of the process.
+    ///
+    /// # Errors
+    ///
+    /// Which variable cannot be read, and what it may be.
+    pub(crate) fn read() -> Result<Self, String> {
+        Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let number = |name: &str, what: &str| -> Result<Option<u64>, String> {
+            let Some(value) = variable(name) else {
+                return Ok(None);
+            };
+            let read = size(&value).ok_or_else(|| format!("{name}={value}: expected {what}"));
+            read.map(Some)
+        };
+        let names = variable("OFFLOOM_VIRTUAL_GPU").unwrap_or_else(|| DEFAULT_DEVICES.to_owned());
+        let mut devices = Vec::new();
+        if names != "none" {
+            for (number, name) in names.split(',').enumerate() {
+                let capability = capability(name.trim()).ok_or_else(|| {
+                    format!(
+                        "OFFLOOM_VIRTUAL_GPU={names}: expected `none` or processors as in `sm_80,sm_90`, from sm_70 on"
+                    )
+                })?;
+                devices.push(DeviceProperties::new(number, capability));
+            }
+        }
+        let name = "OFFLOOM_VIRTUAL_GPU_MULTIPROCESSORS";
+        if let Some(count) = number(name, "a number from 1 to 1024")? {
+            if !(1..=1024).contains(&count) {
+                return Err(format!("{name}={count}: expected a number from 1 to 1024"));
+            }
+            for device in &mut devices {
+                device.multiprocessors = count as u32;
+            }
+        }
+        let memory = number("OFFLOOM_VIRTUAL_GPU_MEMORY", "a number of bytes, as in 64M or 2G")?;
+        let seed = number("OFFLOOM_VIRTUAL_GPU_SEED", "a number")?;
+        let timeout = number("OFFLOOM_VIRTUAL_GPU_TIMEOUT", "a number of seconds")?;
+        let workers = number("OFFLOOM_VIRTUAL_GPU_WORKERS", "a number of threads")?;
+        let poison = match variable("OFFLOOM_VIRTUAL_GPU_POISON").as_deref() {
+            None | Some("report") => Poison::Report,
+            Some("off") => Poison::Off,
+            Some("fault") => Poison::Fault,
+            Some(value) => {
+                return Err(format!(
+                    "OFFLOOM_VIRTUAL_GPU_POISON={value}: expected `off`, `report` or `fault`"
+                ));
+            }
+        };
+        Ok(Self {
+            devices,
+            memory: memory.unwrap_or(DEFAULT_MEMORY),
+            poison,
+            schedule: seed.map_or(Schedule::Converging, |seed| Schedule::Random { seed }),
+            timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
+            workers: workers.map_or(0, |count| count.min(1024) as usize),
+        })
+    }
+}
+
+/// A number, with `K`, `M` or `G` behind it as factor.
+fn size(text: &str) -> Option<u64> {
+    let (digits, shift) = match text.as_bytes().last()? {
+        b'K' => (&text[..text.len() - 1], 10),
+        b'M' => (&text[..text.len() - 1], 20),
+        b'G' => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let number: u64 = digits.parse().ok()?;
+    number.checked_mul(1 << shift)
+}
+
+/// Major and minor number of a processor's name.
+fn capability(name: &str) -> Option<(u32, u32)> {
+    let digits = name.strip_prefix("sm_")?;
+    let number: u32 = digits.parse().ok()?;
+    (70..200).contains(&number).then_some((number / 10, number % 10))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> Result<Settings, String> {
+        Settings::from(|name| {
+            let found = variables.iter().find(|(key, _)| *key == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn devices_and_their_sizes() {
+        let settings = read(&[
+            ("OFFLOOM_VIRTUAL_GPU", "sm_80, sm_90"),
+            ("OFFLOOM_VIRTUAL_GPU_MULTIPROCESSORS", "4"),
+            ("OFFLOOM_VIRTUAL_GPU_MEMORY", "64M"),
+        ]);
+        let settings = settings.unwrap();
+        let capabilities = settings.devices.iter().map(|device| device.compute_capability);
+        assert_eq!(capabilities.collect::<Vec<_>>(), [(8, 0), (9, 0)]);
+        assert_eq!(settings.devices[1].multiprocessors, 4);
+        assert_eq!(settings.memory, 64 << 20);
+        assert_eq!(read(&[]).unwrap().devices.len(), 1);
+        assert!(read(&[("OFFLOOM_VIRTUAL_GPU", "none")]).unwrap().devices.is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_named() {
+        for (name, value) in [
+            ("OFFLOOM_VIRTUAL_GPU", "gfx90a"),
+            ("OFFLOOM_VIRTUAL_GPU", "sm_20"),
+            ("OFFLOOM_VIRTUAL_GPU_MEMORY", "much"),
+            ("OFFLOOM_VIRTUAL_GPU_MEMORY", "99999999999999999999G"),
+            ("OFFLOOM_VIRTUAL_GPU_MULTIPROCESSORS", "0"),
+            ("OFFLOOM_VIRTUAL_GPU_POISON", "yes"),
+        ] {
+            let error = read(&[(name, value)]).unwrap_err();
+            assert!(error.starts_with(&format!("{name}={value}")), "{error}");
+        }
+    }
+}
