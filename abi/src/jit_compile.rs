@@ -14,6 +14,39 @@ pub const WORKER_NAME: &str = "offloom-jit-worker";
 /// How the linker of images is called; it is installed beside the worker.
 pub const LINKER_NAME: &str = "wrapgen-lld";
 
+/// Which processor time a worker process takes for its compiles. The process is started with the number of one, and keeps it: who has no special
+/// rights can make a thread less urgent, and never more urgent again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Priority {
+    /// As the program's threads: one of them waits.
+    Program = 0,
+    /// What nobody else wants (`SCHED_IDLE`). A compile that gets hardly any is given up ([`Reply::Starved`]).
+    Idle = 1,
+    /// A few per cent of a processor that others want as well, by niceness: however busy they are, the compile ends.
+    Share = 2,
+}
+
+impl Priority {
+    /// The one that has this number.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        match number {
+            0 => Some(Self::Program),
+            1 => Some(Self::Idle),
+            2 => Some(Self::Share),
+            _ => None,
+        }
+    }
+
+    /// How many times the deadline of a work fits into the real time that it may take. Beside the program the deadline is one of processor time. A
+    /// compile that was starved is tried once more; a claim on what is compiled is good for longer than both tries (`Settings::claim_limit`).
+    pub const fn patience(self) -> u32 {
+        match self {
+            Self::Program => 1,
+            Self::Idle | Self::Share => 4,
+        }
+    }
+}
+
 /// What the worker is asked for: the 32-bit kind of a request, and its fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work<'a> {
@@ -37,7 +70,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    /// How long it may take, in milliseconds.
+    /// How long it may take, in milliseconds (see [`Priority::patience`]).
     pub const fn deadline(&self) -> u32 {
         match self {
             Self::Kernel(request) => request.deadline,
@@ -118,6 +151,8 @@ pub enum Reply {
         /// One line on what it lacks.
         reason: String,
     },
+    /// The work was given up, and the worker ends: at [`Priority::Idle`] it got hardly any processor time.
+    Starved,
 }
 
 impl<'a> Request<'a> {
@@ -187,6 +222,7 @@ impl Reply {
                 bytes.extend_from_slice(&3u32.to_le_bytes());
                 bytes.extend_from_slice(reason.as_bytes());
             }
+            Self::Starved => bytes.extend_from_slice(&4u32.to_le_bytes()),
         }
         put_header(&mut bytes, 0);
         bytes
@@ -219,6 +255,7 @@ impl Reply {
             3 => Self::Unable {
                 reason: String::from_utf8_lossy(fields.rest()).into_owned(),
             },
+            4 => Self::Starved,
             _ => return Err(Damage::at("the kind of reply", 0).into()),
         };
         Ok((sources, reply))
@@ -271,7 +308,7 @@ mod tests {
             let [parse, specialize, optimize, generate] = times;
             let phases = Phases { parse, specialize, optimize, generate };
             let unable = Reply::Unable { reason: reason.clone() };
-            for reply in [Reply::Object { object, phases }, Reply::Failure { reason, last }, unable] {
+            for reply in [Reply::Object { object, phases }, Reply::Failure { reason, last }, unable, Reply::Starved] {
                 let message = reply.encode(&sources);
                 prop_assert_eq!(Reply::parse(behind_header(&message)), Ok((sources.as_str(), reply)));
             }

@@ -35,6 +35,7 @@ pub mod module;
 pub mod offload_symbol;
 pub mod orc;
 pub mod pointer_uses;
+pub mod priority;
 pub mod processor;
 pub mod reachable;
 pub mod read_module;

@@ -4,19 +4,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::BaseImageRequest;
-use offloom_abi::jit_compile::{Phases, Reply, Request, Work};
+use offloom_abi::jit_compile::{Phases, Priority, Reply, Request, Work};
 use offloom_abi::jit_message::Header;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
+use rustix::process::nice;
 
 use crate::exit_gate;
 use crate::report;
-use crate::settings::{WORKER_NICENESS, settings};
+use crate::settings::settings;
 use crate::worker::{self, Limits, Message, WorkerError};
 
 /// Kernels over which workers may be lost, one after the other, before no more is compiled: they would be over the next as well.
 const MOST_LOST: u32 = 3;
+
+/// Of the thread that compiles in the program where nothing waits for it: on a processor that one other thread wants as well it has 3.4 %.
+const NICENESS_IN_PROGRAM: i32 = 15;
 
 /// Kernels that no worker has answered for since the last that one did.
 static LOST: AtomicU32 = AtomicU32::new(0);
@@ -55,7 +59,15 @@ pub(crate) fn usual_place() -> Place {
 pub(crate) fn expect() {
     if settings().worker {
         report::log("the compile worker is started: the cache may not have what is launched");
-        worker::start(limits());
+        worker::start(limits(usual_priority()));
+    }
+}
+
+/// Which processor time compiles of kernels take: the program's own where a launch waits for them.
+pub(crate) fn usual_priority() -> Priority {
+    match settings().mode {
+        Mode::Sync => Priority::Program,
+        Mode::Async | Mode::Off => Priority::Idle,
     }
 }
 
@@ -65,10 +77,11 @@ pub(crate) fn expect() {
 /// When there is no object.
 pub(crate) fn compile(
     request: &Request<'_>,
+    priority: Priority,
     meanwhile: &mut dyn FnMut(),
 ) -> Result<(Compiled, Place), Failure> {
     if !settings().worker {
-        return compile_in_process(request);
+        return compile_in_process(request, priority);
     }
     let message = Message {
         head: request.encode_head(),
@@ -76,17 +89,17 @@ pub(crate) fn compile(
         deadline: request.deadline,
         needs_worker: false,
     };
-    match ask_worker(&message, meanwhile)? {
+    match ask_worker(&message, priority, meanwhile)? {
         Ok(compiled) => Ok((compiled, Place::Worker)),
         Err(reason) => {
             report::log(format_args!("{reason}; compiling in the program"));
-            compile_in_process(request)
+            compile_in_process(request, priority)
         }
     }
 }
 
 /// Makes a base image and waits for it: a [`BaseImage`](offloom_abi::jit_base_image::BaseImage) as object. Always in the worker process,
-/// since linking takes a process of its own anyway. `meanwhile` as in [`compile`].
+/// since linking takes a process of its own anyway, and at the program's priority, which waits for it. `meanwhile` as in [`compile`].
 ///
 /// # Errors
 /// When there is none.
@@ -100,24 +113,21 @@ pub(crate) fn compile_base_image(
         deadline: request.deadline,
         needs_worker: true,
     };
-    ask_worker(&message, meanwhile)?.map_err(Failure::OfProcess)
+    ask_worker(&message, Priority::Program, meanwhile)?.map_err(Failure::OfProcess)
 }
 
 /// What the worker may use.
-fn limits() -> Limits {
+fn limits(priority: Priority) -> Limits {
     Limits {
         memory: u32::try_from(settings().memory_limit >> 20).unwrap_or(u32::MAX),
-        niceness: match settings().mode {
-            // A launch waits for it.
-            Mode::Sync => 0,
-            Mode::Async | Mode::Off => WORKER_NICENESS,
-        },
+        priority,
     }
 }
 
 /// What the worker answers; or, in the inner result, that there is none to ask.
 fn ask_worker(
     message: &Message<'_>,
+    priority: Priority,
     meanwhile: &mut dyn FnMut(),
 ) -> Result<Result<Compiled, String>, Failure> {
     if LOST.load(Ordering::Relaxed) >= MOST_LOST {
@@ -125,10 +135,14 @@ fn ask_worker(
             "too many compile workers were lost".to_owned(),
         ));
     }
-    let mut answer = worker::ask(message, limits(), meanwhile);
+    let mut answer = worker::ask(message, limits(priority), meanwhile);
     if let Err(WorkerError::Died) = answer {
         // Maybe before it was asked: it is the first to go where the machine's memory runs out.
-        answer = worker::ask(message, limits(), meanwhile);
+        answer = worker::ask(message, limits(priority), meanwhile);
+    }
+    if let Ok(Reply::Starved) = answer {
+        report::log("no processor has time for the compile worker: it gets a small share");
+        answer = worker::ask(message, limits(Priority::Share), &mut || ());
     }
     match answer {
         Ok(reply) => {
@@ -137,6 +151,9 @@ fn ask_worker(
                 Reply::Object { object, phases } => Ok(Ok(Compiled { object, phases })),
                 Reply::Failure { reason, .. } => Err(Failure::OfKernel(reason)),
                 Reply::Unable { reason } => Err(Failure::OfProcess(reason)),
+                Reply::Starved => Err(Failure::OfProcess(
+                    "no processor has time to compile it".to_owned(),
+                )),
             }
         }
         Err(WorkerError::Unavailable(reason)) => Ok(Err(reason)),
@@ -147,7 +164,7 @@ fn ask_worker(
     }
 }
 
-fn compile_in_process(request: &Request<'_>) -> Result<(Compiled, Place), Failure> {
+fn compile_in_process(request: &Request<'_>, priority: Priority) -> Result<(Compiled, Place), Failure> {
     let deadline = Duration::from_millis(u64::from(request.deadline));
     // The thread may outlive this call, so it owns what it works on, as the worker does.
     let message = [&request.encode_head()[Header::SIZE..], request.bitcode].concat();
@@ -155,6 +172,10 @@ fn compile_in_process(request: &Request<'_>) -> Result<(Compiled, Place), Failur
     let work = exit_gate::enter().ok_or(Failure::TooLate)?;
     let outcome = run_on_expendable_thread(deadline, move || {
         let _work = work;
+        if priority != Priority::Program {
+            // Never idle: it may hold locks that the program's threads wait for.
+            let _ = nice(NICENESS_IN_PROGRAM);
+        }
         match Work::parse(&message).map_err(|error| error.to_string())? {
             Work::Kernel(request) => compile_here(&request).map_err(|error| error.to_string()),
             Work::BaseImage(_) => Err("base images are not made in the program".to_owned()),

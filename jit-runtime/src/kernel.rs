@@ -14,7 +14,7 @@ use offloom_jit_cache::tracker::{Decision, LaunchKey, Limits, Tracker};
 use offloom_jit_passes::compile::Compiled;
 
 use crate::bundle::AttachedBundle;
-use crate::compile::{Failure, Place, compile, in_milliseconds, usual_place};
+use crate::compile::{Failure, Place, compile, in_milliseconds, usual_place, usual_priority};
 use crate::disk_cache::{self, Known};
 use crate::exit_gate;
 use crate::history::History;
@@ -301,7 +301,7 @@ impl Kernel {
                 bundle.bitcode
             },
         };
-        let (Compiled { object, phases }, place) = compile(&request, meanwhile)?;
+        let (Compiled { object, phases }, place) = compile(&request, usual_priority(), meanwhile)?;
         report::log(format_args!(
             "{name}: compiled in {}, {} bytes, for {descriptor}",
             in_milliseconds(phases),

@@ -17,7 +17,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_bundle::Bundle;
-use offloom_abi::jit_compile::Request;
+use offloom_abi::jit_compile::{Priority, Request};
 use offloom_abi::jit_image::{ImageAnnouncement, Slot};
 use offloom_jit_cache::dump::{
     BUNDLE_FILE, Comparison, DumpError, IMAGE_FILE, Launch, MEMORY_FILE, Progress,
@@ -230,7 +230,7 @@ fn make_object(launch: &Launch, image: &ImageCopy) -> Result<Vec<u8>, Failure> {
             bundle.bitcode
         },
     };
-    match compile(&request, &mut || ()) {
+    match compile(&request, Priority::Program, &mut || ()) {
         Ok((compiled, _)) => Ok(compiled.object),
         Err(CompileFailure::OfKernel(reason) | CompileFailure::OfProcess(reason)) => {
             Err(Failure::NoVariant(reason))

@@ -8,9 +8,6 @@ use offloom_jit_cache::settings::{Found, Settings};
 
 use crate::error_stream;
 
-/// The worker process's niceness where no launch waits for it: the program's own threads come first.
-pub(crate) const WORKER_NICENESS: u32 = 5;
-
 /// Other variables that are needed later, on threads that the program does not know of: it may change its environment then.
 const KEPT_VARIABLES: [&str; 5] = [
     "HOME",

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use offloom_abi::jit_compile::{Reply, WORKER_NAME};
+use offloom_abi::jit_compile::{Priority, Reply, WORKER_NAME};
 use offloom_abi::jit_message::{Header, MessageError};
 use rustix::fs::{Stat, fstat};
 use rustix::io::Errno;
@@ -66,6 +66,7 @@ struct Worker {
     socket: UnixStream,
     owner: Owner,
     process: Option<Pid>,
+    priority: Priority,
     /// What the socket was when it was opened: a program may close descriptors it does not know, and open others under the
     /// same number.
     identity: (u64, u64),
@@ -124,9 +125,9 @@ pub(crate) fn ask(
     }
     let mut slot = lock(worker());
     let running = match slot.take() {
-        Some(running) if running.is_ours() => running,
-        Some(not_ours) => {
-            not_ours.abandon();
+        Some(running) if running.is_ours() && running.priority == limits.priority => running,
+        Some(other) => {
+            other.abandon();
             Worker::start(limits)?
         }
         None => Worker::start(limits)?,
@@ -136,7 +137,7 @@ pub(crate) fn ask(
         running.end();
     } else if reply
         .as_ref()
-        .is_ok_and(|reply| !matches!(reply, Reply::Failure { last: true, .. }))
+        .is_ok_and(|reply| !matches!(reply, Reply::Failure { last: true, .. } | Reply::Starved))
     {
         *slot = Some(running);
     }
@@ -148,8 +149,8 @@ pub(crate) fn ask(
 pub(crate) struct Limits {
     /// Memory in MiB.
     pub(crate) memory: u32,
-    /// Its niceness.
-    pub(crate) niceness: u32,
+    /// Which processor time it takes.
+    pub(crate) priority: Priority,
 }
 
 /// The worker that waits for the next request.
@@ -188,7 +189,7 @@ impl Worker {
         };
         let _undivided = fork_gate::enter_undivided();
         let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
-        let numbers = [limits.memory, limits.niceness];
+        let numbers = [limits.memory, limits.priority as u32];
         let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
         let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
         let identity = identity(&stat);
@@ -199,6 +200,7 @@ impl Worker {
             socket,
             owner: Owner::current(),
             process,
+            priority: limits.priority,
             identity,
         })
     }
@@ -207,7 +209,7 @@ impl Worker {
         self.owner == Owner::current() && is_still(&self.socket, self.identity)
     }
 
-    /// Lets go of a worker that another process uses or that has other rights, or of a descriptor that is no longer ours to close.
+    /// Lets go of a worker that another process uses, that has other rights or another priority, or of a descriptor that is no longer ours to close.
     fn abandon(self) {
         if !is_still(&self.socket, self.identity) {
             std::mem::forget(self.socket);
@@ -225,7 +227,7 @@ impl Worker {
     }
 
     fn ask(&self, message: &Message<'_>, meanwhile: &mut dyn FnMut()) -> Result<Reply, WorkerError> {
-        let limit = Duration::from_millis(u64::from(message.deadline)) + GRACE;
+        let limit = self.priority.patience() * Duration::from_millis(u64::from(message.deadline)) + GRACE;
         let exchange = Exchange::begin(&self.socket, limit);
         exchange.send([&message.head, message.bitcode])?;
         meanwhile();

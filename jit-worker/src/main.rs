@@ -2,7 +2,7 @@
 //! hangs or eats all memory does not reach the program.
 //!
 //! Started by the library with a socket as standard input, on which [`offloom_abi::jit_compile`] is spoken, and two numbers:
-//! the memory it may use, in MiB, and its niceness. It ends when the other end of the socket is closed.
+//! the memory it may use, in MiB, and its [`Priority`]. It ends when the other end of the socket is closed.
 #![forbid(unsafe_code)]
 
 mod kernel;
@@ -15,20 +15,26 @@ mod watch;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use offloom_abi::jit_compile::Priority;
+
 fn main() -> ExitCode {
     let numbers: Vec<u32> = std::env::args_os()
         .skip(1)
         .filter_map(|argument| argument.to_str()?.parse().ok())
         .collect();
-    let &[memory, niceness] = numbers.as_slice() else {
+    let started_with = match numbers.as_slice() {
+        &[memory, number] => Priority::from_number(number).map(|priority| (memory, priority)),
+        _ => None,
+    };
+    let Some((memory, priority)) = started_with else {
         let _ = writeln!(
             io::stderr(),
             "offloom-jit-worker: is started by liboffloom_jit.so, not by hand"
         );
         return ExitCode::FAILURE;
     };
-    limits::apply(memory, niceness);
-    let Err(error) = serve::serve();
+    limits::apply(memory);
+    let Err(error) = serve::serve(priority);
     serve::report(&error);
     ExitCode::FAILURE
 }

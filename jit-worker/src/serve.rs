@@ -11,7 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
-use offloom_abi::jit_compile::{Reply, WORKER_NAME, Work};
+use offloom_abi::jit_compile::{Priority, Reply, WORKER_NAME, Work};
 use offloom_abi::jit_message::{Header, MessageError};
 use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error, spawn_without_signals};
@@ -25,6 +25,7 @@ use offloom_jit_passes::retarget::native_processor;
 use rustix::stdio::stdin;
 
 use crate::kernel::compile_kernel;
+use crate::limits;
 use crate::link_image::{LinkError, link_image};
 use crate::replies::{SOURCES, crash, failure, last_failure, made, unable};
 use crate::watch::Watch;
@@ -60,10 +61,10 @@ pub(crate) fn report(error: &ServeError) {
 
 /// Serves until the program closes its end, which ends the process. Requests are read, compiled and answered on one thread, since to hand them to
 /// another one takes up to a millisecond where processors are few.
-pub(crate) fn serve() -> Result<Infallible, ServeError> {
+pub(crate) fn serve(priority: Priority) -> Result<Infallible, ServeError> {
     let switch = VariantSwitch::turned_on()?;
     let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
-    let watch = Arc::new(Watch::new(socket.try_clone()?)?);
+    let watch = Arc::new(Watch::new(socket.try_clone()?, priority)?);
     while let Err(error) = start_answering(socket.try_clone()?, switch, Arc::clone(&watch)) {
         if read_message(&mut socket)?.is_none() {
             exit(0);
@@ -78,6 +79,7 @@ pub(crate) fn serve() -> Result<Infallible, ServeError> {
 
 fn start_answering(mut socket: UnixStream, mut switch: VariantSwitch, watch: Arc<Watch>) -> io::Result<()> {
     spawn_without_signals(move || {
+        limits::take(watch.priority());
         let served = answer_all(&mut socket, &mut switch, &watch);
         // LLVM's exit handlers are not to run while another thread is in LLVM.
         know_processor();

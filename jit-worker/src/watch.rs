@@ -6,7 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_compile::Reply;
+use offloom_abi::jit_compile::{Priority, Reply};
 use offloom_ir::expendable_thread::{Lost, ProcessorClock};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -17,10 +17,18 @@ use rustix::time::{
 
 use crate::replies::{SOURCES, late};
 
+/// How often is looked how a compile beside the program gets on.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// Since the last look, a compile at [`Priority::Idle`] must have had one part in so many of the time: more than others that want all of the
+/// processors leave it (0.3 %), less than what it has of a processor that is waited on by yielding (some 15 %).
+const LEAST_SHARE: u32 = 33;
+
 /// What two threads know of the one that compiles: itself, and the one that watches.
 pub(crate) struct Watch {
     socket: UnixStream,
-    /// Goes off when the work has taken too long.
+    priority: Priority,
+    /// Goes off when the work may have taken too long, or is to be looked at.
     timer: OwnedFd,
     /// Whoever takes it answers.
     work: Mutex<Option<Work>>,
@@ -29,7 +37,10 @@ pub(crate) struct Watch {
 /// A compile that nobody has answered yet.
 struct Work {
     deadline: Duration,
+    /// In real time.
     end: Instant,
+    /// The last look: when, and what the clock said.
+    look: (Instant, Duration),
     clock: ProcessorClock,
     /// What the clock said at the begin.
     begin: Duration,
@@ -39,10 +50,14 @@ struct Work {
 
 impl Watch {
     /// Of the process whose program is at the other end of the socket.
-    pub(crate) fn new(socket: UnixStream) -> Result<Self, Errno> {
+    pub(crate) fn new(socket: UnixStream, priority: Priority) -> Result<Self, Errno> {
         Ok(Self {
             socket,
-            timer: timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?,
+            priority,
+            timer: timerfd_create(
+                TimerfdClockId::Monotonic,
+                TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
+            )?,
             work: Mutex::new(None),
         })
     }
@@ -50,15 +65,22 @@ impl Watch {
     /// Notes that the calling thread begins with what may take so long.
     pub(crate) fn begin(&self, deadline: Duration) -> Result<(), Errno> {
         let clock = ProcessorClock::of_this_thread();
+        let (now, begin) = (Instant::now(), clock.now());
+        let again = match self.priority {
+            Priority::Program => Duration::ZERO,
+            Priority::Idle | Priority::Share => deadline.min(LOOK),
+        };
         *self.lock() = Some(Work {
             deadline,
-            end: Instant::now() + deadline,
+            end: now + self.priority.patience() * deadline,
+            look: (now, begin),
             clock,
-            begin: clock.now(),
+            begin,
             so_far: None,
         });
         // Zero turns it off.
-        self.set_timer(deadline.max(Duration::from_nanos(1)))
+        let first = if again.is_zero() { deadline } else { again };
+        self.set_timer(first.max(Duration::from_nanos(1)), again)
     }
 
     /// Notes what is to be answered if what is done from now on has no result.
@@ -73,7 +95,7 @@ impl Watch {
         let is_ours = self.lock().take_if(|work| Instant::now() < work.end).is_some();
         if is_ours {
             // If it stays on, there is nothing to answer when it goes off.
-            let _ = self.set_timer(Duration::ZERO);
+            let _ = self.set_timer(Duration::ZERO, Duration::ZERO);
         }
         is_ours
     }
@@ -90,15 +112,21 @@ impl Watch {
         self.work.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn set_timer(&self, duration: Duration) -> Result<(), Errno> {
+    /// Which processor time compiles take.
+    pub(crate) const fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// After so long, and then again and again.
+    fn set_timer(&self, first: Duration, again: Duration) -> Result<(), Errno> {
         let never = Timespec {
             tv_sec: 0,
             tv_nsec: 0,
         };
         let once = Itimerspec {
-            it_interval: never,
             // Of milliseconds in 32 bits.
-            it_value: duration.try_into().unwrap_or(never),
+            it_interval: again.try_into().unwrap_or(never),
+            it_value: first.try_into().unwrap_or(never),
         };
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).map(drop)
     }
@@ -120,14 +148,24 @@ impl Watch {
             }
             // It is turned off by work that has ended in time.
             if gone_off.contains(PollFlags::IN) {
-                let late_work = self.lock().take_if(|work| work.end <= Instant::now());
-                if let Some(work) = late_work {
-                    let at_work = work.clock.now().saturating_sub(work.begin);
-                    let failure = || late(Lost::late(work.deadline, Some(at_work)));
-                    self.answer_for_the_last_time(&work.so_far.unwrap_or_else(failure));
+                // A timer that goes off again and again is on until what it said is read.
+                let _ = rustix::io::read(&self.timer, &mut [0; 8]);
+                if let Some(reply) = self.look() {
+                    self.answer_for_the_last_time(&reply);
                 }
             }
         }
+    }
+
+    /// What is to be answered in the place of a thread that has taken too long, or gets no processor time.
+    fn look(&self) -> Option<Reply> {
+        let now = Instant::now();
+        let mut given_up = None;
+        let work = self.lock().take_if(|work| {
+            given_up = work.look(now, self.priority);
+            given_up.is_some()
+        })?;
+        work.so_far.or(given_up)
     }
 
     /// Answers in the place of a thread that will not, and ends the process.
@@ -135,6 +173,20 @@ impl Watch {
         // A program that does not listen is gone, or has given this process up.
         let _ = (&self.socket).write_all(&reply.encode(SOURCES));
         end_now()
+    }
+}
+
+impl Work {
+    /// What is to be answered if it is given up now.
+    fn look(&mut self, now: Instant, priority: Priority) -> Option<Reply> {
+        let clock = self.clock.now();
+        let at_work = clock.saturating_sub(self.begin);
+        if now >= self.end || (priority != Priority::Program && at_work >= self.deadline) {
+            return Some(late(Lost::late(self.deadline, Some(at_work))));
+        }
+        let (then, had) = std::mem::replace(&mut self.look, (now, clock));
+        let is_starved = clock.saturating_sub(had) * LEAST_SHARE < now - then;
+        (priority == Priority::Idle && is_starved).then_some(Reply::Starved)
     }
 }
 

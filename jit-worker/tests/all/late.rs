@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_compile::Reply;
+use offloom_abi::jit_compile::{Priority, Reply};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::device_code::DeviceCode;
@@ -21,7 +21,7 @@ const TRIES: u32 = 20;
 fn a_compile_that_was_stopped_is_not_the_kernels_failure() {
     let code = DeviceCode::compile();
     for _ in 0..TRIES {
-        let mut worker = Worker::start();
+        let mut worker = Worker::start(Priority::Program);
         let process = Pid::from_child(&worker.process);
         worker.ask(&code.bitcode, code.kernel("far_fields"), 3, DEADLINE);
         wait_for_the_compile(process);
@@ -38,7 +38,7 @@ fn a_compile_that_was_stopped_is_not_the_kernels_failure() {
                 return;
             }
             Reply::Object { .. } => worker.end(),
-            Reply::Failure { reason, .. } => panic!("{reason}"),
+            other @ (Reply::Failure { .. } | Reply::Starved) => panic!("{other:?}"),
         }
     }
     panic!("{TRIES} compiles were over before the worker was stopped");
@@ -67,7 +67,7 @@ fn wait_for_the_compile(process: Pid) {
 #[test]
 fn a_compile_that_takes_too_long_is_the_kernels_failure() {
     let code = DeviceCode::compile();
-    let mut worker = Worker::start();
+    let mut worker = Worker::start(Priority::Program);
     worker.ask(&code.bitcode, code.kernel("far_fields"), 3, 0);
     let answer = worker.answer();
     let Reply::Failure { reason, last: true } = answer else {

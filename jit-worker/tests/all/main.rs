@@ -5,6 +5,7 @@
     reason = "a test whose tools or worker fail has failed"
 )]
 
+mod busy;
 mod device_code;
 mod late;
 mod spills;

@@ -5,7 +5,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command};
 
-use offloom_abi::jit_compile::{Reply, Request};
+use offloom_abi::jit_compile::{Priority, Reply, Request};
 use offloom_abi::jit_message::Header;
 
 pub(crate) struct Worker {
@@ -14,10 +14,10 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    pub(crate) fn start() -> Self {
+    pub(crate) fn start(priority: Priority) -> Self {
         let (socket, theirs) = UnixStream::pair().expect("a pair of sockets");
         let process = Command::new(env!("CARGO_BIN_EXE_offloom-jit-worker"))
-            .args(["4096", "0"])
+            .args(["4096", &(priority as u32).to_string()])
             .stdin(OwnedFd::from(theirs))
             .spawn()
             .expect("the worker starts");
@@ -29,7 +29,7 @@ impl Worker {
         self.ask(bitcode, kernel, terms_argument, 600_000);
         match self.answer() {
             Reply::Object { object, .. } => object,
-            Reply::Failure { reason, .. } | Reply::Unable { reason } => panic!("{kernel}: {reason}"),
+            other => panic!("{kernel}: {other:?}"),
         }
     }
 

@@ -94,5 +94,6 @@ fn compile_kernel(socket: &mut UnixStream, kernel: &str, bitcode: &[u8]) -> Resu
     match Reply::parse(&reply)?.1 {
         Reply::Object { .. } => Ok(()),
         Reply::Failure { reason, .. } | Reply::Unable { reason } => bail!("{reason}"),
+        Reply::Starved => bail!("the worker was started with another priority than the program's"),
     }
 }
