@@ -7,6 +7,13 @@ use crate::error::{Error, Result};
 /// The LLVM that this build of Offloom is for.
 pub(crate) const LLVM_MAJOR: u32 = if cfg!(feature = "llvm22") { 22 } else { 19 };
 
+/// What `--version` prints behind the name.
+pub(crate) const VERSION: &str = if cfg!(feature = "llvm22") {
+    concat!(env!("CARGO_PKG_VERSION"), " (LLVM 22)")
+} else {
+    concat!(env!("CARGO_PKG_VERSION"), " (LLVM 19)")
+};
+
 /// The name by which Clang runs the packager.
 const PACKAGER: &str = if cfg!(feature = "llvm22") {
     "llvm-offload-binary"

@@ -12,7 +12,10 @@ use crate::workspace::metadata;
 const MAY_USE: &[(&str, &[&str])] = &[
     ("llvm-plugin", &["llvm-plugin-macros"]),
     ("llvm-plugin-macros", &[]),
-    ("offloom", &["offloom-jit-cache", "offloom-text-table"]),
+    (
+        "offloom",
+        &["offloom-abi", "offloom-jit-cache", "offloom-text-table"],
+    ),
     ("offloom-abi", &[]),
     ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),

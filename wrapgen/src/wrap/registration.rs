@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::output::OutputFile;
 
 /// The section of the JIT bundle.
-const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
+pub(crate) const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
 /// Local symbol at the start of the JIT bundle.
 const JIT_BUNDLE_START: &str = "__offloom_jit_bundle_start";
 /// Local symbol at the end of the JIT bundle.
