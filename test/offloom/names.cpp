@@ -11,8 +11,9 @@
 // DEBUG-NEXT: 1 launch: 0 ahead of time, 1 of variants; a variant was asked for once
 // DEBUG: {{^ *}}steps value loop bound
 // DEBUG: {{^ *}}box.in.low[1] = -2 (long), steps = 18446744073709551615 (unsigned long), factor = 1.5 (double) compiler
-// DEBUG: {{^}}in_header() region.h:3{{$}}
-// DEBUG: {{^ *}}count = 5 (int) compiler
+// RUN: %offloom explain stats | FileCheck --check-prefix=HEADER %s
+// HEADER: {{^}}in_header() region.h:3{{$}}
+// HEADER: {{^ *}}count = 5 (int) compiler
 // RUN: %offloom explain --hex stats | FileCheck --check-prefix=HEX %s
 // HEX: box.in.low[1] = 0xfffffffffffffffe (long)
 // RUN: %offloom explain --mangled stats | FileCheck --check-prefix=MANGLED %s
@@ -32,10 +33,11 @@
 // RUN: %offloom explain stats | FileCheck --check-prefix=PLAIN %s
 // PLAIN: {{^}}smooth_radius<double>() names.cpp:9{{$}}
 // PLAIN: argument {{[0-9]}} at byte 24: feffffffffffffff, argument {{[0-9]}} = -1 (i64), argument {{[0-9]}} = 1.5 (double)
-// PLAIN: {{^}}in_header() line 3{{$}}
-// PLAIN: argument {{[0-9]}} = 5 (i32)
+// RUN: %offloom explain stats | FileCheck --check-prefix=PLAIN-HEADER %s
+// PLAIN-HEADER: {{^}}in_header() line 3{{$}}
+// PLAIN-HEADER: argument {{[0-9]}} = 5 (i32)
 // So it is where the link runs elsewhere, and does not find the file.
-// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -c names.cpp -o names.o && mkdir -p other && cd other && %clangxx -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile ../names.o -o ../moved %omp_link
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -c names.cpp -o names.o && mkdir -p other && cd other && %clangxx -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile ../names.o -o ../moved %omp_link && cd ..
 // RUN: %{run} %run_offload ./moved && %offloom explain stats | FileCheck --check-prefix=MOVED %s
 // MOVED: {{^}}smooth_radius<double>() line 9{{$}}
 // RUN: %{build} -fno-discard-value-names -o named && %{run} %run_offload ./named && %offloom explain stats | FileCheck --check-prefix=NAMED %s
@@ -49,8 +51,9 @@
 inline int in_header(int count) {
   int sum = 0;
 #pragma omp target map(tofrom : sum)
-  for (int i = 0; i < count; ++i)
-    sum += i % count;
+  for (int i = 0; i < 8; ++i)
+    for (int k = 0; k < count; ++k)
+      sum += i % count;
   return sum;
 }
 //--- names.cpp
