@@ -22,6 +22,7 @@ fn main() {
         .file("shim/device_shim.cpp")
         .file("shim/floating_point_shim.cpp")
         .file("shim/jit_shim.cpp")
+        .file("shim/kernel_source_shim.cpp")
         .file("shim/library_shim.cpp")
         .file("shim/location_shim.cpp")
         .file("shim/orc_shim.cpp")

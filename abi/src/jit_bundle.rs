@@ -20,9 +20,8 @@
 //! | matched bitcode size | 8 | |
 //! | matched bitcode | | the same after the early half of the ahead-of-time pipeline, for variants with its bits; ends the bundle |
 //!
-//! A kernel is its name, whether it has fast-math flags (1 byte: 0 or 1), the number of its parameters (4 bytes), and for each
-//! [`Parameter`]: its kind (1), the size of its value
-//! (1), its uses (2), whether all of its contents are there at every launch (1: 0 or 1), the number of bytes of its contents (4, at most
+//! A kernel is its name, what its source says of it (a string, [`kernel_source`](crate::kernel_source)), whether it has fast-math
+//! flags (1 byte: 0 or 1), the number of its parameters (4 bytes), and for each [`Parameter`]: its kind (1), the size of its value (1), its uses (2), whether all of its contents are there at every launch (1: 0 or 1), the number of bytes of its contents (4, at most
 //! [`MAX_CONTENTS`]), and a bit for each of them, the first byte's the lowest, in as many whole bytes as that takes.
 //!
 //! [`Slot`]: crate::jit_image::Slot
@@ -32,7 +31,7 @@ use crate::wire::{Damage, Fields, put_string, put_strings};
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 /// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by it.
 pub const MAX_CONTENTS: usize = 256;
 /// Bytes before the field that the id is computed over.
@@ -76,6 +75,8 @@ pub struct Bundle<'a> {
 pub struct Kernel<'a> {
     /// The name of its stub in the base image and of its code in the bitcode.
     pub name: &'a str,
+    /// What its source says of it, in the text form of [`KernelSource`](crate::kernel_source::KernelSource).
+    pub source: &'a str,
     /// Whether its code has instructions that LLVM may compute in more than one way (fast-math flags). Their results depend on how they
     /// are compiled, so no variant can be held to those of the ahead-of-time code.
     pub has_fast_math: bool,
@@ -257,6 +258,7 @@ impl<'a> Bundle<'a> {
         let kernels = fields.table("the kernels", |fields| {
             Ok(Kernel {
                 name: fields.string("a kernel name")?,
+                source: fields.string("a kernel's source")?,
                 has_fast_math: flag(fields, "whether a kernel has fast-math flags")?,
                 parameters: fields.table("a kernel's parameters", parameter)?,
             })
@@ -312,6 +314,7 @@ fn sized<'a>(fields: &mut Fields<'a>, what: &'static str) -> Result<&'a [u8], Da
 
 fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
     put_string(bytes, kernel.name);
+    put_string(bytes, kernel.source);
     bytes.push(u8::from(kernel.has_fast_math));
     bytes.extend_from_slice(&(kernel.parameters.len() as u32).to_le_bytes());
     for parameter in &kernel.parameters {
@@ -394,6 +397,7 @@ mod tests {
         });
         Kernel {
             name,
+            source: "a.c\n1\tn",
             has_fast_math: parameter_count.is_multiple_of(2),
             parameters: parameters.collect(),
         }
@@ -435,7 +439,7 @@ mod tests {
     #[test]
     fn fields_of_a_kernel_that_cannot_be_are_refused() {
         let (bytes, _) = example().encode();
-        let fast_math = 44 + 4 + example().target_triple.len() + 4 + 4 + 2;
+        let fast_math = 44 + 4 + example().target_triple.len() + 4 + 4 + 2 + 4 + "a.c\n1\tn".len();
         let kind = fast_math + 1 + 4;
         for (field, value) in [(fast_math, 2), (kind, 3), (kind + 1, 0), (kind + 1, 9)] {
             let mut changed = bytes.clone();

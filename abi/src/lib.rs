@@ -6,6 +6,7 @@
 //! | [`offload_kind`] | who produced an image or an entry, as numbers and names | images, entries |
 //! | [`entry`] | `__tgt_offload_entry`, the table that ties host symbols to device symbols | host objects, x86_64 device objects |
 //! | [`kernel_name`] | names of target regions and of what belongs to them | symbols |
+//! | [`kernel_source`] | what the source says of a kernel, for people | JIT bundles, statistics, cache of the JIT |
 //! | [`offload_binary`] | the container of device images | `.llvm.offloading` sections, packager output |
 //! | [`device_image`] | `__tgt_device_image`, `__tgt_bin_desc` and the wrapper module's symbols | linked host programs |
 //! | [`fat_binary`] | the record of a fat binary and its registration, for CUDA and HIP | linked host programs |
@@ -36,6 +37,7 @@ pub mod jit_image;
 pub mod jit_message;
 pub mod kernel_arguments;
 pub mod kernel_name;
+pub mod kernel_source;
 pub mod names;
 pub mod offload_binary;
 pub mod offload_kind;

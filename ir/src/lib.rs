@@ -24,6 +24,7 @@ pub mod function_arguments;
 pub mod heap;
 pub mod jit_diagnostics;
 pub mod jit_globals;
+pub mod kernel_source;
 pub mod last_words;
 pub mod library;
 pub mod link_modules;

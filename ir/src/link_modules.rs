@@ -56,7 +56,8 @@ pub enum LinkModulesError {
 /// Module flags that only say which kind of link-time optimisation Clang compiled for.
 const LINK_TIME_FLAGS: [&str; 3] = ["EnableSplitLTOUnit", "ThinLTO", "UnifiedLTO"];
 
-/// Links the members, each a name for messages and its bitcode, in the order given.
+/// Links the members, each a name for messages and its bitcode, in the order given. Each module is handed to `before` first: of what it says
+/// of itself as a whole, the result has only the first one's.
 ///
 /// # Errors
 /// When a member is not bitcode of this LLVM or is for another processor than the first, or when definitions clash.
@@ -64,10 +65,12 @@ pub fn link_modules<'ctx>(
     context: &'ctx Context,
     errors: &CollectedErrors<'ctx>,
     members: &[(&str, &[u8])],
+    before: impl Fn(&Module<'ctx>),
 ) -> Result<Module<'ctx>, LinkModulesError> {
     let mut merged: Option<Module<'ctx>> = None;
     for &(name, bitcode) in members {
         let module = parse_bitcode(context, errors, name, bitcode)?;
+        before(&module);
         // `-foffload-lto` and `-foffload-lto=thin` give these other values, and here both are optimised in the same way.
         LINK_TIME_FLAGS
             .into_iter()

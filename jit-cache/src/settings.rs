@@ -15,6 +15,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use strsim::damerau_levenshtein;
+
 pub use table::{OTHER_VARIABLES, SETTINGS, Setting};
 pub use values::{CacheMode, FloatingPoint, Mode, Specializations, size as parse_size};
 
@@ -24,6 +26,10 @@ pub const CONFIG_VARIABLE: &str = "OFFLOOM_CONFIG";
 const CONFIG_BYTES: u64 = 1 << 20;
 /// How the names of all settings begin. Another variable that begins so is probably a misspelt one.
 const PREFIX: &str = "OFFLOOM_JIT";
+/// How variables begin that may be meant as settings, and are looked at for that.
+const OWN_PREFIX: &str = "OFFLOOM";
+/// In how many places a name may differ from a setting's to be taken for it.
+const MOST_MISTAKES: usize = 2;
 /// Everything that can be set.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
@@ -140,6 +146,8 @@ pub enum Warning {
     UnknownName {
         /// The name.
         name: String,
+        /// What may have been meant.
+        meant: Option<&'static str>,
         /// Where it is.
         origin: Origin,
     },
@@ -171,16 +179,21 @@ impl fmt::Display for Warning {
             Self::UnknownName {
                 name,
                 origin: Origin::File,
+                ..
             } if OTHER_VARIABLES.iter().any(|(other, ..)| other == name) => write!(
                 formatter,
                 "{name} in the file of {CONFIG_VARIABLE} is ignored: only the environment can say it"
             ),
-            Self::UnknownName { name, origin } => {
+            Self::UnknownName { name, meant, origin } => {
                 write!(
                     formatter,
                     "{name}{} is ignored: there is no such setting",
                     place(origin)
-                )
+                )?;
+                match meant {
+                    Some(meant) => write!(formatter, "; did you mean {meant}?"),
+                    None => Ok(()),
+                }
             }
             Self::BadFile { path, reason } => write!(
                 formatter,
@@ -203,7 +216,8 @@ pub struct Found {
 }
 
 impl Found {
-    /// The settings that environment variables give. Of `environment` only names that begin as settings do are looked at.
+    /// The settings that environment variables give. Of `environment` only names that begin as settings do are looked at; of others that
+    /// begin with the project's name, those that are so like a setting's that it must be meant.
     pub fn read(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut found = Self {
             settings: Settings::default(),
@@ -215,7 +229,8 @@ impl Found {
             .filter_map(|(name, value)| {
                 let name = name.into_string().ok()?;
                 let ours = name == PREFIX || name.starts_with("OFFLOOM_JIT_") || name == CONFIG_VARIABLE;
-                ours.then_some((name, value))
+                let misspelt = || name.starts_with(OWN_PREFIX) && meant_by(&name).is_some();
+                (ours || misspelt()).then_some((name, value))
             })
             .collect();
         if let Some(path) = variables.get(CONFIG_VARIABLE).filter(|path| !path.is_empty()) {
@@ -271,6 +286,7 @@ impl Found {
             if !other || origin == Origin::File {
                 self.warnings.push(Warning::UnknownName {
                     name: name.to_owned(),
+                    meant: meant_by(name),
                     origin,
                 });
             }
@@ -286,6 +302,21 @@ impl Found {
             }),
         }
     }
+}
+
+/// The setting that a name which is none may be meant for: the one that is like it, or that it would be with the prefix of all of them.
+fn meant_by(name: &str) -> Option<&'static str> {
+    let settings = SETTINGS.iter().map(|setting| setting.name);
+    let known = settings.chain(OTHER_VARIABLES.iter().map(|(other, ..)| *other));
+    let bare = name.strip_prefix("OFFLOOM_").unwrap_or(name);
+    let with_prefix = format!("{PREFIX}_{}", bare.to_ascii_uppercase());
+    let mistakes = |known: &str| {
+        let [as_it_is, with_prefix] = [name, &with_prefix].map(|name| damerau_levenshtein(name, known));
+        // To lack the prefix is a mistake, too.
+        as_it_is.min(with_prefix + 1)
+    };
+    let nearest = known.map(|known| (mistakes(known), known)).min()?;
+    (nearest.0 <= MOST_MISTAKES).then_some(nearest.1)
 }
 
 /// `line 3, column 7: `, if it is known where something is in a text.

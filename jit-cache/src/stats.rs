@@ -3,6 +3,7 @@
 //!
 //! The file is one JSON object, [`Statistics`]; the names of its members are those of the fields here. Times say their unit.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -31,6 +32,15 @@ pub struct Statistics {
     pub process: u32,
     /// The process that this one was forked from, if it uses the JIT too: its numbers up to the fork are counted here as well.
     pub forked_from: Option<u32>,
+    /// The program's file and its arguments, as it was started.
+    #[serde(default)]
+    pub command: Vec<String>,
+    /// When the process began to use the JIT, in seconds since 1970 (UTC).
+    #[serde(default)]
+    pub started: Option<u64>,
+    /// Settings that are not the defaults, by name.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
     /// How long the process had used the JIT when it was written, in microseconds. The other times are from the same start.
     #[serde(default)]
     pub duration_us: Option<u64>,
@@ -45,6 +55,9 @@ pub struct Kernel {
     pub name: String,
     /// The bundle that it is from, as hexadecimal digits.
     pub bundle: String,
+    /// What its source says of it, in the text form of [`KernelSource`](offloom_abi::kernel_source::KernelSource).
+    #[serde(default)]
+    pub source: String,
     /// Why nothing of it is specialised, if nothing is. Its launches are not counted then.
     #[serde(default)]
     pub left_ahead_of_time: Option<LeftAheadOfTime>,
@@ -303,10 +316,14 @@ mod tests {
             host: "node".to_owned(),
             process: 1,
             forked_from: None,
+            command: vec!["./a".to_owned(), "7".to_owned()],
+            started: Some(1_700_000_000),
+            settings: BTreeMap::from([("OFFLOOM_JIT".to_owned(), "sync".to_owned())]),
             duration_us: Some(9),
             kernels: vec![Kernel {
                 name: "k".to_owned(),
                 bundle: "00".to_owned(),
+                source: "a.c".to_owned(),
                 left_ahead_of_time: Some(LeftAheadOfTime::FastMath),
                 launches_ahead_of_time: 1,
                 launches_of_variants: u64::MAX,

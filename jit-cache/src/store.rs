@@ -14,6 +14,7 @@ mod listing;
 mod pack;
 mod record;
 mod upkeep;
+mod uses;
 
 use std::fs::{self, FileTimes, OpenOptions};
 use std::io::{self, Write};
@@ -35,6 +36,7 @@ pub use listing::is_absent;
 pub use pack::Unpacked;
 pub use record::{CompileLimits, Failure, Record, Times};
 pub use upkeep::{Stats, Stored, Verified};
+pub use uses::Uses;
 
 use layer::{Layer, is_directory};
 

@@ -82,6 +82,7 @@ fn key(value: u64) -> ImageKey {
         target_triple: "x86_64-pc-linux-gnu".to_owned(),
         target_features: String::new(),
         options: String::new(),
+        source: String::new(),
         descriptor: format!("kernel=k;arch=x86-64;0=i64:{value}").parse().unwrap(),
     }
 }

@@ -9,6 +9,7 @@
 //! | [`dispatch_stub`] | gives each kernel of the base image its stub and slot |
 //! | [`announce`] | gives the base image its anchor table and the constructor that announces both |
 //! | [`usefulness`](mod@usefulness) | says for each argument of a kernel whether a constant can make better code |
+//! | [`kernel_sources`] | says where in the source a kernel is, and what its arguments are called there |
 //! | [`prepare`] | runs these in order and writes the bundle |
 //!
 //! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant module down to one kernel,
@@ -32,6 +33,7 @@ pub mod compile;
 pub mod dispatch_stub;
 pub mod error;
 pub mod internalize;
+pub mod kernel_sources;
 pub mod match_bits;
 pub mod object_contents;
 pub mod one_thread;

@@ -12,6 +12,7 @@ use offloom_ir::module::copy;
 use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
 use crate::error::JitPassError;
+use crate::kernel_sources::kernel_source;
 use crate::match_bits::settle_bits;
 use crate::object_contents::noted::ConstantBytes;
 use crate::pipeline::link_time_pipeline;
@@ -77,6 +78,11 @@ pub fn prepare(
     settle_bits(&settled, &constant, &link_time_pipeline(optimization_level))?;
     leave_variants(&settled, &survey, machine, errors)?;
     let matched_bitcode = settled.write_bitcode_to_memory();
+    let sources = survey
+        .kernels
+        .iter()
+        .map(|name| source(module, name, &usefulness));
+    let sources: Vec<_> = sources.collect();
     let triple = module.get_triple();
     let bundle = Bundle {
         llvm_major: offloom_ir::LLVM.major(),
@@ -85,8 +91,10 @@ pub fn prepare(
         kernels: survey
             .kernels
             .iter()
-            .map(|name| Kernel {
+            .zip(&sources)
+            .map(|(name, source)| Kernel {
                 name,
+                source,
                 has_fast_math: has_fast_math(&settled, name),
                 parameters: parameters(module, name, &usefulness),
             })
@@ -144,6 +152,19 @@ fn parameters(module: &Module<'_>, kernel: &str, usefulness: &[KernelUsefulness]
         }
     };
     parameters.enumerate().map(describe).collect()
+}
+
+/// What is known of a kernel's source, as the bundle has it.
+fn source(module: &Module<'_>, kernel: &str, usefulness: &[KernelUsefulness]) -> String {
+    let analysed = usefulness.iter().find(|known| known.kernel == kernel);
+    let floating = analysed
+        .into_iter()
+        .flat_map(|known| &known.parameters)
+        .map(|parameter| parameter.is_floating.then_some(parameter.size));
+    let function = find(module, kernel).and_then(Global::as_function);
+    function.map_or_else(String::new, |function| {
+        kernel_source(function, &floating.collect::<Vec<_>>()).to_string()
+    })
 }
 
 /// Whether the kernel's code in the variant module can get to instructions with fast-math flags.

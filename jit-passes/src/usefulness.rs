@@ -15,7 +15,7 @@ use std::fmt;
 
 use offloom_abi::jit_bundle::ParameterUses;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::inkwell::values::BasicValueEnum;
+use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode};
 use offloom_ir::jit_globals::{Global, globals};
 use offloom_ir::module;
 use offloom_ir::value_uses::{result, value_uses};
@@ -45,6 +45,8 @@ pub struct ParameterUsefulness {
     pub contents_are_there: bool,
     /// Bytes of the word that the kernel looks at, 1 to 8.
     pub size: u8,
+    /// Whether all that looks at the word takes it for a floating-point number.
+    pub is_floating: bool,
     /// Uses that a constant changes.
     pub uses: ParameterUses,
 }
@@ -103,6 +105,7 @@ fn of_parameter<'ctx>(
         contents_are_there: memory.reads_at_launch(index, &contents),
         contents,
         size: used_bytes(program, parameter),
+        is_floating: is_floating(program, parameter),
         uses: walk.finish(),
     }
 }
@@ -154,6 +157,28 @@ fn used_bytes<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> u8 {
     used
 }
 
+/// Whether whatever looks at an argument word takes its low bits for a floating-point number, here and in the functions that it is handed to.
+fn is_floating<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> bool {
+    let mut found = false;
+    let mut seen = HashSet::from([word]);
+    let mut open = vec![word];
+    while let Some(value) = open.pop() {
+        for use_ in value_uses(value) {
+            let received = program.receivers(use_.instruction, value);
+            let converted = result(use_.instruction);
+            match (use_.instruction.get_opcode(), converted) {
+                _ if !received.is_empty() => {
+                    open.extend(received.iter().filter(|&&parameter| seen.insert(parameter)));
+                }
+                (InstructionOpcode::BitCast, Some(BasicValueEnum::FloatValue(_))) => found = true,
+                (InstructionOpcode::Trunc, Some(low)) if seen.insert(low) => open.push(low),
+                _ => return false,
+            }
+        }
+    }
+    found
+}
+
 impl fmt::Display for KernelUsefulness {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", self.kernel)?;
@@ -164,6 +189,7 @@ impl fmt::Display for KernelUsefulness {
                 contents_are_there,
                 size,
                 uses,
+                is_floating: _,
             } = *parameter;
             write!(formatter, "  argument {index}, ")?;
             if is_pointer {

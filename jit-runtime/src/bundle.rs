@@ -36,16 +36,20 @@ impl AttachedBundle {
         &self,
         target_features: String,
         options: String,
+        source: &str,
         descriptor: Descriptor,
     ) -> ImageKey {
         let triple = self.contents.target_triple;
-        disk_cache::key(self.id, triple, target_features, options, descriptor)
+        ImageKey {
+            source: source.to_owned(),
+            ..disk_cache::key(self.id, triple, target_features, options, descriptor)
+        }
     }
 
     /// Under this the cache knows that a program with this bundle has started.
     pub(crate) fn key_of_start(&self) -> ImageKey {
         let any_kernel = Descriptor::unspecialized("", ARCHITECTURE);
-        self.cache_key(String::new(), "start".to_owned(), any_kernel)
+        self.cache_key(String::new(), "start".to_owned(), "", any_kernel)
     }
 
     /// The number of the next copy of the bundle's image to be loaded, from 0. libomptarget loads one copy per device, on the

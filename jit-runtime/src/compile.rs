@@ -1,5 +1,6 @@
 //! Has a kernel compiled: in the worker process, or, where there is none, on a thread that LLVM may lose.
 
+use std::sync::Once;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use offloom_abi::jit_base_image::BaseImageRequest;
 use offloom_abi::jit_compile::{Phases, Priority, Reply, Request, Work};
 use offloom_abi::jit_message::Header;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
-use offloom_jit_cache::settings::Mode;
+use offloom_jit_cache::settings::{Mode, SETTINGS, Settings};
 use offloom_jit_passes::compile::{Compiled, compile as compile_here};
 use rustix::process::nice;
 
@@ -144,6 +145,7 @@ fn ask_worker(
         report::log("no processor has time for the compile worker: it gets a small share");
         answer = worker::ask(message, limits(Priority::Share), &mut || ());
     }
+    suspect_memory_limit(&answer);
     match answer {
         Ok(reply) => {
             LOST.store(0, Ordering::Relaxed);
@@ -161,6 +163,31 @@ fn ask_worker(
             LOST.fetch_add(1, Ordering::Relaxed);
             Err(Failure::OfProcess(error.to_string()))
         }
+    }
+}
+
+/// Says, once, which setting may be to blame where a compile has ended as one does that finds no memory, and was allowed less than by default.
+fn suspect_memory_limit(answer: &Result<Reply, WorkerError>) {
+    const NAME: &str = "OFFLOOM_JIT_MEMORY_LIMIT";
+    static SAID: Once = Once::new();
+    let may_lack_memory = match answer {
+        Ok(Reply::Failure { reason, .. } | Reply::Unable { reason }) => {
+            reason.contains("no memory") || reason.contains("cannot start a thread")
+        }
+        Err(WorkerError::Died) => true,
+        Ok(Reply::Object { .. } | Reply::Starved) | Err(_) => false,
+    };
+    let default = Settings::default();
+    if may_lack_memory && settings().memory_limit < default.memory_limit {
+        SAID.call_once(|| {
+            let setting = SETTINGS.iter().find(|setting| setting.name == NAME);
+            let value = |settings| setting.map_or_else(String::new, |setting| setting.value(settings));
+            report::line(format_args!(
+                "{NAME}={} may be too little for a compile, which has failed: {} is the default",
+                value(settings()),
+                value(&default)
+            ));
+        });
     }
 }
 

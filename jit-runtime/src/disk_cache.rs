@@ -1,13 +1,16 @@
 //! Objects on disk, shared with other processes: the JIT paper's second level, by [`offloom_jit_cache::store`].
 
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::settings::CacheMode;
 use offloom_jit_cache::signature::Subject;
-use offloom_jit_cache::store::{Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreOptions, Times};
+use offloom_jit_cache::store::{
+    Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreError, StoreOptions, Times, Uses,
+};
 use rustix::process::{Resource, getrlimit};
 
 use crate::guard::write_signals::without_write_signals;
@@ -33,8 +36,36 @@ pub(crate) fn key(
         target_triple: target_triple.to_owned(),
         target_features,
         options,
+        source: String::new(),
         descriptor,
     }
+}
+
+/// Objects that were wanted of the cache in this process: those that it had, and those that it had not.
+static HITS: AtomicU64 = AtomicU64::new(0);
+static MISSES: AtomicU64 = AtomicU64::new(0);
+
+/// Adds what this process has found in the cache, and what not, to what the cache counts. When the process ends: once a process is seldom enough.
+pub(crate) fn note_uses() {
+    let uses = Uses {
+        hits: HITS.swap(0, Ordering::Relaxed),
+        misses: MISSES.swap(0, Ordering::Relaxed),
+    };
+    if uses != Uses::default() {
+        // A cache that cannot be written has said so.
+        with_store(|store| store.note_uses(uses));
+    }
+}
+
+/// In a forked child: what its parent has counted is for that one to note.
+pub(crate) fn forget_uses() {
+    HITS.store(0, Ordering::Relaxed);
+    MISSES.store(0, Ordering::Relaxed);
+}
+
+/// Whether there is anything to note.
+pub(crate) fn has_uses() -> bool {
+    HITS.load(Ordering::Relaxed) > 0 || MISSES.load(Ordering::Relaxed) > 0
 }
 
 /// What the cache knows of a key.
@@ -53,12 +84,11 @@ pub(crate) fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
     let patience = Duration::from_millis(u64::from(patience));
     let start = Instant::now();
     loop {
-        if let Some(known) = look_up(key) {
-            return known;
-        }
         let waited = start.elapsed();
-        if waited >= patience {
-            return Known::Nothing(None);
+        let known = look_up(key).or_else(|| (waited >= patience).then_some(Known::Nothing(None)));
+        if let Some(known) = known {
+            count_use(&known);
+            return known;
         }
         std::thread::sleep(pause_after(waited));
     }
@@ -72,7 +102,19 @@ fn pause_after(waited: Duration) -> Duration {
 
 /// What the cache knows of a key, at once; it is not claimed if that is nothing.
 pub(crate) fn find(key: &ImageKey) -> Option<Known> {
-    with_store(|store| load(store, key))?
+    let known = with_store(|store| load(store, key))??;
+    if matches!(known, Known::Object(..)) {
+        count_use(&known);
+    }
+    Some(known)
+}
+
+fn count_use(known: &Known) {
+    let counter = match known {
+        Known::Object(..) | Known::Failure(_) => &HITS,
+        Known::Nothing(_) => &MISSES,
+    };
+    counter.fetch_add(1, Ordering::Relaxed);
 }
 
 /// Looks a key up, and claims it if nothing is known. `None`: another process is making it.
@@ -146,11 +188,26 @@ pub(crate) fn publish(key: &ImageKey, record: Record) -> Record {
     match with_store(|store| store.publish(key, &record)) {
         Some(Ok(Some(others))) => others,
         Some(Err(error)) => {
-            report::log(error);
+            say_that_nothing_is_kept(&error);
             record
         }
         Some(Ok(None)) | None => record,
     }
+}
+
+/// Says, once, that objects are made again in each run: the disk is full, or the cache cannot be written for another reason. That it is only to
+/// be read is as the user wants it.
+fn say_that_nothing_is_kept(error: &StoreError) {
+    static SAID: Once = Once::new();
+    if matches!(error, StoreError::ReadOnly) {
+        return;
+    }
+    SAID.call_once(|| {
+        report::line(format_args!(
+            "{error}: compiled kernels are not kept, and are compiled again in each run; OFFLOOM_JIT_CACHE_DIR names another place for them"
+        ));
+    });
+    report::log(error);
 }
 
 /// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next time.
@@ -188,8 +245,15 @@ fn store() -> Option<&'static Store> {
         if settings.cache_mode == CacheMode::Off || runs_with_more_rights() {
             return None;
         }
+        let directory = settings.private_cache_directory(variable_at_start);
+        if directory.is_none() && settings.cache_mode == CacheMode::ReadWrite {
+            report::line(
+                "there is no place for the cache: compiled kernels are not kept, and are compiled again in each run; set OFFLOOM_JIT_CACHE_DIR, \
+                 XDG_CACHE_HOME or HOME to an absolute path",
+            );
+        }
         let (store, errors) = Store::open(&StoreOptions {
-            directory: settings.private_cache_directory(variable_at_start),
+            directory,
             read_only: settings.cache_mode == CacheMode::ReadOnly,
             shared: settings.cache_path.clone(),
             size_limit: settings.cache_size,

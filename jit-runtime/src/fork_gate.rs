@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::disk_cache;
 use crate::exit_gate;
 use crate::guard::guarded_interlude;
 use crate::queue;
@@ -107,5 +108,6 @@ unsafe extern "C" fn in_child() {
     FORKING.store(0, Ordering::SeqCst);
     exit_gate::forget_work();
     queue::remember_fork();
+    disk_cache::forget_uses();
     stats::remember_fork();
 }

@@ -42,6 +42,8 @@ pub(crate) struct Kernel {
     bundle: &'static AttachedBundle,
     /// The name of its stub and of its code.
     pub(crate) name: &'static str,
+    /// As [`jit_bundle::Kernel::source`].
+    pub(crate) source: &'static str,
     /// Why it is not specialised at all, if it is not: its stub does not come here then.
     pub(crate) left_ahead_of_time: Option<LeftAheadOfTime>,
     /// How many parameters it has, the implicit ones included.
@@ -66,6 +68,7 @@ impl Kernel {
         Self {
             bundle,
             name: kernel.name,
+            source: kernel.source,
             left_ahead_of_time: (kernel.has_fast_math && settings().floating_point == FloatingPoint::Match)
                 .then_some(LeftAheadOfTime::FastMath),
             parameter_count: kernel.parameters.len() as u32,
@@ -209,7 +212,7 @@ impl Kernel {
         let options = format!("{floating_point}{place}");
         Some(
             self.bundle
-                .cache_key(processor.join(" "), options, self.descriptor(key)),
+                .cache_key(processor.join(" "), options, self.source, self.descriptor(key)),
         )
     }
 
@@ -219,6 +222,7 @@ impl Kernel {
         self.bundle.cache_key(
             String::new(),
             format!("given-up threshold={threshold} ratio={ratio}"),
+            self.source,
             Descriptor::unspecialized(self.name, ARCHITECTURE),
         )
     }

@@ -8,7 +8,8 @@ use std::sync::{Mutex, MutexGuard, Once, OnceLock};
 use libc::atexit;
 use offloom_abi::jit_bundle::{Bundle, BundleId};
 use offloom_abi::jit_image::{ImageAnnouncement, Slot, VERSION};
-use offloom_jit_cache::settings::Mode;
+use offloom_ir::expendable_thread::run_on_expendable_thread;
+use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats::{self as stats_file, subjects};
 
 use crate::bundle::AttachedBundle;
@@ -220,14 +221,17 @@ impl WithdrawnImage {
     }
 }
 
-/// Has launches logged and statistics written when the process ends. Asked for when the first program or library is attached,
+/// Has launches logged, statistics written, and uses of the cache counted when the process ends. Asked for when the first program or library is attached,
 /// which is before most of their exit handlers are registered: those run first.
 fn act_at_exit() {
-    if !settings().log && settings().stats.is_none() {
+    let says = settings().log || settings().stats.is_some();
+    if !says && settings().cache_mode != CacheMode::ReadWrite {
         return;
     }
     static AT_EXIT: Once = Once::new();
-    stats::remember_process();
+    if says {
+        stats::remember_process();
+    }
     // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
     AT_EXIT.call_once(|| unsafe {
         atexit(at_exit);
@@ -271,6 +275,7 @@ fn statistics() -> Vec<stats_file::Kernel> {
         stats_file::Kernel {
             name: kernel.name.to_owned(),
             bundle: bundle.id.0.map(|byte| format!("{byte:02x}")).concat(),
+            source: kernel.source.to_owned(),
             left_ahead_of_time: kernel.left_ahead_of_time,
             launches_ahead_of_time: now.launches_ahead_of_time,
             launches_of_variants: now.launches_of_variants,
@@ -294,6 +299,12 @@ extern "C" fn at_exit() {
             .for_each(|slot| log_launches(slot));
     });
     guarded_interlude((), || stats::write(statistics));
+    guarded_interlude((), || {
+        // Not on a thread that may wait for a file server for ever.
+        if disk_cache::has_uses() {
+            let _ = run_on_expendable_thread(stats::PATIENCE, disk_cache::note_uses);
+        }
+    });
 }
 
 fn log_launches(slot: &SlotState) {

@@ -1,12 +1,14 @@
 //! What `OFFLOOM_JIT_STATS` asks for: what became of each kernel's launches, written when the process ends.
 
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use offloom_ir::expendable_thread::run_on_expendable_thread;
+use offloom_jit_cache::settings::{SETTINGS, Settings};
 use offloom_jit_cache::stats::{Kernel, Statistics, VERSION};
 use rustix::system::uname;
 
@@ -17,7 +19,7 @@ use crate::target::llvm_version;
 
 /// In a forked child another thread of its parent may hold a lock for ever; a network file system may hang. The process ends all
 /// the same.
-const PATIENCE: Duration = Duration::from_secs(5);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The process that uses the JIT; 0 before.
 static PROCESS: AtomicU32 = AtomicU32::new(0);
@@ -59,6 +61,9 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
             host: host.to_string_lossy().into_owned(),
             process,
             forked_from,
+            command: command(),
+            started: started(),
+            settings: changed(settings()),
             duration_us: Some(now_us()),
             kernels: kernels(),
         };
@@ -71,6 +76,30 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
             "OFFLOOM_JIT_STATS: no statistics are written: {lost}"
         )),
     }
+}
+
+/// The program's file and its arguments. What is not UTF-8 is replaced.
+fn command() -> Vec<String> {
+    std::env::args_os()
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect()
+}
+
+/// When the process began to use the JIT, in seconds since 1970, by the clock as it is now.
+fn started() -> Option<u64> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+    Some(now.saturating_sub(Duration::from_micros(now_us())).as_secs())
+}
+
+/// The settings that are not the defaults.
+fn changed(settings: &Settings) -> BTreeMap<String, String> {
+    let default = Settings::default();
+    let all = SETTINGS
+        .iter()
+        .map(|setting| (setting.name, setting.value(settings), setting.value(&default)));
+    all.filter(|(_, value, default)| value != default)
+        .map(|(name, value, _)| (name.to_owned(), value))
+        .collect()
 }
 
 /// The name of the machine or container.

@@ -8,12 +8,13 @@ use std::path::{Path, PathBuf};
 use clap::Subcommand;
 use offloom_jit_cache::output::is_standard_output;
 use offloom_jit_cache::settings::{CacheMode, Found};
-use offloom_jit_cache::store::{Stats, StoreError, Unpacked};
+use offloom_jit_cache::store::{Stats, StoreError, Unpacked, Uses};
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result, json_path, warn};
+use crate::names::Naming;
 use crate::outcome::Outcome;
-use crate::size::size;
+use crate::units::{self, size};
 use list::list;
 use opened::{Access, Opened};
 
@@ -21,7 +22,7 @@ use opened::{Access, Opened};
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
     /// List the compiled kernels, the one used last first.
-    List,
+    List(Naming),
     /// Say how much there is.
     Stats,
     /// Read and check every file. Fails if one is damaged.
@@ -49,7 +50,7 @@ pub(crate) enum CacheCommand {
 impl CacheCommand {
     fn access(&self) -> Access {
         match self {
-            Self::List | Self::Stats | Self::Verify | Self::Pack { .. } => Access::Read,
+            Self::List(_) | Self::Stats | Self::Verify | Self::Pack { .. } => Access::Read,
             Self::Prune { .. } | Self::Clear => Access::Remove,
             Self::Unpack { .. } => Access::Put,
         }
@@ -68,9 +69,9 @@ fn summary(opened: &Opened, stats: &Stats) -> String {
         CacheMode::ReadOnly | CacheMode::ReadWrite => "",
     };
     format!(
-        "{}: {} files, {} of {}{unused}",
+        "{}: {}, {} of {}{unused}",
         opened.place(),
-        stats.files,
+        files(stats.files),
         size(stats.bytes),
         size(opened.settings.cache_size)
     )
@@ -100,7 +101,7 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
     let store = &opened.store;
     let mut failure = None;
     let (text, value) = match (command, opened.absent()) {
-        (CacheCommand::List, _) => list(store)?,
+        (CacheCommand::List(naming), _) => list(store, *naming)?,
         (CacheCommand::Stats, _) => stats(&opened)?,
         (CacheCommand::Verify | CacheCommand::Pack { .. }, Some(absent))
             if opened.settings.cache_path.is_empty() =>
@@ -154,12 +155,16 @@ fn text_of(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn counted(what: &str, files: u64) -> (String, Value) {
-    (format!("{what} {files} files\n"), json!({ "files": files }))
+fn counted(what: &str, count: u64) -> (String, Value) {
+    (format!("{what} {}\n", files(count)), json!({ "files": count }))
+}
+
+fn files(count: u64) -> String {
+    units::counted(count, "file", "files")
 }
 
 fn unpacked(found: Unpacked) -> (String, Value) {
-    let mut text = format!("unpacked {} files", found.files);
+    let mut text = format!("unpacked {}", files(found.files));
     if found.known > 0 {
         text += &format!(", {} of which were there already", found.known);
     }
@@ -176,32 +181,47 @@ fn unpacked(found: Unpacked) -> (String, Value) {
 fn stats(opened: &Opened) -> Result<(String, Value)> {
     let stats = opened.store.stats()?;
     let text = format!(
-        "{}\nshared: {} files, {}\n",
+        "{}\nshared: {}, {}\n{}\n",
         summary(opened, &stats),
-        stats.shared_files,
-        size(stats.shared_bytes)
+        files(stats.shared_files),
+        size(stats.shared_bytes),
+        uses(stats.uses)
     );
     let value = json!({
         "directory": opened.directory.as_deref().map(text_of), "mode": opened.settings.cache_mode.to_string(),
         "files": stats.files, "bytes": stats.bytes, "limit": opened.settings.cache_size,
-        "shared_files": stats.shared_files, "shared_bytes": stats.shared_bytes,
+        "hits": stats.uses.hits, "misses": stats.uses.misses, "shared_files": stats.shared_files, "shared_bytes": stats.shared_bytes,
     });
     Ok((text, value))
+}
+
+/// How often programs found what they wanted.
+fn uses(uses: Uses) -> String {
+    let Uses { hits, misses } = uses;
+    let share = match hits.saturating_add(misses) {
+        0 => String::new(),
+        all => format!(" ({:.0} % found)", 100.0 * hits as f64 / all as f64),
+    };
+    format!(
+        "{}, {}{share}",
+        units::counted(hits, "hit", "hits"),
+        units::counted(misses, "miss", "misses")
+    )
 }
 
 /// For people, for programs, and how many files are damaged.
 fn verify(opened: &Opened) -> (String, Value, usize) {
     let verified = opened.store.verify();
     let mut text = format!(
-        "{} kernels, {} failures, {} damaged files\n",
-        verified.images.len(),
-        verified.failures.len(),
-        verified.damaged.len()
+        "{}, {}, {}\n",
+        units::counted(verified.images.len() as u64, "kernel", "kernels"),
+        units::counted(verified.failures.len() as u64, "failure", "failures"),
+        units::counted(verified.damaged.len() as u64, "damaged file", "damaged files")
     );
     if !verified.given_up.is_empty() {
         text += &format!(
-            "what keeps changing is remembered of {} kernels\n",
-            verified.given_up.len()
+            "what keeps changing is remembered of {}\n",
+            units::counted(verified.given_up.len() as u64, "kernel", "kernels")
         );
     }
     for path in &verified.damaged {
@@ -216,5 +236,5 @@ fn verify(opened: &Opened) -> (String, Value, usize) {
 
 fn parse_size(text: &str) -> std::result::Result<u64, String> {
     offloom_jit_cache::settings::parse_size(text)
-        .ok_or_else(|| "a number of bytes, or with K, M or G behind it".to_owned())
+        .ok_or_else(|| "a number of bytes, or with K, M or G (KiB, MiB, GiB) behind it".to_owned())
 }

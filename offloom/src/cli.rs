@@ -10,11 +10,14 @@ use offloom_text_table::printable;
 
 use crate::cache::CacheCommand;
 use crate::error::{Error, Result, warn};
-use crate::{cache, config, doctor, explain, replay, report};
+use crate::installation::VERSION;
+use crate::names::Naming;
+use crate::run::RunArgs;
+use crate::{cache, config, doctor, explain, replay, report, run};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
 #[derive(Debug, Parser)]
-#[command(name = "offloom", version, arg_required_else_help = true)]
+#[command(name = "offloom", version = VERSION, arg_required_else_help = true)]
 struct Cli {
     /// Print JSON, for programs.
     #[arg(long, global = true)]
@@ -34,14 +37,21 @@ enum Command {
         /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote. Of several, as those of a job's processes, each gets a line.
         #[arg(required = true)]
         statistics: Vec<PathBuf>,
+        #[command(flatten)]
+        naming: Naming,
     },
+    /// Run a program and explain, when it has ended, what became of its launches; on the error stream. Signals go to it, its status comes back.
+    Run(RunArgs),
     /// Write an HTML page about a program's launches: when what was launched, compiled, specialised, found in the cache, retired.
     Report {
-        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote.
-        statistics: PathBuf,
-        /// The page; by default the name of the file with `.html` behind it.
+        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote; or several, as those of a job's processes.
+        #[arg(required = true)]
+        statistics: Vec<PathBuf>,
+        /// The page; by default the name of the first file with `.html` behind it.
         #[arg(short, long, value_name = "FILE")]
         output: Option<PathBuf>,
+        #[command(flatten)]
+        naming: Naming,
     },
     /// Run one launch of a program by itself: its ahead-of-time code and its variant, compared bit by bit and timed.
     Replay {
@@ -63,9 +73,9 @@ enum Command {
 }
 
 /// Runs the command that the program was called with.
-pub(crate) fn run() -> ExitCode {
+pub(crate) fn main() -> ExitCode {
     let done = match Cli::try_parse() {
-        Ok(cli) => execute(&cli).map(|()| ExitCode::SUCCESS),
+        Ok(cli) => execute(&cli),
         Err(wrong) if wrong.use_stderr() => {
             // If anyone listens.
             let _ = wrong.print();
@@ -87,12 +97,17 @@ fn written(printed: io::Result<()>) -> Result<()> {
     }
 }
 
-fn execute(cli: &Cli) -> Result<()> {
+fn execute(cli: &Cli) -> Result<ExitCode> {
     let outcome = match &cli.command {
         Command::Cache(command) => cache::run(command, cli.json)?,
-        Command::Explain { statistics } => explain::run(statistics, cli.json)?.into(),
+        Command::Explain { statistics, naming } => explain::run(statistics, *naming, cli.json)?.into(),
+        Command::Run(arguments) => return run::run(arguments, cli.json),
         Command::Report { .. } if cli.json => return Err(Error::PageAsJson),
-        Command::Report { statistics, output } => report::run(statistics, output.as_deref())?,
+        Command::Report {
+            statistics,
+            output,
+            naming,
+        } => report::run(statistics, output.as_deref(), *naming)?,
         Command::Replay { dump } => replay::run(dump, cli.json)?,
         Command::Config { environment: true } => config::environment(cli.json).into(),
         Command::Config { environment: false } => config::build(cli.json)?.into(),
@@ -108,7 +123,7 @@ fn execute(cli: &Cli) -> Result<()> {
     } else {
         written(io::stdout().write_all(text.as_bytes()))?;
     }
-    outcome.failure.map_or(Ok(()), Err)
+    outcome.failure.map_or(Ok(ExitCode::SUCCESS), Err)
 }
 
 #[cfg(test)]

@@ -9,6 +9,8 @@ use offloom_jit_cache::stats::StatsError;
 use offloom_jit_cache::store::StoreError;
 use offloom_text_table::printable;
 
+use crate::units::counted;
+
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
@@ -17,7 +19,8 @@ pub(crate) enum Error {
     Store(#[from] StoreError),
     /// Files of the cache that no launch would use.
     #[error(
-        "{0} damaged files; `offloom cache clear` removes everything, a launch makes what it needs again"
+        "{}; `offloom cache clear` removes everything, a launch makes what it needs again",
+        counted(*.0 as u64, "damaged file", "damaged files")
     )]
     Damaged(usize),
     /// There is no cache directory.
@@ -32,6 +35,19 @@ pub(crate) enum Error {
     /// The statistics.
     #[error(transparent)]
     Stats(#[from] StatsError),
+    /// A file of statistics that is not there.
+    #[error(
+        "{0}; a program that is linked with --jit writes it where OFFLOOM_JIT_STATS says, when it ends; `No file of statistics` in troubleshooting.md says why there may be none, and `offloom run PROGRAM` runs one and explains it"
+    )]
+    NoStatistics(StatsError),
+    /// There is no place for statistics.
+    #[error("cannot write statistics to `{}`: {source}", path.display())]
+    Statistics {
+        /// The folder.
+        path: PathBuf,
+        /// The reason.
+        source: io::Error,
+    },
     /// The dump of a launch.
     #[error(transparent)]
     Dump(#[from] DumpError),
@@ -79,7 +95,7 @@ pub(crate) enum Error {
     #[error("a report is an HTML page; leave out --json, or have `offloom --json explain` print the numbers")]
     PageAsJson,
     /// The installation is not whole.
-    #[error("{0} of the checks failed; each says what to do")]
+    #[error("{} failed; each says what to do", counted(*.0 as u64, "check", "checks"))]
     Unhealthy(usize),
     /// This program does not know where it is.
     #[error("cannot tell where this program is installed: {0}")]
@@ -90,6 +106,18 @@ pub(crate) enum Error {
     /// Nobody reads what is printed.
     #[error("cannot write to the standard output: {0}")]
     Output(io::Error),
+}
+
+impl Error {
+    /// What is wrong with a file of statistics, and what to do where it is not there.
+    pub(crate) fn from_statistics(error: StatsError) -> Self {
+        match &error {
+            StatsError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Self::NoStatistics(error)
+            }
+            _ => Self::Stats(error),
+        }
+    }
 }
 
 /// The result of a command.

@@ -1,130 +1,128 @@
 //! `offloom explain`: what became of a program's launches, by the file that `OFFLOOM_JIT_STATS` made the program write.
 
-use std::collections::BTreeMap;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict};
-use offloom_text_table::{Table, printable_line};
+use offloom_text_table::{Table, printable, printable_line};
 use serde_json::{Value, json};
 
-use crate::descriptor::read_descriptor;
 use crate::error::Result;
+use crate::names::{Naming, SourceKernel};
+use crate::processes::{Processes, Sum, compile_us, copy_saved_ns, launches, saved_ns};
+use crate::units::{counted, launch_milliseconds, milliseconds, times};
 
 /// What [`stats::LeftAheadOfTime::FastMath`](offloom_jit_cache::stats::LeftAheadOfTime::FastMath) is called.
 const LEFT_FOR_FAST_MATH: &str = "Left as they were linked, since they were compiled with fast-math flags and OFFLOOM_JIT_FP is not `source` \
                                   (launches are not counted)";
 
+/// The columns of what a process or a kernel came to, behind its name.
+const SUM_HEADINGS: [&str; 7] = [
+    "ahead of time",
+    "of variants",
+    "compiled",
+    "from the cache",
+    "failed",
+    "compile ms",
+    "saved ms",
+];
+
 /// Explains one file, or compares several. As JSON, several are a list of what each is by itself.
-pub(crate) fn run(paths: &[PathBuf], json: bool) -> Result<String> {
-    let processes = paths
-        .iter()
-        .map(|path| Ok(Statistics::read(path)?))
-        .collect::<Result<Vec<_>>>()?;
-    Ok(match (processes.as_slice(), json) {
-        ([one], false) => explain(one),
-        (several, false) => compare(paths, several),
-        ([one], true) => format!("{:#}\n", process_value(one)),
-        (several, true) => {
-            let values: Value = several.iter().map(process_value).collect();
-            format!("{values:#}\n")
+pub(crate) fn run(paths: &[PathBuf], naming: Naming, json: bool) -> Result<String> {
+    let processes = Processes::read(paths)?;
+    Ok(match json {
+        false => text(&processes, naming),
+        true => {
+            let values = processes.all().iter();
+            let mut values: Vec<_> = values
+                .map(|process| process_value(&process.statistics, naming))
+                .collect();
+            match values.pop() {
+                Some(only) if values.is_empty() => format!("{only:#}\n"),
+                last => {
+                    values.extend(last);
+                    format!("{:#}\n", Value::Array(values))
+                }
+            }
         }
     })
 }
 
-/// A line for each file, and one for all.
-fn compare(paths: &[PathBuf], processes: &[Statistics]) -> String {
-    let mut table = Table::new(&[
-        "file",
-        "ahead of time",
-        "of variants",
-        "compiled",
-        "from the cache",
-        "failed",
-        "compile ms",
-        "saved ms",
-    ]);
-    let mut add = |name: String, processes: &[&Statistics]| {
-        let kernels = || processes.iter().flat_map(|process| &process.kernels);
-        let sum = |of_kernel: fn(&Kernel) -> u64| kernels().map(of_kernel).fold(0, u64::saturating_add);
-        let made = |from: fn(&Origin) -> bool| {
-            let variants = kernels().flat_map(|kernel| &kernel.variants);
-            variants.filter(|variant| from(&variant.origin)).count()
-        };
-        table.row([
-            name,
-            sum(|kernel| kernel.launches_ahead_of_time).to_string(),
-            sum(|kernel| kernel.launches_of_variants).to_string(),
-            made(|origin| matches!(origin, Origin::Compiled)).to_string(),
-            made(|origin| matches!(origin, Origin::Cache)).to_string(),
-            made(|origin| matches!(origin, Origin::Failed(_))).to_string(),
-            milliseconds(1e3 * sum(compile_us) as f64),
-            milliseconds(kernels().map(saved_ns).fold(0.0, |sum, saved| sum + saved)),
-        ]);
-    };
-    for (path, process) in paths.iter().zip(processes) {
-        let forked = process
-            .forked_from
-            .map(|parent| format!(" (forked from {parent})"));
-        let name = path.display().to_string() + forked.as_deref().unwrap_or_default();
-        add(name, &[process]);
+/// What a person reads of one process, or of several.
+pub(crate) fn text(processes: &Processes, naming: Naming) -> String {
+    match processes.all() {
+        [one] => explain(&one.statistics, naming),
+        _ => compare(processes, naming),
     }
-    // What a parent has counted up to the fork is in its child's file too.
-    let (twice, once): (Vec<_>, Vec<_>) = processes.iter().partition(|process| {
-        let parent = parent_of(process);
-        parent.is_some_and(|parent| {
-            processes
-                .iter()
-                .any(|other| (&*other.host, other.process) == parent)
-        })
-    });
-    let all = match twice.len() {
+}
+
+/// Says it on the error stream, if anyone listens.
+pub(crate) fn say(text: &str, json: bool) {
+    let text = match json {
+        true => text.to_owned(),
+        false => printable(text),
+    };
+    let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// A line for each file, and one for all; and a line for each kernel, in all processes together.
+fn compare(processes: &Processes, naming: Naming) -> String {
+    let headings = |first: &[&'static str]| [first, &SUM_HEADINGS].concat();
+    let mut table = Table::new(&headings(&["file"]));
+    for process in processes.all() {
+        table.row([vec![process.name()], sum_cells(&Sum::of(&process.statistics))].concat());
+    }
+    let once = processes.counted_once();
+    let all = match processes.all().len() - once.len() {
         0 => "all".to_owned(),
         forked => format!("all but {forked} forked"),
     };
-    add(all, &once);
+    table.row([vec![all], sum_cells(&processes.sum())].concat());
     let mut text = format!(
         "Launches and variants of {} processes\n{}",
-        processes.len(),
+        processes.all().len(),
         table.lines(0)
     );
-    if !twice.is_empty() {
-        text += &format!(
-            "Not in the last line: {} forked from others of these, with what those have counted before the fork\n",
-            twice.len()
-        );
+    for remark in processes.remarks() {
+        text += &format!("{remark}\n");
     }
-    for ((_, parent), children) in with_absent_parents(&once) {
+    let mut table = Table::new(&headings(&["kernel", "processes"]));
+    for (kernel, sum) in processes.kernels() {
+        let name = SourceKernel::new(&kernel.name, &kernel.source, naming).name();
+        table.row([vec![name, sum.processes.to_string()], sum_cells(&sum)].concat());
+    }
+    if !table.is_empty() {
         text += &format!(
-            "{children} were forked from process {parent}, of which there is no file: what it had counted before is in the last line {children} times\n"
+            "\nKernels, in all of these processes together\n{}",
+            table.lines(0)
         );
     }
     text
 }
 
-/// The machine and number of the process that this one was forked from.
-fn parent_of(process: &Statistics) -> Option<(&str, u32)> {
-    Some((&process.host, process.forked_from?))
+fn sum_cells(sum: &Sum) -> Vec<String> {
+    vec![
+        sum.ahead_of_time.to_string(),
+        sum.of_variants.to_string(),
+        sum.compiled.to_string(),
+        sum.cached.to_string(),
+        sum.failed.to_string(),
+        milliseconds(sum.compile_ns),
+        milliseconds(sum.saved_ns),
+    ]
 }
 
-/// How many of the processes were forked from the same one, where there are several; by that one's machine and number.
-fn with_absent_parents<'a>(processes: &[&'a Statistics]) -> BTreeMap<(&'a str, u32), usize> {
-    let mut children = BTreeMap::new();
-    for parent in processes.iter().filter_map(|process| parent_of(process)) {
-        *children.entry(parent).or_default() += 1;
-    }
-    children.retain(|_, count| *count > 1);
-    children
-}
-
-fn process_value(statistics: &Statistics) -> Value {
-    let kernels: Vec<_> = statistics.kernels.iter().map(kernel_value).collect();
+fn process_value(statistics: &Statistics, naming: Naming) -> Value {
+    let kernels = statistics.kernels.iter();
+    let kernels: Vec<_> = kernels.map(|kernel| kernel_value(kernel, naming)).collect();
     json!({
         "version": statistics.version, "offloom": statistics.offloom, "llvm": statistics.llvm, "host": statistics.host,
-        "process": statistics.process, "forked_from": statistics.forked_from, "duration_us": statistics.duration_us, "kernels": kernels,
+        "process": statistics.process, "forked_from": statistics.forked_from, "command": statistics.command,
+        "started": statistics.started, "settings": statistics.settings, "duration_us": statistics.duration_us, "kernels": kernels,
     })
 }
 
-fn explain(statistics: &Statistics) -> String {
+fn explain(statistics: &Statistics, naming: Naming) -> String {
     let mut text = format!(
         "Process {}, Offloom {}, LLVM {}\n",
         statistics.process,
@@ -139,12 +137,13 @@ fn explain(statistics: &Statistics) -> String {
     }
     let (launched, others) = by_launches(statistics);
     for kernel in launched {
-        text += &describe(kernel);
+        text += &describe(kernel, naming);
     }
     for (heading, kernels) in others {
         text += &format!("\n{heading}:\n");
         for kernel in kernels {
-            text += &format!("  {}\n", printable_line(&kernel.name));
+            let name = SourceKernel::new(&kernel.name, &kernel.source, naming).name();
+            text += &format!("  {}\n", printable_line(&name));
         }
     }
     text
@@ -162,26 +161,36 @@ pub(crate) fn by_launches(statistics: &Statistics) -> (Vec<&Kernel>, Vec<(&'stat
     (launched, others)
 }
 
-/// How often a kernel was launched.
-pub(crate) fn launches(kernel: &Kernel) -> u64 {
-    kernel
-        .launches_ahead_of_time
-        .saturating_add(kernel.launches_of_variants)
+/// `6 launches: 0 ahead of time, 6 of variants`.
+pub(crate) fn launch_counts(ahead_of_time: u64, of_variants: u64) -> String {
+    format!(
+        "{}: {ahead_of_time} ahead of time, {of_variants} of variants",
+        counted(ahead_of_time.saturating_add(of_variants), "launch", "launches")
+    )
 }
 
-fn describe(kernel: &Kernel) -> String {
+/// How often a kernel was launched, and asked for variants.
+pub(crate) fn launches_in_words(kernel: &Kernel) -> String {
+    format!(
+        "{}; a variant was asked for {}",
+        launch_counts(kernel.launches_ahead_of_time, kernel.launches_of_variants),
+        times(kernel.specializations)
+    )
+}
+
+fn describe(kernel: &Kernel, naming: Naming) -> String {
+    let of_source = SourceKernel::new(&kernel.name, &kernel.source, naming);
     let mut text = format!(
-        "\n{}\n  {} launches: {} ahead of time, {} of variants; a variant was asked for {} times\n",
-        printable_line(&kernel.name),
-        launches(kernel),
-        kernel.launches_ahead_of_time,
-        kernel.launches_of_variants,
-        kernel.specializations
+        "\n{}\n  {}\n",
+        printable_line(&of_source.name()),
+        launches_in_words(kernel)
     );
     let mut arguments = Table::new(&["argument", "what", "good for", "variants caused", "now"]);
     for subject in &kernel.subjects {
         arguments.row([
-            subject.argument.map_or(String::new(), |index| index.to_string()),
+            subject
+                .argument
+                .map_or(String::new(), |index| of_source.argument(index)),
             subject.what.clone(),
             subject.uses.join(", "),
             subject.specializations.to_string(),
@@ -200,17 +209,18 @@ fn describe(kernel: &Kernel) -> String {
         "copy",
         "link ms",
         "launches",
-        "variant us",
-        "ahead of time us",
+        "variant ms",
+        "ahead of time ms",
         "verdict",
         "saved ms",
     ]);
     for variant in &kernel.variants {
+        let known = of_source.known(&variant.descriptor);
         if variant.copies.is_empty() {
-            add_row(&mut variants, variant, None);
+            add_row(&mut variants, &known, variant, None);
         }
         for copy in &variant.copies {
-            add_row(&mut variants, variant, Some(copy));
+            add_row(&mut variants, &known, variant, Some(copy));
         }
     }
     if !variants.is_empty() {
@@ -226,26 +236,31 @@ fn describe(kernel: &Kernel) -> String {
     text
 }
 
-fn add_row(table: &mut Table, variant: &Variant, copy: Option<&Linked>) {
+fn add_row(table: &mut Table, known: &str, variant: &Variant, copy: Option<&Linked>) {
     let cell = |value: fn(&Linked) -> Option<String>| copy.and_then(value).unwrap_or_default();
     table.row([
-        read_descriptor(&variant.descriptor).1,
-        match &variant.origin {
-            Origin::Compiled => "compiler".to_owned(),
-            Origin::Cache => "cache".to_owned(),
-            Origin::Failed(_) => String::new(),
-        },
+        known.to_owned(),
+        origin(variant).to_owned(),
         variant.phases.map_or(String::new(), |phases| {
             milliseconds(1e3 * f64::from(phases.total_us()))
         }),
         cell(|copy| Some(copy.image_copy.to_string())),
         cell(|copy| Some(milliseconds(1e3 * copy.link_us as f64))),
         cell(|copy| Some(copy.launches.to_string())),
-        cell(|copy| Some(microseconds(copy.variant_ns?))),
-        cell(|copy| Some(microseconds(copy.ahead_of_time_ns?))),
+        cell(|copy| Some(launch_milliseconds(copy.variant_ns?))),
+        cell(|copy| Some(launch_milliseconds(copy.ahead_of_time_ns?))),
         outcome(variant, copy),
         cell(|copy| Some(milliseconds(copy_saved_ns(copy)?))),
     ]);
+}
+
+/// Where a variant is from, in a word; nothing where there is none.
+pub(crate) fn origin(variant: &Variant) -> &'static str {
+    match variant.origin {
+        Origin::Compiled => "compiler",
+        Origin::Cache => "cache",
+        Origin::Failed(_) => "",
+    }
 }
 
 /// What became of a variant on one copy of its image.
@@ -274,41 +289,20 @@ pub(crate) fn state(subject: &SubjectCount) -> &'static str {
     }
 }
 
-/// Nanoseconds as milliseconds.
-pub(crate) fn milliseconds(nanoseconds: f64) -> String {
-    format!("{:.2}", nanoseconds / 1e6)
-}
-
-/// Nanoseconds as microseconds.
-pub(crate) fn microseconds(nanoseconds: u64) -> String {
-    format!("{:.1}", nanoseconds as f64 / 1e3)
-}
-
-/// All compiles of a kernel together.
-pub(crate) fn compile_us(kernel: &Kernel) -> u64 {
-    let phases = kernel.variants.iter().filter_map(|variant| variant.phases);
-    let times = phases.map(|phases| u64::from(phases.total_us()));
-    times.fold(0, u64::saturating_add)
-}
-
-/// What the launches of a variant saved, by the fastest timed launches of both kinds; nothing where they were not timed.
-pub(crate) fn copy_saved_ns(copy: &Linked) -> Option<f64> {
-    let difference = copy.ahead_of_time_ns? as f64 - copy.variant_ns? as f64;
-    Some(difference * copy.launches as f64)
-}
-
-/// What all variants of a kernel saved, as far as it is known.
-pub(crate) fn saved_ns(kernel: &Kernel) -> f64 {
-    let copies = kernel.variants.iter().flat_map(|variant| &variant.copies);
-    copies
-        .filter_map(copy_saved_ns)
-        .fold(0.0, |sum, saved| sum + saved)
-}
-
 /// As it is in the file, and what follows from it.
-fn kernel_value(kernel: &Kernel) -> Value {
+fn kernel_value(kernel: &Kernel, naming: Naming) -> Value {
+    let of_source = SourceKernel::new(&kernel.name, &kernel.source, naming);
     let mut value = serde_json::to_value(kernel).unwrap_or_default();
+    value["source"] = of_source.json();
     value["compile_us"] = compile_us(kernel).into();
     value["saved_ns"] = saved_ns(kernel).into();
+    for (shown, variant) in value["variants"]
+        .as_array_mut()
+        .into_iter()
+        .flatten()
+        .zip(&kernel.variants)
+    {
+        shown["specialized_to"] = of_source.known(&variant.descriptor).into();
+    }
     value
 }

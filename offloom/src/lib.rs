@@ -6,31 +6,35 @@
 //! | [`cache`] | `offloom cache`: what is kept on disk |
 //! | [`explain`] | `offloom explain`: what became of a program's launches |
 //! | [`report`] | `offloom report`: the same as a page |
+//! | [`run`] | `offloom run`: runs a program and explains what became of its launches |
 //! | [`replay`] | `offloom replay`: one launch by itself |
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
 //! | [`installation`] | where the rest of Offloom lies |
 //! | [`scratch_folder`] | a folder that a signal does not leave behind |
-//! | [`descriptor`], [`size`] | what people read of launch descriptors; of numbers of bytes |
+//! | [`names`], [`units`] | what people read of kernels, arguments and values; of numbers |
+//! | [`processes`] | what the processes of a job came to together |
 //! | [`outcome`], [`error`] | what comes of a command; what can go wrong |
 #![forbid(unsafe_code)]
 
 mod cache;
 mod cli;
 mod config;
-mod descriptor;
 mod doctor;
 mod error;
 mod explain;
 mod installation;
+mod names;
 mod outcome;
+mod processes;
 mod replay;
 mod report;
+mod run;
 mod scratch_folder;
-mod size;
+mod units;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run()
+    cli::main()
 }

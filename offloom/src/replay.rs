@@ -11,11 +11,11 @@ use offloom_jit_cache::dump::{Comparison, Difference, LAUNCH_FILE, Launch, Progr
 use offloom_text_table::printable_line;
 use serde_json::json;
 
-use crate::descriptor::read_descriptor;
 use crate::error::{Error, Result};
-use crate::explain::{microseconds, milliseconds};
 use crate::installation::Installation;
+use crate::names::{Naming, SourceKernel};
 use crate::outcome::Outcome;
+use crate::units::{launch_milliseconds, milliseconds};
 
 /// How often another process is tried, when something of its own lies where the launch's memory was.
 const TRIES: usize = 8;
@@ -122,7 +122,7 @@ fn describe(launch: &Launch, comparison: &Comparison) -> String {
     let mut text = format!(
         "{}\n  specialised to {}\n  compared {} bytes: ",
         printable_line(&launch.kernel),
-        read_descriptor(&launch.descriptor).1,
+        SourceKernel::new(&launch.kernel, "", Naming::default()).known(&launch.descriptor),
         comparison.compared_bytes
     );
     text += &match comparison.different_words {
@@ -139,10 +139,10 @@ fn describe(launch: &Launch, comparison: &Comparison) -> String {
         );
     }
     text += &format!(
-        "  fastest of {} runs: ahead of time {} us, variant {} us\n  compiled in {} ms, {} bytes\n",
+        "  fastest of {} runs: ahead of time {} ms, variant {} ms\n  compiled in {} ms, {} bytes\n",
         comparison.runs,
-        microseconds(comparison.ahead_of_time_ns),
-        microseconds(comparison.variant_ns),
+        launch_milliseconds(comparison.ahead_of_time_ns),
+        launch_milliseconds(comparison.variant_ns),
         milliseconds(1e3 * comparison.compile_us as f64),
         comparison.object_bytes
     );

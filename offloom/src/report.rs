@@ -1,7 +1,9 @@
-//! `offloom report`: an HTML page about one run, by the file that `OFFLOOM_JIT_STATS` made the program write.
+//! `offloom report`: an HTML page about a run, by the files that `OFFLOOM_JIT_STATS` made its processes write.
 //!
-//! The page is one file: style and figures are in it, it has no script and loads nothing.
+//! The page is one file: style and figures are in it, it has no script and loads nothing. What matters comes first: a verdict in a sentence,
+//! the numbers of all processes together, what was run; then when what happened; then each kernel.
 
+mod kernels;
 mod style;
 mod timeline;
 
@@ -12,20 +14,25 @@ use std::path::{Path, PathBuf};
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use offloom_jit_cache::output::{is_standard_output, write_whole};
-use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, Variant, Verdict};
+use offloom_jit_cache::stats::Statistics;
 
-use crate::descriptor::read_descriptor;
 use crate::error::{Error, Result};
-use crate::explain::{
-    by_launches, compile_us, copy_saved_ns, launches, microseconds, milliseconds, outcome, saved_ns, state,
-};
+use crate::names::Naming;
 use crate::outcome::Outcome;
+use crate::processes::{Process, Processes, Sum};
+use crate::units::{counted, date, milliseconds};
 
-/// Writes the page about `statistics`, and says where it is.
-pub(crate) fn run(statistics: &Path, output: Option<&Path>) -> Result<Outcome> {
-    let page = page(&Statistics::read(statistics)?).into_string();
-    let file = output.map_or_else(|| with_html(statistics), Path::to_owned);
-    if is_same(statistics, &file) {
+/// Most processes whose own timelines and kernels are on a page; the tables have all.
+const MOST_DETAILED: usize = 16;
+
+/// Writes the page about the processes that wrote these files, and says where it is.
+pub(crate) fn run(statistics: &[PathBuf], output: Option<&Path>, naming: Naming) -> Result<Outcome> {
+    let page = page(&Processes::read(statistics)?, naming).into_string();
+    let first = statistics
+        .first()
+        .map_or_else(|| Path::new("report"), PathBuf::as_path);
+    let file = output.map_or_else(|| with_html(first), Path::to_owned);
+    if statistics.iter().any(|statistics| is_same(statistics, &file)) {
         return Err(Error::PageOverStatistics(file));
     }
     write_whole(&file, |scratch| scratch.write_all(page.as_bytes())).map_err(|source| Error::Page {
@@ -52,9 +59,8 @@ fn with_html(path: &Path) -> PathBuf {
     name.into()
 }
 
-fn page(statistics: &Statistics) -> Markup {
-    let title = format!("Process {}: what became of its launches", statistics.process);
-    let (launched, others) = by_launches(statistics);
+fn page(processes: &Processes, naming: Naming) -> Markup {
+    let title = title(processes);
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -66,104 +72,27 @@ fn page(statistics: &Statistics) -> Markup {
             }
             body {
                 h1 { (title) }
-                p.quiet {
-                    "Offloom " (statistics.offloom) ", LLVM " (statistics.llvm)
-                    @if let Some(parent) = statistics.forked_from {
-                        "; forked from process " (parent) ", whose launches before the fork are counted too"
+                p.verdict { (processes.verdict()) }
+                (cards(&processes.sum()))
+                @match processes.all() {
+                    [one] => {
+                        (facts(&one.statistics))
+                        (details(one, naming))
                     }
-                }
-                (summary(statistics))
-                h2 { "Timeline" }
-                (timeline::figure(statistics))
-                h2 { "Kernels" }
-                @if statistics.kernels.is_empty() {
-                    p { "None: the program was not linked with " code { "--jit" } ", or its bundle was refused." }
-                }
-                @for kernel in launched { (section(kernel)) }
-                @for (heading, kernels) in others {
-                    h3 { (heading) }
-                    ul { @for kernel in kernels { li { code { (kernel.name) } } } }
-                }
-            }
-        }
-    }
-}
-
-/// The numbers that matter, of all kernels together.
-fn summary(statistics: &Statistics) -> Markup {
-    let kernels = &statistics.kernels;
-    let sum = |count: fn(&Kernel) -> u64| kernels.iter().map(count).fold(0, u64::saturating_add);
-    let variants = || kernels.iter().flat_map(|kernel| &kernel.variants);
-    let origins = |is: fn(&Origin) -> bool| variants().filter(|variant| is(&variant.origin)).count();
-    let retired = variants()
-        .flat_map(|variant| &variant.copies)
-        .filter(|copy| copy.verdict == Verdict::Retired);
-    let tiles = [
-        (
-            "launches of variants",
-            sum(|kernel| kernel.launches_of_variants).to_string(),
-        ),
-        (
-            "launches ahead of time",
-            sum(|kernel| kernel.launches_ahead_of_time).to_string(),
-        ),
-        (
-            "compiled",
-            origins(|origin| *origin == Origin::Compiled).to_string(),
-        ),
-        (
-            "found in the cache",
-            origins(|origin| *origin == Origin::Cache).to_string(),
-        ),
-        ("retired", retired.count().to_string()),
-        (
-            "failed",
-            origins(|origin| matches!(origin, Origin::Failed(_))).to_string(),
-        ),
-        ("ms of compiling", milliseconds(1e3 * sum(compile_us) as f64)),
-        (
-            "ms saved, about",
-            milliseconds(kernels.iter().map(saved_ns).fold(0.0, |sum, saved| sum + saved)),
-        ),
-    ];
-    html! {
-        dl.tiles {
-            @for (name, value) in tiles { div { dt { (name) } dd { (value) } } }
-        }
-    }
-}
-
-fn section(kernel: &Kernel) -> Markup {
-    html! {
-        section {
-            h3 { code { (kernel.name) } }
-            p {
-                (launches(kernel)) " launches: " (kernel.launches_ahead_of_time) " ahead of time, " (kernel.launches_of_variants)
-                " of variants; a variant was asked for " (kernel.specializations) " times"
-            }
-            (arguments(kernel))
-            (variants(kernel))
-        }
-    }
-}
-
-/// What of the launches is specialised.
-fn arguments(kernel: &Kernel) -> Markup {
-    html! {
-        @if kernel.subjects.is_empty() {
-            p { "Nothing of a launch can be specialised." }
-        } @else {
-            table {
-                caption { "What of a launch is specialised" }
-                thead { tr { th { "argument" } th { "what" } th { "good for" } th { "variants caused" } th { "now" } } }
-                tbody {
-                    @for subject in &kernel.subjects {
-                        tr {
-                            td { @if let Some(index) = subject.argument { (index) } }
-                            td { (subject.what) }
-                            td { (subject.uses.join(", ")) }
-                            td.number { (subject.specializations) }
-                            td { (state(subject)) }
+                    several => {
+                        (job(several))
+                        (process_table(processes))
+                        h2 { "Kernels, in all processes together" }
+                        (kernels::overview(&processes.kernels(), true, naming))
+                        @for process in several.iter().take(MOST_DETAILED) {
+                            details.process {
+                                summary { "Process " (process.statistics.process) " on " (process.statistics.host) }
+                                (facts(&process.statistics))
+                                (details(process, naming))
+                            }
+                        }
+                        @if several.len() > MOST_DETAILED {
+                            p.quiet { "Only the first " (MOST_DETAILED) " processes are described one by one." }
                         }
                     }
                 }
@@ -172,52 +101,125 @@ fn arguments(kernel: &Kernel) -> Markup {
     }
 }
 
-/// What was made for the kernel.
-fn variants(kernel: &Kernel) -> Markup {
+/// What was run, by the name of its file.
+fn title(processes: &Processes) -> String {
+    let first = processes.all().first().map(|process| &process.statistics);
+    let program = first.and_then(|statistics| statistics.command.first());
+    let program = program.and_then(|program| Path::new(program).file_name());
+    let what = match (program, first) {
+        (Some(program), _) => program.to_string_lossy().into_owned(),
+        (None, Some(statistics)) => format!("Process {}", statistics.process),
+        (None, None) => "Nothing".to_owned(),
+    };
+    match processes.all().len() {
+        0 | 1 => format!("{what}: what became of its launches"),
+        count => format!("{what}: what became of the launches of {count} processes"),
+    }
+}
+
+/// The numbers that matter, of all kernels together.
+fn cards(sum: &Sum) -> Markup {
+    let saved = match sum.timed {
+        true => milliseconds(sum.saved_ns),
+        false => "not timed".to_owned(),
+    };
+    let cards = [
+        ("ms saved, about", saved),
+        ("launches of variants", sum.of_variants.to_string()),
+        ("launches ahead of time", sum.ahead_of_time.to_string()),
+        ("ms of compiling", milliseconds(sum.compile_ns)),
+        ("compiled", sum.compiled.to_string()),
+        ("found in the cache", sum.cached.to_string()),
+        ("retired", sum.retired.to_string()),
+        ("failed", sum.failed.to_string()),
+    ];
     html! {
-        @if !kernel.variants.is_empty() {
-            table {
-                caption { "Variants" }
-                thead {
-                    tr {
-                        th { "specialised to" } th { "from" } th { "compile ms" } th { "copy" } th { "link ms" } th { "launches" }
-                        th { "variant µs" } th { "ahead of time µs" } th { "verdict" } th { "at ms" } th { "saved ms" }
-                    }
-                }
-                tbody {
-                    @for variant in &kernel.variants {
-                        @if variant.copies.is_empty() { (row(variant, None)) }
-                        @for copy in &variant.copies { (row(variant, Some(copy))) }
-                    }
-                }
-            }
+        dl.cards {
+            @for (name, value) in cards { div { dt { (name) } dd { (value) } } }
         }
     }
 }
 
-fn row(variant: &Variant, copy: Option<&Linked>) -> Markup {
-    let number = |cell: Option<String>| html! { td.number { (cell.unwrap_or_default()) } };
-    let at = |time: u64| milliseconds(1e3 * time as f64);
+/// What was run, where, when, and how it was set.
+fn facts(statistics: &Statistics) -> Markup {
+    let (program, arguments) = match statistics.command.split_first() {
+        Some((program, arguments)) => (Some(program), arguments.join(" ")),
+        None => (None, String::new()),
+    };
+    let settings = statistics.settings.iter();
+    let settings: Vec<_> = settings.map(|(name, value)| format!("{name}={value}")).collect();
     html! {
-        tr {
-            td { code { (read_descriptor(&variant.descriptor).1) } }
-            td {
-                (match variant.origin {
-                    Origin::Compiled => "compiler",
-                    Origin::Cache => "cache",
-                    Origin::Failed(_) => "",
-                })
+        dl.facts {
+            @if let Some(program) = program { dt { "program" } dd { code { (program) } } }
+            @if !arguments.is_empty() { dt { "arguments" } dd { code { (arguments) } } }
+            dt { "process" }
+            dd {
+                (statistics.process)
+                @if let Some(parent) = statistics.forked_from {
+                    ", forked from " (parent) ", whose launches before the fork are counted too"
+                }
             }
-            (number(variant.phases.map(|phases| milliseconds(1e3 * f64::from(phases.total_us())))))
-            (number(copy.map(|copy| copy.image_copy.to_string())))
-            (number(copy.map(|copy| milliseconds(1e3 * copy.link_us as f64))))
-            (number(copy.map(|copy| copy.launches.to_string())))
-            (number(copy.and_then(|copy| Some(microseconds(copy.variant_ns?)))))
-            (number(copy.and_then(|copy| Some(microseconds(copy.ahead_of_time_ns?)))))
-            td { (outcome(variant, copy)) }
-            (number(copy.and_then(|copy| copy.verdict_us.map(at)).or(match copy { None => variant.made_us.map(at), _ => None })))
-            (number(copy.and_then(|copy| Some(milliseconds(copy_saved_ns(copy)?)))))
+            @if !statistics.host.is_empty() { dt { "host" } dd { (statistics.host) } }
+            @if let Some(date) = statistics.started.and_then(date) { dt { "date" } dd { (date) } }
+            @if let Some(duration) = statistics.duration_us {
+                dt { "duration" } dd { (milliseconds(1e3 * duration as f64)) " ms, from the first use of the JIT" }
+            }
+            dt { "settings" }
+            dd {
+                @if settings.is_empty() { "the defaults" }
+                @for setting in settings { code { (setting) } " " }
+            }
+            dt { "versions" } dd { "Offloom " (statistics.offloom) ", LLVM " (statistics.llvm) }
         }
+    }
+}
+
+/// What the processes of a job have in common.
+fn job(processes: &[Process]) -> Markup {
+    let all = || processes.iter().map(|process| &process.statistics);
+    let hosts: std::collections::BTreeSet<_> = all().map(|statistics| &statistics.host).collect();
+    let started = all().filter_map(|statistics| statistics.started).min();
+    let command = all().next().map(|first| first.command.join(" "));
+    html! {
+        dl.facts {
+            @if let Some(command) = command.filter(|command| !command.is_empty()) {
+                dt { "program" } dd { code { (command) } }
+            }
+            dt { "processes" }
+            dd { (processes.len()) " on " (counted(hosts.len() as u64, "host", "hosts")) }
+            @if let Some(date) = started.and_then(date) { dt { "date" } dd { (date) } }
+        }
+    }
+}
+
+/// A row for each process.
+fn process_table(processes: &Processes) -> Markup {
+    html! {
+        h2 { "Processes" }
+        table {
+            thead { tr { th { "file" } th { "host" } th { "process" } (kernels::sum_headings()) } }
+            tbody {
+                @for process in processes.all() {
+                    tr {
+                        td data-label="file" { (process.name()) }
+                        td data-label="host" { (process.statistics.host) }
+                        td.number data-label="process" { (process.statistics.process) }
+                        (kernels::sum_cells(&Sum::of(&process.statistics)))
+                    }
+                }
+            }
+        }
+        @for remark in processes.remarks() { p.quiet { (remark) } }
+    }
+}
+
+/// Timeline and kernels of one process.
+fn details(process: &Process, naming: Naming) -> Markup {
+    html! {
+        h2 { "Timeline" }
+        (timeline::figure(&process.statistics, naming))
+        h2 { "Kernels" }
+        (kernels::of_process(&process.statistics, naming))
     }
 }
 
@@ -234,21 +236,31 @@ mod tests {
             host: "node".to_owned(),
             process: 1,
             forked_from: None,
+            command: Vec::new(),
+            started: None,
+            settings: std::collections::BTreeMap::new(),
             duration_us: None,
             kernels: Vec::new(),
         }
     }
 
+    fn page_about(statistics: &Statistics) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("statistics");
+        statistics.write(&file).unwrap();
+        page(&Processes::read(&[file]).unwrap(), Naming::default()).into_string()
+    }
+
     #[test]
     fn nothing_saved_is_no_negative_number() {
-        let page = page(&without_kernels()).into_string();
+        let page = page_about(&without_kernels());
         assert!(!page.contains("-0.00"), "{page}");
     }
 
     #[test]
     fn what_a_file_says_cannot_become_markup() {
         let statistics = without_kernels();
-        let page = page(&statistics).into_string();
+        let page = page_about(&statistics);
         assert!(!page.contains("<script"), "{page}");
         assert!(page.contains("&lt;script&gt;"), "{page}");
         for outside in ["http:", "https:", "src=", "url(", "@import"] {
@@ -263,7 +275,8 @@ mod tests {
     fn there_is_a_whole_page_or_none() {
         let folder = tempfile::tempdir().unwrap();
         let page = folder.path().join("page.html");
-        assert!(run(&folder.path().join("nothing"), Some(&page)).is_err());
+        let absent = [folder.path().join("nothing")];
+        assert!(run(&absent, Some(&page), Naming::default()).is_err());
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }
 }

@@ -58,7 +58,7 @@ fn remove_after(mut signals: Signals, folder: &Path) {
 }
 
 /// The signals that this process was started to ignore, as `nohup` does: they stay ignored. Bit 0 is signal 1.
-fn ignored_signals() -> u64 {
+pub(crate) fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())

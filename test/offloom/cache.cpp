@@ -37,13 +37,22 @@
 // OUTPUT: 10
 // RUN: %{cache} list | FileCheck --check-prefix=LIST %s
 // LIST: kernel
-// LIST-COUNT-2: {{^}}__omp_offloading_{{.*}}1=i32:0x{{[35]}}{{.*}} KiB {{.*}}LLVM {{[0-9.]+$}}
+// LIST-COUNT-2: {{^}}main() cache.cpp:[[#]] argument 1 = {{[35]}} (i32) {{.*}} KiB {{.*}}LLVM {{[0-9.]+$}}
 // LIST-NOT: {{.}}
-// RUN: %offloom --version
+// RUN: %offloom --version | FileCheck --check-prefix=VERSION %s
+// VERSION: {{^}}offloom {{[0-9.]+}} (LLVM {{19|22}}){{$}}
 // RUN: %{cache} --json list | python3 -c "import json, sys; assert len(json.load(sys.stdin)) == 2"
 // RUN: %{cache} stats | FileCheck --check-prefix=STATS %s
 // STATS: cache: 2 files, {{[0-9.]+}} KiB of 1.0 GiB
 // STATS: shared: 0 files, 0 B
+// STATS: 0 hits, 2 misses (0 % found)
+// Another run finds both, and is added; whoever clears the cache begins anew.
+// RUN: %{run} OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit
+// RUN: %{cache} stats | FileCheck --check-prefix=USES %s
+// RUN: %{cache} --json stats | FileCheck --check-prefix=USES-JSON %s
+// USES: 2 hits, 2 misses (50 % found)
+// USES-JSON: "hits": 2,
+// USES-JSON: "misses": 2,
 // RUN: %{cache} verify | FileCheck --check-prefix=WHOLE %s
 // WHOLE: 2 kernels, 0 failures, 0 damaged files
 
@@ -55,7 +64,7 @@
 // RUN: %{absent} --json cache stats 2> refused.err | FileCheck --check-prefix=SHARED-JSON %s
 // RUN: env OFFLOOM_JIT_CACHE_PATH=%t/cache OFFLOOM_JIT_CACHE_DIR=%t/cache %offloom --json cache list | FileCheck --check-prefix=OPTIONS %s
 // SHARED: offloom: cannot open `{{.*}}/refused`
-// SHARED-COUNT-2: {{^}}__omp_offloading_{{.*}} shared {{.*}} KiB
+// SHARED-COUNT-2: {{^}}main() cache.cpp:{{.*}} shared {{.*}} KiB
 // SHARED-STATS: absent: 0 files, 0 B of 1.0 GiB, not used: OFFLOOM_JIT_CACHE_MODE=off
 // SHARED-STATS: shared: 2 files
 // SHARED-JSON: "files": 0,
@@ -118,6 +127,8 @@
 // DAMAGED-DAG: offloom: 2 damaged files
 // RUN: %{cache} clear | FileCheck --check-prefix=CLEARED %s
 // CLEARED: removed 2 files
+// RUN: %{cache} stats | FileCheck --check-prefix=ANEW %s
+// ANEW: 0 hits, 0 misses{{$}}
 // RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache prune --size 1K | FileCheck --check-prefix=PRUNED %s
 // RUN: env OFFLOOM_JIT_CACHE_DIR=%t/other %offloom cache stats | FileCheck --check-prefix=NOTHING %s
 // PRUNED: removed {{[0-9.]+}} KiB
@@ -127,7 +138,7 @@
 // RUN: bash -c "OFFLOOM_JIT_FP=$'\\e[31m' %run_offload ./jit" 2>&1 | FileCheck --check-prefix=CONTROL %s
 // CONTROL: OFFLOOM_JIT_FP=`\u{1b}[31m` is ignored
 // RUN: not %offloom cache prune --size 1Q 2>&1 | FileCheck --check-prefix=BAD-SIZE %s
-// BAD-SIZE: a number of bytes, or with K, M or G behind it
+// BAD-SIZE: a number of bytes, or with K, M or G (KiB, MiB, GiB) behind it
 #include <cstdio>
 
 int main() {

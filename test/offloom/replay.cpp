@@ -16,10 +16,10 @@
 // RUN: FileCheck --check-prefix=PRINTED --input-file=first.err %s
 // RUN: %offloom replay second 2> second.err | FileCheck --check-prefixes=SAME,SECOND %s
 // SAME: __omp_offloading_{{.*}}walk_list
-// FIRST-NEXT: specialised to {{.*}}i64:0x3
-// SECOND-NEXT: specialised to {{.*}}i64:0x5
+// FIRST-NEXT: specialised to {{.*}} = 3 (i64)
+// SECOND-NEXT: specialised to {{.*}} = 5 (i64)
 // SAME-NEXT: compared {{[1-9][0-9]*}} bytes: the same bits
-// SAME-NEXT: fastest of {{[1-9][0-9]*}} runs: ahead of time {{[0-9.]+}} us, variant {{[0-9.]+}} us
+// SAME-NEXT: fastest of {{[1-9][0-9]*}} runs: ahead of time {{[0-9.]+}} ms, variant {{[0-9.]+}} ms
 // SAME-NEXT: compiled in {{[0-9.]+}} ms, {{[1-9][0-9]*}} bytes
 // The global's state is that of the launch, every time the kernel runs.
 // PRINTED: call 1, sum {{[0-9]+}}

@@ -21,6 +21,13 @@
 // RUN: %dist/bin/offloom report %t-stats -o %t-page.html
 // RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefix=MIXED
 //
+// Several processes are one page, with each of them and each kernel over all.
+// RUN: rm -f %t-rank.*
+// DEFINE: %{rank} = env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-rank.%%p %run_offload %t
+// RUN: %{rank} && %{rank} && %{rank}
+// RUN: bash -c "%dist/bin/offloom report %t-rank.* -o %t-page.html"
+// RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefix=JOB
+//
 // What is no file of statistics, and a place that is not there, are said, and nothing is written.
 // RUN: not %dist/bin/offloom report %s -o %t-none.html 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not %dist/bin/offloom report %t-stats -o %t-absent/page.html 2>&1 | FileCheck %s --check-prefix=ABSENT
@@ -39,26 +46,42 @@
 // SAME: offloom: `{{.*}}-same` holds the statistics: name another file for the page
 // JSON: offloom: a report is an HTML page; leave out --json
 //
-// PAGE: shown: Process {{[0-9]+}}: what became of its launches
+// PAGE: shown: report.cpp.tmp: what became of its launches
+// PAGE: verdict: 6 of 6 launches of 1 kernel ran variants; what that saved was not timed; compiling took {{[0-9.]+}} ms.
+// PAGE: tile: ms saved, about not timed
 // COMPILED: tile: compiled 2
 // COMPILED: tile: found in the cache 0
 // CACHED: tile: compiled 0
 // CACHED: tile: found in the cache 2
+// PAGE: tile: program {{.*}}report.cpp.tmp
+// PAGE: tile: host {{.+}}
+// PAGE: tile: date {{20[0-9-]+ [0-9:]+}} UTC
+// PAGE: tile: settings {{.*}}OFFLOOM_JIT=sync{{.*}}OFFLOOM_JIT_RETIRE=0
 // PAGE: bars: compile {{[02]}} cache {{[02]}} run 2 failed 0 ahead-of-time 0 of-variants 2
 // The second variant is asked for by the second launch.
-// PAGE: bar: 1 launches: 0 ahead of time, 1 of variants
+// PAGE: bar: 1 launch: 0 ahead of time, 1 of variants
 // PAGE: bar: 5 launches: 0 ahead of time, 5 of variants
 // AHEAD: bars: compile 0 cache 0 run 0 failed 0 ahead-of-time 1 of-variants 0
 // AHEAD: bar: 6 launches: 6 ahead of time, 0 of variants
 // AHEAD: picture: has colours of the timeline
 // MIXED: bars: compile 2 cache 0 run 2 failed 0 ahead-of-time 1 of-variants 2
-// MIXED: bar: 1 launches: 0 ahead of time, 1 of variants
+// MIXED: bar: 1 launch: 0 ahead of time, 1 of variants
 // MIXED-COUNT-2: bar: 5 launches: 2 ahead of time, 3 of variants
 // MIXED: picture: has colours of the timeline
-// PAGE: kernel: __omp_offloading_{{.*}} 6 launches
+// PAGE: kernel: scale() report.cpp:[[#]] 6 launches
 // PAGE: row: 2 {{compiler|cache}}
 // PAGE: outside: 0
 // PAGE: picture: has colours of the timeline
+// PAGE: narrow: fits
+// PAGE: dark: is dark
+// JOB: shown: report.cpp.tmp: what became of the launches of 3 processes
+// JOB: verdict: 18 of 18 launches of 1 kernel ran variants;
+// JOB: tile: launches of variants 18
+// JOB: process: {{.*}}-rank.{{[0-9]+}} {{.+}} {{[0-9]+}} 0 6 0 2 0
+// JOB: process: {{.*}}-rank.
+// JOB: process: {{.*}}-rank.
+// JOB: over all: scale() report.cpp:[[#]] 3 0 18 0 6 0
+// JOB: narrow: fits
 #include <cfenv>
 #include <cstdio>
 #include <cstdlib>

@@ -323,6 +323,19 @@ impl<'a> InputPart<'a> {
         elf::offloading_sections(self.bytes).map_err(|problem| problem.in_input(&self.origin))
     }
 
+    /// Whether this part is an ELF file with a section of this name.
+    ///
+    /// # Errors
+    /// The file is malformed.
+    pub fn has_section(&self, name: &str) -> Result<bool> {
+        if !self.kind.is_elf() {
+            return Ok(false);
+        }
+        let sections = elf::sections_named(self.bytes, name);
+        let sections = sections.map_err(|problem| problem.in_input(&self.origin))?;
+        Ok(!sections.is_empty())
+    }
+
     /// The offload entries in this part, in order; none in a part that is no relocatable ELF object.
     ///
     /// # Errors

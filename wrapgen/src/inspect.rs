@@ -18,6 +18,7 @@ use self::host_entries::HostEntries;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind, bitcode_symbols, elf, is_bitcode};
 use crate::output;
+use crate::wrap::JIT_BUNDLE_SECTION;
 
 /// Show the device images that a file holds.
 #[derive(Debug, clap::Args)]
@@ -63,6 +64,8 @@ struct Report {
     /// Bytes of images that are in no container, which says what an image is for.
     bare_image_bytes: usize,
     fat_binaries: FatBinaries,
+    /// Whether a link with `--jit` has left a bundle for the JIT library.
+    has_jit_bundle: bool,
 }
 
 /// How many offload entries of one release's layout there are.
@@ -102,7 +105,7 @@ impl Report {
         }
         let (mut images, mut host_entries) = (Vec::new(), HostEntries::default());
         let mut fat_binaries = FatBinaries::default();
-        let mut bare_image_bytes = 0;
+        let (mut bare_image_bytes, mut has_jit_bundle) = (0, false);
         for part in file.parts()? {
             bare_image_bytes += part.bare_image_bytes()?;
             for member in part.embedded()? {
@@ -110,6 +113,7 @@ impl Report {
             }
             host_entries.add(&part)?;
             fat_binaries.add(&part)?;
+            has_jit_bundle |= part.has_section(JIT_BUNDLE_SECTION)?;
         }
         Ok(Self {
             input,
@@ -118,6 +122,7 @@ impl Report {
             images,
             bare_image_bytes,
             fat_binaries,
+            has_jit_bundle,
         })
     }
 
@@ -157,6 +162,9 @@ impl Report {
                 ", {count} host {entries} as of LLVM {}",
                 version.major()
             ));
+        }
+        if self.has_jit_bundle {
+            text.push_str(", linked with --jit");
         }
         text.push('\n');
         if !self.images.is_empty() {
@@ -199,6 +207,7 @@ impl Report {
             "file": self.input,
             "host_entries": self.host_entries.json(),
             "bare_image_bytes": self.bare_image_bytes,
+            "linked_with_jit": self.has_jit_bundle,
             "images": self.images.iter().map(Image::json).collect::<Vec<_>>(),
             "fat_binaries": self.fat_binaries.json(),
         })

@@ -48,7 +48,7 @@ fn clashing_definitions_are_an_error_that_names_the_member() {
             .to_vec()
     };
     let (first, second) = (bitcode("@x = global i32 1"), bitcode("@x = global i32 2"));
-    let error = link_modules(&context, &errors, &[("a.bc", &first), ("b.bc", &second)]).unwrap_err();
+    let error = link_modules(&context, &errors, &[("a.bc", &first), ("b.bc", &second)], |_| {}).unwrap_err();
     assert!(matches!(error, LinkModulesError::Link { .. }));
     assert!(
         error.to_string().contains("b.bc") && error.to_string().contains('x'),
@@ -60,7 +60,7 @@ fn clashing_definitions_are_an_error_that_names_the_member() {
 fn what_is_not_bitcode_is_an_error() {
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
-    let error = link_modules(&context, &errors, &[("a.bc", b"not bitcode")]).unwrap_err();
+    let error = link_modules(&context, &errors, &[("a.bc", b"not bitcode")], |_| {}).unwrap_err();
     assert!(matches!(error, LinkModulesError::Parse { .. }), "{error}");
 }
 

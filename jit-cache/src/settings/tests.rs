@@ -27,8 +27,8 @@ const VALUES: [(&str, &str, &str); 19] = [
     ("OFFLOOM_JIT_MEMORY_LIMIT", "1G", "all"),
     ("OFFLOOM_JIT_STATS", "stats.json", ""),
     ("OFFLOOM_JIT_DUMP_DIR", "dumps", ""),
-    ("OFFLOOM_JIT_LOG", "1", "yes"),
-    ("OFFLOOM_JIT_PERF", "1", "yes"),
+    ("OFFLOOM_JIT_LOG", "1", "maybe"),
+    ("OFFLOOM_JIT_PERF", "1", "y"),
     ("OFFLOOM_JIT_STRICT", "1", "2"),
 ];
 
@@ -184,8 +184,77 @@ fn a_name_that_no_setting_has_is_told() {
     let messages: Vec<_> = found.warnings.iter().map(ToString::to_string).collect();
     assert_eq!(
         messages,
-        ["OFFLOOM_JIT_TRESHOLD is ignored: there is no such setting"]
+        ["OFFLOOM_JIT_TRESHOLD is ignored: there is no such setting; did you mean OFFLOOM_JIT_THRESHOLD?"]
     );
+}
+
+#[test]
+fn a_name_that_is_like_a_settings_is_taken_for_it() {
+    for (name, meant) in [
+        ("OFFLOOM_JIT_STAT", Some("OFFLOOM_JIT_STATS")),
+        ("OFFLOOM_JIT_CAHCE_DIR", Some("OFFLOOM_JIT_CACHE_DIR")),
+        ("OFFLOOM_JIT_LIBRARRY", Some("OFFLOOM_JIT_LIBRARY")),
+        ("OFFLOOM_STATS", Some("OFFLOOM_JIT_STATS")),
+        ("OFFLOOM_JTI_LOG", Some("OFFLOOM_JIT_LOG")),
+        ("OFFLOOM_JIT_SPEED", None),
+    ] {
+        let found = read(&[(name, "1")]);
+        let [Warning::UnknownName { meant: found, .. }] = &found.warnings[..] else {
+            panic!("one warning for {name}: {:?}", found.warnings)
+        };
+        assert_eq!(*found, meant, "{name}");
+    }
+    // Nothing is said of what is not ours.
+    for name in ["OFFLOOM_PASSES", "OFFLOOM_TEST_SEEDS", "OFFLOOM", "OFFLOOM_HOME"] {
+        assert_eq!(read(&[(name, "1")]).warnings, [], "{name}");
+    }
+}
+
+#[test]
+fn usual_words_are_taken() {
+    let mode = |text| read(&[("OFFLOOM_JIT", text)]).settings.mode;
+    for (texts, expected) in [
+        (&["off", "OFF", "0", "no", "False"][..], Mode::Off),
+        (&["sync", "SYNC"], Mode::Sync),
+        (&["async", "on", "On", "1", "yes", "true"], Mode::Async),
+    ] {
+        for text in texts {
+            assert_eq!(mode(text), expected, "{text}");
+        }
+    }
+    for text in ["on", "1", "ON", "yes", "true"] {
+        assert!(read(&[("OFFLOOM_JIT_LOG", text)]).settings.log, "{text}");
+    }
+    for text in ["off", "0", "No", "false"] {
+        assert!(!read(&[("OFFLOOM_JIT_RETIRE", text)]).settings.retire, "{text}");
+    }
+    let cache_mode = |text| read(&[("OFFLOOM_JIT_CACHE_MODE", text)]).settings.cache_mode;
+    assert_eq!(cache_mode("RO"), CacheMode::ReadOnly);
+    assert_eq!(cache_mode("1"), CacheMode::ReadWrite);
+    assert_eq!(cache_mode("0"), CacheMode::Off);
+}
+
+#[test]
+fn sizes_are_taken_as_they_are_written() {
+    for (text, bytes) in [
+        ("7", Some(7)),
+        ("3K", Some(3 << 10)),
+        ("3k", Some(3 << 10)),
+        ("2MiB", Some(2 << 20)),
+        ("2 mib", Some(2 << 20)),
+        ("1gib", Some(1 << 30)),
+        ("1G", Some(1 << 30)),
+        // Ten to the ninth, or two to the thirtieth? Who writes it has to say.
+        ("1GB", None),
+        ("G", None),
+        ("-1", None),
+        ("+1", None),
+        ("1.5G", None),
+        ("", None),
+        ("99999999999G", None),
+    ] {
+        assert_eq!(parse_size(text), bytes, "{text}");
+    }
 }
 
 #[test]
@@ -212,7 +281,7 @@ fn the_environment_wins_over_the_file() {
     assert_eq!(
         messages,
         [
-            "OFFLOOM_JIT_LOG=`7` in the file of OFFLOOM_CONFIG is ignored: the value must be 0 or 1",
+            "OFFLOOM_JIT_LOG=`7` in the file of OFFLOOM_CONFIG is ignored: the value must be on or off, 1 or 0",
             "threshold in the file of OFFLOOM_CONFIG is ignored: there is no such setting",
         ]
     );

@@ -71,10 +71,10 @@ impl FromStr for Mode {
     type Err = NoSuchValue;
 
     fn from_str(text: &str) -> Result<Self, NoSuchValue> {
-        match text {
-            "off" => Ok(Self::Off),
-            "sync" => Ok(Self::Sync),
-            "async" => Ok(Self::Async),
+        match (text.to_ascii_lowercase().as_str(), switch(text)) {
+            (_, Some(false)) => Ok(Self::Off),
+            ("sync", _) => Ok(Self::Sync),
+            ("async", _) | (_, Some(true)) => Ok(Self::Async),
             _ => Err(NoSuchValue),
         }
     }
@@ -84,7 +84,7 @@ impl FromStr for FloatingPoint {
     type Err = NoSuchValue;
 
     fn from_str(text: &str) -> Result<Self, NoSuchValue> {
-        match text {
+        match text.to_ascii_lowercase().as_str() {
             "match" => Ok(Self::Match),
             "source" => Ok(Self::Source),
             _ => Err(NoSuchValue),
@@ -96,10 +96,10 @@ impl FromStr for CacheMode {
     type Err = NoSuchValue;
 
     fn from_str(text: &str) -> Result<Self, NoSuchValue> {
-        match text {
-            "off" => Ok(Self::Off),
-            "ro" => Ok(Self::ReadOnly),
-            "rw" => Ok(Self::ReadWrite),
+        match (text.to_ascii_lowercase().as_str(), switch(text)) {
+            (_, Some(false)) => Ok(Self::Off),
+            ("ro", _) => Ok(Self::ReadOnly),
+            ("rw", _) | (_, Some(true)) => Ok(Self::ReadWrite),
             _ => Err(NoSuchValue),
         }
     }
@@ -111,7 +111,7 @@ impl FromStr for Specializations {
     fn from_str(text: &str) -> Result<Self, NoSuchValue> {
         let mut specializations = Self::default();
         for item in text.split(',').filter(|_| !text.is_empty()) {
-            let place = match item.trim() {
+            let place = match item.trim().to_ascii_lowercase().as_str() {
                 "args" => &mut specializations.arguments,
                 "contents" => &mut specializations.contents,
                 "align" => &mut specializations.alignments,
@@ -201,21 +201,27 @@ pub(super) fn paths(text: &OsStr) -> Option<Vec<PathBuf>> {
     paths.map(|path| absolute(OsStr::from_bytes(path))).collect()
 }
 
-/// A number of bytes, with K, M or G behind it for powers of 1024.
+/// A number of bytes, with K, M or G behind it for powers of 1024, or KiB, MiB or GiB; in letters of any size.
 pub fn size(text: &str) -> Option<u64> {
-    let (digits, shift) = match text.strip_suffix(['K', 'M', 'G']) {
-        Some(digits) if text.ends_with('K') => (digits, 10),
-        Some(digits) if text.ends_with('M') => (digits, 20),
-        Some(digits) => (digits, 30),
-        None => (text, 0),
+    let digits = text.trim_end_matches(|character: char| !character.is_ascii_digit());
+    let shift = match text[digits.len()..].trim_start().to_ascii_lowercase().as_str() {
+        "" => 0,
+        "k" | "kib" => 10,
+        "m" | "mib" => 20,
+        "g" | "gib" => 30,
+        _ => return None,
     };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
+    // No sign, which a number of Rust's may have.
+    let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let number: u64 = is_number.then(|| digits.parse().ok())??;
+    number.checked_mul(1 << shift)
 }
 
+/// Whether something is on: 0 or 1, or one of the usual words for them.
 pub(super) fn switch(text: &str) -> Option<bool> {
-    match text {
-        "0" => Some(false),
-        "1" => Some(true),
+    match text.to_ascii_lowercase().as_str() {
+        "0" | "off" | "no" | "false" => Some(false),
+        "1" | "on" | "yes" | "true" => Some(true),
         _ => None,
     }
 }

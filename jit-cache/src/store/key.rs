@@ -22,6 +22,8 @@ pub struct ImageKey {
     pub target_features: String,
     /// Settings that change the code, in any fixed form.
     pub options: String,
+    /// What the kernel's source says of it, in the text form of [`KernelSource`](offloom_abi::kernel_source::KernelSource): of use to people alone.
+    pub source: String,
     /// What the image is specialised to; names the kernel and the architecture.
     pub descriptor: Descriptor,
 }
@@ -37,6 +39,7 @@ impl fmt::Display for ImageKey {
             ("triple", &self.target_triple),
             ("features", &self.target_features),
             ("options", &self.options),
+            ("source", &self.source),
         ] {
             writeln!(formatter, "{name}={}", EscapedName(value))?;
         }
@@ -71,13 +74,14 @@ pub(crate) mod tests {
             target_triple: "x86_64-pc-linux-gnu".to_owned(),
             target_features: "+avx2,+fma".to_owned(),
             options: "fp=match".to_owned(),
+            source: "a.c\n1\tn".to_owned(),
             descriptor: format!("kernel=k;arch=x86-64;0=i64:{value}").parse().unwrap(),
         }
     }
 
     #[test]
     fn keys_differ_when_any_field_does() {
-        let change: [fn(&mut ImageKey); 8] = [
+        let change: [fn(&mut ImageKey); 9] = [
             |_| {},
             |key| key.offloom_version.push('1'),
             |key| key.llvm_version = "22.1.8".to_owned(),
@@ -86,6 +90,7 @@ pub(crate) mod tests {
             |key| key.target_features.clear(),
             // A value must not be able to pass for another field.
             |key| key.options = "fp=match\ndescriptor=kernel".to_owned(),
+            |key| key.source.clear(),
             |key| key.descriptor.kernel.push('2'),
         ];
         let texts: HashSet<_> = change
@@ -96,7 +101,7 @@ pub(crate) mod tests {
             })
             .into();
         assert_eq!(texts.len(), change.len());
-        assert!(texts.iter().all(|text| text.lines().count() == 7));
+        assert!(texts.iter().all(|text| text.lines().count() == 8));
     }
 
     #[test]
@@ -109,6 +114,7 @@ pub(crate) mod tests {
         let stored = key.to_string();
         assert_eq!(stored_field(&stored, "options"), key.options);
         assert_eq!(stored_field(&stored, "features"), "");
+        assert_eq!(stored_field(&stored, "source"), key.source);
         assert_eq!(stored_field(&stored, "descriptor"), key.descriptor.to_string());
         assert_eq!(stored_field(&stored, "absent"), "");
     }

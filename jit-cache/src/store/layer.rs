@@ -21,6 +21,9 @@ const CLAIM_FOLDER: &str = "claims";
 /// The folder of empty files that say what has started.
 const STARTED_FOLDER: &str = "started";
 
+/// The file of what was found in this layer, and what not.
+const USES_FILE: &str = "uses";
+
 /// How many folders images are in, by the first two digits of their key's hash: about as many in each.
 pub(super) const IMAGE_FOLDERS: u64 = 256;
 
@@ -168,6 +171,11 @@ impl Layer {
     /// The folder of what has started.
     fn started_folder(&self) -> PathBuf {
         self.folder().join(STARTED_FOLDER)
+    }
+
+    /// The file of what was found in this layer, and what not.
+    pub(super) fn uses_path(&self) -> PathBuf {
+        self.folder().join(USES_FILE)
     }
 
     /// The file of a key, by the key's hash.

@@ -12,6 +12,7 @@ use super::error::StoreError;
 use super::layer::{IMAGE_FOLDERS, Layer};
 use super::listing::{Listing, images_in, is_absence};
 use super::record::Record;
+use super::uses::{self, Uses};
 use super::{MEMORY, Store};
 use crate::process::Process;
 
@@ -44,6 +45,8 @@ pub struct Stats {
     pub shared_files: u64,
     /// Their size in bytes.
     pub shared_bytes: u64,
+    /// What processes that write to the private layer have found in the cache, all layers together, and what not, since the layer was cleared.
+    pub uses: Uses,
 }
 
 /// What a look at every file showed.
@@ -95,6 +98,9 @@ impl Store {
             };
             *files += 1;
             *bytes = bytes.saturating_add(file.size);
+        }
+        if let Some(private) = self.layers.iter().find(|layer| layer.is_private()) {
+            stats.uses = uses::read(private);
         }
         Ok(stats)
     }
@@ -178,6 +184,7 @@ impl Store {
         for path in layer.started_paths() {
             let _ = fs::remove_file(&path);
         }
+        let _ = fs::remove_file(layer.uses_path());
         let (paths, mut failed) = layer.image_paths().found();
         for path in &paths {
             failed = failed.or(remove(path).err());

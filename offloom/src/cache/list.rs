@@ -2,21 +2,21 @@
 
 use std::time::SystemTime;
 
+use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::store::{Failure, Record, Store, Stored, stored_field};
 use offloom_text_table::Table;
 use serde_json::{Value, json};
 
 use super::text_of;
-use crate::descriptor::read_descriptor;
 use crate::error::Result;
-use crate::explain::microseconds;
-use crate::size::size;
+use crate::names::{Naming, SourceKernel};
+use crate::units::{counted, launch_milliseconds, size};
 
 /// The list, for people and for programs.
 ///
 /// # Errors
 /// A folder of the cache cannot be read.
-pub(super) fn list(store: &Store) -> Result<(String, Value)> {
+pub(super) fn list(store: &Store, naming: Naming) -> Result<(String, Value)> {
     let mut stored = store.list()?;
     stored.sort_by_key(|stored| std::cmp::Reverse(stored.last_use));
     let mut table = Table::new(&["kernel", "specialised to", "layer", "size", "used", "for"]);
@@ -28,7 +28,11 @@ pub(super) fn list(store: &Store) -> Result<(String, Value)> {
         };
         let field = |name: &str| stored_field(&key, name);
         let descriptor = field("descriptor");
-        let (kernel, specialized) = read_descriptor(&descriptor);
+        let kernel = descriptor
+            .parse::<Descriptor>()
+            .map_or_else(|_| descriptor.clone(), |descriptor| descriptor.kernel);
+        let of_source = SourceKernel::new(&kernel, &field("source"), naming);
+        let specialized = of_source.known(&descriptor);
         let layer = if stored.private { "private" } else { "shared" };
         let (mut failure, mut times, mut given_up) = (None, None, None);
         let specialized = match &record {
@@ -36,22 +40,25 @@ pub(super) fn list(store: &Store) -> Result<(String, Value)> {
             Record::Timed(of_launches, _) => {
                 times = Some(of_launches);
                 let [variant, ahead_of_time] =
-                    [of_launches.variant, of_launches.ahead_of_time].map(microseconds);
-                format!("{specialized} ({variant} µs, ahead of time {ahead_of_time} µs)")
+                    [of_launches.variant, of_launches.ahead_of_time].map(launch_milliseconds);
+                format!("{specialized} ({variant} ms, ahead of time {ahead_of_time} ms)")
             }
             Record::Failure(Failure { reason, .. }) => {
                 failure = Some(reason);
                 format!("{specialized} (failed: {reason})")
             }
             Record::GivenUp(subjects) => {
-                let subjects: Vec<_> = subjects.iter().map(ToString::to_string).collect();
-                let text = format!("(kept changing: {})", subjects.join(", "));
-                given_up = Some(subjects);
+                let shown: Vec<_> = subjects
+                    .iter()
+                    .map(|subject| of_source.subject(*subject))
+                    .collect();
+                let text = format!("(kept changing: {})", shown.join(", "));
+                given_up = Some(subjects.iter().map(ToString::to_string).collect::<Vec<_>>());
                 text
             }
         };
         table.row([
-            kernel.clone(),
+            of_source.name(),
             specialized,
             layer.to_owned(),
             size(stored.size),
@@ -59,7 +66,7 @@ pub(super) fn list(store: &Store) -> Result<(String, Value)> {
             format!("LLVM {}", field("llvm")),
         ]);
         values.push(json!({
-            "kernel": kernel, "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
+            "kernel": kernel, "source": of_source.json(), "specialized_to": of_source.known(&descriptor), "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
             "llvm": field("llvm"), "offloom": field("offloom"), "bundle": field("bundle"), "options": field("options"),
             "failure": failure, "variant_ns": times.map(|times| times.variant),
             "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "given_up": given_up, "layer": layer, "path": text_of(&stored.path),
@@ -76,7 +83,7 @@ fn seconds_since_use(stored: &Stored) -> u64 {
 fn age(stored: &Stored) -> String {
     match seconds_since_use(stored) {
         seconds if seconds < 2 * 3600 => "just now".to_owned(),
-        seconds if seconds < 48 * 3600 => format!("{} hours ago", seconds / 3600),
-        seconds => format!("{} days ago", seconds / 86400),
+        seconds if seconds < 48 * 3600 => format!("{} ago", counted(seconds / 3600, "hour", "hours")),
+        seconds => format!("{} ago", counted(seconds / 86400, "day", "days")),
     }
 }

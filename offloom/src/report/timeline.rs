@@ -3,105 +3,139 @@
 use maud::{Markup, html};
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Progress, Statistics, Variant, Verdict};
 
-use crate::descriptor::read_descriptor;
-use crate::explain::launches;
+use crate::explain::launch_counts;
+use crate::names::{Naming, SourceKernel};
+use crate::processes::launches;
+use crate::units::{counted, milliseconds};
 
-/// Width of the part with bars, and of the names before it, in pixels.
-const WIDTH: f64 = 900.0;
-const NAMES: f64 = 280.0;
-/// Height of a row.
-const ROW: f64 = 18.0;
-/// Height of a bar in it, and the least that is seen of a share of it.
-const BAR: f64 = ROW - 6.0;
+/// Width of a lane, in units of its own: it is as wide as there is room for.
+const WIDTH: f64 = 1000.0;
+/// Height of a bar, and the least that is seen of a share of it; and the least width.
+const BAR: f64 = 12.0;
 const LEAST: f64 = 2.0;
-/// Most rows that a figure has; the tables have all.
+const LEAST_WIDTH: f64 = 4.0;
+/// Most lanes that a figure has; the tables have all.
 const MOST: usize = 200;
+/// What the colours say: class, words.
+const LEGEND: [(&str, &str); 6] = [
+    ("ahead-of-time", "launches ahead of time"),
+    ("of-variants", "launches of variants"),
+    ("compile", "compiling"),
+    ("cache", "found in the cache"),
+    ("run", "variant in use"),
+    ("failed", "failed"),
+];
 
 /// One bar.
 #[derive(Debug, PartialEq)]
 struct Bar {
-    row: usize,
     from_us: u64,
     to_us: u64,
-    /// Where it begins in its row and how high it is, in pixels.
+    /// Where it begins in its lane and how high it is.
     top: f64,
     height: f64,
     class: &'static str,
     says: String,
 }
 
+/// What is beside one another in the figure.
+struct Lane {
+    name: String,
+    /// More of it than there is room for.
+    title: String,
+    is_variant: bool,
+    bars: Vec<Bar>,
+}
+
 /// The figure, or why there is none.
-pub(super) fn figure(statistics: &Statistics) -> Markup {
+pub(super) fn figure(statistics: &Statistics, naming: Naming) -> Markup {
     let Some(end) = statistics.duration_us.filter(|end| *end > 0) else {
         return html! { p { "The file holds no times: it is of an older version." } };
     };
-    let mut names = Vec::new();
-    let mut bars = Vec::new();
-    for kernel in &statistics.kernels {
-        if launches(kernel) > 0 {
-            add_launches(&mut bars, names.len(), kernel, end);
-            names.push(kernel.name.clone());
-        }
-        for variant in &kernel.variants {
-            let row = names.len();
-            names.push(format!(
-                "{} {}",
-                kernel.name,
-                read_descriptor(&variant.descriptor).1
-            ));
-            add_bars(&mut bars, row, variant, end);
-        }
-    }
-    if names.is_empty() {
+    let mut lanes = lanes(statistics, naming, end);
+    if lanes.is_empty() {
         return html! { p { "Nothing was launched that the JIT could specialise." } };
     }
-    let left_out = names.len().saturating_sub(MOST);
-    names.truncate(MOST);
-    let height = ROW * (names.len() + 2) as f64;
-    let x = |time: u64| NAMES + WIDTH * (time.min(end) as f64 / end as f64);
+    let left_out = lanes.len().saturating_sub(MOST);
+    lanes.truncate(MOST);
+    let has = |class: &str| {
+        lanes
+            .iter()
+            .flat_map(|lane| &lane.bars)
+            .any(|bar| bar.class == class)
+    };
+    let x = |time: u64| WIDTH * (time.min(end) as f64 / end as f64);
     html! {
         figure {
-            svg viewBox=(format!("0 0 {} {height}", NAMES + WIDTH + 10.0)) width=(NAMES + WIDTH + 10.0) role="img"
-                aria-label="When kernels were launched, and when each variant was compiled, linked and used" {
-                @for step in 0..=4_u64 {
-                    @let time = end * step / 4;
-                    line.axis x1=(x(time)) x2=(x(time)) y1="0" y2=(height - ROW) {}
-                    text x=(x(time)) y=(height - 4.0) text-anchor=(anchor(step)) { (format!("{:.1} ms", time as f64 / 1e3)) }
-                }
-                @for (row, name) in names.iter().enumerate() {
-                    text x=(NAMES - 6.0) y=(ROW * (row as f64 + 0.75)) text-anchor="end" {
-                        (short(name))
-                        title { (name) }
-                    }
-                }
-                @for bar in bars.iter().filter(|bar| bar.row < names.len()) {
-                    rect class=(bar.class) x=(x(bar.from_us)) y=(ROW * bar.row as f64 + 3.0 + bar.top)
-                        width=((x(bar.to_us) - x(bar.from_us)).max(2.0)) height=(bar.height) {
-                        title { (bar.says) }
+            ul.legend {
+                @for (class, words) in LEGEND { @if has(class) { li { i class=(class) {} (words) } } }
+            }
+            @for lane in &lanes {
+                div.lane.variant[lane.is_variant] {
+                    span title=(lane.title) { (lane.name) }
+                    svg viewBox=(format!("0 0 {WIDTH} {}", BAR + 2.0)) preserveAspectRatio="none" role="img" aria-label=(says(lane)) {
+                        @for bar in &lane.bars {
+                            @let width = (x(bar.to_us) - x(bar.from_us)).max(LEAST_WIDTH);
+                            rect class=(bar.class) x=(x(bar.from_us).min(WIDTH - width)) y=(1.0 + bar.top) width=(width) height=(bar.height) {
+                                title { (bar.says) }
+                            }
+                        }
                     }
                 }
             }
-            figcaption {
-                "Each kernel that was launched has a row, and below it one for each of its variants. Launches that ran ahead of time: grey; \
-                 launches of variants: blue; a bar of both colours has their shares. It says how many launches there were in its time, \
-                 which is until something was compiled, found, linked or judged, or until the end. Of a variant: compiled: orange; found in \
-                 the cache: light blue; in use: blue, until it was retired; failed: red."
-                @if left_out > 0 { " " (left_out) " more rows are left out." }
+            div.lane {
+                span.quiet { "ms from the first use of the JIT" }
+                div.axis {
+                    @for step in 0..=4_u64 { span { (format!("{:.1}", end as f64 * step as f64 / 4e3)) } }
+                }
+            }
+            @if left_out > 0 {
+                figcaption.quiet { (counted(left_out as u64, "more lane is", "more lanes are")) " left out; the tables have all." }
             }
         }
     }
 }
 
-fn anchor(step: u64) -> &'static str {
-    match step {
-        0 => "start",
-        4 => "end",
-        _ => "middle",
+/// What a lane shows, for who cannot see it.
+fn says(lane: &Lane) -> String {
+    let says: Vec<_> = lane.bars.iter().map(|bar| bar.says.as_str()).collect();
+    format!("{}: {}", lane.title, says.join("; "))
+}
+
+/// A lane for each kernel that was launched, and behind it one for each of its variants of which anything is to be seen.
+fn lanes(statistics: &Statistics, naming: Naming, end: u64) -> Vec<Lane> {
+    let mut lanes = Vec::new();
+    for kernel in &statistics.kernels {
+        let of_source = SourceKernel::new(&kernel.name, &kernel.source, naming);
+        if launches(kernel) > 0 {
+            let mut bars = Vec::new();
+            add_launches(&mut bars, kernel, end);
+            lanes.push(Lane {
+                name: of_source.name(),
+                title: kernel.name.clone(),
+                is_variant: false,
+                bars,
+            });
+        }
+        for variant in &kernel.variants {
+            let mut bars = Vec::new();
+            add_bars(&mut bars, variant, end);
+            let name = of_source.known(&variant.descriptor);
+            if !bars.is_empty() {
+                lanes.push(Lane {
+                    title: format!("{}, {name}", of_source.name()),
+                    name,
+                    is_variant: true,
+                    bars,
+                });
+            }
+        }
     }
+    lanes
 }
 
 /// A bar for each time in which the kernel was launched, or two: one over the other, where not all launches ran the same.
-fn add_launches(bars: &mut Vec<Bar>, row: usize, kernel: &Kernel, end: u64) {
+fn add_launches(bars: &mut Vec<Bar>, kernel: &Kernel, end: u64) {
     let all = Progress {
         at_us: end,
         launches_ahead_of_time: kernel.launches_ahead_of_time,
@@ -117,14 +151,13 @@ fn add_launches(bars: &mut Vec<Bar>, row: usize, kernel: &Kernel, end: u64) {
             .launches_of_variants
             .saturating_sub(before.launches_of_variants);
         let count = ahead_of_time.saturating_add(of_variants);
-        let says = format!("{count} launches: {ahead_of_time} ahead of time, {of_variants} of variants");
+        let says = launch_counts(ahead_of_time, of_variants);
         let height = match (ahead_of_time, of_variants) {
             (_, 0) => 0.0,
             (0, _) => BAR,
             _ => (BAR * of_variants as f64 / count as f64).clamp(LEAST, BAR - LEAST),
         };
         let bar = |top: f64, height: f64, class| Bar {
-            row,
             from_us: before.at_us,
             to_us: now.at_us,
             top,
@@ -142,16 +175,18 @@ fn add_launches(bars: &mut Vec<Bar>, row: usize, kernel: &Kernel, end: u64) {
     }
 }
 
-fn add_bars(bars: &mut Vec<Bar>, row: usize, variant: &Variant, end: u64) {
+fn add_bars(bars: &mut Vec<Bar>, variant: &Variant, end: u64) {
     let Some(made) = variant.made_us else { return };
     let compile = variant.phases.map_or(0, |phases| u64::from(phases.total_us()));
     let (class, says) = match &variant.origin {
-        Origin::Compiled => ("compile", format!("compiled in {compile} µs")),
+        Origin::Compiled => (
+            "compile",
+            format!("compiled in {} ms", milliseconds(1e3 * compile as f64)),
+        ),
         Origin::Cache => ("cache", "found in the cache".to_owned()),
         Origin::Failed(reason) => ("failed", format!("failed: {reason}")),
     };
     bars.push(Bar {
-        row,
         from_us: made.saturating_sub(compile),
         to_us: made,
         top: 0.0,
@@ -160,53 +195,39 @@ fn add_bars(bars: &mut Vec<Bar>, row: usize, variant: &Variant, end: u64) {
         says,
     });
     for copy in &variant.copies {
-        add_copy(bars, row, copy, end);
+        add_copy(bars, copy, end);
     }
 }
 
-fn add_copy(bars: &mut Vec<Bar>, row: usize, copy: &Linked, end: u64) {
+fn add_copy(bars: &mut Vec<Bar>, copy: &Linked, end: u64) {
     let Some(linked) = copy.linked_us else { return };
+    let is_failure = matches!(copy.verdict, Verdict::Failed(_));
+    // What no launch ran was not in use: maybe the cache remembers that it was slower.
+    if copy.launches == 0 && !is_failure {
+        return;
+    }
     let (class, until) = match copy.verdict {
-        // It was never in use: the cache remembers that it was slower.
-        Verdict::Retired if copy.verdict_us == Some(linked) => return,
         Verdict::Retired | Verdict::Evicted => ("run", copy.verdict_us.unwrap_or(end)),
         Verdict::Failed(_) => ("failed", linked),
         Verdict::Kept | Verdict::Measuring => ("run", end),
     };
     bars.push(Bar {
-        row,
         from_us: linked,
         to_us: until,
         top: 0.0,
         height: BAR,
         class,
-        says: format!("copy {}: {} launches", copy.image_copy, copy.launches),
+        says: format!(
+            "in use on copy {}: {}",
+            copy.image_copy,
+            counted(copy.launches, "launch", "launches")
+        ),
     });
-}
-
-/// The end of a name that is too long for its place: what differs between variants is there.
-fn short(name: &str) -> String {
-    const MOST: usize = 36;
-    let count = name.chars().count();
-    if count <= MOST {
-        return name.to_owned();
-    }
-    let end: String = name.chars().skip(count + 1 - MOST).collect();
-    format!("…{end}")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_long_name_keeps_its_end() {
-        assert_eq!(short("short"), "short");
-        let long = format!("{}end", "x".repeat(60));
-        let shown = short(&long);
-        assert_eq!(shown.chars().count(), 36);
-        assert!(shown.starts_with('…') && shown.ends_with("end"));
-    }
 
     const END: u64 = 1000;
 
@@ -221,6 +242,7 @@ mod tests {
         Kernel {
             name: "k".to_owned(),
             bundle: String::new(),
+            source: String::new(),
             left_ahead_of_time: None,
             launches_ahead_of_time: ahead_of_time,
             launches_of_variants: of_variants,
@@ -234,7 +256,7 @@ mod tests {
     /// From when, to when, which class, how high.
     fn launch_bars(kernel: &Kernel) -> Vec<(u64, u64, &'static str, f64)> {
         let mut bars = Vec::new();
-        add_launches(&mut bars, 0, kernel, END);
+        add_launches(&mut bars, kernel, END);
         let bars = bars.iter();
         bars.map(|bar| (bar.from_us, bar.to_us, bar.class, bar.height))
             .collect()
@@ -264,7 +286,7 @@ mod tests {
             ]
         );
         let mut bars = Vec::new();
-        add_launches(&mut bars, 0, &kernel, END);
+        add_launches(&mut bars, &kernel, END);
         assert_eq!(bars[1].says, "4 launches: 1 ahead of time, 3 of variants");
         assert_eq!((bars[1].top, bars[2].top), (0.0, three_quarters));
     }
@@ -282,11 +304,11 @@ mod tests {
     }
 
     /// Bars of a variant that was linked at 100.
-    fn copy_bars(verdict: Verdict, verdict_us: Option<u64>) -> Vec<(u64, u64, &'static str)> {
+    fn copy_bars(verdict: Verdict, verdict_us: Option<u64>, launches: u64) -> Vec<(u64, u64, &'static str)> {
         let copy = Linked {
             image_copy: 0,
             link_us: 1,
-            launches: 5,
+            launches,
             verdict,
             linked_us: Some(100),
             verdict_us,
@@ -294,24 +316,30 @@ mod tests {
             ahead_of_time_ns: None,
         };
         let mut bars = Vec::new();
-        add_copy(&mut bars, 0, &copy, END);
+        add_copy(&mut bars, &copy, END);
         let bars = bars.iter();
         bars.map(|bar| (bar.from_us, bar.to_us, bar.class)).collect()
     }
 
     #[test]
     fn a_variant_is_in_use_until_it_is_retired() {
-        assert_eq!(copy_bars(Verdict::Retired, Some(300)), [(100, 300, "run")]);
-        assert_eq!(copy_bars(Verdict::Evicted, Some(300)), [(100, 300, "run")]);
-        assert_eq!(copy_bars(Verdict::Retired, Some(100)), []);
-        assert_eq!(copy_bars(Verdict::Kept, Some(300)), [(100, END, "run")]);
-        assert_eq!(copy_bars(Verdict::Measuring, None), [(100, END, "run")]);
+        assert_eq!(copy_bars(Verdict::Retired, Some(300), 5), [(100, 300, "run")]);
+        assert_eq!(copy_bars(Verdict::Evicted, Some(300), 5), [(100, 300, "run")]);
+        assert_eq!(copy_bars(Verdict::Retired, Some(100), 0), []);
+        assert_eq!(copy_bars(Verdict::Kept, Some(300), 5), [(100, END, "run")]);
+        assert_eq!(copy_bars(Verdict::Measuring, None, 5), [(100, END, "run")]);
+    }
+
+    #[test]
+    fn a_variant_that_no_launch_ran_has_no_bar() {
+        assert_eq!(copy_bars(Verdict::Kept, Some(300), 0), []);
+        assert_eq!(copy_bars(Verdict::Measuring, None, 0), []);
     }
 
     #[test]
     fn a_failure_is_a_moment() {
         assert_eq!(
-            copy_bars(Verdict::Failed("no".to_owned()), None),
+            copy_bars(Verdict::Failed("no".to_owned()), None, 0),
             [(100, 100, "failed")]
         );
         let variant = Variant {
@@ -323,7 +351,7 @@ mod tests {
             copies: Vec::new(),
         };
         let mut bars = Vec::new();
-        add_bars(&mut bars, 0, &variant, END);
+        add_bars(&mut bars, &variant, END);
         let [bar] = &bars[..] else { panic!("{bars:?}") };
         assert_eq!((bar.from_us, bar.to_us, bar.class), (50, 50, "failed"));
         assert_eq!(bar.says, "failed: no");

@@ -5,7 +5,7 @@ import sys
 
 data = open(sys.argv[1], "rb").read()
 magic, version, llvm, _identity, size, level = struct.unpack_from("<8sII16sQI", data)
-assert magic == b"OFFLOOMJ" and version == 6 and size == len(data), "not a bundle of version 6"
+assert magic == b"OFFLOOMJ" and version == 7 and size == len(data), "not a bundle of version 7"
 offset = 44
 
 
@@ -27,7 +27,7 @@ print(f"bundle for LLVM {llvm}, -O{level}, {string()}")
 (kernel_count,) = struct.unpack_from("<I", data, offset)
 offset += 4
 for _ in range(kernel_count):
-    name = string()
+    name, _source = string(), string()
     has_fast_math, parameter_count = struct.unpack_from("<?I", data, offset)
     offset += 5
     print("kernel", name + (", fast-math" if has_fast_math else ""))

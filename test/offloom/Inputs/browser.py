@@ -13,7 +13,7 @@ class Page(HTMLParser):
     def __init__(self):
         super().__init__()
         self.stack, self.title, self.tiles, self.bars, self.said = [], "", [], {}, []
-        self.sections, self.rows, self.outside = [], [], 0
+        self.sections, self.rows, self.outside, self.verdict = [], [], 0, ""
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
@@ -46,12 +46,20 @@ class Page(HTMLParser):
             self.sections[-1] += data + " "
         if "td" in self.stack:
             self.rows[-1][-1] += data
-        if self.stack[-1:] in (["dt"], ["dd"]):
+        if self.stack[-1:] in (["dt"], ["dd"]) or "dd" in self.stack:
             self.tiles[-1] += data
+        if self.stack == ["html", "body", "p"] and not self.verdict:
+            self.verdict = data
 
 
-def colours(path):
-    """The colours of a PNG of eight bits a channel, as red, green, blue."""
+def narrow_fits(rows):
+    """Whether nothing of the page that is framed in the first 480 columns is at the frame's right edge: the page has a margin there."""
+    edge = {colour for row in rows for colour in row[472:480]}
+    return len(edge) == 1 and len({colour for row in rows for colour in row[:472]}) > 8
+
+
+def pixels(path):
+    """The rows of a PNG of eight bits a channel, each a list of red, green, blue."""
     data = open(path, "rb").read()
     width, height, depth, kind = struct.unpack(">IIBB", data[16:26])
     channels = {2: 3, 6: 4}[kind]
@@ -61,7 +69,7 @@ def colours(path):
         length, name = struct.unpack(">I4s", data[at:at + 8])
         packed += data[at + 8:at + 8 + length] if name == b"IDAT" else b""
         at += length + 12
-    raw, stride, found = zlib.decompress(packed), width * channels, set()
+    raw, stride, found = zlib.decompress(packed), width * channels, []
     before = bytearray(stride)
     for row in range(height):
         line = bytearray(raw[row * (stride + 1) + 1:(row + 1) * (stride + 1)])
@@ -72,7 +80,7 @@ def colours(path):
             guess = left + before[i] - corner
             near = min((abs(guess - left), 0, left), (abs(guess - before[i]), 1, before[i]), (abs(guess - corner), 2, corner))[2]
             line[i] = (line[i] + (0, left, before[i], (left + before[i]) // 2, near)[kind]) & 255
-        found.update(zip(line[0::channels], line[1::channels], line[2::channels]))
+        found.append(list(zip(line[0::channels], line[1::channels], line[2::channels])))
         before = line
     return found
 
@@ -81,6 +89,7 @@ def main():
     page = Page()
     page.feed(open(sys.argv[1], encoding="utf-8").read())
     print("shown:", page.title)
+    print("verdict:", page.verdict)
     for name, value in zip(page.tiles[0::2], page.tiles[1::2]):
         print("tile:", name, value)
     kinds = ("compile", "cache", "run", "failed", "ahead-of-time", "of-variants")
@@ -91,11 +100,19 @@ def main():
         print("kernel:", re.sub(r"\s+", " ", section))
     made = [row for row in page.rows if len(row) == 11]
     print("row:", len(made), made[0][1] if made else "")
+    for row in page.rows:
+        # Name, host, number; and name and number of processes; each before the columns of a sum.
+        if len(row) in (9, 10):
+            print("over all:" if len(row) == 9 else "process:", *row)
     print("outside:", page.outside)
-    seen = colours(sys.argv[2])
-    shown = {"compile": (0xE6, 0x9F, 0x00), "cache": (0x56, 0xB4, 0xE9), "run": (0x00, 0x72, 0xB2), "ahead-of-time": (0x99, 0x99, 0x99)}
+    seen = set().union(*pixels(sys.argv[2]))
+    shown = {"compile": (0xE6, 0x9F, 0x00), "cache": (0x56, 0xB4, 0xE9), "run": (0x00, 0x9E, 0x73), "of-variants": (0x00, 0x72, 0xB2), "ahead-of-time": (0x99, 0x99, 0x99)}
     wanted = {colour for kind, colour in shown.items() if page.bars.get(kind)}
+    fits = narrow_fits(pixels(sys.argv[3]))
+    dark = (0x16, 0x18, 0x1C) in set().union(*pixels(sys.argv[4]))
     print("picture:", "has colours of the timeline" if wanted and wanted <= seen else f"lacks {wanted - seen}")
+    print("narrow:", "fits" if fits else "is cut off")
+    print("dark:", "is dark" if dark else "is not dark")
 
 
 if __name__ == "__main__":

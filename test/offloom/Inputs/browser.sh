@@ -9,8 +9,12 @@ trap 'rm -rf "$profile"' EXIT
 browser() {
   TMPDIR=$profile HOME=$profile XDG_CONFIG_HOME=$profile XDG_CACHE_HOME=$profile timeout 300 chromium --headless --no-sandbox --disable-gpu \
     --disable-dev-shm-usage --no-first-run --disable-extensions --user-data-dir="$profile/data" --proxy-server=127.0.0.1:9 \
-    --window-size=1200,900 --hide-scrollbars "$@" "file://$page" 2>"$profile/errors" || { cat "$profile/errors" >&2; exit 1; }
+    --hide-scrollbars "$@" 2>"$profile/errors" || { cat "$profile/errors" >&2; exit 1; }
 }
-browser --dump-dom >"$profile/document"
-browser --screenshot="$profile/picture.png" >/dev/null
-python3 "$(dirname "$0")/browser.py" "$profile/document" "$profile/picture.png"
+browser --window-size=1280,1200 --dump-dom "file://$page" >"$profile/document"
+browser --window-size=1280,1200 --screenshot="$profile/picture.png" "file://$page" >/dev/null
+# A window cannot be as narrow as a frame.
+printf '<body style="margin:0"><iframe style="border:0" width="480" height="2000" src="file://%s"></iframe>' "$page" >"$profile/narrow.html"
+browser --window-size=600,2000 --screenshot="$profile/narrow.png" "file://$profile/narrow.html" >/dev/null
+browser --window-size=1280,1200 --force-dark-mode --screenshot="$profile/dark.png" "file://$page" >/dev/null
+python3 "$(dirname "$0")/browser.py" "$profile/document" "$profile/picture.png" "$profile/narrow.png" "$profile/dark.png"

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::output::OutputFile;
 
 /// The section of the JIT bundles.
-const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
+pub(crate) const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
 /// Local symbol at the start of the first JIT bundle; those of further ones have a number behind the name.
 const JIT_BUNDLE_START: &str = "__offloom_jit_bundle_start";
 /// Local symbol at the end of the first JIT bundle.

@@ -1,5 +1,7 @@
 //! What both jobs on device code begin with: the bitcode files of one target, merged, and the machine to compile them for.
 
+use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
@@ -8,6 +10,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::{LinkModulesError, link_modules};
+use offloom_jit_passes::kernel_sources::{FileIdentity, note_source_files};
 use offloom_jit_passes::survey::note_own_unwinder;
 use wrapgen::inputs::InputFile;
 use wrapgen::jit;
@@ -77,7 +80,9 @@ impl DeviceBitcode {
             .map(String::as_str)
             .zip(files.iter().map(InputFile::bytes))
             .collect();
-        let module = link_modules(context, errors, &members)?;
+        let module = link_modules(context, errors, &members, |module| {
+            note_source_files(module, file_identity);
+        })?;
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
         if !jit::supports(&triple) {
             return Err(MergeError::Target {
@@ -100,6 +105,16 @@ impl DeviceBitcode {
             optimization_level: self.optimization_level,
         })
     }
+}
+
+/// Which file a name leads to from here, where Clang is likely to have run too.
+fn file_identity(name: &str) -> Option<FileIdentity> {
+    let metadata = fs::metadata(name).ok()?;
+    // As names of kernels have it.
+    Some(FileIdentity {
+        device: metadata.dev() as u32,
+        file: metadata.ino() as u32,
+    })
 }
 
 /// The number of a level as Clang takes it behind `-O`.
