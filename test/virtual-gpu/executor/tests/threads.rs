@@ -30,7 +30,7 @@ fn lanes_that_have_exited_count_as_arrived() {
     with_seeds(|device| {
         expect(device, "exited_lanes_barrier", |x| {
             if x % 2 == 1 { 0xEEEE_EEEE } else { 1 }
-        })
+        });
     });
 }
 
