@@ -48,6 +48,8 @@ def load(config, lit_config):
     if build["other_dist"]:
         config.available_features.add("both-builds")
     _add_device_libraries(config, build)
+    config.available_features.add("virtual-gpu")
+    config.substitutions.append((r"%virtual_gpu\b", build["virtual_gpu"]))
     # Debian has it as a package; elsewhere it may be a snap, which sees no files of ours.
     if shutil.which("chromium"):
         config.available_features.add("browser")

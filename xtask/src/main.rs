@@ -31,6 +31,8 @@ mod specialize_check;
 mod steps;
 mod task;
 mod test;
+mod virtual_gpu;
+mod virtual_gpu_check;
 mod worker_layout;
 mod workspace;
 
