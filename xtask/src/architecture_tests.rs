@@ -50,6 +50,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("offloom-ptx", &[]),
+    ("offloom-ptx-arithmetic", &[]),
     (
         "offloom-test-plugin",
         &["llvm-plugin", "offloom-abi", "offloom-ir"],
@@ -58,6 +59,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "offloom-virtual-cuda",
         &["offloom-ptx", "offloom-virtual-gpu"],
+    ),
+    (
+        "offloom-virtual-gpu",
+        &["offloom-ptx", "offloom-ptx-arithmetic"],
     ),
     (
         "wrapgen",
