@@ -51,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("offloom-ptx", &[]),
     ("offloom-ptx-arithmetic", &[]),
+    ("offloom-ptx-arithmetic", &[]),
     (
         "offloom-test-plugin",
         &["llvm-plugin", "offloom-abi", "offloom-ir"],
@@ -59,6 +60,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "offloom-virtual-cuda",
         &["offloom-ptx", "offloom-virtual-gpu"],
+    ),
+    (
+        "offloom-virtual-gpu",
+        &["offloom-ptx", "offloom-ptx-arithmetic"],
     ),
     (
         "offloom-virtual-gpu",
