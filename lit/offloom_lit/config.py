@@ -49,6 +49,8 @@ def load(config, lit_config):
     if build["other_dist"]:
         config.available_features.add("both-builds")
     _add_device_libraries(config, build)
+    config.available_features.add("virtual-gpu")
+    config.substitutions.append((r"%virtual_gpu\b", build["virtual_gpu"]))
     _add_clang_runtimes(config, llvm_bin)
     mount = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", config.test_source_root]
     if shutil.which("unshare") and subprocess.run(mount, capture_output=True, check=False).returncode == 0:

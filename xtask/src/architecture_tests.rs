@@ -53,6 +53,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("offloom-ptx", &[]),
+    ("offloom-ptx-arithmetic", &[]),
+    ("offloom-ptx-arithmetic", &[]),
     (
         "offloom-test-plugin",
         &["llvm-plugin", "offloom-abi", "offloom-ir"],
@@ -61,6 +63,14 @@ const MAY_USE: &[(&str, &[&str])] = &[
     (
         "offloom-virtual-cuda",
         &["offloom-ptx", "offloom-virtual-gpu"],
+    ),
+    (
+        "offloom-virtual-gpu",
+        &["offloom-ptx", "offloom-ptx-arithmetic"],
+    ),
+    (
+        "offloom-virtual-gpu",
+        &["offloom-ptx", "offloom-ptx-arithmetic"],
     ),
     (
         "wrapgen",

@@ -152,7 +152,7 @@ fn names(folder: &Path) -> Result<Vec<String>> {
 
 /// Puts a copy of a program at `to`, whole at every moment: a compile may be running it. A copy, because the programs look for
 /// their folder beside themselves.
-fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let new = fs::read(from).with_context(|| format!("cannot read `{}`", from.display()))?;
     match fs::read(to) {
         Ok(present) if present == new => return Ok(()),

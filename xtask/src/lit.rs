@@ -13,6 +13,7 @@ use crate::command::shown;
 use crate::cuda;
 use crate::llvm;
 use crate::openmp::OpenMp;
+use crate::virtual_gpu;
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask lit`.
@@ -187,6 +188,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "other_dist": other_dist,
         "test_plugin": staged.test_plugin,
         "cuda": cuda::folder(workspace, staged.llvm.major)?,
+        "virtual_gpu": virtual_gpu::library_folder(workspace)?,
         "omp_compile": openmp.compile_options(),
         "omp_link": openmp.link_options,
         "exec_root": folder.join("test"),

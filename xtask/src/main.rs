@@ -32,6 +32,8 @@ mod specialize_check;
 mod steps;
 mod task;
 mod test;
+mod virtual_gpu;
+mod virtual_gpu_check;
 mod worker_layout;
 mod workspace;
 

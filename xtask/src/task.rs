@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use crate::{
     bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, cuda, demo, dist, fuzz,
-    jit_check, lint, lit, matrix, ptx, setup, specialize_check, test,
+    jit_check, lint, lit, matrix, ptx, setup, specialize_check, test, virtual_gpu,
+    virtual_gpu_check,
 };
 
 /// Chores of the Offloom project.
@@ -38,6 +39,10 @@ enum Task {
     Matrix(matrix::Arguments),
     /// Programs with the JIT in every mode of it, compared with stock builds, run on the device
     JitCheck(jit_check::Arguments),
+    /// Run a program on the virtual GPU, which executes PTX on the processor: `-- PROGRAM ARGUMENTS`
+    VirtualGpu(virtual_gpu::Arguments),
+    /// Programs for NVIDIA GPUs, built by LLVM's tools and by ours, on the virtual GPU
+    VirtualGpuCheck(virtual_gpu_check::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
     /// The workloads in every form against the stock build, or a program of your own with and without the JIT
@@ -72,6 +77,8 @@ impl Arguments {
             Task::Corpus(arguments) => corpus::run(arguments),
             Task::Matrix(arguments) => matrix::run(arguments),
             Task::JitCheck(arguments) => jit_check::run(arguments),
+            Task::VirtualGpu(arguments) => virtual_gpu::run_program(arguments),
+            Task::VirtualGpuCheck(arguments) => virtual_gpu_check::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::Bench(arguments) => bench::run(arguments),
             Task::BenchJitPasses(arguments) => bench_jit_passes::run(arguments),

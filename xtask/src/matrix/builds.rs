@@ -1,6 +1,7 @@
 //! One program, built by Clang with LLVM's offload tools and with ours, in every form of link.
 
 use std::cell::OnceCell;
+use std::ffi::OsString;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -153,6 +154,17 @@ const COMPANION: &str = "int companion(int value) {
 }
 ";
 
+/// A device to build for and to run on, other than the x86_64 one.
+#[derive(Debug)]
+pub(crate) struct Device {
+    /// Options of compiles and links, in the place of those for the x86_64 device.
+    pub(crate) options: Vec<String>,
+    /// Options of a link with `-r` besides: where the device runtime is.
+    pub(crate) relocatable_options: Vec<String>,
+    /// What a program needs in its environment.
+    pub(crate) environment: Vec<(&'static str, OsString)>,
+}
+
 /// Both builds of a program.
 #[derive(Debug)]
 pub(crate) struct Builds<'a> {
@@ -161,12 +173,23 @@ pub(crate) struct Builds<'a> {
 }
 
 impl<'a> Builds<'a> {
-    /// Prepares the folders of both.
+    /// Prepares the folders of both, for the x86_64 device.
     pub(crate) fn begin(
         staged: &'a Staged,
         openmp: &'a OpenMp,
         subject: &'a Subject,
         variant: Variant,
+    ) -> Result<Self> {
+        Self::begin_for(staged, openmp, subject, variant, None)
+    }
+
+    /// As [`begin`](Self::begin), for a device.
+    pub(crate) fn begin_for(
+        staged: &'a Staged,
+        openmp: &'a OpenMp,
+        subject: &'a Subject,
+        variant: Variant,
+        device: Option<&'a Device>,
     ) -> Result<Self> {
         let build = |drop_ins: Option<PathBuf>| -> Result<Build<'a>> {
             let folder = tempfile::tempdir()?;
@@ -176,6 +199,7 @@ impl<'a> Builds<'a> {
                 openmp,
                 subject,
                 variant,
+                device,
                 drop_ins,
                 folder,
                 native: OnceCell::new(),
@@ -197,6 +221,7 @@ pub(crate) struct Build<'a> {
     openmp: &'a OpenMp,
     subject: &'a Subject,
     variant: Variant,
+    device: Option<&'a Device>,
     /// The folder for `-B`.
     drop_ins: Option<PathBuf>,
     folder: TempDir,
@@ -245,6 +270,7 @@ impl Build<'_> {
             Form::Relocatable => {
                 let mut merge = self.clang(true);
                 merge.args(["-r", "-o", "merged.o"]).args(self.native()?);
+                merge.args(self.device.iter().flat_map(|device| &device.relocatable_options));
                 tools::output(&mut merge)?;
                 let mut link = self.in_folder(tools::clang(self.staged, true));
                 link.arg("merged.o").args(self.variant.executable_options());
@@ -292,6 +318,8 @@ impl Build<'_> {
             .args([SECONDS_PER_RUN, "./program"])
             .args(self.subject.run_arguments);
         command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        let device = self.device.iter().flat_map(|device| &device.environment);
+        command.envs(device.map(|(name, value)| (name, value)));
         command.envs(environment.iter().copied());
         let printed = tools::output(&mut command)?;
         Ok(match self.subject.changing_lines {
@@ -354,7 +382,13 @@ impl Build<'_> {
         if let Some(folder) = &self.drop_ins {
             command.arg("-B").arg(folder);
         }
-        command.args(self.openmp.compile_options());
+        match self.device {
+            None => command.args(self.openmp.compile_options()),
+            Some(device) => command
+                .args(["-fopenmp"])
+                .args(&device.options)
+                .args(&self.openmp.include_options),
+        };
         command
     }
 

@@ -148,10 +148,18 @@ impl Context {
             stream.close();
         }
         self.default_stream().close();
-        driver.streams.remove_all(|stream| Arc::ptr_eq(&stream.context, self));
-        driver.events.remove_all(|event| Arc::ptr_eq(&event.context, self));
-        driver.functions.remove_all(|function| Arc::ptr_eq(&function.module.context, self));
-        driver.modules.remove_all(|module| Arc::ptr_eq(&module.context, self));
+        driver
+            .streams
+            .remove_all(|stream| Arc::ptr_eq(&stream.context, self));
+        driver
+            .events
+            .remove_all(|event| Arc::ptr_eq(&event.context, self));
+        driver
+            .functions
+            .remove_all(|function| Arc::ptr_eq(&function.module.context, self));
+        driver
+            .modules
+            .remove_all(|module| Arc::ptr_eq(&module.context, self));
         for (address, _) in lock(&self.allocations).drain() {
             // The program may have freed it in between.
             let _ = driver.memory.free(address);
@@ -204,7 +212,11 @@ pub(crate) fn release_primary(driver: &Driver, number: i32, of_all: bool) -> Res
     let ended = {
         let mut primary = lock(&device.primary);
         if primary.users == 0 {
-            return if of_all { Ok(()) } else { Err(CudaError::INVALID_CONTEXT) };
+            return if of_all {
+                Ok(())
+            } else {
+                Err(CudaError::INVALID_CONTEXT)
+            };
         }
         primary.users = if of_all { 0 } else { primary.users - 1 };
         if primary.users > 0 {

@@ -105,7 +105,9 @@ pub(crate) fn submit_fill(driver: &'static Driver, stream: &Arc<Stream>, fill: F
         let pattern = fill.pattern.to_le_bytes();
         for row in 0..fill.rows {
             let at = fill.to + row * fill.pitch;
-            driver.memory.fill(at, &pattern[..fill.pattern_bytes as usize], fill.width)?;
+            driver
+                .memory
+                .fill(at, &pattern[..fill.pattern_bytes as usize], fill.width)?;
         }
         Ok(())
     }))
@@ -130,7 +132,9 @@ fn check(driver: &Driver, address: u64, size: u64) -> Result<()> {
 fn is_pageable(driver: &Driver, address: u64) -> bool {
     let is_registered = || {
         let registered = lock(&driver.registered);
-        registered.iter().any(|(&start, &size)| address >= start && address - start < size)
+        registered
+            .iter()
+            .any(|(&start, &size)| address >= start && address - start < size)
     };
     driver.memory.find(address).is_none() && !is_registered()
 }
@@ -140,7 +144,10 @@ fn copy(driver: &Driver, piece: Piece) -> Result<()> {
     if size == 0 {
         return Ok(());
     }
-    match (driver.memory.find(to).is_some(), driver.memory.find(from).is_some()) {
+    match (
+        driver.memory.find(to).is_some(),
+        driver.memory.find(from).is_some(),
+    ) {
         (true, true) => driver.memory.copy(to, from, size)?,
         (true, false) => driver.memory.write(to, host_bytes(from, size)?)?,
         (false, true) => driver.memory.read(from, host_bytes_mut(to, size)?)?,

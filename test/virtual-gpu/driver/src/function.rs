@@ -64,7 +64,10 @@ impl Function {
 
     /// Sets how much dynamic shared memory a launch may ask for.
     pub(crate) fn set_max_dynamic_shared(&self, bytes: u32) -> Result<()> {
-        let most = self.properties().max_shared_bytes.saturating_sub(self.kernel.shared_bytes);
+        let most = self
+            .properties()
+            .max_shared_bytes
+            .saturating_sub(self.kernel.shared_bytes);
         if bytes > most {
             return Err(CudaError::INVALID_VALUE);
         }

@@ -26,14 +26,19 @@ impl Request {
     fn check(&self, function: &Function) -> Result<()> {
         let properties = function.properties();
         let is_within = |size: [u32; 3], most: [u32; 3]| {
-            size.iter().zip(most).all(|(&size, most)| (1..=most).contains(&size))
+            size.iter()
+                .zip(most)
+                .all(|(&size, most)| (1..=most).contains(&size))
         };
         let threads: u64 = self.block.iter().map(|&size| u64::from(size)).product();
         if !is_within(self.grid, properties.max_grid)
             || !is_within(self.block, properties.max_block)
             || threads > u64::from(properties.max_threads_per_block)
             || self.dynamic_shared_bytes > function.max_dynamic_shared.load(Ordering::Relaxed)
-            || function.kernel.required_block.is_some_and(|required| required != self.block)
+            || function
+                .kernel
+                .required_block
+                .is_some_and(|required| required != self.block)
         {
             return Err(CudaError::INVALID_VALUE);
         }
@@ -102,7 +107,12 @@ struct Failure<'a>(&'a Fault);
 
 impl std::fmt::Display for Failure<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(formatter, "{} (error {})", self.0, CudaError::of_fault(self.0.kind).0)
+        write!(
+            formatter,
+            "{} (error {})",
+            self.0,
+            CudaError::of_fault(self.0.kind).0
+        )
     }
 }
 
@@ -126,5 +136,10 @@ fn standard_output() -> Output {
 
 unsafe extern "C" {
     static stdout: *mut std::ffi::c_void;
-    fn fwrite(bytes: *const std::ffi::c_void, size: usize, count: usize, file: *mut std::ffi::c_void) -> usize;
+    fn fwrite(
+        bytes: *const std::ffi::c_void,
+        size: usize,
+        count: usize,
+        file: *mut std::ffi::c_void,
+    ) -> usize;
 }

@@ -97,7 +97,10 @@ fn read(image: &[u8], capability: (u32, u32)) -> Result<(Cubin, offloom_ptx::Mod
     if major != capability.0 || minor > capability.1 {
         return Err(Refusal(
             CudaError::NO_BINARY_FOR_GPU,
-            format!("it is for sm_{major}{minor}, the device is sm_{}{}", capability.0, capability.1),
+            format!(
+                "it is for sm_{major}{minor}, the device is sm_{}{}",
+                capability.0, capability.1
+            ),
         ));
     }
     let parts = image::parts(image).map_err(|error| invalid(error.to_string()))?;
@@ -113,7 +116,8 @@ fn read(image: &[u8], capability: (u32, u32)) -> Result<(Cubin, offloom_ptx::Mod
         } else {
             format!("image part {}", number + 1)
         };
-        let module = parse(&name, text).map_err(|error| Refusal(CudaError::INVALID_PTX, error.to_string()))?;
+        let module =
+            parse(&name, text).map_err(|error| Refusal(CudaError::INVALID_PTX, error.to_string()))?;
         modules.push(module);
     }
     let module = link(modules).map_err(|error| invalid(error.to_string()))?;

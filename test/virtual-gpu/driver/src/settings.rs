@@ -138,7 +138,12 @@ mod tests {
         assert_eq!(settings.devices[1].multiprocessors, 4);
         assert_eq!(settings.memory, 64 << 20);
         assert_eq!(read(&[]).unwrap().devices.len(), 1);
-        assert!(read(&[("OFFLOOM_VIRTUAL_GPU", "none")]).unwrap().devices.is_empty());
+        assert!(
+            read(&[("OFFLOOM_VIRTUAL_GPU", "none")])
+                .unwrap()
+                .devices
+                .is_empty()
+        );
     }
 
     #[test]

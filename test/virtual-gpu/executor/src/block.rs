@@ -97,6 +97,10 @@ impl Resident {
                 return Ok(Slice::Finished);
             }
             let Some(index) = self.choose(machine) else {
+                let block = &self.block;
+                if (self.warps.iter_mut()).any(|warp| machine.exchange_without_absent(block, warp)) {
+                    continue;
+                }
                 return Err(self.deadlock(machine));
             };
             let warp = &mut self.warps[index];

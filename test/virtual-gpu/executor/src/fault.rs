@@ -127,6 +127,9 @@ pub enum ReportKind {
     /// `exit` in a function that is no kernel ended threads. Compilers write that where they believe that no thread can
     /// come, so the function was compiled from code with undefined behaviour.
     ExitInFunction,
+    /// An operation such as `shfl.sync` whose mask names threads that wait at a barrier of the block, so that they could not come.
+    /// It was executed without them.
+    AbsentMembers,
 }
 
 impl fmt::Display for Report {
@@ -135,6 +138,9 @@ impl fmt::Display for Report {
             ReportKind::PoisonDecision => "a decision depends on uninitialised memory or registers",
             ReportKind::PoisonAddress => "an address depends on uninitialised memory or registers",
             ReportKind::PoisonStore => "uninitialised bytes are stored to global memory",
+            ReportKind::AbsentMembers => {
+                "its mask names threads that wait at a barrier: what a device does then is undefined"
+            }
             ReportKind::ExitInFunction => {
                 "threads end inside of a function: the compiler took this place for unreachable, \
                  so what it was compiled from has undefined behaviour"

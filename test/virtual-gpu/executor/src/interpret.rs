@@ -78,6 +78,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) warp_instructions: u64,
     /// What waiting adds to them when turns are counted.
     pub(crate) cost_of_waiting: u64,
+    /// What was executed takes so long on a device that the block's other warps go on meanwhile.
+    pub(crate) gives_way: bool,
     pub(crate) track: bool,
     /// What this host thread has reported.
     reported: HashSet<(u32, ReportKind)>,
@@ -108,6 +110,7 @@ impl<'a> Machine<'a> {
             lane_instructions: 0,
             warp_instructions: 0,
             cost_of_waiting: 0,
+            gives_way: false,
             track: grid.options.poison != Poison::Off,
             reported: HashSet::new(),
             random,
@@ -132,7 +135,8 @@ impl<'a> Machine<'a> {
     /// Runs a warp for about `budget` instructions, until all its lanes wait or a barrier is complete.
     pub(crate) fn run(&mut self, block: &mut Block, warp: &mut Warp, mut budget: u32) -> Result<(), Raised> {
         let mut fair = false;
-        while warp.runnable != 0 && budget > 0 && block.released.is_empty() {
+        self.gives_way = false;
+        while warp.runnable != 0 && budget > 0 && block.released.is_empty() && !self.gives_way {
             let group;
             let mut turn;
             if self.random.is_some() {

@@ -283,7 +283,7 @@ struct State {
     next: u64,
     total: u64,
     /// Blocks that have begun and that no host thread runs.
-    waiting: VecDeque<Resident>,
+    waiting: VecDeque<Box<Resident>>,
     /// Blocks that have begun and not ended.
     resident: usize,
     /// How many the device runs at a time.
@@ -294,7 +294,7 @@ struct State {
 enum Taken {
     /// One that has not begun, by its number.
     New(u64),
-    Begun(Resident),
+    Begun(Box<Resident>),
     Nothing,
 }
 
@@ -302,7 +302,7 @@ impl Queue {
     /// Runs blocks until there are none: instructions of lanes and of warps.
     fn work(&self, grid: &Grid<'_>, details: &Details, threads: u32, worker: u64) -> (u64, u64) {
         let mut machine = Machine::new(grid, worker);
-        let mut spare: Option<Resident> = None;
+        let mut spare: Option<Box<Resident>> = None;
         let slice = match grid.options.schedule {
             Schedule::Converging => SLICE,
             Schedule::Random { .. } => RANDOM_SLICE,
@@ -312,7 +312,7 @@ impl Queue {
                 Taken::New(number) => {
                     let mut resident = spare
                         .take()
-                        .unwrap_or_else(|| Resident::new(threads, machine.track));
+                        .unwrap_or_else(|| Box::new(Resident::new(threads, machine.track)));
                     resident.begin(&mut machine, details, number);
                     resident
                 }

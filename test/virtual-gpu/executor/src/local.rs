@@ -68,6 +68,16 @@ impl Local {
         shadows[lane] = (shadows[lane] & hole) | ((shadow & mask(size)) << shift);
     }
 
+    /// The element at the same offset of all lanes, and which bits were not written.
+    #[inline]
+    pub(crate) fn load_all(&self, offset: u32, size: u32) -> Option<(Lanes, Lanes)> {
+        let row = offset as usize / 8;
+        let (values, shadows) = (self.rows.get(row)?, self.shadow.get(row)?);
+        let (shift, keep) = (offset % 8 * 8, mask(size));
+        let piece = |word: &u64| (word >> shift) & keep;
+        Some((values.each_ref().map(piece), shadows.each_ref().map(piece)))
+    }
+
     /// Copies bytes of one thread; both offsets are multiples of 8.
     pub(crate) fn copy(&mut self, lane: usize, to: u32, from: u32, size: u32) {
         let mut done = 0;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use offloom_ptx_arithmetic::Lanes;
 use thiserror::Error;
 
 use raw::Region;
@@ -87,6 +88,18 @@ impl Allocation {
         } else {
             None
         }
+    }
+
+    /// The offsets of elements of these lanes, where all of them are inside.
+    #[inline]
+    pub(crate) fn offsets(&self, addresses: &Lanes, mask: u32, size: u64) -> Option<Lanes> {
+        let last = (self.region.len() as u64).checked_sub(size)?;
+        let offsets = addresses.map(|address| address.wrapping_sub(self.address));
+        let mut outside = 0;
+        for (lane, &offset) in offsets.iter().enumerate() {
+            outside |= u32::from(offset > last) << lane;
+        }
+        (outside & mask == 0).then_some(offsets)
     }
 
     /// The bytes.

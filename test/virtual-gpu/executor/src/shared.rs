@@ -34,27 +34,45 @@ impl Shared {
     /// An element, and which bits of it were not written.
     #[inline]
     pub(crate) fn load(&self, offset: usize, size: usize) -> (u64, u64) {
+        match size {
+            1 => self.load_sized::<1>(offset),
+            2 => self.load_sized::<2>(offset),
+            4 => self.load_sized::<4>(offset),
+            _ => self.load_sized::<8>(offset),
+        }
+    }
+
+    #[inline]
+    fn load_sized<const SIZE: usize>(&self, offset: usize) -> (u64, u64) {
+        let range = offset..offset + SIZE;
         (
-            number(&self.bytes[offset..offset + size]),
-            number(&self.shadow[offset..offset + size]),
+            number::<SIZE>(&self.bytes[range.clone()]),
+            number::<SIZE>(&self.shadow[range]),
         )
     }
 
     /// Writes an element.
     #[inline]
     pub(crate) fn store(&mut self, offset: usize, size: usize, value: u64, shadow: u64) {
-        self.bytes[offset..offset + size].copy_from_slice(&value.to_le_bytes()[..size]);
-        self.shadow[offset..offset + size].copy_from_slice(&shadow.to_le_bytes()[..size]);
+        match size {
+            1 => self.store_sized::<1>(offset, value, shadow),
+            2 => self.store_sized::<2>(offset, value, shadow),
+            4 => self.store_sized::<4>(offset, value, shadow),
+            _ => self.store_sized::<8>(offset, value, shadow),
+        }
+    }
+
+    #[inline]
+    fn store_sized<const SIZE: usize>(&mut self, offset: usize, value: u64, shadow: u64) {
+        let range = offset..offset + SIZE;
+        self.bytes[range.clone()].copy_from_slice(&value.to_le_bytes()[..SIZE]);
+        self.shadow[range].copy_from_slice(&shadow.to_le_bytes()[..SIZE]);
     }
 }
 
 #[inline]
-fn number(bytes: &[u8]) -> u64 {
+fn number<const SIZE: usize>(bytes: &[u8]) -> u64 {
     let mut word = [0; 8];
-    match bytes.len() {
-        4 => word[..4].copy_from_slice(bytes),
-        8 => word.copy_from_slice(bytes),
-        size => word[..size].copy_from_slice(bytes),
-    }
+    word[..SIZE].copy_from_slice(&bytes[..SIZE]);
     u64::from_le_bytes(word)
 }

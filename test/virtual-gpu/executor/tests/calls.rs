@@ -227,6 +227,19 @@ fn the_heap_gives_and_takes() {
     }
 }
 
+/// As the runtime makes its table of thread states: what the first warp does after `malloc`, others do not see before they have read.
+#[test]
+fn others_go_on_while_one_warp_allocates() {
+    let code = kernel(
+        "setp.ne.u32 %p1,%x,0; @%p1 bra READ; st.shared.u32 [table],0; READ: bar.sync 0; ld.shared.u32 %r1,[table]; @%p1 bra WAIT;
+        { .param .b64 size; .param .b64 given; st.param.b64 [size],64; call.uni (given), malloc, (size); ld.param.b64 %d1,[given]; }
+        st.shared.u32 [table],1;
+        WAIT: setp.ne.u32 %p2,%r1,0; @%p2 bra END; barrier.sync 8; ld.shared.u32 %r0,[table];",
+    );
+    let device = Device::new(&format!("{DEVICE_FUNCTIONS}.shared .align 4 .u32 table;{code}"));
+    assert_eq!(device.run("k", 1, 128), vec![1; 128]);
+}
+
 #[test]
 fn assertions_end_the_kernel() {
     let device = Device::new(&format!(

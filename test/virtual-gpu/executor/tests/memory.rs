@@ -1,4 +1,5 @@
 //! Memory accesses, atomics, unwritten bits, and what goes wrong.
+#![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 mod common;
 

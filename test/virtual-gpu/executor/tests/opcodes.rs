@@ -3,7 +3,7 @@
 use offloom_virtual_gpu::supports;
 
 /// The opcode forms of all PTX that tests run, of the device runtime and of libdevice.
-const OPCODES: &str = include_str!("data/opcodes.txt");
+const OPCODES: &str = include_str!("../../ptx/opcodes.txt");
 
 #[test]
 fn every_opcode_is_known() {

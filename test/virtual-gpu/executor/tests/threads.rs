@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::Device;
-use offloom_virtual_gpu::{FaultKind, Schedule};
+use common::{Device, kernel};
+use offloom_virtual_gpu::{FaultKind, ReportKind, Schedule};
 
 fn device() -> Device {
     Device::of(include_str!("data/threads.ptx"))
@@ -30,7 +30,7 @@ fn lanes_that_have_exited_count_as_arrived() {
     with_seeds(|device| {
         expect(device, "exited_lanes_barrier", |x| {
             if x % 2 == 1 { 0xEEEE_EEEE } else { 1 }
-        })
+        });
     });
 }
 
@@ -171,4 +171,19 @@ fn nobody_has_written_what_a_block_finds() {
             .reports
             .is_empty()
     );
+}
+
+/// Two threads of a warp reduce over all of it while the others wait for them, as LLVM's runtime does with `num_threads(2)`.
+#[test]
+fn exchanges_go_on_without_threads_at_barriers() {
+    let device = Device::new(&kernel(
+        "setp.gt.u32 %p1,%x,1; @%p1 bra WAIT; add.u32 %r1,%x,40; shfl.sync.down.b32 %r0,%r1,1,31,-1; WAIT: bar.sync 0;",
+    ));
+    let output = device.words(&[7; 64]);
+    let statistics = device.launch("k", 1, 64, &[output]).unwrap();
+    let words = device.read(output, 64);
+    // The second thread's partner is away: undefined, here its own value.
+    assert_eq!((words[0], words[2], words[63]), (41, 0, 0));
+    let kinds: Vec<_> = statistics.reports.iter().map(|report| report.kind).collect();
+    assert_eq!(kinds, [ReportKind::AbsentMembers]);
 }

@@ -55,7 +55,7 @@ pub struct SourceFile {
 /// A name of the module.
 #[derive(Clone, Debug)]
 pub struct Symbol {
-    /// The name. A `.shared` variable `x` that function `f` declares in its body is `f::x` (and `f::x$2` the second one).
+    /// The name. A `.shared` variable `x` that function `f` declares in its body is `f::x` (and `f::x::2` the second one).
     pub name: String,
     /// Who sees the name.
     pub linkage: Linkage,

@@ -87,11 +87,15 @@ fn every_beginning_of_a_file_is_an_error_or_right() {
 /// Texts that would take a careless parser all its stack, or time or memory beyond measure.
 #[test]
 fn large_and_deep_texts_end_soon() {
-    const MANY: usize = 200_000;
+    const MANY: usize = 100_000;
     let mut names = String::new();
     for number in 0..MANY / 10 {
-        let _ = write!(names, ".func f() {{ .shared .b8 x; }} .global .u8 v{number}; ");
+        let _ = write!(
+            names,
+            ".func f{number}() {{ {{ .shared .b8 x; }} {{ .shared .b8 x; }} }} .global .u8 v{number}; "
+        );
     }
+    let scopes = format!(".func f() {{ {} }}", "{ .shared .b8 x; }".repeat(MANY));
     let deep = [
         format!(".func f() {}", "{".repeat(MANY)),
         format!(".func f() {{ {}", "{}".repeat(MANY)),
@@ -111,6 +115,7 @@ fn large_and_deep_texts_end_soon() {
         "\"".repeat(MANY),
         "9".repeat(MANY),
         names,
+        scopes,
     ];
     for text in &deep {
         parse(text.as_bytes());

@@ -1,5 +1,9 @@
 //! Linking: which definition of a name counts, whose names are whose own, what is an error.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
 
 use offloom_ptx::link::{LinkError, link};
 use offloom_ptx::tree::{

@@ -1,5 +1,9 @@
 //! What the parser makes of each construct, and what it says of faults.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "helpers of tests fail as tests do"
+)]
 
 use offloom_ptx::tree::{
     Address, Base, CallTarget, Function, Guard, Immediate, Linkage, Module, Operand, Reference,
@@ -366,7 +370,7 @@ fn shared_variables_of_bodies_are_symbols() {
          .func g() { .shared .b32 x; ret; }",
     );
     let names: Vec<_> = module.symbols.iter().map(|symbol| symbol.name.as_str()).collect();
-    assert_eq!(names, ["f::x", "f::x$2", "f", "g::x", "g"]);
+    assert_eq!(names, ["f::x", "f::x::2", "f", "g::x", "g"]);
     let body = function(&module, "f").body.as_ref().unwrap();
     assert_eq!(
         body.instructions[0].operands[1],

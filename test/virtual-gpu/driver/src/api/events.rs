@@ -70,7 +70,11 @@ fn event(handle: Handle) -> Result<Arc<Event>> {
 
 fn destroy(handle: Handle) -> Result<()> {
     let (driver, _) = current()?;
-    driver.events.remove(handle).map(drop).ok_or(CudaError::INVALID_HANDLE)
+    driver
+        .events
+        .remove(handle)
+        .map(drop)
+        .ok_or(CudaError::INVALID_HANDLE)
 }
 
 fn record(handle: Handle, stream_handle: Handle) -> Result<()> {

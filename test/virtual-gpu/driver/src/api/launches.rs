@@ -3,7 +3,7 @@
 use std::ffi::{c_uint, c_void};
 
 use super::arguments::In;
-use super::{Handle, stream};
+use super::{Handle, stream_itself};
 use crate::error::{CudaError, Result};
 use crate::function::Function;
 use crate::launch::{Request, submit};
@@ -86,7 +86,7 @@ fn launch(
     parameters: In<In<u8>>,
     extra: In<*const c_void>,
 ) -> Result<()> {
-    let (driver, stream) = stream(stream_handle)?;
+    let (driver, stream) = stream_itself(stream_handle)?;
     let function = driver.functions.get(function).ok_or(CudaError::INVALID_HANDLE)?;
     let request = Request {
         grid,
@@ -139,5 +139,8 @@ fn buffer(extra: In<*const c_void>) -> Result<(In<u8>, usize)> {
             _ => return Err(CudaError::INVALID_VALUE),
         }
     }
-    Ok((pointer.ok_or(CudaError::INVALID_VALUE)?, length.ok_or(CudaError::INVALID_VALUE)?))
+    Ok((
+        pointer.ok_or(CudaError::INVALID_VALUE)?,
+        length.ok_or(CudaError::INVALID_VALUE)?,
+    ))
 }

@@ -244,8 +244,12 @@ fn pointer_attribute(driver: &Driver, data: Out<c_void>, attribute: c_uint, addr
     };
     let is_on_device = owner != Owner::Host || is_managed;
     match attribute {
-        1 => data.cast::<u64>().set(allocated.map_or(0, |(context, _)| context.handle)),
-        2 => data.cast::<c_uint>().set(if is_on_device { DEVICE_MEMORY } else { HOST_MEMORY }),
+        1 => data
+            .cast::<u64>()
+            .set(allocated.map_or(0, |(context, _)| context.handle)),
+        2 => data
+            .cast::<c_uint>()
+            .set(if is_on_device { DEVICE_MEMORY } else { HOST_MEMORY }),
         3 => data.cast::<u64>().set(address),
         4 if owner == Owner::Host => data.cast::<u64>().set(address),
         7 => data.cast::<u64>().set(start),

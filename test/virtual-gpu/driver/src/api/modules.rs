@@ -122,5 +122,9 @@ fn image_size(image: In<u8>) -> Result<usize> {
             end = end.max(section_end.ok_or(CudaError::INVALID_IMAGE)?);
         }
     }
-    if end > LIMIT { Err(CudaError::INVALID_IMAGE) } else { Ok(end as usize) }
+    if end > LIMIT {
+        Err(CudaError::INVALID_IMAGE)
+    } else {
+        Ok(end as usize)
+    }
 }

@@ -156,7 +156,12 @@ fn synchronous(to: u64, from: u64, size: usize) -> Result<()> {
 fn asynchronous(to: u64, from: u64, size: usize, handle: Handle) -> Result<()> {
     let (driver, stream) = stream(handle)?;
     let size = size as u64;
-    copy::submit(driver, &stream, vec![Piece { to, from, size }], Timing::Asynchronous)
+    copy::submit(
+        driver,
+        &stream,
+        vec![Piece { to, from, size }],
+        Timing::Asynchronous,
+    )
 }
 
 fn check_contexts(to: Handle, from: Handle) -> Result<()> {
@@ -177,13 +182,19 @@ fn rows(rectangle: Rectangle) -> Result<Vec<Piece>> {
         if height > 1 && side.pitch < rectangle.width {
             return Err(CudaError::INVALID_VALUE);
         }
-        let last_row = side.y.checked_add(height).and_then(|rows| rows.checked_mul(side.pitch));
+        let last_row = side
+            .y
+            .checked_add(height)
+            .and_then(|rows| rows.checked_mul(side.pitch));
         let end = last_row.and_then(|offset| offset.checked_add(side.x));
         let end = end.and_then(|end| base.checked_add(end as u64));
         end.ok_or(CudaError::INVALID_VALUE)?;
         Ok(base + (side.y * side.pitch + side.x) as u64)
     };
-    let (from, to) = (start(rectangle.from, rectangle.height)?, start(rectangle.to, rectangle.height)?);
+    let (from, to) = (
+        start(rectangle.from, rectangle.height)?,
+        start(rectangle.to, rectangle.height)?,
+    );
     let pieces = (0..rectangle.height).map(|row| Piece {
         to: to + (row * rectangle.to.pitch) as u64,
         from: from + (row * rectangle.from.pitch) as u64,

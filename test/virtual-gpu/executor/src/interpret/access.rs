@@ -1,12 +1,12 @@
 //! Loads, stores and atomic operations.
 
-use offloom_ptx_arithmetic::LANES;
+use offloom_ptx_arithmetic::{LANES, Lanes};
 
 use super::simple::put_lane;
 use super::{At, Block, Machine, Raised};
-use crate::code::{Access, Atomic, Change, From, Load, Store};
+use crate::code::{Access, Atomic, Change, From, Load, SINK, Source, Store};
 use crate::fault::{FaultKind, ReportKind};
-use crate::lanes::lanes;
+use crate::lanes::{lanes, non_zero};
 use crate::local::mask;
 use crate::space::{LOCAL_START, SHARED_START, Space, is_code};
 use crate::warp::Warp;
@@ -24,26 +24,113 @@ impl Machine<'_> {
     ) -> Result<(), Raised> {
         let access = &load.access;
         let addresses = self.addresses(block, warp, at, access)?;
-        let bits = access.size * 8;
+        check_alignments(access, at, &addresses)?;
         for (index, &result) in load.results.iter().enumerate() {
             let offset = index as u64 * u64::from(access.size);
-            for lane in lanes(at.exec) {
-                let address = addresses[lane];
-                if index == 0 {
-                    check_alignment(access, address).map_err(|problem| problem.at(at, lane))?;
-                }
-                let address = address.wrapping_add(offset);
-                let (mut value, mut shadow) = self
-                    .load_element(block, warp, lane, access.space, address, access.size)
-                    .map_err(|problem| Found(problem).at(at, lane))?;
-                if load.extension.is_signed {
-                    value = sign_extend(value, bits) & load.extension.mask;
-                    shadow = sign_extend(shadow, bits) & load.extension.mask;
-                }
-                put_lane(warp, at, result, lane, value, shadow);
+            let addresses = if index == 0 {
+                addresses
+            } else {
+                addresses.map(|address| address.wrapping_add(offset))
+            };
+            let (mut value, mut shadow) = match self.gather(block, warp, at.exec, access, &addresses) {
+                Some(elements) => elements,
+                None => self.gather_slowly(block, warp, at, access, &addresses)?,
+            };
+            if result == SINK {
+                continue;
+            }
+            if load.extension.is_signed {
+                let extend = |value| sign_extend(value, access.size * 8) & load.extension.mask;
+                value = value.map(extend);
+                shadow = shadow.map(extend);
+            }
+            let result = at.base + result as usize;
+            if self.track && non_zero(&shadow) & at.exec != 0 {
+                warp.write_shadowed(result, at.exec, &value, &shadow);
+            } else {
+                warp.write(result, at.exec, &value);
             }
         }
         Ok(())
+    }
+
+    /// Elements of all lanes at once, and which bits of them were not written, where all are in one place. Otherwise, and
+    /// where something is wrong, nothing.
+    #[inline]
+    fn gather(
+        &mut self,
+        block: &Block,
+        warp: &Warp,
+        exec: u32,
+        access: &Access,
+        addresses: &Lanes,
+    ) -> Option<(Lanes, Lanes)> {
+        let first = addresses[exec.trailing_zeros() as usize % LANES];
+        let size = access.size;
+        match self.common_space(access.space, exec, addresses)? {
+            Space::Global => {
+                let (allocation, _) = self.views.find(first, size.into())?;
+                let offsets = allocation.offsets(addresses, exec, size.into())?;
+                Some((
+                    allocation.region().gather(&offsets, exec, size as usize),
+                    [0; LANES],
+                ))
+            }
+            Space::Shared => {
+                let (mut value, mut shadow) = ([0; LANES], [0; LANES]);
+                for lane in lanes(exec) {
+                    let offset = shared_offset(block, addresses[lane] & 0xFFFF_FFFF, size)?;
+                    (value[lane], shadow[lane]) = block.shared.load(offset, size as usize);
+                }
+                Some((value, shadow))
+            }
+            Space::Local => {
+                lanes(exec).all(|lane| addresses[lane] == first).then_some(())?;
+                let place = first & 0xFFFF_FFFF;
+                lanes(exec)
+                    .all(|lane| local_offset(warp, lane, place, size).is_some())
+                    .then_some(())?;
+                warp.local.load_all(place as u32 - LOCAL_START, size)
+            }
+            Space::Parameter => {
+                lanes(exec).all(|lane| addresses[lane] == first).then_some(())?;
+                let lane = exec.trailing_zeros() as usize;
+                let (value, shadow) = self
+                    .load_element(block, warp, lane, access.space, first, size)
+                    .ok()?;
+                Some(([value; LANES], [shadow; LANES]))
+            }
+            Space::Generic => None,
+        }
+    }
+
+    #[cold]
+    fn gather_slowly(
+        &mut self,
+        block: &Block,
+        warp: &Warp,
+        at: At,
+        access: &Access,
+        addresses: &Lanes,
+    ) -> Result<(Lanes, Lanes), Raised> {
+        let (mut value, mut shadow) = ([0; LANES], [0; LANES]);
+        for lane in lanes(at.exec) {
+            let element = self.load_element(block, warp, lane, access.space, addresses[lane], access.size);
+            (value[lane], shadow[lane]) = element.map_err(|problem| Found(problem).at(at, lane))?;
+        }
+        Ok((value, shadow))
+    }
+
+    /// The space in which all lanes' addresses are, if it is one.
+    #[inline]
+    fn common_space(&self, space: Space, exec: u32, addresses: &Lanes) -> Option<Space> {
+        if space != Space::Generic {
+            return Some(space);
+        }
+        let first = Space::of(addresses[exec.trailing_zeros() as usize % LANES]).0;
+        lanes(exec)
+            .all(|lane| Space::of(addresses[lane]).0 == first)
+            .then_some(first)
     }
 
     pub(super) fn store(
@@ -55,27 +142,35 @@ impl Machine<'_> {
     ) -> Result<(), Raised> {
         let access = &store.access;
         let addresses = self.addresses(block, warp, at, access)?;
+        check_alignments(access, at, &addresses)?;
         for (index, &source) in store.values.iter().enumerate() {
-            let values = *warp.read(&self.code.constants, at.base, source);
-            let shadow =
-                (warp.poisoned(at.base, source) & at.exec != 0).then(|| warp.shadow(at.base, source));
             let offset = index as u64 * u64::from(access.size);
+            let addresses = if index == 0 {
+                addresses
+            } else {
+                addresses.map(|address| address.wrapping_add(offset))
+            };
+            let poison = warp.poisoned(at.base, source) & at.exec;
+            if poison == 0 && self.scatter(block, warp, at, access, &addresses, source) {
+                continue;
+            }
+            let values = *warp.read(&self.code.constants, at.base, source);
+            let shadow = if poison == 0 {
+                [0; LANES]
+            } else {
+                warp.shadow(at.base, source)
+            };
             for lane in lanes(at.exec) {
-                let address = addresses[lane];
-                if index == 0 {
-                    check_alignment(access, address).map_err(|problem| problem.at(at, lane))?;
-                }
-                let address = address.wrapping_add(offset);
-                let shadow = shadow.map_or(0, |shadow| shadow[lane]);
+                let (value, shadow) = (values[lane], shadow[lane]);
                 let is_global = self
                     .store_element(
                         block,
                         warp,
                         lane,
                         access.space,
-                        address,
+                        addresses[lane],
                         access.size,
-                        values[lane],
+                        value,
                         shadow,
                     )
                     .map_err(|problem| Found(problem).at(at, lane))?;
@@ -87,6 +182,48 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// Writes written elements of all lanes at once, where all are in one allocation or in shared memory: whether they
+    /// are.
+    #[inline]
+    fn scatter(
+        &mut self,
+        block: &mut Block,
+        warp: &Warp,
+        at: At,
+        access: &Access,
+        addresses: &Lanes,
+        source: Source,
+    ) -> bool {
+        let (first, size) = (addresses[at.exec.trailing_zeros() as usize % LANES], access.size);
+        let values = warp.read(&self.code.constants, at.base, source);
+        match self.common_space(access.space, at.exec, addresses) {
+            Some(Space::Global) => {
+                let Some((allocation, _)) = self.views.find(first, size.into()) else {
+                    return false;
+                };
+                let Some(offsets) = allocation.offsets(addresses, at.exec, size.into()) else {
+                    return false;
+                };
+                allocation
+                    .region()
+                    .scatter(&offsets, at.exec, size as usize, values);
+                true
+            }
+            Some(Space::Shared) => {
+                let offset = |lane: usize| shared_offset(block, addresses[lane] & 0xFFFF_FFFF, size);
+                if lanes(at.exec).any(|lane| offset(lane).is_none()) {
+                    return false;
+                }
+                for lane in lanes(at.exec) {
+                    let offset = (addresses[lane] & 0xFFFF_FFFF) as usize;
+                    block.shared.store(offset, size as usize, values[lane], 0);
+                }
+                true
+            }
+            _ => false,
+        }
+    }
+
     pub(super) fn atomic(
         &mut self,
         block: &mut Block,
@@ -96,6 +233,7 @@ impl Machine<'_> {
     ) -> Result<(), Raised> {
         let access = &atomic.access;
         let addresses = self.addresses(block, warp, at, access)?;
+        check_alignments(access, at, &addresses)?;
         let constants = &self.code.constants;
         let operand = *warp.read(constants, at.base, atomic.operand);
         let second = *warp.read(constants, at.base, atomic.second);
@@ -109,7 +247,6 @@ impl Machine<'_> {
         let size = access.size;
         for lane in lanes(at.exec) {
             let address = addresses[lane];
-            check_alignment(access, address).map_err(|problem| problem.at(at, lane))?;
             let (a, b) = (operand[lane] & mask(size), second[lane] & mask(size));
             let change = |old: u64| {
                 let new = match atomic.change {
@@ -290,14 +427,17 @@ fn outside(space: Space, address: u64, size: u32) -> Problem {
     (FaultKind::IllegalAddress, text)
 }
 
+/// All lanes' addresses are multiples of what they access.
 #[inline]
-fn check_alignment(access: &Access, address: u64) -> Result<(), Found> {
-    if address & u64::from(access.alignment - 1) == 0 {
-        Ok(())
-    } else {
-        let text = format!("{address:#x} is no multiple of {}", access.alignment);
-        Err(Found((FaultKind::MisalignedAddress, text)))
+fn check_alignments(access: &Access, at: At, addresses: &Lanes) -> Result<(), Raised> {
+    let low = u64::from(access.alignment - 1);
+    let wrong = non_zero(&addresses.map(|address| address & low)) & at.exec;
+    if wrong == 0 {
+        return Ok(());
     }
+    let lane = wrong.trailing_zeros() as usize;
+    let text = format!("{:#x} is no multiple of {}", addresses[lane], access.alignment);
+    Err(Found((FaultKind::MisalignedAddress, text)).at(at, lane))
 }
 
 /// A problem of one lane.

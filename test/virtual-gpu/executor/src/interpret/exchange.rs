@@ -94,12 +94,32 @@ impl Machine<'_> {
 
     /// Executes exchanges for which all live members wait.
     pub(super) fn check_exchanges(&mut self, warp: &mut Warp) {
+        self.exchange_among(warp, 0);
+    }
+
+    /// Executes exchanges whose other members all wait at a barrier of the block, without them, when nothing else can go on. The
+    /// device runtime of LLVM 19 reduces over whole warps of which `num_threads` lets a part work. Whether there were any.
+    pub(crate) fn exchange_without_absent(&mut self, block: &Block, warp: &mut Warp) -> bool {
+        let at_barriers = lanes(warp.live).filter(|&lane| matches!(warp.waits[lane], Wait::Barrier(_)));
+        let absent = at_barriers.fold(0, |mask, lane| mask | 1 << lane);
+        let before = warp.pc;
+        let done = self.exchange_among(warp, absent);
+        if done != 0 {
+            let pc = before[done.trailing_zeros() as usize % LANES];
+            self.report(block, warp, pc, done, ReportKind::AbsentMembers);
+        }
+        done != 0
+    }
+
+    /// Executes exchanges for which all live members wait, but for those that may be absent. Returns who went on.
+    fn exchange_among(&mut self, warp: &mut Warp, absent: u32) -> u32 {
+        let mut done = 0;
         let mut left = warp.waiting(Wait::Warp);
         while left != 0 {
             let first = left.trailing_zeros() as usize;
             let mask = warp.brought[0][first] as u32;
             let Some(kind) = self.exchange_at(warp, first).map(|exchange| exchange.kind) else {
-                return;
+                return done;
             };
             let together = lanes(left)
                 .filter(|&lane| {
@@ -110,7 +130,7 @@ impl Machine<'_> {
                 })
                 .fold(0, |mask, lane| mask | 1 << lane);
             left &= !together;
-            if mask & warp.live & !together != 0 {
+            if mask & warp.live & !together & !absent != 0 {
                 continue;
             }
             let [_, value, b, c] = warp.brought;
@@ -144,7 +164,9 @@ impl Machine<'_> {
                 }
             }
             warp.go_on(together);
+            done |= together;
         }
+        done
     }
 
     fn exchange_at(&self, warp: &Warp, lane: usize) -> Option<&Exchange> {

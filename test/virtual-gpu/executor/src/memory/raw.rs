@@ -12,6 +12,10 @@ use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
+use offloom_ptx_arithmetic::{LANES, Lanes};
+
+use crate::lanes::lanes;
+
 /// Zeroed bytes with a fixed address.
 #[derive(Debug)]
 pub(crate) struct Region {
@@ -99,6 +103,20 @@ impl Region {
         }
     }
 
+    /// The elements of these lanes, as [`Self::load`] gives them; zeros for other lanes.
+    #[inline]
+    pub(crate) fn gather(&self, offsets: &Lanes, mask: u32, size: usize) -> Lanes {
+        let mut values = [0; LANES];
+        // One loop for each size, so that no lane asks for the size again.
+        match size {
+            1 => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 1)),
+            2 => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 2)),
+            4 => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 4)),
+            _ => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 8)),
+        }
+        values
+    }
+
     /// Writes an element of 1, 2, 4 or 8 bytes at a multiple of its size.
     #[inline]
     pub(crate) fn store(&self, offset: usize, size: usize, value: u64) {
@@ -107,6 +125,17 @@ impl Region {
             2 => self.half(offset).store(value as u16, Ordering::Release),
             4 => self.word(offset).store(value as u32, Ordering::Release),
             _ => self.double(offset).store(value, Ordering::Release),
+        }
+    }
+
+    /// Writes the elements of these lanes, from the lowest, as [`Self::store`] does.
+    #[inline]
+    pub(crate) fn scatter(&self, offsets: &Lanes, mask: u32, size: usize, values: &Lanes) {
+        match size {
+            1 => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 1, values[lane])),
+            2 => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 2, values[lane])),
+            4 => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 4, values[lane])),
+            _ => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 8, values[lane])),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Names of the module: each is one symbol, however often it is declared or mentioned, and before or after.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::Result;
@@ -13,8 +13,8 @@ pub(super) struct Names<'a> {
     /// The file's name.
     file: Arc<str>,
     indices: HashMap<&'a str, SymbolIndex>,
-    /// Names of variables of bodies. They hold `::`, which a name in PTX cannot.
-    of_bodies: HashSet<String>,
+    /// How many variables of bodies have a name. Such names hold `::`, which no name in PTX does.
+    of_bodies: HashMap<String, u32>,
     entries: Vec<Entry<'a>>,
 }
 
@@ -30,7 +30,7 @@ impl<'a> Names<'a> {
         Self {
             file: file.into(),
             indices: HashMap::new(),
-            of_bodies: HashSet::new(),
+            of_bodies: HashMap::new(),
             entries: Vec::new(),
         }
     }
@@ -80,12 +80,11 @@ impl<'a> Names<'a> {
         name: &Token<'a>,
         variable: Variable,
     ) -> SymbolIndex {
-        let plain = format!("{function}::{}", name.text);
-        let mut unique = plain.clone();
-        let mut number = 2;
-        while !self.of_bodies.insert(unique.clone()) {
-            unique = format!("{plain}${number}");
-            number += 1;
+        let mut unique = format!("{function}::{}", name.text);
+        let count = self.of_bodies.entry(unique.clone()).or_default();
+        *count += 1;
+        if *count > 1 {
+            unique = format!("{unique}::{count}");
         }
         let index = self.next_index();
         self.entries.push(Entry {

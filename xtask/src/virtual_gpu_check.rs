@@ -1,0 +1,303 @@
+//! `cargo xtask virtual-gpu-check`: programs for NVIDIA GPUs, built by LLVM's tools and by ours, run on the virtual GPU.
+//!
+//! Each program of the corpus and of the workloads runs on the x86_64 device first: that is what it must print. `-ffp-contract=off`
+//! keeps both compilers from fusing. Where a program's numbers depend on the device ([`expectations`]), the build by LLVM's tools is the measure.
+//! With `OFFLOOM_TEST_GPU=1` the programs run on the real GPU that `nvidia-smi` finds.
+
+mod expectations;
+
+use std::collections::BTreeMap;
+use std::env;
+use std::ffi::OsString;
+use std::num::NonZeroUsize;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+
+use self::expectations::{Measure, measure_of};
+use crate::build::{LlvmBuilds, Staged};
+use crate::corpus::workers;
+use crate::cuda;
+use crate::matrix;
+use crate::matrix::builds::{Builds, Device, Form, Subject, Variant};
+use crate::names::is_wanted;
+use crate::openmp::{DEVICE_TRIPLE, OpenMp};
+use crate::virtual_gpu::{library_folder, library_path};
+use crate::workspace::Workspace;
+
+/// Of how many forms one is checked for a program where the time is short, besides plain objects.
+pub(crate) const SHORT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
+
+/// Forms besides plain objects.
+const FORMS: [Form; 3] = [Form::Lto, Form::StaticLibrary, Form::Relocatable];
+
+/// Settings of the programs: reductions are the same only for the same number of teams.
+const TEAMS: [(&str, &str); 1] = [("OMP_NUM_TEAMS", "4")];
+
+/// Options of `cargo xtask virtual-gpu-check`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    builds: LlvmBuilds,
+    /// Check one of N forms of links besides plain objects, by turns
+    #[arg(long, value_name = "N", default_value = "1")]
+    every: NonZeroUsize,
+    /// Only programs whose name contains one of these. Default: all
+    programs: Vec<String>,
+}
+
+/// Runs `cargo xtask virtual-gpu-check`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    arguments.builds.check_each(&workspace, |staged| {
+        check(&workspace, staged, arguments.every, &arguments.programs)
+    })
+}
+
+/// What became of one program.
+#[derive(Debug, Default)]
+struct Outcome {
+    /// Forms that print what they must.
+    right: Vec<String>,
+    /// Why LLVM's tools make nothing of it.
+    not_built: Option<String>,
+    /// What is wrong.
+    wrong: Vec<String>,
+}
+
+/// Checks the programs for one LLVM, and prints what is wrong.
+///
+/// Fails when a program does not print what it must, and when nothing could be checked.
+pub(crate) fn check(
+    workspace: &Workspace,
+    staged: &Staged,
+    every: NonZeroUsize,
+    only: &[String],
+) -> Result<()> {
+    let major = staged.llvm.major;
+    let Some(targets) = Targets::find(workspace, staged)? else {
+        return Ok(());
+    };
+    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+    let mut subjects = matrix::subjects(workspace, major)?;
+    subjects.retain(|subject| is_wanted(&subject.program.name, only));
+    let subjects: Vec<_> = subjects.iter().enumerate().collect();
+    println!("LLVM {major}: {} programs on {}", subjects.len(), targets.name);
+    let (mut right, mut wrong) = (BTreeMap::new(), Vec::new());
+    let mut not_built = Vec::new();
+    workers::for_each(
+        &subjects,
+        |&(index, subject)| {
+            let forms = FORMS.iter().enumerate();
+            let forms = forms.filter(|(form, _)| (form + index) % every.get() == 0);
+            let forms: Vec<_> = forms.map(|(_, &form)| form).collect();
+            let two = (FORMS.len() + index) % every.get() == 0;
+            compare(staged, &openmp, subject, &targets, &forms, two)
+        },
+        |(_, subject), outcome| {
+            let name = &subject.program.name;
+            match outcome {
+                Ok(outcome) => {
+                    for form in outcome.right {
+                        *right.entry(form).or_insert(0) += 1;
+                    }
+                    not_built.extend(outcome.not_built.map(|why| format!("{name}: {why}")));
+                    for what in outcome.wrong {
+                        println!("wrong: {name}, {what}");
+                        wrong.push(name.clone());
+                    }
+                }
+                Err(error) => {
+                    println!("wrong: {name}: {error:#}");
+                    wrong.push(name.clone());
+                }
+            }
+        },
+    )?;
+    not_built.sort();
+    for why in &not_built {
+        println!("not built by LLVM's tools: {why}");
+    }
+    for (form, count) in &right {
+        println!("LLVM {major}: {form}: {count} right");
+    }
+    println!("LLVM {major}: {} cannot be built by LLVM's tools, {} are wrong", not_built.len(), wrong.len());
+    ensure!(!right.is_empty(), "LLVM {major}: nothing could be checked");
+    ensure!(wrong.is_empty(), "LLVM {major}: wrong: {}", wrong.join(", "));
+    Ok(())
+}
+
+/// Builds and runs one program in every way.
+fn compare(
+    staged: &Staged,
+    openmp: &OpenMp,
+    subject: &Subject,
+    targets: &Targets,
+    forms: &[Form],
+    two: bool,
+) -> Result<Outcome> {
+    let mut outcome = Outcome::default();
+    let host = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.host))?;
+    let of_host = host.stock.output(Form::Objects).context("on the x86_64 device")?;
+    let builds = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.one))?;
+
+    // LLVM's link without LTO is wrong where device code is in several files.
+    let plain = if subject.program.sources.len() > 1 { Form::Lto } else { Form::Objects };
+    let by_llvm = builds.stock.output(plain);
+    let ours = builds.ours.output(plain);
+    let expected = match (&by_llvm, measure_of(&subject.program.name)) {
+        (_, Measure::Host) => of_host,
+        (Ok(by_llvm), Measure::Llvm(_)) => by_llvm.clone(),
+        (Err(_), Measure::Llvm(_)) => String::new(),
+    };
+    let mut note = |what: String, printed: Result<String>| match printed {
+        Ok(printed) if printed == expected => outcome.right.push(what),
+        Ok(printed) => outcome
+            .wrong
+            .push(format!("{what}: it prints\n{printed}instead of\n{expected}")),
+        Err(error) => outcome.wrong.push(format!("{what}: {error:#}")),
+    };
+    match by_llvm {
+        // Whatever ours makes of it is more than LLVM's make.
+        Err(error) => {
+            if let Ok(printed) = ours {
+                note(format!("{plain}, ours alone"), Ok(printed));
+            }
+            outcome.not_built = Some(reason(&format!("{error:#}")));
+            return Ok(outcome);
+        }
+        Ok(printed) => note(format!("{plain}, LLVM"), Ok(printed)),
+    }
+    note(format!("{plain}, ours"), ours);
+    for &form in forms {
+        if form == plain || (subject.program.sources.len() > 1 && form != Form::Lto) {
+            continue;
+        }
+        // What LLVM's own tools cannot link in this form, nobody expects of ours.
+        let stock = builds.stock.output(form);
+        let ours = builds.ours.output(form);
+        match stock {
+            Ok(printed) => {
+                note(format!("{form}, LLVM"), Ok(printed));
+                note(format!("{form}, ours"), ours);
+            }
+            Err(_) => {
+                if let Ok(printed) = ours {
+                    note(format!("{form}, ours alone"), Ok(printed));
+                }
+            }
+        }
+    }
+    if two {
+        let builds = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.two))?;
+        note("two processors, ours".to_owned(), builds.ours.output(plain));
+    }
+    Ok(outcome)
+}
+
+/// The line of a build's messages that says why.
+fn reason(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim);
+    let wanted = ["error", "fatal", "LLVM ERROR", "ptxas", "undefined"];
+    let line = lines.find(|line| wanted.iter().any(|word| line.contains(word)) && !line.starts_with("clang"));
+    line.or(text.lines().next()).unwrap_or_default().to_owned()
+}
+
+/// The devices.
+struct Targets {
+    name: String,
+    /// The x86_64 device.
+    host: Device,
+    /// A GPU.
+    one: Device,
+    /// A GPU, with images for two processors in the program; the second runs.
+    two: Device,
+}
+
+impl Targets {
+    /// The virtual GPU, or the real one where `OFFLOOM_TEST_GPU` asks for it. None where CUDA's tools or a device runtime are missing.
+    fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
+        let major = staged.llvm.major;
+        let Some(cuda) = cuda::folder(workspace, major)? else {
+            println!("LLVM {major}: left out: `cargo xtask setup` installs CUDA's tools");
+            return Ok(None);
+        };
+        let runtimes = &staged.llvm.lib_dir;
+        if !runtimes.join("libomptarget-nvptx-sm_80.bc").is_file() {
+            println!("LLVM {major}: left out: its packages hold no device runtime for NVIDIA GPUs");
+            return Ok(None);
+        }
+        let is_real = env::var_os("OFFLOOM_TEST_GPU").is_some_and(|value| value == "1");
+        let (name, processors, environment) = if is_real {
+            let processor = real_processor()?;
+            // The other image is for a processor that is not there.
+            let other = if processor == "sm_80" { "sm_90" } else { "sm_80" };
+            let name = format!("the GPU ({processor})");
+            (name, [processor, other.to_owned()], Vec::new())
+        } else {
+            let folder = library_folder(workspace)?;
+            let path = [("LD_LIBRARY_PATH", library_path(&folder)?)].to_vec();
+            let name = "the virtual GPU".to_owned();
+            (name, ["sm_80".to_owned(), "sm_90".to_owned()], path)
+        };
+        let device = |processors: &[String], run_on: &str| {
+            let mut environment = environment.clone();
+            if !is_real {
+                environment.push(("OFFLOOM_VIRTUAL_GPU", OsString::from(run_on)));
+            }
+            environment.extend(TEAMS.map(|(name, value)| (name, OsString::from(value))));
+            gpu(processors, &cuda, runtimes, environment)
+        };
+        let host = Device {
+            options: vec![format!("-fopenmp-targets={DEVICE_TRIPLE}"), "-ffp-contract=off".to_owned()],
+            relocatable_options: Vec::new(),
+            environment: TEAMS.map(|(name, value)| (name, OsString::from(value))).to_vec(),
+        };
+        let last = if is_real { &processors[0] } else { &processors[1] };
+        Ok(Some(Self {
+            name,
+            host,
+            one: device(&processors[..1], &processors[0]),
+            two: device(&processors, last),
+        }))
+    }
+}
+
+fn gpu(
+    processors: &[String],
+    cuda: &Path,
+    runtimes: &Path,
+    environment: Vec<(&'static str, OsString)>,
+) -> Device {
+    let mut options = vec![
+        format!("--offload-arch={}", processors.join(",")),
+        format!("--cuda-path={}", cuda.display()),
+        format!("--libomptarget-nvptx-bc-path={}", runtimes.display()),
+        "-ffp-contract=off".to_owned(),
+    ];
+    if let [processor] = processors {
+        options[0] = "-fopenmp-targets=nvptx64-nvidia-cuda".to_owned();
+        options.push(format!("-Xopenmp-target=nvptx64-nvidia-cuda"));
+        options.push(format!("-march={processor}"));
+    }
+    Device {
+        options,
+        relocatable_options: vec![format!("-L{}", runtimes.display()), "-lomptarget.devicertl".to_owned()],
+        environment,
+    }
+}
+
+/// The processor of the first real GPU.
+fn real_processor() -> Result<String> {
+    let mut command = Command::new("nvidia-smi");
+    command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);
+    let output = command
+        .output()
+        .context("`OFFLOOM_TEST_GPU=1` asks for a GPU, and `nvidia-smi` cannot be run")?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    match text.lines().next().and_then(|line| line.trim().split_once('.')) {
+        Some((major, minor)) if output.status.success() => Ok(format!("sm_{major}{minor}")),
+        _ => bail!("`OFFLOOM_TEST_GPU=1` asks for a GPU, and `nvidia-smi` finds none"),
+    }
+}
