@@ -16,7 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
-mod cli;
+pub mod cli;
 mod config;
 mod descriptor;
 mod doctor;
@@ -28,9 +28,3 @@ mod replay;
 mod report;
 mod scratch_folder;
 mod size;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    cli::run()
-}

@@ -26,7 +26,7 @@ enum Task {
     Lint(lint::Arguments),
     /// Build, then run the lit tests
     Lit(lit::Arguments),
-    /// A Debian package and a tarball for each LLVM in `dist/packages`, installed and tried
+    /// Debian packages and a tarball for each LLVM in `dist/packages`, installed and tried
     Dist(dist::Arguments),
     /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
     Test(build::LlvmBuilds),
@@ -50,7 +50,7 @@ enum Task {
     BenchPasses(bench_passes::Arguments),
     /// The fuzz targets of every parser, for minutes instead of the fixed number of inputs of a test run
     Fuzz(fuzz::Arguments),
-    /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
+    /// The ZAXPY program from source to a region on the device, by the stock tools and by ours; and what the JIT gains
     Demo(build::LlvmBuilds),
 }
 
