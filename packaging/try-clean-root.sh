@@ -55,29 +55,29 @@ mirror=${mirror%/}
 for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
   [ ! -f $file ] || cp --remove-destination $file "$folder$file"
 done
-mkdir -p "$folder/proc" "$folder/dev" "$folder/root"
+mkdir -p "$folder/proc" "$folder/dev" "$folder/srv"
 for mounted in /proc /dev; do mount --rbind "$mounted" "$folder$mounted"; done
 if [ "$suite" = bookworm ] && [ ! -d "$folder/opt/rust" ]; then
   cp -r "$(cd "$checkout" && rustc --print sysroot)" "$folder/opt/rust"
 fi
 # A second run builds on the first one's.
-if [ -d "$folder/root/offloom" ]; then
-  git -C "$folder/root/offloom" fetch --quiet "$checkout" HEAD
-  git -C "$folder/root/offloom" reset --quiet --hard FETCH_HEAD
+if [ -d "$folder/srv/offloom" ]; then
+  git -C "$folder/srv/offloom" fetch --quiet "$checkout" HEAD
+  git -C "$folder/srv/offloom" reset --quiet --hard FETCH_HEAD
 else
-  git clone --quiet --no-hardlinks "$checkout" "$folder/root/offloom"
+  git clone --quiet --no-hardlinks "$checkout" "$folder/srv/offloom"
 fi
 
-cat >"$folder/root/first-hour.sh" <<'INSIDE'
+cat >"$folder/srv/first-hour.sh" <<'INSIDE'
 set -euo pipefail
 suite=$1 extent=$2
 shift 2
-export HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export HOME=/srv LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 say() { printf '\n======== %s, %s: %s\n' "$suite" "$(date +%T)" "$*"; }
-quietly() { "$@" >/root/log 2>&1 || { cat /root/log; return 1; }; }
+quietly() { "$@" >/srv/log 2>&1 || { cat /srv/log; return 1; }; }
 llvms=()
 for major in "$@"; do llvms+=(--llvm "$major"); done
-cd /root/offloom
+cd /srv/offloom
 
 say "what README asks for: Rust, a C compiler"
 quietly apt-get update
@@ -105,22 +105,22 @@ quietly apt-get install --yes --no-install-recommends dpkg-dev make cmake meson 
 for major in "$@"; do
   quietly cargo xtask dist --llvm "$major"
   quietly apt-get install --yes --no-install-recommends ./dist/packages/offloom-runtime-"$major"_*.deb ./dist/packages/offloom-"$major"_*.deb
-  mkdir -p "/root/user-$major"
+  mkdir -p "/srv/user-$major"
   for name in getting-started building mpi shared-libraries; do
-    page "/usr/lib/offloom-$major" "/root/user-$major" "docs/user/$name.md"
+    page "/usr/lib/offloom-$major" "/srv/user-$major" "docs/user/$name.md"
   done
   say "removing the packages for LLVM $major"
   quietly apt-get purge --yes "offloom-$major"
   # What was built runs, and is specialised, with what runs programs alone.
-  (cd "/root/user-$major" && OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT_STATS=alone ./wave && "offloom-$major" explain alone)
+  (cd "/srv/user-$major" && OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT_STATS=alone ./wave && "offloom-$major" explain alone)
   quietly apt-get purge --yes "offloom-runtime-$major"
   left=$(find /usr -path "*offloom*$major*" | head -3)
   [ -z "$left" ] || { echo "removing the packages left $left"; exit 1; }
-  (cd "/root/user-$major" && OMP_TARGET_OFFLOAD=mandatory ./wave)
+  (cd "/srv/user-$major" && OMP_TARGET_OFFLOAD=mandatory ./wave)
 done
 [ "$extent" = test ] || exit 0
 
 say "cargo xtask test"
 cargo xtask test "${llvms[@]}"
 INSIDE
-exec chroot "$folder" /bin/bash /root/first-hour.sh "$suite" "$extent" "${majors[@]}"
+exec chroot "$folder" /bin/bash /srv/first-hour.sh "$suite" "$extent" "${majors[@]}"

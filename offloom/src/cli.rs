@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use offloom_text_table::printable;
 
 use crate::cache::CacheCommand;
@@ -72,8 +72,13 @@ enum Command {
     },
 }
 
-/// Runs the command that the program was called with.
-pub(crate) fn main() -> ExitCode {
+/// The command line, for man pages and completions.
+pub fn documentation() -> clap::Command {
+    Cli::command().disable_help_subcommand(true)
+}
+
+/// Runs the command that the program was called with, prints an error if there is one, and returns its exit code.
+pub fn run() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(cli) => execute(&cli),
         Err(wrong) if wrong.use_stderr() => {
@@ -129,7 +134,6 @@ fn execute(cli: &Cli) -> Result<ExitCode> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     #[test]
     fn the_command_line_is_consistent() {

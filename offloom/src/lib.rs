@@ -18,7 +18,7 @@
 #![forbid(unsafe_code)]
 
 mod cache;
-mod cli;
+pub mod cli;
 mod config;
 mod doctor;
 mod error;
@@ -32,9 +32,3 @@ mod report;
 mod run;
 mod scratch_folder;
 mod units;
-
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    cli::main()
-}

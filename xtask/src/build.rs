@@ -62,6 +62,9 @@ const DROP_IN_NAMES: [&str; 4] = [
     "llvm-offload-wrapper",
 ];
 
+/// The programs that have man pages and completions, each written by `NAME-documentation`.
+pub(crate) const DOCUMENTED: [&str; 2] = ["offloom", "wrapgen"];
+
 /// Links, and what they name: Debian's OpenMP host runtime, which LLVM 19 and LLVM 22 share, for Clang's linker, and the header of 19 for
 /// its compiler. `libomp-22-dev` brings both, but cannot be installed beside `libomp-19-dev`, which brings them for LLVM 19 alone: with these
 /// links, it does for LLVM 22 too. `packaging/clang/llvm-22/runtime.cfg` names their folders.
@@ -204,7 +207,9 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
             replace_link(&dist.join(link), Path::new(file))?;
         }
     }
-    run_shown(Command::new(built.join("wrapgen-documentation")).arg(dist.join("share")))?;
+    for program in DOCUMENTED {
+        write_documentation(workspace, llvm.major, program, &dist.join("share"), program)?;
+    }
     let staged = Staged {
         llvm,
         dist,
@@ -214,6 +219,20 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
     let laid_out = worker_layout::worker(workspace, &staged, &built.join(worker))?;
     install(&laid_out, &staged.dist.join(folder).join(worker))?;
     Ok(staged)
+}
+
+/// Writes a program's man pages and completions into a folder that stands for `share`, as those of a program of this name.
+pub(crate) fn write_documentation(
+    workspace: &Workspace,
+    major: u32,
+    program: &str,
+    share: &Path,
+    name: &str,
+) -> Result<()> {
+    let built = workspace.llvm_target(major).join("release");
+    let mut command = Command::new(built.join(format!("{program}-documentation")));
+    run_shown(command.arg(share).arg(name))?;
+    Ok(())
 }
 
 /// Fills a template in and puts it into a folder.

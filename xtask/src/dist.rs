@@ -1,4 +1,6 @@
-//! `cargo xtask dist`: a Debian package and a tarball for each LLVM in `dist/packages`, both installed and tried in a root of their own.
+//! `cargo xtask dist`: Debian packages and a tarball for each LLVM in `dist/packages`, all installed and tried in a root of their own.
+
+mod debian;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -7,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::build::{LlvmBuilds, Staged};
+use crate::build::{self, DOCUMENTED, LlvmBuilds, Staged};
 use crate::command::run_shown;
 use crate::corpus::tools;
 use crate::workspace::Workspace;
@@ -35,12 +37,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         .for_each(&workspace, |staged| make(&workspace, staged, &over))
 }
 
-/// Makes both for one LLVM and tries them on this machine.
+/// Makes packages and tarball for one LLVM and tries them on this machine.
 pub(crate) fn check(workspace: &Workspace, staged: &Staged) -> Result<()> {
     make(workspace, staged, Path::new("/"))
 }
 
-/// Makes both for one LLVM and tries them over the Debian system in a folder.
+/// Makes them for one LLVM and tries them over the Debian system in a folder.
 fn make(workspace: &Workspace, staged: &Staged, over: &Path) -> Result<()> {
     let scratch = tempfile::tempdir()?;
     let packages = staged.dist.with_file_name("packages");
@@ -55,9 +57,11 @@ fn make(workspace: &Workspace, staged: &Staged, over: &Path) -> Result<()> {
     };
     let prefix = packing.stage()?;
     let tarball = packing.tarball(&prefix)?;
-    let package = packing.package()?;
-    packing.attempt(&package, &tarball, over)?;
-    println!("{}\n{}", package.display(), tarball.display());
+    let made = debian::packages(&packing)?;
+    packing.attempt(&made, &tarball, over)?;
+    for file in made.iter().chain([&tarball]) {
+        println!("{}", file.display());
+    }
     Ok(())
 }
 
@@ -98,7 +102,7 @@ impl Packing<'_> {
         copy.args(["--recursive", "--no-dereference", "--preserve=mode,links"]);
         copy.args(FOLDERS.map(|folder| self.staged.dist.join(folder)));
         tools::output(copy.arg(&prefix))?;
-        for program in self.programs(&prefix)? {
+        for program in programs(&prefix)? {
             let mut strip = tools::tool(self.staged, "llvm-strip");
             tools::output(strip.arg("--strip-debug").arg(program))?;
         }
@@ -115,28 +119,24 @@ impl Packing<'_> {
             format!("../{name}/lib/cmake/Offloom"),
             root.join(format!("usr/lib/cmake/Offloom-{major}")),
         )?;
-        let documentation = root.join("usr/share/doc").join(&name);
-        fs::create_dir_all(&documentation)?;
-        fs::copy(
-            self.workspace.root.join("LICENSE"),
-            documentation.join("copyright"),
-        )?;
+        for program in DOCUMENTED {
+            let share = root.join("usr/share");
+            build::write_documentation(
+                self.workspace,
+                major,
+                program,
+                &share,
+                &format!("{program}-{major}"),
+            )?;
+        }
+        let pages = prefix.join("share/doc/offloom");
+        fs::create_dir_all(&pages)?;
+        for page in fs::read_dir(self.workspace.root.join("docs/user"))? {
+            let page = page?.path();
+            fs::copy(&page, pages.join(page.file_name().context("a page has a name")?))?;
+        }
         fs::copy(self.workspace.root.join("LICENSE"), prefix.join("LICENSE"))?;
         Ok(prefix)
-    }
-
-    /// The files that are machine code.
-    fn programs(&self, prefix: &Path) -> Result<Vec<PathBuf>> {
-        let mut found = Vec::new();
-        for folder in ["bin", "lib", "libexec/offloom"] {
-            for entry in fs::read_dir(prefix.join(folder))? {
-                let path = entry?.path();
-                if path.is_file() && !path.is_symlink() {
-                    found.push(path);
-                }
-            }
-        }
-        Ok(found)
     }
 
     fn tarball(&self, prefix: &Path) -> Result<PathBuf> {
@@ -156,70 +156,13 @@ impl Packing<'_> {
         Ok(file)
     }
 
-    fn package(&self) -> Result<PathBuf> {
-        let root = self.root();
-        let control = self.control()?;
-        fs::create_dir_all(root.join("DEBIAN"))?;
-        fs::write(root.join("DEBIAN/control"), control)?;
-        let file = self
-            .packages
-            .join(format!("{}_{}_amd64.deb", self.name(), env!("CARGO_PKG_VERSION")));
-        let mut build = Command::new("dpkg-deb");
-        build.env("SOURCE_DATE_EPOCH", self.time.trim_start_matches('@'));
-        build.args(["--root-owner-group", "-Zgzip", "--build"]);
-        run_shown(build.arg(&root).arg(&file))?;
-        Ok(file)
-    }
-
-    /// The package's description. The libraries that it needs are found by Debian's own tool.
-    fn control(&self) -> Result<String> {
-        let major = self.staged.llvm.major;
-        let sources = self.scratch.join("debian");
-        fs::create_dir_all(&sources)?;
-        fs::write(
-            sources.join("control"),
-            "Source: offloom\n\nPackage: offloom\nArchitecture: amd64\n",
-        )?;
-        let mut find = Command::new("dpkg-shlibdeps");
-        find.current_dir(self.scratch)
-            .args(["-O", "--warnings=0", "--ignore-missing-info"]);
-        for program in self.programs(&self.root().join("usr/lib").join(self.name()))? {
-            find.arg(program);
-        }
-        let printed = tools::output(&mut find)?;
-        let libraries = printed
-            .lines()
-            .find_map(|line| line.strip_prefix("shlibs:Depends="))
-            .context("`dpkg-shlibdeps` names no libraries")?;
-        // With either, Clang 22 is linked to the same libomp: `build::OPENMP`. The second lets both of our packages be installed.
-        let runtime = match major {
-            19 => "libomp-19-dev".to_owned(),
-            _ => format!("liboffload-{major}-dev, libomp-{major}-dev | libomp-19-dev"),
-        };
-        Ok(format!(
-            "Package: {name}\n\
-             Version: {version}\n\
-             Architecture: amd64\n\
-             Maintainer: The Offloom developers <offloom@localhost>\n\
-             Depends: {libraries}, clang-{major}, {runtime}\n\
-             Section: devel\n\
-             Priority: optional\n\
-             Description: OpenMP target offloading with Clang {major}, without a patched compiler\n \
-             Passes that give any LLVM front end its offload entries, a linker for device\n \
-             images that stands in for LLVM's own, and a JIT that specialises kernels to\n \
-             the values they are launched with.\n",
-            name = self.name(),
-            version = env!("CARGO_PKG_VERSION"),
-        ))
-    }
-
-    /// Installs both where nothing of the checkout is to be seen, and builds programs.
-    fn attempt(&self, package: &Path, tarball: &Path, over: &Path) -> Result<()> {
+    /// Installs all where nothing of the checkout is to be seen, and builds programs.
+    fn attempt(&self, packages: &[PathBuf], tarball: &Path, over: &Path) -> Result<()> {
         let root = &self.workspace.root;
         let mut command = Command::new("bash");
         command
             .arg(root.join("packaging/try-installation.sh"))
-            .arg(package)
+            .args(packages)
             .arg(tarball)
             .arg(self.staged.llvm.major.to_string())
             .arg(root.join("test/demo/zaxpy.cpp"))
@@ -235,4 +178,22 @@ impl Packing<'_> {
         run_shown(&mut command)?;
         Ok(())
     }
+}
+
+/// The files that are machine code.
+fn programs(prefix: &Path) -> Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for folder in ["bin", "lib", "libexec/offloom"] {
+        let folder = prefix.join(folder);
+        if !folder.is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_file() && !path.is_symlink() {
+                found.push(path);
+            }
+        }
+    }
+    Ok(found)
 }

@@ -42,10 +42,14 @@ const COMMON_FOR_TESTS: &[Package] = &[
     ("cmake", "builds a project with `find_package(Offloom)` in a test"),
     ("dpkg-dev", "which packages ours depend on"),
     ("fonts-dejavu-core", "text in the figures of the evaluation"),
+    ("libopenmpi-dev", "builds the documentation's program with MPI"),
     ("meson", "builds a project of the documentation in a test"),
     ("ninja-build", "the same"),
+    ("openmpi-bin", "runs the documentation's program with MPI"),
     ("pkg-config", "finds the files for it in a test"),
+    ("pybind11-dev", "builds the documentation's extension of Python"),
     ("python3", "runs lit"),
+    ("python3-dev", "builds the documentation's extension of Python"),
     ("python3-pip", "installs CUDA's tools"),
 ];
 

@@ -29,7 +29,7 @@ enum Task {
     Lint(lint::Arguments),
     /// Build, then run the lit tests
     Lit(lit::Arguments),
-    /// A Debian package and a tarball for each LLVM in `dist/packages`, installed and tried
+    /// Debian packages and a tarball for each LLVM in `dist/packages`, installed and tried
     Dist(dist::Arguments),
     /// Everything that must hold before a change is good: set-up, lint, Rust tests, build, lit
     Test(build::LlvmBuilds),
@@ -59,7 +59,7 @@ enum Task {
     Fuzz(fuzz::Arguments),
     /// The PTX of all programs, the device runtime and libdevice, read by the virtual GPU's parser; its list of opcodes
     Ptx(ptx::Arguments),
-    /// The ZAXPY program from source to a region on the device, by the stock tools and by ours
+    /// The ZAXPY program from source to a region on the device, by the stock tools and by ours; and what the JIT gains
     Demo(build::LlvmBuilds),
 }
 

@@ -105,6 +105,8 @@ def main():
     environment = {
         **os.environ, "PATH": f"{tools}:{os.environ['PATH']}", "HOME": str(folder), "LC_ALL": "C",
         "OMP_TARGET_OFFLOAD": "mandatory", "OFFLOOM_JIT_CACHE_MODE": "rw",
+        # Open MPI asks an administrator whether this is meant, and has fewer processors than processes where tests run.
+        "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     }
     for name in [name for name in environment if name.startswith("XDG_") or name == "LD_LIBRARY_PATH"]:
         del environment[name]
@@ -116,7 +118,9 @@ def main():
     count = 0
     for language, words, lines, before in blocks(pathlib.Path(page).read_text(encoding="utf-8")):
         if words.startswith("file="):
-            (folder / words.removeprefix("file=")).write_text(here("\n".join(lines)) + "\n", encoding="utf-8")
+            file = folder / words.removeprefix("file=")
+            file.parent.mkdir(exist_ok=True)
+            file.write_text(here("\n".join(lines)) + "\n", encoding="utf-8")
         if language != "console" or COMMENT.match(before):
             continue
         for command, expected in steps(lines):

@@ -18,17 +18,14 @@ use wrapgen::{Error, Result, cli};
 struct Arguments {
     /// The folder that stands for `share` of an installation.
     folder: PathBuf,
+    /// The name that the program is called by.
+    #[arg(default_value = "wrapgen")]
+    name: String,
 }
 
-/// Where each shell looks, below `share`.
-const COMPLETIONS: [(Shell, &str); 3] = [
-    (Shell::Bash, "bash-completion/completions/wrapgen"),
-    (Shell::Zsh, "zsh/site-functions/_wrapgen"),
-    (Shell::Fish, "fish/vendor_completions.d/wrapgen.fish"),
-];
-
 fn main() -> ExitCode {
-    match write(&Arguments::parse().folder) {
+    let arguments = Arguments::parse();
+    match write(&arguments.folder, &arguments.name) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             say(format_args!("wrapgen-documentation: error: {error}"));
@@ -37,15 +34,24 @@ fn main() -> ExitCode {
     }
 }
 
-fn write(share: &Path) -> Result<()> {
-    for (shell, file) in COMPLETIONS {
+fn write(share: &Path, name: &str) -> Result<()> {
+    // Where each shell looks, below `share`.
+    let completions = [
+        (Shell::Bash, format!("bash-completion/completions/{name}")),
+        (Shell::Zsh, format!("zsh/site-functions/_{name}")),
+        (Shell::Fish, format!("fish/vendor_completions.d/{name}.fish")),
+    ];
+    // Clap keeps names for as long as a program runs.
+    let command_name: &'static str = name.to_owned().leak();
+    let command = || cli::documentation().name(command_name).bin_name(command_name);
+    for (shell, file) in completions {
         let mut text = Vec::new();
-        generate(shell, &mut cli::documentation(), "wrapgen", &mut text);
+        generate(shell, &mut command(), name, &mut text);
         write_into(&share.join(file), &text)?;
     }
     let pages = share.join("man/man1");
     fs::create_dir_all(&pages).map_err(Error::write(&pages))?;
-    clap_mangen::generate_to(cli::documentation(), &pages).map_err(Error::write(&pages))
+    clap_mangen::generate_to(command(), &pages).map_err(Error::write(&pages))
 }
 
 fn write_into(file: &Path, text: &[u8]) -> Result<()> {
