@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Analysis/ConstantFolding.h"
 #include "llvm/Analysis/LazyCallGraph.h"
@@ -28,6 +29,7 @@
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
 #include <string>
+#include <tuple>
 
 using namespace llvm;
 
@@ -48,6 +50,29 @@ bool isReorderable(const Loop &L) {
          any_of(L.getHeader()->phis(), [](const PHINode &Phi) { return Phi.getType()->isFPOrFPVectorTy(); });
 }
 
+/// Whether it makes an integer of fewer than 32 bits of a number. What becomes of a number that does not fit is up to code generation: of one
+/// number the low bits of the integer of 32 bits, of a vector the nearest integer that fits or these bits, as the processor and the vector's
+/// length have it; and of a constant anything.
+bool isNarrowConversion(const Instruction &I) {
+  return (isa<FPToUIInst>(I) || isa<FPToSIInst>(I)) && I.getType()->getScalarSizeInBits() < 32;
+}
+
+/// Whether what a loop gives depends on how it is vectorised.
+bool dependsOnVectors(const Loop &L) {
+  return isReorderable(L) ||
+         (L.isInnermost() && !getBooleanLoopAttribute(&L, IsVectorized) &&
+          any_of(L.blocks(), [](const BasicBlock *Block) { return any_of(*Block, isNarrowConversion); }));
+}
+
+/// Whether a block has several narrow conversions of single numbers of one kind, of which the SLP vectoriser may make a vector.
+bool mayBePacked(const BasicBlock &Block) {
+  SmallSet<std::tuple<unsigned, Type *, Type *>, 4> Kinds;
+  return any_of(Block, [&](const Instruction &I) {
+    return isNarrowConversion(I) && !I.getType()->isVectorTy() &&
+           !Kinds.insert({I.getOpcode(), I.getOperand(0)->getType(), I.getType()}).second;
+  });
+}
+
 /// Has no later vectoriser touch these loops.
 void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
   DominatorTree Tree(F);
@@ -59,7 +84,8 @@ void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
                                                   {vectorizedHint(F.getContext())}));
 }
 
-/// Ends a pipeline, for each function, with the vectorisation of its loops, which only reorderable loops get.
+/// Ends a pipeline, for each function, with the vectorisation of its loops, which only those get whose result depends on it; or, where
+/// straight-line code has such a result, with the vectorisation of that.
 class UntilVectorized {
 public:
   /// Whether a pass of the pipeline is run.
@@ -68,11 +94,19 @@ public:
       return Finished.empty();
     if (Finished.contains(F))
       return false;
+    if (Straightening.contains(F)) {
+      if (Pass != AfterStraightLines)
+        return Pass != Unroller;
+      Finished.insert(F);
+      return false;
+    }
     if (Pass != Vectoriser)
       return true;
-    Finished.insert(F);
-    if (!F->hasOptNone())
+    if (!F->hasOptNone()) {
+      (any_of(*F, mayBePacked) ? Straightening : Finished).insert(F);
       return hideOtherLoops(*F);
+    }
+    Finished.insert(F);
     // It stays as it is. What a loop carries is in memory yet.
     leaveScalar(*F, [](const Loop &L) { return getBooleanLoopAttribute(&L, "llvm.loop.vectorize.enable"); });
     return false;
@@ -90,16 +124,20 @@ public:
 
 private:
   static constexpr StringLiteral Vectoriser = "LoopVectorizePass";
+  /// Whose work is for the pipeline with the constants in.
+  static constexpr StringLiteral Unroller = "LoopUnrollPass";
+  /// Comes after the vectoriser of straight-line code, in every pipeline that vectorises loops.
+  static constexpr StringLiteral AfterStraightLines = "VectorCombinePass";
 
-  /// Whether there is a reorderable loop; the vectoriser does not see the other ones then.
+  /// Whether there is a loop whose result depends on how it is vectorised; the vectoriser does not see the other ones then.
   bool hideOtherLoops(Function &F) {
     DominatorTree Tree(F);
     LoopInfo Loops(Tree);
     auto All = Loops.getLoopsInPreorder();
-    if (none_of(All, [](const Loop *L) { return isReorderable(*L); }))
+    if (none_of(All, [](const Loop *L) { return dependsOnVectors(*L); }))
       return false;
     for (Loop *L : All) {
-      if (isReorderable(*L) || getBooleanLoopAttribute(L, IsVectorized))
+      if (dependsOnVectors(*L) || getBooleanLoopAttribute(L, IsVectorized))
         continue;
       MDNode *Before = L->getLoopID();
       L->setLoopID(makePostTransformationMetadata(F.getContext(), Before, {}, {vectorizedHint(F.getContext())}));
@@ -110,6 +148,8 @@ private:
 
   /// Functions whose part of the pipeline has come to its end.
   SmallPtrSet<const Function *, 16> Finished;
+  /// Functions whose loops are vectorised, and whose straight-line code is next.
+  SmallPtrSet<const Function *, 16> Straightening;
   /// From what a hidden loop is marked with to what it was marked with before.
   DenseMap<const MDNode *, MDNode *> Hidden;
 };
@@ -406,6 +446,27 @@ Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
   return All;
 }
 
+/// A narrow conversion as code generation has it for the processor of the ahead-of-time code, for every number. Of one number it is the
+/// low bits of what the processor's conversion to 32 bits gives, which is -2^31 for what does not fit there. Which bits a vector has only code
+/// generation for that processor knows; that it is given a constant must not be seen. The same goes for `long double`.
+Value *convert(CastInst &Conversion, IRBuilder<> &Builder) {
+  Value *Number = Conversion.getOperand(0);
+  Type *T = Number->getType();
+  if (T->isHalfTy() || T->isBFloatTy()) {
+    T = Builder.getFloatTy();
+    Number = Builder.CreateFPExt(Number, T);
+  }
+  if (!T->isFloatTy() && !T->isDoubleTy()) {
+    Value *Hidden = Builder.CreateIntrinsic(Intrinsic::arithmetic_fence, {T}, {Number});
+    return Builder.CreateCast(Conversion.getOpcode(), Hidden, Conversion.getType());
+  }
+  Value *Size = Builder.CreateUnaryIntrinsic(Intrinsic::fabs, Number);
+  Value *Fits = Builder.CreateFCmpOLT(Size, ConstantFP::get(T, 0x1p31));
+  Value *Word = Builder.CreateFPToSI(Number, Builder.getInt32Ty());
+  Word = Builder.CreateSelect(Fits, Word, Builder.getInt32(0x80000000));
+  return Builder.CreateTrunc(Word, Conversion.getType());
+}
+
 /// What `offloom_ir_expand_operations` puts in the place of an operation; null where it stays.
 Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   IRBuilder<> Builder(&Call);
@@ -454,6 +515,8 @@ bool offloom_ir_is_compiled_in_many_ways(LLVMModuleRef module, LLVMValueRef root
   for (Function *F : functionsFrom(*unwrap(module), dyn_cast_or_null<Function>(unwrap(root))))
     for (Instruction &I : instructions(F)) {
       if (MDNode *Loop = I.getMetadata(LLVMContext::MD_loop); Loop && findOptionMDForLoopID(Loop, "llvm.loop.vectorize.enable"))
+        return true;
+      if (isNarrowConversion(I))
         return true;
       auto *Call = dyn_cast<CallBase>(&I);
       Function *Callee = Call ? Call->getCalledFunction() : nullptr;
@@ -512,16 +575,24 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
 }
 
 /// On x86: makes a multiplication and an addition of each `llvm.fmuladd` that code generation does not fuse, and of `llvm.minnum` and
-/// `llvm.maxnum` what it makes of them: compares and selects, or a call of C's library.
+/// `llvm.maxnum` what it makes of them: compares and selects, or a call of C's library. Has narrow conversions give what it has them give.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
   for (Function &F : *unwrap(module)) {
     Arithmetic Computes(F);
     SmallVector<IntrinsicInst *, 16> Calls;
+    SmallVector<CastInst *, 16> Conversions;
     for (Instruction &I : instructions(F))
       if (auto *Call = dyn_cast<IntrinsicInst>(&I); Call && mayBeExpanded(*Call->getCalledFunction()))
         Calls.push_back(Call);
+      else if (isNarrowConversion(I))
+        Conversions.push_back(cast<CastInst>(&I));
+    for (CastInst *Conversion : Conversions) {
+      IRBuilder<> Builder(Conversion);
+      Conversion->replaceAllUsesWith(convert(*Conversion, Builder));
+      Conversion->eraseFromParent();
+    }
     // What uses a result comes first, as in code generation: it knows more of the operation than of what replaces it.
     for (IntrinsicInst *Call : reverse(Calls))
       if (Value *Result = expand(*Call, Computes)) {
@@ -529,6 +600,13 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
         Call->eraseFromParent();
       }
   }
+}
+
+/// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers.
+bool offloom_ir_has_narrow_vector_conversions(LLVMModuleRef module) {
+  return any_of(*unwrap(module), [](Function &F) {
+    return any_of(instructions(F), [](Instruction &I) { return isNarrowConversion(I) && I.getType()->isVectorTy(); });
+  });
 }
 
 } // extern "C"

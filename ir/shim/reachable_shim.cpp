@@ -15,6 +15,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 #include <string>
@@ -132,6 +133,25 @@ void keepAnnotations(Module &M, Reachable &Kept) {
         Kept.add(G);
   }
   offloom::setElements(*List, *Array, Elements);
+}
+
+/// Leaves what is said of kept functions in what NVPTX code generation reads about a module's: where one is gone, LLVM 19's OpenMPOpt looks
+/// for it at address 0.
+void keepGpuAnnotations(Module &M, const Reachable &Kept) {
+  NamedMDNode *List = M.getNamedMetadata("nvvm.annotations");
+  if (!List)
+    return;
+  SmallVector<MDNode *, 16> Nodes;
+  for (MDNode *Node : List->operands()) {
+    Metadata *First = Node->getNumOperands() ? Node->getOperand(0).get() : nullptr;
+    auto *Symbol = dyn_cast_or_null<ConstantAsMetadata>(First);
+    auto *G = Symbol ? dyn_cast<GlobalValue>(Symbol->getValue()) : nullptr;
+    if (First && (!G || Kept.contains(G)))
+      Nodes.push_back(Node);
+  }
+  List->clearOperands();
+  for (MDNode *Node : Nodes)
+    List->addOperand(Node);
 }
 
 /// The constructors or destructors that a module lists, by what they work on.
@@ -301,6 +321,7 @@ void offloom_ir_keep_reachable(LLVMModuleRef M, const LLVMValueRef *roots, size_
   Constructors.dropOthers(Kept);
   Destructors.dropOthers(Kept);
   keepAnnotations(Mod, Kept);
+  keepGpuAnnotations(Mod, Kept);
   for (bool CompilerOnly : {false, true}) {
     SmallVector<GlobalValue *, 16> Old, New;
     GlobalVariable *List = collectUsedGlobalVariables(Mod, Old, CompilerOnly);

@@ -22,11 +22,13 @@ unsafe extern "C" {
     fn offloom_ir_pin_library_calls(module: LLVMModuleRef);
     fn offloom_ir_fuse_operations(module: LLVMModuleRef);
     fn offloom_ir_expand_operations(module: LLVMModuleRef);
+    fn offloom_ir_has_narrow_vector_conversions(module: LLVMModuleRef) -> bool;
 }
 
 /// Runs a pipeline in the syntax of `opt -passes` for each function up to where its loops are vectorised. Loops whose order of
 /// operations the vectoriser chooses (`simd` with a floating-point value carried from one iteration to the next) are vectorised, or
-/// marked never to be; other loops stay as they are.
+/// marked never to be. Loops that make integers of fewer than 32 bits of numbers are vectorised, where the vectoriser wants to; and a
+/// function with straight-line code of which it may make vectors of such conversions is run up to after that. Other loops stay as they are.
 ///
 /// # Errors
 /// When the text is not a pipeline.
@@ -76,8 +78,16 @@ pub fn fuse_operations(module: &Module<'_>) {
 
 /// For x86: takes each `llvm.fmuladd` apart for whose type the function's processor has no fused form, and spells `llvm.minnum` and
 /// `llvm.maxnum` out, as compares and selects or as the call of C's library that they come to, so that neither constants nor a wider
-/// processor change their result. Handles to these calls are dead afterwards.
+/// processor change their result. Has conversions to integers of fewer than 32 bits give for every number what they give ahead of time;
+/// where [`has_narrow_vector_conversions`], for that processor only. Handles to these calls and conversions are dead afterwards.
 pub fn expand_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_expand_operations(module.as_mut_ptr()) }
+}
+
+/// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers. For numbers that do not fit, x86 processors with
+/// other features give other integers.
+pub fn has_narrow_vector_conversions(module: &Module<'_>) -> bool {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_has_narrow_vector_conversions(module.as_mut_ptr()) }
 }

@@ -71,30 +71,38 @@ pub fn set_limits(environment: GlobalValue<'_>, limit: Limit, value: u32) {
     unsafe { offloom_ir_set_kernel_limits(environment.as_value_ref(), first_field, value) }
 }
 
+/// What NVPTX code generation of LLVM 19 reads about kernels.
+const ANNOTATIONS: &str = "nvvm.annotations";
+
 /// Sets a number that NVPTX code generation of LLVM 19 reads about a kernel, in place of the one there may be.
 pub fn set_nvvm_annotation(module: &Module<'_>, kernel: FunctionValue<'_>, key: &str, value: u32) {
-    const ANNOTATIONS: &str = "nvvm.annotations";
+    remove_nvvm_annotation(module, kernel, key);
+    let node = [
+        Operand::Symbol(Symbol::from(kernel.as_global_value())),
+        Operand::String(key.to_owned()),
+        Operand::Integer(value),
+    ];
+    append_node(module, ANNOTATIONS, &node);
+}
+
+/// Removes such a number.
+pub fn remove_nvvm_annotation(module: &Module<'_>, kernel: FunctionValue<'_>, key: &str) {
     let kernel = Symbol::from(kernel.as_global_value());
     let mut all = nodes(module, ANNOTATIONS);
     let readable = all
         .iter()
         .flatten()
         .all(|operand| !matches!(operand, Operand::Other));
-    if readable {
-        let is_old = |node: &[Operand<'_>]| match node {
-            [Operand::Symbol(symbol), Operand::String(name), _] => *symbol == kernel && name == key,
-            _ => false,
-        };
-        all.retain(|node| !is_old(node));
-        erase_named_metadata(module, ANNOTATIONS);
-        for node in &all {
-            append_node(module, ANNOTATIONS, node);
-        }
+    if !readable {
+        return;
     }
-    let node = [
-        Operand::Symbol(kernel),
-        Operand::String(key.to_owned()),
-        Operand::Integer(value),
-    ];
-    append_node(module, ANNOTATIONS, &node);
+    let is_old = |node: &[Operand<'_>]| match node {
+        [Operand::Symbol(symbol), Operand::String(name), _] => *symbol == kernel && name == key,
+        _ => false,
+    };
+    all.retain(|node| !is_old(node));
+    erase_named_metadata(module, ANNOTATIONS);
+    for node in &all {
+        append_node(module, ANNOTATIONS, node);
+    }
 }

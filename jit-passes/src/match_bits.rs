@@ -5,15 +5,15 @@
 //! pipeline rewrite, and the order that its vectoriser chose for `simd` reductions, are part of the result; so that pipeline
 //! is run first, up to its vectoriser.
 //!
-//! Not covered: NaN payloads; conversions that are out of range; and, where `fmin` and `fmax` may choose from two zeros of different signs,
+//! Not covered: NaN payloads; conversions to integers of 32 bits and more that are out of range; and, where `fmin` and `fmax` may choose from two zeros of different signs,
 //! which one they choose if the ahead-of-time code chooses for several at once. Code generation goes by what it sees to be no NaN, and sees
 //! less of that once the SLP vectoriser, which comes later, has packed such calls into vectors. In functions that are not to be optimised
 //! these are calls of C's functions by name yet, and are left as they are.
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
 use offloom_ir::floating_point::{
-    expand_operations, function_with_fast_math, fuse_operations, is_compiled_in_many_ways, pin_library_calls,
-    run_until_vectorized,
+    expand_operations, function_with_fast_math, fuse_operations, has_narrow_vector_conversions,
+    is_compiled_in_many_ways, pin_library_calls, run_until_vectorized,
 };
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
@@ -62,6 +62,12 @@ pub fn match_bits<'ctx>(
     }
     settle_bits(module, &ConstantBytes::find(module), pipeline)?;
     Ok(())
+}
+
+/// Whether the module's code has the ahead-of-time code's bits only on the processor that this is for: of vectors of numbers that do not fit,
+/// code generation for each processor makes other integers.
+pub(crate) fn is_bound_to_processor(module: &Module<'_>) -> bool {
+    module.get_global_metadata_size(MATCHED) > 0 && has_narrow_vector_conversions(module)
 }
 
 /// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel of it is compiled. `constant` is

@@ -5,7 +5,7 @@
 //!
 //! | target | rule |
 //! | --- | --- |
-//! | x86 | a feature the image has stays; one it switched off stays off; none that changes how a vector is passed in or out of the module; no access is promised more than 16 bytes of alignment |
+//! | x86 | a feature the image has stays; one it switched off stays off; none that changes how a vector is passed in or out of the module; no access is promised more than 16 bytes of alignment; a module whose bits must stay ([`match_bits`](crate::match_bits)) and that makes vectors of small integers of numbers stays as it is |
 //! | NVPTX | the processor must be the image's or a later one; a PTX version too old for it goes, and LLVM takes the oldest that fits |
 //! | AMDGPU | features of the old processor go, since code generation for the new one fails on them; wavefront size, XNACK, SRAM ECC and the like are part of the image's ABI and stay |
 
@@ -15,6 +15,8 @@ use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::processor::{Processor, is_unknown_processor};
 use offloom_ir::symbol::{Symbol, functions};
 use offloom_ir::vector_abi::{VectorAtBoundary, widest_vector_at_boundary};
+
+use crate::match_bits::is_bound_to_processor;
 
 mod amdgpu;
 mod features;
@@ -211,6 +213,9 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
         "nvptx" | "nvptx64" => nvptx::features,
         _ => x86::features,
     };
+    if is_x86 && is_bound_to_processor(module) {
+        return Ok(());
+    }
     if is_x86 {
         refuse_vectors(module, &cpu, &features)?;
     }

@@ -54,7 +54,7 @@ fn code_mutants(name: &str) -> Result<CodeMutants, String> {
 }
 
 /// Cases in one program.
-const BATCH: u64 = 50;
+pub(crate) const BATCH: u64 = 50;
 
 /// Cases in a test run of minutes.
 pub(crate) const SHORT: u64 = 100;

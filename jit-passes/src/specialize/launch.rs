@@ -11,7 +11,8 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::target_queries::{
-    ExecutionMode, Limit, execution_mode, fold_queries, set_limits, set_nvvm_annotation,
+    ExecutionMode, Limit, execution_mode, fold_queries, remove_nvvm_annotation, set_limits,
+    set_nvvm_annotation,
 };
 use offloom_jit_cache::descriptor::Descriptor;
 
@@ -88,7 +89,8 @@ pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx
     }
 }
 
-/// Has code generation rely on that many threads in a team.
+/// Has code generation rely on that many threads in a team. For NVIDIA's, `ptxas` takes the number that there is or the greatest that there may
+/// be, not both.
 fn declare_threads<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, gpu: Gpu, threads: u32) {
     match gpu {
         Gpu::Amdgpu => {
@@ -100,11 +102,11 @@ fn declare_threads<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, gpu
             );
         }
         Gpu::Nvptx if !LLVM.nvvm_attributes => {
-            set_nvvm_annotation(module, kernel, "maxntidx", threads);
+            remove_nvvm_annotation(module, kernel, "maxntidx");
             set_nvvm_annotation(module, kernel, "reqntidx", threads);
         }
         Gpu::Nvptx => {
-            set_attribute(module, kernel, "nvvm.maxntid", &threads.to_string());
+            kernel.remove_string_attribute(AttributeLoc::Function, "nvvm.maxntid");
             set_attribute(module, kernel, "nvvm.reqntid", &threads.to_string());
         }
     }

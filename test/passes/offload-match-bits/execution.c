@@ -30,6 +30,11 @@
 // SOURCE-DAG: atan2f_arg0_float_
 // Multiplications and additions of constants, fused when folded.
 // SOURCE-DAG: fused_arg1_double_
+// Numbers that do not fit into a small integer.
+// SOURCE-DAG: u8_arg0_float_0x43960000
+// SOURCE-DAG: s16_arg0_float_0x47c35000
+// SOURCE-DAG: u16d_arg0_double_0xc24e848000000000
+// SOURCE-DAG: s8d_arg0_double_0x4049000000000000
 // The sign of zero.
 // SOURCE-DAG: least_arg1_double_0x8000000000000000
 // SOURCE-DAG: greatest_arg1_double_0x0
@@ -55,6 +60,10 @@
 // 0.1, 1.3
 #define DOUBLES(F) F(0x3fb999999999999a) F(0x3ff4cccccccccccd)
 #define ZEROS(F) F(0x0) F(0x8000000000000000)
+// 300, 100000, -3e9, a NaN, infinity; of double, 50 (which is 300 with the rest) in the place of the first.
+#define WIDE(F) F(0x43960000) F(0x47c35000) F(0xcf32d05e) F(0x7fc00000) F(0x7f800000)
+#define WIDE_DOUBLES(F)                                                                                                \
+  F(0x4049000000000000) F(0x40f86a0000000000) F(0xc24e848000000000) F(0x7ff8000000000000) F(0x7ff0000000000000)
 
 #ifdef MAIN
 #include <stdint.h>
@@ -100,6 +109,17 @@ double literal_arg1_double_0x3ff0000000000000(double x, double unused) BODY(retu
 #define AXPY(v) double axpy_arg1_double_##v(double x, double s) BODY(return x * x + s;)
 #define HORNER(v) double horner_arg1_double_##v(double x, double s) BODY(return ((x * s + s) * x + s) * x + s;)
 DOUBLES(FUSED) DOUBLES(AXPY) DOUBLES(HORNER)
+
+// The one is added so that a result of nothing at all differs from zero.
+#define U8(v) double u8_arg0_float_##v(float s) BODY(return (unsigned char)s | 1;)
+#define S8(v) double s8_arg0_float_##v(float s) BODY(return (signed char)s | 1;)
+#define U16(v) double u16_arg0_float_##v(float s) BODY(return (unsigned short)s | 1;)
+#define S16(v) double s16_arg0_float_##v(float s) BODY(return (short)s | 1;)
+#define U8D(v) double u8d_arg0_double_##v(double s) BODY(return (unsigned char)(s * 6) | 1;)
+#define S8D(v) double s8d_arg0_double_##v(double s) BODY(return (signed char)(s * 6) | 1;)
+#define U16D(v) double u16d_arg0_double_##v(double s) BODY(return (unsigned short)(s * 6) | 1;)
+#define S16D(v) double s16d_arg0_double_##v(double s) BODY(return (short)(s * 6) | 1;)
+WIDE(U8) WIDE(S8) WIDE(U16) WIDE(S16) WIDE_DOUBLES(U8D) WIDE_DOUBLES(S8D) WIDE_DOUBLES(U16D) WIDE_DOUBLES(S16D)
 
 #define LEAST(v) double least_arg1_double_##v(double x, double y) BODY(return fmin(x, y);)
 #define GREATEST(v) double greatest_arg1_double_##v(double x, double y) BODY(return fmax(x, y);)
@@ -195,6 +215,15 @@ static float xf[5000];
 #define RUN_TANF(v) RUN_FLOAT(tanf, v)
 #define RUN_SINCOSF(v) RUN_FLOAT(sincosf, v)
 #define RUN_MODFF(v) RUN_FLOAT(modff, v)
+#define RUN_DOUBLE(name, v) SHOW(name##_arg0_double_##v, add(name##_arg0_double_##v(double_of(v))))
+#define RUN_U8(v) RUN_FLOAT(u8, v)
+#define RUN_S8(v) RUN_FLOAT(s8, v)
+#define RUN_U16(v) RUN_FLOAT(u16, v)
+#define RUN_S16(v) RUN_FLOAT(s16, v)
+#define RUN_U8D(v) RUN_DOUBLE(u8d, v)
+#define RUN_S8D(v) RUN_DOUBLE(s8d, v)
+#define RUN_U16D(v) RUN_DOUBLE(u16d, v)
+#define RUN_S16D(v) RUN_DOUBLE(s16d, v)
 #define RUN_FUSED(v) SHOW(fused_arg1_double_##v, add(fused_arg1_double_##v(0, double_of(v))))
 #define RUN_AXPY(v) SECOND(axpy, v)
 #define RUN_HORNER(v) SECOND(horner, v)
@@ -232,6 +261,8 @@ int main(void) {
   FLOATS(RUN_SINHF) FLOATS(RUN_LOG10F) FLOATS(RUN_ATAN2F) FLOATS(RUN_LOG1PF) FLOATS(RUN_ERFF)
   FLOATS(RUN_ACOSF) FLOATS(RUN_ASINF) FLOATS(RUN_ATANF) FLOATS(RUN_COSHF) FLOATS(RUN_TANHF) FLOATS(RUN_TANF)
   FLOATS(RUN_SINCOSF) FLOATS(RUN_MODFF)
+  WIDE(RUN_U8) WIDE(RUN_S8) WIDE(RUN_U16) WIDE(RUN_S16)
+  WIDE_DOUBLES(RUN_U8D) WIDE_DOUBLES(RUN_S8D) WIDE_DOUBLES(RUN_U16D) WIDE_DOUBLES(RUN_S16D)
   SECOND(literal, 0x3ff0000000000000)
   DOUBLES(RUN_FUSED) DOUBLES(RUN_AXPY) DOUBLES(RUN_HORNER) ZEROS(RUN_LEAST) ZEROS(RUN_GREATEST)
   ZEROS(RUN_RAMP) ZEROS(RUN_DIP) ZEROS(RUN_CLAMP) ZEROS(RUN_STEP) ZEROS(RUN_EDGE) ZEROS(RUN_LIMIT) ZEROS(RUN_BRANCH)

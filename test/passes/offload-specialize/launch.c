@@ -1,7 +1,10 @@
 // Numbers of teams and threads are constants in a GPU's kernel, and it declares them. Threads of a kernel in generic mode are left
 // alone: the hardware runs more of them than the team has. On x86_64 nothing is known: the runtime may form a smaller team.
 // RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s nvptx64-nvidia-cuda %t.nvptx64 offload-specialize-launch "teams=24;threads=64"
+// Nothing is said of how many threads there may be: `ptxas` takes that or how many there are.
+// RUN: not grep maxntid %t.nvptx64.module.ll
 // RUN: FileCheck %s --check-prefixes=GPU,%if llvm-19 %{NVPTX19%} %else %{NVPTX22%} < %t.nvptx64.module.ll
+// RUN: %if cuda %{ %llvm_bin/llc -O3 -mcpu=sm_75 %t.nvptx64.module.ll -o %t.kernel.s && grep 'reqntid 64' %t.kernel.s && %cuda/bin/ptxas -c -arch=sm_75 %t.kernel.s -o %t.kernel.cubin %}
 // RUN: FileCheck %s --check-prefix=BEFORE < %t.nvptx64.before.ll
 // RUN: FileCheck %s --check-prefix=AFTER < %t.nvptx64.after.ll
 // RUN: FileCheck %s --check-prefix=NVPTX64-DIVIDES < %t.nvptx64.before.s
@@ -19,12 +22,10 @@ int omp_get_num_teams(void);
 
 // GPU: @{{.*}}_kernel_environment = {{.*}} { i8 0, i8 1, i8 2, i32 64, i32 64, i32 24, i32 24, i32 0, i32 0 }
 // GPU-NOT: call i32 @__kmpc_get_hardware_num_threads_in_block
-// NVPTX22: attributes #0 = { {{.*}}"nvvm.maxntid"="64" "nvvm.reqntid"="64" "omp_target_num_teams"="24" "omp_target_thread_limit"="64"
+// NVPTX22: attributes #0 = { {{.*}}"nvvm.reqntid"="64" "omp_target_num_teams"="24" "omp_target_thread_limit"="64"
 // NVPTX19-DAG: attributes #0 = { {{.*}}"omp_target_num_teams"="24" "omp_target_thread_limit"="64"
 // NVPTX19-DAG: = !{ptr @[[KERNEL:.*]], !"kernel", i32 1}
-// NVPTX19-DAG: = !{ptr @[[KERNEL]], !"maxntidx", i32 64}
 // NVPTX19-DAG: = !{ptr @[[KERNEL]], !"reqntidx", i32 64}
-// NVPTX19-NOT: !"maxntidx", i32 128
 // AMDGCN: attributes #0 = { {{.*}}"amdgpu-flat-work-group-size"="64,64" "amdgpu-max-num-workgroups"="24,1,1"{{.*}}"omp_target_num_teams"="24" "omp_target_thread_limit"="64"
 
 void run(int *x, int n) {

@@ -1,10 +1,12 @@
 //! Random kernels: a function of C with one target region.
 //!
 //! What is computed does not depend on the order of threads, and on their number only where a kernel asks for it: floating-point sums stay within an iteration, sums over
-//! threads are of unsigned integers. Nothing is converted to a type that it is out of the range of.
+//! threads are of unsigned integers. Only to integers of 8 and 16 bits is anything converted that they do not hold, and in some kernels only:
+//! a program that does so in vectors is for one processor.
 
 use std::fmt::Write as _;
 
+use super::BATCH;
 use super::launch::{Box, Pointer, SCALAR_TYPES, Scalar};
 use super::random::Random;
 
@@ -47,6 +49,7 @@ impl Kernel {
             random: &mut random,
             scalars: &scalars,
             construct_clauses: clauses(&object),
+            narrows: narrows(seed),
         }
         .function(seed);
         Self {
@@ -80,6 +83,11 @@ impl Kernel {
     }
 }
 
+/// Whether numbers become integers of 8 and 16 bits in a seed's kernel: in every other batch.
+fn narrows(seed: u64) -> bool {
+    seed.wrapping_sub(1) / BATCH % 2 == 1
+}
+
 /// What every region gets: device pointers as they are, and the object.
 fn clauses(object: &Box) -> &'static str {
     if object.by_value {
@@ -93,6 +101,8 @@ struct Writer<'a> {
     random: &'a mut Random,
     scalars: &'a [Scalar],
     construct_clauses: &'static str,
+    /// Whether numbers become small integers, fitting or not.
+    narrows: bool,
 }
 
 impl Writer<'_> {
@@ -241,9 +251,14 @@ impl Writer<'_> {
     fn straight(&mut self) -> String {
         let clauses = self.construct_clauses;
         let (p, q) = (self.leaf(false), self.double_leaf(false));
+        let element = if self.narrows {
+            self.narrowed("fin[i]")
+        } else {
+            "in[i]".to_owned()
+        };
         format!(
             "#pragma omp target {clauses}\n  {{\n    for (int i = 0; i < 64; i++)\n      fout[i] = fin[i] * {q};\n    for (int i = 0; i < \
-             64; i++)\n      out[i] = in[i] + {p};\n  }}\n"
+             64; i++)\n      out[i] = {element} + {p};\n  }}\n"
         )
     }
 
@@ -307,6 +322,10 @@ impl Writer<'_> {
         if depth == 0 {
             return self.leaf(in_loop);
         }
+        if self.narrows && self.random.chance(20) {
+            let number = self.double(1, in_loop);
+            return self.narrowed(&number);
+        }
         let (x, y) = (self.integer(depth - 1, in_loop), self.integer(depth - 1, in_loop));
         match self.random.below(9) {
             0 => format!("({x} + {y})"),
@@ -319,6 +338,16 @@ impl Writer<'_> {
             7 => format!("({x} ^ {y})"),
             _ => format!("({x} < {y} ? {x} : {y})"),
         }
+    }
+
+    /// A number as a small integer, and that as an unsigned value.
+    fn narrowed(&mut self, number: &str) -> String {
+        let small = self
+            .random
+            .pick(&["unsigned char", "signed char", "unsigned short", "short"]);
+        let of = self.random.pick(&["", "(float)"]);
+        let factor = self.random.pick(&["1", "300", "-70000", "1e9"]);
+        format!("(u64)({small})({of}({number} * {factor}))")
     }
 
     fn leaf(&mut self, in_loop: bool) -> String {
