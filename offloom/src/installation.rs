@@ -13,11 +13,12 @@ const LLVM: LlvmVersion = LlvmVersion::of_build(env!("OFFLOOM_LLVM_MAJOR"));
 pub(crate) const LLVM_MAJOR: u32 = LLVM.major();
 
 /// What `--version` prints behind the name.
-pub(crate) const VERSION: &str = if cfg!(feature = "llvm22") {
-    concat!(env!("CARGO_PKG_VERSION"), " (LLVM 22)")
-} else {
-    concat!(env!("CARGO_PKG_VERSION"), " (LLVM 19)")
-};
+pub(crate) const VERSION: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (LLVM ",
+    env!("OFFLOOM_LLVM_MAJOR"),
+    ")"
+);
 
 /// The name by which Clang runs the packager.
 const PACKAGER: &str = LLVM.packager;
