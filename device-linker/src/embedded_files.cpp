@@ -105,7 +105,7 @@ OutputOrError createOutput(StringRef Path, size_t Size, unsigned Flags) {
   // What is no regular file, such as /dev/null or the standard output, is nothing to map.
   sys::fs::file_status Status;
   bool IsThere = !sys::fs::status(Path, Status) && sys::fs::exists(Status);
-  if (IsWholeFile && (Path == "-" || (IsThere && !sys::fs::is_regular_file(Status)) || (Flags & FileOutputBuffer::F_no_mmap)))
+  if (IsWholeFile && (Path == "-" || (IsThere && !sys::fs::is_regular_file(Status))))
     return createWholeFile(Path, Size, Flags);
   const OutputPlace Place = IsWholeFile ? OutputPlace{0, Path} : *OutputPlace::Chosen;
   // Whoever has the old file open, or runs it, keeps it.

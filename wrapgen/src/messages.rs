@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
 
+use rustix::fs::{MemfdFlags, memfd_create};
+
 /// Prints a line on the error output. Where that takes nothing, because it is closed or its reader is gone, there is nobody to tell:
 /// `eprintln!` would panic.
 pub fn say(line: impl Display) {
@@ -16,7 +18,7 @@ pub fn say(line: impl Display) {
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// What one job and the programs that it runs have printed so far: files without a name, which vanish with this value.
+/// What one job and the programs that it runs have printed so far: files in memory, which vanish with this value.
 #[derive(Debug)]
 pub struct HeldMessages {
     output: File,
@@ -29,11 +31,11 @@ impl HeldMessages {
     /// Nothing so far.
     ///
     /// # Errors
-    /// The folder for temporary files takes none.
+    /// The process has too many files open.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            output: tempfile::tempfile()?,
-            errors: tempfile::tempfile()?,
+            output: in_memory()?,
+            errors: in_memory()?,
             copies: Mutex::default(),
         })
     }
@@ -41,7 +43,7 @@ impl HeldMessages {
     /// Adds what would go to the error output.
     ///
     /// # Errors
-    /// The disk is full.
+    /// There is no memory for it.
     pub fn write(&self, text: &[u8]) -> io::Result<()> {
         (&self.errors).write_all(text)
     }
@@ -71,6 +73,11 @@ impl HeldMessages {
         release(self.output, &copies, &mut io::stdout().lock())?;
         release(self.errors, &copies, &mut io::stderr().lock())
     }
+}
+
+/// A file that is on no disk: a full one is what messages may be about.
+fn in_memory() -> io::Result<File> {
+    Ok(memfd_create("messages", MemfdFlags::CLOEXEC)?.into())
 }
 
 /// Prints what was held back in `file`.
