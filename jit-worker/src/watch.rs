@@ -184,6 +184,10 @@ impl Work {
         if now >= self.end || (priority != Priority::Program && at_work >= self.deadline) {
             return Some(late(Lost::late(self.deadline, Some(at_work))));
         }
+        // The timer may have gone off for work before this.
+        if now.saturating_duration_since(self.look.0) < self.deadline.min(LOOK) / 2 {
+            return None;
+        }
         let (then, had) = std::mem::replace(&mut self.look, (now, clock));
         let is_starved = clock.saturating_sub(had) * LEAST_SHARE < now - then;
         (priority == Priority::Idle && is_starved).then_some(Reply::Starved)

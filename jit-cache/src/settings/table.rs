@@ -148,7 +148,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_TIME_LIMIT",
         values: "a number of milliseconds",
-        help: "how long a compile may take; 10000 by default",
+        help: "how long a compile may take; beside the program, in processor time; 10000 by default",
         set: Set::Text(|settings, value| values::set(&mut settings.time_limit, value.parse().ok())),
         show: |settings| settings.time_limit.to_string(),
     },
