@@ -14,7 +14,7 @@ pub mod noted;
 use std::collections::{HashMap, HashSet};
 
 use offloom_abi::jit_bundle::MAX_CONTENTS;
-use offloom_ir::call_sites::{CallSites, THREAD_NUMBERS, all_call_sites};
+use offloom_ir::call_sites::{CallSite, CallSites, THREAD_NUMBERS, all_call_sites};
 use offloom_ir::function_arguments::{fold_constants, is_copied, split_copies};
 use offloom_ir::inkwell::basic_block::BasicBlock;
 use offloom_ir::inkwell::module::Module;
@@ -96,6 +96,11 @@ pub struct PointerSources<'ctx> {
     sites: HashMap<FunctionValue<'ctx>, CallSites<'ctx>>,
     /// What each pointer parameter is the parameter of.
     parameters: HashMap<PointerValue<'ctx>, (FunctionValue<'ctx>, u32)>,
+    /// For each pointer parameter of which that is known of all who call its function: behind which pointers they find what they give it, and at which
+    /// distance.
+    origins: HashMap<PointerValue<'ctx>, Vec<(PointerValue<'ctx>, i64)>>,
+    /// The parameters that have a pointer among their origins.
+    receivers: HashMap<PointerValue<'ctx>, Vec<PointerValue<'ctx>>>,
 }
 
 /// What one kernel does with memory.
@@ -118,7 +123,7 @@ impl<'ctx> PointerSources<'ctx> {
     /// Looks at every call of the module.
     pub fn of(module: &Module<'ctx>) -> Self {
         let sites = all_call_sites(module);
-        let parameters = sites
+        let parameters: HashMap<_, _> = sites
             .keys()
             .flat_map(|&function| {
                 (0..)
@@ -129,7 +134,24 @@ impl<'ctx> PointerSources<'ctx> {
                     })
             })
             .collect();
-        Self { sites, parameters }
+        let origins: HashMap<_, Vec<_>> = parameters
+            .iter()
+            .filter_map(|(&parameter, &(function, index))| {
+                Some((parameter, origins(sites.get(&function)?, function, index)?))
+            })
+            .collect();
+        let mut receivers: HashMap<_, Vec<_>> = HashMap::new();
+        for (&parameter, from) in &origins {
+            for &(pointer, _) in from {
+                receivers.entry(pointer).or_default().push(parameter);
+            }
+        }
+        Self {
+            sites,
+            parameters,
+            origins,
+            receivers,
+        }
     }
 }
 
@@ -261,40 +283,31 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
     /// The parameters that always lead into the object, each with the distance from its start.
     fn parameters_that_are(&self, object: PointerValue<'ctx>) -> HashMap<PointerValue<'ctx>, i64> {
         let mut found = HashMap::from([(object, 0)]);
-        loop {
-            let before = found.len();
-            for (&parameter, &(function, index)) in &self.sources.parameters {
+        // One whose last origin is found later is looked at again then.
+        let mut open = vec![object];
+        while let Some(pointer) = open.pop() {
+            for &parameter in self.sources.receivers.get(&pointer).into_iter().flatten() {
                 if !found.contains_key(&parameter)
-                    && let Some(distance) = self.always_gets(function, index, &found)
+                    && let Some(distance) = self.always_gets(parameter, &found)
                 {
                     found.insert(parameter, distance);
+                    open.push(parameter);
                 }
             }
-            if found.len() == before {
-                return found;
-            }
         }
+        found
     }
 
-    /// The distance from the object, if everyone who calls the function gives it a pointer to the same place there.
+    /// The distance from the object, if everyone who calls the parameter's function gives it a pointer to the same place there.
     fn always_gets(
         &self,
-        function: FunctionValue<'ctx>,
-        index: u32,
+        parameter: PointerValue<'ctx>,
         known: &HashMap<PointerValue<'ctx>, i64>,
     ) -> Option<i64> {
-        let sites = self.sources.sites.get(&function).filter(|sites| sites.complete)?;
-        if is_copied(function, index) {
-            return None;
-        }
-        let mut distances = sites.known.iter().map(|site| {
-            let argument = site.arguments[index as usize]?;
-            let BasicValueEnum::PointerValue(pointer) = argument.value else {
-                return None;
-            };
-            let (behind, distance) = pointer_behind(pointer, argument.handed_over_by);
-            Some(known.get(&behind)? + distance)
-        });
+        let origins = self.sources.origins.get(&parameter)?;
+        let mut distances = origins
+            .iter()
+            .map(|(behind, distance)| Some(known.get(behind)? + distance));
         let first = distances.next()??;
         distances.all(|distance| distance == Some(first)).then_some(first)
     }
@@ -405,6 +418,25 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             }
         }
     }
+}
+
+/// Where all who call the function find the pointer that they give it as its parameter at `index`; `None` if that is not known of one of them.
+fn origins<'ctx>(
+    sites: &CallSites<'ctx>,
+    function: FunctionValue<'ctx>,
+    index: u32,
+) -> Option<Vec<(PointerValue<'ctx>, i64)>> {
+    if !sites.complete || is_copied(function, index) {
+        return None;
+    }
+    let origin = |site: &CallSite<'ctx>| {
+        let argument = site.arguments[index as usize]?;
+        let BasicValueEnum::PointerValue(pointer) = argument.value else {
+            return None;
+        };
+        Some(pointer_behind(pointer, argument.handed_over_by))
+    };
+    sites.known.iter().map(origin).collect()
 }
 
 /// Whether every function that is handed over has a definition that can be looked at.

@@ -141,7 +141,7 @@ impl Bench<'_> {
             if !self.is_wanted(title) {
                 continue;
             }
-            let [zaxpy, large, host_only, with_device_code, archive, _] = document::TITLES;
+            let [zaxpy, large, host_only, with_device_code, archive, for_jit, _] = document::TITLES;
             let figures = if title == zaxpy {
                 self.link(title, &[self.zaxpy()?], true, Goal::TimesOfHost(2.2))
             } else if title == large {
@@ -152,6 +152,8 @@ impl Bench<'_> {
                 self.link(title, &self.objects(300, true)?, true, Goal::TimesOfStock(0.25))
             } else if title == archive {
                 self.link(title, &self.archive(5000, 10)?, true, Goal::TimesOfStock(1.0))
+            } else if title == for_jit {
+                self.link_for_jit(title, 600, Goal::TimesOfStock(2.0))
             } else {
                 self.wrap(title, 1 << 30)
             };
@@ -229,6 +231,31 @@ impl Bench<'_> {
             table.trim_end()
         );
         Ok(figures)
+    }
+
+    /// Measures links of one object with so many kernels: of machine code and of bitcode by Clang's own wrapper, and of bitcode by ours for the JIT.
+    fn link_for_jit(&self, title: &str, kernels: usize, goal: Goal) -> Result<String> {
+        const BITCODE: &str = "-foffload-lto=thin";
+        let native = self.kernels(kernels, &[])?;
+        let bitcode = self.kernels(kernels, &[BITCODE])?;
+        let link = |object: &Path, options: &[&str]| {
+            let mut clang = self.clang();
+            clang
+                .args(["-O2", "-fuse-ld=lld", "-o", "out"])
+                .args(self.openmp.compile_options())
+                .args(options)
+                .arg(object)
+                .args(&self.openmp.link_options);
+            clang
+        };
+        let mut ours = link(&bitcode, &[BITCODE, "-Xoffload-linker", "--jit"]);
+        ours.arg("-B").arg(self.staged.dist.join("libexec/offloom"));
+        let contenders = vec![
+            Contender::new("native", link(&native, &[])),
+            Contender::new("bitcode", link(&bitcode, &[BITCODE])),
+            Contender::new("--jit", ours),
+        ];
+        self.compare(title, contenders, goal)
     }
 
     /// Measures wrapping an image of `bytes` bytes beside copying it.

@@ -24,7 +24,8 @@ pub(super) struct Program<'ctx> {
     places: HashMap<BasicBlock<'ctx>, LoopPlace>,
     /// Functions that are called within a loop, perhaps at some distance.
     repeated: HashSet<FunctionValue<'ctx>>,
-    locals: HashSet<PointerValue<'ctx>>,
+    /// For each store, a local variable that it uses.
+    stored: HashMap<InstructionValue<'ctx>, PointerValue<'ctx>>,
 }
 
 impl<'ctx> Program<'ctx> {
@@ -34,12 +35,13 @@ impl<'ctx> Program<'ctx> {
             receivers: HashMap::new(),
             places: HashMap::new(),
             repeated: HashSet::new(),
-            locals: HashSet::new(),
+            stored: HashMap::new(),
             sites: HashMap::new(),
         };
+        let mut locals = Vec::new();
         for (&function, sites) in &sites {
             program.places.extend(loop_places(function));
-            program.locals.extend(local_variables(function));
+            locals.extend(local_variables(function));
             // Another definition may take its place, and look at more than this one.
             if Global::from(function).is_interposable() {
                 continue;
@@ -54,8 +56,24 @@ impl<'ctx> Program<'ctx> {
             }
         }
         program.sites = sites;
+        program.stored = program.find_stored(&locals);
         program.find_repeated();
         program
+    }
+
+    fn find_stored(
+        &self,
+        locals: &[PointerValue<'ctx>],
+    ) -> HashMap<InstructionValue<'ctx>, PointerValue<'ctx>> {
+        let mut stored = HashMap::new();
+        for &variable in locals {
+            self.each_use(variable, |pointer_use| {
+                if pointer_use.instruction.get_opcode() == InstructionOpcode::Store {
+                    stored.entry(pointer_use.instruction).or_insert(variable);
+                }
+            });
+        }
+        stored
     }
 
     fn find_repeated(&mut self) {
@@ -145,35 +163,34 @@ impl<'ctx> Program<'ctx> {
 
     /// The loads that find what `store` wrote to a local variable, if nothing else writes there.
     fn loads_of_stored(&self, store: InstructionValue<'ctx>) -> Vec<InstructionValue<'ctx>> {
-        for &variable in &self.locals {
-            let mut uses = Vec::new();
-            self.each_use(variable, |pointer_use| uses.push(pointer_use));
-            let Some(written) = uses.iter().find(|use_| use_.instruction == store) else {
-                continue;
-            };
-            let others = uses.iter().filter(|use_| {
-                matches!(use_.kind, PointerUseKind::Store { .. })
-                    && use_.offset == written.offset
-                    && use_.instruction != store
-            });
-            let is_changed_elsewhere = uses.iter().any(|use_| match use_.kind {
-                PointerUseKind::Passed | PointerUseKind::Stored => {
-                    self.receivers(use_.instruction, use_.pointer.into()).is_empty()
-                }
-                PointerUseKind::Other => true,
-                PointerUseKind::Load { .. } | PointerUseKind::Store { .. } => false,
-            });
-            if others.count() > 0 || is_changed_elsewhere {
-                return Vec::new();
+        let Some(&variable) = self.stored.get(&store) else {
+            return Vec::new();
+        };
+        let mut uses = Vec::new();
+        self.each_use(variable, |pointer_use| uses.push(pointer_use));
+        let Some(written) = uses.iter().find(|use_| use_.instruction == store) else {
+            return Vec::new();
+        };
+        let offset = written.offset;
+        let is_other_store = |use_: &&PointerUse<'ctx>| {
+            matches!(use_.kind, PointerUseKind::Store { .. })
+                && use_.offset == offset
+                && use_.instruction != store
+        };
+        let is_changed_elsewhere = uses.iter().any(|use_| match use_.kind {
+            PointerUseKind::Passed | PointerUseKind::Stored => {
+                self.receivers(use_.instruction, use_.pointer.into()).is_empty()
             }
-            let offset = written.offset;
-            return uses
-                .into_iter()
-                .filter(|use_| matches!(use_.kind, PointerUseKind::Load { .. }) && use_.offset == offset)
-                .map(|use_| use_.instruction)
-                .collect();
+            PointerUseKind::Other => true,
+            PointerUseKind::Load { .. } | PointerUseKind::Store { .. } => false,
+        });
+        if is_changed_elsewhere || uses.iter().any(|use_| is_other_store(&use_)) {
+            return Vec::new();
         }
-        Vec::new()
+        uses.into_iter()
+            .filter(|use_| matches!(use_.kind, PointerUseKind::Load { .. }) && use_.offset == offset)
+            .map(|use_| use_.instruction)
+            .collect()
     }
 }
 

@@ -3,12 +3,13 @@
 use crate::figures_document::FiguresDocument;
 
 /// What is measured, in the order of the document.
-pub(super) const TITLES: [&str; 6] = [
+pub(super) const TITLES: [&str; 7] = [
     "ZAXPY",
     "device image of 200 MB",
     "1500 objects without device code",
     "300 objects with device code",
     "archive of 5000 members, 10 of them needed and with device code",
+    "600 kernels for the JIT",
     "`wrapgen wrap` of a 1 GB image beside `cp`",
 ];
 
@@ -18,7 +19,8 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
     introduction: "# Links with device code, measured\n\n\
         Written by `cargo xtask bench-link`. `host` is the host link alone, with the registration object already made; `stock` is \
         LLVM's `clang-linker-wrapper`; the host linker is `ld.lld`. In turn within each repetition. Times in milliseconds, memory in \
-        megabytes; private memory is that of the wrapper's own process, without mapped files.\n",
+        megabytes; private memory is that of the wrapper's own process, without mapped files. Of kernels for the JIT, `native` is Clang's stock link of \
+        an object whose device code is machine code, `bitcode` the stock link of one with device bitcode (`-foffload-lto=thin`), and `--jit` ours of that.\n",
     titles: &TITLES,
     // What profiles say about where the time goes that is beyond the host link's and `cp`'s.
     end: "\n## What bounds these figures\n\n\

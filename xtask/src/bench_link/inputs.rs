@@ -101,6 +101,32 @@ impl Bench<'_> {
         Ok(object)
     }
 
+    /// One object with so many kernels, each with a loop of its own and what a constant is good for.
+    pub(super) fn kernels(&self, count: usize, options: &[&str]) -> Result<PathBuf> {
+        let kernels: String = (0..count)
+            .map(|number| {
+                format!(
+                    "void kernel{number}(double *a, int m, double f) {{\n\
+                     #pragma omp target teams distribute parallel for map(tofrom : a[:m])\n\
+                     for (int i = 0; i < m; i++) {{\n\
+                     double sum = 0;\n\
+                     for (int j = 0; j < {}; j++) sum += a[i] * f + j * {number}.5;\n\
+                     if (i % m) a[i] = sum;\n\
+                     }}\n}}\n",
+                    3 + number % 5
+                )
+            })
+            .collect();
+        let form = if options.is_empty() { "native" } else { "bitcode" };
+        let file = self.folder.join(format!("kernels-{form}.cpp"));
+        write(&file, &(kernels + "int main() {}\n"))?;
+        let object = file.with_extension("o");
+        let mut clang = self.clang();
+        clang.args(["-O2", "-c"]).arg(&file).arg("-o").arg(&object);
+        self.run(clang.args(self.openmp.compile_options()).args(options))?;
+        Ok(object)
+    }
+
     /// As many objects, each with a target region or each without device code, and one with `main`.
     pub(super) fn objects(&self, count: usize, device_code: bool) -> Result<Vec<PathBuf>> {
         let (name, source) = match device_code {
