@@ -26,6 +26,7 @@ mod options;
 mod override_image;
 pub mod relocatable;
 pub mod scan;
+mod separate_runtimes;
 mod stale_folders;
 pub mod target;
 pub mod work_folder;
@@ -162,6 +163,9 @@ fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
         })?;
     }
     if let Some(warning) = group::warning_of_rivals(&groups, options.host_triple()) {
+        runner.say(&warning);
+    }
+    for warning in separate_runtimes::warnings(&groups) {
         runner.say(&warning);
     }
     if options.emit_fatbin_only {

@@ -40,7 +40,7 @@ const STAGED: [(&str, &str); 7] = [
 const WORKER: (&str, &str) = ("offloom-jit-worker", "libexec/offloom");
 
 /// Clang's configuration files, installed as they are.
-const CONFIGURATION_FILES: [&str; 2] = ["offloom.cfg", "offloom-jit.cfg"];
+const CONFIGURATION_FILES: [&str; 3] = ["offloom.cfg", "offloom-gpu.cfg", "offloom-jit.cfg"];
 
 /// Files for build systems: where they are in `packaging`, and the folder in the staged tree. `@NAME@` in them is filled in.
 const TEMPLATES: [(&str, &str); 4] = [

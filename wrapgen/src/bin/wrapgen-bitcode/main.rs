@@ -6,6 +6,7 @@ mod hiding;
 mod jit_merge;
 mod jit_prepare;
 mod link_time_optimization;
+mod trim;
 mod wrapped_module;
 
 use std::error::Error;
@@ -26,6 +27,7 @@ enum Job {
     Lto(link_time_optimization::LtoArgs),
     JitPrepare(jit_prepare::JitPrepareArgs),
     JitMerge(jit_merge::JitMergeArgs),
+    Trim(trim::TrimArgs),
 }
 
 fn main() -> ExitCode {
@@ -46,5 +48,6 @@ fn run() -> Result<(), Box<dyn Error>> {
         Job::Lto(args) => args.run().map_err(Into::into),
         Job::JitPrepare(args) => args.run().map_err(Into::into),
         Job::JitMerge(args) => args.run().map_err(Into::into),
+        Job::Trim(args) => args.run().map_err(Into::into),
     }
 }
