@@ -195,6 +195,29 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
     Ok(staged)
 }
 
+/// Programs that are linked with static libraries of LLVM, whose order matters to some linkers: package and name.
+const STATIC_PROGRAMS: [(&str, &str); 2] = [
+    ("offloom-jit-worker", "offloom-jit-worker"),
+    ("offloom-device-linker", "wrapgen-lld"),
+];
+
+/// Links by GNU ld what its rules could keep from being linked: Rust's own compiler comes with lld, that of distributions may not use it. Nothing
+/// else is compiled again, and what comes out is not kept from the next build.
+pub(crate) fn link_by_gnu_ld(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
+    for (package, program) in STATIC_PROGRAMS {
+        let mut command = Command::new(cargo());
+        command
+            .current_dir(&workspace.root)
+            .args(["rustc", "--release", "--locked", "-p", package, "--bin", program])
+            .args(llvm::features(llvm.major))
+            .arg("--target-dir")
+            .arg(workspace.llvm_target(llvm.major))
+            .args(["--", "-Clinker-features=-lld"]);
+        run_shown(&mut command)?;
+    }
+    Ok(())
+}
+
 /// Fills a template in and puts it into a folder.
 fn install_template(template: &Path, folder: &Path, major: u32) -> Result<()> {
     let text =

@@ -2,6 +2,7 @@
 
 use super::*;
 use std::fs;
+use std::path::Path;
 use std::os::unix::ffi::OsStrExt;
 
 fn read(variables: &[(&str, &str)]) -> Found {
@@ -235,7 +236,7 @@ fn a_home_that_is_not_there_has_no_cache() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing");
     let settings = Settings::default();
-    let with = |name: &'static str, value: &std::path::Path| {
+    let with = |name: &'static str, value: &Path| {
         let value = value.as_os_str().to_owned();
         settings.private_cache_directory(move |asked| (asked == name).then(|| value.clone()))
     };
