@@ -2,8 +2,8 @@
 
 use super::*;
 use std::fs;
-use std::path::Path;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 fn read(variables: &[(&str, &str)]) -> Found {
     let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
