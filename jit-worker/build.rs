@@ -40,7 +40,9 @@ fn main() {
     ] {
         println!("cargo::rustc-link-arg-bins={argument}");
     }
-    for library in libraries {
+    // GNU ld takes of an archive what it misses when it comes to it: what LLVM needs comes after LLVM. The C++ library was named before, for
+    // the C++ code of other packages.
+    for library in libraries.iter().map(String::as_str).chain(["-lstdc++", "-lm"]) {
         println!("cargo::rustc-link-arg-bins={library}");
     }
     if let Err(error) = prefer_static_cxx_library() {

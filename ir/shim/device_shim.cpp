@@ -3,6 +3,7 @@
 // Rules: those of ir_shim.cpp.
 
 #include "lists.h"
+#include "pipeline.h"
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/SetVector.h"
@@ -11,10 +12,13 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Frontend/OpenMP/OMPIRBuilder.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Transforms/IPO/GlobalDCE.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -202,6 +206,35 @@ void offloom_ir_end_target_kernel(LLVMBasicBlockRef block) {
   OpenMPIRBuilder Builder(*Block->getModule());
   configure(Builder);
   Builder.createTargetDeinit(OpenMPIRBuilder::LocationDescription({Block, Block->end()}, DebugLoc()));
+}
+
+// ---- unused_code.rs ----
+
+void offloom_ir_remove_unused(LLVMModuleRef M) {
+  offloom::Analyses All;
+  PassBuilder Builder;
+  All.registerWith(Builder);
+  GlobalDCEPass().run(*unwrap(M), All.OfModule);
+}
+
+void offloom_ir_drop_surplus_arguments(LLVMModuleRef M) {
+  for (Function &F : *unwrap(M))
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      auto *Call = dyn_cast<CallInst>(&I);
+      auto *Callee = Call ? dyn_cast<Function>(Call->getCalledOperand()) : nullptr;
+      if (!Callee || Callee->isVarArg() || Call->arg_size() <= Callee->arg_size() ||
+          Call->getType() != Callee->getReturnType() ||
+          !all_of(zip_first(Callee->args(), Call->args()), [](auto Pair) {
+            return std::get<0>(Pair).getType() == std::get<1>(Pair)->getType();
+          }))
+        continue;
+      IRBuilder<> Builder(Call);
+      SmallVector<Value *, 8> Arguments(Call->arg_begin(), Call->arg_begin() + Callee->arg_size());
+      CallInst *Fitting = Builder.CreateCall(Callee, Arguments);
+      Fitting->setCallingConv(Call->getCallingConv());
+      Call->replaceAllUsesWith(Fitting);
+      Call->eraseFromParent();
+    }
 }
 
 } // extern "C"

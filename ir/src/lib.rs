@@ -47,6 +47,7 @@ pub mod straight_line_vectors;
 pub mod symbol;
 pub mod target_kernel;
 pub mod target_queries;
+pub mod unused_code;
 pub mod used;
 pub mod value_uses;
 pub mod vector_abi;

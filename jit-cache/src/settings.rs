@@ -105,7 +105,8 @@ impl Settings {
         10 * Duration::from_millis(u64::from(self.time_limit))
     }
 
-    /// The cache directory that was asked for, or `offloom` in the user's cache folder, which environment variables name.
+    /// The cache directory that was asked for, or `offloom` in the user's cache folder, which environment variables name. A home that is not
+    /// there has none, and is not made: so daemons and containers say that they have no home.
     pub fn private_cache_directory(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             variable(name)
@@ -113,7 +114,10 @@ impl Settings {
                 .filter(|path| path.is_absolute())
         };
         self.cache_directory.clone().or_else(|| {
-            let folder = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+            let folder = absolute("XDG_CACHE_HOME").or_else(|| {
+                let home = absolute("HOME").filter(|home| home.is_dir())?;
+                Some(home.join(".cache"))
+            })?;
             Some(folder.join("offloom"))
         })
     }

@@ -44,6 +44,10 @@
 // RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=source %s
 
 // A folder that others may write is refused, in one line, and the program goes on.
+// A home that is not there is not made.
+// RUN: env -u XDG_CACHE_HOME -u OFFLOOM_JIT_CACHE_DIR %{sync} HOME=%t/nobody/home %run_offload ./jit 2> homeless | cmp - stock.out
+// RUN: FileCheck --check-prefix=COLD --implicit-check-not='found in the cache' --input-file=homeless %s
+// RUN: not test -e nobody
 // RUN: mkdir open && chmod 777 open
 // RUN: env %{sync} OFFLOOM_JIT_CACHE_DIR=%t/open %run_offload ./jit 2> refused | cmp - stock.out
 // RUN: FileCheck --check-prefix=REFUSED --input-file=refused %s

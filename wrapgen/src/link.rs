@@ -27,6 +27,7 @@ mod options;
 mod override_image;
 pub mod relocatable;
 pub mod scan;
+mod separate_runtimes;
 mod stale_folders;
 pub mod target;
 pub mod work_folder;
@@ -193,6 +194,9 @@ fn link_device_code(
         })?;
     }
     if let Some(warning) = group::warning_of_rivals(groups, options.host_triple()) {
+        runner.say(&warning);
+    }
+    for warning in separate_runtimes::warnings(&groups) {
         runner.say(&warning);
     }
     if options.emit_fatbin_only {

@@ -41,7 +41,7 @@ const STAGED: [(&str, &str); 7] = [
 const WORKER: (&str, &str) = ("offloom-jit-worker", "libexec/offloom");
 
 /// Clang's configuration files, installed as they are.
-const CONFIGURATION_FILES: [&str; 2] = ["offloom.cfg", "offloom-jit.cfg"];
+const CONFIGURATION_FILES: [&str; 3] = ["offloom.cfg", "offloom-gpu.cfg", "offloom-jit.cfg"];
 
 /// Files for build systems: where they are in `packaging`, and the folder in the staged tree. `@NAME@` in them is filled in.
 const TEMPLATES: [(&str, &str); 4] = [
@@ -232,6 +232,29 @@ pub(crate) fn write_documentation(
     let built = workspace.llvm_target(major).join("release");
     let mut command = Command::new(built.join(format!("{program}-documentation")));
     run_shown(command.arg(share).arg(name))?;
+    Ok(())
+}
+
+/// Programs that are linked with static libraries of LLVM, whose order matters to some linkers: package and name.
+const STATIC_PROGRAMS: [(&str, &str); 2] = [
+    ("offloom-jit-worker", "offloom-jit-worker"),
+    ("offloom-device-linker", "wrapgen-lld"),
+];
+
+/// Links by GNU ld what its rules could keep from being linked: Rust's own compiler comes with lld, that of distributions may not use it. Nothing
+/// else is compiled again, and what comes out is not kept from the next build.
+pub(crate) fn link_by_gnu_ld(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
+    for (package, program) in STATIC_PROGRAMS {
+        let mut command = Command::new(cargo());
+        command
+            .current_dir(&workspace.root)
+            .args(["rustc", "--release", "--locked", "-p", package, "--bin", program])
+            .args(llvm::features(llvm.major))
+            .arg("--target-dir")
+            .arg(workspace.llvm_target(llvm.major))
+            .args(["--", "-Clinker-features=-lld"]);
+        run_shown(&mut command)?;
+    }
     Ok(())
 }
 

@@ -49,6 +49,9 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     };
     steps.run("CUDA's tools", || cuda::install(&workspace));
     lint::lint(&workspace, &llvms, &mut steps);
+    if let Some(llvm) = llvms.first() {
+        steps.run("links by GNU ld", || build::link_by_gnu_ld(&workspace, llvm));
+    }
     for (index, llvm) in llvms.iter().enumerate() {
         rust_tests(&workspace, llvm, index == 0, runner, &mut steps);
     }

@@ -3,6 +3,7 @@
 use super::*;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 fn read(variables: &[(&str, &str)]) -> Found {
     let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
@@ -297,4 +298,25 @@ fn the_environment_wins_over_the_file() {
 fn of_a_file_without_end_no_more_is_read_than_settings_can_be() {
     let found = Found::read([("OFFLOOM_CONFIG".into(), "/dev/zero".into())]);
     assert!(matches!(&found.warnings[..], [Warning::BadFile { reason, .. }] if reason.contains("bytes")));
+}
+
+#[test]
+fn a_home_that_is_not_there_has_no_cache() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    let settings = Settings::default();
+    let with = |name: &'static str, value: &Path| {
+        let value = value.as_os_str().to_owned();
+        settings.private_cache_directory(move |asked| (asked == name).then(|| value.clone()))
+    };
+    assert_eq!(with("HOME", &missing), None);
+    assert_eq!(
+        with("HOME", folder.path()),
+        Some(folder.path().join(".cache/offloom"))
+    );
+    assert_eq!(
+        with("XDG_CACHE_HOME", &missing),
+        Some(missing.join("offloom")),
+        "asked for by name"
+    );
 }

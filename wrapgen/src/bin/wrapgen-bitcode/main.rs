@@ -7,6 +7,7 @@ mod hiding;
 mod jit_merge;
 mod jit_prepare;
 mod link_time_optimization;
+mod trim;
 mod wrapped_module;
 
 use std::error::Error;
@@ -28,6 +29,7 @@ enum Job {
     Lto(link_time_optimization::LtoArgs),
     JitPrepare(jit_prepare::JitPrepareArgs),
     JitMerge(jit_merge::JitMergeArgs),
+    Trim(trim::TrimArgs),
 }
 
 fn main() -> ExitCode {
@@ -48,5 +50,6 @@ fn run() -> Result<(), Box<dyn Error>> {
         Job::Lto(args) => args.run().map_err(Into::into),
         Job::JitPrepare(args) => args.run().map_err(Into::into),
         Job::JitMerge(args) => args.run().map_err(Into::into),
+        Job::Trim(args) => args.run().map_err(Into::into),
     }
 }

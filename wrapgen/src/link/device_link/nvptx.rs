@@ -1,8 +1,8 @@
 //! The device link for NVIDIA GPUs: bitcode to PTX, PTX to a cubin by `ptxas`, cubins to the image by `nvlink`.
 //!
-//! Objects go to `nvlink` as they are. Bitcode becomes PTX by the same steps as in Clang, so that the same PTX comes out; Clang
-//! is started for it because it alone knows which version of PTX the CUDA installation takes. `ptxas` is run from here, since
-//! Clang's linker gives no way to hand it arguments.
+//! Objects go to `nvlink` as they are. Bitcode becomes PTX by the same steps as in Clang, so that the same PTX comes out, except below -O2,
+//! where Clang's steps fail with many programs; Clang is started for it because it alone knows which version of PTX the CUDA installation
+//! takes. `ptxas` is run from here, since Clang's linker gives no way to hand it arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -21,6 +21,7 @@ use super::super::target::Target;
 use super::super::work_folder::WorkFolder;
 use super::device_libraries;
 use crate::LLVM;
+use crate::bitcode_tool::BitcodeTool;
 use crate::error::Result;
 use crate::inputs::is_bitcode;
 use crate::process::Runner;
@@ -59,7 +60,16 @@ pub(super) fn link(
     if cubins.len() < inputs.len() {
         let ptx = folder.named(&group.target, "lto.s");
         let cubin = folder.named(&group.target, "lto.cubin");
-        runner.run(&mut link.compile(inputs, "--lto-emit-asm", &ptx)?)?;
+        if link.device.level.is_some_and(|level| level < TRIMMED_BY_LLVM) {
+            let linked = folder.named(&group.target, "lto.bc");
+            let trimmed = folder.named(&group.target, "lto.trimmed.bc");
+            runner.run(&mut link.compile(inputs, "--lto-emit-llvm", &linked)?)?;
+            let mut trim = Command::new(BitcodeTool::find()?.program());
+            runner.run(trim.arg("trim").arg("-o").arg(&trimmed).arg(&linked))?;
+            runner.run(&mut link.generate(&trimmed, &ptx)?)?;
+        } else {
+            runner.run(&mut link.compile(inputs, "--lto-emit-asm", &ptx)?)?;
+        }
         runner.run(&mut link.assemble(&ptx, &cubin)?)?;
         cubins.insert(0, cubin);
     }
@@ -90,6 +100,10 @@ fn warning_of_abi_version(image: &Path, target: &Target) -> Option<String> {
         )
     })
 }
+
+/// The level from which LLVM's own pipeline removes what nothing executes. Below, functions of the device runtime stay that code generation
+/// cannot take (LLVM 19: atomic stores), and calls that `ptxas` refuses since they have too many arguments (OpenMPOpt makes them).
+const TRIMMED_BY_LLVM: u8 = 2;
 
 /// One link, and how it is to be done.
 struct NvptxLink<'a> {
@@ -133,6 +147,24 @@ impl NvptxLink<'_> {
             command.arg("-Xlinker").arg(word);
         }
         command.args(&self.device.compiler);
+        Ok(command)
+    }
+
+    /// The command that generates PTX of linked bitcode, which is optimised already.
+    fn generate(&self, bitcode: &Path, ptx: &Path) -> Result<Command> {
+        let mut command = Command::new(toolchain::llvm_program("clang")?);
+        command.args(["--no-default-config", "-S", "-o"]).arg(ptx);
+        command.arg(format!("--target={}", self.group.target.triple));
+        command.arg(format!("-march={}", self.group.target.arch));
+        if let Some(path) = &self.options.cuda_path {
+            command.arg(joined("--cuda-path=", path.as_os_str()));
+        }
+        command.arg(format!("-O{}", self.device.level.unwrap_or(TRIMMED_BY_LLVM)));
+        command.args(["-Xclang", "-disable-llvm-passes"]);
+        for option in &self.device.llvm {
+            command.arg("-mllvm").arg(option);
+        }
+        command.args(["-x", "ir"]).arg(bitcode);
         Ok(command)
     }
 
