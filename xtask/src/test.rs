@@ -42,8 +42,8 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
     let majors = arguments.llvm.majors();
     let runner = Runner::find();
-    // Set-up, CUDA's tools and every order of steps are for all LLVMs; for each there are builds and what is checked with them.
-    let mut steps = Steps::of(3 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 9));
+    // Set-up, CUDA's tools, links by GNU ld and every order of steps are for all LLVMs; for each there are builds and what is checked with them.
+    let mut steps = Steps::of(4 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 9));
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         return steps.finish();
     };
