@@ -66,11 +66,14 @@ struct Box {
 template <class T>
 __attribute__((noinline)) void smooth_radius(T *data, int n, const Box &box, unsigned long steps, double factor) {
 #pragma omp target map(tofrom : data[0 : n]) map(to : box)
-  for (int i = 0; i < 8; ++i)
-    for (int k = 0; k < box.radius; ++k)
-      for (long j = box.in.low[1]; j < 0; ++j)
-        for (unsigned long s = steps; s > steps - 3; --s)
-          data[i] = __builtin_pow(data[i] + k, factor);
+  for (int i = 0; i < 8; ++i) {
+    double sum = 0;
+    for (long j = box.in.low[1]; j < 0; ++j)
+      sum += data[i] + j;
+    for (unsigned long k = steps; k > steps - 3; --k)
+      sum += __builtin_pow(sum + k, factor);
+    data[i] = sum;
+  }
 }
 int main() {
   double data[8] = {1};

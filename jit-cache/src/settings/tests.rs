@@ -12,7 +12,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 
 /// A value that is not the default, and one that cannot be, for each setting.
 const VALUES: [(&str, &str, &str); 19] = [
-    ("OFFLOOM_JIT", "sync", "on"),
+    ("OFFLOOM_JIT", "sync", "always"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
     ("OFFLOOM_JIT_THRESHOLD", "0", "-1"),
@@ -22,8 +22,8 @@ const VALUES: [(&str, &str, &str); 19] = [
     ("OFFLOOM_JIT_CACHE_PATH", "/a:/b", "/a::/b"),
     ("OFFLOOM_JIT_CACHE_MODE", "ro", "readonly"),
     ("OFFLOOM_JIT_CACHE_SIZE", "3K", "99999999999G"),
-    ("OFFLOOM_JIT_RETIRE", "0", "off"),
-    ("OFFLOOM_JIT_WORKER", "0", "no"),
+    ("OFFLOOM_JIT_RETIRE", "0", "never"),
+    ("OFFLOOM_JIT_WORKER", "0", "none"),
     ("OFFLOOM_JIT_TIME_LIMIT", "500", "1s"),
     ("OFFLOOM_JIT_MEMORY_LIMIT", "1G", "all"),
     ("OFFLOOM_JIT_STATS", "stats.json", ""),
@@ -283,7 +283,7 @@ fn the_environment_wins_over_the_file() {
         messages,
         [
             "OFFLOOM_JIT_LOG=`7` in the file of OFFLOOM_CONFIG is ignored: the value must be on or off, 1 or 0",
-            "threshold in the file of OFFLOOM_CONFIG is ignored: there is no such setting",
+            "threshold in the file of OFFLOOM_CONFIG is ignored: there is no such setting; did you mean OFFLOOM_JIT_THRESHOLD?",
         ]
     );
     fs::write(&file, "not = toml = at all").unwrap();
