@@ -280,10 +280,7 @@ fn endless_loops_end() {
         FaultKind::Watchdog
     );
     // A lane that waits at another barrier than the rest of its warp.
-    let (kind, text) = fault(
-        "setp.eq.u32 %p1,%x,0; @%p1 bar.sync 1; bar.sync 0;",
-        32,
-    );
+    let (kind, text) = fault("setp.eq.u32 %p1,%x,0; @%p1 bar.sync 1; bar.sync 0;", 32);
     assert!(
         kind == FaultKind::Watchdog && text.contains("31 waiting at barrier 0"),
         "{text}"
