@@ -60,18 +60,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         &["llvm-plugin", "offloom-abi", "offloom-ir"],
     ),
     ("offloom-text-table", &[]),
-    (
-        "offloom-virtual-cuda",
-        &["offloom-ptx", "offloom-virtual-gpu"],
-    ),
-    (
-        "offloom-virtual-gpu",
-        &["offloom-ptx", "offloom-ptx-arithmetic"],
-    ),
-    (
-        "offloom-virtual-gpu",
-        &["offloom-ptx", "offloom-ptx-arithmetic"],
-    ),
+    ("offloom-virtual-cuda", &["offloom-ptx", "offloom-virtual-gpu"]),
+    ("offloom-virtual-gpu", &["offloom-ptx", "offloom-ptx-arithmetic"]),
     (
         "wrapgen",
         &[

@@ -108,13 +108,11 @@ impl Sources {
     }
 
     fn are_complete(&self) -> bool {
-        let is_there = |file: &&str| self.base.join(file).is_file();
-        let more = self.more.as_ref();
-        NEEDED
+        let mut needed = NEEDED
             .iter()
-            .filter(|file| !(self.own_nvlink && **file == "bin/nvlink"))
-            .all(|file| is_there(&file))
-            && more.is_none_or(|more| more.is_dir())
+            .filter(|&&file| !(self.own_nvlink && file == "bin/nvlink"));
+        let more = self.more.as_ref();
+        needed.all(|file| self.base.join(file).is_file()) && more.is_none_or(|more| more.is_dir())
     }
 
     /// Fills a folder with links to the sources and with the tools of ours that were built.

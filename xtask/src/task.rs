@@ -4,8 +4,7 @@ use anyhow::Result;
 
 use crate::{
     bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, cuda, demo, dist, fuzz,
-    jit_check, lint, lit, matrix, ptx, setup, specialize_check, test, virtual_gpu,
-    virtual_gpu_check,
+    jit_check, lint, lit, matrix, ptx, setup, specialize_check, test, virtual_gpu, virtual_gpu_check,
 };
 
 /// Chores of the Offloom project.

@@ -13,15 +13,20 @@ use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
 use crate::{
     bench, bench_launch, bench_link, corpus, cuda, dist, jit_check, lint, lit, matrix, setup,
-    specialize_check,
+    specialize_check, virtual_gpu_check,
 };
 
 /// Packages whose tests do not depend on the LLVM that was chosen; they run once.
-const WITHOUT_LLVM: [&str; 5] = [
+const WITHOUT_LLVM: [&str; 10] = [
     "llvm-plugin-macros",
     "offloom-abi",
+    "offloom-cuda-tools",
     "offloom-find-llvm",
     "offloom-launch",
+    "offloom-ptx",
+    "offloom-ptx-arithmetic",
+    "offloom-virtual-cuda",
+    "offloom-virtual-gpu",
     "xtask",
 ];
 
@@ -77,6 +82,9 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         });
         steps.run(&format!("forms of links, LLVM {major}"), || {
             matrix::check(&workspace, &staged, matrix::Slice::SHORT)
+        });
+        steps.run(&format!("programs on the virtual GPU, LLVM {major}"), || {
+            virtual_gpu_check::check(&workspace, &staged, virtual_gpu_check::SHORT, &[])
         });
         steps.run(&format!("modes of the JIT, LLVM {major}"), || {
             jit_check::check(&workspace, &staged, jit_check::SHORT, &[])

@@ -43,9 +43,14 @@ pub(crate) fn run_program(arguments: &Arguments) -> Result<()> {
 /// Builds the driver and says in which folder it lies.
 pub(crate) fn library_folder(workspace: &Workspace) -> Result<PathBuf> {
     let mut build = Command::new(cargo());
-    build
-        .current_dir(&workspace.root)
-        .args(["build", "--release", "--locked", "--quiet", "-p", "offloom-virtual-cuda"]);
+    build.current_dir(&workspace.root).args([
+        "build",
+        "--release",
+        "--locked",
+        "--quiet",
+        "-p",
+        "offloom-virtual-cuda",
+    ]);
     run(&mut build)?;
     let folder = workspace.target.join("virtual-gpu");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
@@ -59,5 +64,7 @@ pub(crate) fn library_folder(workspace: &Workspace) -> Result<PathBuf> {
 pub(crate) fn library_path(folder: &Path) -> Result<OsString> {
     let given = env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
     let folders = [folder.to_owned()].into_iter().chain(env::split_paths(&given));
-    Ok(env::join_paths(folders.filter(|folder| !folder.as_os_str().is_empty()))?)
+    Ok(env::join_paths(
+        folders.filter(|folder| !folder.as_os_str().is_empty()),
+    )?)
 }

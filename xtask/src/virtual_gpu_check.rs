@@ -66,6 +66,20 @@ struct Outcome {
     wrong: Vec<String>,
 }
 
+impl Outcome {
+    /// Notes what a form printed, beside what it must print.
+    fn note(&mut self, form: String, printed: Result<String>, expected: &str) {
+        match printed {
+            Ok(printed) if printed == expected => self.right.push(form),
+            Ok(printed) => {
+                let text = format!("{form}: it prints\n{printed}instead of\n{expected}");
+                self.wrong.push(text);
+            }
+            Err(error) => self.wrong.push(format!("{form}: {error:#}")),
+        }
+    }
+}
+
 /// Checks the programs for one LLVM, and prints what is wrong.
 ///
 /// Fails when a program does not print what it must, and when nothing could be checked.
@@ -82,6 +96,13 @@ pub(crate) fn check(
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let mut subjects = matrix::subjects(workspace, major)?;
     subjects.retain(|subject| is_wanted(&subject.program.name, only));
+    subjects.retain(|subject| match measure_of(&subject.program.name) {
+        Measure::None(reason) => {
+            println!("left out: {}: {reason}", subject.program.name);
+            false
+        }
+        _ => true,
+    });
     let subjects: Vec<_> = subjects.iter().enumerate().collect();
     println!("LLVM {major}: {} programs on {}", subjects.len(), targets.name);
     let (mut right, mut wrong) = (BTreeMap::new(), Vec::new());
@@ -90,9 +111,9 @@ pub(crate) fn check(
         &subjects,
         |&(index, subject)| {
             let forms = FORMS.iter().enumerate();
-            let forms = forms.filter(|(form, _)| (form + index) % every.get() == 0);
+            let forms = forms.filter(|(form, _)| (form + index).is_multiple_of(every.get()));
             let forms: Vec<_> = forms.map(|(_, &form)| form).collect();
-            let two = (FORMS.len() + index) % every.get() == 0;
+            let two = (FORMS.len() + index).is_multiple_of(every.get());
             compare(staged, &openmp, subject, &targets, &forms, two)
         },
         |(_, subject), outcome| {
@@ -116,13 +137,19 @@ pub(crate) fn check(
         },
     )?;
     not_built.sort();
+    wrong.sort();
+    wrong.dedup();
     for why in &not_built {
         println!("not built by LLVM's tools: {why}");
     }
     for (form, count) in &right {
         println!("LLVM {major}: {form}: {count} right");
     }
-    println!("LLVM {major}: {} cannot be built by LLVM's tools, {} are wrong", not_built.len(), wrong.len());
+    println!(
+        "LLVM {major}: {} cannot be built by LLVM's tools, {} are wrong",
+        not_built.len(),
+        wrong.len()
+    );
     ensure!(!right.is_empty(), "LLVM {major}: nothing could be checked");
     ensure!(wrong.is_empty(), "LLVM {major}: wrong: {}", wrong.join(", "));
     Ok(())
@@ -143,55 +170,55 @@ fn compare(
     let builds = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.one))?;
 
     // LLVM's link without LTO is wrong where device code is in several files.
-    let plain = if subject.program.sources.len() > 1 { Form::Lto } else { Form::Objects };
-    let by_llvm = builds.stock.output(plain);
-    let ours = builds.ours.output(plain);
-    let expected = match (&by_llvm, measure_of(&subject.program.name)) {
-        (_, Measure::Host) => of_host,
-        (Ok(by_llvm), Measure::Llvm(_)) => by_llvm.clone(),
-        (Err(_), Measure::Llvm(_)) => String::new(),
+    let plain = if subject.program.sources.len() > 1 {
+        Form::Lto
+    } else {
+        Form::Objects
     };
-    let mut note = |what: String, printed: Result<String>| match printed {
-        Ok(printed) if printed == expected => outcome.right.push(what),
-        Ok(printed) => outcome
-            .wrong
-            .push(format!("{what}: it prints\n{printed}instead of\n{expected}")),
-        Err(error) => outcome.wrong.push(format!("{what}: {error:#}")),
-    };
-    match by_llvm {
+    let built = builds.stock.build(plain);
+    let ours_built = builds.ours.build(plain);
+    if let Err(error) = built {
+        outcome.not_built = Some(reason(&format!("{error:#}")));
         // Whatever ours makes of it is more than LLVM's make.
-        Err(error) => {
-            if let Ok(printed) = ours {
-                note(format!("{plain}, ours alone"), Ok(printed));
-            }
-            outcome.not_built = Some(reason(&format!("{error:#}")));
-            return Ok(outcome);
+        if ours_built.is_ok() {
+            let printed = builds.ours.run(&[]);
+            outcome.note(format!("{plain}, ours alone"), printed, &of_host);
         }
-        Ok(printed) => note(format!("{plain}, LLVM"), Ok(printed)),
+        return Ok(outcome);
     }
-    note(format!("{plain}, ours"), ours);
+    let by_llvm = builds.stock.run(&[]);
+    let expected = match (&by_llvm, measure_of(&subject.program.name)) {
+        (Ok(by_llvm), Measure::Llvm(_)) => by_llvm.clone(),
+        _ => of_host,
+    };
+    outcome.note(format!("{plain}, LLVM"), by_llvm, &expected);
+    let ours = ours_built.and_then(|()| builds.ours.run(&[]));
+    outcome.note(format!("{plain}, ours"), ours, &expected);
     for &form in forms {
         if form == plain || (subject.program.sources.len() > 1 && form != Form::Lto) {
             continue;
         }
+        let built = builds.stock.build(form).is_ok();
+        if built {
+            outcome.note(format!("{form}, LLVM"), builds.stock.run(&[]), &expected);
+        }
         // What LLVM's own tools cannot link in this form, nobody expects of ours.
-        let stock = builds.stock.output(form);
-        let ours = builds.ours.output(form);
-        match stock {
-            Ok(printed) => {
-                note(format!("{form}, LLVM"), Ok(printed));
-                note(format!("{form}, ours"), ours);
-            }
-            Err(_) => {
-                if let Ok(printed) = ours {
-                    note(format!("{form}, ours alone"), Ok(printed));
-                }
+        match builds.ours.build(form) {
+            Err(_) if !built => {}
+            ours => {
+                let what = if built { "ours" } else { "ours alone" };
+                let printed = ours.and_then(|()| builds.ours.run(&[]));
+                outcome.note(format!("{form}, {what}"), printed, &expected);
             }
         }
     }
     if two {
         let builds = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.two))?;
-        note("two processors, ours".to_owned(), builds.ours.output(plain));
+        outcome.note(
+            "two processors, ours".to_owned(),
+            builds.ours.output(plain),
+            &expected,
+        );
     }
     Ok(outcome)
 }
@@ -200,8 +227,12 @@ fn compare(
 fn reason(text: &str) -> String {
     let mut lines = text.lines().map(str::trim);
     let wanted = ["error", "fatal", "LLVM ERROR", "ptxas", "undefined"];
-    let line = lines.find(|line| wanted.iter().any(|word| line.contains(word)) && !line.starts_with("clang"));
-    line.or(text.lines().next()).unwrap_or_default().to_owned()
+    // The first line begins with the command.
+    let (first, rest) = (lines.next().unwrap_or_default(), lines.collect::<Vec<_>>());
+    let first = first.split_once(": ").map_or(first, |(_, message)| message);
+    let mut all = [first].into_iter().chain(rest);
+    let line = all.find(|line| wanted.iter().any(|word| line.contains(word)));
+    line.unwrap_or(first).to_owned()
 }
 
 /// The devices.
@@ -250,7 +281,10 @@ impl Targets {
             gpu(processors, &cuda, runtimes, environment)
         };
         let host = Device {
-            options: vec![format!("-fopenmp-targets={DEVICE_TRIPLE}"), "-ffp-contract=off".to_owned()],
+            options: vec![
+                format!("-fopenmp-targets={DEVICE_TRIPLE}"),
+                "-ffp-contract=off".to_owned(),
+            ],
             relocatable_options: Vec::new(),
             environment: TEAMS.map(|(name, value)| (name, OsString::from(value))).to_vec(),
         };
@@ -258,8 +292,9 @@ impl Targets {
         Ok(Some(Self {
             name,
             host,
-            one: device(&processors[..1], &processors[0]),
-            two: device(&processors, last),
+            // Some programs use several devices, of which the x86_64 one has four.
+            one: device(&processors[..1], &[processors[0].as_str(); 4].join(",")),
+            two: device(&processors, &[last.as_str(); 4].join(",")),
         }))
     }
 }
@@ -278,12 +313,15 @@ fn gpu(
     ];
     if let [processor] = processors {
         options[0] = "-fopenmp-targets=nvptx64-nvidia-cuda".to_owned();
-        options.push(format!("-Xopenmp-target=nvptx64-nvidia-cuda"));
+        options.push("-Xopenmp-target=nvptx64-nvidia-cuda".to_owned());
         options.push(format!("-march={processor}"));
     }
     Device {
         options,
-        relocatable_options: vec![format!("-L{}", runtimes.display()), "-lomptarget.devicertl".to_owned()],
+        relocatable_options: vec![
+            format!("-L{}", runtimes.display()),
+            "-lomptarget.devicertl".to_owned(),
+        ],
         environment,
     }
 }

@@ -233,9 +233,15 @@ pub(crate) struct Build<'a> {
 impl Build<'_> {
     /// Builds and runs the program in a form; returns what it printed.
     pub(crate) fn output(&self, form: Form) -> Result<String> {
+        self.build(form)?;
+        self.run(&[])
+    }
+
+    /// Builds the program in a form.
+    pub(crate) fn build(&self, form: Form) -> Result<()> {
         match form {
-            Form::Objects => self.link(self.native()?, &[]),
-            Form::Lto => self.link(self.bitcode()?, &[LTO]),
+            Form::Objects => self.link_executable(self.native()?, &[]),
+            Form::Lto => self.link_executable(self.bitcode()?, &[LTO]),
             Form::Mixed => {
                 let pairs = self.bitcode()?.iter().zip(self.native()?);
                 let pick = |(index, (bitcode, native)): (usize, (&String, &String))| match index % 2 {
@@ -244,13 +250,13 @@ impl Build<'_> {
                 };
                 let mut inputs: Vec<_> = pairs.enumerate().map(pick).collect();
                 inputs.push(self.companion()?);
-                self.link(&inputs, &[LTO])
+                self.link_executable(&inputs, &[LTO])
             }
             Form::StaticLibrary => {
                 let mut archive = self.in_folder(tools::tool(self.staged, "llvm-ar"));
                 archive.args(["rcs", "libstatic.a"]).args(self.native()?);
                 tools::output(&mut archive)?;
-                self.link(&[self.companion()?, "libstatic.a".to_owned()], &[])
+                self.link_executable(&[self.companion()?, "libstatic.a".to_owned()], &[])
             }
             Form::SharedLibrary => {
                 let mut library = self.clang(true);
@@ -265,7 +271,7 @@ impl Build<'_> {
                     "-lshared".to_owned(),
                     "-Wl,-rpath,$ORIGIN".to_owned(),
                 ];
-                self.link(&inputs, &[])
+                self.link_executable(&inputs, &[])
             }
             Form::Relocatable => {
                 let mut merge = self.clang(true);
@@ -277,7 +283,7 @@ impl Build<'_> {
                 link.args(&self.openmp.link_options);
                 link.args(["-lomp", "-lomptarget", "-lm", "-o", "program"]);
                 tools::output(&mut link)?;
-                self.run(&[])
+                Ok(())
             }
         }
     }
@@ -292,12 +298,7 @@ impl Build<'_> {
         self.link_executable(self.bitcode()?, options)
     }
 
-    /// Links the executable, with `options` besides, and runs it.
-    fn link(&self, inputs: &[String], options: &[&str]) -> Result<String> {
-        self.link_executable(inputs, options)?;
-        self.run(&[])
-    }
-
+    /// Links the executable, with `options` besides.
     fn link_executable(&self, inputs: &[String], options: &[&str]) -> Result<()> {
         let mut command = self.clang(true);
         command

@@ -126,7 +126,7 @@ impl Context {
     pub(crate) fn marks(self: &Arc<Self>) -> Vec<Mark> {
         let streams = lock(&self.streams);
         let all = streams.iter().chain([self.default_stream()]);
-        all.map(|stream| stream.last()).collect()
+        all.map(Stream::last).collect()
     }
 
     /// Waits for all work that was submitted.

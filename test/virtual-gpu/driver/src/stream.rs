@@ -115,7 +115,7 @@ impl Stream {
         if self.is_default() {
             let streams = lock(&self.context.streams);
             let blocking = streams.iter().filter(|stream| stream.flags & NON_BLOCKING == 0);
-            waits.extend(blocking.map(|stream| stream.last()));
+            waits.extend(blocking.map(Self::last));
         } else if self.flags & NON_BLOCKING == 0 {
             waits.push(self.context.default_stream().last());
         }
@@ -149,7 +149,7 @@ impl Stream {
             let marks: Vec<_> = {
                 let streams = lock(&self.context.streams);
                 let blocking = streams.iter().filter(|stream| stream.flags & NON_BLOCKING == 0);
-                blocking.map(|stream| stream.last()).collect()
+                blocking.map(Self::last).collect()
             };
             for mark in marks {
                 mark.wait();

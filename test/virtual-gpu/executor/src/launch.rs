@@ -19,8 +19,8 @@ pub enum Schedule {
     /// Threads of a warp keep together where they can, every thread gets its turn. Deterministic within a block.
     #[default]
     Converging,
-    /// At random moments a random group of threads of a random warp goes on. Blocks on one host thread take their
-    /// turns at random too. Deterministic within a block for a seed.
+    /// At random moments a random group of threads of a random warp goes on. With one worker, a seed gives the same
+    /// order each time.
     Random {
         /// Each seed gives another order.
         seed: u64,

@@ -1,5 +1,8 @@
 //! Shared memory of a block, with which bits of it were written.
 
+use offloom_ptx_arithmetic::{LANES, Lanes};
+
+use crate::lanes::each;
 use crate::local::PATTERN;
 
 /// Shared memory. One host thread runs a block, so nothing here is atomic.
@@ -49,6 +52,48 @@ impl Shared {
             number::<SIZE>(&self.bytes[range.clone()]),
             number::<SIZE>(&self.shadow[range]),
         )
+    }
+
+    /// The elements of these lanes, and which bits of them were not written; zeros for other lanes.
+    #[inline]
+    pub(crate) fn gather(&self, offsets: &Lanes, mask: u32, size: usize) -> (Lanes, Lanes) {
+        let (mut value, mut shadow) = ([0; LANES], [0; LANES]);
+        let mut put = |lane: usize, element| (value[lane], shadow[lane]) = element;
+        // One loop for each size, so that no lane asks for the size again.
+        match size {
+            1 => each(mask, |lane| {
+                put(lane, self.load_sized::<1>(offsets[lane] as usize));
+            }),
+            2 => each(mask, |lane| {
+                put(lane, self.load_sized::<2>(offsets[lane] as usize));
+            }),
+            4 => each(mask, |lane| {
+                put(lane, self.load_sized::<4>(offsets[lane] as usize));
+            }),
+            _ => each(mask, |lane| {
+                put(lane, self.load_sized::<8>(offsets[lane] as usize));
+            }),
+        }
+        (value, shadow)
+    }
+
+    /// Writes the elements of these lanes, from the lowest; all their bits are written then.
+    #[inline]
+    pub(crate) fn scatter(&mut self, offsets: &Lanes, mask: u32, size: usize, values: &Lanes) {
+        match size {
+            1 => each(mask, |lane| {
+                self.store_sized::<1>(offsets[lane] as usize, values[lane], 0);
+            }),
+            2 => each(mask, |lane| {
+                self.store_sized::<2>(offsets[lane] as usize, values[lane], 0);
+            }),
+            4 => each(mask, |lane| {
+                self.store_sized::<4>(offsets[lane] as usize, values[lane], 0);
+            }),
+            _ => each(mask, |lane| {
+                self.store_sized::<8>(offsets[lane] as usize, values[lane], 0);
+            }),
+        }
     }
 
     /// Writes an element.

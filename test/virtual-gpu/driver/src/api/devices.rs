@@ -154,7 +154,7 @@ fn attribute(driver: &Driver, attribute: c_uint, device: c_int) -> Result<c_int>
         106 => max_blocks(properties.compute_capability),
         // How much slower double precision is.
         87 => 2,
-        1..=LAST_ATTRIBUTE => 0,
+        number if (1..=LAST_ATTRIBUTE).contains(&number) => 0,
         _ => return Err(CudaError::INVALID_VALUE),
     };
     Ok(value as c_int)

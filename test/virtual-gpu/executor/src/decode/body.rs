@@ -85,7 +85,7 @@ pub(super) fn decode(
     } else {
         slots(&function.parameters)
     };
-    let mut stack_bytes: u32 = 16;
+    let mut stack_bytes: u32 = 8;
     let variables = body.variables.iter().map(|variable| {
         let slot = frame.add(variable.variable.size, variable.variable.alignment);
         if variable.variable.space == StateSpace::Local {

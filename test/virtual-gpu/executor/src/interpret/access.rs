@@ -77,12 +77,8 @@ impl Machine<'_> {
                 ))
             }
             Space::Shared => {
-                let (mut value, mut shadow) = ([0; LANES], [0; LANES]);
-                for lane in lanes(exec) {
-                    let offset = shared_offset(block, addresses[lane] & 0xFFFF_FFFF, size)?;
-                    (value[lane], shadow[lane]) = block.shared.load(offset, size as usize);
-                }
-                Some((value, shadow))
+                let offsets = shared_offsets(block, exec, addresses, size)?;
+                Some(block.shared.gather(&offsets, exec, size as usize))
             }
             Space::Local => {
                 lanes(exec).all(|lane| addresses[lane] == first).then_some(())?;
@@ -210,14 +206,10 @@ impl Machine<'_> {
                 true
             }
             Some(Space::Shared) => {
-                let offset = |lane: usize| shared_offset(block, addresses[lane] & 0xFFFF_FFFF, size);
-                if lanes(at.exec).any(|lane| offset(lane).is_none()) {
+                let Some(offsets) = shared_offsets(block, at.exec, addresses, size) else {
                     return false;
-                }
-                for lane in lanes(at.exec) {
-                    let offset = (addresses[lane] & 0xFFFF_FFFF) as usize;
-                    block.shared.store(offset, size as usize, values[lane], 0);
-                }
+                };
+                block.shared.scatter(&offsets, at.exec, size as usize, values);
                 true
             }
             _ => false,
@@ -403,6 +395,16 @@ fn resolve(space: Space, address: u64) -> (Space, u64) {
 fn shared_offset(block: &Block, address: u64, size: u32) -> Option<usize> {
     let end = address + u64::from(size);
     (address >= SHARED_START.into() && end <= block.shared.len() as u64).then_some(address as usize)
+}
+
+/// The offsets of elements of these lanes, where all of them are inside.
+#[inline]
+fn shared_offsets(block: &Block, mask: u32, addresses: &Lanes, size: u32) -> Option<Lanes> {
+    let offsets = addresses.map(|address| address & 0xFFFF_FFFF);
+    let end = block.shared.len() as u64;
+    let outside =
+        offsets.map(|offset| u64::from(offset < SHARED_START.into() || offset + u64::from(size) > end));
+    (non_zero(&outside) & mask == 0).then_some(offsets)
 }
 
 #[inline]

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64, Ordering};
 
 use offloom_ptx_arithmetic::{LANES, Lanes};
 
-use crate::lanes::lanes;
+use crate::lanes::each;
 
 /// Zeroed bytes with a fixed address.
 #[derive(Debug)]
@@ -109,10 +109,10 @@ impl Region {
         let mut values = [0; LANES];
         // One loop for each size, so that no lane asks for the size again.
         match size {
-            1 => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 1)),
-            2 => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 2)),
-            4 => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 4)),
-            _ => lanes(mask).for_each(|lane| values[lane] = self.load(offsets[lane] as usize, 8)),
+            1 => each(mask, |lane| values[lane] = self.load(offsets[lane] as usize, 1)),
+            2 => each(mask, |lane| values[lane] = self.load(offsets[lane] as usize, 2)),
+            4 => each(mask, |lane| values[lane] = self.load(offsets[lane] as usize, 4)),
+            _ => each(mask, |lane| values[lane] = self.load(offsets[lane] as usize, 8)),
         }
         values
     }
@@ -132,10 +132,10 @@ impl Region {
     #[inline]
     pub(crate) fn scatter(&self, offsets: &Lanes, mask: u32, size: usize, values: &Lanes) {
         match size {
-            1 => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 1, values[lane])),
-            2 => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 2, values[lane])),
-            4 => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 4, values[lane])),
-            _ => lanes(mask).for_each(|lane| self.store(offsets[lane] as usize, 8, values[lane])),
+            1 => each(mask, |lane| self.store(offsets[lane] as usize, 1, values[lane])),
+            2 => each(mask, |lane| self.store(offsets[lane] as usize, 2, values[lane])),
+            4 => each(mask, |lane| self.store(offsets[lane] as usize, 4, values[lane])),
+            _ => each(mask, |lane| self.store(offsets[lane] as usize, 8, values[lane])),
         }
     }
 

@@ -192,12 +192,11 @@ impl Linker {
             "nvJitLink does not say how large its {what} is (error {code})"
         );
         let mut bytes = vec![0_u8; size];
+        if size == 0 {
+            return Ok(bytes);
+        }
         // SAFETY: there is room for as many bytes as the library asked for.
-        let code = if size == 0 {
-            0
-        } else {
-            unsafe { get(handle, bytes.as_mut_ptr().cast()) }
-        };
+        let code = unsafe { get(handle, bytes.as_mut_ptr().cast()) };
         ensure!(code == 0, "nvJitLink does not hand out its {what} (error {code})");
         Ok(bytes)
     }
