@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 
 use crate::error::{Error, Result, json_path, warn};
 use crate::outcome::Outcome;
+use crate::progress::shown;
 use crate::size::size;
 use list::list;
 use opened::{Access, Opened};
@@ -135,7 +136,9 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
             )
         }
         (CacheCommand::Clear, None) => counted("removed", store.clear()?),
-        (CacheCommand::Pack { file }, _) => counted("packed", store.pack(file)?),
+        (CacheCommand::Pack { file }, _) => {
+            counted("packed", shown("packing", |done| store.pack(file, done))?)
+        }
         (CacheCommand::Unpack { file }, _) => unpacked(store.unpack(file)?),
     };
     let text = if json { format!("{value:#}\n") } else { text };

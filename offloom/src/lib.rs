@@ -12,7 +12,7 @@
 //! | [`installation`] | where the rest of Offloom lies |
 //! | [`scratch_folder`] | a folder that a signal does not leave behind |
 //! | [`descriptor`], [`size`] | what people read of launch descriptors; of numbers of bytes |
-//! | [`outcome`], [`error`] | what comes of a command; what can go wrong |
+//! | [`outcome`], [`error`], [`progress`] | what comes of a command; what can go wrong; how far long work is |
 #![forbid(unsafe_code)]
 
 mod cache;
@@ -24,6 +24,7 @@ mod error;
 mod explain;
 mod installation;
 mod outcome;
+mod progress;
 mod replay;
 mod report;
 mod scratch_folder;

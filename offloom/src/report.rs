@@ -20,10 +20,12 @@ use crate::explain::{
     by_launches, compile_us, copy_saved_ns, launches, microseconds, milliseconds, outcome, saved_ns, state,
 };
 use crate::outcome::Outcome;
+use crate::progress::shown;
 
 /// Writes the page about `statistics`, and says where it is.
 pub(crate) fn run(statistics: &Path, output: Option<&Path>) -> Result<Outcome> {
-    let page = page(&Statistics::read(statistics)?).into_string();
+    let read = shown("reading statistics", |_| Statistics::read(statistics))?;
+    let page = shown("writing the page", |_| page(&read).into_string());
     let file = output.map_or_else(|| with_html(statistics), Path::to_owned);
     if is_same(statistics, &file) {
         return Err(Error::PageOverStatistics(file));
