@@ -756,7 +756,7 @@ fn a_packed_cache_warms_another() {
     store.remember_times(&key(3), times).unwrap();
     store.remember_given_up(&key(8), &[Subject::Teams]).unwrap();
     let pack = folder.path().join("pack");
-    assert_eq!(store.pack(&pack).unwrap(), 5);
+    assert_eq!(store.pack(&pack, |_, _| ()).unwrap(), 5);
     let (_folder, _, other) = new_store();
     let unpacked = |known| Unpacked {
         files: 5,
@@ -824,7 +824,7 @@ fn an_image_of_several_layers_is_packed_once() {
         ..options(&site)
     });
     let pack = folder.path().join("pack");
-    assert_eq!(all.pack(&pack).unwrap(), 2);
+    assert_eq!(all.pack(&pack, |_, _| ()).unwrap(), 2);
     let (_empty, _, empty) = new_store();
     let unpacked = Unpacked {
         files: 2,
@@ -944,7 +944,10 @@ fn what_cannot_be_read_or_removed_is_said_and_holds_up_no_program() {
         store.stats().map(drop).unwrap_err(),
         store.clear().map(drop).unwrap_err(),
         store.prune(0).map(drop).unwrap_err(),
-        store.pack(&directory.join("pack")).map(drop).unwrap_err(),
+        store
+            .pack(&directory.join("pack"), |_, _| ())
+            .map(drop)
+            .unwrap_err(),
     ];
     for error in errors {
         assert!(error.to_string().starts_with("cannot read `"), "{error}");

@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::error::{Error, Result, json_path, warn};
 use crate::names::Naming;
 use crate::outcome::Outcome;
+use crate::progress::shown;
 use crate::units::{self, size};
 use list::list;
 use opened::{Access, Opened};
@@ -136,7 +137,9 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
             )
         }
         (CacheCommand::Clear, None) => counted("removed", store.clear()?),
-        (CacheCommand::Pack { file }, _) => counted("packed", store.pack(file)?),
+        (CacheCommand::Pack { file }, _) => {
+            counted("packed", shown("packing", |done| store.pack(file, done))?)
+        }
         (CacheCommand::Unpack { file }, _) => unpacked(store.unpack(file)?),
     };
     let text = if json { format!("{value:#}\n") } else { text };

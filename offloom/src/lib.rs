@@ -14,7 +14,7 @@
 //! | [`scratch_folder`] | a folder that a signal does not leave behind |
 //! | [`names`], [`units`] | what people read of kernels, arguments and values; of numbers |
 //! | [`processes`] | what the processes of a job came to together |
-//! | [`outcome`], [`error`] | what comes of a command; what can go wrong |
+//! | [`outcome`], [`error`], [`progress`] | what comes of a command; what can go wrong; how far long work is |
 #![forbid(unsafe_code)]
 
 mod cache;
@@ -27,6 +27,7 @@ mod installation;
 mod names;
 mod outcome;
 mod processes;
+mod progress;
 mod replay;
 mod report;
 mod run;

@@ -20,6 +20,7 @@ use crate::error::{Error, Result};
 use crate::names::Naming;
 use crate::outcome::Outcome;
 use crate::processes::{Process, Processes, Sum};
+use crate::progress::shown;
 use crate::units::{counted, date, milliseconds};
 
 /// Most processes whose own timelines and kernels are on a page; the tables have all.
@@ -27,7 +28,8 @@ const MOST_DETAILED: usize = 16;
 
 /// Writes the page about the processes that wrote these files, and says where it is.
 pub(crate) fn run(statistics: &[PathBuf], output: Option<&Path>, naming: Naming) -> Result<Outcome> {
-    let page = page(&Processes::read(statistics)?, naming).into_string();
+    let read = shown("reading statistics", |_| Processes::read(statistics))?;
+    let page = shown("writing the page", |_| page(&read, naming).into_string());
     let first = statistics
         .first()
         .map_or_else(|| Path::new("report"), PathBuf::as_path);

@@ -1,5 +1,5 @@
 //! What long work shows while it lasts: on a terminal one line that says how far it is and how long it has taken, and that goes when the work
-//! ends; elsewhere nothing, so that logs hold plain lines.
+//! ends, or stays with the time that it took; elsewhere nothing, so that logs hold plain lines.
 
 use std::io::Read;
 use std::process::Command;
@@ -50,7 +50,12 @@ impl Progress {
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        self.0.finish_and_clear();
+        // How many parts were done, in which time, stays; nothing stays of what has no parts.
+        if self.0.length().is_some() {
+            self.0.abandon();
+        } else {
+            self.0.finish_and_clear();
+        }
     }
 }
 

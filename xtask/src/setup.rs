@@ -208,7 +208,7 @@ fn install_by_apt(missing: &[Package]) -> Result<()> {
     let unavailable = unavailable(missing)?;
     ensure!(
         unavailable.is_empty(),
-        "no package source offers {}. Debian 12 has LLVM 19 in `bookworm` and LLVM 22 in `bookworm-security`, Debian 13 LLVM 19 in `trixie`: \
+        "no package source offers {}. Debian 12 has LLVM 19 in `bookworm` and LLVM 22 in `bookworm-security`, Debian 13 both in `trixie`: \
          enable them in /etc/apt/sources.list, or choose one LLVM with `--llvm`",
         unavailable.join(", ")
     );

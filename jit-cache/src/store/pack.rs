@@ -29,18 +29,19 @@ pub struct Unpacked {
 
 impl Store {
     /// Writes every image of every layer, those of several once, neither failures nor what launches changed, to one file, as
-    /// [`write_whole`] does.
-    /// Returns how many images.
+    /// [`write_whole`] does. `done` hears how many images of how many were looked at.
+    ///
+    /// Returns how many images are in it.
     ///
     /// # Errors
     /// A folder cannot be read, or the file cannot be written.
-    pub fn pack(&self, path: &Path) -> Result<u64, StoreError> {
+    pub fn pack(&self, path: &Path, mut done: impl FnMut(usize, usize)) -> Result<u64, StoreError> {
         let mut images = Vec::new();
         for layer in &self.layers {
             let files = layer.image_paths().whole()?.into_iter();
             images.extend(files.map(|image| (layer, image)));
         }
-        write_whole(path, |file| write_pack(&images, file)).map_err(StoreError::io("write", path))
+        write_whole(path, |file| write_pack(&images, file, &mut done)).map_err(StoreError::io("write", path))
     }
 
     /// Takes the images of a pack into the private layer, other than those that it has. Each is checked as if it were read from a cache;
@@ -105,11 +106,16 @@ impl Store {
 }
 
 /// Writes these images of these layers. Returns how many are whole.
-fn write_pack(images: &[(&Layer, PathBuf)], file: &mut File) -> io::Result<u64> {
+fn write_pack(
+    images: &[(&Layer, PathBuf)],
+    file: &mut File,
+    done: &mut impl FnMut(usize, usize),
+) -> io::Result<u64> {
     file.write_all(&MAGIC)?;
     // Keys, once there was a whole image: a damaged one does not hide that of another layer.
     let mut written = HashSet::new();
-    for (layer, image) in images {
+    for (number, (layer, image)) in images.iter().enumerate() {
+        done(number, images.len());
         let Ok((_, bytes)) = layer.read(image) else {
             continue;
         };

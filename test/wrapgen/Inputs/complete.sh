@@ -4,5 +4,5 @@ source "$1"
 shift
 COMP_WORDS=("$@")
 COMP_CWORD=$(($# - 1))
-_wrapgen "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
+"_$1" "$1" "${COMP_WORDS[COMP_CWORD]}" "${COMP_WORDS[COMP_CWORD - 1]}"
 echo "${COMPREPLY[@]}"
