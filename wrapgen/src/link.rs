@@ -196,7 +196,7 @@ fn link_device_code(
     if let Some(warning) = group::warning_of_rivals(groups, options.host_triple()) {
         runner.say(&warning);
     }
-    for warning in separate_runtimes::warnings(&groups) {
+    for warning in separate_runtimes::warnings(groups) {
         runner.say(&warning);
     }
     if options.emit_fatbin_only {

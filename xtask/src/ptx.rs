@@ -131,7 +131,7 @@ fn make(workspace: &Workspace, llvm: &Llvm) -> Result<Vec<PathBuf>> {
     };
     let mut files = Vec::new();
     let mut failed = Vec::new();
-    workers::for_each(&compiles, compile, |(source, level), made| match made {
+    workers::for_each("PTX", &compiles, compile, |(source, level), made| match made {
         Ok(file) => files.push(file),
         Err(_) => failed.push(format!("{}{level}", source.name)),
     })?;

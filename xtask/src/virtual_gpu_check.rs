@@ -108,6 +108,7 @@ pub(crate) fn check(
     let (mut right, mut wrong) = (BTreeMap::new(), Vec::new());
     let mut not_built = Vec::new();
     workers::for_each(
+        "programs on the GPU",
         &subjects,
         |&(index, subject)| {
             let forms = FORMS.iter().enumerate();

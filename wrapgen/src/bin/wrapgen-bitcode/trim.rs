@@ -30,7 +30,7 @@ impl TrimArgs {
         let errors = CollectedErrors::install(&context);
         let file = InputFile::open(&self.input)?;
         let name = self.input.display().to_string();
-        let module = link_modules(&context, &errors, &[(&name, file.bytes())])?;
+        let module = link_modules(&context, &errors, &[(&name, file.bytes())], |_| {})?;
         drop_surplus_arguments(&module);
         remove_unused(&module);
         write_file(&self.output, module.write_bitcode_to_memory().as_slice())?;
