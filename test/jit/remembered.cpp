@@ -24,7 +24,7 @@
 // STATS: l[[#]]: 10 ahead of time, 0 of variants
 // STATS: copy 0: retired
 // RUN: env OFFLOOM_JIT_CACHE_DIR=%t/cache %offloom cache list | FileCheck --check-prefix=LIST %s
-// LIST-COUNT-2: µs, ahead of time
+// LIST-COUNT-2: ms, ahead of time
 
 // Who wants no launch timed wants no times remembered either.
 // RUN: env OFFLOOM_JIT_RETIRE=0 %{run} %run_offload ./jit 2> all | FileCheck --check-prefix=OUTPUT %s
