@@ -115,7 +115,7 @@ mod tests {
     fn names_go_wherever_they_stand() {
         check(
             "out: \\\n /t/a\\ b.wrapper.o \\\n x.o \\\n /t/$$.o\n\n/t/a\\ b.wrapper.o:\n\nx.o:\n\n/t/$$.o:\n",
-            "out: \\\n x.o\n\nx.o:\n\n",
+            "out: \\\n x.o\n\nx.o:\n",
         );
         check(
             "out: \\\n  /t/a b.wrapper.o \\\n  x.o\n\n/t/a b.wrapper.o:\n\nx.o:\n",
