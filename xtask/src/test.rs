@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let majors = arguments.llvm.majors();
     let runner = Runner::find();
     // Set-up, CUDA's tools, links by GNU ld and every order of steps are for all LLVMs; for each there are builds and what is checked with them.
-    let mut steps = Steps::of(4 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 9));
+    let mut steps = Steps::of(4 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 10));
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         return steps.finish();
     };
