@@ -54,8 +54,12 @@ fn the_image(folder: &Path) -> Result<PathBuf> {
 fn images(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     for folder in fs::read_dir(folder).with_context(|| format!("no cache in `{}`", folder.display()))? {
-        for file in fs::read_dir(folder?.path())? {
-            found.push(file?.path());
+        let folder = folder?.path();
+        // Beside them lies the record of hits and misses.
+        if folder.is_dir() {
+            for file in fs::read_dir(folder)? {
+                found.push(file?.path());
+            }
         }
     }
     Ok(found)

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-/// One PTX file, or several after [linking](crate::link).
+/// One PTX file, or several after [linking](mod@crate::link).
 #[derive(Clone, Debug, Default)]
 pub struct Module {
     /// The file's name, for messages.
