@@ -340,8 +340,12 @@ impl Writer<'_> {
         }
     }
 
-    /// A number as a small integer, and that as an unsigned value.
+    /// A number as a small integer, and that as an unsigned value. A constant of the source that does not fit is none of it: the
+    /// compile ahead of time makes any number of it, and another one each time.
     fn narrowed(&mut self, number: &str) -> String {
+        const VARIABLE: [&str; 4] = ["real(", "fin[", "box.", ")j"];
+        let is_constant = !VARIABLE.iter().any(|variable| number.contains(variable));
+        let number = if is_constant { "fin[i]" } else { number };
         let small = self
             .random
             .pick(&["unsigned char", "signed char", "unsigned short", "short"]);
