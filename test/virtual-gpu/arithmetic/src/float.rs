@@ -20,14 +20,10 @@ pub(crate) trait Float: Copy + PartialOrd + 'static {
     fn put<const N: usize>(self, inputs: [Self; N]) -> u64;
     /// The same, subnormal numbers made zeros of their sign.
     fn put_flushed<const N: usize>(self, inputs: [Self; N]) -> u64;
-    /// Clamped to [0, 1]; NaNs and -0 become +0.
-    fn saturate(self) -> Self;
     /// Whether the value is a NaN.
     fn is_nan(self) -> bool;
     /// Whether the sign bit is set.
     fn is_negative(self) -> bool;
-    /// The fused product and sum.
-    fn fused(self, factor: Self, addend: Self) -> Self;
 }
 
 /// Single precision.
@@ -48,9 +44,6 @@ impl Float for f32 {
     fn put_flushed<const N: usize>(self, _: [Self; N]) -> u64 {
         nan::single(flush(self))
     }
-    fn saturate(self) -> Self {
-        if self > 0.0 { self.min(1.0) } else { 0.0 }
-    }
     #[inline(always)]
     fn is_nan(self) -> bool {
         Self::is_nan(self)
@@ -58,10 +51,6 @@ impl Float for f32 {
     #[inline(always)]
     fn is_negative(self) -> bool {
         self.is_sign_negative()
-    }
-    #[inline(always)]
-    fn fused(self, factor: Self, addend: Self) -> Self {
-        self.mul_add(factor, addend)
     }
 }
 
@@ -83,9 +72,6 @@ impl Float for f64 {
     fn put_flushed<const N: usize>(self, inputs: [Self; N]) -> u64 {
         self.put(inputs)
     }
-    fn saturate(self) -> Self {
-        if self > 0.0 { self.min(1.0) } else { 0.0 }
-    }
     #[inline(always)]
     fn is_nan(self) -> bool {
         Self::is_nan(self)
@@ -94,10 +80,11 @@ impl Float for f64 {
     fn is_negative(self) -> bool {
         self.is_sign_negative()
     }
-    #[inline(always)]
-    fn fused(self, factor: Self, addend: Self) -> Self {
-        self.mul_add(factor, addend)
-    }
+}
+
+/// Clamped to [0, 1]; NaNs and -0 become +0.
+pub(crate) fn saturated(value: f32) -> f32 {
+    if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
 /// A subnormal number becomes a zero of the same sign.
@@ -197,10 +184,10 @@ fn single(opcode: &Opcode<'_>) -> Option<Operation> {
             return None;
         }
         return Some(match opcode.name {
-            "add" => float_lanes!(f32, opcode, |a, b| (a + b).saturate()),
-            "sub" => float_lanes!(f32, opcode, |a, b| (a - b).saturate()),
-            "mul" => float_lanes!(f32, opcode, |a, b| (a * b).saturate()),
-            "fma" | "mad" => float_lanes!(f32, opcode, |a, b, c| a.fused(b, c).saturate()),
+            "add" => float_lanes!(f32, opcode, |a, b| saturated(a + b)),
+            "sub" => float_lanes!(f32, opcode, |a, b| saturated(a - b)),
+            "mul" => float_lanes!(f32, opcode, |a, b| saturated(a * b)),
+            "fma" | "mad" => float_lanes!(f32, opcode, |a, b, c| saturated(a.mul_add(b, c))),
             _ => return None,
         });
     }
@@ -218,7 +205,7 @@ fn single(opcode: &Opcode<'_>) -> Option<Operation> {
             "sub" => float_lanes!(f32, opcode, |a, b| a - b),
             "mul" => float_lanes!(f32, opcode, |a, b| a * b),
             "div" => float_lanes!(f32, opcode, |a, b| a / b),
-            "fma" | "mad" => float_lanes!(f32, opcode, |a, b, c| a.fused(b, c)),
+            "fma" | "mad" => float_lanes!(f32, opcode, |a, b, c| a.mul_add(b, c)),
             "rcp" => float_lanes!(f32, opcode, |a| 1.0 / a),
             "sqrt" => float_lanes!(f32, opcode, |a| a.sqrt()),
             _ => return None,
@@ -246,7 +233,7 @@ fn double(opcode: &Opcode<'_>) -> Option<Operation> {
                 let (a, b) = (f64::get(a), f64::get(b));
                 (a / b).put([b, a])
             }),
-            "fma" | "mad" => float_lanes!(f64, opcode, |a, b, c| a.fused(b, c)),
+            "fma" | "mad" => float_lanes!(f64, opcode, |a, b, c| a.mul_add(b, c)),
             "rcp" => float_lanes!(f64, opcode, |a| 1.0 / a),
             "sqrt" => float_lanes!(f64, opcode, |a| a.sqrt()),
             _ => return None,

@@ -3,7 +3,7 @@
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
 use rustc_apfloat::{Float, FloatConvert, Round};
 
-use crate::float::{Float as _, flush};
+use crate::float::{Float as _, flush, saturated};
 use crate::integer::Integer;
 use crate::lanes::{Operation, lanes};
 use crate::nan;
@@ -144,8 +144,8 @@ fn to_float(opcode: &Opcode<'_>, result: &str, input: &str) -> Option<Operation>
 fn integral_single(opcode: &Opcode<'_>) -> Option<Operation> {
     let round = if opcode.to_integer { opcode.rounding } else { None };
     Some(match (round, opcode.sat, opcode.ftz) {
-        (None, true, false) => lanes!(|a| nan::single(f32::get(a).saturate())),
-        (None, true, true) => lanes!(|a| nan::single(f32::get_flushed(a).saturate())),
+        (None, true, false) => lanes!(|a| nan::single(saturated(f32::get(a)))),
+        (None, true, true) => lanes!(|a| nan::single(saturated(f32::get_flushed(a)))),
         (None, false, false) => lanes!(|a| nan::single(f32::get(a))),
         (None, false, true) => lanes!(|a| nan::single(f32::get_flushed(a))),
         (Some(Rounding::Nearest), false, _) => lanes!(|a| nan::single(f32::get(a).round_ties_even())),
