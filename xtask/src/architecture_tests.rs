@@ -22,6 +22,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("offloom-find-llvm", &[]),
     ("offloom-ir", &["offloom-abi"]),
     ("offloom-jit-cache", &["offloom-abi"]),
+    ("offloom-jit-cuda", &[]),
+    ("offloom-jit-cuda-test", &["offloom-jit-cuda"]),
     (
         "offloom-jit-passes",
         &["offloom-abi", "offloom-ir", "offloom-jit-cache"],
