@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 /// Folders and files whose Rust code may be unsafe: LLVM's C API, pass plugins, code called by other languages, launches of
 /// kernels, and the one place that maps files.
-const UNSAFE_PLACES: [&str; 9] = [
+const UNSAFE_PLACES: [&str; 11] = [
     "ir/",
+    "jit-policy/",
     "jit-runtime/",
     "launch/",
     "llvm-plugin/",
@@ -14,6 +15,7 @@ const UNSAFE_PLACES: [&str; 9] = [
     "test/virtual-gpu/driver/",
     "test/virtual-gpu/executor/src/memory/raw.rs",
     "test/virtual-gpu/tools/",
+    "thread/",
     "wrapgen/src/inputs/bytes.rs",
 ];
 
