@@ -14,7 +14,7 @@ use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_compile::{Priority, Reply, WORKER_NAME, Work};
 use offloom_abi::jit_message::{Header, MessageError};
 use offloom_ir::command_line::set_llvm_options;
-use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error, spawn_without_signals};
+use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error};
 use offloom_ir::heap::populate_heap;
 use offloom_ir::last_words;
 use offloom_ir::processor::brief_features;
@@ -22,6 +22,7 @@ use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::pipeline::VARIANT_SWITCH;
 use offloom_jit_passes::retarget::native_processor;
+use offloom_thread::spawn_without_signals;
 use rustix::stdio::stdin;
 
 use crate::kernel::compile_kernel;

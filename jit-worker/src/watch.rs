@@ -7,7 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile::{Priority, Reply};
-use offloom_ir::expendable_thread::{Lost, ProcessorClock};
+use offloom_ir::expendable_thread::Lost;
+use offloom_thread::ProcessorClock;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::process::{Signal, getpid, kill_process};
