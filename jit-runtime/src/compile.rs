@@ -150,7 +150,7 @@ fn ask_worker(
         Ok(reply) => {
             LOST.store(0, Ordering::Relaxed);
             match reply {
-                Reply::Object { object, phases } => Ok(Ok(Compiled { object, phases })),
+                Reply::Object { object, phases, .. } => Ok(Ok(Compiled { object, phases })),
                 Reply::Failure { reason, .. } => Err(Failure::OfKernel(reason)),
                 Reply::Unable { reason } => Err(Failure::OfProcess(reason)),
                 Reply::Starved => Err(Failure::OfProcess(
@@ -227,6 +227,7 @@ pub(crate) fn in_milliseconds(phases: Phases) -> String {
         specialize,
         optimize,
         generate,
+        assemble: _,
     } = phases;
     let ms = |microseconds: u32| f64::from(microseconds) / 1e3;
     format!(

@@ -299,6 +299,7 @@ impl Kernel {
             descriptor: &descriptor,
             match_floating_point,
             deadline: settings().time_limit,
+            gpu: None,
             bitcode: if match_floating_point {
                 bundle.matched_bitcode
             } else {

@@ -224,6 +224,7 @@ fn make_object(launch: &Launch, image: &ImageCopy) -> Result<Vec<u8>, Failure> {
         descriptor: &launch.descriptor,
         match_floating_point: launch.match_floating_point,
         deadline: settings().time_limit,
+        gpu: None,
         bitcode: if launch.match_floating_point {
             bundle.matched_bitcode
         } else {
