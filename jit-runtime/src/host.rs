@@ -138,6 +138,7 @@ impl Backend for Host {
             descriptor: job.descriptor,
             match_floating_point: job.match_floating_point,
             deadline: job.deadline,
+            gpu: None,
             bitcode: if job.match_floating_point {
                 job.bundle.matched_bitcode
             } else {
