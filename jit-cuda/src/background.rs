@@ -1,11 +1,12 @@
 //! The thread for what launches must not wait for: loading and unloading, which wait for kernels that run, and reading times.
 
 use std::collections::VecDeque;
-use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
+
+use offloom_thread::spawn_without_signals;
 
 use crate::driver::driver;
 use crate::lock::lock;
@@ -117,21 +118,5 @@ fn run() {
         if process::is_closed() {
             thread::sleep(timing::PAUSE);
         }
-    }
-}
-
-/// Starts a thread on which no signal is delivered: handlers of the program are not to run on it.
-fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // SAFETY: both sets are local and filled in by the calls; the mask is put back.
-    unsafe {
-        let mut all = std::mem::zeroed::<libc::sigset_t>();
-        let mut before = std::mem::zeroed::<libc::sigset_t>();
-        libc::sigfillset(&raw mut all);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let spawned = thread::Builder::new()
-            .name("offloom-jit-cuda".to_owned())
-            .spawn(body);
-        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut());
-        spawned.map(drop)
     }
 }

@@ -4,6 +4,7 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`client`] | what decides about launches |
+//! | [`backend`] | NVIDIA GPUs as devices of the JIT's policy, which is the client outside of tests |
 //! | [`install`] | leads the plugin's calls here |
 //! | [`segments`] | where in a loaded library a word may have to be replaced |
 //! | [`driver`], [`handles`], [`error`] | the driver's functions, the objects it names, its error codes |
@@ -26,6 +27,7 @@
 )]
 
 pub mod arguments;
+pub mod backend;
 pub mod background;
 pub mod client;
 pub mod context;

@@ -9,10 +9,14 @@ use std::process::{Command, Stdio};
 
 /// The program's name.
 const NAME: &str = "ptxas";
-/// The variable that names it.
-pub const VARIABLE: &str = "OFFLOOM_JIT_PTXAS";
+/// The setting that names it.
+const VARIABLE: &str = "OFFLOOM_JIT_PTXAS";
 /// Variables that name a folder with CUDA.
 const FOLDERS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
+/// The variable with the folders of programs.
+const SEARCH: &str = "PATH";
+/// All variables that are looked at.
+pub const VARIABLES: [&str; 3] = [FOLDERS[0], FOLDERS[1], SEARCH];
 /// Where NVIDIA's packages put it.
 const USUAL: &str = "/usr/local/cuda/bin";
 
@@ -24,7 +28,7 @@ pub enum NoPtxas {
     Chosen(PathBuf),
     /// None was found.
     #[error(
-        "there is no ptxas: it is looked for in the CUDA folder of the link, of CUDA_HOME and of CUDA_PATH, in PATH and in {USUAL}; install \
+        "there is no ptxas: it is looked for in the folders CUDA_HOME and CUDA_PATH, in PATH and in {USUAL}; install \
          NVIDIA's package cuda-nvcc, or set {VARIABLE}"
     )]
     Nowhere,
@@ -61,10 +65,9 @@ pub fn find(
     }
     let of_folders = FOLDERS.into_iter().filter_map(given).map(PathBuf::from);
     let with_folders = linked_with.map(Path::to_owned).into_iter().chain(of_folders);
-    let search = given("PATH").unwrap_or_default();
+    let search = given(SEARCH).unwrap_or_default();
     let mut candidates = with_folders
         .map(|folder| folder.join("bin"))
-        // An empty entry would be the current folder, where anybody may have put anything.
         .chain(std::env::split_paths(&search).filter(|folder| folder.is_absolute()))
         .chain([PathBuf::from(USUAL)])
         .map(|folder| folder.join(NAME));
@@ -121,7 +124,6 @@ mod tests {
     fn the_first_place_that_has_it_wins() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
-        let linked = program(&at("linked/bin"));
         let home = program(&at("home/bin"));
         let searched = program(&at("searched"));
         let chosen = program(&at("chosen"));
@@ -132,20 +134,17 @@ mod tests {
         let mut variables: HashMap<&str, OsString> = HashMap::new();
         let search = std::env::join_paths(["relative".into(), at("no-program"), at("searched")]);
         variables.insert("PATH", search.unwrap());
-        let find_with = |variables: &HashMap<&str, OsString>, linked: Option<&Path>| {
-            find(linked, |name| variables.get(name).cloned())
+        let find_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| {
+            find(chosen, |name| variables.get(name).cloned())
         };
         assert_eq!(find_with(&variables, None).unwrap(), searched);
         variables.insert("CUDA_PATH", at("nowhere").into());
+        variables.insert("CUDA_HOME", "relative".into());
         assert_eq!(find_with(&variables, None).unwrap(), searched);
         variables.insert("CUDA_HOME", at("home").into());
         assert_eq!(find_with(&variables, None).unwrap(), home);
-        assert_eq!(find_with(&variables, Some(&at("linked"))).unwrap(), linked);
-        assert_eq!(find_with(&variables, Some(&at("gone"))).unwrap(), home);
-        variables.insert(VARIABLE, chosen.clone().into());
-        assert_eq!(find_with(&variables, Some(&at("linked"))).unwrap(), chosen);
-        variables.insert(VARIABLE, no_program.clone().into());
-        let error = find_with(&variables, None).unwrap_err();
+        assert_eq!(find_with(&variables, Some(&chosen)).unwrap(), chosen);
+        let error = find_with(&variables, Some(&no_program)).unwrap_err();
         assert!(matches!(error, NoPtxas::Chosen(path) if path == no_program));
     }
 

@@ -27,6 +27,8 @@ pub struct Variant {
     needs: Needs,
     /// Whether it was launched: the first launch is slower than later ones.
     was_launched: AtomicBool,
+    /// Whether the driver has refused to launch it.
+    is_given_up: AtomicBool,
 }
 
 /// What a kernel needs of the device.
@@ -65,7 +67,7 @@ pub enum LoadError {
     /// The cubin does not fit the base image.
     #[error("the cubin takes {takes} bytes of addresses, the device image has {has}")]
     Anchors {
-        /// Bytes of the variable in the cubin; 0: there is none.
+        /// Bytes of the variable in the cubin.
         takes: usize,
         /// Bytes that the base image has.
         has: usize,
@@ -140,8 +142,9 @@ fn prepare(
             .iter()
             .flat_map(|address| address.to_le_bytes())
             .collect();
+        // Without the variable, it refers to nothing of the base image.
         let (place, takes) = current.global(module, name).unwrap_or((0, 0));
-        if takes != bytes.len() {
+        if takes != 0 && takes != bytes.len() {
             return Err(LoadError::Anchors {
                 takes,
                 has: bytes.len(),
@@ -164,6 +167,7 @@ fn prepare(
         function,
         needs,
         was_launched: AtomicBool::new(false),
+        is_given_up: AtomicBool::new(false),
     }));
     lock(&kernel.image().variants).push(variant);
     drop(set);
@@ -226,6 +230,17 @@ impl Variant {
 
     pub(crate) fn module(&self) -> ModuleHandle {
         self.module
+    }
+
+    /// Whether it is no longer launched.
+    #[inline]
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// Has it no longer launched; false if that was so before.
+    pub(crate) fn give_up(&self) -> bool {
+        !self.is_given_up.swap(true, Ordering::Relaxed)
     }
 
     /// Whether this is asked for the first time.

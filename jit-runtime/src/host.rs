@@ -21,7 +21,7 @@ mod dispatch;
 mod dump;
 mod image;
 mod image_file;
-mod interposition;
+pub(crate) mod interposition;
 mod launch;
 mod libraries;
 mod one_thread;
