@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::ptr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use offloom_jit_cache::tracker::LaunchKey;
 use offloom_jit_cache::variants::{Code as Place, Entry, Found, Variants};
 
 use crate::backend::{Backend, Code, LoadFailure};
+use crate::first_ask;
 use crate::history::Launches;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
@@ -59,6 +60,8 @@ pub struct KernelOnDevice<B: Backend> {
     made: AtomicUsize,
     /// What launches ran; only counted when someone wants to know.
     pub launches: Launches,
+    /// Whether code was asked for before.
+    was_asked_for: AtomicBool,
     /// Launches for which there was neither a variant nor room for one.
     without_room: AtomicU64,
     /// Variants in the order in which they are looked at to make room.
@@ -77,6 +80,7 @@ impl<B: Backend> KernelOnDevice<B> {
             device,
             made: AtomicUsize::new(0),
             launches: Launches::default(),
+            was_asked_for: AtomicBool::new(false),
             without_room: AtomicU64::new(0),
             live: Mutex::default(),
             without_variant: Mutex::default(),
@@ -91,6 +95,7 @@ impl<B: Backend> KernelOnDevice<B> {
             Found::AheadOfTime => choice::<B, COUNT>(None),
             Found::Pending => {
                 queue::resume_after_fork();
+                first_ask::hurry(self);
                 choice::<B, COUNT>(self.fitting(&launch))
             }
             Found::Unknown => self.choose_the_first_time::<COUNT>(launch),
@@ -145,15 +150,28 @@ impl<B: Backend> KernelOnDevice<B> {
             Mode::Async => {
                 let times =
                     B::target(self.image).and_then(|target| self.kernel.remembered_times(target, &key));
+                let saved = times.and_then(time_worth_waiting);
                 let claimed = key.clone();
-                let make = move || self.make_if_asked_for(claimed, Box::new(tell));
+                let make = move |is_wanted| {
+                    if is_wanted {
+                        self.make_if_asked_for(claimed, Box::new(tell));
+                    } else {
+                        self.variants.remove(&claimed);
+                    }
+                };
+                let may_be_launched_once =
+                    saved.is_none() && !self.was_asked_for.swap(true, Ordering::Relaxed);
+                let is_taken = if may_be_launched_once {
+                    first_ask::wait(self, make)
+                } else {
+                    queue::offer(move || make(true))
+                };
                 // Later launches ask again.
-                if !queue::offer(make) {
+                if !is_taken {
                     self.variants.remove(&key);
                     return fits();
                 }
                 drop(change);
-                let saved = times.and_then(time_worth_waiting);
                 saved.and_then(|saved| self.wait_for_load(&wait, saved))
             }
         };
@@ -355,6 +373,7 @@ impl<B: Backend> KernelOnDevice<B> {
 
     /// Notes that the image copy is being unloaded.
     pub(crate) fn withdraw(&self) {
+        first_ask::forget(self);
         B::close(&self.device);
     }
 

@@ -10,6 +10,7 @@
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices of a kind |
 //! | [`kernel_on_device`] | that kernel in one image copy: which code a launch runs |
 //! | [`variant`] | a loaded variant, timed against the ahead-of-time body until it is kept or retired |
+//! | [`first_ask`] | kernels that were launched for the first time a moment ago |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`history`] | what was made for each kernel and became of its launches |
 //! | [`process`] | how all this lives in a process that is not its own |
@@ -23,6 +24,7 @@
 pub mod backend;
 pub mod bundle;
 pub mod disk_cache;
+mod first_ask;
 pub mod history;
 pub mod image;
 pub mod kernel;

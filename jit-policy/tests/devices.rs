@@ -355,7 +355,9 @@ fn what_cannot_be_made_stays_ahead_of_time() {
         let [kernel, _] = kernels_on_devices(name);
         let settled = SETTLED.load(Ordering::SeqCst);
         let mut late = Vec::new();
-        assert_eq!(launch(kernel, 7, &mut late, 10), None);
+        for _ in 0..2 {
+            assert_eq!(launch(kernel, 7, &mut late, 10), None);
+        }
         wait_until("the key is not settled", || {
             SETTLED.load(Ordering::SeqCst) > settled
         });
@@ -370,7 +372,10 @@ fn an_image_that_goes_while_its_code_is_loaded_takes_the_code_with_it() {
     let released = RELEASED.load(Ordering::SeqCst);
     let mut late = Vec::new();
     for kernel in kernels {
-        assert_eq!(launch(kernel, 7, &mut late, 10), None);
+        // Of a kernel that was launched once nobody knows whether it will be again.
+        for _ in 0..2 {
+            assert_eq!(launch(kernel, 7, &mut late, 10), None);
+        }
     }
     wait_until("nothing is compiled", || {
         let compiled = COMPILED.lock().unwrap();
