@@ -55,8 +55,9 @@ fn find(chosen: Option<PathBuf>, variables: &[(&str, Option<OsString>)]) -> Resu
     };
     let path = ptxas::find(chosen.as_deref(), variable).map_err(|error| error.to_string())?;
     let version = ptxas::version(&path).map_err(|error| error.to_string())?;
-    let path = path.into_os_string().into_string().map_err(|path| {
-        format!("the path of ptxas, `{}`, is not UTF-8", path.display())
-    })?;
+    let path = path
+        .into_os_string()
+        .into_string()
+        .map_err(|path| format!("the path of ptxas, `{}`, is not UTF-8", path.display()))?;
     Ok(Assembler { path, version })
 }

@@ -53,7 +53,9 @@ impl Client for Policy {
         guarded_interlude(false, || match adopt(image, current) {
             Ok(is_ours) => is_ours,
             Err(reason) => {
-                report::failure(format_args!("{reason}: kernels on NVIDIA GPUs stay ahead of time"));
+                report::failure(format_args!(
+                    "{reason}: kernels on NVIDIA GPUs stay ahead of time"
+                ));
                 false
             }
         })
@@ -109,8 +111,12 @@ impl Client for Policy {
 fn choose(launch: &Launch<'_>) -> Choice {
     let state = state_of(launch.kernel);
     state.device.kernel.get_or_init(|| launch.kernel);
-    let [blocks, 1, 1] = launch.grid else { return Choice::BASE };
-    let [threads, 1, 1] = launch.block else { return Choice::BASE };
+    let [blocks, 1, 1] = launch.grid else {
+        return Choice::BASE;
+    };
+    let [threads, 1, 1] = launch.block else {
+        return Choice::BASE;
+    };
     let words = Words {
         words: launch.words,
         blocks,
@@ -149,20 +155,30 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
         return Ok(false);
     };
     if size > MOST_BYTES {
-        return Err(format!("`{IMAGE_SYMBOL}` of a device image has {size} bytes, more than {MOST_BYTES}"));
+        return Err(format!(
+            "`{IMAGE_SYMBOL}` of a device image has {size} bytes, more than {MOST_BYTES}"
+        ));
     }
     let mut bytes = vec![0; size];
     let read = current.read(address, &mut bytes);
     read.map_err(|error| format!("`{IMAGE_SYMBOL}` of a device image cannot be read: {error}"))?;
     let DeviceImage { bundle, anchors } = DeviceImage::parse(&bytes).map_err(|error| error.to_string())?;
-    let Some(_change) = fork_gate::enter() else { return Ok(false) };
-    let Some(Attached { bundle, kernels: of_bundle }) = Cuda::registry().attached(bundle) else {
+    let Some(_change) = fork_gate::enter() else {
+        return Ok(false);
+    };
+    let Some(Attached {
+        bundle,
+        kernels: of_bundle,
+    }) = Cuda::registry().attached(bundle)
+    else {
         return Ok(false);
     };
     if anchors.len() != bundle.contents.anchors.len() {
         return Err("a device image does not match its bundle".to_owned());
     }
-    let Some(gpu) = &bundle.contents.gpu else { return Ok(false) };
+    let Some(gpu) = &bundle.contents.gpu else {
+        return Ok(false);
+    };
     if of_bundle.iter().all(|kernel| kernel.left_ahead_of_time.is_some()) {
         return Ok(false);
     }
@@ -170,7 +186,11 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
         Ok(assembler) => assembler,
         Err(reason) => {
             static SAID: AtomicBool = AtomicBool::new(false);
-            return if SAID.swap(true, Ordering::Relaxed) { Ok(false) } else { Err(reason) };
+            return if SAID.swap(true, Ordering::Relaxed) {
+                Ok(false)
+            } else {
+                Err(reason)
+            };
         }
     };
     let target = target(Target {
@@ -184,9 +204,17 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
         target,
     };
     let policy: &'static PolicyImage<Cuda> = Box::leak(Box::new(PolicyImage::new(bundle, device)));
-    let can_have_variants = of_bundle.iter().filter(|kernel| kernel.left_ahead_of_time.is_none());
+    let can_have_variants = of_bundle
+        .iter()
+        .filter(|kernel| kernel.left_ahead_of_time.is_none());
     let on_device: Vec<&'static OnDevice> = can_have_variants
-        .map(|kernel| &*Box::leak(Box::new(KernelOnDevice::new(CudaKernel::default(), policy, kernel))))
+        .map(|kernel| {
+            &*Box::leak(Box::new(KernelOnDevice::new(
+                CudaKernel::default(),
+                policy,
+                kernel,
+            )))
+        })
         .collect();
     lock(kernels()).insert(image.number(), on_device.clone());
     Cuda::registry().announce(policy, on_device);

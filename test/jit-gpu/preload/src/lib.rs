@@ -19,25 +19,33 @@ use offloom_jit_cuda::install::install;
 
 use policy::POLICY;
 
+/// Has the launches of a program seen that keeps the driver's functions in a table of its own, as libomptarget does. `inside` is an address in it.
+#[unsafe(no_mangle)]
+pub extern "C" fn jit_cuda_test_install(inside: *const c_void) {
+    match install(inside, &POLICY) {
+        // SAFETY: the handler is a function of this library, which is not unloaded.
+        Ok(()) => unsafe {
+            libc::atexit(policy::say_what_was_launched);
+        },
+        Err(error) => eprintln!("test: not installed: {error}"),
+    }
+}
+
 /// Registers the images of a program, which opens the driver if they are for it; from then on launches come here.
 ///
 /// # Safety
 /// As libomptarget says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __tgt_register_lib(descriptor: *const c_void) {
+    // SAFETY: only asks.
+    let real = unsafe { libc::dlsym(libc::RTLD_NEXT, c"__tgt_register_lib".as_ptr()) };
+    if real.is_null() {
+        eprintln!("test: no libomptarget");
+        return;
+    }
     // SAFETY: libomptarget's function of this name has this type; what the program passes is passed on.
     unsafe {
-        let real = libc::dlsym(libc::RTLD_NEXT, c"__tgt_register_lib".as_ptr());
-        if real.is_null() {
-            eprintln!("test: no libomptarget");
-            return;
-        }
         std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*const c_void)>(real)(descriptor);
-        match install(real, &POLICY) {
-            Ok(()) => {
-                libc::atexit(policy::say_what_was_launched);
-            }
-            Err(error) => eprintln!("test: not installed: {error}"),
-        }
     }
+    jit_cuda_test_install(real);
 }
