@@ -146,5 +146,6 @@ pub(crate) fn phases([start, parsed, specialized, optimized]: [Instant; 4]) -> P
         specialize: microseconds(specialized - parsed),
         optimize: microseconds(optimized - specialized),
         generate: microseconds(optimized.elapsed()),
+        assemble: 0,
     }
 }

@@ -84,6 +84,10 @@ pub fn prepare(
         .map(|name| source(module, name, &usefulness));
     let sources: Vec<_> = sources.collect();
     let triple = module.get_triple();
+    let left = survey.left_ahead_of_time.iter();
+    let left: Vec<_> = left
+        .map(|(kernel, obstacle)| (kernel, obstacle.to_string()))
+        .collect();
     let bundle = Bundle {
         llvm_major: offloom_ir::LLVM.major(),
         optimization_level,
@@ -97,6 +101,7 @@ pub fn prepare(
                 source,
                 has_fast_math: has_fast_math(&settled, name),
                 parameters: parameters(module, name, &usefulness),
+                launch: None,
             })
             .collect(),
         anchors: survey
@@ -104,6 +109,11 @@ pub fn prepare(
             .iter()
             .map(|anchor| anchor.symbol.as_str())
             .collect(),
+        left_ahead_of_time: left
+            .iter()
+            .map(|(kernel, reason)| (kernel.as_str(), reason.as_str()))
+            .collect(),
+        gpu: None,
         bitcode: bitcode.as_slice(),
         matched_bitcode: matched_bitcode.as_slice(),
     };

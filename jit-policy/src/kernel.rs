@@ -362,11 +362,16 @@ pub fn in_milliseconds(phases: Phases) -> String {
         specialize,
         optimize,
         generate,
+        assemble,
     } = phases;
     let ms = |microseconds: u32| f64::from(microseconds) / 1e3;
+    let assembled = match assemble {
+        0 => String::new(),
+        _ => format!(", assemble {:.1}", ms(assemble)),
+    };
     format!(
-        "{:.1} ms (parse {:.1}, specialise {:.1}, optimise {:.1}, generate {:.1})",
-        ms(parse) + ms(specialize) + ms(optimize) + ms(generate),
+        "{:.1} ms (parse {:.1}, specialise {:.1}, optimise {:.1}, generate {:.1}{assembled})",
+        ms(parse) + ms(specialize) + ms(optimize) + ms(generate) + ms(assemble),
         ms(parse),
         ms(specialize),
         ms(optimize),

@@ -219,6 +219,7 @@ fn bundle(name: &'static str) -> (Vec<u8>, BundleId) {
         name,
         source: "",
         has_fast_math: false,
+        launch: None,
         parameters: [
             ParameterKind::LaunchEnvironment,
             ParameterKind::Pointer,
@@ -233,6 +234,8 @@ fn bundle(name: &'static str) -> (Vec<u8>, BundleId) {
         target_triple: "double",
         kernels: vec![kernel],
         anchors: Vec::new(),
+        left_ahead_of_time: Vec::new(),
+        gpu: None,
         bitcode: b"",
         matched_bitcode: b"",
     };

@@ -1,5 +1,6 @@
 //! What is attached: bundles, each for one kind of device.
 
+use std::ffi::c_void;
 use std::sync::Once;
 
 use libc::atexit;
@@ -7,8 +8,10 @@ use offloom_abi::jit_bundle::Bundle;
 use offloom_ir::expendable_thread::run_on_expendable_thread;
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats as stats_file;
+use offloom_jit_cuda::backend::{self, Cuda, Services};
 use offloom_jit_policy::backend::Backend;
 use offloom_jit_policy::disk_cache;
+use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::process::exit_gate;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::guard::guarded_interlude;
@@ -16,10 +19,11 @@ use offloom_jit_policy::process::processors;
 use offloom_jit_policy::process::queue;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
+use offloom_jit_policy::registry::Attached;
 
 use crate::compile::{self, worker};
 use crate::exit_handlers;
-use crate::host::{Host, closed_libraries};
+use crate::host::{Host, closed_libraries, interposition};
 use crate::stats;
 
 /// Has this library take part in the process's forks and its exit, from here on.
@@ -41,8 +45,8 @@ pub(crate) fn attach(bytes: &[u8]) {
     worker::locate();
     let Some(_change) = fork_gate::enter() else { return };
     closed_libraries::keep_readable(bytes);
-    let id = match Bundle::parse(bytes) {
-        Ok((bundle, id)) if bundle.llvm_major == offloom_ir::LLVM.major() => id,
+    let (id, is_for_gpu) = match Bundle::parse(bytes) {
+        Ok((bundle, id)) if bundle.llvm_major == offloom_ir::LLVM.major() => (id, bundle.gpu.is_some()),
         Ok((bundle, _)) => {
             return report::failure(format_args!(
                 "this library is for LLVM {}, the program was linked with --jit for LLVM {}: kernels stay ahead of time",
@@ -52,9 +56,36 @@ pub(crate) fn attach(bytes: &[u8]) {
         }
         Err(error) => return report::failure(format_args!("{error}: kernels stay ahead of time")),
     };
-    let Some(attached) = Host::registry().attach(id, bytes) else {
+    if is_for_gpu {
+        if let Some(attached) = backend::attach(id, bytes, SERVICES) {
+            begin(attached);
+        }
+    } else if let Some(attached) = Host::registry().attach(id, bytes) {
+        begin(attached);
+    }
+}
+
+/// Has launches on GPUs seen, where an executable or library in which `inside` lies has registered images for some.
+pub(crate) fn registered(inside: *const c_void) {
+    if settings().mode == Mode::Off || !Cuda::has_bundles() {
         return;
-    };
+    }
+    // SAFETY: as the caller promises.
+    let libomptarget = unsafe { interposition::libomptarget_of(inside) };
+    if let Some(libomptarget) = libomptarget {
+        backend::take_part(libomptarget);
+    }
+}
+
+/// What has kernels compiled for GPUs.
+const SERVICES: Services = Services {
+    compile: compile::compile,
+    compiler: compile::compiler,
+    usual_place: compile::usual_place,
+};
+
+/// Begins to serve a bundle.
+fn begin<B: Backend>(attached: Attached<B>) {
     processors::note();
     join_process();
     act_at_exit();
@@ -68,7 +99,7 @@ pub(crate) fn attach(bytes: &[u8]) {
     let may_specialize = |kernels: &[_]| {
         kernels
             .iter()
-            .any(|kernel: &offloom_jit_policy::kernel::Kernel<Host>| kernel.left_ahead_of_time.is_none())
+            .any(|kernel: &Kernel<B>| kernel.left_ahead_of_time.is_none())
     };
     // The worker starts while libomptarget does.
     if settings().mode == Mode::Sync
@@ -98,7 +129,9 @@ fn act_at_exit() {
 
 /// What every kernel has come to.
 fn statistics() -> Vec<stats_file::Kernel> {
-    Host::registry().statistics()
+    let mut kernels = Host::registry().statistics();
+    kernels.extend(Cuda::registry().statistics());
+    kernels
 }
 
 extern "C" fn at_exit() {
@@ -106,6 +139,7 @@ extern "C" fn at_exit() {
         // A thread that this process does not have may have held the lock when it was forked.
         let Some(_change) = fork_gate::enter() else { return };
         Host::registry().log_launches();
+        Cuda::registry().log_launches();
     });
     guarded_interlude((), || stats::write(statistics));
     guarded_interlude((), || {

@@ -138,7 +138,7 @@ fn ask_worker(
         Ok(reply) => {
             LOST.store(0, Ordering::Relaxed);
             match reply {
-                Reply::Object { object, phases } => Ok(Ok(Compiled { object, phases })),
+                Reply::Object { object, phases, .. } => Ok(Ok(Compiled { object, phases })),
                 Reply::Failure { reason, .. } => Err(Failure::OfKernel(reason)),
                 Reply::Unable { reason } => Err(Failure::OfProcess(reason)),
                 Reply::Starved => Err(Failure::OfProcess(

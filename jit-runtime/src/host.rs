@@ -21,7 +21,7 @@ mod dispatch;
 mod dump;
 mod image;
 mod image_file;
-mod interposition;
+pub(crate) mod interposition;
 mod launch;
 mod libraries;
 mod one_thread;
@@ -138,6 +138,7 @@ impl Backend for Host {
             descriptor: job.descriptor,
             match_floating_point: job.match_floating_point,
             deadline: job.deadline,
+            gpu: None,
             bitcode: if job.match_floating_point {
                 job.bundle.matched_bitcode
             } else {

@@ -48,6 +48,16 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
     });
 }
 
+/// Takes note that an executable or shared library, in which `inside` lies, has registered its images with libomptarget. libomptarget has opened
+/// the drivers that they need, and has not loaded the images.
+///
+/// # Safety
+/// `inside` is an address in the executable or library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn offloom_jit_registered(inside: *const c_void) {
+    guarded_interlude((), || attach::registered(inside));
+}
+
 /// Forgets one copy of a device image, from the image's destructor, and frees what was made for it.
 ///
 /// # Safety

@@ -23,6 +23,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("offloom-ir", &["offloom-abi", "offloom-thread"]),
     ("offloom-jit-cache", &["offloom-abi"]),
     (
+        "offloom-jit-cuda",
+        &[
+            "offloom-abi",
+            "offloom-jit-cache",
+            "offloom-jit-policy",
+            "offloom-thread",
+        ],
+    ),
+    ("offloom-jit-cuda-test", &["offloom-jit-cuda"]),
+    (
         "offloom-jit-passes",
         &["offloom-abi", "offloom-ir", "offloom-jit-cache"],
     ),
@@ -41,6 +51,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-abi",
             "offloom-ir",
             "offloom-jit-cache",
+            "offloom-jit-cuda",
             "offloom-jit-passes",
             "offloom-jit-policy",
             "offloom-text-table",

@@ -83,28 +83,52 @@ unsafe fn function_behind(
     own: Registration,
     descriptor: *const BinaryDescriptor,
 ) -> Option<Registration> {
-    // SAFETY: the loader is only asked; a function of this name has this type.
+    // A library that was opened for itself alone has a libomptarget that only it sees. Its table of entries lies in it; the descriptor
+    // may be one of ours.
+    // SAFETY: as the caller promises; a function of this name has this type.
     unsafe {
-        // A library that was opened for itself alone has a libomptarget that only it sees. Its table of entries lies in it; the descriptor
-        // may be one of ours.
-        let object = LoadedObject::containing((*descriptor).entries_begin);
-        let path = match object.path.is_empty() {
-            true => ptr::null(),
-            false => object.path.as_ptr(),
-        };
-        let handle = libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
-        let mut function = ptr::null_mut();
-        if !handle.is_null() {
-            function = libc::dlsym(handle, name.as_ptr());
-            libc::dlclose(handle);
-        }
-        if function.is_null() || ptr::eq(function, own as *const c_void) {
-            function = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
-        }
+        let function = symbol_seen_from((*descriptor).entries_begin, name, own as *const c_void);
         if function.is_null() {
             report::failure(format_args!("no libomptarget defines {}", name.to_string_lossy()));
             return None;
         }
         Some(std::mem::transmute::<*mut c_void, Registration>(function))
+    }
+}
+
+/// An address in the libomptarget that the executable or library uses in which `inside` lies. `None`: it uses none.
+///
+/// # Safety
+/// `inside` is an address in it.
+pub(crate) unsafe fn libomptarget_of(inside: *const c_void) -> Option<*const c_void> {
+    // SAFETY: as the caller promises.
+    let function =
+        unsafe { symbol_seen_from(inside, c"__tgt_register_lib", __tgt_register_lib as *const c_void) };
+    (!function.is_null()).then_some(function.cast_const())
+}
+
+/// The symbol of this name that the executable or library in which `inside` lies would get if this library, whose own is `own`, were not there.
+/// Null: none.
+///
+/// # Safety
+/// `inside` is an address in it.
+unsafe fn symbol_seen_from(inside: *const c_void, name: &CStr, own: *const c_void) -> *mut c_void {
+    let object = LoadedObject::containing(inside);
+    let path = match object.path.is_empty() {
+        true => ptr::null(),
+        false => object.path.as_ptr(),
+    };
+    // SAFETY: the loader is only asked.
+    unsafe {
+        let handle = libc::dlopen(path, libc::RTLD_LAZY | libc::RTLD_NOLOAD);
+        let mut symbol = ptr::null_mut();
+        if !handle.is_null() {
+            symbol = libc::dlsym(handle, name.as_ptr());
+            libc::dlclose(handle);
+        }
+        if symbol.is_null() || ptr::eq(symbol, own) {
+            symbol = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
+        }
+        symbol
     }
 }

@@ -225,6 +225,7 @@ fn make_object(launch: &Launch, image: &ImageCopy<Host>) -> Result<Vec<u8>, Fail
         descriptor: &launch.descriptor,
         match_floating_point: launch.match_floating_point,
         deadline: settings().time_limit,
+        gpu: None,
         bitcode: if launch.match_floating_point {
             bundle.matched_bitcode
         } else {
