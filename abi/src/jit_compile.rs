@@ -6,6 +6,7 @@
 use std::ops::Add;
 
 use crate::jit_base_image::BaseImageRequest;
+use crate::jit_bundle::ExecutionMode;
 use crate::jit_message::{BASE_IMAGE_REQUEST, Header, KERNEL_REQUEST, MessageError, put_header};
 use crate::wire::{Damage, Fields, put_run, put_string};
 
@@ -113,6 +114,9 @@ pub struct GpuRequest<'a> {
     pub assembler_arguments: &'a str,
     /// How the kernel is assembled.
     pub form: GpuForm,
+    /// The execution mode in the base image's environment of the kernel, by which it is launched
+    /// ([`execution_mode_in`](crate::jit_device_image::execution_mode_in)): the variant has the same, or there is none.
+    pub mode: ExecutionMode,
     /// The number of the bundle's anchors, which is that of the addresses in the variant's anchor table.
     pub anchor_count: u32,
     /// The device runtime's bitcode ([`Gpu::device_runtime`](crate::jit_bundle::Gpu::device_runtime)).
@@ -251,7 +255,7 @@ impl<'a> Request<'a> {
         if let Some(gpu) = &self.gpu {
             put_string(&mut bytes, gpu.assembler);
             put_string(&mut bytes, gpu.assembler_arguments);
-            for number in [gpu.form as u32, gpu.anchor_count] {
+            for number in [gpu.form as u32, gpu.mode as u32, gpu.anchor_count] {
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
             put_run(&mut bytes, gpu.device_runtime);
@@ -286,10 +290,13 @@ impl<'a> GpuRequest<'a> {
         let assembler_arguments = fields.string("the assembler's arguments")?;
         let offset = fields.offset();
         let form = fields.u32("the form of the code")?;
+        let mode = fields.u32("the execution mode")?;
+        let mode = u8::try_from(mode).ok().and_then(ExecutionMode::from_number);
         Ok(Self {
             assembler,
             assembler_arguments,
             form: GpuForm::from_number(form).ok_or(Damage::at("the form of the code", offset))?,
+            mode: mode.ok_or(Damage::at("the execution mode", offset + 4))?,
             anchor_count: fields.u32("the number of anchors")?,
             device_runtime: fields.run("the device runtime")?,
         })
@@ -442,6 +449,7 @@ mod tests {
                 gpu: gpu.as_ref().map(|(assembler, _, (relocatable, anchor_count))| GpuRequest {
                     assembler,
                     assembler_arguments: &joined,
+                    mode: if *relocatable { ExecutionMode::Spmd } else { ExecutionMode::Generic },
                     form: if *relocatable { GpuForm::Relocatable } else { GpuForm::WholeProgram },
                     anchor_count: *anchor_count,
                     device_runtime: &bitcode,

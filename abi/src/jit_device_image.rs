@@ -26,7 +26,7 @@
 
 use std::mem::size_of;
 
-use crate::jit_bundle::BundleId;
+use crate::jit_bundle::{BundleId, ExecutionMode};
 use crate::wire::{Damage, Fields};
 
 /// The exported variable of a base image, in global memory.
@@ -65,6 +65,12 @@ pub fn variant_entry(kernel: &str) -> String {
 /// The name of the variable that holds a kernel's environment, in the base image and in its variants alike.
 pub fn kernel_environment(kernel: &str) -> String {
     format!("{kernel}{KERNEL_ENVIRONMENT_SUFFIX}")
+}
+
+/// The execution mode in the bytes of a kernel's environment ([`kernel_environment`]) as the device has it: the third byte of its
+/// configuration. `None` where it is none that is known.
+pub fn execution_mode_in(environment: &[u8]) -> Option<ExecutionMode> {
+    ExecutionMode::from_number(*environment.get(2)?)
 }
 
 /// Bytes before the first address.
@@ -162,6 +168,13 @@ impl From<Damage> for DeviceImageError {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn the_execution_mode_is_the_third_byte() {
+        assert_eq!(execution_mode_in(&[0, 0, 2, 0]), Some(ExecutionMode::Spmd));
+        assert_eq!(execution_mode_in(&[0, 0, 9]), None);
+        assert_eq!(execution_mode_in(&[1, 1]), None);
+    }
 
     #[test]
     fn what_is_not_whole_is_refused() {

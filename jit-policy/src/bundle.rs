@@ -1,5 +1,6 @@
 //! An attached bundle.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use offloom_abi::jit_bundle::{Bundle, BundleId};
@@ -21,6 +22,7 @@ pub struct AttachedBundle {
     architecture: &'static str,
     compiler: &'static Compiler,
     copies: AtomicU32,
+    has_long_launches: OnceLock<bool>,
 }
 
 impl AttachedBundle {
@@ -33,6 +35,7 @@ impl AttachedBundle {
             architecture: B::ARCHITECTURE,
             compiler: B::compiler(),
             copies: AtomicU32::new(0),
+            has_long_launches: OnceLock::new(),
         }
     }
 
@@ -62,6 +65,24 @@ impl AttachedBundle {
     pub fn key_of_start(&self) -> ImageKey {
         let any_kernel = Descriptor::unspecialized("", self.architecture);
         self.cache_key(String::new(), "start".to_owned(), "", any_kernel)
+    }
+
+    /// Under this the cache knows that a kernel of this bundle has launches so long that they may wait for a variant.
+    fn key_of_long_launches(&self) -> ImageKey {
+        let any_kernel = Descriptor::unspecialized("", self.architecture);
+        self.cache_key(String::new(), "long launches".to_owned(), "", any_kernel)
+    }
+
+    /// Has the cache remember that.
+    pub(crate) fn note_long_launches(&self) {
+        disk_cache::note_long_launches(&self.key_of_long_launches());
+    }
+
+    /// Whether an earlier run has found that, as the cache knows when this is asked first.
+    pub(crate) fn has_long_launches(&self) -> bool {
+        *self
+            .has_long_launches
+            .get_or_init(|| disk_cache::has_long_launches(&self.key_of_long_launches()))
     }
 
     /// The number of the next copy of the bundle's image to be loaded, from 0. libomptarget loads one copy per device, on the

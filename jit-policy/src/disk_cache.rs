@@ -168,6 +168,17 @@ pub fn note_start(key: &ImageKey) -> bool {
     with_store(|store| store.note_start(key).unwrap_or(false)).unwrap_or(true)
 }
 
+/// Notes under this key that launches of a kernel are long.
+pub fn note_long_launches(key: &ImageKey) {
+    // A cache that cannot be written has said so.
+    with_store(|store| store.note_start(key));
+}
+
+/// Whether that was noted.
+pub fn has_long_launches(key: &ImageKey) -> bool {
+    with_store(|store| store.has_started(key)).unwrap_or(false)
+}
+
 /// Does what publishing under a key would do besides writing, and has the next start of the program be the first again. For while an object is made.
 pub fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
     with_store(|store| {

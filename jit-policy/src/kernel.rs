@@ -3,10 +3,12 @@
 use std::collections::HashMap;
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
 
 use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Priority};
 use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
+use offloom_jit_cache::probation::{Difference, clear_difference};
 use offloom_jit_cache::settings::{FloatingPoint, Mode};
 use offloom_jit_cache::signature::{Parameter, Signature, Subject};
 use offloom_jit_cache::stats::{LeftAheadOfTime, Origin};
@@ -22,6 +24,10 @@ use crate::process::queue;
 use crate::process::report;
 use crate::process::settings::settings;
 
+/// A launch waits for a variant that is in the cache if it saves at least this: links take one to three milliseconds, and the cache may be
+/// on a slow disk.
+const WORTH_WAITING: Duration = Duration::from_millis(20);
+
 /// A relocatable object, from the cache or compiled.
 pub(crate) struct Object {
     pub(crate) bytes: Vec<u8>,
@@ -35,7 +41,7 @@ pub(crate) type Making = OnceLock<Option<Object>>;
 /// A kernel, for as long as the process lives.
 pub struct Kernel<B: Backend> {
     /// Where it is from.
-    bundle: &'static AttachedBundle,
+    pub(crate) bundle: &'static AttachedBundle,
     /// The name of its stub and of its code.
     pub name: &'static str,
     /// As [`jit_bundle::Kernel::source`].
@@ -179,6 +185,9 @@ impl<B: Backend> Kernel<B> {
         let key = key.clone();
         queue::add(move || {
             disk_cache::remember_times(&self.image_key(target, &key, B::usual_place()), times);
+            if time_worth_waiting(times).is_some() {
+                self.bundle.note_long_launches();
+            }
         });
     }
 
@@ -368,4 +377,13 @@ pub fn in_milliseconds(phases: Phases) -> String {
         ms(optimize),
         ms(generate)
     )
+}
+
+/// What a launch of the variant saves, if that is so much more than a link takes that the first launch may as well wait for it.
+pub(crate) fn time_worth_waiting(times: Times) -> Option<Duration> {
+    if clear_difference(times) != Some(Difference::Faster) {
+        return None;
+    }
+    let saved = Duration::from_nanos(times.ahead_of_time - times.variant);
+    (saved >= WORTH_WAITING).then_some(saved)
 }

@@ -21,7 +21,7 @@ use crate::backend::{Backend, Code, LoadFailure};
 use crate::first_ask;
 use crate::history::Launches;
 use crate::image::ImageCopy;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, time_worth_waiting};
 use crate::process::exit_gate;
 use crate::process::fork_gate;
 use crate::process::guard::Interlude;
@@ -38,10 +38,6 @@ const MOST_VARIANTS: usize = 256;
 const LAUNCHES_FOR_ROOM: u64 = 1024;
 /// The most that are ever made: their records stay as long as the image.
 const MOST_MADE: usize = 4096;
-
-/// A launch waits for a variant that is in the cache if it saves at least this: links take one to three milliseconds, and the cache may be
-/// on a slow disk.
-const WORTH_WAITING: Duration = Duration::from_millis(20);
 
 /// What is done once a key that was claimed is settled: with its variant, if there is one.
 type Then<B> = Box<dyn FnOnce(Option<&'static Variant<B>>) + Send>;
@@ -148,8 +144,9 @@ impl<B: Backend> KernelOnDevice<B> {
                 wait.recv().ok().flatten()
             }
             Mode::Async => {
-                let times =
-                    B::target(self.image).and_then(|target| self.kernel.remembered_times(target, &key));
+                // Only where an earlier run had long launches: a look into the cache takes longer than many launches do.
+                let target = B::target(self.image).filter(|_| self.kernel.bundle.has_long_launches());
+                let times = target.and_then(|target| self.kernel.remembered_times(target, &key));
                 let saved = times.and_then(time_worth_waiting);
                 let claimed = key.clone();
                 let make = move |is_wanted| {
@@ -417,15 +414,6 @@ impl<B: Backend> KernelOnDevice<B> {
             self.kernel.name, self.image.number, times.variant, times.ahead_of_time
         ));
     }
-}
-
-/// What a launch of the variant saves, if that is so much more than a link takes that the first launch may as well wait for it.
-fn time_worth_waiting(times: Times) -> Option<Duration> {
-    if clear_difference(times) != Some(Difference::Faster) {
-        return None;
-    }
-    let saved = Duration::from_nanos(times.ahead_of_time - times.variant);
-    (saved >= WORTH_WAITING).then_some(saved)
 }
 
 /// What the table holds of a variant.
