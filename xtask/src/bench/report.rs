@@ -28,6 +28,8 @@ pub(super) struct Report<'a> {
     pub(super) workloads: &'a [Workload],
     pub(super) contenders: &'a [Contender],
     pub(super) samples: &'a Samples,
+    /// Those with all processors busy.
+    pub(super) busy: &'a Samples,
     pub(super) compiles: &'a [Compiles],
     /// Rounds of all contenders.
     pub(super) rounds: u32,
@@ -64,7 +66,7 @@ impl Report<'_> {
             write_whole(&file, &text)
         };
         write("README.md", self.markdown(&portability))?;
-        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "revision": self.revision, "samples": self.samples.0, "compiles": self.compiles });
+        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "revision": self.revision, "samples": self.samples.0, "busy": self.busy.0, "compiles": self.compiles });
         write("samples.json", format!("{samples:#}\n"))
     }
 
@@ -81,7 +83,7 @@ impl Report<'_> {
             self.rounds,
             self.goal_rounds,
             self.machine,
-            goals::short_table(self.workloads, self.samples)
+            goals::short_table(self.workloads, self.samples, self.busy)
         )
     }
 
@@ -103,7 +105,8 @@ impl Report<'_> {
              starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
              launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; contenders that need no \
              time to pay for a compile run fewer launches of the same size, and are compared with stock runs of that length. Compiles beside the program \
-             have a processor to themselves where there are more hardware threads than the programs use.\n\n",
+             have a processor to themselves where there are more hardware threads than the programs use. Where there is a column *all processors busy*, \
+             the same programs have as many threads as the hardware, stock and contender by turns, so that compiles have only what these leave.\n\n",
             self.llvm,
             self.revision,
             self.machine,
@@ -117,7 +120,7 @@ impl Report<'_> {
             let _ = writeln!(
                 text,
                 "## Goals\n\n{}\nWhat profiles say of what is missed: [why.md](../why.md).\n",
-                goals::table(self.workloads, self.samples)
+                goals::table(self.workloads, self.samples, self.busy)
             );
         } else {
             text += "## Goals\n\nThey are about all workloads, contenders and large sizes: this is a part, which says nothing of them.\n\n";
