@@ -105,6 +105,8 @@ done
 
 say "packages"
 quietly apt-get install --yes --no-install-recommends dpkg-dev make cmake meson ninja-build pkg-config libopenmpi-dev openmpi-bin pybind11-dev python3-dev
+# A user has nothing of a run before.
+rm -rf /srv/user-* "$HOME/.cache/offloom"
 for major in "$@"; do
   quietly cargo xtask dist --llvm "$major"
   quietly apt-get install --yes --no-install-recommends ./dist/packages/offloom-runtime-"$major"_*.deb ./dist/packages/offloom-"$major"_*.deb
