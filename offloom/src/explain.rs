@@ -6,13 +6,13 @@ use std::path::PathBuf;
 use offloom_jit_cache::stats::{
     GpuResources, Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict,
 };
-use offloom_text_table::{Table, printable, printable_line};
+use offloom_text_table::{Table, counted, printable, printable_line};
 use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::names::{Naming, SourceKernel};
 use crate::processes::{Processes, Sum, compile_us, copy_saved_ns, launches, saved_ns};
-use crate::units::{counted, launch_milliseconds, milliseconds, times};
+use crate::units::{launch_milliseconds, milliseconds, times};
 
 /// What [`stats::LeftAheadOfTime::FastMath`](offloom_jit_cache::stats::LeftAheadOfTime::FastMath) is called.
 const LEFT_FOR_FAST_MATH: &str = "Left as they were linked, since they were compiled with fast-math flags and OFFLOOM_JIT_FP is not `source` \
@@ -81,8 +81,8 @@ fn compare(processes: &Processes, naming: Naming) -> String {
     };
     table.row([vec![all], sum_cells(&processes.sum())].concat());
     let mut text = format!(
-        "Launches and variants of {} processes\n{}",
-        processes.all().len(),
+        "Launches and variants of {}\n{}",
+        counted(processes.all().len() as u64, "process", "processes"),
         table.lines(0)
     );
     for remark in processes.remarks() {
