@@ -3,9 +3,11 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`assembler`] | which assembler this process compiles with |
+//! | [`modes`] | which threads execute a kernel, as its device image says |
 //! | [`policy`] | asks the policy what launches run |
 
 mod assembler;
+mod modes;
 mod policy;
 
 use std::ffi::{CString, c_void};
@@ -173,6 +175,9 @@ impl Backend for Cuda {
             return Err(Failure::OfProcess("the bundle is for no GPU".to_owned()));
         };
         let assembler = assembler::found().map_err(Failure::OfProcess)?;
+        let mode = modes::of(job.kernel).ok_or_else(|| {
+            Failure::OfProcess("no device image says which threads execute the kernel".to_owned())
+        })?;
         let arguments = join_words(gpu.assembler_arguments.iter().copied());
         let request = Request {
             target_triple: job.bundle.target_triple,
@@ -187,6 +192,7 @@ impl Backend for Cuda {
                 assembler: &assembler.path,
                 assembler_arguments: &arguments,
                 form: GpuForm::WholeProgram,
+                mode,
                 anchor_count: job.bundle.anchors.len() as u32,
                 device_runtime: gpu.device_runtime,
             }),

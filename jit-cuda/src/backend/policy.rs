@@ -15,7 +15,7 @@ use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::counts_launches;
 use offloom_jit_policy::registry::Attached;
 
-use super::{Cuda, CudaImage, CudaKernel, Words, assembler};
+use super::{Cuda, CudaImage, CudaKernel, Words, assembler, modes};
 use crate::client::{Choice, Client, KernelData, Launch, Outcome};
 use crate::context::Current;
 use crate::error::CudaError;
@@ -206,7 +206,7 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
     let policy: &'static PolicyImage<Cuda> = Box::leak(Box::new(PolicyImage::new(bundle, device)));
     let can_have_variants = of_bundle
         .iter()
-        .filter(|kernel| kernel.left_ahead_of_time.is_none());
+        .filter(|kernel| kernel.left_ahead_of_time.is_none() && modes::read(image, current, kernel.name));
     let on_device: Vec<&'static OnDevice> = can_have_variants
         .map(|kernel| {
             &*Box::leak(Box::new(KernelOnDevice::new(
