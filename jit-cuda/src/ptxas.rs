@@ -49,10 +49,7 @@ pub enum NoPtxas {
 ///
 /// # Errors
 /// When there is none.
-pub fn find(
-    chosen: Option<&Path>,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<PathBuf, NoPtxas> {
+pub fn find(chosen: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, NoPtxas> {
     if let Some(chosen) = chosen.map(Path::to_owned) {
         return if is_program(&chosen) {
             Ok(chosen)

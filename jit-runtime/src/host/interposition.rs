@@ -78,10 +78,7 @@ pub(crate) unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDe
 ///
 /// # Safety
 /// The name is that of a [`Registration`]; otherwise as for that.
-unsafe fn function_behind(
-    name: &CStr,
-    descriptor: *const BinaryDescriptor,
-) -> Option<Registration> {
+unsafe fn function_behind(name: &CStr, descriptor: *const BinaryDescriptor) -> Option<Registration> {
     // A library that was opened for itself alone has a libomptarget that only it sees. Its table of entries lies in it; the descriptor
     // may be one of ours.
     // SAFETY: as the caller promises; a function of this name has this type.
