@@ -107,7 +107,8 @@ pub struct LaunchFacts {
     pub reduction_data_size: i32,
     /// For how many teams there is room in that buffer.
     pub reduction_buffer_length: i32,
-    /// The number of a `thread_limit` clause; 0: none, or one that is not known before the launch.
+    /// The number that the compiler notes for a `thread_limit` clause; 0: none, or one that is not known before the launch. Clang notes the target's
+    /// default (128) where there is no clause.
     pub thread_limit: u32,
     /// The number of a `num_teams` clause; 0: none, or one that is not known before the launch.
     pub num_teams: u32,

@@ -4,7 +4,7 @@
 use offloom_abi::jit_device_image::DEVICE_ENVIRONMENT_SYMBOL;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::jit_globals::{GlobalKind, find, globals};
+use offloom_ir::jit_globals::{Global, GlobalKind, find, globals};
 use offloom_ir::library::{Library, LibraryError};
 use offloom_ir::reachable::keep_reachable;
 use offloom_ir::symbol::{Symbol, find_variable};
@@ -53,13 +53,13 @@ pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>
     let called = globals(kernels)
         .into_iter()
         .filter(|global| global.is_declaration())
-        .map(|global| global.name());
+        .map(Global::name);
     let made = MADE_BY_OPTIMIZER.into_iter().map(str::to_owned);
     let mut roots: Vec<Symbol<'_>> = called
         .chain(made)
         .filter_map(|name| find(runtime, &name))
         .filter(|global| !global.is_declaration())
-        .filter_map(|global| global.as_function())
+        .filter_map(Global::as_function)
         .map(Symbol::from)
         .collect();
     roots.extend(find_variable(runtime, DEVICE_ENVIRONMENT_SYMBOL));

@@ -4,7 +4,7 @@ use offloom_abi::jit_bundle::{ExecutionMode, LaunchFacts};
 use offloom_abi::jit_device_image::kernel_environment;
 use offloom_ir::gpu::kernel_configuration;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::jit_globals::find;
+use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::symbol::Symbol;
 
 /// Attributes in which Clang leaves the numbers of clauses.
@@ -46,10 +46,10 @@ pub fn launch_facts(module: &Module<'_>, kernel: &str) -> Option<LaunchFacts> {
 /// The version of PTX that a kernel was compiled for, in LLVM's form (`+ptx83`); empty: none is said.
 pub(crate) fn ptx_version(module: &Module<'_>, kernel: &str) -> String {
     let function = find(module, kernel)
-        .and_then(|kernel| kernel.as_function())
+        .and_then(Global::as_function)
         .map(Symbol::from);
     let features = function.and_then(|function| function.string_attribute("target-features"));
     let features = features.unwrap_or_default();
-    let versions = features.split(',').filter(|name| name.starts_with("+ptx"));
-    versions.last().unwrap_or_default().to_owned()
+    let mut versions = features.split(',').filter(|name| name.starts_with("+ptx"));
+    versions.next_back().unwrap_or_default().to_owned()
 }

@@ -29,9 +29,7 @@ pub struct Surroundings {
 impl Surroundings {
     /// Of a link with this device runtime, if it has one.
     pub fn of(device_runtime: Option<&Module<'_>>) -> Self {
-        let functions = device_runtime
-            .into_iter()
-            .flat_map(|runtime| runtime.get_functions());
+        let functions = device_runtime.into_iter().flat_map(Module::get_functions);
         let defined = functions.filter(|function| function.count_basic_blocks() > 0);
         Self {
             runtime_functions: defined
