@@ -30,6 +30,8 @@ pub(crate) struct Timer {
     is_prepared: AtomicBool,
     free: Mutex<Vec<Pair>>,
     pending: Mutex<Vec<Pending>>,
+    /// Held while events are asked: who is about to destroy the context waits for it.
+    reading: Mutex<()>,
 }
 
 /// Before a launch, and behind it.
@@ -123,20 +125,24 @@ pub(crate) fn read(driver: &'static Driver) {
             lost.into_iter().for_each(|lost| tell(lost, Outcome::NotTimed));
             continue;
         };
-        let mut done = Vec::new();
-        lock(&context.timer.pending).retain(|pending| {
+        let reading = lock(&context.timer.reading);
+        // Launches add to it meanwhile, and do not wait.
+        let asked = std::mem::take(&mut *lock(&context.timer.pending));
+        let (mut done, mut pending) = (Vec::new(), Vec::new());
+        for launch in asked {
             // SAFETY: the event is of this context.
-            let status = unsafe { (driver.event_query)(pending.pair.end) };
-            if status != Status::NOT_READY {
-                done.push((*pending, status));
+            match unsafe { (driver.event_query)(launch.pair.end) } {
+                Status::NOT_READY => pending.push(launch),
+                Status::SUCCESS => {
+                    let took = elapsed(&current, launch.pair);
+                    done.push((launch, took.map_or(Outcome::NotTimed, Outcome::Took)));
+                }
+                _ => done.push((launch, Outcome::NotTimed)),
             }
-            status == Status::NOT_READY
-        });
-        for (pending, status) in done {
-            let outcome = match status {
-                Status::SUCCESS => elapsed(&current, pending.pair).map_or(Outcome::NotTimed, Outcome::Took),
-                _ => Outcome::NotTimed,
-            };
+        }
+        lock(&context.timer.pending).append(&mut pending);
+        drop(reading);
+        for (pending, outcome) in done {
             give_back(context, pending.pair);
             tell(pending, outcome);
         }
@@ -155,6 +161,7 @@ fn elapsed(current: &Current<'_>, pair: Pair) -> Option<u64> {
 pub(crate) fn forget(image: &'static ImageCopy) {
     let timer = &image.context().timer;
     let mut forgotten = Vec::new();
+    let reading = lock(&timer.reading);
     lock(&timer.pending).retain(|pending| {
         let is_of_image = std::ptr::eq(pending.kernel.image(), image);
         if is_of_image {
@@ -162,6 +169,7 @@ pub(crate) fn forget(image: &'static ImageCopy) {
         }
         !is_of_image
     });
+    drop(reading);
     for pending in forgotten {
         give_back(image.context(), pending.pair);
         tell(pending, Outcome::NotTimed);

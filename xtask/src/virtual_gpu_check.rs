@@ -40,7 +40,7 @@ pub(crate) struct Parts {
 /// Where the time is short.
 pub(crate) const SHORT: Parts = Parts {
     every: NonZeroUsize::MIN.saturating_add(3),
-    jit_every: 0,
+    jit_every: 5,
 };
 
 /// Forms besides plain objects.
