@@ -21,6 +21,7 @@ fn main() {
         .file("shim/code_memory.cpp")
         .file("shim/device_shim.cpp")
         .file("shim/floating_point_shim.cpp")
+        .file("shim/gpu_shim.cpp")
         .file("shim/jit_shim.cpp")
         .file("shim/kernel_source_shim.cpp")
         .file("shim/library_shim.cpp")

@@ -9,12 +9,13 @@ use std::process::Command;
 use std::{fs, io};
 
 /// What the worker takes from LLVM.
-const COMPONENTS: [&str; 7] = [
+const COMPONENTS: [&str; 8] = [
     "bitreader",
     "bitwriter",
     "executionengine",
     "irreader",
     "linker",
+    "nvptx",
     "passes",
     "x86",
 ];

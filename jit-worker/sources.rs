@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 /// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     "../Cargo.lock",
     "../abi/src",
     "../device-linker/build.rs",
@@ -17,6 +17,7 @@ const SOURCES: [&str; 12] = [
     "../ir/src",
     "../jit-cache/src",
     "../jit-passes/src",
+    "../jit-policy/src",
     "../jit-runtime/src",
     "../jit-worker/build.rs",
     "../jit-worker/src",

@@ -15,6 +15,8 @@
 //! | target triple | string | of the device |
 //! | kernels | 4 + kernels | the kernels that have a stub; the position is the kernel index of a [`Slot`] |
 //! | anchors | 4 + strings | names by which variants refer to the base image; the position is the index in the image's anchor table |
+//! | kernels left | 4 + pairs of strings | kernels that stay ahead of time, each with the reason |
+//! | for a GPU | 1 (0 or 1) + fields | what compiling for the GPU takes ([`Gpu`]): processor (string), features (string), arguments of the assembler (4 + strings), the size of the device runtime's bitcode (8), and that bitcode |
 //! | bitcode size | 8 | |
 //! | bitcode | | the variant module, from which variants with the bits of the source are made |
 //! | matched bitcode size | 8 | |
@@ -22,7 +24,8 @@
 //!
 //! A kernel is its name, what its source says of it (a string, [`kernel_source`](crate::kernel_source)), whether it has fast-math
 //! flags (1 byte: 0 or 1), the number of its parameters (4 bytes), and for each [`Parameter`]: its kind (1), the size of its value (1), its uses (2), whether all of its contents are there at every launch (1: 0 or 1), the number of bytes of its contents (4, at most
-//! [`MAX_CONTENTS`]), and a bit for each of them, the first byte's the lowest, in as many whole bytes as that takes.
+//! [`MAX_CONTENTS`]), and a bit for each of them, the first byte's the lowest, in as many whole bytes as that takes. After the parameters
+//! follows whether the kernel says something of its launch (1: 0 or 1), and if so [`LaunchFacts`]: the execution mode (1), and the other fields, 4 bytes each.
 //!
 //! [`Slot`]: crate::jit_image::Slot
 
@@ -31,7 +34,7 @@ use crate::wire::{Damage, Fields, put_string, put_strings};
 /// The first eight bytes of a bundle.
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 /// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by it.
 pub const MAX_CONTENTS: usize = 256;
 /// Bytes before the field that the id is computed over.
@@ -60,28 +63,94 @@ pub struct Bundle<'a> {
     pub optimization_level: u32,
     /// Target triple of the device.
     pub target_triple: &'a str,
-    /// Kernels that have a stub, by kernel index.
+    /// Kernels that may have variants, by kernel index.
     pub kernels: Vec<Kernel<'a>>,
     /// Names by which variants refer to the base image, by anchor index.
     pub anchors: Vec<&'a str>,
+    /// Kernels that stay ahead of time, each with the reason, for people.
+    pub left_ahead_of_time: Vec<(&'a str, &'a str)>,
+    /// What compiling for a GPU takes; `None` for a device of the host's kind.
+    pub gpu: Option<Gpu<'a>>,
     /// The variant module's bitcode, as the ahead-of-time pipeline got it.
     pub bitcode: &'a [u8],
     /// The variant module's bitcode with everything decided that the bits of the ahead-of-time code depend on.
     pub matched_bitcode: &'a [u8],
 }
 
-/// A kernel that has a stub.
+/// What compiling variants for a GPU takes beyond the bitcode.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpu<'a> {
+    /// The processor that the base image is for, as LLVM names it: `sm_80`. The triple stands in the bundle.
+    pub processor: &'a str,
+    /// Features that the base image was compiled with, in LLVM's form: `+ptx83`.
+    pub features: &'a str,
+    /// Arguments that the user gave for the assembler (`ptxas`), and those that debug information asks for, one word each.
+    pub assembler_arguments: Vec<&'a str>,
+    /// Bitcode of what the kernels call of the device runtime; to be linked to a variant once it is specialised. Empty: nothing.
+    pub device_runtime: &'a [u8],
+}
+
+/// What a GPU kernel says of its launch: the fields of its environment (`KernelEnvironmentTy` of the device runtime), and what the source gave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaunchFacts {
+    /// Which threads execute what.
+    pub mode: ExecutionMode,
+    /// The fewest threads of a team.
+    pub min_threads: i32,
+    /// The most threads of a team; below 1: nothing is said.
+    pub max_threads: i32,
+    /// The fewest teams.
+    pub min_teams: i32,
+    /// The most teams; below 1: nothing is said.
+    pub max_teams: i32,
+    /// Bytes that one team's reduction takes of the buffer that comes with a launch.
+    pub reduction_data_size: i32,
+    /// For how many teams there is room in that buffer.
+    pub reduction_buffer_length: i32,
+    /// The number of a `thread_limit` clause; 0: none, or one that is not known before the launch.
+    pub thread_limit: u32,
+    /// The number of a `num_teams` clause; 0: none, or one that is not known before the launch.
+    pub num_teams: u32,
+}
+
+/// Which threads of a team execute a kernel: `OMPTgtExecModeFlags` of `llvm/Frontend/OpenMP/OMPDeviceConstants.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum ExecutionMode {
+    /// One thread executes it, and has workers for parallel regions. The hardware starts a warp more than the team has threads.
+    Generic = 1,
+    /// All threads execute it.
+    Spmd = 2,
+    /// It was written for one thread, and the compiler has all threads execute it.
+    GenericSpmd = 3,
+}
+
+impl ExecutionMode {
+    /// The one that has this number.
+    pub const fn from_number(number: u8) -> Option<Self> {
+        match number {
+            1 => Some(Self::Generic),
+            2 => Some(Self::Spmd),
+            3 => Some(Self::GenericSpmd),
+            _ => None,
+        }
+    }
+}
+
+/// A kernel that may have variants. On the host it has a stub.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kernel<'a> {
-    /// The name of its stub in the base image and of its code in the bitcode.
+    /// Its name in the base image (on the host its stub's) and in the bitcode.
     pub name: &'a str,
     /// What its source says of it, in the text form of [`KernelSource`](crate::kernel_source::KernelSource).
     pub source: &'a str,
     /// Whether its code has instructions that LLVM may compute in more than one way (fast-math flags). Their results depend on how they
     /// are compiled, so no variant can be held to those of the ahead-of-time code.
     pub has_fast_math: bool,
-    /// Its parameters, the implicit first one (`dyn_ptr`) included. Each is one 8-byte word on x86_64.
+    /// Its parameters, the implicit first one (`dyn_ptr`) included. Each is one 8-byte word.
     pub parameters: Vec<Parameter>,
+    /// What it says of its launch, on a GPU.
+    pub launch: Option<LaunchFacts>,
 }
 
 /// What the link knows about one parameter of a kernel.
@@ -217,6 +286,15 @@ impl Bundle<'_> {
             put_kernel(&mut bytes, kernel);
         }
         put_strings(&mut bytes, &self.anchors);
+        bytes.extend_from_slice(&(self.left_ahead_of_time.len() as u32).to_le_bytes());
+        for (kernel, reason) in &self.left_ahead_of_time {
+            put_string(&mut bytes, kernel);
+            put_string(&mut bytes, reason);
+        }
+        bytes.push(u8::from(self.gpu.is_some()));
+        if let Some(gpu) = &self.gpu {
+            put_gpu(&mut bytes, gpu);
+        }
         for bitcode in [self.bitcode, self.matched_bitcode] {
             bytes.extend_from_slice(&(bitcode.len() as u64).to_le_bytes());
             bytes.extend_from_slice(bitcode);
@@ -261,9 +339,21 @@ impl<'a> Bundle<'a> {
                 source: fields.string("a kernel's source")?,
                 has_fast_math: flag(fields, "whether a kernel has fast-math flags")?,
                 parameters: fields.table("a kernel's parameters", parameter)?,
+                launch: optional(
+                    fields,
+                    "whether a kernel says something of its launch",
+                    launch_facts,
+                )?,
             })
         })?;
         let anchors = fields.strings("an anchor name")?;
+        let left_ahead_of_time = fields.table("the kernels left ahead of time", |fields| {
+            Ok((
+                fields.string("a kernel left ahead of time")?,
+                fields.string("why a kernel is left ahead of time")?,
+            ))
+        })?;
+        let gpu = optional(&mut fields, "whether it is for a GPU", gpu)?;
         let bitcode = sized(&mut fields, "the bitcode")?;
         let matched_bitcode = sized(&mut fields, "the matched bitcode")?;
         if !fields.rest().is_empty() {
@@ -275,6 +365,8 @@ impl<'a> Bundle<'a> {
             target_triple,
             kernels,
             anchors,
+            left_ahead_of_time,
+            gpu,
             bitcode,
             matched_bitcode,
         };
@@ -325,6 +417,77 @@ fn put_kernel(bytes: &mut Vec<u8>, kernel: &Kernel<'_>) {
         bytes.extend_from_slice(&(contents.len() as u32).to_le_bytes());
         let bits = |eight: &[bool]| (0..).zip(eight).map(|(bit, &on)| u8::from(on) << bit).sum::<u8>();
         bytes.extend(contents.chunks(8).map(bits));
+    }
+    bytes.push(u8::from(kernel.launch.is_some()));
+    if let Some(launch) = &kernel.launch {
+        put_launch_facts(bytes, launch);
+    }
+}
+
+fn put_launch_facts(bytes: &mut Vec<u8>, launch: &LaunchFacts) {
+    bytes.push(launch.mode as u8);
+    for number in [
+        launch.min_threads,
+        launch.max_threads,
+        launch.min_teams,
+        launch.max_teams,
+        launch.reduction_data_size,
+        launch.reduction_buffer_length,
+    ] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+    for number in [launch.thread_limit, launch.num_teams] {
+        bytes.extend_from_slice(&number.to_le_bytes());
+    }
+}
+
+fn launch_facts(fields: &mut Fields<'_>) -> Result<LaunchFacts, Damage> {
+    let offset = fields.offset();
+    let [mode] = fields.array("a kernel's execution mode")?;
+    let mode = ExecutionMode::from_number(mode).ok_or(Damage::at("a kernel's execution mode", offset))?;
+    let mut signed = || {
+        let bytes = fields.array("a number of a kernel's launch")?;
+        Ok(i32::from_le_bytes(bytes))
+    };
+    Ok(LaunchFacts {
+        mode,
+        min_threads: signed()?,
+        max_threads: signed()?,
+        min_teams: signed()?,
+        max_teams: signed()?,
+        reduction_data_size: signed()?,
+        reduction_buffer_length: signed()?,
+        thread_limit: fields.u32("a kernel's thread limit")?,
+        num_teams: fields.u32("a kernel's number of teams")?,
+    })
+}
+
+fn put_gpu(bytes: &mut Vec<u8>, gpu: &Gpu<'_>) {
+    put_string(bytes, gpu.processor);
+    put_string(bytes, gpu.features);
+    put_strings(bytes, &gpu.assembler_arguments);
+    bytes.extend_from_slice(&(gpu.device_runtime.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(gpu.device_runtime);
+}
+
+fn gpu<'a>(fields: &mut Fields<'a>) -> Result<Gpu<'a>, Damage> {
+    Ok(Gpu {
+        processor: fields.string("the processor")?,
+        features: fields.string("the features")?,
+        assembler_arguments: fields.strings("an argument of the assembler")?,
+        device_runtime: sized(fields, "the device runtime")?,
+    })
+}
+
+/// What is there or not, as the byte before it says.
+fn optional<'a, T>(
+    fields: &mut Fields<'a>,
+    what: &'static str,
+    read: impl FnOnce(&mut Fields<'a>) -> Result<T, Damage>,
+) -> Result<Option<T>, Damage> {
+    match flag(fields, what)? {
+        true => read(fields).map(Some),
+        false => Ok(None),
     }
 }
 
@@ -400,6 +563,17 @@ mod tests {
             source: "a.c\n1\tn",
             has_fast_math: parameter_count.is_multiple_of(2),
             parameters: parameters.collect(),
+            launch: parameter_count.is_multiple_of(3).then_some(LaunchFacts {
+                mode: ExecutionMode::GenericSpmd,
+                min_threads: 1,
+                max_threads: 128,
+                min_teams: -1,
+                max_teams: -(parameter_count as i32),
+                reduction_data_size: 8,
+                reduction_buffer_length: 1024,
+                thread_limit: 128,
+                num_teams: parameter_count as u32,
+            }),
         }
     }
 
@@ -410,6 +584,13 @@ mod tests {
             target_triple: "x86_64-pc-linux-gnu",
             kernels: vec![kernel("k0", 3), kernel("k1", 0)],
             anchors: vec!["__offloom_anchor_0", "printf"],
+            left_ahead_of_time: vec![("k2", "it calls through a pointer")],
+            gpu: Some(Gpu {
+                processor: "sm_80",
+                features: "+ptx83",
+                assembler_arguments: vec!["-maxrregcount", "64"],
+                device_runtime: b"BC\xC0\xDEruntime",
+            }),
             bitcode: b"BC\xC0\xDEsome bitcode",
             matched_bitcode: b"BC\xC0\xDEother bitcode",
         }
@@ -441,7 +622,17 @@ mod tests {
         let (bytes, _) = example().encode();
         let fast_math = 44 + 4 + example().target_triple.len() + 4 + 4 + 2 + 4 + "a.c\n1\tn".len();
         let kind = fast_math + 1 + 4;
-        for (field, value) in [(fast_math, 2), (kind, 3), (kind + 1, 0), (kind + 1, 9)] {
+        // Behind its three parameters, with 0, 7 and 14 bytes of contents.
+        let launch = kind + 3 * 9 + 1 + 2;
+        for (field, value) in [
+            (fast_math, 2),
+            (kind, 3),
+            (kind + 1, 0),
+            (kind + 1, 9),
+            (launch, 2),
+            (launch + 1, 0),
+            (launch + 1, 4),
+        ] {
             let mut changed = bytes.clone();
             changed[field] = value;
             assert!(
@@ -467,6 +658,8 @@ mod tests {
             triple in ".{0,20}",
             kernels in prop::collection::vec((".{0,40}", 0usize..12), 0..5),
             anchors in prop::collection::vec(".{0,40}", 0..5),
+            left in prop::collection::vec((".{0,40}", ".{0,40}"), 0..3),
+            gpu in prop::option::of((".{0,10}", ".{0,10}", prop::collection::vec(".{0,10}", 0..3), prop::collection::vec(any::<u8>(), 0..40))),
             bitcode in prop::collection::vec(any::<u8>(), 0..200),
             matched_bitcode in prop::collection::vec(any::<u8>(), 0..200),
         ) {
@@ -476,6 +669,13 @@ mod tests {
                 target_triple: &triple,
                 kernels: kernels.iter().map(|(name, count)| kernel(name, *count)).collect(),
                 anchors: anchors.iter().map(String::as_str).collect(),
+                left_ahead_of_time: left.iter().map(|(kernel, reason)| (kernel.as_str(), reason.as_str())).collect(),
+                gpu: gpu.as_ref().map(|(processor, features, arguments, runtime)| Gpu {
+                    processor,
+                    features,
+                    assembler_arguments: arguments.iter().map(String::as_str).collect(),
+                    device_runtime: runtime,
+                }),
                 bitcode: &bitcode,
                 matched_bitcode: &matched_bitcode,
             };

@@ -6,8 +6,9 @@
 use std::ops::Add;
 
 use crate::jit_base_image::BaseImageRequest;
+use crate::jit_bundle::ExecutionMode;
 use crate::jit_message::{BASE_IMAGE_REQUEST, Header, KERNEL_REQUEST, MessageError, put_header};
-use crate::wire::{Damage, Fields, put_string};
+use crate::wire::{Damage, Fields, put_run, put_string};
 
 /// How the worker process's file is called; it is installed in `libexec/offloom`.
 pub const WORKER_NAME: &str = "offloom-jit-worker";
@@ -98,8 +99,77 @@ pub struct Request<'a> {
     pub match_floating_point: bool,
     /// How long the compile may take, in milliseconds.
     pub deadline: u32,
+    /// What compiling for a GPU takes more; `None`: the object is one for the host's kind of processor. The reply's object is a cubin.
+    pub gpu: Option<GpuRequest<'a>>,
     /// The module to compile from.
     pub bitcode: &'a [u8],
+}
+
+/// What compiling a kernel for an NVIDIA GPU takes beyond the rest. Grid and block are the descriptor's `teams` and `threads`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GpuRequest<'a> {
+    /// Path of the program that assembles PTX, `ptxas`.
+    pub assembler: &'a str,
+    /// More arguments for it: words, each with a NUL behind it ([`words`], [`join_words`]).
+    pub assembler_arguments: &'a str,
+    /// How the kernel is assembled.
+    pub form: GpuForm,
+    /// The execution mode in the base image's environment of the kernel, by which it is launched
+    /// ([`execution_mode_in`](crate::jit_device_image::execution_mode_in)): the variant has the same, or there is none.
+    pub mode: ExecutionMode,
+    /// The number of the bundle's anchors, which is that of the addresses in the variant's anchor table.
+    pub anchor_count: u32,
+    /// The device runtime's bitcode ([`Gpu::device_runtime`](crate::jit_bundle::Gpu::device_runtime)).
+    pub device_runtime: &'a [u8],
+}
+
+/// How a GPU's kernel is assembled. Neither is always faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum GpuForm {
+    /// As a whole program, with as many registers as one block for a multiprocessor may have (`.minnctapersm 1`).
+    WholeProgram = 0,
+    /// As something to be linked (`ptxas -c`), as base images are.
+    Relocatable = 1,
+}
+
+impl GpuForm {
+    /// The one that has this number.
+    pub const fn from_number(number: u32) -> Option<Self> {
+        match number {
+            0 => Some(Self::WholeProgram),
+            1 => Some(Self::Relocatable),
+            _ => None,
+        }
+    }
+}
+
+/// Words as one string, each with a NUL behind it. A word ends at a NUL of its own.
+pub fn join_words<'w>(all: impl IntoIterator<Item = &'w str>) -> String {
+    let until_nul = |word: &'w str| word.split('\0').next().unwrap_or_default();
+    all.into_iter().flat_map(|word| [until_nul(word), "\0"]).collect()
+}
+
+/// The words of such a string.
+pub fn words(joined: &str) -> impl Iterator<Item = &str> {
+    joined.split_terminator('\0')
+}
+
+/// What the assembler says of a GPU kernel's code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct GpuResources {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of a thread's stack frame, which is local memory.
+    pub stack_frame: u32,
+    /// Bytes stored to local memory for want of registers, summed over the code.
+    pub spill_stores: u32,
+    /// Bytes loaded back.
+    pub spill_loads: u32,
+    /// Bytes of a block's static shared memory.
+    pub shared_memory: u32,
+    /// Bytes of constant memory, the parameters included.
+    pub constant_memory: u32,
 }
 
 /// How long each phase of a compile took, in microseconds.
@@ -113,6 +183,8 @@ pub struct Phases {
     pub optimize: u32,
     /// LLVM's code generator.
     pub generate: u32,
+    /// The assembler, where it is a program of its own (`ptxas`).
+    pub assemble: u32,
 }
 
 impl Add for Phases {
@@ -125,6 +197,7 @@ impl Add for Phases {
             specialize: self.specialize.saturating_add(other.specialize),
             optimize: self.optimize.saturating_add(other.optimize),
             generate: self.generate.saturating_add(other.generate),
+            assemble: self.assemble.saturating_add(other.assemble),
         }
     }
 }
@@ -134,10 +207,12 @@ impl Add for Phases {
 pub enum Reply {
     /// What was asked for.
     Object {
-        /// The bytes: of a kernel, a relocatable object without addresses.
+        /// The bytes: of a kernel, a relocatable object without addresses, or for a GPU a cubin.
         object: Vec<u8>,
         /// How long it took.
         phases: Phases,
+        /// What the code takes of a GPU; `None` for the host's kind of processor.
+        resources: Option<GpuResources>,
     },
     /// There is none, and would be none at another try.
     Failure {
@@ -176,6 +251,15 @@ impl<'a> Request<'a> {
         ] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
+        bytes.extend_from_slice(&u32::from(self.gpu.is_some()).to_le_bytes());
+        if let Some(gpu) = &self.gpu {
+            put_string(&mut bytes, gpu.assembler);
+            put_string(&mut bytes, gpu.assembler_arguments);
+            for number in [gpu.form as u32, gpu.mode as u32, gpu.anchor_count] {
+                bytes.extend_from_slice(&number.to_le_bytes());
+            }
+            put_run(&mut bytes, gpu.device_runtime);
+        }
         put_header(&mut bytes, self.bitcode.len());
         bytes
     }
@@ -191,7 +275,56 @@ impl<'a> Request<'a> {
             optimization_level: fields.u32("the optimisation level")?,
             match_floating_point: fields.u32("the floating-point mode")? != 0,
             deadline: fields.u32("the deadline")?,
+            gpu: match fields.u32("whether it is for a GPU")? {
+                0 => None,
+                _ => Some(GpuRequest::read(fields)?),
+            },
             bitcode: fields.rest(),
+        })
+    }
+}
+
+impl<'a> GpuRequest<'a> {
+    fn read(fields: &mut Fields<'a>) -> Result<Self, MessageError> {
+        let assembler = fields.string("the assembler")?;
+        let assembler_arguments = fields.string("the assembler's arguments")?;
+        let offset = fields.offset();
+        let form = fields.u32("the form of the code")?;
+        let mode = fields.u32("the execution mode")?;
+        let mode = u8::try_from(mode).ok().and_then(ExecutionMode::from_number);
+        Ok(Self {
+            assembler,
+            assembler_arguments,
+            form: GpuForm::from_number(form).ok_or(Damage::at("the form of the code", offset))?,
+            mode: mode.ok_or(Damage::at("the execution mode", offset + 4))?,
+            anchor_count: fields.u32("the number of anchors")?,
+            device_runtime: fields.run("the device runtime")?,
+        })
+    }
+}
+
+impl GpuResources {
+    /// The numbers, in the order in which a reply has them.
+    const fn numbers(self) -> [u32; 6] {
+        [
+            self.registers,
+            self.stack_frame,
+            self.spill_stores,
+            self.spill_loads,
+            self.shared_memory,
+            self.constant_memory,
+        ]
+    }
+
+    fn read(fields: &mut Fields<'_>) -> Result<Self, Damage> {
+        let mut number = || fields.u32("what the code takes of a GPU");
+        Ok(Self {
+            registers: number()?,
+            stack_frame: number()?,
+            spill_stores: number()?,
+            spill_loads: number()?,
+            shared_memory: number()?,
+            constant_memory: number()?,
         })
     }
 }
@@ -202,14 +335,26 @@ impl Reply {
         let mut bytes = vec![0; Header::SIZE];
         put_string(&mut bytes, sources);
         match self {
-            Self::Object { object, phases } => {
+            Self::Object {
+                object,
+                phases,
+                resources,
+            } => {
                 let Phases {
                     parse,
                     specialize,
                     optimize,
                     generate,
+                    assemble,
                 } = *phases;
-                for number in [1, parse, specialize, optimize, generate] {
+                let times = [1, parse, specialize, optimize, generate, assemble];
+                let of_gpu = resources.map(GpuResources::numbers);
+                let is_of_gpu = u32::from(of_gpu.is_some());
+                for number in times
+                    .into_iter()
+                    .chain([is_of_gpu])
+                    .chain(of_gpu.into_iter().flatten())
+                {
                     bytes.extend_from_slice(&number.to_le_bytes());
                 }
                 bytes.extend_from_slice(object);
@@ -246,10 +391,16 @@ impl Reply {
                     specialize: fields.u32("a time")?,
                     optimize: fields.u32("a time")?,
                     generate: fields.u32("a time")?,
+                    assemble: fields.u32("a time")?,
+                };
+                let resources = match fields.u32("whether it is for a GPU")? {
+                    0 => None,
+                    _ => Some(GpuResources::read(&mut fields)?),
                 };
                 Self::Object {
                     object: fields.rest().to_vec(),
                     phases,
+                    resources,
                 }
             }
             3 => Self::Unable {
@@ -281,7 +432,11 @@ mod tests {
             strings in prop::array::uniform5(".{0,20}"),
             numbers in any::<(u32, bool, u32)>(),
             bitcode in prop::collection::vec(any::<u8>(), 0..100),
+            gpu in prop::option::of((".{0,20}", prop::collection::vec("[^\0]{0,9}", 0..4), any::<(bool, u32)>())),
         ) {
+            let arguments = gpu.iter().flat_map(|(_, arguments, _)| arguments).map(String::as_str);
+            let joined = join_words(arguments.clone());
+            prop_assert!(words(&joined).eq(arguments));
             let request = Request {
                 target_triple: &strings[0],
                 optimization_level: numbers.0,
@@ -291,6 +446,14 @@ mod tests {
                 descriptor: &strings[4],
                 match_floating_point: numbers.1,
                 deadline: numbers.2,
+                gpu: gpu.as_ref().map(|(assembler, _, (relocatable, anchor_count))| GpuRequest {
+                    assembler,
+                    assembler_arguments: &joined,
+                    mode: if *relocatable { ExecutionMode::Spmd } else { ExecutionMode::Generic },
+                    form: if *relocatable { GpuForm::Relocatable } else { GpuForm::WholeProgram },
+                    anchor_count: *anchor_count,
+                    device_runtime: &bitcode,
+                }),
                 bitcode: &bitcode,
             };
             let message = [request.encode_head(), bitcode.clone()].concat();
@@ -300,15 +463,19 @@ mod tests {
         #[test]
         fn replies_are_read_as_written(
             object in prop::collection::vec(any::<u8>(), 0..100),
-            times in any::<[u32; 4]>(),
+            times in any::<[u32; 5]>(),
+            taken in prop::option::of(any::<[u32; 6]>()),
             reason in ".{0,40}",
             last in any::<bool>(),
             sources in "[0-9a-f]{16}",
         ) {
-            let [parse, specialize, optimize, generate] = times;
-            let phases = Phases { parse, specialize, optimize, generate };
+            let [parse, specialize, optimize, generate, assemble] = times;
+            let phases = Phases { parse, specialize, optimize, generate, assemble };
+            let resources = taken.map(|[registers, stack_frame, spill_stores, spill_loads, shared_memory, constant_memory]| GpuResources {
+                registers, stack_frame, spill_stores, spill_loads, shared_memory, constant_memory,
+            });
             let unable = Reply::Unable { reason: reason.clone() };
-            for reply in [Reply::Object { object, phases }, Reply::Failure { reason, last }, unable, Reply::Starved] {
+            for reply in [Reply::Object { object, phases, resources }, Reply::Failure { reason, last }, unable, Reply::Starved] {
                 let message = reply.encode(&sources);
                 prop_assert_eq!(Reply::parse(behind_header(&message)), Ok((sources.as_str(), reply)));
             }

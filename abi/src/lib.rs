@@ -16,6 +16,7 @@
 //! | [`jit_base_image`] | base images that are made at run time | cache of the JIT, pipe to its worker process |
 //! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
 //! | [`jit_compile`] | compile requests and replies | pipe between the JIT library and its worker process |
+//! | [`jit_device_image`] | tables of addresses in a GPU's base image and variants | device memory |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
 //! | [`jit_message`] | what compile requests and replies begin with | pipe between the JIT library and its worker process |
 //! | [`names`] | section names and types, metadata names | objects and IR |
@@ -33,6 +34,7 @@ pub mod gpu_processor;
 pub mod jit_base_image;
 pub mod jit_bundle;
 pub mod jit_compile;
+pub mod jit_device_image;
 pub mod jit_image;
 pub mod jit_message;
 pub mod kernel_arguments;

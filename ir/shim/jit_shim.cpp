@@ -60,6 +60,30 @@ bool hasAddressTakenBlock(const Function &F) {
   return any_of(F, [](const BasicBlock &B) { return B.hasAddressTaken(); });
 }
 
+/// As `offloom_ir_emit_object` says.
+LLVMMemoryBufferRef emit(LLVMModuleRef module, LLVMTargetMachineRef machine, CodeGenFileType file_type, unsigned *spills) {
+  auto *target = reinterpret_cast<TargetMachine *>(machine);
+  Module &M = *unwrap(module);
+  M.setDataLayout(target->createDataLayout());
+  legacy::PassManager passes;
+  passes.add(new TargetLibraryInfoWrapperPass(target->getTargetTriple()));
+  passes.add(createTargetTransformInfoWrapperPass(target->getTargetIRAnalysis()));
+  SmallVector<char, 0> object;
+  raw_svector_ostream stream(object);
+  if (target->addPassesToEmitFile(passes, stream, nullptr, file_type))
+    return nullptr;
+  LLVMContext &context = M.getContext();
+  std::unique_ptr<DiagnosticHandler> others;
+  if (spills) {
+    others = context.getDiagnosticHandler();
+    context.setDiagnosticHandler(std::make_unique<SpillCounter>(*others, *spills));
+  }
+  passes.run(M);
+  if (others)
+    context.setDiagnosticHandler(std::move(others));
+  return wrap(new SmallVectorMemoryBuffer(std::move(object), "object", /*RequiresNullTerminator=*/false));
+}
+
 } // namespace
 
 extern "C" {
@@ -185,26 +209,12 @@ void offloom_ir_use_init_array(LLVMTargetMachineRef machine) {
 ///
 /// Where `spills` is not null, it becomes the number of instructions that put registers away (`SpillCounter`).
 LLVMMemoryBufferRef offloom_ir_emit_object(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned *spills) {
-  auto *target = reinterpret_cast<TargetMachine *>(machine);
-  Module &M = *unwrap(module);
-  M.setDataLayout(target->createDataLayout());
-  legacy::PassManager passes;
-  passes.add(new TargetLibraryInfoWrapperPass(target->getTargetTriple()));
-  passes.add(createTargetTransformInfoWrapperPass(target->getTargetIRAnalysis()));
-  SmallVector<char, 0> object;
-  raw_svector_ostream stream(object);
-  if (target->addPassesToEmitFile(passes, stream, nullptr, CodeGenFileType::ObjectFile))
-    return nullptr;
-  LLVMContext &context = M.getContext();
-  std::unique_ptr<DiagnosticHandler> others;
-  if (spills) {
-    others = context.getDiagnosticHandler();
-    context.setDiagnosticHandler(std::make_unique<SpillCounter>(*others, *spills));
-  }
-  passes.run(M);
-  if (others)
-    context.setDiagnosticHandler(std::move(others));
-  return wrap(new SmallVectorMemoryBuffer(std::move(object), "object", /*RequiresNullTerminator=*/false));
+  return emit(module, machine, CodeGenFileType::ObjectFile, spills);
+}
+
+/// The same with assembly in the place of an object.
+LLVMMemoryBufferRef offloom_ir_emit_assembly(LLVMModuleRef module, LLVMTargetMachineRef machine) {
+  return emit(module, machine, CodeGenFileType::AssemblyFile, nullptr);
 }
 
 } // extern "C"

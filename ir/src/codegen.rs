@@ -26,6 +26,7 @@ unsafe extern "C" {
         machine: LLVMTargetMachineRef,
         spills: *mut c_uint,
     ) -> LLVMMemoryBufferRef;
+    fn offloom_ir_emit_assembly(module: LLVMModuleRef, machine: LLVMTargetMachineRef) -> LLVMMemoryBufferRef;
 }
 
 /// Why there is no object.
@@ -69,6 +70,22 @@ pub struct MachineOptions<'a> {
 pub(crate) fn initialize_x86() {
     static X86: Once = Once::new();
     X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+}
+
+/// Registers the NVPTX target. Does nothing the second time.
+fn initialize_nvptx() {
+    static NVPTX: Once = Once::new();
+    NVPTX.call_once(|| Target::initialize_nvptx(&InitializationConfig::default()));
+}
+
+/// The machine of an NVIDIA GPU, for the processor and the version of PTX that the options name: what functions say of them counts for nothing. The
+/// target is registered here, so that what never compiles for such a GPU does without.
+///
+/// # Errors
+/// When this LLVM has no such target.
+pub fn nvptx_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, CodegenError> {
+    initialize_nvptx();
+    target_machine(options)
 }
 
 /// Registers the AArch64 target, for programs whose LLVM nobody else sets up and that generate code for such hosts. What compiles kernels is
@@ -201,9 +218,34 @@ fn emit(
         let buffer = offloom_ir_emit_object(module.as_mut_ptr(), machine.as_mut_ptr(), spills);
         (!buffer.is_null()).then(|| MemoryBuffer::new(buffer))
     };
-    match (object, errors.take()) {
-        (Some(object), None) => Ok(object),
+    emitted(object, errors, "the target writes no objects")
+}
+
+/// Generates the module's assembly in memory: PTX, for NVIDIA GPUs.
+///
+/// # Errors
+/// As [`emit_object`].
+pub fn emit_assembly(
+    module: &Module<'_>,
+    machine: &TargetMachine,
+    errors: &CollectedErrors<'_>,
+) -> Result<MemoryBuffer<'static>, CodegenError> {
+    // SAFETY: module and machine are live; the buffer, if any, is a new one that nobody else owns.
+    let assembly = unsafe {
+        let buffer = offloom_ir_emit_assembly(module.as_mut_ptr(), machine.as_mut_ptr());
+        (!buffer.is_null()).then(|| MemoryBuffer::new(buffer))
+    };
+    emitted(assembly, errors, "the target writes no assembly")
+}
+
+fn emitted(
+    file: Option<MemoryBuffer<'static>>,
+    errors: &CollectedErrors<'_>,
+    none: &str,
+) -> Result<MemoryBuffer<'static>, CodegenError> {
+    match (file, errors.take()) {
+        (Some(file), None) => Ok(file),
         (_, Some(reason)) => Err(CodegenError::Emit(reason)),
-        (None, None) => Err(CodegenError::Emit("the target writes no objects".to_owned())),
+        (None, None) => Err(CodegenError::Emit(none.to_owned())),
     }
 }

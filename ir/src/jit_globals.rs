@@ -66,7 +66,9 @@ pub enum AddressUse<'ctx> {
     },
     /// The personality of a function, or its prefix data.
     FunctionData,
-    /// Anything else: stored, compared, returned, ...
+    /// Compared with another address.
+    Comparison,
+    /// Anything else: stored, returned, ...
     Other,
 }
 
@@ -447,6 +449,9 @@ unsafe fn use_by_instruction<'ctx>(use_: LLVMUseRef, user: LLVMValueRef) -> Addr
     unsafe {
         if is_callee(use_, user) {
             return AddressUse::Callee;
+        }
+        if !llvm::LLVMIsAICmpInst(user).is_null() {
+            return AddressUse::Comparison;
         }
         if llvm::LLVMIsACallInst(user).is_null() && llvm::LLVMIsAInvokeInst(user).is_null() {
             return AddressUse::Other;

@@ -21,6 +21,7 @@ pub mod command_line;
 pub mod expendable_thread;
 pub mod floating_point;
 pub mod function_arguments;
+pub mod gpu;
 pub mod heap;
 pub mod jit_diagnostics;
 pub mod jit_globals;

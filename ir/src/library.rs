@@ -20,7 +20,11 @@ unsafe extern "C" {
         library: *mut LLVMModuleRef,
     ) -> *mut c_char;
     fn offloom_ir_needs_library(module: LLVMModuleRef, library: LLVMModuleRef) -> bool;
-    fn offloom_ir_link_library(module: LLVMModuleRef, library: LLVMModuleRef) -> *mut c_char;
+    fn offloom_ir_link_library(
+        module: LLVMModuleRef,
+        library: LLVMModuleRef,
+        only_needed: bool,
+    ) -> *mut c_char;
 }
 
 /// The triple and the data layout by which LLVM knows NVIDIA's libdevice, which goes with every NVPTX module
@@ -86,6 +90,14 @@ impl<'ctx> Library<'ctx> {
     pub fn open(module: &Module<'ctx>, path: &Path) -> Result<Self, LibraryError> {
         let bytes = MemoryBuffer::create_from_file(path)
             .map_err(|reason| LibraryError::Io(reason.to_string().trim_end().to_owned()))?;
+        Self::read(module, bytes, &path.to_string_lossy())
+    }
+
+    /// Takes bitcode in memory for a library for `module`; `name` is for messages.
+    ///
+    /// # Errors
+    /// When it is not bitcode that this LLVM reads, or is for another target than the module.
+    pub fn read(module: &Module<'ctx>, bytes: MemoryBuffer<'ctx>, name: &str) -> Result<Self, LibraryError> {
         if !is_bitcode(bytes.as_slice()) {
             return Err(LibraryError::NotBitcode);
         }
@@ -94,9 +106,8 @@ impl<'ctx> Library<'ctx> {
         if release(&producer).is_some_and(|release| release > crate::LLVM.major()) {
             return Err(LibraryError::NewerLlvm { producer });
         }
-        let name = path.to_string_lossy();
         let library = Self {
-            library: read_lazily(module, &bytes, &name)?,
+            library: read_lazily(module, &bytes, name)?,
             bytes,
         };
         library.check_target(module, producer)?;
@@ -141,12 +152,24 @@ impl<'ctx> Library<'ctx> {
     /// # Errors
     /// When a definition does not go together with the module; the module is then changed in part.
     pub fn link_needed(self, module: &Module<'ctx>) -> Result<(), LibraryError> {
+        self.link(module, true)
+    }
+
+    /// Links all of it, also what only a pass that is yet to run may ask for, and makes that internal in the same way.
+    ///
+    /// # Errors
+    /// As [`link_needed`](Self::link_needed).
+    pub fn link_all(self, module: &Module<'ctx>) -> Result<(), LibraryError> {
+        self.link(module, false)
+    }
+
+    fn link(self, module: &Module<'ctx>, only_needed: bool) -> Result<(), LibraryError> {
         let Self { library, bytes } = self;
         let library_ref = library.as_mut_ptr();
         // The call below frees the library.
         std::mem::forget(library);
         // SAFETY: both modules are live and of one context. The bytes that functions are read from outlive the call.
-        let problem = unsafe { offloom_ir_link_library(module.as_mut_ptr(), library_ref) };
+        let problem = unsafe { offloom_ir_link_library(module.as_mut_ptr(), library_ref, only_needed) };
         drop(bytes);
         take_message(problem).map_or(Ok(()), |problem| Err(LibraryError::Link(problem)))
     }

@@ -85,6 +85,17 @@ pub fn set_nvvm_annotation(module: &Module<'_>, kernel: FunctionValue<'_>, key: 
     append_node(module, ANNOTATIONS, &node);
 }
 
+/// Whether there is such a number.
+pub fn has_nvvm_annotation(module: &Module<'_>, kernel: FunctionValue<'_>, key: &str) -> bool {
+    let kernel = Symbol::from(kernel.as_global_value());
+    nodes(module, ANNOTATIONS)
+        .iter()
+        .any(|node| match node.as_slice() {
+            [Operand::Symbol(symbol), Operand::String(name), _] => *symbol == kernel && name == key,
+            _ => false,
+        })
+}
+
 /// Removes such a number.
 pub fn remove_nvvm_annotation(module: &Module<'_>, kernel: FunctionValue<'_>, key: &str) {
     let kernel = Symbol::from(kernel.as_global_value());

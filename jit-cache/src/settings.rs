@@ -45,6 +45,8 @@ pub struct Settings {
     pub ratio: f64,
     /// Processor to compile for; none: the one that the program runs on.
     pub target: Option<String>,
+    /// The assembler for NVIDIA GPUs; none: the one that is found.
+    pub ptxas: Option<PathBuf>,
     /// The private cache directory; none: the user's cache folder.
     pub cache_directory: Option<PathBuf>,
     /// Cache directories that are only read.
@@ -82,6 +84,7 @@ impl Default for Settings {
             threshold: 16,
             ratio: 0.5,
             target: None,
+            ptxas: None,
             cache_directory: None,
             cache_path: Vec::new(),
             cache_mode: CacheMode::ReadWrite,

@@ -254,6 +254,14 @@ impl Store {
         }
     }
 
+    /// Whether something with this key has started and is not forgotten.
+    pub fn has_started(&self, key: &ImageKey) -> bool {
+        let key = key.to_string();
+        self.layers
+            .iter()
+            .any(|layer| layer.started_path(&key).symlink_metadata().is_ok())
+    }
+
     /// Has the next start with this key be the first: images are being made, so the cache did not have all of them.
     pub fn forget_starts(&self, key: &ImageKey) {
         if let Some(layer) = &self.writable {

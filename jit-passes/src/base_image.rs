@@ -86,7 +86,7 @@ pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> 
     finalize_own_objects(&module)?;
     let parsed = Instant::now();
     internalize_unlisted(&module, []);
-    let prepared = prepare(&module, &machine, &errors, optimization_level)?;
+    let prepared = prepare(&module, &machine, &errors, optimization_level, None)?;
     let prepared_at = Instant::now();
     run_pipeline(
         &module,

@@ -9,6 +9,7 @@ use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::library::LibraryError;
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
 use offloom_ir::processor::brief_features;
 use offloom_ir::region_starts::leave_region_starts;
@@ -46,6 +47,9 @@ pub enum CompileError {
     /// The descriptor does not fit the kernel.
     #[error(transparent)]
     Specialize(#[from] SpecializeError),
+    /// The device runtime cannot be linked.
+    #[error("the bundle's device runtime {0}")]
+    DeviceRuntime(#[from] LibraryError),
     /// The ahead-of-time code's bits cannot be kept.
     #[error(transparent)]
     MatchBits(#[from] MatchBitsError),
@@ -146,5 +150,6 @@ pub(crate) fn phases([start, parsed, specialized, optimized]: [Instant; 4]) -> P
         specialize: microseconds(specialized - parsed),
         optimize: microseconds(optimized - specialized),
         generate: microseconds(optimized.elapsed()),
+        assemble: 0,
     }
 }

@@ -23,6 +23,14 @@ pub enum JitPassError {
     /// A kernel that is not in the module.
     #[error("the module defines no kernel `{0}`")]
     NoSuchKernel(String),
+    /// LLVM's passes have other threads execute the kernel than those with which it is launched.
+    #[error(
+        "`{0}` would be executed by other threads than the base image's: LLVM's passes changed its execution mode"
+    )]
+    OtherExecutionMode(String),
+    /// A variable that each of a GPU's modules would have a copy of.
+    #[error("the variable `{0}` would be the variant's own, apart from the base image's")]
+    OwnState(String),
     /// Something that variants share with the base image is not in it: a mistake of ours.
     #[error("the base image's module has no `{0}`, which its variants refer to")]
     NoSuchAnchor(String),

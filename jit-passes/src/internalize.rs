@@ -12,6 +12,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use offloom_abi::jit_device_image::KERNEL_ENVIRONMENT_SUFFIX;
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, is_link_reference};
 use offloom_ir::inkwell::GlobalVisibility;
@@ -54,9 +55,6 @@ const RUNTIME_PREFIXES: &[&str] = &[
     "__profc_",
     "__profd_",
 ];
-
-/// What the plugins look up for each kernel: its name with this behind it.
-const KERNEL_ENVIRONMENT_SUFFIX: &str = "_kernel_environment";
 
 /// Makes internal whatever is not `exposed`. Returns whether something changed.
 pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {

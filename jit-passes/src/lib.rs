@@ -18,6 +18,8 @@
 //! [`object_contents`] says which bytes of mapped objects a kernel only reads; [`one_thread`] calls the bodies of regions directly where
 //! there is one thread, and otherwise runs the kernel's `ahead_of_time` code. [`pipeline`] is what LLVM's passes are run with after that.
 //!
+//! [`gpu`] is what is otherwise for NVIDIA GPUs.
+//!
 //! [`base_image`] does at run time what the link does otherwise, for programs that hold bitcode and no image.
 //!
 //! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it. `assembly` tells both what
@@ -32,6 +34,7 @@ pub mod captured;
 pub mod compile;
 pub mod dispatch_stub;
 pub mod error;
+pub mod gpu;
 pub mod internalize;
 pub mod kernel_sources;
 pub mod match_bits;

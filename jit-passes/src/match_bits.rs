@@ -15,6 +15,7 @@ use offloom_ir::floating_point::{
     expand_operations, function_with_fast_math, fuse_operations, has_narrow_vector_conversions,
     is_compiled_in_many_ways, pin_library_calls, run_until_vectorized,
 };
+use offloom_ir::gpu::hide_approximated;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 
@@ -96,8 +97,19 @@ pub fn settle_bits(
     fuse_operations(module);
     expand_operations(module);
     pin_library_calls(module);
+    mark_as_matched(module);
+    Ok(())
+}
+
+/// The same for a GPU's module. What `ptxas` and the hardware make different bits of are approximations: of constants that come in later,
+/// `ptxas` is not to fold them.
+pub(crate) fn settle_gpu_bits(module: &Module<'_>) {
+    hide_approximated(module);
+    mark_as_matched(module);
+}
+
+fn mark_as_matched(module: &Module<'_>) {
     let mark = module.get_context().metadata_node(&[]);
     // What could be wrong is that the metadata is no node, which it is.
     let _ = module.add_global_metadata(MATCHED, &mark);
-    Ok(())
 }

@@ -1,5 +1,6 @@
 //! Cuts a device module down to one kernel and what it reaches, before anything is optimised.
 
+use offloom_abi::jit_device_image::kernel_environment;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_globals::{Global, find, globals};
 use offloom_ir::reachable::keep_reachable;
@@ -7,9 +8,6 @@ use offloom_ir::symbol::{Symbol, find_variable};
 
 use crate::error::JitPassError;
 use crate::survey::is_kernel;
-
-/// What follows a kernel's name in the name of its environment, which libomptarget looks up in GPU images.
-const KERNEL_ENVIRONMENT_SUFFIX: &str = "_kernel_environment";
 
 /// Leaves `kernel` as the only kernel, and removes what neither it nor its environment reaches: functions, variables,
 /// declarations, entries of `llvm.used` and of `llvm.global_ctors`.
@@ -23,7 +21,7 @@ pub fn prune(module: &Module<'_>, kernel: &str) -> Result<(), JitPassError> {
         .filter(|&global| is_kernel(global))
         .and_then(Global::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(kernel.to_owned()))?;
-    let environment = find_variable(module, &format!("{kernel}{KERNEL_ENVIRONMENT_SUFFIX}"));
+    let environment = find_variable(module, &kernel_environment(kernel));
     let roots: Vec<Symbol<'_>> = [Some(Symbol::from(function)), environment]
         .into_iter()
         .flatten()

@@ -13,8 +13,10 @@
 use std::collections::{HashMap, HashSet};
 
 use offloom_abi::jit_base_image::OWN_UNWINDER_METADATA;
+use offloom_abi::jit_device_image::MAX_ANCHORS;
 use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_abi::kernel_name;
+use offloom_ir::gpu::is_address_observed;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::BasicTypeEnum;
@@ -25,6 +27,8 @@ use offloom_ir::runtime_calls::is_runtime_call;
 
 use crate::ahead_of_time;
 use crate::assembly::Assembly;
+use crate::gpu;
+use crate::gpu::obstacles::Surroundings;
 
 /// Functions of the OpenMP runtime that call what they are handed, compare nothing, and have forgotten it when they return. What others
 /// are handed is kept: tasks run when the runtime likes, after the kernel's return too (`__kmpc_omp_task_alloc`, `__kmpc_taskloop`), and
@@ -92,6 +96,24 @@ pub enum Obstacle {
     /// Block addresses belong to one copy of the code.
     #[error("`{0}` takes the address of a label (computed goto)")]
     LabelAddress(String),
+    /// A GPU's address of code means nothing in another module.
+    #[error("`{0}` calls through a pointer, which may lead into the base image")]
+    CallsThroughPointer(String),
+    /// The same, in the other direction.
+    #[error("the address of `{0}` is kept, and means something in one module only")]
+    FunctionAddress(String),
+    /// Native code of a GPU's image, which a variant cannot call.
+    #[error("it calls `{0}`, which is not in the device bitcode")]
+    OutsideBitcode(String),
+    /// Which definition counts is decided by the device linker.
+    #[error("it calls `{0}`, which another definition may replace (a weak symbol)")]
+    Replaceable(String),
+    /// Variants could not be linked.
+    #[error("the link has no device runtime as bitcode (libomptarget-nvptx-sm_N.bc)")]
+    NoDeviceRuntime,
+    /// There is no room for the table of addresses.
+    #[error("the image has more variables than a variant's table has room for")]
+    TooManyAnchors,
     /// A parameter that is no 8-byte word.
     #[error("its parameter {0} is neither a pointer nor a 64-bit integer")]
     Parameter(u32),
@@ -116,8 +138,8 @@ pub(crate) fn reached_from(kernel: Global<'_>) -> Vec<Global<'_>> {
     Reached::from(kernel).in_order
 }
 
-/// Surveys the module. Aliases must have been resolved ([`offloom_ir::jit_globals::resolve_aliases`]).
-pub fn survey(module: &Module<'_>) -> Survey {
+/// Surveys the module. Aliases must have been resolved ([`offloom_ir::jit_globals::resolve_aliases`]). `gpu`: what is beside a GPU's module.
+pub fn survey(module: &Module<'_>, gpu: Option<&Surroundings>) -> Survey {
     name_everything(module);
     let mut survey = Survey::default();
     let mut shared = Reached::default();
@@ -127,8 +149,8 @@ pub fn survey(module: &Module<'_>) -> Survey {
         let obstacle = kernel.as_function().and_then(signature_obstacle);
         let mut with_kernel = std::iter::once(kernel).chain(reached.in_order.iter().copied());
         let obstacle = obstacle
-            .or_else(|| reached.obstacle())
-            .or_else(|| with_kernel.find_map(|global| functions.of(global)));
+            .or_else(|| reached.obstacle(gpu.is_some()))
+            .or_else(|| with_kernel.find_map(|global| obstacle_of(global, &functions, gpu)));
         match obstacle {
             Some(obstacle) => survey.left_ahead_of_time.push((kernel.name(), obstacle)),
             None => {
@@ -136,6 +158,10 @@ pub fn survey(module: &Module<'_>) -> Survey {
                 shared.merge(reached);
             }
         }
+    }
+    if gpu.is_some() {
+        add_gpu_anchors(&mut survey, &shared);
+        return survey;
     }
     let of_code_generation = globals(module)
         .into_iter()
@@ -156,6 +182,60 @@ pub fn survey(module: &Module<'_>) -> Survey {
     let ahead_of_time = survey.kernels.iter().map(|kernel| ahead_of_time::anchor(kernel));
     survey.anchors.extend(ahead_of_time);
     survey
+}
+
+/// Anchors of a GPU's image: variables in global memory. All go by number, since a table has them.
+fn add_gpu_anchors(survey: &mut Survey, shared: &Reached<'_>) {
+    let anchors = shared.in_order.iter().filter(|&&global| is_gpu_anchor(global));
+    for (number, anchor) in anchors.enumerate() {
+        survey.anchors.push(Anchor {
+            name: anchor.name(),
+            symbol: format!("{ANCHOR_PREFIX}{number}"),
+        });
+    }
+    if survey.anchors.len() > MAX_ANCHORS {
+        survey.anchors.clear();
+        let kernels = survey.kernels.drain(..);
+        survey
+            .left_ahead_of_time
+            .extend(kernels.map(|kernel| (kernel, Obstacle::TooManyAnchors)));
+    }
+}
+
+/// Whether a variant for a GPU has to use the base image's copy: of what code writes, and of constants whose address the program may look at. What is in shared
+/// memory is the team's, and a kernel's environment goes with its code.
+fn is_gpu_anchor(global: Global<'_>) -> bool {
+    if global.kind() != GlobalKind::Variable
+        || gpu::is_environment(global)
+        || !matches!(gpu::address_space(global), 0 | gpu::GLOBAL_MEMORY)
+    {
+        return false;
+    }
+    let has_copies = global.is_constant()
+        && !global.is_declaration()
+        && !global.is_interposable()
+        && !is_address_observed(global)
+        && !holds_anchor(global);
+    !has_copies
+}
+
+/// Whether a constant's value has the address of an anchor in it, which only the base image's copy has.
+fn holds_anchor(constant: Global<'_>) -> bool {
+    // One that holds its own address has it observed.
+    constant
+        .references()
+        .into_iter()
+        .any(|held| held != constant && is_gpu_anchor(held))
+}
+
+/// Why no kernel that reaches this, or is it, can have variants.
+fn obstacle_of<'ctx>(
+    global: Global<'ctx>,
+    functions: &FunctionObstacles<'ctx>,
+    gpu: Option<&Surroundings>,
+) -> Option<Obstacle> {
+    let of_gpu = gpu.and_then(|surroundings| surroundings.obstacle(global));
+    of_gpu.or_else(|| functions.of(global))
 }
 
 /// Whether a variant has to use the base image's copy.
@@ -193,7 +273,7 @@ fn address_matters(function: Global<'_>) -> bool {
             AddressUse::Argument { callee } => !is_openmp_caller(callee),
             // Aliases have been resolved: what is left of one is a name for other objects.
             AddressUse::Initializer { of } => !is_table(of) && of.kind() != GlobalKind::Alias,
-            AddressUse::Other => true,
+            AddressUse::Comparison | AddressUse::Other => true,
         })
 }
 
@@ -316,13 +396,14 @@ impl<'ctx> Reached<'ctx> {
         }
     }
 
-    fn obstacle(&self) -> Option<Obstacle> {
+    /// What is left to look at for a GPU is in [`Surroundings`].
+    fn obstacle(&self, is_gpu: bool) -> Option<Obstacle> {
         self.in_order.iter().find_map(|global| {
             if global.is_thread_local() {
                 return Some(Obstacle::ThreadLocal(global.name()));
             }
             let pointer = global.as_global_value().as_pointer_value();
-            if pointer.get_type().get_address_space() != AddressSpace::default() {
+            if !is_gpu && pointer.get_type().get_address_space() != AddressSpace::default() {
                 return Some(Obstacle::AddressSpace(global.name()));
             }
             if global.kind() == GlobalKind::IndirectFunction {

@@ -13,6 +13,7 @@ use offloom_ir::symbol::{Symbol, functions};
 use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::ahead_of_time;
+use crate::gpu::is_for_gpu;
 use crate::survey::{Survey, is_table};
 
 /// Turns the surveyed module, or a clone of it, into the variant module. The kernels with a stub are its only definitions that
@@ -45,7 +46,7 @@ pub fn make_variant_module(
         let name = global.name();
         if survey.kernels.contains(&name) {
             global.become_external();
-            if let Some(kernel) = global.as_function() {
+            if let Some(kernel) = global.as_function().filter(|_| !is_for_gpu(module)) {
                 ahead_of_time::note(module, kernel);
             }
         } else if !global.is_declaration() && !symbols.contains_key(name.as_str()) {

@@ -1,21 +1,26 @@
-//! Has a kernel compiled: in the worker process, or, where there is none, on a thread that LLVM may lose.
+//! Has a kernel compiled: in the [worker process](worker), or, where there is none, on a thread that LLVM may lose.
 
-use std::sync::Once;
+pub(crate) mod worker;
+
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::BaseImageRequest;
-use offloom_abi::jit_compile::{Phases, Priority, Reply, Request, Work};
+use offloom_abi::jit_compile::{Priority, Reply, Request, Work};
 use offloom_abi::jit_message::Header;
 use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
-use offloom_jit_cache::settings::{Mode, SETTINGS, Settings};
-use offloom_jit_passes::compile::{Compiled, compile as compile_here};
+use offloom_ir::inkwell::support::get_llvm_version;
+use offloom_jit_cache::settings::{SETTINGS, Settings};
+use offloom_jit_passes::compile::compile as compile_here;
+use offloom_jit_policy::backend::{Compiled, Compiler, Failure, Place};
+use offloom_jit_policy::kernel::usual_priority;
 use rustix::process::nice;
 
-use crate::exit_gate;
-use crate::report;
-use crate::settings::settings;
-use crate::worker::{self, Limits, Message, WorkerError};
+use offloom_jit_policy::process::exit_gate;
+use offloom_jit_policy::process::report;
+use offloom_jit_policy::process::settings::settings;
+use worker::{Limits, Message, WorkerError};
 
 /// Kernels over which workers may be lost, one after the other, before no more is compiled: they would be over the next as well.
 const MOST_LOST: u32 = 3;
@@ -26,25 +31,16 @@ const NICENESS_IN_PROGRAM: i32 = 15;
 /// Kernels that no worker has answered for since the last that one did.
 static LOST: AtomicU32 = AtomicU32::new(0);
 
-/// Why a kernel was not compiled. The texts are one line for the user.
-#[derive(Debug)]
-pub(crate) enum Failure {
-    /// LLVM cannot, and another try would end in the same way: what it said, or how it ended.
-    OfKernel(String),
-    /// The kernel is not to blame: another try may end in another way.
-    OfProcess(String),
-    /// The program is ending.
-    TooLate,
-}
-
-/// Where a kernel is compiled. In the program LLVM is without the options that the worker process sets, and what spills is not compiled a second
-/// time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Place {
-    /// In the worker process.
-    Worker,
-    /// In the program.
-    Program,
+/// What makes objects. Of another build's objects nobody knows what it has mended.
+pub(crate) fn compiler() -> &'static Compiler {
+    static COMPILER: OnceLock<Compiler> = OnceLock::new();
+    COMPILER.get_or_init(|| {
+        let (major, minor, patch) = get_llvm_version();
+        Compiler {
+            offloom: concat!(env!("CARGO_PKG_VERSION"), "+", env!("OFFLOOM_SOURCES")),
+            llvm: format!("{major}.{minor}.{patch}"),
+        }
+    })
 }
 
 /// Where kernels are compiled if nothing goes wrong.
@@ -61,14 +57,6 @@ pub(crate) fn expect() {
     if settings().worker {
         report::log("the compile worker is started: the cache may not have what is launched");
         worker::start(limits(usual_priority()));
-    }
-}
-
-/// Which processor time compiles of kernels take: the program's own where a launch waits for them.
-pub(crate) fn usual_priority() -> Priority {
-    match settings().mode {
-        Mode::Sync => Priority::Program,
-        Mode::Async | Mode::Off => Priority::Idle,
     }
 }
 
@@ -150,7 +138,7 @@ fn ask_worker(
         Ok(reply) => {
             LOST.store(0, Ordering::Relaxed);
             match reply {
-                Reply::Object { object, phases } => Ok(Ok(Compiled { object, phases })),
+                Reply::Object { object, phases, .. } => Ok(Ok(Compiled { object, phases })),
                 Reply::Failure { reason, .. } => Err(Failure::OfKernel(reason)),
                 Reply::Unable { reason } => Err(Failure::OfProcess(reason)),
                 Reply::Starved => Err(Failure::OfProcess(
@@ -213,28 +201,15 @@ fn compile_in_process(request: &Request<'_>, priority: Priority) -> Result<(Comp
     }
     match outcome {
         Ok(compiled) => compiled
-            .map(|compiled| (compiled, Place::Program))
+            .map(|compiled| {
+                let compiled = Compiled {
+                    object: compiled.object,
+                    phases: compiled.phases,
+                };
+                (compiled, Place::Program)
+            })
             .map_err(Failure::OfKernel),
         Err(lost @ (Lost::NoThread(_) | Lost::NotAtWork { .. })) => Err(Failure::OfProcess(lost.to_string())),
         Err(lost) => Err(Failure::OfKernel(lost.to_string())),
     }
-}
-
-/// What a compile took, for people.
-pub(crate) fn in_milliseconds(phases: Phases) -> String {
-    let Phases {
-        parse,
-        specialize,
-        optimize,
-        generate,
-    } = phases;
-    let ms = |microseconds: u32| f64::from(microseconds) / 1e3;
-    format!(
-        "{:.1} ms (parse {:.1}, specialise {:.1}, optimise {:.1}, generate {:.1})",
-        ms(parse) + ms(specialize) + ms(optimize) + ms(generate),
-        ms(parse),
-        ms(specialize),
-        ms(optimize),
-        ms(generate)
-    )
 }

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use offloom_ir::inkwell::llvm_sys::core::LLVMGetVersion;
 
-use crate::guard::guarded_interlude;
+use offloom_jit_policy::process::guard::guarded_interlude;
 
 /// The function that C++ registers handlers with.
 const REGISTRATION: &CStr = c"__cxa_atexit";

@@ -2,78 +2,34 @@
 //!
 //! The hidden registration piece of a program linked with `--jit` loads this library and hands it the bundle
 //! ([`offloom_jit_attach`]); each device image, once per device, announces its slots and anchors
-//! ([`offloom_jit_announce_image`]). From then on kernels' stubs call [`dispatch`].
+//! ([`offloom_jit_announce_image`]). From then on kernels' stubs call back.
 //!
 //! | module | does |
 //! | --- | --- |
-//! | [`dispatch`] | what a stub calls where its inline cache does not say it: the code to run, or null for the ahead-of-time body |
-//! | [`launch`] | a launch's argument words |
-//! | [`slot`] | one kernel on one device: finds or makes the variant for a launch |
-//! | [`variant`] | a linked variant, timed against the ahead-of-time body until it is kept or retired |
-//! | [`queue`], [`processors`] | does what need not be done at once in the background; the processors for that |
-//! | [`one_thread`] | whether launches are likely to get one team of one thread |
-//! | [`disk_cache`] | objects on disk, shared with other processes |
-//! | [`interposition`] | what programs, and their hidden piece, call to register descriptors |
-//! | [`registration`] | replaces bitcode images in the descriptors that programs register |
-//! | [`base_image`] | the image that is made of bitcode, and its bundle |
-//! | [`libraries`], [`closed_libraries`] | those that device code may call; those that LLVM 19's libomptarget still reads |
-//! | [`bundle`], [`kernel`] | a bundle; one of its kernels, and its objects, compiled once for all devices |
-//! | [`image`] | one copy of a device image, and the code linked against it |
-//! | [`image_file`] | the file of a copy, and where its variables are |
-//! | [`dump`], [`replay`], [`perf_map`] | writes a launch to disk if asked for; runs one by itself; tells perf the names of variants |
-//! | [`compile`], [`target`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose; for which processor |
-//! | [`worker`] | the worker process: started, asked, given up |
-//! | [`exit_gate`], [`exit_handlers`], [`fork_gate`] | lets compiles end before the process, or a handler of LLVM's own, tears LLVM down; what a forked child may still do |
-//! | [`registry`] | what is attached and announced; the state that lives as long as the process |
-//! | [`history`], [`stats`] | what was made for each kernel and became of its launches; written at exit if asked for |
-//! | [`settings`], [`report`], [`error_stream`], [`lock`] | the environment; what is said to the user; mutexes that outlive a panic |
+//! | [`attach`] | takes bundles, and takes part in the process's exit |
+//! | [`host`] | the host as a device |
+//! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
+//! | [`exit_handlers`] | has something done before any exit handler of LLVM's own |
+//! | [`stats`] | what became of launches, written at exit if asked for |
 //!
-//! What belongs to an image is destroyed with it, everything else never: variants may be running on any thread when the process ends.
+//! Which code a launch runs is [`offloom_jit_policy`]'s to decide.
 #![expect(
     unsafe_code,
     reason = "device images share memory with this library, and C code calls it"
 )]
 
-mod base_image;
-mod bundle;
-mod closed_libraries;
+mod attach;
 mod compile;
-mod disk_cache;
-mod dispatch;
-mod dump;
-mod error_stream;
-mod exit_gate;
 mod exit_handlers;
-mod fork_gate;
-mod guard;
-mod history;
-mod image;
-mod image_file;
-mod interposition;
-mod kernel;
-mod launch;
-mod libraries;
-mod lock;
-mod one_thread;
-mod perf_map;
-mod processors;
-mod queue;
-mod registration;
-mod registry;
-mod replay;
-mod report;
-mod settings;
-mod slot;
+mod host;
 mod stats;
-mod target;
-mod variant;
-mod worker;
 
 use std::ffi::c_void;
 
 use offloom_abi::jit_image::ImageAnnouncement;
 
-use guard::guarded_interlude;
+use host::announce;
+use offloom_jit_policy::process::guard::guarded_interlude;
 
 /// Takes the bundle of an executable or shared library, before its images are registered with libomptarget. The bytes are
 /// copied. A bundle that cannot be used is refused with one line on the standard error stream.
@@ -88,8 +44,18 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
         }
         // SAFETY: as the caller promises.
         let bytes = unsafe { std::slice::from_raw_parts(bundle.cast::<u8>(), size) };
-        registry::attach(bytes);
+        attach::attach(bytes);
     });
+}
+
+/// Takes note that an executable or shared library, in which `inside` lies, has registered its images with libomptarget. libomptarget has opened
+/// the drivers that they need, and has not loaded the images.
+///
+/// # Safety
+/// `inside` is an address in the executable or library.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn offloom_jit_registered(inside: *const c_void) {
+    guarded_interlude((), || attach::registered(inside));
 }
 
 /// Forgets one copy of a device image, from the image's destructor, and frees what was made for it.
@@ -99,7 +65,7 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_withdraw_image(announcement: *const ImageAnnouncement) {
     // SAFETY: as the caller promises.
-    guarded_interlude((), || unsafe { registry::withdraw(announcement) });
+    guarded_interlude((), || unsafe { announce::withdraw(announcement) });
 }
 
 /// Takes the announcement of one copy of a device image, from the image's constructor. Images of bundles that are not
@@ -115,6 +81,6 @@ pub unsafe extern "C" fn offloom_jit_announce_image(announcement: *const ImageAn
             return;
         }
         // SAFETY: as the caller promises; the version is read before anything whose layout depends on it.
-        unsafe { registry::announce(announcement) };
+        unsafe { announce::announce(announcement) };
     });
 }

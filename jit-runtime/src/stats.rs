@@ -12,10 +12,10 @@ use offloom_jit_cache::settings::{SETTINGS, Settings};
 use offloom_jit_cache::stats::{Kernel, Statistics, VERSION};
 use rustix::system::uname;
 
-use crate::history::now_us;
-use crate::report;
-use crate::settings::{from_first_folder, settings};
-use crate::target::llvm_version;
+use crate::compile::compiler;
+use offloom_jit_policy::history::now_us;
+use offloom_jit_policy::process::report;
+use offloom_jit_policy::process::settings::{from_first_folder, settings};
 
 /// In a forked child another thread of its parent may hold a lock for ever; a network file system may hang. The process ends all
 /// the same.
@@ -57,7 +57,7 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
         let statistics = Statistics {
             version: VERSION,
             offloom: env!("CARGO_PKG_VERSION").to_owned(),
-            llvm: llvm_version(),
+            llvm: compiler().llvm.clone(),
             host: host.to_string_lossy().into_owned(),
             process,
             forked_from,

@@ -5,6 +5,7 @@
 //! the memory it may use, in MiB, and its [`Priority`]. It ends when the other end of the socket is closed.
 #![forbid(unsafe_code)]
 
+mod assemble;
 mod kernel;
 mod limits;
 mod link_image;

@@ -11,7 +11,11 @@ pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
 
 pub(crate) fn made(compiled: Compiled) -> Reply {
     let Compiled { object, phases } = compiled;
-    Reply::Object { object, phases }
+    Reply::Object {
+        object,
+        phases,
+        resources: None,
+    }
 }
 
 /// What is said of a compile that has not ended in time.

@@ -8,22 +8,25 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
-use offloom_abi::jit_compile::{Priority, Reply, WORKER_NAME, Work};
+use offloom_abi::jit_compile::{GpuRequest, Priority, Reply, Request, WORKER_NAME, Work};
 use offloom_abi::jit_message::{Header, MessageError};
 use offloom_ir::command_line::set_llvm_options;
-use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error, spawn_without_signals};
+use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error};
 use offloom_ir::heap::populate_heap;
 use offloom_ir::last_words;
 use offloom_ir::processor::brief_features;
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
+use offloom_jit_passes::gpu::assembly::{Ptx, compile_to_ptx};
 use offloom_jit_passes::pipeline::VARIANT_SWITCH;
 use offloom_jit_passes::retarget::native_processor;
+use offloom_thread::spawn_without_signals;
 use rustix::stdio::stdin;
 
+use crate::assemble::assemble;
 use crate::kernel::compile_kernel;
 use crate::limits;
 use crate::link_image::{LinkError, link_image};
@@ -115,6 +118,9 @@ fn answer_all(
 
 fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
     let done = match work {
+        Work::Kernel(request @ Request { gpu: Some(gpu), .. }) => {
+            return gpu_kernel(request, gpu, watch).unwrap_or_else(|reply| reply);
+        }
         Work::Kernel(request) => {
             let so_far = |compiled: &Compiled| watch.has_so_far(made(compiled.clone()));
             compile_kernel(request, so_far).map_err(failure)
@@ -122,6 +128,23 @@ fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
         Work::BaseImage(request) => base_image(request),
     };
     done.map_or_else(|reply| reply, made)
+}
+
+/// PTX by LLVM, and a cubin of it by the assembler.
+fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Result<Reply, Reply> {
+    let Ptx { text, mut phases } = compile_to_ptx(request, gpu).map_err(failure)?;
+    let start = Instant::now();
+    let (cubin, resources) =
+        assemble(&text, request, gpu, watch).map_err(|error| match error.is_of_process() {
+            true => unable(error),
+            false => failure(error),
+        })?;
+    phases.assemble = u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX);
+    Ok(Reply::Object {
+        object: cubin,
+        phases,
+        resources: Some(resources),
+    })
 }
 
 /// Finds out what is remembered of this machine's processor, for which kernels are mostly compiled.

@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile::{Priority, Reply};
-use offloom_ir::expendable_thread::{Lost, ProcessorClock};
+use offloom_ir::expendable_thread::Lost;
+use offloom_thread::ProcessorClock;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use rustix::process::{Signal, getpid, kill_process};
+use rustix::process::{Pid, Signal, getpid, kill_process, kill_process_group};
 use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
@@ -32,6 +33,21 @@ pub(crate) struct Watch {
     timer: OwnedFd,
     /// Whoever takes it answers.
     work: Mutex<Option<Work>>,
+    /// A group of processes that the thread waits for, and that ends with this process.
+    group: Mutex<Option<Pid>>,
+}
+
+/// The thread waits for a group of processes as long as this lives.
+pub(crate) struct Waiting<'a>(&'a Watch);
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        *lock(&self.0.group) = None;
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A compile that nobody has answered yet.
@@ -59,6 +75,7 @@ impl Watch {
                 TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK,
             )?,
             work: Mutex::new(None),
+            group: Mutex::new(None),
         })
     }
 
@@ -108,8 +125,27 @@ impl Watch {
         }
     }
 
+    /// Notes that the calling thread waits for a group of processes: it uses no processor time meanwhile, and the group ends when this process
+    /// does. The processes are children.
+    pub(crate) fn wait_for_group(&self, leader: u32) -> Waiting<'_> {
+        let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
+        *lock(&self.group) = leader;
+        Waiting(self)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Option<Work>> {
-        self.work.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.work)
+    }
+
+    /// Ends the process without running exit handlers, which would take LLVM's state from under the thread that compiles.
+    fn end_now(&self) -> ! {
+        if let Some(group) = *lock(&self.group) {
+            // It may have ended by itself.
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+        loop {
+            let _ = kill_process(getpid(), Signal::KILL);
+        }
     }
 
     /// Which processor time compiles take.
@@ -144,7 +180,7 @@ impl Watch {
             }
             let [hung_up, gone_off] = [0, 1].map(|one: usize| watched[one].revents());
             if hung_up.contains(PollFlags::HUP) {
-                end_now();
+                self.end_now();
             }
             // It is turned off by work that has ended in time.
             if gone_off.contains(PollFlags::IN) {
@@ -160,9 +196,10 @@ impl Watch {
     /// What is to be answered in the place of a thread that has taken too long, or gets no processor time.
     fn look(&self) -> Option<Reply> {
         let now = Instant::now();
+        let is_waiting = lock(&self.group).is_some();
         let mut given_up = None;
         let work = self.lock().take_if(|work| {
-            given_up = work.look(now, self.priority);
+            given_up = work.look(now, self.priority, is_waiting);
             given_up.is_some()
         })?;
         work.so_far.or(given_up)
@@ -172,13 +209,13 @@ impl Watch {
     fn answer_for_the_last_time(&self, reply: &Reply) -> ! {
         // A program that does not listen is gone, or has given this process up.
         let _ = (&self.socket).write_all(&reply.encode(SOURCES));
-        end_now()
+        self.end_now()
     }
 }
 
 impl Work {
     /// What is to be answered if it is given up now.
-    fn look(&mut self, now: Instant, priority: Priority) -> Option<Reply> {
+    fn look(&mut self, now: Instant, priority: Priority, is_waiting: bool) -> Option<Reply> {
         let clock = self.clock.now();
         let at_work = clock.saturating_sub(self.begin);
         if now >= self.end || (priority != Priority::Program && at_work >= self.deadline) {
@@ -190,13 +227,6 @@ impl Work {
         }
         let (then, had) = std::mem::replace(&mut self.look, (now, clock));
         let is_starved = clock.saturating_sub(had) * LEAST_SHARE < now - then;
-        (priority == Priority::Idle && is_starved).then_some(Reply::Starved)
-    }
-}
-
-/// Ends the process without running exit handlers, which would take LLVM's state from under the thread that compiles.
-fn end_now() -> ! {
-    loop {
-        let _ = kill_process(getpid(), Signal::KILL);
+        (priority == Priority::Idle && is_starved && !is_waiting).then_some(Reply::Starved)
     }
 }

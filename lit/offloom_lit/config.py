@@ -137,6 +137,7 @@ def _substitutions(build):
         "other_opt": os.path.join(other_bin, "opt"),
         "passes": os.path.join(dist, "lib", "liboffloom_passes.so"),
         "test_plugin": build["test_plugin"],
+        "jit_cuda_test": build["jit_cuda_test"],
         "offloom": os.path.join(dist, "bin", "offloom"),
         "wrapgen": os.path.join(dist, "bin", "wrapgen"),
         "wrapgen_bitcode": os.path.join(dist, "libexec", "offloom", "wrapgen-bitcode"),

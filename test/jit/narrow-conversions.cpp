@@ -7,7 +7,7 @@
 // RUN: env OFFLOOM_JIT=off %run_offload ./usual > usual.off
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./usual > usual.sync 2> usual.log
 // RUN: diff usual.off usual.sync
-// RUN: grep -c '1 launches ran a variant' usual.log | FileCheck --check-prefix=RAN %s
+// RUN: grep -c '1 launch ran a variant' usual.log | FileCheck --check-prefix=RAN %s
 // RAN: {{^56$}}
 
 // The stock program has these bits, too.

@@ -16,8 +16,8 @@
 // COLD: offloom-jit: the image of this program was compiled in
 // WARM: offloom-jit: the image of this program is in the cache
 // RAN: offloom-jit: attached 4 kernels
-// RAN-DAG: image copy 0: {{[0-9]+}} launches ran a variant
-// RAN-DAG: image copy 3: {{[0-9]+}} launches ran a variant
+// RAN-DAG: image copy 0: {{[0-9]+}} launch{{(es)?}} ran a variant
+// RAN-DAG: image copy 3: {{[0-9]+}} launch{{(es)?}} ran a variant
 
 // The kernels as they were compiled at the start, and every setting that concerns how code is made.
 // RUN: env OFFLOOM_JIT=off OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STRICT=1 %run_offload ./only 2>&1 | cmp - stock.out

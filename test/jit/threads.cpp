@@ -13,7 +13,7 @@
 // COMPILED: {{^2$}}
 // LINKED: {{^8$}}
 // Launches that come while the code is made run ahead-of-time code.
-// CHECK-COUNT-8: image copy {{[0-3]}}: {{1?[0-9]?[0-9]|200}} launches ran a variant
+// CHECK-COUNT-8: image copy {{[0-3]}}: {{1?[0-9]?[0-9]|200}} launch{{(es)?}} ran a variant
 // Specialised to what the launches have: at once, in the background, and with variants retired.
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out

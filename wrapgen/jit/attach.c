@@ -8,6 +8,10 @@
 #include <strings.h>
 
 typedef void AttachFunction(const void *bundle, size_t size);
+typedef void RegisteredFunction(const void *inside);
+
+// What is to be told that the images are registered; null: nobody. For all parts of a program that each hold this piece.
+static RegisteredFunction *registered;
 
 // As the library reads it (jit-cache/src/settings/values.rs).
 static int is_off(const char *value) {
@@ -48,6 +52,15 @@ HIDDEN_PIECE void __offloom_jit_attach(const void *bundle_start, const void *bun
   AttachFunction *attach = (AttachFunction *)dlsym(library, "offloom_jit_attach");
   if (!attach && chosen_library())
     fprintf(stderr, "offloom-jit: OFFLOOM_JIT_LIBRARY names a file that is no liboffloom_jit.so: kernels stay ahead of time\n");
-  if (attach)
-    attach(bundle_start, (size_t)((const char *)bundle_end - (const char *)bundle_start));
+  if (!attach)
+    return;
+  attach(bundle_start, (size_t)((const char *)bundle_end - (const char *)bundle_start));
+  registered = (RegisteredFunction *)dlsym(library, "offloom_jit_registered");
+}
+
+// Behind the constructor that registers the images (abi/src/device_image.rs, `REGISTER_PRIORITY`), before all of the program but those that ask for
+// the same place.
+__attribute__((constructor(102))) static void tell_of_registration(void) {
+  if (registered)
+    registered((const void *)&registered);
 }

@@ -58,6 +58,20 @@ impl HostPiece {
 
 /// Whether kernels of this device triple can have variants.
 pub fn supports(triple: &str) -> bool {
+    is_like_host(triple) || is_gpu(triple)
+}
+
+/// Whether the JIT library can make images for this triple when a program starts (`--jit=only`).
+pub fn makes_images(triple: &str) -> bool {
+    is_like_host(triple)
+}
+
+/// Whether the triple is that of NVIDIA GPUs.
+pub fn is_gpu(triple: &str) -> bool {
+    triple.starts_with("nvptx64-")
+}
+
+fn is_like_host(triple: &str) -> bool {
     triple.starts_with("x86_64-") && triple.contains("linux")
 }
 
@@ -74,6 +88,33 @@ pub struct Preparation<'a> {
     pub kept_names: Option<&'a [OsString]>,
     /// What is known of the link.
     pub facts: LinkFacts,
+    /// Of an image for a GPU, the rest.
+    pub gpu: Option<GpuFacts<'a>>,
+}
+
+/// What variants for a GPU are compiled with.
+#[derive(Debug)]
+pub struct GpuFacts<'a> {
+    /// The processor of the image.
+    pub processor: &'a str,
+    /// Arguments for `ptxas`.
+    pub assembler_arguments: Vec<OsString>,
+    /// Files of the device runtime, as bitcode.
+    pub runtime: &'a [PathBuf],
+}
+
+impl GpuFacts<'_> {
+    fn add_to(&self, command: &mut Command) {
+        command.arg("--gpu").arg(self.processor);
+        for argument in &self.assembler_arguments {
+            let mut option = OsString::from("--assembler-argument=");
+            option.push(argument);
+            command.arg(option);
+        }
+        for file in self.runtime {
+            command.arg("--device-runtime").arg(file);
+        }
+    }
 }
 
 /// What the jobs on device code for the JIT are told of the link.
@@ -103,6 +144,9 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     command.arg("jit-prepare").arg("-o").arg(files.base);
     command.arg("--bundle").arg(files.bundle);
     files.facts.add_to(&mut command);
+    if let Some(gpu) = &files.gpu {
+        gpu.add_to(&mut command);
+    }
     if let Some(names) = files.kept_names {
         command.arg("--hide");
         add_kept_names(&mut command, names);

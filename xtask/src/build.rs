@@ -15,8 +15,8 @@ use crate::progress::run_folded;
 use crate::worker_layout;
 use crate::workspace::{Workspace, cargo};
 
-/// What `cargo build` is asked for: the installed artefacts and the plugin that only tests load.
-const PACKAGES: [&str; 7] = [
+/// What `cargo build` is asked for: the installed artefacts, and the plugin and the library that only tests load.
+const PACKAGES: [&str; 8] = [
     "offloom",
     "wrapgen",
     "offloom-device-linker",
@@ -24,6 +24,7 @@ const PACKAGES: [&str; 7] = [
     "offloom-jit-runtime",
     "offloom-jit-worker",
     "offloom-test-plugin",
+    "offloom-jit-cuda-test",
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
@@ -138,6 +139,8 @@ pub(crate) struct Staged {
     pub(crate) dist: PathBuf,
     /// The plugin with the passes that only tests use. It is not installed.
     pub(crate) test_plugin: PathBuf,
+    /// The library with which tests see launches on NVIDIA GPUs. It is not installed.
+    pub(crate) jit_cuda_test: PathBuf,
 }
 
 /// Runs `cargo xtask build`.
@@ -214,6 +217,7 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         llvm,
         dist,
         test_plugin: built.join("liboffloom_test_plugin.so"),
+        jit_cuda_test: built.join("liboffloom_jit_cuda_test.so"),
     };
     let (worker, folder) = WORKER;
     let laid_out = worker_layout::worker(workspace, &staged, &built.join(worker))?;

@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::workers;
 use crate::matrix;
-use crate::matrix::builds::{Builds, Form, Subject, Variant};
+use crate::matrix::builds::{Build, Builds, Form, Subject, Variant};
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
@@ -118,22 +118,36 @@ fn compare(staged: &Staged, openmp: &OpenMp, subject: &Subject, variant: Variant
         builds
             .ours
             .link_for_jit(&["-foffload-lto", "-Xoffload-linker", form])?;
-        for (name, mode, retire, cache) in MODES {
-            let cache = format!("{folder}/{cache}{form}");
-            let environment = [
-                ("OFFLOOM_JIT", mode),
-                ("OFFLOOM_JIT_RETIRE", retire),
-                ("OFFLOOM_JIT_STRICT", "1"),
-                ("OFFLOOM_JIT_CACHE_DIR", cache.as_str()),
-            ];
-            let what = || format!("{form}, {name}");
-            let printed = builds.ours.run(&environment).with_context(what)?;
-            ensure!(
-                printed == expected,
-                "{}: it prints\n{printed}instead of\n{expected}",
-                what()
-            );
-        }
+        run_in_modes(&builds.ours, form, &folder, &expected, &[])?;
     }
     Ok(true)
+}
+
+/// Runs a program that is linked for the JIT, in this form, in every mode, with `more` in its environment. Caches are made in `folder`.
+///
+/// Fails when it does not print what is expected.
+pub(crate) fn run_in_modes(
+    program: &Build<'_>,
+    form: &str,
+    folder: &str,
+    expected: &str,
+    more: &[(&str, &str)],
+) -> Result<()> {
+    for (name, mode, retire, cache) in MODES {
+        let cache = format!("{folder}/{cache}{form}");
+        let environment = [
+            ("OFFLOOM_JIT", mode),
+            ("OFFLOOM_JIT_RETIRE", retire),
+            ("OFFLOOM_JIT_STRICT", "1"),
+            ("OFFLOOM_JIT_CACHE_DIR", cache.as_str()),
+        ];
+        let what = || format!("{form}, {name}");
+        let printed = program.run(&[&environment, more].concat()).with_context(what)?;
+        ensure!(
+            printed == expected,
+            "{}: it prints\n{printed}instead of\n{expected}",
+            what()
+        );
+    }
+    Ok(())
 }

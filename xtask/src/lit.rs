@@ -187,6 +187,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "dist": staged.dist,
         "other_dist": other_dist,
         "test_plugin": staged.test_plugin,
+        "jit_cuda_test": staged.jit_cuda_test,
         "cuda": cuda::folder(workspace, staged.llvm.major)?,
         "virtual_gpu": virtual_gpu::library_folder(workspace)?,
         "omp_compile": openmp.compile_options(),

@@ -5,17 +5,19 @@
 //! With `OFFLOOM_TEST_GPU=1` the programs run on the real GPU that `nvidia-smi` finds.
 
 mod expectations;
+mod jit;
 
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
 use self::expectations::{Measure, measure_of};
+use self::jit::Launches;
 use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::workers;
 use crate::cuda;
@@ -26,8 +28,20 @@ use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 use crate::virtual_gpu::{library_folder, library_path};
 use crate::workspace::Workspace;
 
-/// Of how many forms one is checked for a program where the time is short, besides plain objects.
-pub(crate) const SHORT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(3);
+/// How much is checked.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts {
+    /// Of how many forms besides plain objects one is checked for a program.
+    every: NonZeroUsize,
+    /// Of how many programs one is run in every mode of the JIT; 0: none.
+    jit_every: usize,
+}
+
+/// Where the time is short.
+pub(crate) const SHORT: Parts = Parts {
+    every: NonZeroUsize::MIN.saturating_add(3),
+    jit_every: 0,
+};
 
 /// Forms besides plain objects.
 const FORMS: [Form; 3] = [Form::Lto, Form::StaticLibrary, Form::Relocatable];
@@ -43,6 +57,9 @@ pub(crate) struct Arguments {
     /// Check one of N forms of links besides plain objects, by turns
     #[arg(long, value_name = "N", default_value = "1")]
     every: NonZeroUsize,
+    /// Check one of N programs in every mode of the JIT; 0: none
+    #[arg(long, value_name = "N", default_value = "1")]
+    jit_every: usize,
     /// Only programs whose name contains one of these. Default: all
     programs: Vec<String>,
 }
@@ -51,7 +68,11 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
     arguments.builds.check_each(&workspace, |staged| {
-        check(&workspace, staged, arguments.every, &arguments.programs)
+        let parts = Parts {
+            every: arguments.every,
+            jit_every: arguments.jit_every,
+        };
+        check(&workspace, staged, parts, &arguments.programs)
     })
 }
 
@@ -64,6 +85,8 @@ struct Outcome {
     not_built: Option<String>,
     /// What is wrong.
     wrong: Vec<String>,
+    /// What became of launches with the JIT, if the program was run with it.
+    launches: Option<Launches>,
 }
 
 impl Outcome {
@@ -83,13 +106,9 @@ impl Outcome {
 /// Checks the programs for one LLVM, and prints what is wrong.
 ///
 /// Fails when a program does not print what it must, and when nothing could be checked.
-pub(crate) fn check(
-    workspace: &Workspace,
-    staged: &Staged,
-    every: NonZeroUsize,
-    only: &[String],
-) -> Result<()> {
+pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: &[String]) -> Result<()> {
     let major = staged.llvm.major;
+    let every = parts.every;
     let Some(targets) = Targets::find(workspace, staged)? else {
         return Ok(());
     };
@@ -107,6 +126,7 @@ pub(crate) fn check(
     println!("LLVM {major}: {} programs on {}", subjects.len(), targets.name);
     let (mut right, mut wrong) = (BTreeMap::new(), Vec::new());
     let mut not_built = Vec::new();
+    let (mut with_jit, mut launches) = (0, Launches::default());
     workers::for_each(
         "programs on the GPU",
         &subjects,
@@ -115,7 +135,12 @@ pub(crate) fn check(
             let forms = forms.filter(|(form, _)| (form + index).is_multiple_of(every.get()));
             let forms: Vec<_> = forms.map(|(_, &form)| form).collect();
             let two = (FORMS.len() + index).is_multiple_of(every.get());
-            compare(staged, &openmp, subject, &targets, &forms, two)
+            let extras = Extras {
+                forms: &forms,
+                two,
+                jit: parts.jit_every != 0 && index.is_multiple_of(parts.jit_every),
+            };
+            compare(staged, &openmp, subject, &targets, extras)
         },
         |(_, subject), outcome| {
             let name = &subject.program.name;
@@ -123,6 +148,11 @@ pub(crate) fn check(
                 Ok(outcome) => {
                     for form in outcome.right {
                         *right.entry(form).or_insert(0) += 1;
+                    }
+                    if let Some(ran) = outcome.launches {
+                        with_jit += 1;
+                        launches.of_variants += ran.of_variants;
+                        launches.ahead_of_time += ran.ahead_of_time;
                     }
                     not_built.extend(outcome.not_built.map(|why| format!("{name}: {why}")));
                     for what in outcome.wrong {
@@ -152,6 +182,16 @@ pub(crate) fn check(
         wrong.len()
     );
     ensure!(!right.is_empty(), "LLVM {major}: nothing could be checked");
+    if with_jit > 0 {
+        println!(
+            "LLVM {major}: {with_jit} programs in every mode of the JIT: with a full cache {} launches ran a variant, {} ahead-of-time code",
+            launches.of_variants, launches.ahead_of_time
+        );
+    }
+    ensure!(
+        with_jit < 2 || launches.of_variants > 0,
+        "LLVM {major}: no launch ran a variant"
+    );
     ensure!(wrong.is_empty(), "LLVM {major}: wrong: {}", wrong.join(", "));
     Ok(())
 }
@@ -162,8 +202,7 @@ fn compare(
     openmp: &OpenMp,
     subject: &Subject,
     targets: &Targets,
-    forms: &[Form],
-    two: bool,
+    extras: Extras<'_>,
 ) -> Result<Outcome> {
     let mut outcome = Outcome::default();
     let host = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.host))?;
@@ -195,7 +234,7 @@ fn compare(
     outcome.note(format!("{plain}, LLVM"), by_llvm, &expected);
     let ours = ours_built.and_then(|()| builds.ours.run(&[]));
     outcome.note(format!("{plain}, ours"), ours, &expected);
-    for &form in forms {
+    for &form in extras.forms {
         if form == plain || (subject.program.sources.len() > 1 && form != Form::Lto) {
             continue;
         }
@@ -213,7 +252,7 @@ fn compare(
             }
         }
     }
-    if two {
+    if extras.two {
         let builds = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.two))?;
         outcome.note(
             "two processors, ours".to_owned(),
@@ -221,7 +260,24 @@ fn compare(
             &expected,
         );
     }
+    if extras.jit {
+        match jit::check(&builds.ours, &targets.cuda.join("bin/ptxas"), &expected) {
+            Ok(launches) => outcome.launches = Some(launches),
+            Err(error) => outcome.wrong.push(format!("{error:#}")),
+        }
+    }
     Ok(outcome)
+}
+
+/// What a program is built and run as, besides its plain build.
+#[derive(Clone, Copy)]
+struct Extras<'a> {
+    /// In these forms.
+    forms: &'a [Form],
+    /// With images for two processors.
+    two: bool,
+    /// In every mode of the JIT.
+    jit: bool,
 }
 
 /// The line of a build's messages that says why.
@@ -239,6 +295,8 @@ fn reason(text: &str) -> String {
 /// The devices.
 struct Targets {
     name: String,
+    /// CUDA's tools.
+    cuda: PathBuf,
     /// The x86_64 device.
     host: Device,
     /// A GPU.
@@ -296,6 +354,7 @@ impl Targets {
             // Some programs use several devices, of which the x86_64 one has four.
             one: device(&processors[..1], &[processors[0].as_str(); 4].join(",")),
             two: device(&processors, &[last.as_str(); 4].join(",")),
+            cuda: cuda.clone(),
         }))
     }
 }

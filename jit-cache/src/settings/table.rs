@@ -102,6 +102,13 @@ pub const SETTINGS: &[Setting] = &[
         show: |settings| settings.target.clone().unwrap_or_else(|| "native".to_owned()),
     },
     Setting {
+        name: "OFFLOOM_JIT_PTXAS",
+        values: "an absolute path",
+        help: "the assembler for NVIDIA GPUs; by default `ptxas` of CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda",
+        set: Set::Path(|settings, value| values::set(&mut settings.ptxas, values::absolute(value).map(Some))),
+        show: |settings| values::shown_path(settings.ptxas.as_deref()),
+    },
+    Setting {
         name: "OFFLOOM_JIT_CACHE_DIR",
         values: "an absolute path",
         help: "the private cache directory; by default `offloom` in the user's cache folder",

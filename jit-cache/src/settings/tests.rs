@@ -11,13 +11,14 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 19] = [
+const VALUES: [(&str, &str, &str); 20] = [
     ("OFFLOOM_JIT", "sync", "always"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
     ("OFFLOOM_JIT_THRESHOLD", "0", "-1"),
     ("OFFLOOM_JIT_RATIO", "0.25", "nan"),
     ("OFFLOOM_JIT_TARGET", "x86-64-v3", ""),
+    ("OFFLOOM_JIT_PTXAS", "/opt/cuda/bin/ptxas", "ptxas"),
     ("OFFLOOM_JIT_CACHE_DIR", "/a", "a"),
     ("OFFLOOM_JIT_CACHE_PATH", "/a:/b", "/a::/b"),
     ("OFFLOOM_JIT_CACHE_MODE", "ro", "readonly"),
@@ -157,6 +158,7 @@ fn values_mean_what_they_say() {
         threshold: 0,
         ratio: 0.25,
         target: Some("x86-64-v3".to_owned()),
+        ptxas: Some("/opt/cuda/bin/ptxas".into()),
         cache_directory: Some("/a".into()),
         cache_path: vec!["/a".into(), "/b".into()],
         cache_mode: CacheMode::ReadOnly,

@@ -5,6 +5,7 @@
 //! may form a smaller team than it was asked for, and what it was asked for reaches the kernel as arguments. There one team of one thread
 //! is a form of its own ([`one_thread`](crate::one_thread)), which the code asks for at run time.
 
+use offloom_abi::jit_device_image::kernel_environment;
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
@@ -57,8 +58,7 @@ pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx
     let Some(gpu) = Gpu::of(module) else {
         return;
     };
-    let environment =
-        find(module, &format!("{}_kernel_environment", descriptor.kernel)).map(Global::as_global_value);
+    let environment = find(module, &kernel_environment(&descriptor.kernel)).map(Global::as_global_value);
     if let Some(teams) = descriptor.teams {
         for query in TEAM_QUERIES {
             fold_queries(module, query, teams);
@@ -85,6 +85,29 @@ pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx
             set_limits(environment, Limit::Threads, threads);
         }
         set_attribute(module, kernel, "omp_target_thread_limit", &threads.to_string());
+        declare_threads(module, kernel, gpu, threads);
+    }
+}
+
+/// Puts the numbers into the code of a GPU's kernel that the device runtime is linked to, whatever its mode: the descriptor's are those of the launch of
+/// the hardware here, teams are blocks, and all that asks the hardware gets them.
+pub fn specialize_hardware_launch<'ctx>(
+    module: &Module<'ctx>,
+    kernel: FunctionValue<'ctx>,
+    descriptor: &Descriptor,
+) {
+    let Some(gpu) = Gpu::of(module) else {
+        return;
+    };
+    if let Some(teams) = descriptor.teams {
+        for query in TEAM_QUERIES {
+            fold_queries(module, query, teams);
+        }
+    }
+    if let Some(threads) = descriptor.threads {
+        for query in THREAD_QUERIES {
+            fold_queries(module, query, threads);
+        }
         declare_threads(module, kernel, gpu, threads);
     }
 }

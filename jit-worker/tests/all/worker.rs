@@ -44,6 +44,7 @@ impl Worker {
             descriptor: &format!("kernel={kernel};arch=x86-64;{terms_argument}=i32:0x5"),
             match_floating_point: true,
             deadline,
+            gpu: None,
             bitcode,
         };
         self.socket.write_all(&request.encode_head()).expect("it listens");

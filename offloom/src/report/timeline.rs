@@ -315,6 +315,7 @@ mod tests {
             verdict_us,
             variant_ns: None,
             ahead_of_time_ns: None,
+            on_gpu: None,
         };
         let mut bars = Vec::new();
         add_copy(&mut bars, &copy, END);

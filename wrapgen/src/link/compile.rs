@@ -20,8 +20,8 @@ use super::target::{DeviceLinker, Target};
 use super::work_folder::WorkFolder;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, is_bitcode};
-use crate::jit::{self, HostPiece};
+use crate::inputs::{EmbeddedMember, bitcode_symbols, is_bitcode};
+use crate::jit::{self, GpuFacts, HostPiece};
 use crate::process::Runner;
 use crate::steps::Phase;
 use crate::toolchain;
@@ -57,9 +57,7 @@ pub fn compile(
     runner: Runner,
 ) -> Result<Compiled> {
     let options = &line.options;
-    let jit = options.jit.filter(|_| {
-        jit::supports(&group.target.triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp)
-    });
+    let jit = jit_form(group, options, runner);
     if options.embed_bitcode {
         check_all_bitcode(group, "--embed-bitcode (-fopenmp-target-jit of Clang)")?;
     }
@@ -120,6 +118,21 @@ pub fn compile(
     Ok(compiled)
 }
 
+/// What the JIT is to do with the group.
+fn jit_form(group: &Group<'_>, options: &Options, runner: Runner) -> Option<JitForm> {
+    let triple = &group.target.triple;
+    let is_known = jit::supports(triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
+    let form = options.jit.filter(|_| is_known)?;
+    if form == JitForm::Only && !jit::makes_images(triple) {
+        runner.say(&format!(
+            "wrapgen: warning: --jit=only makes no images for {triple} yet: this one is linked ahead of time, and its kernels stay as they are; \
+             link with --jit to have them specialised"
+        ));
+        return None;
+    }
+    Some(form)
+}
+
 /// The names of the group's bitcode that stay visible. None where there is no bitcode, or where the device linker takes it as it is.
 fn kept_names(
     group: &Group<'_>,
@@ -164,7 +177,8 @@ fn prepare_for_jit(
     members: &mut MemberFiles,
     compiled: &mut Compiled,
 ) -> Result<()> {
-    if members.bitcode.is_empty() {
+    let bitcode: Vec<PathBuf> = members.bitcode_of_program().cloned().collect();
+    if bitcode.is_empty() {
         runner.say(&format!(
             "wrapgen: warning: --jit has no device bitcode to work on for {}: compile with -foffload-lto",
             group.target.triple
@@ -183,11 +197,16 @@ fn prepare_for_jit(
     };
     let bundle = folder.named(&group.target, "jit");
     let files = jit::Preparation {
-        bitcode: &members.bitcode,
+        bitcode: &bitcode,
         base: &base,
         bundle: &bundle,
         kept_names,
         facts: link_facts(group, line),
+        gpu: jit::is_gpu(&group.target.triple).then(|| GpuFacts {
+            processor: &group.target.arch,
+            assembler_arguments: assembler_arguments(group, &line.options),
+            runtime: &members.libraries,
+        }),
     };
     let piece = folder.named(&group.target, HostPiece::Attach.extension());
     let location = folder.named(&group.target, "jit.location.o");
@@ -206,9 +225,17 @@ fn prepare_for_jit(
         compiled.host_inputs = vec![piece, location];
         compiled.jit_bundle = Some(bundle);
     }
-    members.all = [slice::from_ref(&base), &members.native].concat();
-    members.bitcode = vec![base];
+    members.bitcode = [slice::from_ref(&base), &members.libraries].concat();
+    members.all = [&members.bitcode[..], &members.native].concat();
     Ok(())
+}
+
+/// What variants are assembled with, as far as the image's code is.
+fn assembler_arguments(group: &Group<'_>, options: &Options) -> Vec<OsString> {
+    let device = DeviceOptions::new(options, &group.target.triple);
+    let given = device.ptxas.iter().map(|&argument| argument.to_owned());
+    let debug = device.debug.then(|| OsString::from("-lineinfo"));
+    given.chain(debug).collect()
 }
 
 /// Merges the group's bitcode to the image that the program holds, and adds what has the JIT library make another of it.
@@ -266,6 +293,40 @@ pub struct MemberFiles {
     pub native: Vec<PathBuf>,
     /// Both, in the order of the inputs.
     pub all: Vec<PathBuf>,
+    /// Those of a GPU's bitcode files that are the device runtime, or libraries that options name.
+    pub libraries: Vec<PathBuf>,
+}
+
+impl MemberFiles {
+    /// The bitcode that is no library's.
+    fn bitcode_of_program(&self) -> impl Iterator<Item = &PathBuf> {
+        self.bitcode.iter().filter(|file| !self.libraries.contains(file))
+    }
+}
+
+/// A function that the OpenMP device runtime of every LLVM defines, and nobody else does.
+const OF_DEVICE_RUNTIME: &[u8] = b"__kmpc_target_init";
+
+/// Whether a member of a GPU's image is the device runtime, or a library that an option names: what variants are linked with once they are
+/// specialised. Since LLVM 19 the runtime is in a static library on the command line.
+fn is_device_library(found: &EmbeddedMember<'_>, options: &Options) -> Result<bool> {
+    let image = found.member.image();
+    if options.jit.is_none() || !is_bitcode(image) {
+        return Ok(false);
+    }
+    if is_library(found, options) {
+        return Ok(true);
+    }
+    let symbols = bitcode_symbols(&found.origin, image)?;
+    Ok(symbols
+        .iter()
+        .any(|symbol| !symbol.undefined && symbol.name == OF_DEVICE_RUNTIME))
+}
+
+/// Whether a member is a library that an option names.
+fn is_library(found: &EmbeddedMember<'_>, options: &Options) -> bool {
+    let mut libraries = options.bitcode_libraries.iter();
+    libraries.any(|library| library.path == found.origin.path)
 }
 
 /// Writes each member's image to a file, in the order of the inputs. Native ones that the device linker can read where they lie stay
@@ -319,6 +380,9 @@ pub fn write_members(
         runner.name_copy(&path, || name_of_member(found));
         list.push(path.clone());
         files.all.push(path.clone());
+        if jit::is_gpu(&group.target.triple) && is_device_library(found, options)? {
+            files.libraries.push(path.clone());
+        }
         origins.push(found.origin.path.to_owned());
         written.push((found, path));
     }
@@ -351,8 +415,7 @@ fn write_member(
 ) -> Result<()> {
     if runner.shows_commands() {
         let origin = found.origin.path;
-        let mut libraries = options.bitcode_libraries.iter();
-        if libraries.any(|library| library.path == origin) {
+        if is_library(found, options) {
             runner.print(Command::new("cp").arg(origin).arg(path));
         } else {
             let mut command = Command::new(toolchain::program()?);

@@ -83,6 +83,7 @@ fn compile_kernel(socket: &mut UnixStream, kernel: &str, bitcode: &[u8]) -> Resu
         descriptor: &format!("kernel={kernel};arch=x86-64"),
         match_floating_point: true,
         deadline: DEADLINE,
+        gpu: None,
         bitcode,
     };
     socket.write_all(&request.encode_head())?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
+use offloom_ir::codegen::{CodegenError, MachineOptions, nvptx_machine, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
@@ -42,7 +42,7 @@ pub(crate) enum MergeError {
     Link(#[from] LinkModulesError),
     /// The device code says that it is for another target than it is linked for, or does not say.
     #[error(
-        "{}: {}, and it is to be linked for x86-64 Linux: give the module the triple that it was packed with",
+        "{}: {}, and it is to be linked for x86-64 Linux or an NVIDIA GPU: give the module the triple that it was packed with",
         input.display(),
         target_of(triple)
     )]
@@ -98,12 +98,18 @@ impl DeviceBitcode {
 
     /// The machine of the module's triple; what a function may use stands in its own attributes.
     pub(crate) fn machine(&self, module: &Module<'_>) -> Result<TargetMachine, CodegenError> {
-        target_machine(&MachineOptions {
-            triple: &module.get_triple().as_str().to_string_lossy(),
+        let triple = module.get_triple();
+        let triple = triple.as_str().to_string_lossy();
+        let options = MachineOptions {
+            triple: &triple,
             cpu: "",
             features: "",
             optimization_level: self.optimization_level,
-        })
+        };
+        match jit::is_gpu(&triple) {
+            true => nvptx_machine(&options),
+            false => target_machine(&options),
+        }
     }
 }
 

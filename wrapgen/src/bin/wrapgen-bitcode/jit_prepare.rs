@@ -5,10 +5,14 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use offloom_ir::inkwell::context::Context;
+use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::link_modules::link_modules;
 use offloom_jit_passes::JitPassError;
+use offloom_jit_passes::gpu::GpuLink;
 use offloom_jit_passes::prepare::prepare;
 use offloom_text_table::counted;
+use wrapgen::inputs::InputFile;
 use wrapgen::messages::say;
 use wrapgen::output::OutputFile;
 
@@ -36,6 +40,18 @@ pub(crate) struct JitPrepareArgs {
     /// Say which kernels stay ahead of time, and why.
     #[arg(long)]
     verbose: bool,
+
+    /// The image is for an NVIDIA GPU, for this processor.
+    #[arg(long, value_name = "PROCESSOR")]
+    gpu: Option<String>,
+
+    /// With --gpu: an argument for ptxas, with which variants are assembled.
+    #[arg(long = "assembler-argument", value_name = "WORD", allow_hyphen_values = true)]
+    assembler_arguments: Vec<String>,
+
+    /// With --gpu: bitcode of the device runtime.
+    #[arg(long = "device-runtime", value_name = "FILE")]
+    device_runtime: Vec<PathBuf>,
 
     #[command(flatten)]
     device: DeviceBitcode,
@@ -65,7 +81,14 @@ impl JitPrepareArgs {
             self.kept.hide_others(&module);
         }
         let machine = self.device.machine(&module).map_err(JitPassError::from)?;
-        let prepared = prepare(&module, &machine, &errors, self.device.optimization_level)?;
+        let runtime = self.runtime(&context, &errors)?;
+        let gpu = self.gpu.as_ref().map(|processor| GpuLink {
+            processor,
+            assembler_arguments: &self.assembler_arguments,
+            device_runtime: runtime.as_ref(),
+        });
+        let level = self.device.optimization_level;
+        let prepared = prepare(&module, &machine, &errors, level, gpu.as_ref())?;
         if self.verbose {
             for kernel in &prepared.kernels {
                 let condition = if kernel.has_fast_math {
@@ -107,6 +130,31 @@ impl JitPrepareArgs {
         }
         base.commit()?;
         Ok(())
+    }
+
+    /// The device runtime, if there is one.
+    fn runtime<'ctx>(
+        &self,
+        context: &'ctx Context,
+        errors: &CollectedErrors<'ctx>,
+    ) -> Result<Option<Module<'ctx>>, JitPrepareError> {
+        if self.device_runtime.is_empty() {
+            return Ok(None);
+        }
+        let files = self.device_runtime.iter().map(|path| InputFile::open(path));
+        let files = files.collect::<Result<Vec<_>, _>>()?;
+        let names: Vec<_> = self
+            .device_runtime
+            .iter()
+            .map(|path| path.display().to_string())
+            .collect();
+        let members: Vec<_> = names
+            .iter()
+            .map(String::as_str)
+            .zip(files.iter().map(InputFile::bytes))
+            .collect();
+        let runtime = link_modules(context, errors, &members, |_| {}).map_err(MergeError::from)?;
+        Ok(Some(runtime))
     }
 
     /// With --save-temps the file has the same name in each link, and whether it is there tells whether this one made a bundle.

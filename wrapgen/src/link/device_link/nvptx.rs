@@ -23,11 +23,10 @@ use super::device_libraries;
 use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::Result;
-use crate::inputs::is_bitcode;
 use crate::process::Runner;
 use crate::toolchain;
 
-/// Links `inputs`, one for each member of the group, to `image`.
+/// Links `inputs`, files of the group's members or in their place, to `image`.
 ///
 /// # Errors
 /// A tool is missing or fails.
@@ -52,8 +51,9 @@ pub(super) fn link(
         return runner.run(&mut link.compile(inputs, "--lto-emit-llvm", image)?);
     }
     let mut cubins = Vec::new();
-    for (path, found) in inputs.iter().zip(&group.members) {
-        if !is_bitcode(found.member.image()) {
+    for path in inputs {
+        // As files of members are called (`compile::write_members`). The bitcode may be one file for several members.
+        if path.extension().is_some_and(|extension| extension == "cubin") {
             cubins.push(path.clone());
         }
     }

@@ -1,0 +1,298 @@
+//! NVIDIA GPUs as devices of the JIT's policy.
+//!
+//! | module | does |
+//! | --- | --- |
+//! | [`assembler`] | which assembler this process compiles with |
+//! | [`policy`] | asks the policy what launches run |
+
+mod assembler;
+mod policy;
+
+use std::ffi::{CString, c_void};
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use offloom_abi::jit_bundle::BundleId;
+use offloom_abi::jit_compile::{GpuForm, GpuRequest, Priority, Request, join_words};
+use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
+use offloom_jit_cache::descriptor::Descriptor;
+use offloom_jit_cache::settings::Mode;
+use offloom_jit_cache::signature;
+use offloom_jit_cache::tracker::{LaunchKey, Tracker};
+use offloom_jit_policy::backend::{
+    Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
+};
+use offloom_jit_policy::image::ImageCopy as PolicyImage;
+use offloom_jit_policy::kernel::Kernel as PolicyKernel;
+use offloom_jit_policy::kernel_on_device::KernelOnDevice;
+use offloom_jit_policy::process::report;
+use offloom_jit_policy::process::settings::settings;
+use offloom_jit_policy::registry::{Attached, Registry};
+
+use crate::background;
+use crate::image::{ImageCopy, Kernel};
+use crate::install::{self, NotInstalled};
+use crate::lock::lock;
+use crate::variant::{self, Load, Variant};
+
+/// NVIDIA GPUs.
+#[derive(Debug)]
+pub struct Cuda;
+
+/// A launch as the driver is asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Words<'a> {
+    words: &'a [u64],
+    blocks: u32,
+    threads: u32,
+}
+
+impl signature::Launch for Words<'_> {
+    #[inline]
+    fn arguments(&self) -> &[u64] {
+        self.words
+    }
+
+    fn object(&self, _: usize, _: usize, _: usize) -> u64 {
+        0
+    }
+
+    fn is_readable(&self, _: usize, _: Range<usize>) -> bool {
+        false
+    }
+
+    #[inline]
+    fn teams(&self) -> u32 {
+        self.blocks
+    }
+
+    #[inline]
+    fn threads(&self) -> u32 {
+        self.threads
+    }
+}
+
+/// An image copy.
+#[derive(Debug)]
+pub struct CudaImage {
+    image: &'static ImageCopy,
+    /// Addresses that its variants refer to.
+    anchors: Vec<u64>,
+    target: &'static Target,
+}
+
+/// A kernel of an image copy.
+#[derive(Debug, Default)]
+pub struct CudaKernel {
+    /// Once the program has launched it.
+    kernel: OnceLock<&'static Kernel>,
+}
+
+/// What compiles for this library, which knows no LLVM.
+#[derive(Clone, Copy, Debug)]
+pub struct Services {
+    /// As [`Backend::compile`], of a whole request.
+    pub compile: fn(&Request<'_>, Priority, &mut dyn FnMut()) -> Result<(Compiled, Place), Failure>,
+    /// As [`Backend::compiler`].
+    pub compiler: fn() -> &'static Compiler,
+    /// As [`Backend::usual_place`].
+    pub usual_place: fn() -> Place,
+}
+
+static SERVICES: OnceLock<Services> = OnceLock::new();
+
+/// Takes a bundle for NVIDIA GPUs. `None`: it is attached already. A caller has entered the policy's fork gate.
+pub fn attach(id: BundleId, bytes: &[u8], services: Services) -> Option<Attached<Cuda>> {
+    SERVICES.get_or_init(|| services);
+    let attached = Cuda::registry().attach(id, bytes)?;
+    assembler::look_for();
+    Some(attached)
+}
+
+impl Cuda {
+    /// Whether a bundle for NVIDIA GPUs was attached.
+    pub fn has_bundles() -> bool {
+        SERVICES.get().is_some()
+    }
+}
+
+/// Takes part in the launches of the libomptarget that `inside` is an address in, once it has registered images. Says why
+/// not where that is not possible.
+pub fn take_part(inside: *const c_void) {
+    match install::install(inside, &policy::POLICY) {
+        Ok(()) => {}
+        Err(NotInstalled::NoDriver(error)) => {
+            report::log(format_args!("{error}: no kernel runs on an NVIDIA GPU"));
+        }
+        Err(error) => report::failure(format_args!("{error}: kernels on NVIDIA GPUs stay ahead of time")),
+    }
+}
+
+impl Backend for Cuda {
+    const ARCHITECTURE: &'static str = "nvptx64";
+    const SETTLES_LAUNCH_PARAMETERS: bool = true;
+    const READS_CONTENTS: bool = false;
+
+    type Launch<'a> = Words<'a>;
+    type Image = CudaImage;
+    type OnDevice = CudaKernel;
+    type Entry = &'static Variant;
+    type Loaded = &'static Variant;
+
+    fn registry() -> &'static Registry<Self> {
+        // Leaked, not a static by value: what waits on a static's mutex when `exit` destroys it hangs.
+        static REGISTRY: OnceLock<&'static Registry<Cuda>> = OnceLock::new();
+        REGISTRY.get_or_init(|| Box::leak(Box::default()))
+    }
+
+    fn compiler() -> &'static Compiler {
+        // Nothing is attached before the services are there.
+        static NONE: Compiler = Compiler {
+            offloom: "",
+            llvm: String::new(),
+        };
+        SERVICES.get().map_or(&NONE, |services| (services.compiler)())
+    }
+
+    fn target(image: &PolicyImage<Self>) -> Option<&'static Target> {
+        Some(image.device.target)
+    }
+
+    fn usual_place() -> Place {
+        SERVICES
+            .get()
+            .map_or(Place::Worker, |services| (services.usual_place)())
+    }
+
+    fn compile(
+        job: &Job<'_>,
+        priority: Priority,
+        meanwhile: &mut dyn FnMut(),
+    ) -> Result<(Compiled, Place), Failure> {
+        let (Some(services), Some(gpu)) = (SERVICES.get(), &job.bundle.gpu) else {
+            return Err(Failure::OfProcess("the bundle is for no GPU".to_owned()));
+        };
+        let assembler = assembler::found().map_err(Failure::OfProcess)?;
+        let arguments = join_words(gpu.assembler_arguments.iter().copied());
+        let request = Request {
+            target_triple: job.bundle.target_triple,
+            optimization_level: job.bundle.optimization_level,
+            processor: &job.target.processor,
+            features: &job.target.features,
+            kernel: job.kernel,
+            descriptor: job.descriptor,
+            match_floating_point: job.match_floating_point,
+            deadline: job.deadline,
+            gpu: Some(GpuRequest {
+                assembler: &assembler.path,
+                assembler_arguments: &arguments,
+                form: GpuForm::WholeProgram,
+                anchor_count: job.bundle.anchors.len() as u32,
+                device_runtime: gpu.device_runtime,
+            }),
+            bitcode: if job.match_floating_point {
+                job.bundle.matched_bitcode
+            } else {
+                job.bundle.bitcode
+            },
+        };
+        (services.compile)(&request, priority, meanwhile)
+    }
+
+    fn load(
+        kernel: &'static KernelOnDevice<Self>,
+        _number: usize,
+        object: &[u8],
+        done: Done<Result<Code<Self>, LoadFailure>>,
+    ) {
+        match settings().mode {
+            // The launch that asks for it waits, and its thread has the context.
+            Mode::Sync => done(load(kernel, object)),
+            Mode::Async | Mode::Off => {
+                let object = object.to_vec();
+                later(move || load(kernel, &object), done);
+            }
+        }
+    }
+
+    unsafe fn unload(loaded: &'static Variant, done: Done<Result<(), LoadFailure>>) {
+        later(move || unload(loaded), done);
+    }
+
+    fn after_loads(then: Box<dyn FnOnce() + Send>) {
+        later(
+            || Ok(()),
+            Box::new(move |result: Result<(), LoadFailure>| {
+                // When the process ends, what is left is left.
+                if result.is_ok() {
+                    then();
+                }
+            }),
+        );
+    }
+
+    unsafe fn release(_: CudaImage, done: Done<Result<(), LoadFailure>>) {
+        done(Ok(()));
+    }
+
+    /// Launches keep asking: there is no code of ours on the device's side of a launch.
+    fn settle(_: &CudaKernel, _: &Tracker, _: &LaunchKey, _: Option<&'static Variant>) {}
+
+    fn close(_: &CudaKernel) {}
+
+    fn complete(_: &mut Descriptor) {}
+
+    fn note_first_launch(_: &PolicyKernel<Self>, _: &PolicyImage<Self>, _: &LaunchKey, _: Words<'_>) {}
+}
+
+/// Does something in the background, and tells what came of it; at once where it is not done.
+fn later<T: 'static>(
+    work: impl FnOnce() -> Result<T, LoadFailure> + Send + 'static,
+    done: Done<Result<T, LoadFailure>>,
+) {
+    let done = Arc::new(Mutex::new(Some(done)));
+    let by_work = Arc::clone(&done);
+    let is_added = background::add(move || {
+        let done = lock(&by_work).take();
+        if let Some(done) = done {
+            done(work());
+        }
+    });
+    let done = lock(&done).take_if(|_| !is_added);
+    if let Some(done) = done {
+        done(Err(LoadFailure::TooLate));
+    }
+}
+
+/// Loads a cubin for a kernel.
+fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cuda>, LoadFailure> {
+    let failed = |reason: String| LoadFailure::Failed(reason);
+    let of_driver = kernel.device.kernel.get().ok_or(LoadFailure::TooLate)?;
+    let name = CString::new(variant_entry(kernel.kernel.name)).map_err(|error| failed(error.to_string()))?;
+    let table = CString::new(ANCHOR_TABLE_SYMBOL).map_err(|error| failed(error.to_string()))?;
+    let device = &kernel.image.device;
+    let load = Load {
+        cubin: object,
+        name: &name,
+        anchors: Some((&table, &device.anchors)),
+    };
+    let loaded = device
+        .image
+        .with_current(|current| variant::load(current, of_driver, &load));
+    let variant = loaded
+        .map_err(|_| LoadFailure::TooLate)?
+        .map_err(|error| failed(error.to_string()))?;
+    Ok(Code {
+        entry: variant,
+        loaded: variant,
+    })
+}
+
+/// Unloads a variant. One whose image is gone is gone with it.
+fn unload(variant: &'static Variant) -> Result<(), LoadFailure> {
+    let image = variant.kernel().image();
+    match image.with_current(|current| variant::unload(current, variant)) {
+        Ok(result) => result.map_err(|error| LoadFailure::Failed(error.to_string())),
+        Err(_) => Ok(()),
+    }
+}

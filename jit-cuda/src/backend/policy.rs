@@ -1,0 +1,234 @@
+//! Asks the policy what launches run.
+
+use std::collections::HashMap;
+use std::ffi::{CStr, CString};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL};
+use offloom_jit_policy::backend::{Backend as _, Target};
+use offloom_jit_policy::image::ImageCopy as PolicyImage;
+use offloom_jit_policy::kernel_on_device::KernelOnDevice;
+use offloom_jit_policy::process::fork_gate;
+use offloom_jit_policy::process::guard::{guarded, guarded_interlude};
+use offloom_jit_policy::process::report;
+use offloom_jit_policy::process::settings::counts_launches;
+use offloom_jit_policy::registry::Attached;
+
+use super::{Cuda, CudaImage, CudaKernel, Words, assembler};
+use crate::client::{Choice, Client, KernelData, Launch, Outcome};
+use crate::context::Current;
+use crate::error::CudaError;
+use crate::image::{ImageCopy, Kernel};
+use crate::lock::lock;
+use crate::variant::Variant;
+
+/// The most bytes that an image may say of itself: a damaged one is not copied.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The JIT's policy as what decides about launches.
+#[derive(Debug)]
+pub(super) struct Policy;
+
+pub(super) static POLICY: Policy = Policy;
+
+type OnDevice = KernelOnDevice<Cuda>;
+
+/// The kernels that may have variants, by the number of their image copy.
+fn kernels() -> &'static Mutex<HashMap<u32, Vec<&'static OnDevice>>> {
+    // Leaked: what waits on a static's mutex when `exit` destroys it hangs.
+    static KERNELS: OnceLock<&'static Mutex<HashMap<u32, Vec<&'static OnDevice>>>> = OnceLock::new();
+    KERNELS.get_or_init(|| Box::leak(Box::default()))
+}
+
+/// What the policy knows of a kernel.
+#[inline]
+fn state_of(kernel: &Kernel) -> &'static OnDevice {
+    // SAFETY: it was made of such a reference, which lives as long as the kernel's image copy.
+    unsafe { &*(kernel.data() as *const OnDevice) }
+}
+
+impl Client for Policy {
+    fn adopt(&self, image: &'static ImageCopy, current: &Current<'_>) -> bool {
+        guarded_interlude(false, || match adopt(image, current) {
+            Ok(is_ours) => is_ours,
+            Err(reason) => {
+                report::failure(format_args!(
+                    "{reason}: kernels on NVIDIA GPUs stay ahead of time"
+                ));
+                false
+            }
+        })
+    }
+
+    fn kernel(&self, image: &'static ImageCopy, name: &CStr) -> Option<KernelData> {
+        let kernels = lock(kernels());
+        let mut kernels = kernels.get(&image.number())?.iter();
+        let kernel = kernels.find(|kernel| kernel.kernel.name.as_bytes() == name.to_bytes())?;
+        Some(KernelData {
+            data: (&raw const **kernel).addr(),
+            parameters: kernel.kernel.parameter_count as usize,
+        })
+    }
+
+    fn choose(&self, launch: &Launch<'_>) -> Choice {
+        guarded(Choice::BASE, || choose(launch))
+    }
+
+    fn finished(&self, kernel: &'static Kernel, ticket: u64, outcome: Outcome) {
+        let nanoseconds = match outcome {
+            Outcome::Took(nanoseconds) => Some(nanoseconds),
+            Outcome::NotTimed => None,
+        };
+        guarded_interlude((), || {
+            // SAFETY: the ticket is from a choice for this kernel, and comes back once.
+            unsafe { state_of(kernel).finished(ticket, nanoseconds) };
+        });
+    }
+
+    fn refused(&self, kernel: &'static Kernel, variant: &'static Variant, error: CudaError) {
+        guarded_interlude((), || {
+            if !variant.give_up() {
+                return;
+            }
+            let state = state_of(kernel);
+            report::failure(format_args!(
+                "{}: image copy {}: the driver refuses to launch a variant: {error}: the kernel stays ahead of time for its launches",
+                state.kernel.name, state.image.number
+            ));
+        });
+    }
+
+    fn withdraw(&self, image: &'static ImageCopy) {
+        guarded_interlude((), || {
+            lock(kernels()).remove(&image.number());
+            // SAFETY: the program unloads the image, so it launches none of its kernels.
+            unsafe { Cuda::registry().withdraw(|other| std::ptr::eq(other.device.image, image)) };
+        });
+    }
+}
+
+fn choose(launch: &Launch<'_>) -> Choice {
+    let state = state_of(launch.kernel);
+    state.device.kernel.get_or_init(|| launch.kernel);
+    let [blocks, 1, 1] = launch.grid else {
+        return Choice::BASE;
+    };
+    let [threads, 1, 1] = launch.block else {
+        return Choice::BASE;
+    };
+    let words = Words {
+        words: launch.words,
+        blocks,
+        threads,
+    };
+    let choice = if counts_launches() {
+        let choice = state.choose::<true>(words);
+        state.count(choice);
+        choice
+    } else {
+        state.choose::<false>(words)
+    };
+    match choice.entry {
+        Some(variant) if variant.is_given_up() => untimed(state, choice.ticket),
+        variant => Choice {
+            variant,
+            ticket: choice.ticket,
+        },
+    }
+}
+
+/// The program's own kernel in the place of a variant that is no longer launched.
+#[cold]
+fn untimed(state: &'static OnDevice, ticket: u64) -> Choice {
+    if ticket != 0 {
+        // SAFETY: the ticket is from the choice that was just made, and does not come back otherwise.
+        unsafe { state.finished(ticket, None) };
+    }
+    Choice::BASE
+}
+
+/// Takes note of an image whose bundle is attached.
+fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, String> {
+    let symbol = CString::new(IMAGE_SYMBOL).map_err(|error| error.to_string())?;
+    let Some((address, size)) = current.global(image.module(), &symbol) else {
+        return Ok(false);
+    };
+    if size > MOST_BYTES {
+        return Err(format!(
+            "`{IMAGE_SYMBOL}` of a device image has {size} bytes, more than {MOST_BYTES}"
+        ));
+    }
+    let mut bytes = vec![0; size];
+    let read = current.read(address, &mut bytes);
+    read.map_err(|error| format!("`{IMAGE_SYMBOL}` of a device image cannot be read: {error}"))?;
+    let DeviceImage { bundle, anchors } = DeviceImage::parse(&bytes).map_err(|error| error.to_string())?;
+    let Some(_change) = fork_gate::enter() else {
+        return Ok(false);
+    };
+    let Some(Attached {
+        bundle,
+        kernels: of_bundle,
+    }) = Cuda::registry().attached(bundle)
+    else {
+        return Ok(false);
+    };
+    if anchors.len() != bundle.contents.anchors.len() {
+        return Err("a device image does not match its bundle".to_owned());
+    }
+    let Some(gpu) = &bundle.contents.gpu else {
+        return Ok(false);
+    };
+    if of_bundle.iter().all(|kernel| kernel.left_ahead_of_time.is_some()) {
+        return Ok(false);
+    }
+    let assembler = match assembler::found() {
+        Ok(assembler) => assembler,
+        Err(reason) => {
+            static SAID: AtomicBool = AtomicBool::new(false);
+            return if SAID.swap(true, Ordering::Relaxed) {
+                Ok(false)
+            } else {
+                Err(reason)
+            };
+        }
+    };
+    let target = target(Target {
+        processor: gpu.processor.to_owned(),
+        features: gpu.features.to_owned(),
+        tools: format!("ptxas {}", assembler.version),
+    });
+    let device = CudaImage {
+        image,
+        anchors,
+        target,
+    };
+    let policy: &'static PolicyImage<Cuda> = Box::leak(Box::new(PolicyImage::new(bundle, device)));
+    let can_have_variants = of_bundle
+        .iter()
+        .filter(|kernel| kernel.left_ahead_of_time.is_none());
+    let on_device: Vec<&'static OnDevice> = can_have_variants
+        .map(|kernel| {
+            &*Box::leak(Box::new(KernelOnDevice::new(
+                CudaKernel::default(),
+                policy,
+                kernel,
+            )))
+        })
+        .collect();
+    lock(kernels()).insert(image.number(), on_device.clone());
+    Cuda::registry().announce(policy, on_device);
+    Ok(true)
+}
+
+/// One of the few things that are compiled for, kept for good.
+fn target(wanted: Target) -> &'static Target {
+    static TARGETS: Mutex<Vec<&'static Target>> = Mutex::new(Vec::new());
+    let mut targets = lock(&TARGETS);
+    if let Some(known) = targets.iter().find(|known| ***known == wanted) {
+        return known;
+    }
+    let target: &'static Target = Box::leak(Box::new(wanted));
+    targets.push(target);
+    target
+}

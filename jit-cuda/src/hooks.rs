@@ -1,0 +1,271 @@
+//! What libomptarget's plugin calls in place of the driver's functions. Each does what the driver does, and sees it.
+//!
+//! Nothing of this library is on the stack with something to be dropped while the driver is called: a thread that is cancelled there
+//! unwinds through these frames.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use crate::driver::{Driver, driver};
+use crate::error::Status;
+use crate::functions::Found;
+use crate::handles::{FunctionHandle, ModuleHandle, StreamHandle};
+use crate::image::{self, FUNCTIONS, Setting};
+use crate::launch::{Request, guarded, launch};
+use crate::process;
+
+/// A function of the driver, and what is called in its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Hook {
+    /// Its name.
+    pub(crate) name: &'static CStr,
+    /// Whether nothing is done where the plugin does not call it.
+    pub(crate) role: Role,
+    /// The driver's; 0: it has none.
+    pub(crate) function: usize,
+    /// In its place.
+    pub(crate) replacement: usize,
+}
+
+/// What a hook is for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Role {
+    /// Launches: at least one of these is needed.
+    Launch,
+    /// Needed.
+    Needed,
+    /// Of use where the plugin calls it.
+    Optional,
+}
+
+macro_rules! hook {
+    ($role:ident $name:literal $function:expr => $replacement:ident) => {
+        Hook {
+            name: $name,
+            role: Role::$role,
+            function: $function,
+            replacement: $replacement as *const () as usize,
+        }
+    };
+}
+
+/// All of them.
+pub(crate) fn all(driver: &Driver) -> [Hook; 7] {
+    let ex = driver
+        .launch_kernel_ex
+        .map_or(0, |function| function as *const () as usize);
+    let cache = driver
+        .func_set_cache_config
+        .map_or(0, |function| function as *const () as usize);
+    [
+        hook!(Launch c"cuLaunchKernel" driver.launch_kernel as *const () as usize => launch_kernel),
+        hook!(Launch c"cuLaunchKernelEx" ex => launch_kernel_ex),
+        hook!(Needed c"cuModuleLoadDataEx" driver.module_load_data_ex as *const () as usize => module_load_data_ex),
+        hook!(Needed c"cuModuleGetFunction" driver.module_get_function as *const () as usize => module_get_function),
+        hook!(Needed c"cuModuleUnload" driver.module_unload as *const () as usize => module_unload),
+        hook!(Optional c"cuFuncSetAttribute" driver.func_set_attribute as *const () as usize => func_set_attribute),
+        hook!(Optional c"cuFuncSetCacheConfig" cache => func_set_cache_config),
+    ]
+}
+
+unsafe extern "C-unwind" fn launch_kernel(
+    function: FunctionHandle,
+    grid_x: c_uint,
+    grid_y: c_uint,
+    grid_z: c_uint,
+    block_x: c_uint,
+    block_y: c_uint,
+    block_z: c_uint,
+    dynamic_shared_bytes: c_uint,
+    stream: StreamHandle,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    let request = Request {
+        grid: [grid_x, grid_y, grid_z],
+        block: [block_x, block_y, block_z],
+        dynamic_shared_bytes,
+        stream,
+        parameters,
+        extra,
+    };
+    // SAFETY: the caller calls the driver's function.
+    unsafe {
+        launch(driver, function, &request, |function| {
+            (driver.launch_kernel)(
+                function,
+                grid_x,
+                grid_y,
+                grid_z,
+                block_x,
+                block_y,
+                block_z,
+                dynamic_shared_bytes,
+                stream,
+                parameters,
+                extra,
+            )
+        })
+    }
+}
+
+/// `CUlaunchConfig`.
+#[derive(Debug)]
+#[repr(C)]
+struct Configuration {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    dynamic_shared_bytes: c_uint,
+    stream: StreamHandle,
+    attributes: *const Attribute,
+    attribute_count: c_uint,
+}
+
+/// `CUlaunchAttribute`: a number, and a value of 64 bytes.
+#[derive(Debug)]
+#[repr(C)]
+struct Attribute {
+    number: c_uint,
+    padding: c_uint,
+    value: [u64; 8],
+}
+
+/// `CU_LAUNCH_ATTRIBUTE_IGNORE`, `_ACCESS_POLICY_WINDOW`, `_SYNCHRONIZATION_POLICY` and `_PRIORITY`: what says nothing of how blocks work
+/// together. Launches with others stay as they are.
+const PLAIN: [c_uint; 4] = [0, 1, 3, 8];
+
+unsafe extern "C-unwind" fn launch_kernel_ex(
+    configuration: *const Configuration,
+    function: FunctionHandle,
+    parameters: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    let Some(real) = driver.launch_kernel_ex else {
+        return Status::NOT_SUPPORTED;
+    };
+    let start = |function| {
+        // SAFETY: the caller calls the driver's function.
+        unsafe { real(configuration.cast(), function, parameters, extra) }
+    };
+    // SAFETY: the caller's configuration is null or valid.
+    let Some(given) = (unsafe { configuration.as_ref() }) else {
+        return start(function);
+    };
+    let count = given.attribute_count as usize;
+    let is_plain = |index| {
+        // SAFETY: there are so many attributes.
+        let attribute = unsafe { &*given.attributes.add(index) };
+        PLAIN.contains(&attribute.number)
+    };
+    if count > 0 && (given.attributes.is_null() || !(0..count).all(is_plain)) {
+        return start(function);
+    }
+    let request = Request {
+        grid: given.grid,
+        block: given.block,
+        dynamic_shared_bytes: given.dynamic_shared_bytes,
+        stream: given.stream,
+        parameters,
+        extra,
+    };
+    // SAFETY: the caller calls the driver's function.
+    unsafe { launch(driver, function, &request, start) }
+}
+
+unsafe extern "C-unwind" fn module_load_data_ex(
+    module: *mut ModuleHandle,
+    image: *const c_void,
+    count: c_uint,
+    options: *mut c_uint,
+    values: *mut *mut c_void,
+) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    let status = unsafe { (driver.module_load_data_ex)(module, image, count, options, values) };
+    if status == Status::SUCCESS && !process::is_forked() {
+        // SAFETY: the driver has written the handle.
+        let module = unsafe { *module };
+        guarded((), || {
+            image::met(driver, module);
+        });
+    }
+    status
+}
+
+unsafe extern "C-unwind" fn module_get_function(
+    function: *mut FunctionHandle,
+    module: ModuleHandle,
+    name: *const c_char,
+) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    let status = unsafe { (driver.module_get_function)(function, module, name) };
+    if status == Status::SUCCESS && !process::is_forked() {
+        // SAFETY: the driver has written the handle, and has read the name.
+        let (function, name) = unsafe { (*function, CStr::from_ptr(name)) };
+        guarded((), || image::met_kernel(driver, module, function, name));
+    }
+    status
+}
+
+unsafe extern "C-unwind" fn module_unload(module: ModuleHandle) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    if !process::is_forked() {
+        guarded((), || image::withdraw(driver, module));
+    }
+    // SAFETY: the caller calls the driver's function.
+    unsafe { (driver.module_unload)(module) }
+}
+
+unsafe extern "C-unwind" fn func_set_attribute(
+    function: FunctionHandle,
+    attribute: c_int,
+    value: c_int,
+) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    let status = unsafe { (driver.func_set_attribute)(function, attribute, value) };
+    note(driver, function, status, Setting::Attribute(attribute, value));
+    status
+}
+
+unsafe extern "C-unwind" fn func_set_cache_config(function: FunctionHandle, configuration: c_uint) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    let Some(real) = driver.func_set_cache_config else {
+        return Status::NOT_SUPPORTED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    let status = unsafe { real(function, configuration) };
+    note(
+        driver,
+        function,
+        status,
+        Setting::CacheConfiguration(configuration),
+    );
+    status
+}
+
+/// Takes note of something that was set.
+fn note(driver: &Driver, function: FunctionHandle, status: Status, setting: Setting) {
+    if status == Status::SUCCESS
+        && !process::is_forked()
+        && let Found::Ours(kernel) = FUNCTIONS.find(function)
+    {
+        guarded((), || kernel.set(driver, setting));
+    }
+}

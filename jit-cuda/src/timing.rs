@@ -1,0 +1,176 @@
+//! How long sampled launches took, by pairs of events around them. The times are read in the background, once the device has come so far;
+//! nothing waits for them.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use crate::background;
+use crate::client::{Outcome, client};
+use crate::context::{self, Context, Current};
+use crate::driver::Driver;
+use crate::error::Status;
+use crate::handles::{EventHandle, StreamHandle};
+use crate::image::{ImageCopy, Kernel};
+use crate::lock::lock;
+
+/// Launches of a context that may be timed at one time. More are launched without being timed.
+const PAIRS: usize = 32;
+/// How often events are asked for.
+pub(crate) const PAUSE: Duration = Duration::from_millis(1);
+/// `CU_EVENT_DEFAULT`: with times.
+const WITH_TIMES: u32 = 0;
+
+/// Launches of all contexts whose times are not yet read.
+static PENDING: AtomicUsize = AtomicUsize::new(0);
+
+/// The events of a context.
+#[derive(Debug, Default)]
+pub(crate) struct Timer {
+    is_prepared: AtomicBool,
+    free: Mutex<Vec<Pair>>,
+    pending: Mutex<Vec<Pending>>,
+}
+
+/// Before a launch, and behind it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pair {
+    start: EventHandle,
+    end: EventHandle,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Pending {
+    pair: Pair,
+    kernel: &'static Kernel,
+    ticket: u64,
+}
+
+/// Makes the events of a context, once.
+pub(crate) fn prepare(current: &Current<'_>) {
+    let timer = &current.context().timer;
+    if timer.is_prepared.swap(true, Ordering::Relaxed) {
+        return;
+    }
+    let make = || {
+        let mut event = EventHandle::NULL;
+        // SAFETY: the driver fills in the handle.
+        unsafe { (current.driver.event_create)(&raw mut event, WITH_TIMES) }
+            .check()
+            .ok()
+            .map(|()| event)
+    };
+    for _ in 0..PAIRS {
+        let (Some(start), Some(end)) = (make(), make()) else {
+            return;
+        };
+        lock(&timer.free).push(Pair { start, end });
+    }
+}
+
+/// Begins to time a launch on this stream. `None`: it cannot be timed.
+pub(crate) fn begin(driver: &Driver, context: &Context, stream: StreamHandle) -> Option<Pair> {
+    // Whoever holds the lock does so for moments, but a launch does not wait.
+    let pair = context.timer.free.try_lock().ok()?.pop()?;
+    // SAFETY: the events are of this context and are not in use.
+    if unsafe { (driver.event_record)(pair.start, stream) } != Status::SUCCESS {
+        give_back(context, pair);
+        return None;
+    }
+    Some(pair)
+}
+
+/// Ends the timing of a launch that was made. False: it cannot be timed.
+pub(crate) fn end(
+    driver: &Driver,
+    kernel: &'static Kernel,
+    stream: StreamHandle,
+    pair: Pair,
+    ticket: u64,
+) -> bool {
+    let context = kernel.image().context();
+    // SAFETY: as in `begin`.
+    if unsafe { (driver.event_record)(pair.end, stream) } != Status::SUCCESS {
+        give_back(context, pair);
+        return false;
+    }
+    PENDING.fetch_add(1, Ordering::Release);
+    let pending = Pending { pair, kernel, ticket };
+    lock(&context.timer.pending).push(pending);
+    background::wake();
+    true
+}
+
+/// Takes back the events of a launch that was not made.
+pub(crate) fn give_back(context: &Context, pair: Pair) {
+    lock(&context.timer.free).push(pair);
+}
+
+/// Whether there are launches whose times are not yet read.
+pub(crate) fn is_pending() -> bool {
+    PENDING.load(Ordering::Acquire) > 0
+}
+
+/// Reads the times of launches that the devices have done.
+pub(crate) fn read(driver: &'static Driver) {
+    for context in context::all() {
+        if lock(&context.timer.pending).is_empty() {
+            continue;
+        }
+        let Ok(current) = context.enter(driver) else {
+            // Their events are gone with the context.
+            let lost = std::mem::take(&mut *lock(&context.timer.pending));
+            lost.into_iter().for_each(|lost| tell(lost, Outcome::NotTimed));
+            continue;
+        };
+        let mut done = Vec::new();
+        lock(&context.timer.pending).retain(|pending| {
+            // SAFETY: the event is of this context.
+            let status = unsafe { (driver.event_query)(pending.pair.end) };
+            if status != Status::NOT_READY {
+                done.push((*pending, status));
+            }
+            status == Status::NOT_READY
+        });
+        for (pending, status) in done {
+            let outcome = match status {
+                Status::SUCCESS => elapsed(&current, pending.pair).map_or(Outcome::NotTimed, Outcome::Took),
+                _ => Outcome::NotTimed,
+            };
+            give_back(context, pending.pair);
+            tell(pending, outcome);
+        }
+    }
+}
+
+/// Nanoseconds between the events of a pair.
+fn elapsed(current: &Current<'_>, pair: Pair) -> Option<u64> {
+    let mut milliseconds = 0_f32;
+    // SAFETY: the driver fills in the number.
+    let status = unsafe { (current.driver.event_elapsed_time)(&raw mut milliseconds, pair.start, pair.end) };
+    (status == Status::SUCCESS).then_some((f64::from(milliseconds) * 1e6) as u64)
+}
+
+/// Lets go of the launches of an image copy that is being unloaded.
+pub(crate) fn forget(image: &'static ImageCopy) {
+    let timer = &image.context().timer;
+    let mut forgotten = Vec::new();
+    lock(&timer.pending).retain(|pending| {
+        let is_of_image = std::ptr::eq(pending.kernel.image(), image);
+        if is_of_image {
+            forgotten.push(*pending);
+        }
+        !is_of_image
+    });
+    for pending in forgotten {
+        give_back(image.context(), pending.pair);
+        tell(pending, Outcome::NotTimed);
+    }
+}
+
+fn tell(pending: Pending, outcome: Outcome) {
+    PENDING.fetch_sub(1, Ordering::Release);
+    if let Some(client) = client() {
+        client.finished(pending.kernel, pending.ticket, outcome);
+    }
+}

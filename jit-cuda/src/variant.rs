@@ -1,0 +1,258 @@
+//! Variants: kernels of modules of their own, loaded into the context of a base image.
+
+use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::context::Current;
+use crate::error::CudaError;
+use crate::handles::{FunctionHandle, ModuleHandle};
+use crate::image::Kernel;
+use crate::lock::lock;
+use crate::timing;
+
+/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `_LOCAL_SIZE_BYTES` and `_NUM_REGS`.
+const MAX_THREADS_PER_BLOCK: c_int = 0;
+const LOCAL_SIZE_BYTES: c_int = 3;
+const NUM_REGS: c_int = 4;
+
+/// What libomptarget writes into each image that it loads: the number of the device, what is to be checked, and the like.
+const DEVICE_ENVIRONMENT: &CStr = c"__omp_rtl_device_environment";
+
+/// A variant that is loaded. Lives for ever; its module may not.
+#[derive(Debug)]
+pub struct Variant {
+    kernel: &'static Kernel,
+    module: ModuleHandle,
+    function: FunctionHandle,
+    needs: Needs,
+    /// Whether it was launched: the first launch is slower than later ones.
+    was_launched: AtomicBool,
+    /// Whether the driver has refused to launch it.
+    is_given_up: AtomicBool,
+}
+
+/// What a kernel needs of the device.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Needs {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of local memory of a thread.
+    pub local_bytes: u32,
+    /// The most threads of a block.
+    pub threads: u32,
+}
+
+/// What is to be loaded.
+#[derive(Clone, Copy, Debug)]
+pub struct Load<'a> {
+    /// The cubin.
+    pub cubin: &'a [u8],
+    /// The name of the kernel in it.
+    pub name: &'a CStr,
+    /// The variable of the cubin that takes addresses of the base image, and these addresses.
+    pub anchors: Option<(&'a CStr, &'a [u64])>,
+}
+
+/// Why a variant cannot be used.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+pub enum LoadError {
+    /// The driver refuses.
+    #[error("{what}: {error}")]
+    Driver {
+        /// What was to be done.
+        what: &'static str,
+        /// What the driver says.
+        error: CudaError,
+    },
+    /// The cubin does not fit the base image.
+    #[error("the cubin takes {takes} bytes of addresses, the device image has {has}")]
+    Anchors {
+        /// Bytes of the variable in the cubin.
+        takes: usize,
+        /// Bytes that the base image has.
+        has: usize,
+    },
+    /// The variable that libomptarget writes is another one than in the base image.
+    #[error("the cubin's device environment has {has} bytes, that of the device image {wanted}")]
+    Environment {
+        /// In the cubin.
+        has: usize,
+        /// In the base image.
+        wanted: usize,
+    },
+    /// The context would have to get more memory for it, which waits for all that runs.
+    #[error(
+        "it needs {variant} bytes of local memory for each thread, the kernel of the device image {base}"
+    )]
+    LocalMemory {
+        /// By the variant.
+        variant: u32,
+        /// By the base kernel.
+        base: u32,
+    },
+}
+
+/// What the driver did not do.
+fn failed(what: &'static str) -> impl FnOnce(CudaError) -> LoadError {
+    move |error| LoadError::Driver { what, error }
+}
+
+/// Loads a variant of a kernel. The driver waits until the kernels that run have ended, so a thread that launches should not do this.
+///
+/// # Errors
+/// When the variant cannot be used. Nothing of it is loaded then.
+pub fn load(
+    current: &Current<'_>,
+    kernel: &'static Kernel,
+    load: &Load<'_>,
+) -> Result<&'static Variant, LoadError> {
+    let module = current.load(load.cubin).map_err(failed("loading the cubin"))?;
+    match prepare(current, kernel, module, load) {
+        Ok(variant) => Ok(variant),
+        Err(error) => {
+            // What it needs memory for is told.
+            let _ = current.unload(module);
+            Err(error)
+        }
+    }
+}
+
+fn prepare(
+    current: &Current<'_>,
+    kernel: &'static Kernel,
+    module: ModuleHandle,
+    load: &Load<'_>,
+) -> Result<&'static Variant, LoadError> {
+    let function = current
+        .function(module, load.name)
+        .map_err(failed("finding the kernel in the cubin"))?;
+    let needs = needs(current, function).map_err(failed("asking what the variant needs"))?;
+    let base = current.attribute(kernel.function(), LOCAL_SIZE_BYTES);
+    let base = base
+        .map_err(failed("asking what the kernel needs"))?
+        .unsigned_abs();
+    if needs.local_bytes > base {
+        return Err(LoadError::LocalMemory {
+            variant: needs.local_bytes,
+            base,
+        });
+    }
+    if let Some((name, addresses)) = load.anchors {
+        let bytes: Vec<u8> = addresses
+            .iter()
+            .flat_map(|address| address.to_le_bytes())
+            .collect();
+        // Without the variable, it refers to nothing of the base image.
+        let (place, takes) = current.global(module, name).unwrap_or((0, 0));
+        if takes != 0 && takes != bytes.len() {
+            return Err(LoadError::Anchors {
+                takes,
+                has: bytes.len(),
+            });
+        }
+        current
+            .write(place, &bytes)
+            .map_err(failed("writing addresses of the device image"))?;
+    }
+    copy_environment(current, kernel, module)?;
+    // What the program sets from now on is set for this variant as well.
+    let set = lock(&kernel.set);
+    for setting in set.iter() {
+        let applied = setting.apply(current.driver, function);
+        applied.map_err(failed("setting what the program has set for the kernel"))?;
+    }
+    let variant: &'static Variant = Box::leak(Box::new(Variant {
+        kernel,
+        module,
+        function,
+        needs,
+        was_launched: AtomicBool::new(false),
+        is_given_up: AtomicBool::new(false),
+    }));
+    lock(&kernel.image().variants).push(variant);
+    drop(set);
+    timing::prepare(current);
+    Ok(variant)
+}
+
+fn needs(current: &Current<'_>, function: FunctionHandle) -> Result<Needs, CudaError> {
+    let attribute = |attribute| Ok(current.attribute(function, attribute)?.unsigned_abs());
+    Ok(Needs {
+        registers: attribute(NUM_REGS)?,
+        local_bytes: attribute(LOCAL_SIZE_BYTES)?,
+        threads: attribute(MAX_THREADS_PER_BLOCK)?,
+    })
+}
+
+/// Gives the variant what libomptarget has written into the base image.
+fn copy_environment(current: &Current<'_>, kernel: &Kernel, module: ModuleHandle) -> Result<(), LoadError> {
+    let Some((place, has)) = current.global(module, DEVICE_ENVIRONMENT) else {
+        return Ok(());
+    };
+    let (from, wanted) = current
+        .global(kernel.image().module(), DEVICE_ENVIRONMENT)
+        .unwrap_or((0, 0));
+    if has != wanted {
+        return Err(LoadError::Environment { has, wanted });
+    }
+    current
+        .copy(place, from, has)
+        .map_err(failed("copying the device environment"))
+}
+
+/// Unloads a variant that no launch will choose any more. The driver waits for kernels that run. Does nothing if it is unloaded.
+///
+/// # Errors
+/// What the driver says.
+pub fn unload(current: &Current<'_>, variant: &'static Variant) -> Result<(), CudaError> {
+    let mut loaded = lock(&variant.kernel.image().variants);
+    let place = loaded.iter().position(|other| std::ptr::eq(*other, variant));
+    let Some(place) = place else { return Ok(()) };
+    loaded.swap_remove(place);
+    drop(loaded);
+    current.unload(variant.module)
+}
+
+impl Variant {
+    /// The kernel that it stands in for.
+    pub fn kernel(&self) -> &'static Kernel {
+        self.kernel
+    }
+
+    /// What it needs of the device.
+    pub fn needs(&self) -> Needs {
+        self.needs
+    }
+
+    pub(crate) fn function(&self) -> FunctionHandle {
+        self.function
+    }
+
+    pub(crate) fn module(&self) -> ModuleHandle {
+        self.module
+    }
+
+    /// Whether it is no longer launched.
+    #[inline]
+    pub(crate) fn is_given_up(&self) -> bool {
+        self.is_given_up.load(Ordering::Relaxed)
+    }
+
+    /// Has it no longer launched; false if that was so before.
+    pub(crate) fn give_up(&self) -> bool {
+        !self.is_given_up.swap(true, Ordering::Relaxed)
+    }
+
+    /// Whether this is asked for the first time.
+    pub(crate) fn is_first_launch(&self) -> bool {
+        !self.was_launched.swap(true, Ordering::Relaxed)
+    }
+}
+
+/// What the program's own kernel needs of the device.
+///
+/// # Errors
+/// What the driver says.
+pub fn needs_of_base(current: &Current<'_>, kernel: &Kernel) -> Result<Needs, CudaError> {
+    needs(current, kernel.function())
+}

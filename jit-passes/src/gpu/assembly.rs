@@ -1,0 +1,199 @@
+//! From a bundle's bitcode to one kernel's PTX.
+
+use std::time::Instant;
+
+use offloom_abi::jit_bundle::ExecutionMode;
+use offloom_abi::jit_compile::{GpuForm, GpuRequest, Phases, Request};
+use offloom_abi::jit_device_image::{DEVICE_ENVIRONMENT_SYMBOL, kernel_environment, variant_entry};
+use offloom_abi::jit_image::ANCHOR_PREFIX;
+use offloom_ir::LLVM;
+use offloom_ir::codegen::{MachineOptions, emit_assembly, nvptx_machine, run_pipeline};
+use offloom_ir::gpu::{has_approximated_constant, show_approximated};
+use offloom_ir::inkwell::AddressSpace;
+use offloom_ir::inkwell::context::Context;
+use offloom_ir::inkwell::module::{Linkage, Module};
+use offloom_ir::inkwell::values::{FunctionValue, GlobalValue};
+use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::jit_globals::{Global, GlobalKind, find, globals};
+use offloom_ir::link_modules::parse_bitcode;
+use offloom_ir::symbol::Symbol;
+use offloom_ir::target_queries::{self, execution_mode, has_nvvm_annotation, set_nvvm_annotation};
+use offloom_ir::used::{UsedList, set_used};
+use offloom_jit_cache::descriptor::Descriptor;
+
+use super::anchor_table::{bind_anchors, drop_bound_values};
+use super::{CONSTANT_MEMORY, GLOBAL_MEMORY, address_space, device_runtime, is_environment};
+use crate::compile::{CompileError, phases};
+use crate::error::JitPassError;
+use crate::match_bits::match_bits;
+use crate::pipeline::link_time_pipeline;
+use crate::prune::prune;
+use crate::retarget::{Device, retarget};
+use crate::specialize::launch::specialize_hardware_launch;
+use crate::specialize::{Transforms, specialize};
+
+/// The variable, in constant memory, that holds eight zero bytes. Nobody changes it, which `ptxas` does not know.
+const ZERO: &str = "__offloom_jit_zero";
+
+/// A kernel as PTX.
+#[derive(Debug, Clone)]
+pub struct Ptx {
+    /// The text.
+    pub text: Vec<u8>,
+    /// How long each phase took; that of the assembler is yet to come.
+    pub phases: Phases,
+}
+
+/// Compiles a kernel to PTX, in a context of its own.
+///
+/// # Errors
+/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not come back here
+/// ([`offloom_ir::expendable_thread`]).
+pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx, CompileError> {
+    let start = Instant::now();
+    let context = Context::create();
+    let errors = CollectedErrors::install(&context);
+    let machine = nvptx_machine(&MachineOptions {
+        triple: request.target_triple,
+        cpu: request.processor,
+        features: request.features,
+        optimization_level: request.optimization_level,
+    })?;
+    let module = parse_bitcode(&context, &errors, "JIT bundle", request.bitcode)?;
+    let pipeline = link_time_pipeline(request.optimization_level);
+    let parsed = Instant::now();
+    if request.match_floating_point {
+        let kernel = find(&module, request.kernel).and_then(Global::as_function);
+        match_bits(&module, kernel, &pipeline)?;
+    }
+    prune(&module, request.kernel)?;
+    retarget(
+        &module,
+        &Device {
+            cpu: request.processor,
+            features: request.features,
+            brief_features: "",
+            vector_width: None,
+        },
+    )?;
+    let descriptor: Option<Descriptor> = match request.descriptor {
+        "" => None,
+        text => Some(text.parse()?),
+    };
+    if let Some(descriptor) = &descriptor {
+        let transforms = Transforms {
+            contents: false,
+            ..Transforms::ALL
+        };
+        specialize(&module, descriptor, transforms)?;
+        prune(&module, request.kernel)?;
+    }
+    device_runtime::link(&module, gpu.device_runtime)?;
+    let kernel = find(&module, request.kernel)
+        .and_then(Global::as_function)
+        .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
+    if let Some(descriptor) = &descriptor {
+        specialize_hardware_launch(&module, kernel, descriptor);
+    }
+    keep_kernel_alone(&module, request.kernel);
+    drop_bound_values(&module);
+    let specialized = Instant::now();
+    run_pipeline(&module, &machine, &errors, &pipeline)?;
+    finish(&module, request, gpu)?;
+    if is_spmd(&module, request.kernel) != Some(gpu.mode != ExecutionMode::Generic) {
+        return Err(JitPassError::OtherExecutionMode(request.kernel.to_owned()).into());
+    }
+    let optimized = Instant::now();
+    let text = emit_assembly(&module, &machine, &errors)?;
+    Ok(Ptx {
+        text: text.as_slice().to_vec(),
+        phases: phases([start, parsed, specialized, optimized]),
+    })
+}
+
+/// Whether all threads of a team execute the kernel; `None` where that is not known.
+fn is_spmd(module: &Module<'_>, kernel: &str) -> Option<bool> {
+    let environment = module.get_global(&kernel_environment(kernel))?;
+    Some(execution_mode(environment)? == target_queries::ExecutionMode::Spmd)
+}
+
+/// Makes everything the module's own but for the kernel, its environment, the device's environment, and what it shares with the base image.
+fn keep_kernel_alone(module: &Module<'_>, kernel: &str) {
+    let environment = kernel_environment(kernel);
+    for list in UsedList::BOTH {
+        set_used(module, list, &[]);
+    }
+    for global in globals(module) {
+        let name = global.name();
+        if name == kernel || name == environment {
+            global.become_external();
+        } else if !global.is_declaration()
+            && name != DEVICE_ENVIRONMENT_SYMBOL
+            && !name.starts_with(ANCHOR_PREFIX)
+        {
+            global.become_internal();
+        }
+    }
+}
+
+/// After LLVM's passes: what they were not to see.
+fn finish(module: &Module<'_>, request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<(), CompileError> {
+    let zero = has_approximated_constant(module).then(|| add_zero(module));
+    show_approximated(module, zero);
+    bind_anchors(module, gpu.anchor_count)?;
+    if let Some(environment) = module.get_global(DEVICE_ENVIRONMENT_SYMBOL) {
+        Symbol::from(environment).erase_if_unused();
+    }
+    check_state(module)?;
+    let kernel = find(module, request.kernel)
+        .and_then(Global::as_function)
+        .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
+    if gpu.form == GpuForm::WholeProgram {
+        have_all_registers(module, kernel);
+    }
+    Global::from(kernel).set_name(&variant_entry(request.kernel));
+    Ok(())
+}
+
+/// A variant has no variables in global memory of its own: what they hold would be another copy's.
+fn check_state(module: &Module<'_>) -> Result<(), JitPassError> {
+    let own = globals(module).into_iter().find(|&global| {
+        global.kind() == GlobalKind::Variable
+            && !global.is_declaration()
+            && !global.is_constant()
+            && matches!(address_space(global), 0 | GLOBAL_MEMORY)
+            && !is_environment(global)
+            && !global.name().starts_with("llvm.")
+    });
+    own.map_or(Ok(()), |own| Err(JitPassError::OwnState(own.name())))
+}
+
+fn add_zero<'ctx>(module: &Module<'ctx>) -> GlobalValue<'ctx> {
+    let long = module.get_context().i64_type();
+    let zero = module.add_global(long, Some(AddressSpace::from(CONSTANT_MEMORY)), ZERO);
+    zero.set_initializer(&long.const_zero());
+    zero.set_externally_initialized(true);
+    zero.set_linkage(Linkage::External);
+    zero
+}
+
+/// Has `ptxas` take as many registers as one block for a multiprocessor may have: with the number of threads alone, and no word on blocks, it aims
+/// at several. Where it is not told how many threads there may be, it would not listen.
+fn have_all_registers<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>) {
+    if LLVM.nvvm_attributes {
+        let kernel = Symbol::from(kernel);
+        let says_threads = ["nvvm.maxntid", "nvvm.reqntid"]
+            .into_iter()
+            .any(|key| kernel.string_attribute(key).is_some());
+        if says_threads {
+            kernel.set_string_attribute("nvvm.minctasm", "1");
+        }
+        return;
+    }
+    let says_threads = ["maxntidx", "reqntidx"]
+        .into_iter()
+        .any(|key| has_nvvm_annotation(module, kernel, key));
+    if says_threads {
+        set_nvvm_annotation(module, kernel, "minctasm", 1);
+    }
+}

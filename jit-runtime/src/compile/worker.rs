@@ -1,0 +1,278 @@
+//! The worker process: where kernels are compiled, so that no compile can take the program with it.
+//!
+//! Started at the first compile, serves one compile at a time, and is started again after it was lost. What it is lost over is
+//! the caller's to remember.
+
+mod exchange;
+mod spawn;
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
+use std::sync::{Mutex, OnceLock};
+use std::time::Duration;
+
+use offloom_abi::jit_compile::{Priority, Reply, WORKER_NAME};
+use offloom_abi::jit_message::{Header, MessageError};
+use rustix::fs::{Stat, fstat};
+use rustix::io::Errno;
+use rustix::process::{
+    Gid, Pid, Signal, Uid, WaitOptions, getegid, geteuid, getgid, getuid, kill_process, waitpid,
+};
+
+use exchange::Exchange;
+use offloom_jit_policy::process::fork_gate;
+use offloom_jit_policy::process::lock::lock;
+
+/// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is given up; and for the rest of an answer, after each part.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Of what this library was built (`jit-worker/sources.rs`). Objects of another build's worker are not what the cache's keys say.
+pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
+
+/// Why the worker has not answered.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WorkerError {
+    /// There is none to start.
+    #[error("no compile worker: {0}")]
+    Unavailable(String),
+    /// Something ended it: of a crash in a compile it tells.
+    #[error("the compile worker ended without an answer")]
+    Died,
+    /// It has not answered in time.
+    #[error("the compile worker did not answer in time")]
+    Silent,
+    /// It says something else.
+    #[error(transparent)]
+    Message(#[from] MessageError),
+}
+
+/// A request as it is sent.
+pub(crate) struct Message<'a> {
+    /// Header and fields up to the bitcode.
+    pub(crate) head: Vec<u8>,
+    /// The bitcode.
+    pub(crate) bitcode: &'a [u8],
+    /// How long the work may take, in milliseconds.
+    pub(crate) deadline: u32,
+    /// Whether it cannot be done in the program.
+    pub(crate) needs_worker: bool,
+}
+
+/// A running worker.
+struct Worker {
+    socket: UnixStream,
+    owner: Owner,
+    process: Option<Pid>,
+    priority: Priority,
+    /// What the socket was when it was opened: a program may close descriptors it does not know, and open others under the
+    /// same number.
+    identity: (u64, u64),
+}
+
+/// Who starts a worker. After a fork, the parent's is not ours; and one that was started before the program gave up rights has them still.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Owner {
+    process: u32,
+    /// Real and effective.
+    users: [Uid; 2],
+    groups: [Gid; 2],
+}
+
+impl Owner {
+    /// The calling thread's.
+    fn current() -> Self {
+        Self {
+            process: std::process::id(),
+            users: [getuid(), geteuid()],
+            groups: [getgid(), getegid()],
+        }
+    }
+}
+
+/// Whether there may be a worker that stays. Where an orphan would become a child of this process, which a program that waits for its children
+/// must not meet, there is none.
+pub(crate) fn may_be_had() -> bool {
+    !spawn::adopts_orphans()
+}
+
+/// Starts the worker, if there is none, for a message that is expected soon. What goes wrong shows when it is asked.
+pub(crate) fn start(limits: Limits) {
+    let mut slot = lock(worker());
+    if slot.is_none() && may_be_had() {
+        *slot = Worker::start(limits).ok();
+    }
+}
+
+/// Has the worker do what the message says, starting it if need be, and calls `meanwhile` once it has all of the message. Where it may not stay, that is only done for work that nothing else can do,
+/// and it is gone by the time of return.
+///
+/// # Errors
+/// When there is no answer. The worker is given up then, and the next call starts another one.
+pub(crate) fn ask(
+    message: &Message<'_>,
+    limits: Limits,
+    meanwhile: &mut dyn FnMut(),
+) -> Result<Reply, WorkerError> {
+    let stays = may_be_had();
+    if !stays && !message.needs_worker {
+        return Err(WorkerError::Unavailable(
+            "the compile worker would be a child of this process, which is the first of its container or a subreaper"
+                .to_owned(),
+        ));
+    }
+    let mut slot = lock(worker());
+    let running = match slot.take() {
+        Some(running) if running.is_ours() && running.priority == limits.priority => running,
+        Some(other) => {
+            other.abandon();
+            Worker::start(limits)?
+        }
+        None => Worker::start(limits)?,
+    };
+    let reply = running.ask(message, meanwhile);
+    if !stays {
+        running.end();
+    } else if reply
+        .as_ref()
+        .is_ok_and(|reply| !matches!(reply, Reply::Failure { last: true, .. } | Reply::Starved))
+    {
+        *slot = Some(running);
+    }
+    reply
+}
+
+/// What the worker may use.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// Memory in MiB.
+    pub(crate) memory: u32,
+    /// Which processor time it takes.
+    pub(crate) priority: Priority,
+}
+
+/// The worker that waits for the next request.
+fn worker() -> &'static Mutex<Option<Worker>> {
+    // Leaked, as all of this library's state.
+    static WORKER: OnceLock<&'static Mutex<Option<Worker>>> = OnceLock::new();
+    WORKER.get_or_init(|| Box::leak(Box::default()))
+}
+
+/// The newest worker's socket: its descriptor, and what it was when it was opened.
+static SOCKET: AtomicI32 = AtomicI32::new(-1);
+static SOCKET_IDENTITY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+
+/// In a forked child: lets go of the parent's worker, which ends when nobody holds its socket any more. Without the lock, which a thread that the
+/// child does not have may hold for ever.
+pub(crate) fn leave_to_parent() {
+    let socket = SOCKET.swap(-1, Ordering::Relaxed);
+    if socket < 0 {
+        return;
+    }
+    let [device, inode] = [0, 1].map(|part| SOCKET_IDENTITY[part].load(Ordering::Relaxed));
+    // SAFETY: only asked what it is, and only if it is still what it was, closed. A parent's `Worker` is let go of as its descriptor is found then
+    // (`abandon`).
+    unsafe {
+        if is_still(BorrowedFd::borrow_raw(socket), (device, inode)) {
+            rustix::io::close(socket);
+        }
+    }
+}
+
+impl Worker {
+    fn start(limits: Limits) -> Result<Self, WorkerError> {
+        let program = program()?;
+        let unavailable = |error: io::Error| {
+            WorkerError::Unavailable(format!("cannot start {}: {error}", program.display()))
+        };
+        let _undivided = fork_gate::enter_undivided();
+        let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
+        let numbers = [limits.memory, limits.priority as u32];
+        let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
+        let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
+        let identity = identity(&stat);
+        SOCKET_IDENTITY[0].store(identity.0, Ordering::Relaxed);
+        SOCKET_IDENTITY[1].store(identity.1, Ordering::Relaxed);
+        SOCKET.store(socket.as_raw_fd(), Ordering::Relaxed);
+        Ok(Self {
+            socket,
+            owner: Owner::current(),
+            process,
+            priority: limits.priority,
+            identity,
+        })
+    }
+
+    fn is_ours(&self) -> bool {
+        self.owner == Owner::current() && is_still(&self.socket, self.identity)
+    }
+
+    /// Lets go of a worker that another process uses, that has other rights or another priority, or of a descriptor that is no longer ours to close.
+    fn abandon(self) {
+        if !is_still(&self.socket, self.identity) {
+            std::mem::forget(self.socket);
+        }
+    }
+
+    /// Ends one that became a child of this process, as if it had never been.
+    fn end(self) {
+        let Some(process) = self.process else { return };
+        // Nothing: it is a child, and has not ended. Others, and those that the program has waited for already, are not to be found.
+        if let Ok(None) = waitpid(Some(process), WaitOptions::NOHANG) {
+            let _ = kill_process(process, Signal::KILL);
+            while let Err(Errno::INTR) = waitpid(Some(process), WaitOptions::empty()) {}
+        }
+    }
+
+    fn ask(&self, message: &Message<'_>, meanwhile: &mut dyn FnMut()) -> Result<Reply, WorkerError> {
+        let limit = self.priority.patience() * Duration::from_millis(u64::from(message.deadline)) + GRACE;
+        let exchange = Exchange::begin(&self.socket, limit);
+        exchange.send([&message.head, message.bitcode])?;
+        meanwhile();
+        let header = exchange.receive(Header::SIZE as u64)?;
+        let header = header.try_into().map_err(|_| WorkerError::Died)?;
+        let reply = exchange.receive(Header::parse(header)?.length)?;
+        let (sources, reply) = Reply::parse(&reply)?;
+        if sources != SOURCES {
+            return Err(MessageError::OtherVersion.into());
+        }
+        Ok(reply)
+    }
+}
+
+/// Whether a descriptor is what it was when it was opened.
+fn is_still(descriptor: impl AsFd, was: (u64, u64)) -> bool {
+    fstat(descriptor).is_ok_and(|stat| identity(&stat) == was)
+}
+
+const fn identity(stat: &Stat) -> (u64, u64) {
+    (stat.st_dev, stat.st_ino)
+}
+
+/// Notes where this library was loaded from, which the loader is asked. For constructors, before anything is compiled: later, the loader's
+/// lock may be held by one that waits for the worker.
+pub(crate) fn locate() {
+    library_folder();
+}
+
+fn library_folder() -> Option<&'static Path> {
+    static FOLDER: OnceLock<Option<PathBuf>> = OnceLock::new();
+    FOLDER.get_or_init(spawn::library_folder).as_deref()
+}
+
+/// The worker's file: where it is installed, seen from this library, or beside it in a build folder.
+fn program() -> Result<&'static Path, WorkerError> {
+    static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| {
+        let folder = library_folder()?;
+        let installed = folder.join("../libexec/offloom").join(WORKER_NAME);
+        [installed, folder.join(WORKER_NAME)]
+            .into_iter()
+            .find(|candidate| candidate.is_file())
+    });
+    program
+        .as_deref()
+        .ok_or_else(|| WorkerError::Unavailable(format!("{WORKER_NAME} is not installed")))
+}

@@ -1,0 +1,303 @@
+//! What `OFFLOOM_JIT_DUMP_DIR` asks for: the first launch of each variant, written so that it can be run by itself.
+//!
+//! A launch may reach what its argument words, its image's variables, or words in memory that it may reach, point into. The sizes of mapped objects are
+//! not known here, so whole mappings of the process's own writable memory are taken, less the pages that hold nothing.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{CStr, OsStr};
+use std::fs::File;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Writer, is_openmp_variable};
+use offloom_jit_cache::settings::FloatingPoint;
+use offloom_jit_cache::signature::Launch as _;
+use offloom_jit_cache::tracker::LaunchKey;
+
+use crate::compile::compiler;
+use crate::host::Host;
+use crate::host::image_file::ImageFile;
+use crate::host::launch::ArgumentWords;
+use crate::host::target::target;
+use offloom_jit_policy::image::ImageCopy;
+use offloom_jit_policy::kernel::Kernel;
+use offloom_jit_policy::process::guard::write_signals::without_write_signals;
+use offloom_jit_policy::process::report;
+use offloom_jit_policy::process::settings::{from_first_folder, settings};
+
+/// Launches that a process dumps at most.
+const MOST_DUMPS: usize = 32;
+/// Bytes of memory that a launch may reach to be dumped.
+const MOST_BYTES: u64 = 1 << 30;
+/// Bytes read at a time.
+const CHUNK: u64 = 1 << 20;
+
+/// Why a launch is not dumped.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error(transparent)]
+    Dump(#[from] DumpError),
+    #[error("the process's memory cannot be read: {0}")]
+    Memory(#[from] io::Error),
+    #[error("it may reach more than {} MiB of memory", MOST_BYTES >> 20)]
+    TooMuch,
+    #[error("the file of its device image: {0}")]
+    Image(String),
+}
+
+/// Dumps a launch, if that is asked for. What goes wrong is said, and the launch goes on.
+pub(crate) fn dump(
+    kernel: &Kernel<Host>,
+    image: &ImageCopy<Host>,
+    key: &LaunchKey,
+    launch: ArgumentWords<'_>,
+) {
+    static DUMPS: AtomicUsize = AtomicUsize::new(0);
+    let Some(folder) = &settings().dump_directory else {
+        return;
+    };
+    let number = DUMPS.fetch_add(1, Ordering::Relaxed);
+    if number >= MOST_DUMPS {
+        return;
+    }
+    let name = kernel.name;
+    let written = without_write_signals(|| {
+        let writer = Writer::create(&from_first_folder(folder))?;
+        write(writer, number, kernel, image, key, launch)
+    });
+    match written {
+        Ok(place) => report::log(format_args!("{name}: a launch is dumped to {}", place.display())),
+        Err(error) => report::line(format_args!("{name}: a launch is not dumped: {error}")),
+    }
+}
+
+fn write(
+    mut writer: Writer,
+    number: usize,
+    kernel: &Kernel<Host>,
+    copy: &ImageCopy<Host>,
+    key: &LaunchKey,
+    launch: ArgumentWords<'_>,
+) -> Result<PathBuf, Failure> {
+    let image = ImageFile::of_address(copy.device.announcement).map_err(Failure::Image)?;
+    let memory = File::open("/proc/self/mem")?;
+    let slots = copy.device.slots();
+    let mut words = launch.arguments().to_vec();
+    let mut variables = Vec::new();
+    for run in &image.variables {
+        let begin = variables.len();
+        variables.resize(begin + run.length as usize, 0);
+        memory.read_exact_at(&mut variables[begin..], run.start)?;
+        // This library's own state is behind the slots.
+        let pointers = words_of(run.start, &variables[begin..]);
+        words.extend(pointers.filter_map(|(address, word)| (!slots.contains(&address)).then_some(word)));
+    }
+    let regions = write_reachable(&mut writer, &memory, image.extent, &words)?;
+    writer.add_memory(&variables)?;
+    let launch = Launch {
+        version: VERSION,
+        offloom: env!("CARGO_PKG_VERSION").to_owned(),
+        llvm: compiler().llvm.clone(),
+        kernel: kernel.name.to_owned(),
+        descriptor: kernel.descriptor(key).to_string(),
+        arguments: launch.arguments().to_vec(),
+        processor: [target().processor.clone(), target().features.clone()],
+        match_floating_point: settings().floating_point == FloatingPoint::Match,
+        environment: std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .filter(|(name, _)| is_openmp_variable(name))
+            .collect(),
+        libraries: [c"__kmpc_fork_call", c"__tgt_target_kernel"]
+            .into_iter()
+            .filter_map(library_of)
+            .collect(),
+        image: image.extent,
+        variables: image.variables,
+        regions,
+        checksums: BTreeMap::new(),
+    };
+    let kernel = beginning(kernel.name, MOST_OF_A_NAME);
+    let name = format!("{kernel}-{}-{number}", std::process::id());
+    Ok(writer.finish(launch, copy.bundle.bytes, &image.bytes, &name)?)
+}
+
+/// Bytes of a kernel's name in that of a folder, which may have 255: numbers follow, and a name for the time that it is written.
+const MOST_OF_A_NAME: usize = 200;
+
+/// The characters that fit into so many bytes.
+fn beginning(name: &str, bytes: usize) -> &str {
+    &name[..name.floor_char_boundary(bytes)]
+}
+
+/// The library that kernels take a function from.
+fn library_of(function: &CStr) -> Option<PathBuf> {
+    // SAFETY: the record is filled by the call; its strings live as long as the library, which this process needs to the end.
+    let file = unsafe {
+        let function = libc::dlsym(libc::RTLD_DEFAULT, function.as_ptr());
+        let mut info = std::mem::zeroed::<libc::Dl_info>();
+        let found = !function.is_null() && libc::dladdr(function, &raw mut info) != 0;
+        (found && !info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname))
+    }?;
+    std::path::absolute(OsStr::from_bytes(file.to_bytes())).ok()
+}
+
+/// The aligned words of bytes at an address, with theirs.
+fn words_of(start: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let misaligned = (start.wrapping_neg() % 8).min(bytes.len() as u64);
+    let words = bytes[misaligned as usize..].as_chunks().0.iter();
+    let addresses = (start + misaligned..).step_by(8);
+    addresses.zip(words.map(|word| u64::from_le_bytes(*word)))
+}
+
+/// Writes the memory that words lead to, directly or through memory, less the image's.
+fn write_reachable(
+    writer: &mut Writer,
+    memory: &File,
+    image: Run,
+    words: &[u64],
+) -> Result<Vec<Region>, Failure> {
+    let mappings = outside(image, writable_mappings()?);
+    let find = |word: u64| {
+        let after = mappings.partition_point(|mapping| mapping.start <= word);
+        let index = after.checked_sub(1)?;
+        (word < mappings[index].end()).then_some(index)
+    };
+    // Which pages are there at all: others are zero, and reading them would make them.
+    let pages = File::open("/proc/self/pagemap")?;
+    let mut reached: BTreeSet<usize> = words.iter().filter_map(|word| find(*word)).collect();
+    let mut waiting: Vec<usize> = reached.iter().copied().collect();
+    let mut regions = BTreeMap::new();
+    while let Some(index) = waiting.pop() {
+        let extent = mappings[index];
+        let mut runs: Vec<Run> = Vec::new();
+        let mut contents = Vec::new();
+        for_each_page(extent, memory, &pages, |address, page| {
+            for word in page.as_chunks().0 {
+                if let Some(next) = find(u64::from_le_bytes(*word))
+                    && reached.insert(next)
+                {
+                    waiting.push(next);
+                }
+            }
+            contents.extend_from_slice(page);
+            match runs.last_mut() {
+                Some(run) if run.end() == address => run.length += PAGE,
+                _ => runs.push(Run {
+                    start: address,
+                    length: PAGE,
+                }),
+            }
+            contents.len() as u64 <= MOST_BYTES
+        })?;
+        regions.insert(index, (Region { extent, runs }, contents));
+        let size: usize = regions.values().map(|(_, contents)| contents.len()).sum();
+        if size as u64 > MOST_BYTES {
+            return Err(Failure::TooMuch);
+        }
+    }
+    let mut written = Vec::new();
+    for (region, contents) in regions.into_values() {
+        writer.add_memory(&contents)?;
+        written.push(region);
+    }
+    Ok(written)
+}
+
+/// Calls `visit` with each page that holds something, until it returns false.
+fn for_each_page(
+    extent: Run,
+    memory: &File,
+    pages: &File,
+    mut visit: impl FnMut(u64, &[u8]) -> bool,
+) -> io::Result<()> {
+    /// The page is in memory, or swapped out.
+    const THERE: u64 = 3 << 62;
+    let mut bytes = vec![0; CHUNK as usize];
+    let mut entries = vec![0; (CHUNK / PAGE * 8) as usize];
+    for start in (extent.start..extent.end()).step_by(CHUNK as usize) {
+        let length = CHUNK.min(extent.end() - start);
+        let entries = &mut entries[..(length / PAGE * 8) as usize];
+        pages.read_exact_at(entries, start / PAGE * 8)?;
+        let is_there = |entry: &[u8; 8]| u64::from_le_bytes(*entry) & THERE != 0;
+        for (number, entry) in entries.as_chunks().0.iter().enumerate() {
+            if !is_there(entry) {
+                continue;
+            }
+            let address = start + number as u64 * PAGE;
+            let page = &mut bytes[..PAGE as usize];
+            memory.read_exact_at(page, address)?;
+            if page.iter().any(|byte| *byte != 0) && !visit(address, page) {
+                return Ok(());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What is left of mappings without the pages of the image: the system takes memory behind its variables, which are no file's either, for one with
+/// what lies next to it.
+fn outside(image: Run, mappings: Vec<Run>) -> Vec<Run> {
+    let pages = image.start / PAGE * PAGE..image.end().next_multiple_of(PAGE);
+    let parts = mappings.into_iter().flat_map(|mapping| {
+        let before = mapping.start..mapping.end().min(pages.start);
+        let behind = mapping.start.max(pages.end)..mapping.end();
+        [before, behind]
+    });
+    let parts = parts.filter(|part| part.start < part.end);
+    parts
+        .map(|part| Run {
+            start: part.start,
+            length: part.end - part.start,
+        })
+        .collect()
+}
+
+/// The process's own memory that is no file's and no code, by address.
+fn writable_mappings() -> io::Result<Vec<Run>> {
+    // Paths in it need not be UTF-8.
+    let text = std::fs::read("/proc/self/maps")?;
+    let text = String::from_utf8_lossy(&text);
+    let mappings = text.lines().filter_map(|line| {
+        let mut fields = line.split_ascii_whitespace();
+        let (start, end) = fields.next()?.split_once('-')?;
+        let private_data = fields.next()? == "rw-p";
+        let name = fields.nth(3).unwrap_or_default();
+        let anonymous = name.is_empty() || name == "[heap]" || name.starts_with("[anon");
+        let start = u64::from_str_radix(start, 16).ok()?;
+        let length = u64::from_str_radix(end, 16).ok()?.checked_sub(start)?;
+        (private_data && anonymous).then_some(Run { start, length })
+    });
+    Ok(mappings.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_is_cut_out_of_the_mappings_that_it_touches() {
+        let run = |start: u64, end: u64| Run {
+            start: start * PAGE,
+            length: (end - start) * PAGE,
+        };
+        let image = Run {
+            start: 10 * PAGE,
+            length: 5 * PAGE - 1,
+        };
+        let mappings = vec![run(1, 3), run(8, 12), run(12, 13), run(14, 20), run(30, 31)];
+        let left = [run(1, 3), run(8, 10), run(15, 20), run(30, 31)];
+        assert_eq!(outside(image, mappings), left);
+        assert_eq!(outside(image, vec![run(8, 20)]), [run(8, 10), run(15, 20)]);
+    }
+
+    #[test]
+    fn words_are_those_that_are_aligned_and_whole() {
+        let bytes: Vec<u8> = (0..22).collect();
+        let words: Vec<_> = words_of(13, &bytes).collect();
+        assert_eq!(words, [(16, 0x0a09_0807_0605_0403), (24, 0x1211_100f_0e0d_0c0b)]);
+        assert!(words_of(13, &bytes[..2]).next().is_none());
+    }
+}

@@ -1,0 +1,169 @@
+//! Descriptors that programs register with libomptarget, with base images in the place of bitcode.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ptr;
+use std::slice;
+use std::sync::{Mutex, MutexGuard, OnceLock};
+
+use offloom_abi::device_image::{descriptor, image};
+use offloom_ir::bitcode_header::{is_bitcode, producer, release, target_triple};
+
+use crate::attach::join_process;
+use crate::compile::worker;
+use crate::host::base_image::base_image;
+use crate::host::libraries::LoadedObject;
+use offloom_jit_policy::process::fork_gate;
+use offloom_jit_policy::process::lock::lock;
+use offloom_jit_policy::process::report;
+
+/// `__tgt_device_image`, of which [`image`] describes the fields.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub(crate) struct DeviceImage {
+    start: *const u8,
+    end: *const u8,
+    entries_begin: *const c_void,
+    entries_end: *const c_void,
+}
+
+/// `__tgt_bin_desc`, of which [`descriptor`] describes the fields.
+#[derive(Debug)]
+#[repr(C)]
+pub(crate) struct BinaryDescriptor {
+    image_count: i32,
+    images: *const DeviceImage,
+    /// Where the table of host entries begins, which lies in the program or library that registers.
+    pub(crate) entries_begin: *const c_void,
+    entries_end: *const c_void,
+}
+
+const _: () = {
+    assert!(size_of::<DeviceImage>() == image::SIZE);
+    assert!(size_of::<BinaryDescriptor>() == descriptor::SIZE);
+};
+
+/// The descriptor to register in the place of this one: the same where no image is bitcode for this device, and `None` where it is
+/// bitcode that this library cannot use, which is said. Of images that cannot be made, which is said too, the new one has none.
+///
+/// # Safety
+/// The descriptor and what it points to are as libomptarget wants them.
+pub(crate) unsafe fn replacement(given: *const BinaryDescriptor) -> Option<*const BinaryDescriptor> {
+    // SAFETY: as the caller promises.
+    let (fields, images) = unsafe { (&*given, images_of(given)) };
+    if !images.iter().any(|image| is_bitcode(bytes_of(image))) {
+        return Some(given);
+    }
+    // Before LLVM is asked anything.
+    join_process();
+    worker::locate();
+    let Some(_change) = fork_gate::enter() else {
+        report::line(
+            "device code that is bitcode cannot be compiled: the process was forked while another thread compiled",
+        );
+        return None;
+    };
+    let object = LoadedObject::containing(fields.entries_begin);
+    let mut replaced = false;
+    let mut table = Vec::new();
+    for image in images {
+        let bytes = bytes_of(image);
+        let Some(triple) = triple_of_bitcode(bytes).filter(|triple| is_for_this_device(triple)) else {
+            table.push(*image);
+            continue;
+        };
+        if !is_of_this_llvm(bytes, &object) {
+            return None;
+        }
+        replaced = true;
+        if let Some(made) = base_image(bytes, &triple, &object) {
+            let range = made.as_ptr_range();
+            table.push(DeviceImage {
+                start: range.start,
+                end: range.end,
+                ..*image
+            });
+        }
+    }
+    if !replaced {
+        return Some(given);
+    }
+    // Leaked: libomptarget of LLVM 19 keeps pointers to the images for ever.
+    let table = Box::leak(table.into_boxed_slice());
+    let made: &'static BinaryDescriptor = Box::leak(Box::new(BinaryDescriptor {
+        image_count: i32::try_from(table.len()).unwrap_or_default(),
+        images: table.as_ptr(),
+        ..*fields
+    }));
+    replacements().insert(given.addr(), (&raw const *made).addr());
+    Some(made)
+}
+
+/// What was registered in the place of this descriptor, which is about to be taken out of use.
+pub(crate) fn forget_replacement(given: *const BinaryDescriptor) -> Option<*const BinaryDescriptor> {
+    let _change = fork_gate::enter()?;
+    let made = replacements().remove(&given.addr())?;
+    Some(ptr::with_exposed_provenance(made))
+}
+
+/// Replaced descriptors in use: address of the program's own, address of ours.
+fn replacements() -> MutexGuard<'static, HashMap<usize, usize>> {
+    // Leaked, as all of this library's state.
+    static REPLACEMENTS: OnceLock<&'static Mutex<HashMap<usize, usize>>> = OnceLock::new();
+    let replacements = REPLACEMENTS.get_or_init(|| Box::leak(Box::default()));
+    lock(replacements)
+}
+
+/// # Safety
+/// As [`replacement`].
+unsafe fn images_of(descriptor: *const BinaryDescriptor) -> &'static [DeviceImage] {
+    // SAFETY: as the caller promises.
+    unsafe {
+        let count = usize::try_from((*descriptor).image_count).unwrap_or_default();
+        match (*descriptor).images.is_null() {
+            true => &[],
+            false => slice::from_raw_parts((*descriptor).images, count),
+        }
+    }
+}
+
+fn bytes_of(image: &DeviceImage) -> &[u8] {
+    let size = image.end.addr().saturating_sub(image.start.addr());
+    if image.start.is_null() {
+        return &[];
+    }
+    // SAFETY: the image of a descriptor lies between its two pointers.
+    unsafe { slice::from_raw_parts(image.start, size) }
+}
+
+fn triple_of_bitcode(bytes: &[u8]) -> Option<String> {
+    if is_bitcode(bytes) {
+        target_triple(bytes)
+    } else {
+        None
+    }
+}
+
+/// Images for GPUs may be bitcode too: libomptarget compiles those.
+fn is_for_this_device(triple: &str) -> bool {
+    triple.starts_with("x86_64-") && triple.contains("linux")
+}
+
+/// Whether the bitcode is of this library's LLVM. Says so where it is not.
+fn is_of_this_llvm(bitcode: &[u8], object: &LoadedObject) -> bool {
+    let own = offloom_ir::LLVM.major();
+    let producer = producer(bitcode).unwrap_or_default();
+    if release(&producer) == Some(own) {
+        return true;
+    }
+    report::failure(format_args!(
+        "this library is for LLVM {own}, the device code of {} is bitcode of {}: it cannot be used",
+        object.name(),
+        if producer.is_empty() {
+            "an unknown LLVM"
+        } else {
+            &producer
+        }
+    ));
+    false
+}
