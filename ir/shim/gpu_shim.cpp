@@ -43,6 +43,21 @@ bool isApproximation(const CallInst &Call) {
 
 bool isNumber(const Type *T) { return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy(); }
 
+/// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if LLVM does not.
+bool isConstantNumber(Value *V) {
+  if (isa<Constant>(V))
+    return true;
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || isa<PHINode>(I) || isa<AllocaInst>(I) || I->mayReadOrWriteMemory() || isHidden(I) || I->getNumOperands() == 0)
+    return false;
+  auto *Call = dyn_cast<CallInst>(I);
+  if (!Call)
+    return all_of(I->operands(), isConstantNumber);
+  const Function *Callee = Call->getCalledFunction();
+  return Callee && Callee->isIntrinsic() && Call->doesNotAccessMemory() && !Call->arg_empty() &&
+         all_of(Call->args(), isConstantNumber);
+}
+
 /// Finds values of which whoever propagates constants may find that they are one: nothing that such a value is made of comes from memory,
 /// from an argument or from the hardware, on some way that the program may take.
 class Constants {
@@ -206,14 +221,15 @@ LLVMValueRef offloom_ir_bind_to_table(LLVMValueRef table, const LLVMValueRef *va
   return nullptr;
 }
 
-/// Puts something opaque before the operands of approximations that are no constants yet. How many there were.
+/// Puts something opaque before the operands of approximations that are no constants yet, nor computed from constants alone: of those, ptxas folds
+/// the image's. How many there were.
 size_t offloom_ir_hide_operands(LLVMModuleRef module) {
   SmallVector<Use *, 16> Operands;
   for (Function &F : *unwrap(module))
     for (Instruction &I : instructions(F))
       if (auto *Call = dyn_cast<CallInst>(&I); Call && isApproximation(*Call))
         for (Use &U : Call->args())
-          if (!isa<Constant>(U.get()) && isNumber(U->getType()) && !isHidden(U.get()))
+          if (!isConstantNumber(U.get()) && isNumber(U->getType()) && !isHidden(U.get()))
             Operands.push_back(&U);
   for (Use *U : Operands) {
     Type *T = U->get()->getType();

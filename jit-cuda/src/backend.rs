@@ -3,9 +3,11 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`assembler`] | which assembler this process compiles with |
+//! | [`modes`] | which threads execute a kernel, as its device image says |
 //! | [`policy`] | asks the policy what launches run |
 
 mod assembler;
+mod modes;
 mod policy;
 
 use std::ffi::{CString, c_void};
@@ -18,6 +20,7 @@ use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
 use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::signature;
+use offloom_jit_cache::stats::{GpuResources, OnGpu};
 use offloom_jit_cache::tracker::{LaunchKey, Tracker};
 use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
@@ -33,7 +36,7 @@ use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
 use crate::lock::lock;
-use crate::variant::{self, Load, Variant};
+use crate::variant::{self, Load, Needs, Variant};
 
 /// NVIDIA GPUs.
 #[derive(Debug)]
@@ -173,6 +176,9 @@ impl Backend for Cuda {
             return Err(Failure::OfProcess("the bundle is for no GPU".to_owned()));
         };
         let assembler = assembler::found().map_err(Failure::OfProcess)?;
+        let mode = modes::of(job.kernel).ok_or_else(|| {
+            Failure::OfProcess("no device image says which threads execute the kernel".to_owned())
+        })?;
         let arguments = join_words(gpu.assembler_arguments.iter().copied());
         let request = Request {
             target_triple: job.bundle.target_triple,
@@ -187,6 +193,7 @@ impl Backend for Cuda {
                 assembler: &assembler.path,
                 assembler_arguments: &arguments,
                 form: GpuForm::WholeProgram,
+                mode,
                 anchor_count: job.bundle.anchors.len() as u32,
                 device_runtime: gpu.device_runtime,
             }),
@@ -285,7 +292,21 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     Ok(Code {
         entry: variant,
         loaded: variant,
+        on_gpu: Some(OnGpu {
+            device: device.image.context().device_name().to_owned(),
+            variant: resources(variant.needs()),
+            ahead_of_time: resources(variant.needs_of_base()),
+        }),
     })
+}
+
+/// For the statistics.
+fn resources(needs: Needs) -> GpuResources {
+    GpuResources {
+        registers: needs.registers,
+        local_bytes: needs.local_bytes,
+        shared_bytes: needs.shared_bytes,
+    }
 }
 
 /// Unloads a variant. One whose image is gone is gone with it.

@@ -1,6 +1,7 @@
 //! What the program is told.
 
 use std::error::Error;
+use std::time::Duration;
 
 use offloom_abi::jit_compile::Reply;
 use offloom_ir::expendable_thread::Lost;
@@ -23,6 +24,14 @@ pub(crate) fn late(lost: Lost) -> Reply {
     match lost {
         Lost::NotAtWork { .. } => unable(lost),
         _ => last_failure(lost),
+    }
+}
+
+/// What is said of an assembler that has not ended in time.
+pub(crate) fn late_assembler(deadline: Duration) -> Reply {
+    Reply::Failure {
+        reason: format!("the assembler has not ended after {} ms", deadline.as_millis()),
+        last: true,
     }
 }
 

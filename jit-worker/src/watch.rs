@@ -16,7 +16,7 @@ use rustix::time::{
     Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
-use crate::replies::{SOURCES, late};
+use crate::replies::{SOURCES, late, late_assembler};
 
 /// How often is looked how a compile beside the program gets on.
 const LOOK: Duration = Duration::from_secs(1);
@@ -219,7 +219,10 @@ impl Work {
         let clock = self.clock.now();
         let at_work = clock.saturating_sub(self.begin);
         if now >= self.end || (priority != Priority::Program && at_work >= self.deadline) {
-            return Some(late(Lost::late(self.deadline, Some(at_work))));
+            return Some(match is_waiting {
+                true => late_assembler(self.deadline),
+                false => late(Lost::late(self.deadline, Some(at_work))),
+            });
         }
         // The timer may have gone off for work before this.
         if now.saturating_duration_since(self.look.0) < self.deadline.min(LOOK) / 2 {

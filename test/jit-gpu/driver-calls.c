@@ -56,6 +56,14 @@
 // LATE: late 2, plain 3
 // MET: 1 launches, 1 of the variant
 //
+// While a graph is recorded: launches become a part of it with the base's kernel. What is done for others, a load here and times there, does not
+// spoil the recording.
+// RUN: %{run} capture 2> capture.err | FileCheck --check-prefix=CAPTURE %s
+// RUN: env %{environment} JIT_CUDA_TEST_VARIANTS=kernel=variant.cubin JIT_CUDA_TEST_TIMED=1 ./program capture | FileCheck --check-prefix=CAPTURE %s
+// RUN: FileCheck --check-prefix=GRAPH --input-file=capture.err %s
+// CAPTURE: beside it 2, graph 1
+// GRAPH: 1 launches, 1 of the variant, 1 loads
+//
 // The process ends while a variant is loaded in the background, and while kernels run.
 // RUN: env %{environment} JIT_CUDA_TEST_LOAD=async JIT_CUDA_TEST_TIMED=1 JIT_CUDA_TEST_VARIANTS=kernel=variant.cubin ./program end
 
@@ -248,6 +256,23 @@ int main(int count, char **arguments) {
     waitpid(child, &status, 0);
     printf("child ended with %d\n", status);
     printf("parent %d\n", launch(kernel, 32, 0));
+  } else if (!strcmp(what, "capture")) {
+    void *recorded, *other, *graph, *executable;
+    void *parameters[] = {&memory, &narrow[0], &narrow[1], &wide};
+    int value;
+    call("cuStreamCreate", &recorded, 0, 0);
+    call("cuStreamCreate", &other, 1, 0);
+    call("cuStreamBeginCapture_v2", recorded, 0, 0);
+    expect(table.launch(kernel, 1, 1, 1, 32, 1, 1, 0, other, parameters, NULL), "cuLaunchKernel beside a recording");
+    call("cuStreamSynchronize", other, 0, 0);
+    // Times are read in this time.
+    usleep(50000);
+    expect(table.launch(kernel, 1, 1, 1, 32, 1, 1, 0, recorded, parameters, NULL), "cuLaunchKernel on a stream that records");
+    call("cuStreamEndCapture", recorded, &graph, 0);
+    call("cuMemcpyDtoH_v2", &value, memory, 4);
+    call("cuGraphInstantiateWithFlags", &executable, graph, 0);
+    call("cuGraphLaunch", executable, recorded, 0);
+    printf("beside it %d, graph %d\n", value, mark());
   } else if (late) {
     void *plain = kernel_of(module, "plain");
     install();

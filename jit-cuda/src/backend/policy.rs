@@ -15,7 +15,7 @@ use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::counts_launches;
 use offloom_jit_policy::registry::Attached;
 
-use super::{Cuda, CudaImage, CudaKernel, Words, assembler};
+use super::{Cuda, CudaImage, CudaKernel, Words, assembler, modes};
 use crate::client::{Choice, Client, KernelData, Launch, Outcome};
 use crate::context::Current;
 use crate::error::CudaError;
@@ -206,7 +206,7 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
     let policy: &'static PolicyImage<Cuda> = Box::leak(Box::new(PolicyImage::new(bundle, device)));
     let can_have_variants = of_bundle
         .iter()
-        .filter(|kernel| kernel.left_ahead_of_time.is_none());
+        .filter(|kernel| kernel.left_ahead_of_time.is_none() && modes::read(image, current, kernel.name));
     let on_device: Vec<&'static OnDevice> = can_have_variants
         .map(|kernel| {
             &*Box::leak(Box::new(KernelOnDevice::new(
@@ -216,6 +216,15 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
             )))
         })
         .collect();
+    report::log(format_args!(
+        "image copy {} is on device {}, sm_{}{}: {} of its {} kernels may have variants",
+        policy.number,
+        image.context().device(),
+        image.context().capability()[0],
+        image.context().capability()[1],
+        on_device.len(),
+        of_bundle.len() + bundle.contents.left_ahead_of_time.len(),
+    ));
     lock(kernels()).insert(image.number(), on_device.clone());
     Cuda::registry().announce(policy, on_device);
     Ok(true)

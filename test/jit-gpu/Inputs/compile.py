@@ -1,7 +1,7 @@
 """Has the JIT's worker compile one kernel of a GPU's bundle, as the runtime does: BUNDLE KERNEL DESCRIPTOR ASSEMBLER CUBIN.
 
 Options before these: --source (bits of the source, not of the image), --relocatable, --mode=N (execution mode of the base image's kernel),
---deadline=MS. KERNEL may be the start of a name's end, as in `_l10`. DESCRIPTOR is what follows kernel and processor; empty: nothing. Prints what the
+--deadline=MS. KERNEL may be a part of a kernel's name. DESCRIPTOR is what follows kernel and processor; empty: nothing. Prints what the
 worker says."""
 
 import argparse
@@ -57,7 +57,7 @@ assert take("?"), "the bundle is for no GPU"
 processor, features = run(), run()
 arguments = [run() for _ in range(take("I"))] + [argument.encode() for argument in options.assembler_argument]
 runtime, bitcode, matched = run("Q"), run("Q"), run("Q")
-(kernel,) = [name for name in modes if name.endswith(options.kernel)]
+(kernel,) = [name for name in modes if options.kernel in name]
 
 
 def string(text):

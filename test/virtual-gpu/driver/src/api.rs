@@ -8,6 +8,7 @@ mod devices;
 mod entry_points;
 mod events;
 mod functions;
+mod graphs;
 mod launches;
 mod memory;
 mod modules;
@@ -18,6 +19,7 @@ mod transfers;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use crate::capture;
 use crate::context::{self, Context};
 use crate::driver::{self, Driver};
 use crate::error::{CudaError, Result, SUCCESS};
@@ -65,8 +67,15 @@ macro_rules! exports {
 }
 use exports;
 
-/// The stream of a handle, for work of the calling thread.
+/// The stream of a handle, for work of the calling thread that cannot be recorded.
 fn stream(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
+    let (driver, stream) = stream_here(handle)?;
+    capture::check_use(&stream)?;
+    Ok((driver, stream))
+}
+
+/// The stream of a handle in the current context.
+fn stream_here(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
     let (driver, context) = context::current()?;
     let stream = match handle {
         0 | LEGACY_STREAM => Arc::clone(context.default_stream()),
@@ -80,7 +89,7 @@ fn stream(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
 /// The stream of a handle, to wait for it or to ask about it: only the default streams are those of a current context.
 fn stream_itself(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
     if matches!(handle, 0 | LEGACY_STREAM | THREAD_STREAM) {
-        return stream(handle);
+        return stream_here(handle);
     }
     let driver = driver::driver()?;
     let stream = driver.streams.get(handle).ok_or(CudaError::INVALID_HANDLE)?;

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::capture;
 use crate::context::Context;
 use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result};
@@ -198,5 +199,6 @@ fn host_bytes_mut<'a>(address: u64, size: u64) -> Result<&'a mut [u8]> {
 
 /// Copies a piece before it returns, in the order of the context's default stream.
 pub(crate) fn synchronous(driver: &'static Driver, context: &Arc<Context>, piece: Piece) -> Result<()> {
+    capture::check_use(context.default_stream())?;
     submit(driver, context.default_stream(), vec![piece], Timing::Synchronous)
 }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError, RwLock};
 
 use offloom_virtual_gpu::{DeviceProperties, Memory};
 
+use crate::capture::Graph;
 use crate::context::{Context, Primary};
 use crate::error::{CudaError, Result};
 use crate::event::Event;
@@ -26,6 +27,8 @@ pub(crate) struct Driver {
     pub(crate) events: Handles<Event>,
     pub(crate) modules: Handles<Module>,
     pub(crate) functions: Handles<Function>,
+    pub(crate) graphs: Handles<Graph>,
+    pub(crate) executable_graphs: Handles<Graph>,
     /// Memory of the host that was registered: addresses and sizes.
     pub(crate) registered: Mutex<HashMap<u64, u64>>,
 }
@@ -64,6 +67,8 @@ pub(crate) fn initialize() -> Result<()> {
             events: Handles::default(),
             modules: Handles::default(),
             functions: Handles::default(),
+            graphs: Handles::default(),
+            executable_graphs: Handles::default(),
             registered: Mutex::default(),
             settings,
         })

@@ -50,6 +50,7 @@ codes! {
     INVALID_PTX = 218, "the PTX is faulty";
     FILE_NOT_FOUND = 301, "the file cannot be read";
     INVALID_HANDLE = 400, "the handle is invalid here";
+    ILLEGAL_STATE = 401, "the object is in another state";
     NOT_FOUND = 500, "the name was not found";
     NOT_READY = 600, "the work has not ended yet";
     ILLEGAL_ADDRESS = 700, "a kernel accessed memory that does not exist";
@@ -66,6 +67,10 @@ codes! {
     INVALID_PC = 718, "a kernel called what is no function of its module";
     LAUNCH_FAILED = 719, "a kernel failed";
     NOT_SUPPORTED = 801, "the virtual device does not support this";
+    STREAM_CAPTURE_UNSUPPORTED = 900, "not while a stream records a graph";
+    STREAM_CAPTURE_INVALIDATED = 901, "the recording was spoilt by an error";
+    STREAM_CAPTURE_IMPLICIT = 906, "the default stream would wait for a recording";
+    STREAM_CAPTURE_WRONG_THREAD = 908, "another thread began to record";
     UNKNOWN = 999, "an internal error of the virtual device";
 }
 

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 
 use offloom_virtual_gpu::{Fault, Launch, LaunchOptions, Output, Report, ReportKind, launch};
 
+use crate::capture;
 use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result};
 use crate::function::Function;
@@ -60,6 +61,12 @@ pub(crate) fn submit(
         return Err(CudaError::INVALID_HANDLE);
     }
     request.check(function)?;
+    if capture::record(stream, function, &request) {
+        return Ok(());
+    }
+    if stream.is_default() {
+        capture::check_use(stream)?;
+    }
     let limits = *lock(&stream.context.limits);
     let options = LaunchOptions {
         workers: driver.settings.workers,

@@ -12,6 +12,7 @@
 //! | [`module`] | images: cubins that carry their PTX, or PTX |
 //! | [`function`](mod@function) | kernels: attributes, how many blocks fit |
 //! | [`launch`] | parameters and limits of a launch, and the launch |
+//! | [`capture`] | launches that become a graph |
 //! | [`copy`] | copies and fills between memory of hosts and devices |
 //! | [`message`] | lines on the error stream |
 #![expect(
@@ -20,6 +21,7 @@
 )]
 
 mod api;
+mod capture;
 mod context;
 mod copy;
 mod driver;

@@ -7,6 +7,7 @@ use offloom_ptx::cubin::{self, Cubin};
 use offloom_ptx::{image, link, parse};
 use offloom_virtual_gpu::{Program, ProgramError};
 
+use crate::capture;
 use crate::context::Context;
 use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result};
@@ -33,6 +34,7 @@ impl Module {
     ///
     /// As the driver does, it waits until the kernels that run on the device have ended.
     pub(crate) fn load(driver: &Driver, context: &Arc<Context>, image: &[u8]) -> Result<u64> {
+        capture::check_unsafe(driver)?;
         let device = context.its_device(driver)?;
         device.running.wait();
         let capability = device.properties.compute_capability;

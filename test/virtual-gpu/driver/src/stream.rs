@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 
+use crate::capture::Recording;
 use crate::context::Context;
 use crate::driver::lock;
 use crate::error::{CudaError, Result};
@@ -29,6 +30,8 @@ pub(crate) struct Stream {
     queue: Mutex<Queue>,
     changed: Condvar,
     is_closed: AtomicBool,
+    /// The graph that it records.
+    pub(crate) recording: Recording,
 }
 
 #[derive(Default)]
@@ -89,10 +92,11 @@ impl Stream {
             queue: Mutex::default(),
             changed: Condvar::new(),
             is_closed: AtomicBool::new(false),
+            recording: Recording::default(),
         }
     }
 
-    fn is_default(&self) -> bool {
+    pub(crate) fn is_default(&self) -> bool {
         self.handle == 0
     }
 

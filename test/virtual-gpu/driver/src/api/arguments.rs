@@ -83,6 +83,11 @@ impl<T: Copy> In<T> {
         self.0.is_null()
     }
 
+    /// The same as where a result goes.
+    pub(super) fn out(self) -> Out<T> {
+        Out(self.0.cast_mut())
+    }
+
     /// A pointer that lay in something of the program.
     pub(super) fn from_program(pointer: *const c_void) -> Self {
         Self(pointer.cast())

@@ -3,7 +3,9 @@
 use std::ffi::{c_char, c_int, c_uint, c_void};
 
 use super::arguments::{In, Out};
-use super::{contexts, devices, events, functions, launches, memory, modules, occupancy, streams, transfers};
+use super::{
+    contexts, devices, events, functions, graphs, launches, memory, modules, occupancy, streams, transfers,
+};
 use crate::error::{CudaError, Result};
 
 /// `CU_GET_PROC_ADDRESS_SUCCESS` and `CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND`.
@@ -37,6 +39,7 @@ fn named(name: &str) -> Result<*const c_void> {
         find,
         events::find,
         functions::find,
+        graphs::find,
         launches::find,
         memory::find,
         modules::find,

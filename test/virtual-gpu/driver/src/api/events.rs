@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use super::arguments::Out;
 use super::{Handle, stream};
+use crate::capture;
 use crate::context::current;
+use crate::driver::driver;
 use crate::error::{CudaError, Result};
 use crate::event::Event;
 
@@ -40,6 +42,7 @@ super::exports! {
 
     fn cuEventQuery(handle: Handle) {
         let event = event(handle)?;
+        capture::check_unsafe(driver()?)?;
         match event.mark() {
             Some(mark) if !mark.is_reached() => Err(CudaError::NOT_READY),
             _ => event.context.check(),

@@ -7,6 +7,7 @@ use offloom_virtual_gpu::{Owner, Poison};
 
 use super::arguments::{In, Out};
 use super::{Handle, stream};
+use crate::capture;
 use crate::context::{AllocationKind, Context, current};
 use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result};
@@ -38,6 +39,7 @@ super::exports! {
 
     fn cuMemAlloc_v2(address: Out<u64>, size: usize) {
         let (driver, context) = current()?;
+        capture::check_unsafe(driver)?;
         allocate(driver, &context, address, size, AllocationKind::Device)
     }
 
@@ -83,6 +85,7 @@ super::exports! {
         if address == 0 {
             return Ok(());
         }
+        capture::check_unsafe(driver)?;
         // A kernel may be using it.
         context.synchronize()?;
         free(driver, address, |kind| !matches!(kind, AllocationKind::Host(_)))

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Handle;
 use super::arguments::{In, Out};
+use crate::capture;
 use crate::context::current;
 use crate::error::{CudaError, Result};
 use crate::module::Module;
@@ -39,6 +40,7 @@ super::exports! {
 
     fn cuModuleUnload(handle: Handle) {
         let (driver, module) = module(handle)?;
+        capture::check_unsafe(driver)?;
         module.unload(driver);
         Ok(())
     }

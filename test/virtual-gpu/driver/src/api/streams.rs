@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::arguments::Out;
 use super::{Handle, LEGACY_STREAM, THREAD_STREAM, stream, stream_itself};
+use crate::capture;
 use crate::context::{Context, current};
 use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result, SUCCESS};
@@ -47,16 +48,20 @@ super::exports! {
     }
 
     fn cuStreamSynchronize(handle: Handle) {
-        stream_itself(handle)?.1.synchronize()
+        let (_, stream) = stream_itself(handle)?;
+        capture::check_use(&stream)?;
+        stream.synchronize()
     }
 
     fn cuStreamQuery(handle: Handle) {
         let (_, stream) = stream_itself(handle)?;
+        capture::check_use(&stream)?;
         if stream.last().is_reached() { stream.context.check() } else { Err(CudaError::NOT_READY) }
     }
 
     fn cuStreamWaitEvent(handle: Handle, event: Handle, _flags: c_uint) {
         let (driver, stream) = stream_itself(handle)?;
+        capture::check_use(&stream)?;
         let event = driver.events.get(event).ok_or(CudaError::INVALID_HANDLE)?;
         if let Some(mark) = event.mark() {
             stream.submit_after(vec![mark], Box::new(|_| Ok(())))?;

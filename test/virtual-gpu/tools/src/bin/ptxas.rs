@@ -19,6 +19,9 @@ use offloom_ptx::image;
 /// What `ptxas` writes where no option names an output.
 const DEFAULT_OUTPUT: &str = "elf.o";
 
+/// Where files are that somebody else has open, in memory perhaps.
+const OPEN_FILES: &str = "/proc/self/fd";
+
 fn main() -> ExitCode {
     match run() {
         Ok(code) => ExitCode::from(code),
@@ -92,6 +95,10 @@ fn leave(texts: &[Vec<u8>], output: &Path) -> Result<()> {
     let texts: Vec<_> = texts.iter().map(Vec::as_slice).collect();
     let with_ptx = image::append(&cubin, &texts)
         .with_context(|| format!("cannot leave the PTX in `{}`", output.display()))?;
+    if output.starts_with(OPEN_FILES) {
+        // Beside it there is no place for another.
+        return fs::write(output, &with_ptx).with_context(|| format!("cannot write `{}`", output.display()));
+    }
     let folder = output.parent().filter(|folder| !folder.as_os_str().is_empty());
     let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
     file.write_all(&with_ptx)?;
