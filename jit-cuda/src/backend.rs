@@ -91,11 +91,14 @@ pub struct CudaKernel {
     kernel: OnceLock<&'static Kernel>,
 }
 
+/// Has what a request says compiled. Once that is under way in another process, what is passed last is called.
+pub type Compile = fn(&Request<'_>, Priority, &mut dyn FnMut()) -> Result<(Compiled, Place), Failure>;
+
 /// What compiles for this library, which knows no LLVM.
 #[derive(Clone, Copy, Debug)]
 pub struct Services {
     /// As [`Backend::compile`], of a whole request.
-    pub compile: fn(&Request<'_>, Priority, &mut dyn FnMut()) -> Result<(Compiled, Place), Failure>,
+    pub compile: Compile,
     /// As [`Backend::compiler`].
     pub compiler: fn() -> &'static Compiler,
     /// As [`Backend::usual_place`].

@@ -4,7 +4,7 @@
 
 use std::env;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::OnceLock;
 
 use offloom_jit_policy::process::settings::settings;
@@ -35,7 +35,7 @@ pub(super) fn look_for() {
     let variables = ptxas::VARIABLES.map(|name| (name, variable(name)));
     let chosen = settings().ptxas.clone();
     let look = move || {
-        FOUND.get_or_init(|| find(chosen, &variables));
+        FOUND.get_or_init(|| find(chosen.as_deref(), &variables));
     };
     if spawn_without_signals(look.clone()).is_err() {
         look();
@@ -44,16 +44,16 @@ pub(super) fn look_for() {
 
 /// The assembler; else why there is none.
 pub(super) fn found() -> Result<&'static Assembler, String> {
-    let found = FOUND.get_or_init(|| find(settings().ptxas.clone(), &[]));
+    let found = FOUND.get_or_init(|| find(settings().ptxas.as_deref(), &[]));
     found.as_ref().map_err(String::clone)
 }
 
-fn find(chosen: Option<PathBuf>, variables: &[(&str, Option<OsString>)]) -> Result<Assembler, String> {
+fn find(chosen: Option<&Path>, variables: &[(&str, Option<OsString>)]) -> Result<Assembler, String> {
     let variable = |name: &str| {
         let known = variables.iter().find(|(known, _)| *known == name);
         known.and_then(|(_, value)| value.clone())
     };
-    let path = ptxas::find(chosen.as_deref(), variable).map_err(|error| error.to_string())?;
+    let path = ptxas::find(chosen, variable).map_err(|error| error.to_string())?;
     let version = ptxas::version(&path).map_err(|error| error.to_string())?;
     let path = path
         .into_os_string()
