@@ -87,10 +87,13 @@ quietly apt-get install --yes --no-install-recommends gcc libc6-dev git "${rust[
 cargo --version
 
 say "cargo xtask demo"
-before=$(df --output=used -k / | tail -1)
+# Megabytes, as apt counts them; what is mounted is left out.
+size() { du --apparent-size --block-size=1MB --one-file-system --summarize --total "$@" 2>/dev/null | tail -1 | cut -f1; }
+before=$(size /) packages=$(size /var/cache/apt/archives)
+SECONDS=0
 cargo xtask demo "${llvms[@]}"
-after=$(df --output=used -k / | tail -1)
-echo "on the disk: $(((after - before) / 1024)) MiB more, $(du -sm target | cut -f1) MiB of them in target"
+echo "in $((SECONDS / 60)) minutes; downloaded: $(($(size /var/cache/apt/archives) - packages)) MB of packages, $(size "$HOME/.cargo/registry/cache") MB of" \
+  "crates; on the disk: $(($(size /) - before)) MB more, $(size target dist) MB of them in target and dist"
 [ "$extent" != demo ] || exit 0
 
 quietly apt-get install --yes --no-install-recommends python3
@@ -102,6 +105,8 @@ done
 
 say "packages"
 quietly apt-get install --yes --no-install-recommends dpkg-dev make cmake meson ninja-build pkg-config libopenmpi-dev openmpi-bin pybind11-dev python3-dev
+# A user has nothing of a run before.
+rm -rf /srv/user-* "$HOME/.cache/offloom"
 for major in "$@"; do
   quietly cargo xtask dist --llvm "$major"
   quietly apt-get install --yes --no-install-recommends ./dist/packages/offloom-runtime-"$major"_*.deb ./dist/packages/offloom-"$major"_*.deb
@@ -112,6 +117,7 @@ for major in "$@"; do
   say "removing the packages for LLVM $major"
   quietly apt-get purge --yes "offloom-$major"
   # What was built runs, and is specialised, with what runs programs alone.
+  "offloom-$major" doctor
   (cd "/srv/user-$major" && OMP_TARGET_OFFLOAD=mandatory OFFLOOM_JIT_STATS=alone ./wave && "offloom-$major" explain alone)
   quietly apt-get purge --yes "offloom-runtime-$major"
   left=$(find /usr -path "*offloom*$major*" | head -3)

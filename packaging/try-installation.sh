@@ -102,6 +102,7 @@ done
 [ "$(dpkg-query -W -f '${Installed-Size}' "offloom-runtime-$major")" -gt 1000 ] || { echo "no installed size"; exit 1; }
 dpkg --purge "offloom-$major" >/dev/null
 [ ! -e "/usr/bin/wrapgen-$major" ] || { echo "removing the package left wrapgen"; exit 1; }
+"/usr/bin/offloom-$major" doctor
 run "/usr/lib/offloom-$major"
 dpkg --purge "offloom-runtime-$major" >/dev/null
 for left in "/usr/lib/offloom-$major" "/usr/bin/offloom-$major" "/usr/lib/cmake/Offloom-$major" "/usr/share/doc/offloom-$major" \

@@ -51,3 +51,14 @@ pub fn is_link_reference(name: &str) -> bool {
     // The entry of such a pointer ends like it.
     name.ends_with(LINK_REFERENCE_SUFFIX) && !name.starts_with(crate::entry::GLOBAL_PREFIX)
 }
+
+/// What the names of the variables have in them in which the device runtime of GPUs keeps the state of a team
+/// (`openmp/libomptarget/DeviceRTL`, `offload/DeviceRTL`).
+const TEAM_STATE: [&[u8]; 2] = [b"4ompx", b"SharedMemorySmartStack"];
+
+/// Whether a variable of this name, in the memory of a team, is part of the device runtime's state.
+pub fn is_team_state(name: &[u8]) -> bool {
+    TEAM_STATE
+        .iter()
+        .any(|part| name.windows(part.len()).any(|at| at == *part))
+}

@@ -1,4 +1,4 @@
-// Where in the source the OpenMP runtime is called, for source_location.rs.
+// Where in the source the OpenMP runtime is called and functions are, for source_location.rs.
 //
 // Rules: those of ir_shim.cpp.
 
@@ -6,6 +6,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/Instructions.h"
@@ -101,6 +102,16 @@ bool offloom_ir_locate_calls(LLVMModuleRef M, const LLVMValueRef *callees, size_
     }
   }
   return Changed;
+}
+
+/// Hands over the function's name as a person has it, and where debug info has it; line 0 where that is nowhere.
+void offloom_ir_describe_function(LLVMValueRef function, void *receiver,
+                                  void (*take)(void *, const char *, size_t, const char *, size_t, uint32_t)) {
+  const auto *F = unwrap<Function>(function);
+  const std::string Name = demangle(F->getName().str());
+  const DISubprogram *Subprogram = F->getSubprogram();
+  const StringRef File = Subprogram ? Subprogram->getFilename() : StringRef();
+  take(receiver, Name.data(), Name.size(), File.data(), File.size(), Subprogram ? Subprogram->getLine() : 0);
 }
 
 } // extern "C"

@@ -59,7 +59,7 @@ pub fn kernel_source(kernel: FunctionValue<'_>) -> KernelSource {
 ///
 /// # Safety
 /// `size` bytes can be read.
-unsafe fn text(start: *const c_char, size: usize) -> String {
+pub(crate) unsafe fn text(start: *const c_char, size: usize) -> String {
     if size == 0 {
         return String::new();
     }

@@ -1,5 +1,8 @@
-//! `ident_t`: where in the source a call of the OpenMP runtime stands.
+//! Where in the source something stands: calls of the OpenMP runtime (`ident_t`), functions.
 
+use std::ffi::{c_char, c_void};
+
+use crate::kernel_source::text;
 use crate::symbol::Symbol;
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::module::Module;
@@ -14,6 +17,43 @@ unsafe extern "C" {
         functions: *const LLVMValueRef,
         region_count: usize,
     ) -> bool;
+    fn offloom_ir_describe_function(function: LLVMValueRef, receiver: *mut c_void, take: TakeFunction);
+}
+
+/// Gets the name of a function, its file, each with its size, and its line.
+type TakeFunction = extern "C" fn(*mut c_void, *const c_char, usize, *const c_char, usize, u32);
+
+/// What the source says of a function.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct FunctionInSource {
+    /// Its name, that of C++ and Rust demangled.
+    pub name: String,
+    /// Its file, as the compiler was given it, and the line it begins in; `None` without debug info.
+    pub place: Option<(String, u32)>,
+}
+
+/// What a person calls a function, and where it is.
+pub fn function_in_source(function: FunctionValue<'_>) -> FunctionInSource {
+    extern "C" fn take(
+        receiver: *mut c_void,
+        name: *const c_char,
+        name_size: usize,
+        file: *const c_char,
+        file_size: usize,
+        line: u32,
+    ) {
+        // SAFETY: the shim hands on the receiver, and strings with their sizes.
+        unsafe {
+            *receiver.cast::<FunctionInSource>() = FunctionInSource {
+                name: text(name, name_size),
+                place: (line > 0).then(|| (text(file, file_size), line)),
+            };
+        }
+    }
+    let mut found = FunctionInSource::default();
+    // SAFETY: a live function; the receiver outlives the call, and is what `take` takes it for.
+    unsafe { offloom_ir_describe_function(function.as_value_ref(), (&raw mut found).cast(), take) };
+    found
 }
 
 /// Gives each call of the runtime functions `callees` whose first argument is null the `ident_t` of its debug location, with the text

@@ -187,6 +187,31 @@ pub struct Linked {
     pub variant_ns: Option<u64>,
     /// The fastest timed launch of the ahead-of-time body with the same descriptor, in nanoseconds.
     pub ahead_of_time_ns: Option<u64>,
+    /// What it needs of a GPU, if it was loaded into one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_gpu: Option<OnGpu>,
+}
+
+/// Code that was loaded into a GPU, and the ahead-of-time code of the same kernel there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OnGpu {
+    /// The device's name.
+    pub device: String,
+    /// What the variant needs.
+    pub variant: GpuResources,
+    /// What the ahead-of-time code needs.
+    pub ahead_of_time: GpuResources,
+}
+
+/// What decides how many threads run on a GPU at a time, as the driver says it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GpuResources {
+    /// Registers of a thread.
+    pub registers: u32,
+    /// Bytes of local memory of a thread: arrays, and registers that are spilled.
+    pub local_bytes: u32,
+    /// Bytes of shared memory of a block, without what the launch asks for.
+    pub shared_bytes: u32,
 }
 
 /// What became of a variant on one copy.
@@ -344,6 +369,7 @@ mod tests {
                         verdict_us: None,
                         variant_ns: None,
                         ahead_of_time_ns: Some(3),
+                        on_gpu: None,
                     }],
                 }],
                 progress: vec![Progress {

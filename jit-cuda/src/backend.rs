@@ -20,6 +20,7 @@ use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
 use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::signature;
+use offloom_jit_cache::stats::{GpuResources, OnGpu};
 use offloom_jit_cache::tracker::{LaunchKey, Tracker};
 use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
@@ -35,7 +36,7 @@ use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
 use crate::lock::lock;
-use crate::variant::{self, Load, Variant};
+use crate::variant::{self, Load, Needs, Variant};
 
 /// NVIDIA GPUs.
 #[derive(Debug)]
@@ -291,7 +292,21 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     Ok(Code {
         entry: variant,
         loaded: variant,
+        on_gpu: Some(OnGpu {
+            device: device.image.context().device_name().to_owned(),
+            variant: resources(variant.needs()),
+            ahead_of_time: resources(variant.needs_of_base()),
+        }),
     })
+}
+
+/// For the statistics.
+fn resources(needs: Needs) -> GpuResources {
+    GpuResources {
+        registers: needs.registers,
+        local_bytes: needs.local_bytes,
+        shared_bytes: needs.shared_bytes,
+    }
 }
 
 /// Unloads a variant. One whose image is gone is gone with it.

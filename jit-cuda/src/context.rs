@@ -1,6 +1,6 @@
 //! Contexts, and work on a thread that has one current.
 
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -13,6 +13,8 @@ use crate::timing::Timer;
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
 const CAPABILITY: [c_int; 2] = [75, 76];
+/// Room for the name of a device.
+const NAME_BYTES: usize = 256;
 /// `CU_STREAM_NON_BLOCKING`: has nothing to do with the default stream, which may not be used while some stream records a graph.
 const NON_BLOCKING: u32 = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`: a thread with this may load modules while other threads record graphs.
@@ -25,6 +27,7 @@ pub struct Context {
     /// The driver's number for it, which tells it from a later one with the same handle; 0: the driver gives none.
     id: u64,
     device: c_int,
+    device_name: String,
     capability: [u32; 2],
     /// For copies, made when first needed; 0: not yet.
     stream: AtomicUsize,
@@ -71,6 +74,7 @@ impl Context {
             handle,
             id,
             device,
+            device_name: name_of(driver, device),
             capability,
             stream: AtomicUsize::new(0),
             timer: Timer::default(),
@@ -82,6 +86,11 @@ impl Context {
     /// The number of its device.
     pub fn device(&self) -> i32 {
         self.device
+    }
+
+    /// The name of its device; empty where the driver gives none.
+    pub fn device_name(&self) -> &str {
+        &self.device_name
     }
 
     /// The compute capability of its device: major and minor.
@@ -136,6 +145,19 @@ impl Context {
             _work: work,
         })
     }
+}
+
+fn name_of(driver: &Driver, device: c_int) -> String {
+    let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
+    // SAFETY: the driver writes a string into so many bytes; the last stays 0 in any case.
+    let name = unsafe {
+        let status = (driver.device_get_name)(name.as_mut_ptr(), NAME_BYTES as c_int - 1, device);
+        if status != Status::SUCCESS {
+            return String::new();
+        }
+        CStr::from_ptr(name.as_ptr())
+    };
+    name.to_string_lossy().into_owned()
 }
 
 fn current_handle(driver: &Driver) -> Result<ContextHandle, CudaError> {

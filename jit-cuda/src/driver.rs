@@ -79,6 +79,8 @@ functions! {
     ctx_get_device = c"cuCtxGetDevice"(*mut c_int);
     /// A number about a device.
     device_get_attribute = c"cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
+    /// The name of a device.
+    device_get_name = c"cuDeviceGetName"(*mut c_char, c_int, c_int);
     /// Whether a device's primary context is there.
     device_primary_ctx_get_state = c"cuDevicePrimaryCtxGetState"(c_int, *mut c_uint, *mut c_int);
     /// Copies to the device.

@@ -45,30 +45,25 @@ pub enum NoPtxas {
     OfNoVersion(PathBuf),
 }
 
-/// The assembler's path. `linked_with` is the CUDA folder that the program was linked with, if that is known; `variable` gives the values of
-/// environment variables.
+/// The assembler's path. `chosen` is what the user has set; `variable` gives the values of environment variables.
 ///
 /// # Errors
 /// When there is none.
-pub fn find(
-    linked_with: Option<&Path>,
-    variable: impl Fn(&str) -> Option<OsString>,
-) -> Result<PathBuf, NoPtxas> {
-    let given = |name: &str| variable(name).filter(|value| !value.is_empty());
-    if let Some(chosen) = given(VARIABLE) {
-        let chosen = PathBuf::from(chosen);
+pub fn find(chosen: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, NoPtxas> {
+    if let Some(chosen) = chosen.map(Path::to_owned) {
         return if is_program(&chosen) {
             Ok(chosen)
         } else {
             Err(NoPtxas::Chosen(chosen))
         };
     }
-    let of_folders = FOLDERS.into_iter().filter_map(given).map(PathBuf::from);
-    let with_folders = linked_with.map(Path::to_owned).into_iter().chain(of_folders);
-    let search = given(SEARCH).unwrap_or_default();
-    let mut candidates = with_folders
-        .map(|folder| folder.join("bin"))
-        .chain(std::env::split_paths(&search).filter(|folder| folder.is_absolute()))
+    let folders = FOLDERS.into_iter().filter_map(&variable);
+    let folders = folders.map(|folder| PathBuf::from(folder).join("bin"));
+    let search = variable(SEARCH).unwrap_or_default();
+    let mut candidates = folders
+        .chain(std::env::split_paths(&search))
+        // Relative ones lead elsewhere once the program has left its folder, and anybody may have put anything there.
+        .filter(|folder| folder.is_absolute())
         .chain([PathBuf::from(USUAL)])
         .map(|folder| folder.join(NAME));
     candidates.find(|path| is_program(path)).ok_or(NoPtxas::Nowhere)

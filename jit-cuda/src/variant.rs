@@ -10,8 +10,9 @@ use crate::image::Kernel;
 use crate::lock::lock;
 use crate::timing;
 
-/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `_LOCAL_SIZE_BYTES` and `_NUM_REGS`.
+/// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `_SHARED_SIZE_BYTES`, `_LOCAL_SIZE_BYTES` and `_NUM_REGS`.
 const MAX_THREADS_PER_BLOCK: c_int = 0;
+const SHARED_SIZE_BYTES: c_int = 1;
 const LOCAL_SIZE_BYTES: c_int = 3;
 const NUM_REGS: c_int = 4;
 
@@ -25,6 +26,7 @@ pub struct Variant {
     module: ModuleHandle,
     function: FunctionHandle,
     needs: Needs,
+    needs_of_base: Needs,
     /// Whether it was launched: the first launch is slower than later ones.
     was_launched: AtomicBool,
     /// Whether the driver has refused to launch it.
@@ -36,6 +38,8 @@ pub struct Variant {
 pub struct Needs {
     /// Registers of a thread.
     pub registers: u32,
+    /// Bytes of shared memory of a block, without what the launch asks for.
+    pub shared_bytes: u32,
     /// Bytes of local memory of a thread.
     pub local_bytes: u32,
     /// The most threads of a block.
@@ -126,15 +130,13 @@ fn prepare(
     let function = current
         .function(module, load.name)
         .map_err(failed("finding the kernel in the cubin"))?;
-    let needs = needs(current, function).map_err(failed("asking what the variant needs"))?;
-    let base = current.attribute(kernel.function(), LOCAL_SIZE_BYTES);
-    let base = base
-        .map_err(failed("asking what the kernel needs"))?
-        .unsigned_abs();
-    if needs.local_bytes > base {
+    let needs = needs_of(current, function).map_err(failed("asking what the variant needs"))?;
+    let needs_of_base =
+        needs_of(current, kernel.function()).map_err(failed("asking what the kernel needs"))?;
+    if needs.local_bytes > needs_of_base.local_bytes {
         return Err(LoadError::LocalMemory {
             variant: needs.local_bytes,
-            base,
+            base: needs_of_base.local_bytes,
         });
     }
     if let Some((name, addresses)) = load.anchors {
@@ -166,6 +168,7 @@ fn prepare(
         module,
         function,
         needs,
+        needs_of_base,
         was_launched: AtomicBool::new(false),
         is_given_up: AtomicBool::new(false),
     }));
@@ -175,10 +178,11 @@ fn prepare(
     Ok(variant)
 }
 
-fn needs(current: &Current<'_>, function: FunctionHandle) -> Result<Needs, CudaError> {
+fn needs_of(current: &Current<'_>, function: FunctionHandle) -> Result<Needs, CudaError> {
     let attribute = |attribute| Ok(current.attribute(function, attribute)?.unsigned_abs());
     Ok(Needs {
         registers: attribute(NUM_REGS)?,
+        shared_bytes: attribute(SHARED_SIZE_BYTES)?,
         local_bytes: attribute(LOCAL_SIZE_BYTES)?,
         threads: attribute(MAX_THREADS_PER_BLOCK)?,
     })
@@ -224,6 +228,11 @@ impl Variant {
         self.needs
     }
 
+    /// What the program's own kernel needs.
+    pub fn needs_of_base(&self) -> Needs {
+        self.needs_of_base
+    }
+
     pub(crate) fn function(&self) -> FunctionHandle {
         self.function
     }
@@ -247,12 +256,4 @@ impl Variant {
     pub(crate) fn is_first_launch(&self) -> bool {
         !self.was_launched.swap(true, Ordering::Relaxed)
     }
-}
-
-/// What the program's own kernel needs of the device.
-///
-/// # Errors
-/// What the driver says.
-pub fn needs_of_base(current: &Current<'_>, kernel: &Kernel) -> Result<Needs, CudaError> {
-    needs(current, kernel.function())
 }

@@ -8,6 +8,7 @@ use offloom_abi::jit_bundle::Bundle;
 use offloom_abi::jit_compile::{Phases, Priority};
 use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::signature::Launch;
+use offloom_jit_cache::stats::OnGpu;
 use offloom_jit_cache::tracker::{LaunchKey, Tracker};
 
 use crate::image::ImageCopy;
@@ -127,6 +128,8 @@ pub struct Code<B: Backend> {
     pub entry: B::Entry,
     /// What holds it.
     pub loaded: B::Loaded,
+    /// What it needs of a GPU, for people; `None` elsewhere.
+    pub on_gpu: Option<OnGpu>,
 }
 
 /// Why code is not loaded, or not unloaded.

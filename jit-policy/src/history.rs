@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile;
-use offloom_jit_cache::stats::{Linked, Origin, Phases, Progress, Variant, Verdict};
+use offloom_jit_cache::stats::{Linked, OnGpu, Origin, Phases, Progress, Variant, Verdict};
 use offloom_jit_cache::store::Times;
 
 use crate::process::lock::lock;
@@ -89,6 +89,7 @@ impl History {
         link_time: Duration,
         verdict: Verdict,
         times: Option<Times>,
+        on_gpu: Option<OnGpu>,
     ) -> Option<Arc<Copy>> {
         settings().stats.as_ref()?;
         let linked_us = Some(now_us());
@@ -104,6 +105,7 @@ impl History {
                 linked_us,
                 variant_ns: times.map(|times| times.variant),
                 ahead_of_time_ns: times.map(|times| times.ahead_of_time),
+                on_gpu,
             }),
         });
         self.note_launches();

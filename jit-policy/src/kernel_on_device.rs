@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, mpsc};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use offloom_jit_cache::probation::{Difference, Verdict, clear_difference};
@@ -19,7 +19,7 @@ use offloom_jit_cache::variants::{Code as Place, Entry, Found, Variants};
 
 use crate::backend::{Backend, Code, LoadFailure};
 use crate::first_ask;
-use crate::history::Launches;
+use crate::history::{Copy, Launches};
 use crate::image::ImageCopy;
 use crate::kernel::{Kernel, time_worth_waiting};
 use crate::process::exit_gate;
@@ -231,7 +231,7 @@ impl<B: Backend> KernelOnDevice<B> {
         let times = object.times;
         if times.and_then(clear_difference) == Some(Difference::Slower) {
             self.log_earlier_times("slower", "used");
-            self.remember(&key, Duration::ZERO, stats::Verdict::Retired, times);
+            self.remember(&key, Duration::ZERO, stats::Verdict::Retired, times, None);
             self.kernel.forget_object(target, &key);
             return then(self.enter(&key, None));
         }
@@ -250,7 +250,7 @@ impl<B: Backend> KernelOnDevice<B> {
         times: Option<Times>,
     ) -> Option<&'static Variant<B>> {
         let _change = fork_gate::enter()?;
-        let code = match loaded {
+        let mut code = match loaded {
             Ok(code) => code,
             Err(LoadFailure::TooLate) => return self.enter(key, None),
             Err(LoadFailure::Failed(reason)) => {
@@ -258,7 +258,7 @@ impl<B: Backend> KernelOnDevice<B> {
                     "{}: stays ahead of time on image copy {}: {reason}",
                     self.kernel.name, self.image.number
                 ));
-                self.remember(key, took, stats::Verdict::Failed(reason), times);
+                self.remember(key, took, stats::Verdict::Failed(reason), times, None);
                 return self.enter(key, None);
             }
         };
@@ -273,7 +273,7 @@ impl<B: Backend> KernelOnDevice<B> {
         } else {
             stats::Verdict::Kept
         };
-        let history = self.remember(key, took, verdict, times);
+        let history = self.remember(key, took, verdict, times, code.on_gpu.take());
         let label = format!("{}: image copy {}", self.kernel.name, self.image.number);
         let variant = Variant::new(label, key.clone(), code, measure, history);
         // While its image is there only its code is ever given back: a launch may have found it and not yet asked for its code.
@@ -315,13 +315,15 @@ impl<B: Backend> KernelOnDevice<B> {
         took: Duration,
         verdict: stats::Verdict,
         times: Option<Times>,
-    ) -> Option<std::sync::Arc<crate::history::Copy>> {
+        on_gpu: Option<stats::OnGpu>,
+    ) -> Option<Arc<Copy>> {
         self.kernel.history.add_copy(
             || self.kernel.descriptor(key).to_string(),
             self.image.number,
             took,
             verdict,
             times,
+            on_gpu,
         )
     }
 

@@ -154,7 +154,11 @@ impl Backend for Double {
             let entry = loaded.len();
             loaded.push((object, true));
             drop(loaded);
-            done(Ok(Code { entry, loaded: entry }));
+            done(Ok(Code {
+                entry,
+                loaded: entry,
+                on_gpu: None,
+            }));
         }));
     }
 

@@ -9,13 +9,14 @@ use clap::Subcommand;
 use offloom_jit_cache::output::is_standard_output;
 use offloom_jit_cache::settings::{CacheMode, Found};
 use offloom_jit_cache::store::{Stats, StoreError, Unpacked, Uses};
+use offloom_text_table::counted;
 use serde_json::{Value, json};
 
 use crate::error::{Error, Result, json_path, warn};
 use crate::names::Naming;
 use crate::outcome::Outcome;
 use crate::progress::shown;
-use crate::units::{self, size};
+use crate::units::size;
 use list::list;
 use opened::{Access, Opened};
 
@@ -136,9 +137,9 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
                 json!({ "removed_bytes": bytes }),
             )
         }
-        (CacheCommand::Clear, None) => counted("removed", store.clear()?),
+        (CacheCommand::Clear, None) => so_many_files("removed", store.clear()?),
         (CacheCommand::Pack { file }, _) => {
-            counted("packed", shown("packing", |done| store.pack(file, done))?)
+            so_many_files("packed", shown("packing", |done| store.pack(file, done))?)
         }
         (CacheCommand::Unpack { file }, _) => unpacked(store.unpack(file)?),
     };
@@ -158,12 +159,12 @@ fn text_of(path: &Path) -> String {
     path.display().to_string()
 }
 
-fn counted(what: &str, count: u64) -> (String, Value) {
+fn so_many_files(what: &str, count: u64) -> (String, Value) {
     (format!("{what} {}\n", files(count)), json!({ "files": count }))
 }
 
 fn files(count: u64) -> String {
-    units::counted(count, "file", "files")
+    counted(count, "file", "files")
 }
 
 fn unpacked(found: Unpacked) -> (String, Value) {
@@ -207,8 +208,8 @@ fn uses(uses: Uses) -> String {
     };
     format!(
         "{}, {}{share}",
-        units::counted(hits, "hit", "hits"),
-        units::counted(misses, "miss", "misses")
+        counted(hits, "hit", "hits"),
+        counted(misses, "miss", "misses")
     )
 }
 
@@ -217,14 +218,14 @@ fn verify(opened: &Opened) -> (String, Value, usize) {
     let verified = opened.store.verify();
     let mut text = format!(
         "{}, {}, {}\n",
-        units::counted(verified.images.len() as u64, "kernel", "kernels"),
-        units::counted(verified.failures.len() as u64, "failure", "failures"),
-        units::counted(verified.damaged.len() as u64, "damaged file", "damaged files")
+        counted(verified.images.len() as u64, "kernel", "kernels"),
+        counted(verified.failures.len() as u64, "failure", "failures"),
+        counted(verified.damaged.len() as u64, "damaged file", "damaged files")
     );
     if !verified.given_up.is_empty() {
         text += &format!(
             "what keeps changing is remembered of {}\n",
-            units::counted(verified.given_up.len() as u64, "kernel", "kernels")
+            counted(verified.given_up.len() as u64, "kernel", "kernels")
         );
     }
     for path in &verified.damaged {

@@ -12,6 +12,9 @@ use crate::installation::{Installation, LLVM_MAJOR};
 /// The configuration files, and how they are used by hand and by CMake.
 pub(crate) fn build(json: bool) -> Result<String> {
     let installation = Installation::find()?;
+    if installation.only_runs() {
+        return Err(Error::OnlyRuns);
+    }
     let path = installation.jit_configuration();
     let contents = fs::read_to_string(&path).map_err(|source| Error::Configuration {
         path: path.clone(),

@@ -3,10 +3,11 @@
 mod cache;
 mod clang;
 mod probe;
+mod run_only;
 
 use std::env;
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use offloom_jit_cache::settings::{Found, Origin, SETTINGS, Setting};
 use offloom_text_table::{Table, printable};
@@ -69,46 +70,11 @@ impl Check {
 /// Looks at everything. `options` are Clang's for building a program.
 pub(crate) fn run(options: &[OsString], json: bool) -> Result<Outcome> {
     let installation = Installation::find()?;
-    let mut checks: Vec<_> = installation
-        .parts()
-        .into_iter()
-        .map(|(what, path)| Check {
-            what: what.to_owned(),
-            found: is_there(&path),
-        })
-        .collect();
-    let whole = !checks.iter().any(Check::is_wrong);
     let settings = Found::read(env::vars_os());
-    let clang = clang::find();
-    let version = clang
-        .as_ref()
-        .map_or_else(clang::missing, |clang| clang::version(clang));
-    let usable = version.is_ok();
-    checks.push(Check {
-        what: format!("Clang {LLVM_MAJOR}"),
-        found: version,
-    });
-    let mut ignored = Vec::new();
-    if let Some(clang) = clang.filter(|_| usable) {
-        let library = clang::libomptarget(&clang);
-        checks.push(Check {
-            what: "libomptarget".to_owned(),
-            found: library
-                .as_ref()
-                .map_or_else(clang::no_libomptarget, |path| Ok(path.display().to_string())),
-        });
-        if let Some(library) = library.filter(|_| whole) {
-            let probe = Probe {
-                clang,
-                installation,
-                libomptarget: library,
-                dumps: settings.settings.dump_directory.is_some(),
-            };
-            let (found, lines) = probe.checks(options);
-            checks.extend(found);
-            ignored = lines;
-        }
-    }
+    let (mut checks, mut ignored) = match installation.only_runs() {
+        true => (what_runs(&installation), Vec::new()),
+        false => what_builds(installation, options, &settings),
+    };
     checks.extend(cache::checks(&settings.settings));
     let warnings: Vec<_> = settings.warnings.iter().map(ToString::to_string).collect();
     // What a program finds out beyond what is known here. Its lines have no control characters.
@@ -131,6 +97,66 @@ pub(crate) fn run(options: &[OsString], json: bool) -> Result<Outcome> {
     Ok(Outcome {
         failure: (failed != 0).then_some(Error::Unhealthy(failed)),
         ..Outcome::from(text)
+    })
+}
+
+/// Looks at an installation that only runs programs.
+fn what_runs(installation: &Installation) -> Vec<Check> {
+    let mut checks = vec![run_only::notice()];
+    checks.extend(parts(installation.running_parts()));
+    if !checks.iter().any(Check::is_wrong) {
+        checks.extend(run_only::checks(installation));
+    }
+    checks
+}
+
+/// Looks at a whole installation, and builds and runs a program with it. Returns also what the program said is ignored.
+fn what_builds(
+    installation: Installation,
+    options: &[OsString],
+    settings: &Found,
+) -> (Vec<Check>, Vec<String>) {
+    let mut checks: Vec<_> = parts(installation.building_parts())
+        .chain(parts(installation.running_parts()))
+        .collect();
+    let whole = !checks.iter().any(Check::is_wrong);
+    let clang = clang::find();
+    let version = clang
+        .as_ref()
+        .map_or_else(clang::missing, |clang| clang::version(clang));
+    let usable = version.is_ok();
+    checks.push(Check {
+        what: format!("Clang {LLVM_MAJOR}"),
+        found: version,
+    });
+    let Some(clang) = clang.filter(|_| usable) else {
+        return (checks, Vec::new());
+    };
+    let library = clang::libomptarget(&clang);
+    checks.push(Check {
+        what: "libomptarget".to_owned(),
+        found: library
+            .as_ref()
+            .map_or_else(clang::no_libomptarget, |path| Ok(path.display().to_string())),
+    });
+    let Some(libomptarget) = library.filter(|_| whole) else {
+        return (checks, Vec::new());
+    };
+    let probe = Probe {
+        clang,
+        installation,
+        libomptarget,
+        dumps: settings.settings.dump_directory.is_some(),
+    };
+    let (found, ignored) = probe.checks(options);
+    checks.extend(found);
+    (checks, ignored)
+}
+
+fn parts<const COUNT: usize>(parts: [(&'static str, PathBuf); COUNT]) -> impl Iterator<Item = Check> {
+    parts.into_iter().map(|(what, path)| Check {
+        what: what.to_owned(),
+        found: is_there(&path),
     })
 }
 

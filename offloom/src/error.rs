@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use offloom_jit_cache::dump::DumpError;
 use offloom_jit_cache::stats::StatsError;
 use offloom_jit_cache::store::StoreError;
-use offloom_text_table::printable;
+use offloom_text_table::{counted, printable};
 
-use crate::units::counted;
+use crate::installation::LLVM_MAJOR;
 
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
@@ -69,7 +69,8 @@ pub(crate) enum Error {
     },
     /// The variant is not right.
     #[error(
-        "the variant leaves other bits than the ahead-of-time code in {0} words; that is a bug, unless the kernel's result depends on the order of its threads"
+        "the variant leaves other bits than the ahead-of-time code in {}; that is a bug, unless the kernel's result depends on the order of its threads",
+        counted(*.0, "word", "words")
     )]
     OtherBits(u64),
     /// A configuration file of the installation.
@@ -80,6 +81,11 @@ pub(crate) enum Error {
         /// The reason.
         source: io::Error,
     },
+    /// The installation is the part that runs programs.
+    #[error(
+        "this installation runs programs and builds none; the package offloom-{LLVM_MAJOR} has what builds them"
+    )]
+    OnlyRuns,
     /// The page cannot be written.
     #[error("cannot write `{}`: {source}", path.display())]
     Page {

@@ -3,14 +3,16 @@
 use std::io::{self, Write as _};
 use std::path::PathBuf;
 
-use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict};
-use offloom_text_table::{Table, printable, printable_line};
+use offloom_jit_cache::stats::{
+    GpuResources, Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict,
+};
+use offloom_text_table::{Table, counted, printable, printable_line};
 use serde_json::{Value, json};
 
 use crate::error::Result;
 use crate::names::{Naming, SourceKernel};
 use crate::processes::{Processes, Sum, compile_us, copy_saved_ns, launches, saved_ns};
-use crate::units::{counted, launch_milliseconds, milliseconds, times};
+use crate::units::{launch_milliseconds, milliseconds, times};
 
 /// What [`stats::LeftAheadOfTime::FastMath`](offloom_jit_cache::stats::LeftAheadOfTime::FastMath) is called.
 const LEFT_FOR_FAST_MATH: &str = "Left as they were linked, since they were compiled with fast-math flags and OFFLOOM_JIT_FP is not `source` \
@@ -79,8 +81,8 @@ fn compare(processes: &Processes, naming: Naming) -> String {
     };
     table.row([vec![all], sum_cells(&processes.sum())].concat());
     let mut text = format!(
-        "Launches and variants of {} processes\n{}",
-        processes.all().len(),
+        "Launches and variants of {}\n{}",
+        counted(processes.all().len() as u64, "process", "processes"),
         table.lines(0)
     );
     for remark in processes.remarks() {
@@ -228,6 +230,10 @@ fn describe(kernel: &Kernel, naming: Naming) -> String {
     } else if kernel.specializations > 0 {
         text += "  the program ended before one was made; a run with OFFLOOM_JIT=sync waits for each, and the cache keeps them\n";
     }
+    let on_gpus = on_gpus(kernel, &of_source);
+    if !on_gpus.is_empty() {
+        text += &on_gpus.lines(2);
+    }
     text += &format!(
         "  compiling took {} ms, variants saved about {} ms\n",
         milliseconds(1e3 * compile_us(kernel) as f64),
@@ -252,6 +258,47 @@ fn add_row(table: &mut Table, known: &str, variant: &Variant, copy: Option<&Link
         outcome(variant, copy),
         cell(|copy| Some(milliseconds(copy_saved_ns(copy)?))),
     ]);
+}
+
+/// What variants need of the GPUs that they were loaded into.
+fn on_gpus(kernel: &Kernel, of_source: &SourceKernel) -> Table {
+    let mut table = Table::new(&[
+        "specialised to",
+        "copy",
+        "device",
+        "registers",
+        "ahead of time",
+        "local bytes",
+        "ahead of time",
+        "shared bytes",
+        "ahead of time",
+    ]);
+    for variant in &kernel.variants {
+        for (copy, on) in variant
+            .copies
+            .iter()
+            .filter_map(|copy| Some((copy, copy.on_gpu.as_ref()?)))
+        {
+            let pair = |value: fn(&GpuResources) -> u32| {
+                [&on.variant, &on.ahead_of_time].map(|resources| value(resources).to_string())
+            };
+            let [registers, registers_before] = pair(|resources| resources.registers);
+            let [local, local_before] = pair(|resources| resources.local_bytes);
+            let [shared, shared_before] = pair(|resources| resources.shared_bytes);
+            table.row([
+                of_source.known(&variant.descriptor),
+                copy.image_copy.to_string(),
+                on.device.clone(),
+                registers,
+                registers_before,
+                local,
+                local_before,
+                shared,
+                shared_before,
+            ]);
+        }
+    }
+    table
 }
 
 /// Where a variant is from, in a word; nothing where there is none.

@@ -60,15 +60,9 @@ impl Installation {
         self.0.join("libexec/offloom/offloom-jit-replay")
     }
 
-    /// Everything that has to be there, and what it is for.
-    pub(crate) fn parts(&self) -> [(&'static str, PathBuf); 9] {
+    /// What programs are run with, and what it is for.
+    pub(crate) fn running_parts(&self) -> [(&'static str, PathBuf); 4] {
         [
-            ("linker", self.0.join("libexec/offloom/clang-linker-wrapper")),
-            ("packager", self.0.join("libexec/offloom").join(PACKAGER)),
-            (
-                "linker's bitcode tool",
-                self.0.join("libexec/offloom/wrapgen-bitcode"),
-            ),
             ("device linker", self.0.join("libexec/offloom/wrapgen-lld")),
             ("JIT library", self.jit_library()),
             (
@@ -76,8 +70,27 @@ impl Installation {
                 self.0.join("libexec/offloom/offloom-jit-worker"),
             ),
             ("JIT replay", self.replayer()),
+        ]
+    }
+
+    /// What programs are built with besides, and what it is for.
+    pub(crate) fn building_parts(&self) -> [(&'static str, PathBuf); 5] {
+        [
+            ("linker", self.0.join("libexec/offloom/clang-linker-wrapper")),
+            ("packager", self.0.join("libexec/offloom").join(PACKAGER)),
+            (
+                "linker's bitcode tool",
+                self.0.join("libexec/offloom/wrapgen-bitcode"),
+            ),
             ("configuration file", self.configuration()),
             ("JIT configuration file", self.jit_configuration()),
         ]
+    }
+
+    /// Whether this is what a machine has that only runs programs: nothing is there that builds them.
+    pub(crate) fn only_runs(&self) -> bool {
+        // A link that leads nowhere is a part that is broken.
+        let is_there = |path: &PathBuf| path.symlink_metadata().is_ok();
+        !self.building_parts().iter().any(|(_, path)| is_there(path))
     }
 }

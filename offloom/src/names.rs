@@ -100,7 +100,8 @@ impl<'a> SourceKernel<'a> {
         known.extend(descriptor.teams.map(|teams| format!("teams = {teams}")));
         known.extend(descriptor.threads.map(|threads| format!("threads = {threads}")));
         if known.is_empty() {
-            return "nothing".to_owned();
+            // Compiled for the processor at hand, and that with the whole program known.
+            return "any launch".to_owned();
         }
         known.join(", ")
     }
@@ -285,7 +286,7 @@ mod tests {
             "argument 4 = 7 (i16), teams = 1, threads = 2"
         );
         assert_eq!(known("4=double:0x3ff8000000000000"), "argument 4 = 1.5 (double)");
-        assert_eq!(known(""), "nothing");
+        assert_eq!(known(""), "any launch");
         let hex = Naming {
             mangled: false,
             hex: true,

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Statistics, Verdict};
+use offloom_text_table::counted;
 
 use crate::error::{Error, Result};
-use crate::units::{counted, milliseconds};
+use crate::units::milliseconds;
 
 /// Processes and the files that they wrote.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 
 use offloom_jit_cache::dump::{Comparison, Difference, LAUNCH_FILE, Launch, Progress, is_openmp_variable};
-use offloom_text_table::printable_line;
+use offloom_text_table::{counted, printable_line};
 use serde_json::json;
 
 use crate::error::{Error, Result};
@@ -127,6 +127,7 @@ fn describe(launch: &Launch, comparison: &Comparison) -> String {
     );
     text += &match comparison.different_words {
         0 => "the same bits\n".to_owned(),
+        1 => "1 word of 8 bytes differs\n".to_owned(),
         words => format!("{words} words of 8 bytes differ\n"),
     };
     for difference in &comparison.differences {
@@ -134,8 +135,8 @@ fn describe(launch: &Launch, comparison: &Comparison) -> String {
     }
     if comparison.unstable_words > 0 {
         text += &format!(
-            "  not compared: {} words, in which two runs of the ahead-of-time code differ\n",
-            comparison.unstable_words
+            "  not compared: {}, in which two runs of the ahead-of-time code differ\n",
+            counted(comparison.unstable_words, "word", "words")
         );
     }
     text += &format!(

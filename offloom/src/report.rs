@@ -15,13 +15,14 @@ use std::path::{Path, PathBuf};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use offloom_jit_cache::output::{is_standard_output, write_whole};
 use offloom_jit_cache::stats::Statistics;
+use offloom_text_table::counted;
 
 use crate::error::{Error, Result};
 use crate::names::Naming;
 use crate::outcome::Outcome;
 use crate::processes::{Process, Processes, Sum};
 use crate::progress::shown;
-use crate::units::{counted, date, milliseconds};
+use crate::units::{date, milliseconds};
 
 /// Most processes whose own timelines and kernels are on a page; the tables have all.
 const MOST_DETAILED: usize = 16;
@@ -103,20 +104,44 @@ fn page(processes: &Processes, naming: Naming) -> Markup {
     }
 }
 
-/// What was run, by the name of its file.
+/// Most programs that are named of a job.
+const MOST_PROGRAMS: usize = 4;
+
+/// What was run, by the names of its files.
 fn title(processes: &Processes) -> String {
-    let first = processes.all().first().map(|process| &process.statistics);
-    let program = first.and_then(|statistics| statistics.command.first());
-    let program = program.and_then(|program| Path::new(program).file_name());
-    let what = match (program, first) {
-        (Some(program), _) => program.to_string_lossy().into_owned(),
-        (None, Some(statistics)) => format!("Process {}", statistics.process),
-        (None, None) => "Nothing".to_owned(),
-    };
+    let names = each_once(processes.all(), |statistics| {
+        let program = statistics.command.first();
+        let program = program.and_then(|program| Path::new(program).file_name());
+        program.map_or_else(
+            || format!("process {}", statistics.process),
+            |program| program.to_string_lossy().into_owned(),
+        )
+    });
+    let mut what: Vec<_> = names.iter().map(|(name, _)| name.as_str()).collect();
+    if what.len() > MOST_PROGRAMS {
+        what.truncate(MOST_PROGRAMS);
+        what.push("others");
+    }
+    let what = what.join(", ");
     match processes.all().len() {
         0 | 1 => format!("{what}: what became of its launches"),
         count => format!("{what}: what became of the launches of {count} processes"),
     }
+}
+
+/// What the processes say, each once, with how many of them say it; in the order of the first of these.
+fn each_once(processes: &[Process], says: impl Fn(&Statistics) -> String) -> Vec<(String, usize)> {
+    let mut found: Vec<(String, usize)> = Vec::new();
+    let mut places = std::collections::HashMap::new();
+    for process in processes {
+        let says = says(&process.statistics);
+        let place = *places.entry(says.clone()).or_insert(found.len());
+        match found.get_mut(place) {
+            Some((_, count)) => *count += 1,
+            None => found.push((says, 1)),
+        }
+    }
+    found
 }
 
 /// The numbers that matter, of all kernels together.
@@ -181,11 +206,24 @@ fn job(processes: &[Process]) -> Markup {
     let all = || processes.iter().map(|process| &process.statistics);
     let hosts: std::collections::BTreeSet<_> = all().map(|statistics| &statistics.host).collect();
     let started = all().filter_map(|statistics| statistics.started).min();
-    let command = all().next().map(|first| first.command.join(" "));
+    let mut commands = each_once(processes, |statistics| statistics.command.join(" "));
+    commands.retain(|(command, _)| !command.is_empty());
+    let left_out = commands.len().saturating_sub(MOST_PROGRAMS);
+    commands.truncate(MOST_PROGRAMS);
     html! {
         dl.facts {
-            @if let Some(command) = command.filter(|command| !command.is_empty()) {
-                dt { "program" } dd { code { (command) } }
+            @match commands.as_slice() {
+                [] => {}
+                [(command, _)] => { dt { "program" } dd { code { (command) } } }
+                several => {
+                    dt { "programs" }
+                    dd {
+                        @for (command, count) in several {
+                            div { code { (command) } ", " (counted(*count as u64, "process", "processes")) }
+                        }
+                        @if left_out > 0 { div.quiet { "and " (counted(left_out as u64, "other", "others")) } }
+                    }
+                }
             }
             dt { "processes" }
             dd { (processes.len()) " on " (counted(hosts.len() as u64, "host", "hosts")) }
@@ -251,6 +289,34 @@ mod tests {
         let file = folder.path().join("statistics");
         statistics.write(&file).unwrap();
         page(&Processes::read(&[file]).unwrap(), Naming::default()).into_string()
+    }
+
+    #[test]
+    fn a_job_of_several_programs_names_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut files = Vec::new();
+        for (process, command) in [(1, "./a 7"), (2, "./b"), (3, "./a 7"), (4, "/bin/a 8")] {
+            let statistics = Statistics {
+                process,
+                command: command.split(' ').map(str::to_owned).collect(),
+                ..without_kernels()
+            };
+            files.push(folder.path().join(process.to_string()));
+            statistics.write(files.last().unwrap()).unwrap();
+        }
+        let job = |files: &[PathBuf]| page(&Processes::read(files).unwrap(), Naming::default()).into_string();
+        let several = job(&files);
+        assert!(
+            several.contains("<h1>a, b: what became of the launches of 4 processes</h1>"),
+            "{several}"
+        );
+        let programs = "<div><code>./a 7</code>, 2 processes</div><div><code>./b</code>, 1 process</div><div><code>/bin/a 8</code>, 1 process</div>";
+        assert!(several.contains(programs), "{several}");
+        let one = job(&[files[0].clone(), files[2].clone()]);
+        assert!(
+            one.contains("<dt>program</dt><dd><code>./a 7</code></dd>"),
+            "{one}"
+        );
     }
 
     #[test]

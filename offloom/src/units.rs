@@ -35,12 +35,6 @@ fn without_sign_of_zero(number: String) -> String {
     }
 }
 
-/// So many of something.
-pub(crate) fn counted(count: u64, one: &str, many: &str) -> String {
-    let what = if count == 1 { one } else { many };
-    format!("{count} {what}")
-}
-
 /// How often.
 pub(crate) fn times(count: u64) -> String {
     match count {
@@ -77,9 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn one_is_not_many() {
-        assert_eq!(counted(1, "file", "files"), "1 file");
-        assert_eq!(counted(0, "file", "files"), "0 files");
+    fn once_is_a_word() {
         assert_eq!(times(1), "once");
         assert_eq!(times(0), "0 times");
     }

@@ -20,6 +20,7 @@ mod offload_prune;
 mod offload_retarget;
 mod offload_runtime;
 mod offload_specialize;
+mod offload_team_state;
 mod offload_usefulness;
 mod offload_visibility;
 mod parameters;

@@ -7,7 +7,8 @@ use crate::error::PassError;
 use crate::parameters::Parameters;
 use crate::{
     offload_device, offload_entries, offload_internalize, offload_match_bits, offload_prune,
-    offload_retarget, offload_runtime, offload_specialize, offload_usefulness, offload_visibility,
+    offload_retarget, offload_runtime, offload_specialize, offload_team_state, offload_usefulness,
+    offload_visibility,
 };
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::{
@@ -31,6 +32,7 @@ pub(crate) const PASSES: &[Pass] = &[
     offload_specialize::ARGS,
     offload_specialize::CONTENTS,
     offload_specialize::LAUNCH,
+    offload_team_state::PASS,
     offload_usefulness::PASS,
     offload_visibility::PASS,
 ];

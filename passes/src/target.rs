@@ -20,7 +20,8 @@ pub(crate) fn is_amdgcn(module: &Module<'_>) -> bool {
     architecture(module) == "amdgcn"
 }
 
-fn is_nvptx(module: &Module<'_>) -> bool {
+/// Whether the module is for an NVIDIA GPU.
+pub(crate) fn is_nvptx(module: &Module<'_>) -> bool {
     matches!(&architecture(module)[..], "nvptx" | "nvptx64")
 }
 

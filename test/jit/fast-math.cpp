@@ -14,7 +14,7 @@
 // RUN: %dist/bin/offloom explain source.stats | FileCheck --check-prefix=SOURCE %s
 // LINK-DAG: remark: __omp_offloading_{{.*}}fused{{.*}}: the JIT may specialise it, but only with OFFLOOM_JIT_FP=source, since it was compiled with fast-math flags
 // LINK-DAG: remark: __omp_offloading_{{.*}}exact{{.*}}: the JIT may specialise it{{$}}
-// LINK-DAG: wrapgen: warning: 1 of 2 kernels were compiled with fast-math flags, {{.*}} OFFLOOM_JIT_FP=source
+// LINK-DAG: wrapgen: warning: 1 of 2 kernels was compiled with fast-math flags, {{.*}} OFFLOOM_JIT_FP=source
 // OUTPUT: 120 120
 // MATCH: exact
 // MATCH-NEXT: 4 launches: 0 ahead of time, 4 of variants

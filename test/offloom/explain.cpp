@@ -15,7 +15,7 @@
 // CHECK-NEXT: specialised to {{.*}}compile ms {{.*}}verdict
 // CHECK-NEXT: argument 1 = 3 (i32) compiler {{.*}} 1 kept
 // CHECK-NEXT: argument 1 = 4 (i32) compiler {{.*}} 1 kept
-// CHECK-NEXT: nothing compiler {{.*}} 7 kept
+// CHECK-NEXT: any launch compiler {{.*}} 7 kept
 // CHECK-NEXT: compiling took {{[0-9.]+}} ms, variants saved about 0.00 ms
 // CHECK: Never launched:
 // CHECK-NEXT: {{^ *}}never_called() explain.cpp:[[#]]{{$}}

@@ -1,6 +1,12 @@
-//! Tables for people: columns as wide as their widest cell, columns of numbers flush right. Text may come from any file: no length is too
-//! much, and nothing in it controls the terminal.
+//! Tables and counts for people: columns as wide as their widest cell, columns of numbers flush right; one file, two files. Text may come from
+//! any file: no length is too much, and nothing in it controls the terminal.
 #![forbid(unsafe_code)]
+
+/// So many of something.
+pub fn counted(count: u64, one: &str, many: &str) -> String {
+    let what = if count == 1 { one } else { many };
+    format!("{count} {what}")
+}
 
 /// Rows under a heading.
 #[derive(Debug)]
@@ -99,6 +105,12 @@ mod tests {
             table.lines(2),
             "  name      count\n  a             7\n  longer  1234567\n"
         );
+    }
+
+    #[test]
+    fn one_is_not_many() {
+        assert_eq!(counted(1, "file", "files"), "1 file");
+        assert_eq!(counted(0, "file", "files"), "0 files");
     }
 
     #[test]

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::offload_binary::ImageKind;
 use offloom_abi::{LlvmVersion, entry};
-use offloom_text_table::{Table, printable};
+use offloom_text_table::{Table, counted, printable};
 use serde_json::{Value, json};
 
 use self::fat_binaries::FatBinaries;
@@ -142,18 +142,18 @@ impl Report {
         let mut text = format!(
             "{}: {kind}, {}",
             self.input,
-            counted(self.images.len(), "device image")
+            counted(self.images.len() as u64, "device image", "device images")
         );
         if self.bare_image_bytes > 0 {
             text.push_str(&format!(
-                ", {} bytes of images without a container",
-                self.bare_image_bytes
+                ", {} of images without a container",
+                counted(self.bare_image_bytes as u64, "byte", "bytes")
             ));
         }
         if self.fat_binaries.len() > 0 {
             text.push_str(&format!(
                 ", {} in fat binaries",
-                counted(self.fat_binaries.len(), "image")
+                counted(self.fat_binaries.len() as u64, "image", "images")
             ));
         }
         for (version, count) in self.host_entries.counts() {
@@ -367,9 +367,4 @@ fn entries_json(entries: &[EntryCount]) -> Value {
         .iter()
         .map(|EntryCount { version, count }| json!({ "llvm": version.major(), "count": count }))
         .collect()
-}
-
-fn counted(count: usize, what: &str) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    format!("{count} {what}{plural}")
 }

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{self, ThreadId};
 use std::time::{Duration, Instant};
 
-use offloom_text_table::Table;
+use offloom_text_table::{Table, counted};
 use serde_json::{Value, json};
 
 use crate::error::Result;
@@ -139,8 +139,7 @@ impl fmt::Display for Step<'_> {
         write!(f, "# {} for {}", self.phase.name(), self.target)?;
         match self.inputs.len() {
             0 => Ok(()),
-            1 => write!(f, ": 1 file"),
-            count => write!(f, ": {count} files"),
+            count => write!(f, ": {}", counted(count as u64, "file", "files")),
         }
     }
 }

@@ -71,7 +71,7 @@ pub(crate) struct Extent {
     #[arg(long, value_name = "N", default_value_t = 5)]
     goal_samples: u32,
     /// Begin no further round that would end later than this many minutes after the first one began
-    #[arg(long, value_name = "N", default_value_t = 60)]
+    #[arg(long, value_name = "N", default_value_t = 100)]
     minutes: u64,
     /// Only workloads whose name contains this; may be given several times
     #[arg(long, value_name = "NAME")]
@@ -88,6 +88,9 @@ pub(crate) struct Extent {
     /// Threads of the device
     #[arg(long, default_value_t = 1)]
     threads: u32,
+    /// Do not measure what goals are about a second time, with as many threads as there are processors
+    #[arg(long)]
+    no_busy: bool,
     /// Folder for the report. Default: `docs/results` for a whole run, the build folder for a part of one
     #[arg(long, value_name = "FOLDER")]
     output: Option<PathBuf>,
@@ -105,6 +108,7 @@ impl Extent {
             quick: true,
             size: "small".to_owned(),
             threads: 1,
+            no_busy: false,
             output: None,
         }
     }
@@ -116,6 +120,13 @@ impl Extent {
             && !self.quick
             && self.size == "large"
             && self.threads == 1
+            && !self.no_busy
+    }
+
+    /// The threads with which all processors are busy, if that is to be measured and is anything else than what is measured anyway.
+    fn busy_threads(&self, processors: usize) -> Option<u32> {
+        let processors = u32::try_from(processors).ok()?;
+        (!self.no_busy && processors > self.threads).then_some(processors)
     }
 
     /// The folder for reports of measurements that are for all to see, or are not.
@@ -192,6 +203,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
     let mut machine = Machine::look(arguments.threads);
     let Outcome {
         samples,
+        busy,
         wrong,
         rounds,
         goal_rounds,
@@ -203,6 +215,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         rounds: arguments.samples,
         goal_rounds: arguments.goal_samples,
         threads: arguments.threads,
+        busy_threads: arguments.busy_threads(machine.parallelism()),
         size: &arguments.size,
         only_short: arguments.quick,
         most: Duration::from_secs(60 * arguments.minutes),
@@ -233,6 +246,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         workloads: &workloads,
         contenders: &contenders,
         samples: &samples,
+        busy: &busy,
         compiles: &compiles,
         rounds,
         goal_rounds,
@@ -249,7 +263,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
     }
     println!(
         "{} samples in {:.0} s; the report is {}",
-        samples.0.len(),
+        samples.0.len() + busy.0.len(),
         start.elapsed().as_secs_f64(),
         results.join("README.md").display()
     );

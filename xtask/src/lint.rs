@@ -40,22 +40,25 @@ pub(crate) fn lint(workspace: &Workspace, llvms: &[Llvm], steps: &mut Steps) {
                 .args(["fmt", "--all", "--check"]),
         )
     });
-    for llvm in llvms {
-        let cargo_command = |task: &str| {
+    for (index, llvm) in llvms.iter().enumerate() {
+        let cargo_command = |task: &str| -> Result<Command> {
             let mut command = Command::new(cargo());
             command
                 .current_dir(&workspace.root)
                 .args([task, "--workspace", "--locked"]);
+            if index > 0 {
+                command.args(llvm::without_packages_of_none()?);
+            }
             command.args(llvm::features(llvm.major));
             command.arg("--target-dir").arg(workspace.llvm_target(llvm.major));
-            command
+            Ok(command)
         };
         steps.run(&format!("clippy, LLVM {}", llvm.major), || {
-            run_shown(cargo_command("clippy").args(["--all-targets", "--", "-D", "warnings"]))
+            run_shown(cargo_command("clippy")?.args(["--all-targets", "--", "-D", "warnings"]))
         });
         steps.run(&format!("documentation, LLVM {}", llvm.major), || {
             run_shown(
-                cargo_command("doc")
+                cargo_command("doc")?
                     .args(["--no-deps", "--document-private-items"])
                     .env("RUSTDOCFLAGS", "-D warnings"),
             )

@@ -3,6 +3,9 @@
 use anyhow::{Result, bail};
 use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
+use serde_json::Value;
+
+use crate::workspace;
 
 /// The supported major versions, oldest first.
 pub(crate) const SUPPORTED: [u32; LlvmVersion::ALL.len()] = {
@@ -57,6 +60,17 @@ pub(crate) fn features(major: u32) -> Vec<String> {
     ]
 }
 
+/// The Cargo options that leave out the packages which are the same for every LLVM: those that have no feature for one. What was checked of them
+/// with the first LLVM need not be with another.
+pub(crate) fn without_packages_of_none() -> Result<Vec<String>> {
+    let metadata = workspace::metadata()?;
+    let packages = metadata["packages"].as_array().into_iter().flatten();
+    let chooses = |package: &Value, major: u32| package["features"].get(format!("llvm{major}")).is_some();
+    let of_none = packages.filter(|package| !SUPPORTED.iter().any(|&major| chooses(package, major)));
+    let names = of_none.filter_map(|package| package["name"].as_str());
+    Ok(names.map(|name| format!("--exclude={name}")).collect())
+}
+
 /// The installed LLVM that is not `llvm`, for tests that mix the two.
 pub(crate) fn other(llvm: &Llvm) -> Option<Llvm> {
     SUPPORTED
@@ -76,4 +90,20 @@ pub(crate) fn supported(text: &str) -> Result<u32, String> {
                 SUPPORTED.map(|major| major.to_string()).join(" and ")
             )
         })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_without_a_choice_are_left_out() {
+        let left_out = without_packages_of_none().unwrap();
+        let is_left_out = |name: &str| left_out.contains(&format!("--exclude={name}"));
+        assert!(is_left_out("offloom-abi") && is_left_out("xtask"), "{left_out:?}");
+        assert!(
+            !is_left_out("offloom-ir") && !is_left_out("wrapgen"),
+            "{left_out:?}"
+        );
+    }
 }

@@ -4,7 +4,8 @@ use anyhow::Result;
 
 use crate::{
     bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, cuda, demo, dist, fuzz,
-    jit_check, lint, lit, matrix, ptx, setup, specialize_check, test, virtual_gpu, virtual_gpu_check,
+    gpu_instructions, jit_check, lint, lit, matrix, ptx, setup, specialize_check, test, virtual_gpu,
+    virtual_gpu_check,
 };
 
 /// Chores of the Offloom project.
@@ -42,6 +43,8 @@ enum Task {
     VirtualGpu(virtual_gpu::Arguments),
     /// Programs for NVIDIA GPUs, built by LLVM's tools and by ours, on the virtual GPU
     VirtualGpuCheck(virtual_gpu_check::Arguments),
+    /// Instructions that kernels of the workloads execute on the virtual GPU, with the JIT and without
+    GpuInstructions(gpu_instructions::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
     /// The workloads in every form against the stock build, or a program of your own with and without the JIT
@@ -77,6 +80,7 @@ impl Arguments {
             Task::Matrix(arguments) => matrix::run(arguments),
             Task::JitCheck(arguments) => jit_check::run(arguments),
             Task::VirtualGpu(arguments) => virtual_gpu::run_program(arguments),
+            Task::GpuInstructions(arguments) => gpu_instructions::run(arguments),
             Task::VirtualGpuCheck(arguments) => virtual_gpu_check::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::Bench(arguments) => bench::run(arguments),

@@ -16,20 +16,6 @@ use crate::{
     specialize_check, virtual_gpu_check,
 };
 
-/// Packages whose tests do not depend on the LLVM that was chosen; they run once.
-const WITHOUT_LLVM: [&str; 10] = [
-    "llvm-plugin-macros",
-    "offloom-abi",
-    "offloom-cuda-tools",
-    "offloom-find-llvm",
-    "offloom-launch",
-    "offloom-ptx",
-    "offloom-ptx-arithmetic",
-    "offloom-virtual-cuda",
-    "offloom-virtual-gpu",
-    "xtask",
-];
-
 /// The tests that need a build with other atomics than the standard library's.
 const EVERY_ORDER: [&str; 8] = [
     "test",
@@ -148,32 +134,32 @@ impl Runner {
 
 /// The tests that Cargo builds. `first`: this is the first LLVM, so those of the packages without LLVM run too.
 fn rust_tests(workspace: &Workspace, llvm: &Llvm, first: bool, runner: Runner, steps: &mut Steps) {
-    let cargo_command = |task: &[&str]| {
+    let cargo_command = |task: &[&str]| -> Result<Command> {
         let mut command = Command::new(cargo());
         command
             .current_dir(&workspace.root)
             .args(task)
             .args(["--workspace", "--locked"]);
         if !first {
-            command.args(WITHOUT_LLVM.iter().flat_map(|package| ["--exclude", package]));
+            command.args(llvm::without_packages_of_none()?);
         }
         command.args(llvm::features(llvm.major));
         command.arg("--target-dir").arg(workspace.llvm_target(llvm.major));
-        command
+        Ok(command)
     };
     let major = llvm.major;
     match runner {
         Runner::Nextest => {
             steps.run(&format!("Rust tests, LLVM {major}"), || {
-                run_shown(&mut cargo_command(&["nextest", "run", "--no-fail-fast"]))
+                run_shown(&mut cargo_command(&["nextest", "run", "--no-fail-fast"])?)
             });
             steps.run(&format!("documentation tests, LLVM {major}"), || {
-                run_shown(&mut cargo_command(&["test", "--doc"]))
+                run_shown(&mut cargo_command(&["test", "--doc"])?)
             });
         }
         Runner::CargoTest => {
             steps.run(&format!("Rust tests, LLVM {major}"), || {
-                run_shown(&mut cargo_command(&["test", "--no-fail-fast"]))
+                run_shown(&mut cargo_command(&["test", "--no-fail-fast"])?)
             });
         }
     }

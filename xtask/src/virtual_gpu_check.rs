@@ -293,21 +293,21 @@ fn reason(text: &str) -> String {
 }
 
 /// The devices.
-struct Targets {
+pub(crate) struct Targets {
     name: String,
     /// CUDA's tools.
-    cuda: PathBuf,
+    pub(crate) cuda: PathBuf,
     /// The x86_64 device.
     host: Device,
     /// A GPU.
-    one: Device,
+    pub(crate) one: Device,
     /// A GPU, with images for two processors in the program; the second runs.
     two: Device,
 }
 
 impl Targets {
     /// The virtual GPU, or the real one where `OFFLOOM_TEST_GPU` asks for it. None where CUDA's tools or a device runtime are missing.
-    fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
+    pub(crate) fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
         let major = staged.llvm.major;
         let Some(cuda) = cuda::folder(workspace, major)? else {
             println!("LLVM {major}: left out: `cargo xtask setup` installs CUDA's tools");

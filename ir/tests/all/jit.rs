@@ -1,9 +1,9 @@
 //! Errors as values, objects, and linking them into the process.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
-use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
+use offloom_ir::expendable_thread::{Lost, ProcessorClock, run_on_expendable_thread};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
@@ -140,18 +140,36 @@ fn a_fatal_error_ends_neither_the_process_nor_later_work() {
 }
 
 #[test]
+fn half_of_the_time_at_work_is_enough_to_be_late() {
+    let deadline = Duration::from_millis(100);
+    let late = |at_work| Lost::late(deadline, at_work);
+    assert!(matches!(late(Some(deadline)), Lost::Deadline(_)));
+    assert!(matches!(late(Some(deadline / 2)), Lost::Deadline(_)));
+    assert!(matches!(
+        late(Some(Duration::from_millis(49))),
+        Lost::NotAtWork { .. }
+    ));
+    assert!(matches!(late(None), Lost::NotAtWork { .. }));
+}
+
+#[test]
 fn work_that_takes_too_long_is_left_alone() {
     let (never_sent, never_received) = std::sync::mpsc::channel::<()>();
     let outcome = run_on_expendable_thread(Duration::from_millis(20), move || never_received.recv());
     assert!(matches!(outcome, Err(Lost::NotAtWork { .. })), "{outcome:?}");
-    // At work, unless others have the processors for more than half of the time.
-    let mut tries = (0..100).map(|_| {
-        run_on_expendable_thread(Duration::from_millis(100), || {
-            let start = Instant::now();
-            while start.elapsed() < Duration::from_millis(500) {
+    // At work, unless others have the processors for more than half of the time. That is so short a time that they do not in all of many tries,
+    // however many they are; and a try begins when the one before it has left the processors.
+    let mut tries = (0..10_000).map(|_| {
+        let (alive, dead) = std::sync::mpsc::channel::<()>();
+        let outcome = run_on_expendable_thread(Duration::from_millis(2), move || {
+            let clock = ProcessorClock::of_this_thread();
+            while clock.now() < Duration::from_millis(10) {
                 std::hint::spin_loop();
             }
-        })
+            drop(alive);
+        });
+        assert!(dead.recv().is_err());
+        outcome
     });
     assert!(tries.any(|outcome| matches!(outcome, Err(Lost::Deadline(_)))));
     drop(never_sent);

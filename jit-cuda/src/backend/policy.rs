@@ -216,6 +216,15 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
             )))
         })
         .collect();
+    report::log(format_args!(
+        "image copy {} is on device {}, sm_{}{}: {} of its {} kernels may have variants",
+        policy.number,
+        image.context().device(),
+        image.context().capability()[0],
+        image.context().capability()[1],
+        on_device.len(),
+        of_bundle.len() + bundle.contents.left_ahead_of_time.len(),
+    ));
     lock(kernels()).insert(image.number(), on_device.clone());
     Cuda::registry().announce(policy, on_device);
     Ok(true)

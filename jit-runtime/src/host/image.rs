@@ -104,6 +104,7 @@ pub(crate) fn link(
     Ok(Code {
         entry: Address(NonNull::new(address.cast_mut()).unwrap_or(NonNull::dangling())),
         loaded: dylib,
+        on_gpu: None,
     })
 }
 

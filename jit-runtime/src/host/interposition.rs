@@ -48,7 +48,7 @@ pub(crate) extern "C" fn offloom_jit_forget_images(
 pub(crate) unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDescriptor) {
     // SAFETY: as the caller promises.
     guarded((), || unsafe {
-        if let Some(register) = function_behind(c"__tgt_register_lib", __tgt_register_lib, descriptor) {
+        if let Some(register) = function_behind(c"__tgt_register_lib", descriptor) {
             let interlude = Interlude::begin();
             let replacement = replacement(descriptor).unwrap_or(descriptor);
             drop(interlude);
@@ -65,7 +65,7 @@ pub(crate) unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDesc
 pub(crate) unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDescriptor) {
     // SAFETY: as the caller promises.
     guarded((), || unsafe {
-        if let Some(unregister) = function_behind(c"__tgt_unregister_lib", __tgt_unregister_lib, descriptor) {
+        if let Some(unregister) = function_behind(c"__tgt_unregister_lib", descriptor) {
             let interlude = Interlude::begin();
             let replacement = forget_replacement(descriptor).unwrap_or(descriptor);
             drop(interlude);
@@ -74,20 +74,16 @@ pub(crate) unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDe
     });
 }
 
-/// The function of this name that `descriptor`'s program would call if this library, whose function is `own`, were not there.
+/// The function of this name that `descriptor`'s program would call if this library were not there.
 ///
 /// # Safety
 /// The name is that of a [`Registration`]; otherwise as for that.
-unsafe fn function_behind(
-    name: &CStr,
-    own: Registration,
-    descriptor: *const BinaryDescriptor,
-) -> Option<Registration> {
+unsafe fn function_behind(name: &CStr, descriptor: *const BinaryDescriptor) -> Option<Registration> {
     // A library that was opened for itself alone has a libomptarget that only it sees. Its table of entries lies in it; the descriptor
     // may be one of ours.
     // SAFETY: as the caller promises; a function of this name has this type.
     unsafe {
-        let function = symbol_seen_from((*descriptor).entries_begin, name, own as *const c_void);
+        let function = symbol_seen_from((*descriptor).entries_begin, name);
         if function.is_null() {
             report::failure(format_args!("no libomptarget defines {}", name.to_string_lossy()));
             return None;
@@ -102,17 +98,15 @@ unsafe fn function_behind(
 /// `inside` is an address in it.
 pub(crate) unsafe fn libomptarget_of(inside: *const c_void) -> Option<*const c_void> {
     // SAFETY: as the caller promises.
-    let function =
-        unsafe { symbol_seen_from(inside, c"__tgt_register_lib", __tgt_register_lib as *const c_void) };
+    let function = unsafe { symbol_seen_from(inside, c"__tgt_register_lib") };
     (!function.is_null()).then_some(function.cast_const())
 }
 
-/// The symbol of this name that the executable or library in which `inside` lies would get if this library, whose own is `own`, were not there.
-/// Null: none.
+/// The symbol of this name that the executable or library in which `inside` lies would get if this library were not there. Null: none.
 ///
 /// # Safety
 /// `inside` is an address in it.
-unsafe fn symbol_seen_from(inside: *const c_void, name: &CStr, own: *const c_void) -> *mut c_void {
+unsafe fn symbol_seen_from(inside: *const c_void, name: &CStr) -> *mut c_void {
     let object = LoadedObject::containing(inside);
     let path = match object.path.is_empty() {
         true => ptr::null(),
@@ -126,9 +120,16 @@ unsafe fn symbol_seen_from(inside: *const c_void, name: &CStr, own: *const c_voi
             symbol = libc::dlsym(handle, name.as_ptr());
             libc::dlclose(handle);
         }
-        if symbol.is_null() || ptr::eq(symbol, own) {
+        if symbol.is_null() || is_of_this_library(symbol) {
             symbol = libc::dlsym(libc::RTLD_NEXT, name.as_ptr());
         }
         symbol
     }
+}
+
+/// Whether an address is in this library. Its own exported symbols do not tell: where another library comes before it, they are that one's here too.
+fn is_of_this_library(address: *const c_void) -> bool {
+    static INSIDE: u8 = 1;
+    let here = LoadedObject::containing((&raw const INSIDE).cast());
+    here.range.contains(&address.addr())
 }

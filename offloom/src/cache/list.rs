@@ -4,13 +4,13 @@ use std::time::SystemTime;
 
 use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::store::{Failure, Record, Store, Stored, stored_field};
-use offloom_text_table::Table;
+use offloom_text_table::{Table, counted};
 use serde_json::{Value, json};
 
 use super::text_of;
 use crate::error::Result;
 use crate::names::{Naming, SourceKernel};
-use crate::units::{counted, launch_milliseconds, size};
+use crate::units::{launch_milliseconds, size};
 
 /// The list, for people and for programs.
 ///

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use offloom_jit_cache::stats::Statistics;
+use offloom_text_table::counted;
 
 use super::{Check, Problem};
 use crate::installation::{Installation, LLVM_MAJOR};
@@ -249,7 +250,8 @@ fn was_specialized(statistics: &Path) -> Result<String, Problem> {
         return Err(Problem::new("no launch ran a variant", remedy));
     }
     Ok(format!(
-        "{launches} launches ran a variant, by LLVM {}",
+        "{} ran a variant, by LLVM {}",
+        counted(launches, "launch", "launches"),
         statistics.llvm
     ))
 }

@@ -2,11 +2,12 @@
 
 use maud::{Markup, html};
 use offloom_jit_cache::stats::{Kernel, Linked, Origin, Progress, Statistics, Variant, Verdict};
+use offloom_text_table::counted;
 
 use crate::explain::launch_counts;
 use crate::names::{Naming, SourceKernel};
 use crate::processes::launches;
-use crate::units::{counted, milliseconds};
+use crate::units::milliseconds;
 
 /// Width of a lane, in units of its own: it is as wide as there is room for.
 const WIDTH: f64 = 1000.0;
@@ -314,6 +315,7 @@ mod tests {
             verdict_us,
             variant_ns: None,
             ahead_of_time_ns: None,
+            on_gpu: None,
         };
         let mut bars = Vec::new();
         add_copy(&mut bars, &copy, END);

@@ -185,7 +185,7 @@ fn check_variable<'ctx>(
         return Err(unlike(
             host,
             name,
-            format!("has {host_size} bytes there and {device_size} bytes here"),
+            format!("has the size {host_size} there and {device_size} here, in bytes"),
         ));
     }
     if !same_type(there, device) {

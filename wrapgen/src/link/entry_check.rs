@@ -12,6 +12,7 @@ use offloom_abi::OffloadKind;
 use offloom_abi::device_image::REGISTER_LIB;
 use offloom_abi::entry::EntryKind;
 use offloom_abi::kernel_name::KernelName;
+use offloom_text_table::counted;
 
 use super::embedded_files::ImageFile;
 use super::group::Group;
@@ -248,7 +249,12 @@ impl Mismatch<'_> {
             (MismatchKind::NotAFunction, _) => format!("is a variable in {device}"),
             (MismatchKind::NotAVariable, _) => format!("is a function in {device}"),
             (MismatchKind::Size(size), _) => {
-                format!("has {} bytes there, but {size} bytes in {device}", record.size)
+                let bytes = |size| counted(size, "byte", "bytes");
+                format!(
+                    "has {} there, but {} in {device}",
+                    bytes(record.size),
+                    bytes(size)
+                )
             }
         };
         Error::OffloadEntry {

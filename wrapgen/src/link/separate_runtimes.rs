@@ -9,11 +9,10 @@ use std::collections::HashMap;
 
 use object::{Object, ObjectSection, ObjectSymbol, RelocationTarget, SectionIndex, SymbolKind};
 
+use offloom_abi::names::is_team_state;
+
 use super::group::Group;
 use crate::inputs::{EmbeddedMember, is_bitcode};
-
-/// What the names of the runtime's variables have in them (`openmp/libomptarget/DeviceRTL`, `offload/DeviceRTL`).
-const STATE: [&[u8]; 2] = [b"4ompx", b"SharedMemorySmartStack"];
 
 /// How the names of sections begin that lie in the memory of a team.
 const SHARED_SECTIONS: [&[u8]; 2] = [b".nv.shared", b".nv_debug.shared"];
@@ -83,10 +82,9 @@ fn uses_own_runtime(file: &object::File<'_>, function: &[u8]) -> bool {
             return false;
         };
         let variable = symbol.name_bytes().unwrap_or_default();
-        let is_state = STATE
-            .iter()
-            .any(|part| variable.windows(part.len()).any(|at| at == *part));
-        is_state && symbol.is_local() && symbol.section_index().is_some_and(|index| is_shared(file, index))
+        is_team_state(variable)
+            && symbol.is_local()
+            && symbol.section_index().is_some_and(|index| is_shared(file, index))
     })
 }
 

@@ -49,27 +49,30 @@ struct Finding {
     verdict: Verdict,
 }
 
-/// The table of goals.
-pub(super) fn table(workloads: &[Workload], samples: &Samples) -> String {
-    rows(workloads, samples, |finding| &finding.found)
+/// The table of goals, with a second column of the samples with all processors busy, if there are any.
+pub(super) fn table(workloads: &[Workload], samples: &Samples, busy: &Samples) -> String {
+    rows(workloads, samples, busy, |finding| &finding.found)
 }
 
 /// The table of goals without the figures of each workload that is open.
-pub(super) fn short_table(workloads: &[Workload], samples: &Samples) -> String {
-    rows(workloads, samples, |finding| &finding.in_short)
+pub(super) fn short_table(workloads: &[Workload], samples: &Samples, busy: &Samples) -> String {
+    rows(workloads, samples, busy, |finding| &finding.in_short)
 }
 
-fn rows(workloads: &[Workload], samples: &Samples, found: fn(&Finding) -> &String) -> String {
-    let mut text = "| goal | found | |\n| --- | --- | --- |\n".to_owned();
+fn rows(workloads: &[Workload], samples: &Samples, busy: &Samples, found: fn(&Finding) -> &String) -> String {
+    let has_busy = !busy.0.is_empty();
+    let mut text = "| goal | found | |".to_owned();
+    text += if has_busy { " all processors busy | |" } else { "" };
+    text += "\n| --- | --- | --- |";
+    text += if has_busy { " --- | --- |\n" } else { "\n" };
     for goal in &GOALS {
-        let finding = goal.find(workloads, samples);
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} |",
-            goal.name(),
-            found(&finding),
-            finding.verdict.name()
-        );
+        let _ = write!(text, "| {} |", goal.name());
+        let columns = [samples].into_iter().chain(has_busy.then_some(busy));
+        for samples in columns {
+            let finding = goal.find(workloads, samples);
+            let _ = write!(text, " {} | {} |", found(&finding), finding.verdict.name());
+        }
+        text.push('\n');
     }
     text
 }
@@ -263,7 +266,7 @@ mod tests {
 
     #[test]
     fn without_samples_nothing_is_claimed() {
-        let table = table(&[], &Samples::default());
+        let table = table(&[], &Samples::default(), &Samples::default());
         assert_eq!(table.matches("not measured").count(), 7, "{table}");
         assert!(!table.contains("| met"), "{table}");
     }
@@ -293,9 +296,26 @@ mod tests {
         }
         let workloads = pairs.map(|(name, _)| workload(name));
         let found = "slow 0.83 [0.83, 0.83] shown to be; 1 of 3 undecided";
-        let short = short_table(&workloads, &samples);
+        let none = Samples::default();
+        let short = short_table(&workloads, &samples, &none);
         assert!(short.contains(&format!("| {found} | **missed** |")), "{short}");
-        let full = table(&workloads, &samples);
+        let full = table(&workloads, &samples, &none);
         assert!(full.contains(&format!("| {found}: unclear ")), "{full}");
+        assert!(!full.contains("busy"), "{full}");
+
+        let mut busy = Samples::default();
+        for turn in 0..6 {
+            busy.0.push(sample("fast", BASE, turn, 1.0));
+            busy.0.push(sample("fast", WARM, turn, 1.5));
+        }
+        let both = short_table(&workloads, &samples, &busy);
+        assert!(
+            both.starts_with("| goal | found | | all processors busy | |\n| --- | --- | --- | --- | --- |\n"),
+            "{both}"
+        );
+        let row = format!(
+            "| {found} | **missed** | fast 0.67 [0.67, 0.67] shown to be; 0 of 1 undecided | **missed** |"
+        );
+        assert!(both.contains(&row), "{both}");
     }
 }

@@ -33,6 +33,11 @@ impl Machine {
         }
     }
 
+    /// How many threads it runs at a time.
+    pub(super) const fn parallelism(&self) -> usize {
+        self.parallelism
+    }
+
     /// Notes that everything was measured.
     pub(super) fn look_again(&mut self) {
         self.load_after = load();

@@ -28,6 +28,8 @@ pub(super) struct Report<'a> {
     pub(super) workloads: &'a [Workload],
     pub(super) contenders: &'a [Contender],
     pub(super) samples: &'a Samples,
+    /// Those with all processors busy.
+    pub(super) busy: &'a Samples,
     pub(super) compiles: &'a [Compiles],
     /// Rounds of all contenders.
     pub(super) rounds: u32,
@@ -64,7 +66,7 @@ impl Report<'_> {
             write_whole(&file, &text)
         };
         write("README.md", self.markdown(&portability))?;
-        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "revision": self.revision, "samples": self.samples.0, "compiles": self.compiles });
+        let samples = json!({ "machine": self.machine, "llvm": self.llvm, "revision": self.revision, "samples": self.samples.0, "busy": self.busy.0, "compiles": self.compiles });
         write("samples.json", format!("{samples:#}\n"))
     }
 
@@ -81,7 +83,7 @@ impl Report<'_> {
             self.rounds,
             self.goal_rounds,
             self.machine,
-            goals::short_table(self.workloads, self.samples)
+            goals::short_table(self.workloads, self.samples, self.busy)
         )
     }
 
@@ -103,7 +105,8 @@ impl Report<'_> {
              starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
              launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; contenders that need no \
              time to pay for a compile run fewer launches of the same size, and are compared with stock runs of that length. Compiles beside the program \
-             have a processor to themselves where there are more hardware threads than the programs use.\n\n",
+             have a processor to themselves where there are more hardware threads than the programs use. Where there is a column *all processors busy*, \
+             the same programs have as many threads as the hardware, stock and contender by turns, so that compiles have only what these leave.\n\n",
             self.llvm,
             self.revision,
             self.machine,
@@ -117,7 +120,7 @@ impl Report<'_> {
             let _ = writeln!(
                 text,
                 "## Goals\n\n{}\nWhat profiles say of what is missed: [why.md](../why.md).\n",
-                goals::table(self.workloads, self.samples)
+                goals::table(self.workloads, self.samples, self.busy)
             );
         } else {
             text += "## Goals\n\nThey are about all workloads, contenders and large sizes: this is a part, which says nothing of them.\n\n";
@@ -125,13 +128,24 @@ impl Report<'_> {
         let _ = writeln!(
             text,
             "## Figure 2: kernel time relative to the stock build\n\n![Figure 2](figure-2.svg)\n\n{}",
-            self.table(Time::Kernel, |name| !LEVELS.contains(&name))
+            self.table(self.samples, Time::Kernel, |name| !LEVELS.contains(&name))
         );
         let _ = writeln!(
             text,
             "## Figure 3: end-to-end time relative to the stock build\n\n![Figure 3](figure-3.svg)\n\n{}",
-            self.table(Time::EndToEnd, |name| self.length(name) == Some(Length::Full))
+            self.table(self.samples, Time::EndToEnd, |name| self.length(name)
+                == Some(Length::Full))
         );
+        if !self.busy.0.is_empty() {
+            let table = |time| self.table(self.busy, time, |name| WITH_GOALS.contains(&name));
+            let _ = writeln!(
+                text,
+                "## All processors busy\n\nWith as many threads as the hardware has, kernel time relative to the stock build:\n\n{}\n\
+                 End to end:\n\n{}",
+                table(Time::Kernel),
+                table(Time::EndToEnd)
+            );
+        }
         let _ = writeln!(
             text,
             "## Figure 4: one program, built for x86-64, on several processors\n\n![Figure 4](figure-4.svg)\n\n\
@@ -160,7 +174,7 @@ impl Report<'_> {
     }
 
     /// One row a workload, one column a contender.
-    fn table(&self, time: Time, is_shown: impl Fn(&str) -> bool) -> String {
+    fn table(&self, samples: &Samples, time: Time, is_shown: impl Fn(&str) -> bool) -> String {
         let contenders = self.shown(&is_shown);
         let mut text = "| workload | group | stock, s (least to most) |".to_owned();
         for contender in &contenders {
@@ -170,10 +184,7 @@ impl Report<'_> {
         for workload in self.workloads {
             let seconds = Length::ALL
                 .into_iter()
-                .map(|length| {
-                    self.samples
-                        .seconds(&workload.name, contender::BASE, length, time)
-                })
+                .map(|length| samples.seconds(&workload.name, contender::BASE, length, time))
                 .find(|seconds| !seconds.is_empty())
                 .unwrap_or_default();
             let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
@@ -186,31 +197,26 @@ impl Report<'_> {
                 statistics::median(&seconds)
             );
             for contender in &contenders {
-                let ratio = self
-                    .samples
-                    .ratio(&workload.name, contender.name, contender.length, time);
+                let ratio = samples.ratio(&workload.name, contender.name, contender.length, time);
                 let _ = write!(text, " {} |", cell(ratio));
             }
             text.push('\n');
         }
         text += "| **geometric mean** | measured | |";
         for contender in &contenders {
-            let _ = write!(text, " {} |", cell(self.mean(contender, time)));
+            let _ = write!(text, " {} |", cell(self.mean(samples, contender, time)));
         }
         text.push('\n');
         text
     }
 
-    fn mean(&self, contender: &Contender, time: Time) -> Option<Estimate> {
+    fn mean(&self, samples: &Samples, contender: &Contender, time: Time) -> Option<Estimate> {
         let measured = self
             .workloads
             .iter()
             .filter(|workload| workload.group == Group::Measured);
         let ratios: Vec<_> = measured
-            .map(|workload| {
-                self.samples
-                    .ratios(&workload.name, contender.name, contender.length, time)
-            })
+            .map(|workload| samples.ratios(&workload.name, contender.name, contender.length, time))
             .collect();
         statistics::of_geometric_mean(&ratios)
     }
@@ -228,7 +234,7 @@ impl Report<'_> {
                     .ratio(&workload.name, contender.name, contender.length, time)
             };
             let mut values: Vec<_> = self.workloads.iter().map(of).collect();
-            values.push(self.mean(&contender, time));
+            values.push(self.mean(self.samples, &contender, time));
             Bar {
                 name: contender.name.to_owned(),
                 colour: contender::ALL

@@ -23,6 +23,8 @@ use crate::progress::Progress;
 #[derive(Debug, Default)]
 pub(super) struct Outcome {
     pub(super) samples: Samples,
+    /// Those with all processors busy.
+    pub(super) busy: Samples,
     /// Every result that was wrong.
     pub(super) wrong: Vec<String>,
     /// Rounds of all contenders that were done.
@@ -43,6 +45,8 @@ pub(super) struct Rounds<'a> {
     pub(super) goal_rounds: u32,
     /// Threads of the device.
     pub(super) threads: u32,
+    /// Threads with which what a goal is about is measured again, so that all processors are busy; nothing: it is not.
+    pub(super) busy_threads: Option<u32>,
     /// `large`, or a number.
     pub(super) size: &'a str,
     /// Only the short runs, of all contenders.
@@ -51,26 +55,48 @@ pub(super) struct Rounds<'a> {
     pub(super) most: Duration,
 }
 
+/// What is run in one turn, and how.
+#[derive(Clone, Copy)]
+struct Place<'a> {
+    workload: &'a Workload,
+    length: Length,
+    turn: u32,
+    load: Load,
+}
+
+/// How much of the machine programs take while they are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Load {
+    /// As many threads as was asked for.
+    Usual,
+    /// So many that no processor is left for anything else.
+    Busy(u32),
+}
+
 impl Rounds<'_> {
     /// Runs everything.
     pub(super) fn run(&self) -> Result<Outcome> {
         let mut outcome = Outcome::default();
-        for workload in self.workloads {
-            for contender in self.contenders {
-                if contender.cache == Some(Cache::Warm) {
-                    let compiles = self.fill_cache(workload, contender)?;
-                    if contender.name == WARM {
-                        outcome.compiles.push(compiles);
-                    }
-                }
-            }
-        }
         let with_goals: Vec<_> = self
             .contenders
             .iter()
             .filter(|contender| WITH_GOALS.contains(&contender.name))
             .copied()
             .collect();
+        let busy = self.busy_threads.map(Load::Busy);
+        for workload in self.workloads {
+            for contender in self.with_warm_cache(self.contenders) {
+                let compiles = self.fill_cache(workload, contender, Load::Usual)?;
+                if contender.name == WARM {
+                    outcome.compiles.push(compiles);
+                }
+            }
+            if let Some(load) = busy {
+                for contender in self.with_warm_cache(&with_goals) {
+                    self.fill_cache(workload, contender, load)?;
+                }
+            }
+        }
         let all = iter::repeat_n(self.contenders, self.rounds as usize);
         let rounds = all.chain(iter::repeat_n(with_goals.as_slice(), self.goal_rounds as usize));
         let runs = self.workloads.len() * Length::ALL.len() * (self.rounds + self.goal_rounds) as usize;
@@ -88,14 +114,23 @@ impl Rounds<'_> {
             for workload in self.workloads {
                 for length in Length::ALL {
                     for turn in self.turns(workload, length, round) {
-                        self.turn(workload, contenders, length, turn, &mut outcome, &progress)?;
+                        let loads = [(Load::Usual, contenders)].into_iter();
+                        for (load, contenders) in loads.chain(busy.map(|busy| (busy, &*with_goals))) {
+                            let place = Place {
+                                workload,
+                                length,
+                                turn,
+                                load,
+                            };
+                            self.turn(place, contenders, &mut outcome, &progress)?;
+                        }
                     }
                     progress.advance();
                 }
             }
             before = start.elapsed() - begin;
             // A run that fails later loses no others.
-            let samples = serde_json::to_string(&outcome.samples.0)?;
+            let samples = serde_json::to_string(&[&outcome.samples.0, &outcome.busy.0])?;
             fs::write(self.builds.folder.join("samples.json"), samples)
                 .context("cannot write the samples so far")?;
             if round < self.rounds {
@@ -122,16 +157,25 @@ impl Rounds<'_> {
         first..first + turns
     }
 
+    fn with_warm_cache<'a>(&self, contenders: &'a [Contender]) -> impl Iterator<Item = &'a Contender> {
+        let is_warm = |contender: &&Contender| contender.cache == Some(Cache::Warm);
+        contenders.iter().filter(is_warm)
+    }
+
     /// Each contender of that length once, in an order that changes from turn to turn.
     fn turn(
         &self,
-        workload: &Workload,
+        place: Place<'_>,
         contenders: &[Contender],
-        length: Length,
-        turn: u32,
         outcome: &mut Outcome,
         progress: &Progress,
     ) -> Result<()> {
+        let Place {
+            workload,
+            length,
+            turn,
+            load,
+        } = place;
         let contenders = contenders
             .iter()
             .copied()
@@ -145,21 +189,31 @@ impl Rounds<'_> {
         let mut printed = Vec::new();
         for contender in order {
             if contender.cache == Some(Cache::Cold) {
-                empty(&self.cache(workload, &contender))?;
+                empty(&self.cache(workload, &contender, load))?;
             }
-            let (said, taken) = sample::run(&mut self.command(workload, &contender), self.builds.folder)
+            let mut command = self.command(workload, &contender, load);
+            let (said, taken) = sample::run(&mut command, self.builds.folder)
                 .with_context(|| format!("{}, {}", workload.name, contender.name))?;
             progress.around(|| {
                 println!(
-                    "{:16} {:5} {:16} kernels {:.3} s, all {:.3} s",
+                    "{:16} {:5} {:16} kernels {:.3} s, all {:.3} s{}",
                     workload.name,
                     length.name(),
                     contender.name,
                     taken.kernel_s.unwrap_or_default(),
-                    taken.total_s
+                    taken.total_s,
+                    if load == Load::Usual {
+                        ""
+                    } else {
+                        ", all processors busy"
+                    }
                 );
             });
-            outcome.samples.0.push(Sample {
+            let samples = match load {
+                Load::Usual => &mut outcome.samples,
+                Load::Busy(_) => &mut outcome.busy,
+            };
+            samples.0.push(Sample {
                 workload: workload.name.clone(),
                 contender: contender.name,
                 length: length.name(),
@@ -182,9 +236,9 @@ impl Rounds<'_> {
     }
 
     /// Makes the cache as a run leaves it in which no variant was too late, and says what that took.
-    fn fill_cache(&self, workload: &Workload, contender: &Contender) -> Result<Compiles> {
-        empty(&self.cache(workload, contender))?;
-        let mut command = self.command(workload, contender);
+    fn fill_cache(&self, workload: &Workload, contender: &Contender, load: Load) -> Result<Compiles> {
+        empty(&self.cache(workload, contender, load))?;
+        let mut command = self.command(workload, contender, load);
         let statistics = self.statistics();
         if statistics.exists() {
             fs::remove_file(&statistics)
@@ -196,16 +250,18 @@ impl Rounds<'_> {
         Compiles::read(&workload.name, &statistics)
     }
 
-    fn cache(&self, workload: &Workload, contender: &Contender) -> PathBuf {
+    /// Programs with more threads have a cache of their own: variants may be for a number of threads.
+    fn cache(&self, workload: &Workload, contender: &Contender, load: Load) -> PathBuf {
         let folder = self.builds.folder.join("cache");
-        folder.join(format!("{}-{}", workload.name, contender.name))
+        let suffix = if load == Load::Usual { "" } else { "-busy" };
+        folder.join(format!("{}-{}{suffix}", workload.name, contender.name))
     }
 
     fn statistics(&self) -> PathBuf {
         self.builds.folder.join("statistics")
     }
 
-    fn command(&self, workload: &Workload, contender: &Contender) -> Command {
+    fn command(&self, workload: &Workload, contender: &Contender, load: Load) -> Command {
         let mut command = Command::new("timeout");
         command.arg(SECONDS_PER_RUN);
         command.arg(self.builds.executable(workload, contender.build));
@@ -214,8 +270,12 @@ impl Rounds<'_> {
             command.args(&workload.short);
         }
         leave_out_settings(&mut command);
-        command.env("OMP_NUM_THREADS", self.threads.to_string());
-        command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, contender));
+        let threads = match load {
+            Load::Usual => self.threads,
+            Load::Busy(threads) => threads,
+        };
+        command.env("OMP_NUM_THREADS", threads.to_string());
+        command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, contender, load));
         // In every run: where allocations lie depends on what the process has done before, and variants on how pointers are aligned.
         command.env("OFFLOOM_JIT_STATS", self.statistics());
         command.envs(contender.settings.iter().copied());

@@ -1,10 +1,13 @@
 //! Launches: limits, parameters, and what is told when a kernel fails.
 
 use std::collections::HashSet;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use offloom_virtual_gpu::{Fault, Launch, LaunchOptions, Output, Report, ReportKind, launch};
+use offloom_virtual_gpu::{Fault, Launch, LaunchOptions, Output, Report, ReportKind, Statistics, launch};
 
 use crate::capture;
 use crate::driver::{Driver, lock};
@@ -81,13 +84,16 @@ pub(crate) fn submit(
     stream.submit(Box::new(move |state| {
         state?;
         let device = function.module.context.its_device(driver)?;
-        device.running.during(|| run(&function, &request, &options))
+        let counts = driver.settings.counts.as_deref();
+        device
+            .running
+            .during(|| run(&function, &request, &options, counts))
     }))?;
     Ok(())
 }
 
-/// Runs a kernel in its stream's turn, and tells what was wrong.
-fn run(function: &Function, request: &Request, options: &LaunchOptions) -> Result<()> {
+/// Runs a kernel in its stream's turn, and tells what was wrong, and in the file `counts` what was executed.
+fn run(function: &Function, request: &Request, options: &LaunchOptions, counts: Option<&Path>) -> Result<()> {
     let wanted = Launch {
         kernel: &function.kernel.name,
         grid: request.grid,
@@ -100,6 +106,14 @@ fn run(function: &Function, request: &Request, options: &LaunchOptions) -> Resul
             for report in &statistics.reports {
                 tell(report);
             }
+            if let Some(file) = counts
+                && let Err(error) = note(file, &function.kernel.name, &statistics)
+            {
+                message::line(format_args!(
+                    "OFFLOOM_VIRTUAL_GPU_COUNTS: `{}`: {error}",
+                    file.display()
+                ));
+            }
             Ok(())
         }
         Err(fault) => {
@@ -107,6 +121,20 @@ fn run(function: &Function, request: &Request, options: &LaunchOptions) -> Resul
             Err(CudaError::of_fault(fault.kind))
         }
     }
+}
+
+/// Adds a line on a launch to a file: the kernel, and the instructions that lanes and warps have executed, with tabs between them.
+fn note(file: &Path, kernel: &str, statistics: &Statistics) -> io::Result<()> {
+    let line = format!(
+        "{kernel}\t{}\t{}\n",
+        statistics.lane_instructions, statistics.warp_instructions
+    );
+    // One write, so that lines of several streams do not mix.
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(file)?
+        .write_all(line.as_bytes())
 }
 
 /// A fault with the code that the program gets.

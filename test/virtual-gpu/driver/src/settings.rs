@@ -3,6 +3,7 @@
 //! The page `docs/dev/virtual-gpu.md` describes the variables.
 
 use std::env;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use offloom_virtual_gpu::{DeviceProperties, Poison, Schedule};
@@ -29,6 +30,8 @@ pub(crate) struct Settings {
     pub(crate) timeout: Duration,
     /// Host threads for each launch. 0: as many as there are cores.
     pub(crate) workers: usize,
+    /// The file that says what each launch has executed, if that is wanted.
+    pub(crate) counts: Option<PathBuf>,
 }
 
 impl Settings {
@@ -91,6 +94,7 @@ impl Settings {
             schedule: seed.map_or(Schedule::Converging, |seed| Schedule::Random { seed }),
             timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
             workers: workers.map_or(0, |count| count.min(1024) as usize),
+            counts: variable("OFFLOOM_VIRTUAL_GPU_COUNTS").map(PathBuf::from),
         })
     }
 }

@@ -11,6 +11,7 @@ use offloom_ir::link_modules::link_modules;
 use offloom_jit_passes::JitPassError;
 use offloom_jit_passes::gpu::GpuLink;
 use offloom_jit_passes::prepare::prepare;
+use offloom_text_table::counted;
 use wrapgen::inputs::InputFile;
 use wrapgen::messages::say;
 use wrapgen::output::OutputFile;
@@ -110,10 +111,11 @@ impl JitPrepareArgs {
             .filter(|kernel| kernel.has_fast_math)
             .count();
         if with_fast_math > 0 {
+            let were = if with_fast_math == 1 { "was" } else { "were" };
             say(format_args!(
-                "wrapgen: warning: {with_fast_math} of {} kernels were compiled with fast-math flags, so their results depend on how they are compiled: \
-                 the JIT leaves them as they are linked, unless the program runs with OFFLOOM_JIT_FP=source",
-                prepared.kernels.len()
+                "wrapgen: warning: {with_fast_math} of {} {were} compiled with fast-math flags, so results depend on how they are compiled: \
+                 the JIT leaves such kernels as they are linked, unless the program runs with OFFLOOM_JIT_FP=source",
+                counted(prepared.kernels.len() as u64, "kernel", "kernels")
             ));
         }
         let mut base = OutputFile::create(&self.output)?;

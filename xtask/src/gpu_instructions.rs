@@ -1,0 +1,214 @@
+//! `cargo xtask gpu-instructions`: instructions that kernels of the workloads execute on the virtual GPU, as they are linked and with the JIT.
+//!
+//! This is no time: it says how much less there is to do, not how fast a GPU does it. Programs are small. What is printed is compared too.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context as _, Result, ensure};
+
+use crate::build::{LlvmBuilds, Staged};
+use crate::corpus::program::WORKLOADS;
+use crate::corpus::workers;
+use crate::matrix;
+use crate::matrix::builds::{Builds, Subject, Variant};
+use crate::names::is_wanted;
+use crate::openmp::OpenMp;
+use crate::virtual_gpu_check::Targets;
+use crate::workspace::{Workspace, write_whole};
+
+/// The page, from the root of the checkout.
+const PAGE: &str = "docs/results/gpu-instructions.md";
+
+/// What the names of variants end in.
+const VARIANT: &str = "$jit";
+
+/// Options of `cargo xtask gpu-instructions`.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Arguments {
+    #[command(flatten)]
+    builds: LlvmBuilds,
+    /// Only workloads whose name contains one of these, without writing the page. Default: all
+    workloads: Vec<String>,
+}
+
+/// Runs `cargo xtask gpu-instructions`.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    let workspace = Workspace::find()?;
+    arguments.builds.check_each(&workspace, |staged| {
+        count(&workspace, staged, &arguments.workloads)
+    })
+}
+
+/// What the launches of a kernel have executed.
+#[derive(Debug, Default, Clone, Copy)]
+struct Executed {
+    launches: u64,
+    /// Instructions of warps.
+    instructions: u64,
+}
+
+/// One kernel, as it is linked and with the JIT.
+#[derive(Debug)]
+struct Row {
+    workload: String,
+    kernel: String,
+    base: Executed,
+    /// Launches of variants alone.
+    variants: Executed,
+    /// Launches with the JIT that ran ahead-of-time code.
+    ahead_of_time: Executed,
+}
+
+impl Row {
+    /// How many times fewer instructions a launch of a variant takes; nothing without variants.
+    fn ratio(&self) -> Option<f64> {
+        let of_launch = |executed: Executed| {
+            (executed.launches > 0).then(|| executed.instructions as f64 / executed.launches as f64)
+        };
+        Some(of_launch(self.base)? / of_launch(self.variants)?)
+    }
+}
+
+fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> {
+    let major = staged.llvm.major;
+    let Some(targets) = Targets::find(workspace, staged)? else {
+        return Ok(());
+    };
+    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
+    let mut subjects = matrix::subjects(workspace, major)?;
+    let workloads = workspace.root.join(WORKLOADS);
+    subjects.retain(|subject| {
+        let sources = &subject.program.sources;
+        is_wanted(&subject.program.name, only)
+            && sources.iter().all(|source| source.path.starts_with(&workloads))
+    });
+    let (mut rows, mut without) = (Vec::new(), Vec::new());
+    let subjects: Vec<_> = subjects.iter().collect();
+    workers::for_each(
+        "workloads on the virtual GPU",
+        &subjects,
+        |subject| count_one(staged, &openmp, subject, &targets),
+        |subject, counted| match counted {
+            Ok(counted) => rows.extend(counted),
+            Err(error) => without.push(format!("{}: {error:#}", subject.program.name)),
+        },
+    )?;
+    rows.sort_by(|one, other| (&one.workload, &one.kernel).cmp(&(&other.workload, &other.kernel)));
+    without.sort();
+    let text = page(&rows, &without, major);
+    print!("{text}");
+    ensure!(
+        rows.iter().any(|row| row.ratio().is_some()),
+        "LLVM {major}: no launch ran a variant"
+    );
+    if only.is_empty() {
+        write_whole(&workspace.root.join(PAGE), &text)?;
+    }
+    Ok(())
+}
+
+fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targets) -> Result<Vec<Row>> {
+    let builds = Builds::begin_for(staged, openmp, subject, Variant::O3, Some(&targets.one))?;
+    builds
+        .ours
+        .link_for_jit(&["-foffload-lto", "-Xoffload-linker", "--jit"])?;
+    let folder = builds.ours.folder().display().to_string();
+    let assembler = targets.cuda.join("bin/ptxas").display().to_string();
+    let run = |name: &str, mode: &str| {
+        let counts = format!("{folder}/{name}");
+        let printed = builds.ours.run(&[
+            ("OFFLOOM_JIT", mode),
+            ("OFFLOOM_JIT_RETIRE", "0"),
+            ("OFFLOOM_JIT_PTXAS", &assembler),
+            ("OFFLOOM_JIT_CACHE_MODE", "off"),
+            ("OFFLOOM_VIRTUAL_GPU_COUNTS", &counts),
+        ])?;
+        Ok::<_, anyhow::Error>((printed, executed(Path::new(&counts))?))
+    };
+    let (expected, base) = run("base", "off")?;
+    let (printed, with_jit) = run("jit", "sync")?;
+    ensure!(
+        printed == expected,
+        "with the JIT it prints\n{printed}instead of\n{expected}"
+    );
+    let rows = base.into_iter().map(|(kernel, base)| {
+        let of = |name: &str| with_jit.get(name).copied().unwrap_or_default();
+        Row {
+            workload: subject.program.name.clone(),
+            variants: of(&format!("{kernel}{VARIANT}")),
+            ahead_of_time: of(&kernel),
+            kernel,
+            base,
+        }
+    });
+    Ok(rows.collect())
+}
+
+/// What the virtual GPU has written, by kernel.
+fn executed(counts: &Path) -> Result<BTreeMap<String, Executed>> {
+    let text = fs::read_to_string(counts).context("no kernel was launched")?;
+    let mut kernels = BTreeMap::<String, Executed>::new();
+    for line in text.lines() {
+        let mut fields = line.split('\t');
+        let (Some(kernel), Some(warps)) = (fields.next(), fields.nth(1)) else {
+            continue;
+        };
+        let kernel = kernels.entry(kernel.to_owned()).or_default();
+        kernel.launches += 1;
+        kernel.instructions += warps.parse::<u64>().context("a count of the virtual GPU")?;
+    }
+    Ok(kernels)
+}
+
+fn page(rows: &[Row], without: &[String], major: u32) -> String {
+    let mut text = format!(
+        "# Instructions on a GPU, with the JIT and without\n\n\
+         What kernels of the workloads execute on the [virtual GPU](../dev/virtual-gpu.md), by `cargo xtask gpu-instructions`, with LLVM {major} at `-O3`, at\n\
+         small sizes. Instructions are those of PTX, counted once for each warp. **This is no time, and nothing here ran on a real GPU**: it says how\n\
+         much less there is to do.\n\n\
+         | workload | kernel | launches | instructions a launch | of a variant | fewer by | launches ahead of time |\n\
+         | --- | --- | --- | --- | --- | --- | --- |\n"
+    );
+    for row in rows {
+        let a_launch = |executed: Executed| {
+            executed
+                .instructions
+                .checked_div(executed.launches)
+                .map_or_else(|| "none".to_owned(), |count| count.to_string())
+        };
+        let ratio = row
+            .ratio()
+            .map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+        let kernel = crate::names::short_kernel(&row.kernel);
+        let _ = writeln!(
+            text,
+            "| {} | `{kernel}` | {} | {} | {} | {ratio} | {} |",
+            row.workload,
+            row.base.launches,
+            a_launch(row.base),
+            a_launch(row.variants),
+            row.ahead_of_time.launches
+        );
+    }
+    let ratios: Vec<_> = rows.iter().filter_map(Row::ratio).collect();
+    if !ratios.is_empty() {
+        let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let _ = writeln!(
+            text,
+            "\n{} kernels with variants: {mean:.2} times fewer instructions in the geometric mean, {least:.2} at least.",
+            ratios.len()
+        );
+    }
+    if !without.is_empty() {
+        text += "\nNot counted:\n\n";
+        for why in without {
+            let line = why.lines().next().unwrap_or_default();
+            let _ = writeln!(text, "* {line}");
+        }
+    }
+    text
+}
