@@ -11,6 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
+use offloom_abi::jit_bundle::ExecutionMode;
 use offloom_abi::jit_compile::{GpuRequest, Priority, Reply, Request, WORKER_NAME, Work};
 use offloom_abi::jit_message::{Header, MessageError};
 use offloom_ir::command_line::set_llvm_options;
@@ -130,8 +131,15 @@ fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
     done.map_or_else(|reply| reply, made)
 }
 
+/// LLVM's switch for leaving kernels as they are that were written for one thread of a team. Otherwise all threads may come to execute them, and launches are
+/// made for the image's kernel.
+const GENERIC_SWITCH: &str = "-openmp-opt-disable-spmdization";
+
 /// PTX by LLVM, and a cubin of it by the assembler.
 fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Result<Reply, Reply> {
+    // With arguments as constants, what kept LLVM from it may be gone.
+    let stays_generic = gpu.mode == ExecutionMode::Generic;
+    set_llvm_options(WORKER_NAME, &[format!("{GENERIC_SWITCH}={stays_generic}")]).map_err(unable)?;
     let Ptx { text, mut phases } = compile_to_ptx(request, gpu).map_err(failure)?;
     let start = Instant::now();
     let (cubin, resources) =

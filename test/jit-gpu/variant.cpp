@@ -44,6 +44,16 @@
 // SCALE: .shared {{.*}}__openmp_nvptx_data_transfer_temporary_storage
 // SCALE: 0d3FE0000000000000
 
+// The link's passes may have all threads execute what the bundle has for one: the variant is as the image is, either way.
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin -L%device_runtime_folder \
+// RUN:   %S/../corpus/sources/user_operators.cpp %omp_link -Wl,--save-temps -o operators -Xoffload-linker --jit
+// RUN: python3 %S/../jit/Inputs/bundle_bitcode.py operators.nvptx64-nvidia-cuda.sm_80.jit variant.bc matched.bc | FileCheck --check-prefix=GENERIC %s
+// GENERIC: launch: generic, threads
+// RUN: %{compile} --mode=1 operators.nvptx64-nvidia-cuda.sm_80.jit main_l48 "threads=160" %{assembler} one.cubin
+// RUN: FileCheck --check-prefix=ONE --input-file=out.ptx %s
+// ONE: .reqntid 160, 1, 1
+// RUN: %{compile} --mode=3 operators.nvptx64-nvidia-cuda.sm_80.jit main_l48 "threads=128" %{assembler} all.cubin
+
 // A kernel that is launched for one thread cannot become one for all threads.
 // RUN: not %{compile} --mode=1 %{bundle} scale "" %{assembler} wrong.cubin | FileCheck --check-prefix=MODE %s
 // MODE: failure: `{{.*}}` would be executed by other threads than the base image's

@@ -168,7 +168,8 @@ fn page(rows: &[Row], without: &[String], major: u32) -> String {
         "# Instructions on a GPU, with the JIT and without\n\n\
          What kernels of the workloads execute on the [virtual GPU](../dev/virtual-gpu.md), by `cargo xtask gpu-instructions`, with LLVM {major} at `-O3`, at\n\
          small sizes. Instructions are those of PTX, counted once for each warp. **This is no time, and nothing here ran on a real GPU**: it says how\n\
-         much less there is to do.\n\n\
+         much less there is to do. An integer division counts as one, and is some twenty of a GPU's own; registers, which decide how many threads run,\n\
+         and waiting are not in it.\n\n\
          | workload | kernel | launches | instructions a launch | of a variant | fewer by | launches ahead of time |\n\
          | --- | --- | --- | --- | --- | --- | --- |\n"
     );

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
-use offloom_virtual_gpu::{Fault, Launch, LaunchOptions, Output, Report, ReportKind, launch};
+use offloom_virtual_gpu::{Fault, Launch, LaunchOptions, Output, Report, ReportKind, Statistics, launch};
 
 use crate::capture;
 use crate::driver::{Driver, lock};
