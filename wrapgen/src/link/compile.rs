@@ -225,7 +225,9 @@ fn prepare_for_jit(
         compiled.host_inputs = vec![piece, location];
         compiled.jit_bundle = Some(bundle);
     }
-    members.bitcode = [slice::from_ref(&base), &members.libraries].concat();
+    // LLVM links modules that come with a summary, as Clang's do and this one does not, behind those without. What the optimiser does to functions of
+    // the device runtime depends on the order.
+    members.bitcode = [&members.libraries[..], slice::from_ref(&base)].concat();
     members.all = [&members.bitcode[..], &members.native].concat();
     Ok(())
 }
