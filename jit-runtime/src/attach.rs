@@ -21,6 +21,8 @@ use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::registry::Attached;
 
+use offloom_text_table::counted;
+
 use crate::compile::{self, worker};
 use crate::exit_handlers;
 use crate::host::{Host, closed_libraries, interposition};
@@ -91,9 +93,9 @@ fn begin<B: Backend>(attached: Attached<B>) {
     act_at_exit();
     let contents = &attached.bundle.contents;
     report::log(format_args!(
-        "attached {} kernels, {} anchors, {} bytes of bitcode",
-        contents.kernels.len(),
-        contents.anchors.len(),
+        "attached {}, {}, {} bytes of bitcode",
+        counted(contents.kernels.len() as u64, "kernel", "kernels"),
+        counted(contents.anchors.len() as u64, "anchor", "anchors"),
         contents.bitcode.len()
     ));
     let may_specialize = |kernels: &[_]| {

@@ -15,7 +15,7 @@
 // DEFINE: %{run} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1
 // RUN: %{run} OFFLOOM_VIRTUAL_GPU=sm_80 ./several > 80.txt 2> 80.log
 // RUN: FileCheck --check-prefix=LOG --input-file=80.log %s
-// LOG-COUNT-3: offloom-jit: attached 1 kernels
+// LOG-COUNT-3: offloom-jit: attached 1 kernel,
 // RUN: FileCheck --check-prefix=OUT --input-file=80.txt %s
 // RUN: %{run} OFFLOOM_VIRTUAL_GPU=sm_90 ./several 2> 90.log | FileCheck --check-prefix=OUT %s
 // RUN: env LD_LIBRARY_PATH= %run_offload ./several | FileCheck --check-prefix=OUT %s

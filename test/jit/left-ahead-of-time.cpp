@@ -11,7 +11,7 @@
 // CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+14]]: the JIT may specialise it
 // CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+15]]: stays ahead of time: `{{.*}}steps{{.*}}` takes the address of a label (computed goto)
 // CHECK-DAG: remark: __omp_offloading_{{.*}}_main_l[[#@LINE+16]]: stays ahead of time: it uses the variable `{{.*}}own{{.*}}`, which is in an address space of its own
-// LOG: attached 1 kernels
+// LOG: attached 1 kernel,
 // LOG: compiled in
 // LOG-NOT: compiled in
 #include "Inputs/computed_goto.h"

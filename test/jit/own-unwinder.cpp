@@ -10,7 +10,7 @@
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: FileCheck --check-prefix=OWN --implicit-check-not=throws --input-file=log %s
-// OWN: attached 1 kernels
+// OWN: attached 1 kernel,
 // OWN: adds{{.*}}: compiled in
 
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto=thin -static-libgcc -static-libstdc++ -Xoffload-linker --jit=only %s -o only %omp_link

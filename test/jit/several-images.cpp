@@ -4,8 +4,8 @@
 // RUN: %clangxx -O2 -B %dropin -foffload-lto %omp_compile -fopenmp-targets=x86_64-pc-linux-gnu,x86_64-unknown-linux-gnu -Wl,--jit %s -o program %omp_link 2>&1 | FileCheck --check-prefix=LINK %s
 // LINK: warning: more than one image is for the host's processor
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 %run_offload ./program 2>&1 | FileCheck %s
-// CHECK: attached 1 kernels
-// CHECK: attached 1 kernels
+// CHECK: attached 1 kernel,
+// CHECK: attached 1 kernel,
 // CHECK: {{[0-9]+}} launch{{(es)?}} ran a variant
 
 #include <cstdio>
