@@ -139,22 +139,22 @@ fn prepare(
             base: needs_of_base.local_bytes,
         });
     }
-    if let Some((name, addresses)) = load.anchors {
+    // Without the variable, it refers to nothing of the base image.
+    if let Some((name, addresses)) = load.anchors
+        && let Some((place, takes)) = current.global(module, name)
+    {
         let bytes: Vec<u8> = addresses
             .iter()
             .flat_map(|address| address.to_le_bytes())
             .collect();
-        // Without the variable, it refers to nothing of the base image.
-        let (place, takes) = current.global(module, name).unwrap_or((0, 0));
-        if takes != 0 && takes != bytes.len() {
+        if takes != bytes.len() {
             return Err(LoadError::Anchors {
                 takes,
                 has: bytes.len(),
             });
         }
-        current
-            .write(place, &bytes)
-            .map_err(failed("writing addresses of the device image"))?;
+        let written = current.write(place, &bytes);
+        written.map_err(failed("writing addresses of the device image"))?;
     }
     copy_environment(current, kernel, module)?;
     // What the program sets from now on is set for this variant as well.
