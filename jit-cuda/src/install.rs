@@ -1,7 +1,7 @@
 //! Leads the calls of libomptarget's CUDA plugin here.
 //!
 //! The plugin keeps the addresses of the driver's functions in a table of its own, in memory that it may write to. Each address is there
-//! once; it is replaced by that of a function of [`hooks`](crate::hooks). Nothing else in the process is changed: other users of the
+//! once; it is replaced by that of a function of [`hooks`]. Nothing else in the process is changed: other users of the
 //! driver call it as they did.
 
 use std::ffi::{CStr, c_int, c_void};

@@ -158,7 +158,8 @@ impl Backend for Host {
             let _linking = lock(&kernel.device.linking);
             let _undivided = fork_gate::enter_undivided();
             match exit_gate::enter() {
-                Some(_work) => image::link(kernel.image, kernel.kernel.name, number, object).map_err(failed),
+                Some(_work) => image::link(kernel.image, kernel.kernel.name, number, object)
+                    .map_err(|error| failed(&error)),
                 None => Err(LoadFailure::TooLate),
             }
         };
@@ -214,9 +215,9 @@ unsafe fn remove(dylib: Dylib<'static>) -> Result<(), LoadFailure> {
     let _undivided = fork_gate::enter_undivided();
     let _work = exit_gate::enter().ok_or(LoadFailure::TooLate)?;
     // SAFETY: as the caller promises.
-    unsafe { dylib.remove() }.map_err(failed)
+    unsafe { dylib.remove() }.map_err(|error| failed(&error))
 }
 
-fn failed(error: OrcError) -> LoadFailure {
+fn failed(error: &OrcError) -> LoadFailure {
     LoadFailure::Failed(error.to_string())
 }

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
-use offloom_ir::expendable_thread::{Lost, ProcessorClock, run_on_expendable_thread};
+use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{append_constructor, find};
 use offloom_ir::link_modules::{LinkModulesError, link_modules};
 use offloom_ir::orc::Session;
+use offloom_thread::ProcessorClock;
 
 use crate::parse;
 
