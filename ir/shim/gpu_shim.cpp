@@ -288,4 +288,39 @@ void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
   }
 }
 
+/// A sum of 32 bits that is extended to 64, of which one part was cut from 64 bits without loss, is the sum of 64 bits: neither can overflow. So a constant
+/// in it becomes part of an address. How many there were.
+size_t offloom_ir_widen_sums(LLVMModuleRef M) {
+  SmallVector<SExtInst *, 16> Extensions;
+  for (Function &F : *unwrap(M))
+    for (Instruction &I : instructions(F))
+      if (auto *Extension = dyn_cast<SExtInst>(&I))
+        Extensions.push_back(Extension);
+  size_t Count = 0;
+  for (SExtInst *Extension : Extensions) {
+    auto *Sum = dyn_cast<BinaryOperator>(Extension->getOperand(0));
+    if (!Sum || (Sum->getOpcode() != Instruction::Add && Sum->getOpcode() != Instruction::Sub) || !Sum->hasNoSignedWrap())
+      continue;
+    Type *Wide = Extension->getType();
+    auto Uncut = [&](Value *Part) -> Value * {
+      auto *Cut = dyn_cast<TruncInst>(Part);
+      return Cut && Cut->hasNoSignedWrap() && Cut->getSrcTy() == Wide ? Cut->getOperand(0) : nullptr;
+    };
+    Value *Left = Uncut(Sum->getOperand(0));
+    Value *Right = Uncut(Sum->getOperand(1));
+    if (!Left && !Right)
+      continue;
+    IRBuilder<> Builder(Extension);
+    if (!Left)
+      Left = Builder.CreateSExt(Sum->getOperand(0), Wide);
+    if (!Right)
+      Right = Builder.CreateSExt(Sum->getOperand(1), Wide);
+    Extension->replaceAllUsesWith(Sum->getOpcode() == Instruction::Add ? Builder.CreateNSWAdd(Left, Right)
+                                                                       : Builder.CreateNSWSub(Left, Right));
+    Extension->eraseFromParent();
+    ++Count;
+  }
+  return Count;
+}
+
 } // extern "C"

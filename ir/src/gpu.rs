@@ -18,6 +18,7 @@ unsafe extern "C" {
     fn offloom_ir_hide_operands(module: LLVMModuleRef) -> usize;
     fn offloom_ir_has_constant_operand(module: LLVMModuleRef) -> bool;
     fn offloom_ir_show_operands(module: LLVMModuleRef, zero: LLVMValueRef);
+    fn offloom_ir_widen_sums(module: LLVMModuleRef) -> usize;
 }
 
 /// Whether the program can tell a variable's address from that of a copy: it compares the address, stores it, or hands it on. What the functions of
@@ -91,4 +92,11 @@ pub fn show_approximated(module: &Module<'_>, zero: Option<GlobalValue<'_>>) {
     let zero = zero.map_or(std::ptr::null_mut(), |zero| zero.as_value_ref());
     // SAFETY: the module is live, and the variable one of its own.
     unsafe { offloom_ir_show_operands(module.as_mut_ptr(), zero) }
+}
+
+/// Has sums of 32 bits of which one part was cut from 64 bits without loss, and which are extended again, computed with 64 bits: LLVM keeps them as they
+/// are, and then no constant of such a sum becomes part of an address. How many there were.
+pub fn widen_sums(module: &Module<'_>) -> usize {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_widen_sums(module.as_mut_ptr()) }
 }

@@ -8,7 +8,7 @@ use offloom_abi::jit_device_image::{DEVICE_ENVIRONMENT_SYMBOL, kernel_environmen
 use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_ir::LLVM;
 use offloom_ir::codegen::{MachineOptions, emit_assembly, nvptx_machine, run_pipeline};
-use offloom_ir::gpu::{has_approximated_constant, show_approximated};
+use offloom_ir::gpu::{has_approximated_constant, show_approximated, widen_sums};
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::{Linkage, Module};
@@ -97,6 +97,8 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
     }
     keep_kernel_alone(&module, request.kernel);
     drop_bound_values(&module);
+    // An index is computed with 32 bits, and the loop's counter with 64.
+    widen_sums(&module);
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
     finish(&module, request, gpu)?;
