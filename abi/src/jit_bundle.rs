@@ -309,6 +309,15 @@ impl Bundle<'_> {
 }
 
 impl<'a> Bundle<'a> {
+    /// What variants are compiled from: `match_floating_point` asks for the bits that the ahead-of-time code gives.
+    pub const fn bitcode_of_variants(&self, match_floating_point: bool) -> &'a [u8] {
+        if match_floating_point {
+            self.matched_bitcode
+        } else {
+            self.bitcode
+        }
+    }
+
     /// Reads a bundle in place. Nothing is copied but the two tables of names. The id is not checked against the contents
     /// (see [`verify`](Self::verify)): that would read all of the bitcode at every start of a program.
     ///

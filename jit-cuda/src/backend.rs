@@ -35,8 +35,8 @@ use offloom_jit_policy::registry::{Attached, Registry};
 use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
-use crate::lock::lock;
 use crate::variant::{self, Load, Needs, Variant};
+use offloom_jit_policy::process::lock::lock;
 
 /// NVIDIA GPUs.
 #[derive(Debug)]
@@ -183,30 +183,15 @@ impl Backend for Cuda {
             Failure::OfProcess("no device image says which threads execute the kernel".to_owned())
         })?;
         let arguments = join_words(gpu.assembler_arguments.iter().copied());
-        let request = Request {
-            target_triple: job.bundle.target_triple,
-            optimization_level: job.bundle.optimization_level,
-            processor: &job.target.processor,
-            features: &job.target.features,
-            kernel: job.kernel,
-            descriptor: job.descriptor,
-            match_floating_point: job.match_floating_point,
-            deadline: job.deadline,
-            gpu: Some(GpuRequest {
-                assembler: &assembler.path,
-                assembler_arguments: &arguments,
-                form: GpuForm::WholeProgram,
-                mode,
-                anchor_count: job.bundle.anchors.len() as u32,
-                device_runtime: gpu.device_runtime,
-            }),
-            bitcode: if job.match_floating_point {
-                job.bundle.matched_bitcode
-            } else {
-                job.bundle.bitcode
-            },
+        let gpu = GpuRequest {
+            assembler: &assembler.path,
+            assembler_arguments: &arguments,
+            form: GpuForm::WholeProgram,
+            mode,
+            anchor_count: job.bundle.anchors.len() as u32,
+            device_runtime: gpu.device_runtime,
         };
-        (services.compile)(&request, priority, meanwhile)
+        (services.compile)(&job.request(Some(gpu)), priority, meanwhile)
     }
 
     fn load(

@@ -9,9 +9,9 @@ use std::time::Duration;
 use offloom_thread::spawn_without_signals;
 
 use crate::driver::driver;
-use crate::lock::lock;
 use crate::process;
 use crate::timing;
+use offloom_jit_policy::process::lock::lock;
 
 /// A thread with nothing to do ends after this: a process ends with its last thread.
 const IDLE: Duration = Duration::from_secs(1);

@@ -7,9 +7,9 @@ use std::sync::{Mutex, OnceLock};
 use crate::driver::Driver;
 use crate::error::{CudaError, Status};
 use crate::handles::{ContextHandle, FunctionHandle, ModuleHandle, StreamHandle};
-use crate::lock::lock;
 use crate::process::{self, Work};
 use crate::timing::Timer;
+use offloom_jit_policy::process::lock::lock;
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
 const CAPABILITY: [c_int; 2] = [75, 76];

@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 use crate::handles::FunctionHandle;
-use crate::lock::lock;
+use offloom_jit_policy::process::lock::lock;
 
 /// Places of the first table, a power of two.
 const FIRST_PLACES: usize = 64;

@@ -12,9 +12,9 @@ use crate::driver::Driver;
 use crate::error::{CudaError, Status};
 use crate::functions::{Found, Functions};
 use crate::handles::{FunctionHandle, ModuleHandle};
-use crate::lock::lock;
 use crate::timing;
 use crate::variant::Variant;
+use offloom_jit_policy::process::lock::lock;
 
 /// A module that the program has loaded, and whose kernels' launches are asked about. Lives for ever; the module may not.
 #[derive(Debug)]

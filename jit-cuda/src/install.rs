@@ -11,9 +11,9 @@ use std::sync::Mutex;
 use crate::client::{self, Client};
 use crate::driver::{self, NoDriver};
 use crate::hooks::{self, Role};
-use crate::lock::lock;
 use crate::process;
 use crate::segments::{self, Header};
+use offloom_jit_policy::process::lock::lock;
 
 /// Why no calls are led here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]

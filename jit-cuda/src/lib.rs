@@ -39,7 +39,6 @@ mod hooks;
 pub mod image;
 pub mod install;
 pub mod launch;
-mod lock;
 pub mod process;
 pub mod ptxas;
 pub mod segments;

@@ -12,7 +12,7 @@ use crate::driver::Driver;
 use crate::error::Status;
 use crate::handles::{EventHandle, StreamHandle};
 use crate::image::{ImageCopy, Kernel};
-use crate::lock::lock;
+use offloom_jit_policy::process::lock::lock;
 
 /// Launches of a context that may be timed at one time. More are launched without being timed.
 const PAIRS: usize = 32;

@@ -7,8 +7,8 @@ use crate::context::Current;
 use crate::error::CudaError;
 use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::image::Kernel;
-use crate::lock::lock;
 use crate::timing;
+use offloom_jit_policy::process::lock::lock;
 
 /// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `_SHARED_SIZE_BYTES`, `_LOCAL_SIZE_BYTES` and `_NUM_REGS`.
 const MAX_THREADS_PER_BLOCK: c_int = 0;

@@ -5,7 +5,7 @@
 //! answer through a function that is called when it is done, at once where nothing waits, or later on a thread of the backend's own.
 
 use offloom_abi::jit_bundle::Bundle;
-use offloom_abi::jit_compile::{Phases, Priority};
+use offloom_abi::jit_compile::{GpuRequest, Phases, Priority, Request};
 use offloom_jit_cache::descriptor::Descriptor;
 use offloom_jit_cache::signature::Launch;
 use offloom_jit_cache::stats::OnGpu;
@@ -133,11 +133,13 @@ pub struct Code<B: Backend> {
 }
 
 /// Why code is not loaded, or not unloaded.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LoadFailure {
     /// What the device, or its loader, says: one line.
+    #[error("{0}")]
     Failed(String),
     /// The process is ending.
+    #[error("the program is ending")]
     TooLate,
 }
 
@@ -156,6 +158,27 @@ pub struct Job<'a> {
     pub match_floating_point: bool,
     /// How long it may take, in milliseconds.
     pub deadline: u32,
+}
+
+impl<'a> Job<'a> {
+    /// As the worker is asked for it; `gpu`: what it needs besides for a GPU.
+    pub fn request<'r>(&self, gpu: Option<GpuRequest<'r>>) -> Request<'r>
+    where
+        'a: 'r,
+    {
+        Request {
+            target_triple: self.bundle.target_triple,
+            optimization_level: self.bundle.optimization_level,
+            processor: &self.target.processor,
+            features: &self.target.features,
+            kernel: self.kernel,
+            descriptor: self.descriptor,
+            match_floating_point: self.match_floating_point,
+            deadline: self.deadline,
+            gpu,
+            bitcode: self.bundle.bitcode_of_variants(self.match_floating_point),
+        }
+    }
 }
 
 /// What a compile gives.
@@ -186,13 +209,4 @@ pub enum Place {
     Worker,
     /// In the program.
     Program,
-}
-
-impl std::fmt::Display for LoadFailure {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Failed(reason) => formatter.write_str(reason),
-            Self::TooLate => formatter.write_str("the program is ending"),
-        }
-    }
 }

@@ -34,7 +34,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock};
 
-use offloom_abi::jit_compile::{Priority, Request};
+use offloom_abi::jit_compile::Priority;
 use offloom_abi::jit_image::Slot;
 use offloom_ir::orc::{Dylib, OrcError};
 use offloom_jit_cache::descriptor::Descriptor;
@@ -129,23 +129,7 @@ impl Backend for Host {
         priority: Priority,
         meanwhile: &mut dyn FnMut(),
     ) -> Result<(Compiled, Place), Failure> {
-        let request = Request {
-            target_triple: job.bundle.target_triple,
-            optimization_level: job.bundle.optimization_level,
-            processor: &job.target.processor,
-            features: &job.target.features,
-            kernel: job.kernel,
-            descriptor: job.descriptor,
-            match_floating_point: job.match_floating_point,
-            deadline: job.deadline,
-            gpu: None,
-            bitcode: if job.match_floating_point {
-                job.bundle.matched_bitcode
-            } else {
-                job.bundle.bitcode
-            },
-        };
-        compile::compile(&request, priority, meanwhile)
+        compile::compile(&job.request(None), priority, meanwhile)
     }
 
     fn load(

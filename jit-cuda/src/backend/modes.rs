@@ -9,7 +9,7 @@ use offloom_abi::jit_device_image::{execution_mode_in, kernel_environment};
 
 use crate::context::Current;
 use crate::image::ImageCopy;
-use crate::lock::lock;
+use offloom_jit_policy::process::lock::lock;
 
 /// Bytes of an environment up to the mode.
 const BYTES: usize = 3;

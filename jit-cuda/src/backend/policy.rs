@@ -20,8 +20,8 @@ use crate::client::{Choice, Client, KernelData, Launch, Outcome};
 use crate::context::Current;
 use crate::error::CudaError;
 use crate::image::{ImageCopy, Kernel};
-use crate::lock::lock;
 use crate::variant::Variant;
+use offloom_jit_policy::process::lock::lock;
 
 /// The most bytes that an image may say of itself: a damaged one is not copied.
 const MOST_BYTES: usize = 1 << 20;

@@ -226,11 +226,7 @@ fn make_object(launch: &Launch, image: &ImageCopy<Host>) -> Result<Vec<u8>, Fail
         match_floating_point: launch.match_floating_point,
         deadline: settings().time_limit,
         gpu: None,
-        bitcode: if launch.match_floating_point {
-            bundle.matched_bitcode
-        } else {
-            bundle.bitcode
-        },
+        bitcode: bundle.bitcode_of_variants(launch.match_floating_point),
     };
     match compile(&request, Priority::Program, &mut || ()) {
         Ok((compiled, _)) => Ok(compiled.object),

@@ -61,26 +61,35 @@ fn target_of(triple: &str) -> String {
     }
 }
 
+/// Links bitcode files into one module; `before` is called with the module of each. The files are mapped only meanwhile.
+///
+/// # Errors
+/// A file cannot be read, is no bitcode of this LLVM, or clashes with another.
+pub(crate) fn link_files<'ctx>(
+    context: &'ctx Context,
+    errors: &CollectedErrors<'ctx>,
+    paths: &[PathBuf],
+    before: impl Fn(&Module<'ctx>),
+) -> Result<Module<'ctx>, MergeError> {
+    let files = paths.iter().map(|path| InputFile::open(path));
+    let files = files.collect::<Result<Vec<_>, _>>()?;
+    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    let members: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .zip(files.iter().map(InputFile::bytes))
+        .collect();
+    Ok(link_modules(context, errors, &members, before)?)
+}
+
 impl DeviceBitcode {
-    /// Links the inputs into one module, which is for a target that the JIT supports. The files are mapped only meanwhile.
+    /// Links the inputs into one module, which is for a target that the JIT supports.
     pub(crate) fn merge<'ctx>(
         &self,
         context: &'ctx Context,
         errors: &CollectedErrors<'ctx>,
     ) -> Result<Module<'ctx>, MergeError> {
-        let files = self.inputs.iter().map(|path| InputFile::open(path));
-        let files = files.collect::<Result<Vec<_>, _>>()?;
-        let names: Vec<_> = self
-            .inputs
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        let members: Vec<_> = names
-            .iter()
-            .map(String::as_str)
-            .zip(files.iter().map(InputFile::bytes))
-            .collect();
-        let module = link_modules(context, errors, &members, |module| {
+        let module = link_files(context, errors, &self.inputs, |module| {
             note_source_files(module, file_identity);
         })?;
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();

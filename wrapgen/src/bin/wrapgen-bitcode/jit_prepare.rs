@@ -7,16 +7,14 @@ use std::path::PathBuf;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::link_modules::link_modules;
 use offloom_jit_passes::JitPassError;
 use offloom_jit_passes::gpu::GpuLink;
 use offloom_jit_passes::prepare::prepare;
 use offloom_text_table::counted;
-use wrapgen::inputs::InputFile;
 use wrapgen::messages::say;
 use wrapgen::output::OutputFile;
 
-use crate::device_bitcode::{DeviceBitcode, MergeError};
+use crate::device_bitcode::{DeviceBitcode, MergeError, link_files};
 use crate::hiding::KeptNames;
 
 /// Merge device bitcode and give its kernels dispatch stubs, so that variants of them can be compiled at run time.
@@ -141,19 +139,7 @@ impl JitPrepareArgs {
         if self.device_runtime.is_empty() {
             return Ok(None);
         }
-        let files = self.device_runtime.iter().map(|path| InputFile::open(path));
-        let files = files.collect::<Result<Vec<_>, _>>()?;
-        let names: Vec<_> = self
-            .device_runtime
-            .iter()
-            .map(|path| path.display().to_string())
-            .collect();
-        let members: Vec<_> = names
-            .iter()
-            .map(String::as_str)
-            .zip(files.iter().map(InputFile::bytes))
-            .collect();
-        let runtime = link_modules(context, errors, &members, |_| {}).map_err(MergeError::from)?;
+        let runtime = link_files(context, errors, &self.device_runtime, |_| {})?;
         Ok(Some(runtime))
     }
 
