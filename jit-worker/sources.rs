@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 /// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "../Cargo.lock",
     "../abi/src",
     "../device-linker/build.rs",
@@ -16,6 +16,7 @@ const SOURCES: [&str; 13] = [
     "../ir/shim",
     "../ir/src",
     "../jit-cache/src",
+    "../jit-cuda/src",
     "../jit-passes/src",
     "../jit-policy/src",
     "../jit-runtime/src",
