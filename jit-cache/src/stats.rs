@@ -154,6 +154,9 @@ pub struct Phases {
     pub optimize_us: u32,
     /// LLVM's code generator.
     pub generate_us: u32,
+    /// The assembler, where it is a program of its own.
+    #[serde(default)]
+    pub assemble_us: u32,
 }
 
 impl Phases {
@@ -163,6 +166,7 @@ impl Phases {
         front
             .saturating_add(self.optimize_us)
             .saturating_add(self.generate_us)
+            .saturating_add(self.assemble_us)
     }
 }
 

@@ -65,6 +65,7 @@ impl History {
             specialize_us: phases.specialize,
             optimize_us: phases.optimize,
             generate_us: phases.generate,
+            assemble_us: phases.assemble,
         });
         lock(&self.made).push(Made {
             variant: Variant {
