@@ -1,7 +1,7 @@
 // A launch by hand calls the runtime as Clang does for the directives that mean the same.
 // RUN: %clang -c %S/Inputs/recorder.c -o %t.recorder.o
 // RUN: %clang %omp_compile --offload-host-only -fopenmp-version=52 -c %s -o %t.clang.o
-// RUN: %clang -I%S/../../include -c %s -o %t.own.o
+// RUN: %clang -I%S/../../launch/include -c %s -o %t.own.o
 // RUN: %clang %t.clang.o %t.recorder.o -o %t.clang %omp_link -lomp
 // RUN: %clang %t.own.o %t.recorder.o -o %t.own
 // RUN: %t.clang > %t.clang.txt

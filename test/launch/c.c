@@ -2,7 +2,7 @@
 // REQUIRES: x86_64-device
 // RUN: %clang -O2 -shared -fPIC %S/Inputs/kernels.c -o %t.so
 // RUN: %clang -DIMAGE='"%t.so"' -c %S/Inputs/entries.c -o %t.entries.o
-// RUN: %clang -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -I%S/../../include %s %t.entries.o -o %t %omp_link -lomptarget
+// RUN: %clang -std=c99 -pedantic -Wall -Wextra -Wconversion -Werror -I%S/../../launch/include %s %t.entries.o -o %t %omp_link -lomptarget
 // RUN: %run_offload %t | FileCheck %s --check-prefixes=CHECK,DEVICE
 // RUN: env OMP_TARGET_OFFLOAD=disabled %t | FileCheck %s --check-prefixes=CHECK,HOST
 #include <offloom/launch.h>

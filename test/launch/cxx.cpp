@@ -2,11 +2,11 @@
 // REQUIRES: x86_64-device
 // RUN: %clang -O2 -shared -fPIC %S/Inputs/kernels.c -o %t.so
 // RUN: %clang -DIMAGE='"%t.so"' -c %S/Inputs/entries.c -o %t.entries.o
-// RUN: %clangxx -std=c++11 -fno-exceptions -pedantic -Wall -Wextra -Wconversion -Werror -I%S/../../include %s %t.entries.o -o %t \
+// RUN: %clangxx -std=c++11 -fno-exceptions -pedantic -Wall -Wextra -Wconversion -Werror -I%S/../../launch/include %s %t.entries.o -o %t \
 // RUN:   %omp_link -lomptarget
 // RUN: %run_offload %t | FileCheck %s --check-prefixes=CHECK,DEVICE
 // RUN: env OMP_TARGET_OFFLOAD=disabled %t | FileCheck %s --check-prefixes=CHECK,HOST
-// RUN: not %clangxx -std=c++11 -fsyntax-only -DMISUSE -I%S/../../include %s 2>&1 | FileCheck %s --check-prefix=MISUSE
+// RUN: not %clangxx -std=c++11 -fsyntax-only -DMISUSE -I%S/../../launch/include %s 2>&1 | FileCheck %s --check-prefix=MISUSE
 #include <cstdio>
 #include <offloom/launch.hpp>
 #include <string>

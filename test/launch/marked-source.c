@@ -3,7 +3,7 @@
 // REQUIRES: x86_64-device
 // RUN: %clang -O2 -shared -fPIC %S/Inputs/kernels.c -o %t.so
 // RUN: %clang -DIMAGE='"%t.so"' -DNO_ENTRIES -c %S/Inputs/entries.c -o %t.registration.o
-// RUN: %clang -O1 -emit-llvm -I%S/../../include -c %s -o %t.bc
+// RUN: %clang -O1 -emit-llvm -I%S/../../launch/include -c %s -o %t.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-entries,verify,default<O2>' %t.bc -o %t.host.bc
 // RUN: %clang %t.host.bc %t.registration.o -o %t %omp_link -lomptarget
 // RUN: %run_offload %t | FileCheck %s --check-prefix=DEVICE

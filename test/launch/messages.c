@@ -3,9 +3,9 @@
 // REQUIRES: x86_64-device
 // RUN: %clang -O2 -shared -fPIC %S/Inputs/kernels.c -o %t.so
 // RUN: %clang -DIMAGE='"%t.so"' -c %S/Inputs/entries.c -o %t.entries.o
-// RUN: %clang -I%S/../../include %s %t.entries.o -o %t %omp_link -lomptarget
+// RUN: %clang -I%S/../../launch/include %s %t.entries.o -o %t %omp_link -lomptarget
 // RUN: env LIBOMPTARGET_INFO=-1 OMP_TARGET_OFFLOAD=mandatory %t 2>&1 | FileCheck %s
-// RUN: not %clang -DUNMARKED -I%S/../../include %s %t.entries.o -o %t.unmarked %omp_link -lomptarget 2>&1 \
+// RUN: not %clang -DUNMARKED -I%S/../../launch/include %s %t.entries.o -o %t.unmarked %omp_link -lomptarget 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=UNMARKED
 #include <offloom/launch.h>
 

@@ -13,7 +13,7 @@ typedef void RegisteredFunction(const void *inside);
 // What is to be told that the images are registered; null: nobody. For all parts of a program that each hold this piece.
 static RegisteredFunction *registered;
 
-// As the library reads it (jit-cache/src/settings/values.rs).
+// As the library reads it (jit/cache/src/settings/values.rs).
 static int is_off(const char *value) {
   return strcasecmp(value, "off") == 0 || strcmp(value, "0") == 0 || strcasecmp(value, "no") == 0 || strcasecmp(value, "false") == 0;
 }
@@ -58,7 +58,7 @@ HIDDEN_PIECE void __offloom_jit_attach(const void *bundle_start, const void *bun
   registered = (RegisteredFunction *)dlsym(library, "offloom_jit_registered");
 }
 
-// Behind the constructor that registers the images (abi/src/device_image.rs, `REGISTER_PRIORITY`), before all of the program but those that ask for
+// Behind the constructor that registers the images (support/abi/src/device_image.rs, `REGISTER_PRIORITY`), before all of the program but those that ask for
 // the same place.
 __attribute__((constructor(102))) static void tell_of_registration(void) {
   if (registered)

@@ -190,7 +190,7 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
     }
     for name in HEADERS {
         install(
-            &workspace.root.join("include/offloom").join(name),
+            &workspace.root.join("launch/include/offloom").join(name),
             &dist.join("include/offloom").join(name),
         )?;
     }

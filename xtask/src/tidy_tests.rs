@@ -6,18 +6,18 @@ use std::path::{Path, PathBuf};
 /// Folders and files whose Rust code may be unsafe: LLVM's C API, pass plugins, code called by other languages, launches of
 /// kernels, and the one place that maps files.
 const UNSAFE_PLACES: [&str; 13] = [
-    "ir/",
-    "jit-cuda/",
-    "jit-policy/",
-    "jit-runtime/",
+    "support/ir/",
+    "jit/cuda/",
+    "jit/policy/",
+    "jit/runtime/",
     "launch/",
-    "llvm-plugin/",
+    "support/llvm-plugin/",
     "test/jit-gpu/preload/",
     "test/launch/",
     "test/virtual-gpu/driver/",
     "test/virtual-gpu/executor/src/memory/raw.rs",
     "test/virtual-gpu/tools/",
-    "thread/",
+    "support/thread/",
     "wrapgen/src/inputs/bytes.rs",
 ];
 

@@ -2,7 +2,7 @@
 // variable, of an object with a destructor, of an inline variable, and of what these or a kernel need. Those of the host's own variables,
 // which Clang calls from the same function, do not: they would be seen, because the device of this test is the same process.
 // REQUIRES: x86_64-device
-// RUN: %clang -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../include -emit-llvm -c %s -o %t.bc
+// RUN: %clang -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../launch/include -emit-llvm -c %s -o %t.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-host,verify,default<O2>' %t.bc -o %t.host.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-device-module<host-ir=%t.host.bc>,verify,default<O2>' %t.bc -o %t.device.bc
 // RUN: %clang -O2 -fPIC -c %t.device.bc -o %t.device.o

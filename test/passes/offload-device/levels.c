@@ -2,8 +2,8 @@
 // every level of optimisation, with and without link-time optimisation of device and host, given to both jobs at once or to
 // each by itself. (Clang's device jobs drop what is not declare target before any pass runs, so that pragma has to stand around.)
 // REQUIRES: x86_64-device
-// DEFINE: %{build} = %clang %s -o %t -fpass-plugin=%passes -B %dropin -I%S/../../../include %omp_compile %omp_link -lomptarget
-// DEFINE: %{separate} = %clang %s -o %t -Xarch_host -fpass-plugin=%passes -Xarch_device -fpass-plugin=%passes -B %dropin -I%S/../../../include %omp_compile %omp_link -lomptarget
+// DEFINE: %{build} = %clang %s -o %t -fpass-plugin=%passes -B %dropin -I%S/../../../launch/include %omp_compile %omp_link -lomptarget
+// DEFINE: %{separate} = %clang %s -o %t -Xarch_host -fpass-plugin=%passes -Xarch_device -fpass-plugin=%passes -B %dropin -I%S/../../../launch/include %omp_compile %omp_link -lomptarget
 // RUN: %{build} -O0 && %run_offload %t | FileCheck %s
 // RUN: %{build} -O0 -foffload-lto && %run_offload %t | FileCheck %s
 // RUN: %{build} -O0 -flto -fuse-ld=lld && %run_offload %t | FileCheck %s
@@ -23,7 +23,7 @@
 // CHECK-NEXT: 0: 13 22 31 40
 
 // Without the plugin there is no kernel to link with.
-// RUN: not %clang %s -o %t -O2 -B %dropin -I%S/../../../include %omp_compile %omp_link -lomptarget 2>&1 | FileCheck --check-prefix=WITHOUT %s
+// RUN: not %clang %s -o %t -O2 -B %dropin -I%S/../../../launch/include %omp_compile %omp_link -lomptarget 2>&1 | FileCheck --check-prefix=WITHOUT %s
 // WITHOUT: undefined {{.*}}.__omp_offloading_0_0_scale_l0.region_id
 #include <offloom/launch.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 // A C program without any OpenMP of Clang's: kernels and variables are marked by annotations, launched by launch.h. The same source is
 // compiled for the host and for the device, through our passes and our linker wrapper, and runs on the x86_64 device.
 // REQUIRES: x86_64-device
-// RUN: %clang -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../include -emit-llvm -c %s -o %t.bc
+// RUN: %clang -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../launch/include -emit-llvm -c %s -o %t.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-host,verify,default<O2>' %t.bc -o %t.host.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-device-module<host-ir=%t.host.bc>,verify,default<O2>' %t.bc -o %t.device.bc
 // RUN: %clang -O2 -fPIC -c %t.device.bc -o %t.device.o

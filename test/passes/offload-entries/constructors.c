@@ -2,7 +2,7 @@
 // when they loaded and unloaded an image ended with LLVM 17; to the runtimes of LLVM 19 and 22 they are kernels like others, which a program
 // can launch. What must run when an image is loaded is in `llvm.global_ctors`.
 // REQUIRES: x86_64-device
-// RUN: %clang -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../include -emit-llvm -c %s -o %t.bc
+// RUN: %clang -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../launch/include -emit-llvm -c %s -o %t.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-host,verify,default<O2>' %t.bc -o %t.host.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-device-module<host-ir=%t.host.bc>,verify,default<O2>' %t.bc -o %t.device.bc
 // RUN: %clang -O2 -fPIC -c %t.device.bc -o %t.device.o

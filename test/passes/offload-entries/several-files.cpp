@@ -1,8 +1,8 @@
 // An inline function that two files mark: each has an entry, the device image holds one kernel, and either file launches it. Static
 // variables of one name in both files have metadata and no entry.
 // REQUIRES: x86_64-device
-// RUN: %clangxx -O1 -Xclang -disable-llvm-passes -fPIC -DFIRST -I%S/../../../include -emit-llvm -c %s -o %t.1.bc
-// RUN: %clangxx -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../include -emit-llvm -c %s -o %t.2.bc
+// RUN: %clangxx -O1 -Xclang -disable-llvm-passes -fPIC -DFIRST -I%S/../../../launch/include -emit-llvm -c %s -o %t.1.bc
+// RUN: %clangxx -O1 -Xclang -disable-llvm-passes -fPIC -I%S/../../../launch/include -emit-llvm -c %s -o %t.2.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-host,verify,default<O2>' %t.1.bc -o %t.1.host.bc
 // RUN: %opt -load-pass-plugin %passes -passes='offload-host,verify,default<O2>' %t.2.bc -o %t.2.host.bc
 // RUN: %llvm_bin/llvm-dis %t.1.host.bc -o - | FileCheck %s --check-prefix=HOST

@@ -5,6 +5,8 @@ use std::ffi::{CStr, CString};
 use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use offloom_jit_cuda::background;
 use offloom_jit_cuda::client::{Choice, Client, KernelData, Launch, Outcome};
@@ -15,6 +17,9 @@ use offloom_jit_cuda::variant::{self, Load, Variant};
 
 /// The ticket of a launch of the program's own kernel; others are addresses.
 const OF_BASE: u64 = 1;
+
+/// How long a launch waits for the times of those before it.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The policy of this library.
 #[derive(Debug)]
@@ -161,6 +166,9 @@ impl Client for Policy {
         let Some(loaded) = state.loaded() else {
             return Choice::BASE;
         };
+        if settings().is_timed {
+            state.wait_for_times(number);
+        }
         if settings().is_timed && number % 2 == 1 {
             return Choice {
                 variant: None,
@@ -245,6 +253,21 @@ impl State {
 
     fn loaded(&self) -> Option<Arc<Loaded>> {
         self.lock_loaded().clone()
+    }
+
+    /// Waits until it is known what became of the launches so far: how soon times are read depends on what else the machine does.
+    fn wait_for_times(&self, launches: u64) {
+        let known = || {
+            let counters = [&self.timed[0], &self.timed[1], &self.not_timed];
+            counters
+                .map(|counter| counter.load(Ordering::Relaxed))
+                .iter()
+                .sum::<u64>()
+        };
+        let end = Instant::now() + PATIENCE;
+        while known() < launches && Instant::now() < end {
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     /// Has the variant unloaded after the last launch that runs it, and another loaded at the next launch.

@@ -1,6 +1,6 @@
 //! Links the shared libLLVM, the one that libomptarget itself uses, into the library and the tests.
 
-#[path = "../jit-worker/sources.rs"]
+#[path = "../worker/sources.rs"]
 mod sources;
 
 use std::io;

@@ -8,20 +8,20 @@ use std::path::Path;
 
 /// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
 const SOURCES: [&str; 14] = [
-    "../Cargo.lock",
-    "../abi/src",
-    "../device-linker/build.rs",
-    "../device-linker/src",
-    "../ir/build.rs",
-    "../ir/shim",
-    "../ir/src",
-    "../jit-cache/src",
-    "../jit-cuda/src",
-    "../jit-passes/src",
-    "../jit-policy/src",
-    "../jit-runtime/src",
-    "../jit-worker/build.rs",
-    "../jit-worker/src",
+    "../../Cargo.lock",
+    "../../support/abi/src",
+    "../../support/device-linker/build.rs",
+    "../../support/device-linker/src",
+    "../../support/ir/build.rs",
+    "../../support/ir/shim",
+    "../../support/ir/src",
+    "../cache/src",
+    "../cuda/src",
+    "../../jit-passes/src",
+    "../policy/src",
+    "../runtime/src",
+    "../worker/build.rs",
+    "../worker/src",
 ];
 
 /// Sets `OFFLOOM_SOURCES` for the crate: a hash of the sources, the same in both crates if they are built of the same.

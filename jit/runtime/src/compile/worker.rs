@@ -29,7 +29,7 @@ use offloom_jit_policy::process::lock::lock;
 /// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is given up; and for the rest of an answer, after each part.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Of what this library was built (`jit-worker/sources.rs`). Objects of another build's worker are not what the cache's keys say.
+/// Of what this library was built (`jit/worker/sources.rs`). Objects of another build's worker are not what the cache's keys say.
 pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
 
 /// Why the worker has not answered.

@@ -157,7 +157,7 @@ fn container() -> String {
 
 #[test]
 fn the_page_has_every_table() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/dev/abi.md");
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/dev/abi.md");
     let page = fs::read_to_string(page).unwrap();
     for table in [
         entries(),

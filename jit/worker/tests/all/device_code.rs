@@ -7,7 +7,10 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../test/workloads/fmm/kernels.cpp");
+const SOURCE: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../../test/workloads/fmm/kernels.cpp"
+);
 
 /// The workload's device code.
 pub(crate) struct DeviceCode {
