@@ -18,8 +18,8 @@ mod goals;
 pub(crate) mod machine;
 mod own_program;
 mod plots;
-mod readme;
 mod report;
+mod results_page;
 mod rounds;
 mod rust;
 mod sample;
@@ -255,8 +255,8 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
     };
     report.write(&results)?;
     if is_public && arguments.output.is_none() {
-        readme::put_results(
-            &workspace.root.join("README.md"),
+        results_page::put_results(
+            &workspace.root.join("docs/results/README.md"),
             staged.llvm.major,
             &report.summary(),
         )?;
@@ -287,7 +287,6 @@ fn revision(root: &Path) -> String {
         "--",
         ".",
         ":!docs/results",
-        ":!README.md",
     ]);
     match changed.as_deref() {
         Some("") => commit,

@@ -70,12 +70,9 @@ impl Report<'_> {
         write("samples.json", format!("{samples:#}\n"))
     }
 
-    /// What the project's entry page says.
+    /// What `docs/results/README.md` says.
     pub(super) fn summary(&self) -> String {
-        let folder = format!(
-            "docs/results/llvm-{}",
-            self.llvm.split('.').next().unwrap_or_default()
-        );
+        let folder = format!("llvm-{}", self.llvm.split('.').next().unwrap_or_default());
         format!(
             "LLVM {}; revision {}; rounds of all builds: {}; further rounds of those that goals are about: {}; [all tables, samples and figures]({folder}/README.md). {}\n\n![Figure 2]({folder}/figure-2.svg)\n\nThe figure shows times: below 1 is faster. Goals count how many times as fast, above 1 is faster.\n\n{}",
             self.llvm,
