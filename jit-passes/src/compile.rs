@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile::{Phases, Request};
+use offloom_descriptor::{Descriptor, DescriptorError};
 use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object_and_count_spills, target_machine};
 use offloom_ir::floating_point::fuse_operations;
 use offloom_ir::inkwell::context::Context;
@@ -14,7 +15,6 @@ use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
 use offloom_ir::processor::brief_features;
 use offloom_ir::region_starts::leave_region_starts;
 use offloom_ir::straight_line_vectors::run_with_versioned_loops;
-use offloom_jit_cache::descriptor::{Descriptor, DescriptorError};
 
 use crate::error::JitPassError;
 use crate::match_bits::{MatchBitsError, match_bits};

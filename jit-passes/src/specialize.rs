@@ -16,11 +16,11 @@ pub mod contents;
 pub mod launch;
 pub mod trip_counts;
 
+use offloom_descriptor::{Argument, Descriptor, Pointer};
 use offloom_ir::inkwell::builder::BuilderError;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{Global, find};
-use offloom_jit_cache::descriptor::{Argument, Descriptor, Pointer};
 
 use crate::one_thread::add_one_thread_bodies;
 use crate::propagate::propagate;

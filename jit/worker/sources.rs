@@ -7,9 +7,10 @@ use std::io;
 use std::path::Path;
 
 /// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
-const SOURCES: [&str; 14] = [
+const SOURCES: [&str; 16] = [
     "../../Cargo.lock",
     "../../support/abi/src",
+    "../../support/descriptor/src",
     "../../support/device-linker/build.rs",
     "../../support/device-linker/src",
     "../../support/ir/build.rs",
@@ -20,6 +21,7 @@ const SOURCES: [&str; 14] = [
     "../../jit-passes/src",
     "../policy/src",
     "../runtime/src",
+    "../variants/src",
     "../worker/build.rs",
     "../worker/src",
 ];

@@ -5,8 +5,8 @@ use std::path::Path;
 use cpp_demangle::{DemangleOptions, Symbol};
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::kernel_source::{Encoding, KernelSource, SourceValue};
-use offloom_jit_cache::descriptor::{Argument, Contents, Descriptor, Scalar, ScalarType};
-use offloom_jit_cache::signature::Subject;
+use offloom_descriptor::{Argument, Contents, Descriptor, Scalar, ScalarType};
+use offloom_jit_variants::signature::Subject;
 use serde_json::{Value, json};
 
 /// How things are named.

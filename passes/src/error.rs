@@ -3,8 +3,8 @@
 use crate::entry_record::OtherLlvmEntry;
 use crate::markers::REQUIRES_METADATA;
 use llvm_plugin::parameters::ParameterError;
+use offloom_descriptor::DescriptorError;
 use offloom_ir::library::LibraryError;
-use offloom_jit_cache::descriptor::DescriptorError;
 use offloom_jit_passes::JitPassError;
 use offloom_jit_passes::match_bits::MatchBitsError;
 use offloom_jit_passes::retarget::RetargetError;

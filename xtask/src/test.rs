@@ -21,7 +21,7 @@ const EVERY_ORDER: [&str; 8] = [
     "test",
     "--locked",
     "-p",
-    "offloom-jit-cache",
+    "offloom-jit-variants",
     "--features",
     "loom",
     "--lib",

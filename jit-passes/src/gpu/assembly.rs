@@ -6,6 +6,7 @@ use offloom_abi::jit_bundle::ExecutionMode;
 use offloom_abi::jit_compile::{GpuForm, GpuRequest, Phases, Request};
 use offloom_abi::jit_device_image::{DEVICE_ENVIRONMENT_SYMBOL, kernel_environment, variant_entry};
 use offloom_abi::jit_image::ANCHOR_PREFIX;
+use offloom_descriptor::Descriptor;
 use offloom_ir::LLVM;
 use offloom_ir::codegen::{MachineOptions, emit_assembly, nvptx_machine, run_pipeline};
 use offloom_ir::gpu::{has_approximated_constant, show_approximated, widen_sums};
@@ -19,7 +20,6 @@ use offloom_ir::link_modules::parse_bitcode;
 use offloom_ir::symbol::Symbol;
 use offloom_ir::target_queries::{self, execution_mode, has_nvvm_annotation, set_nvvm_annotation};
 use offloom_ir::used::{UsedList, set_used};
-use offloom_jit_cache::descriptor::Descriptor;
 
 use super::anchor_table::{bind_anchors, drop_bound_values};
 use super::{CONSTANT_MEMORY, GLOBAL_MEMORY, address_space, device_runtime, is_environment};

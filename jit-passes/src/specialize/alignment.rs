@@ -1,9 +1,9 @@
 //! Pointer arguments are declared with the alignment they are launched with, where that is above what the kernel declares.
 
+use offloom_descriptor::{Descriptor, Pointer};
 use offloom_ir::function_arguments::raise_alignment;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_jit_cache::descriptor::{Descriptor, Pointer};
 
 use super::{SpecializeError, pointers};
 

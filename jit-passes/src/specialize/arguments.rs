@@ -5,12 +5,12 @@
 
 use std::num::NonZeroU32;
 
+use offloom_descriptor::{Argument, Descriptor, Scalar};
 use offloom_ir::function_arguments::{constant_as, replace_argument};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::module::store_size;
-use offloom_jit_cache::descriptor::{Argument, Descriptor, Scalar};
 
 use super::SpecializeError;
 

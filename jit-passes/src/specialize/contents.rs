@@ -3,10 +3,10 @@
 //! What is only read is proven here again, load by load ([`KernelMemory`]): a descriptor may say more of an object than the code may
 //! rely on, and that is left alone.
 
+use offloom_descriptor::{Contents, Descriptor, Pointer};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::pointer_uses::{loaded_constant, replace_load};
-use offloom_jit_cache::descriptor::{Contents, Descriptor, Pointer};
 
 use super::{SpecializeError, pointers};
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};

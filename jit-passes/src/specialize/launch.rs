@@ -6,6 +6,7 @@
 //! is a form of its own ([`one_thread`](crate::one_thread)), which the code asks for at run time.
 
 use offloom_abi::jit_device_image::kernel_environment;
+use offloom_descriptor::Descriptor;
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
@@ -15,7 +16,6 @@ use offloom_ir::target_queries::{
     ExecutionMode, Limit, execution_mode, fold_queries, remove_nvvm_annotation, set_limits,
     set_nvvm_annotation,
 };
-use offloom_jit_cache::descriptor::Descriptor;
 
 /// What is called for the number of threads that the hardware runs in a team: of the device runtime, and NVIDIA's register.
 const THREAD_QUERIES: [&str; 2] = [

@@ -3,9 +3,9 @@
 //! The code stays right for every value: a trip count is given as branch weights, which LLVM's passes take for a guess (they leave short
 //! loops as they are instead of making vectors of them). Which trip counts there are is found out in a copy that has the values in it.
 
+use offloom_descriptor::{Argument, Descriptor};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::loops::weigh_loops_as_in_copy;
-use offloom_jit_cache::descriptor::{Argument, Descriptor};
 
 use super::arguments::specialize_arguments;
 use super::{SpecializeError, kernel};

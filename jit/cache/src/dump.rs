@@ -45,7 +45,7 @@ pub struct Launch {
     pub llvm: String,
     /// The kernel's name.
     pub kernel: String,
-    /// What the variant is specialised to, as [`crate::descriptor::text`] describes it.
+    /// What the variant is specialised to, as [`offloom_descriptor::text`] describes it.
     pub descriptor: String,
     /// The argument words.
     pub arguments: Vec<u64>,

@@ -9,8 +9,8 @@ use std::io::{self, BufReader, Write};
 use std::path::{Path, PathBuf};
 
 use crate::output::write_whole;
-use crate::signature::Subject;
-use crate::tracker::Tracker;
+use offloom_jit_variants::signature::Subject;
+use offloom_jit_variants::tracker::Tracker;
 use serde::{Deserialize, Serialize};
 
 /// The version of the format; another one is not read.
@@ -116,7 +116,7 @@ pub struct SubjectCount {
 /// What was made for launches with one descriptor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Variant {
-    /// The descriptor in its text form ([`crate::descriptor::text`]).
+    /// The descriptor in its text form ([`offloom_descriptor::text`]).
     pub descriptor: String,
     /// Where its object comes from.
     pub origin: Origin,

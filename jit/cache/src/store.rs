@@ -23,10 +23,11 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::signature::Subject;
 use tempfile::Builder;
 
 use crate::process::Process;
-use crate::signature::Subject;
 
 pub use claim::Claim;
 pub use error::StoreError;
@@ -34,7 +35,7 @@ pub use key::{ImageKey, stored_field};
 pub use layer::FORMAT_FOLDER;
 pub use listing::is_absent;
 pub use pack::Unpacked;
-pub use record::{CompileLimits, Failure, Record, Times};
+pub use record::{CompileLimits, Failure, Record};
 pub use upkeep::{Stats, Stored, Verified};
 pub use uses::Uses;
 

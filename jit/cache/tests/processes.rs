@@ -11,8 +11,9 @@ use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_jit_cache::signature::Subject;
-use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions, Times};
+use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions};
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::signature::Subject;
 
 /// Different images that the processes make.
 const KEYS: u64 = 40;

@@ -9,10 +9,11 @@ use std::process::Command;
 use std::time::{Duration, SystemTime};
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{
-    CompileLimits, Failure, ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Times, Unpacked,
+    CompileLimits, Failure, ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Unpacked,
 };
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::signature::Subject;
 use proptest::prelude::*;
 use tempfile::TempDir;
 

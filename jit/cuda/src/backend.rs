@@ -17,11 +17,9 @@ use std::sync::{Arc, Mutex, OnceLock};
 use offloom_abi::jit_bundle::BundleId;
 use offloom_abi::jit_compile::{GpuForm, GpuRequest, Priority, Request, join_words};
 use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
-use offloom_jit_cache::descriptor::Descriptor;
+use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::Mode;
-use offloom_jit_cache::signature;
 use offloom_jit_cache::stats::{GpuResources, OnGpu};
-use offloom_jit_cache::tracker::{LaunchKey, Tracker};
 use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
 };
@@ -31,6 +29,8 @@ use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::registry::{Attached, Registry};
+use offloom_jit_variants::signature;
+use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
 use crate::background;
 use crate::image::{ImageCopy, Kernel};

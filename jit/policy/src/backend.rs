@@ -6,10 +6,10 @@
 
 use offloom_abi::jit_bundle::Bundle;
 use offloom_abi::jit_compile::{GpuRequest, Phases, Priority, Request};
-use offloom_jit_cache::descriptor::Descriptor;
-use offloom_jit_cache::signature::Launch;
+use offloom_descriptor::Descriptor;
 use offloom_jit_cache::stats::OnGpu;
-use offloom_jit_cache::tracker::{LaunchKey, Tracker};
+use offloom_jit_variants::signature::Launch;
+use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;

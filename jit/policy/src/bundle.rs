@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use offloom_abi::jit_bundle::{Bundle, BundleId};
-use offloom_jit_cache::descriptor::Descriptor;
+use offloom_descriptor::Descriptor;
 use offloom_jit_cache::store::ImageKey;
 
 use crate::backend::{Backend, Compiler};

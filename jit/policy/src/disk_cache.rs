@@ -5,12 +5,13 @@ use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_jit_cache::descriptor::Descriptor;
+use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::CacheMode;
-use offloom_jit_cache::signature::Subject;
 use offloom_jit_cache::store::{
-    Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreError, StoreOptions, Times, Uses,
+    Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreError, StoreOptions, Uses,
 };
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::signature::Subject;
 use rustix::process::{Resource, getrlimit};
 
 use crate::backend::Compiler;

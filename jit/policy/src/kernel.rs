@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Priority};
-use offloom_jit_cache::descriptor::{Descriptor, ScalarType};
-use offloom_jit_cache::probation::{Difference, clear_difference};
+use offloom_descriptor::{Descriptor, ScalarType};
 use offloom_jit_cache::settings::{FloatingPoint, Mode};
-use offloom_jit_cache::signature::{Parameter, Signature, Subject};
 use offloom_jit_cache::stats::{LeftAheadOfTime, Origin};
-use offloom_jit_cache::store::{ImageKey, Record, Times};
-use offloom_jit_cache::tracker::{Decision, LaunchKey, Limits, Tracker};
+use offloom_jit_cache::store::{ImageKey, Record};
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::probation::{Difference, clear_difference};
+use offloom_jit_variants::signature::{Parameter, Signature, Subject};
+use offloom_jit_variants::tracker::{Decision, LaunchKey, Limits, Tracker};
 
 use crate::backend::{Backend, Compiled, Failure, Job, Place, Target};
 use crate::bundle::AttachedBundle;

@@ -10,12 +10,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use offloom_jit_cache::probation::{Difference, Verdict, clear_difference};
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
-use offloom_jit_cache::store::Times;
-use offloom_jit_cache::tracker::LaunchKey;
-use offloom_jit_cache::variants::{Code as Place, Entry, Found, Variants};
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::probation::{Difference, Verdict, clear_difference};
+use offloom_jit_variants::tracker::LaunchKey;
+use offloom_jit_variants::variants::{Code as Place, Entry, Found, Variants};
 
 use crate::backend::{Backend, Code, LoadFailure};
 use crate::first_ask;

@@ -6,10 +6,10 @@
 use std::ptr;
 use std::sync::{Arc, Mutex};
 
-use offloom_jit_cache::probation::{Entered, Probation, Verdict};
 use offloom_jit_cache::stats;
-use offloom_jit_cache::store::Times;
-use offloom_jit_cache::tracker::LaunchKey;
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::probation::{Entered, Probation, Verdict};
+use offloom_jit_variants::tracker::LaunchKey;
 
 use crate::backend::{Backend, Code, Done, LoadFailure};
 use crate::history::Copy;

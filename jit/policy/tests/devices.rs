@@ -14,9 +14,7 @@ use offloom_abi::jit_bundle::{
     Bundle, BundleId, Kernel as BundledKernel, Parameter, ParameterKind, ParameterUses,
 };
 use offloom_abi::jit_compile::{Phases, Priority};
-use offloom_jit_cache::descriptor::Descriptor;
-use offloom_jit_cache::signature::Launch;
-use offloom_jit_cache::tracker::{LaunchKey, Tracker};
+use offloom_descriptor::Descriptor;
 use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
 };
@@ -25,6 +23,8 @@ use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::registry::Registry;
+use offloom_jit_variants::signature::Launch;
+use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
 /// The made-up kind of device.
 struct Double;

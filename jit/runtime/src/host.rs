@@ -36,10 +36,8 @@ use std::sync::{Mutex, OnceLock};
 
 use offloom_abi::jit_compile::Priority;
 use offloom_abi::jit_image::Slot;
+use offloom_descriptor::Descriptor;
 use offloom_ir::orc::{Dylib, OrcError};
-use offloom_jit_cache::descriptor::Descriptor;
-use offloom_jit_cache::inline_cache::InlineCaches;
-use offloom_jit_cache::tracker::{LaunchKey, Tracker};
 use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
 };
@@ -51,6 +49,8 @@ use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::registry::Registry;
+use offloom_jit_variants::inline_cache::InlineCaches;
+use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
 use crate::compile::{self, compiler};
 use image::HostImage;

@@ -11,17 +11,17 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use offloom_abi::jit_image::{Choice, INLINE_CACHE_PARAMETERS, InlineTable, Slot};
+use offloom_descriptor::ScalarType;
 use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::Linkage;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::orc::{Dylib, Session};
-use offloom_jit_cache::descriptor::ScalarType;
-use offloom_jit_cache::inline_cache::InlineCaches;
-use offloom_jit_cache::signature::{Launch, Parameter, Signature};
-use offloom_jit_cache::tracker::{Decision, LaunchKey, Limits, Tracker};
 use offloom_jit_passes::dispatch_stub::{SLOTS, add_dispatch_stubs};
+use offloom_jit_variants::inline_cache::InlineCaches;
+use offloom_jit_variants::signature::{Launch, Parameter, Signature};
+use offloom_jit_variants::tracker::{Decision, LaunchKey, Limits, Tracker};
 
 const KERNEL: &str = "__omp_offloading_0_0_test_l1";
 /// What the kernel's ahead-of-time body leaves as the number of the code that ran.

@@ -2,7 +2,7 @@
 
 use std::time::SystemTime;
 
-use offloom_jit_cache::descriptor::Descriptor;
+use offloom_descriptor::Descriptor;
 use offloom_jit_cache::store::{Failure, Record, Store, Stored, stored_field};
 use offloom_text_table::{Table, counted};
 use serde_json::{Value, json};

@@ -40,7 +40,7 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         the process that compiles for it. What is compiled is compiled in a program for whose launches nothing was compiled before, or \
         was in its last run: that process is started with the program, so its start is in the processor time, and in the wall time what \
         is left of it.\n\
-        * *look-up alone*: `cargo bench -p offloom-jit-cache`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
+        * *look-up alone*: `cargo bench -p offloom-jit-variants`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
         looked for in an order without pattern. A device has at most 256 variants of a kernel; more are shown for the table's sake.\n\
         * *slowest launches of a tiny kernel*: 99.9% of launches took less, the very first included. `without`: the same program with \
         `OFFLOOM_JIT=off`. A warm cache is one on disk that an earlier run has filled.\n",

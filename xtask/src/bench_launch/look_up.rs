@@ -18,7 +18,7 @@ pub(super) fn measure() -> Result<String> {
         "bench",
         "--quiet",
         "--package",
-        "offloom-jit-cache",
+        "offloom-jit-variants",
         "--bench",
         "hit",
     ]))?)

@@ -4,8 +4,8 @@ use std::fmt;
 
 use offloom_abi::jit_bundle::BundleId;
 
-use crate::descriptor::Descriptor;
-use crate::descriptor::text::{EscapedName, unescaped_name};
+use offloom_descriptor::Descriptor;
+use offloom_descriptor::text::{EscapedName, unescaped_name};
 
 /// Everything that an image depends on. Two images with equal keys are interchangeable; keys that differ in any field are not.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -14,7 +14,8 @@
 //! Numbers are little-endian. The version of this format is in the name of the folder ([`super::FORMAT_FOLDER`]), so another
 //! version does not even see these files.
 
-use crate::signature::Subject;
+use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::signature::Subject;
 
 /// The first eight bytes of a file.
 pub(super) const MAGIC: [u8; 8] = *b"OFFLOOMI";
@@ -59,15 +60,6 @@ impl CompileLimits {
     pub const fn cover(self, others: Self) -> bool {
         others.time <= self.time && others.memory <= self.memory
     }
-}
-
-/// The fastest timed launches, in nanoseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Times {
-    /// Of the image.
-    pub variant: u64,
-    /// Of the ahead-of-time code, with the same descriptor.
-    pub ahead_of_time: u64,
 }
 
 impl Record {

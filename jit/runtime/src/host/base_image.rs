@@ -7,7 +7,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock};
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_bundle::{self, BundleId};
 use offloom_abi::jit_image;
-use offloom_jit_cache::descriptor::Descriptor;
+use offloom_descriptor::Descriptor;
 use offloom_jit_cache::store::Record;
 
 use crate::attach::attach;

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Writer, is_openmp_variable};
 use offloom_jit_cache::settings::FloatingPoint;
-use offloom_jit_cache::signature::Launch as _;
-use offloom_jit_cache::tracker::LaunchKey;
+use offloom_jit_variants::signature::Launch as _;
+use offloom_jit_variants::tracker::LaunchKey;
 
 use crate::compile::compiler;
 use crate::host::Host;

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::ptr;
 
 use offloom_jit_cache::dump::PAGE;
-use offloom_jit_cache::signature::Launch;
+use offloom_jit_variants::signature::Launch;
 
 /// Below this, an address is a null pointer with an offset.
 const FIRST_PAGE: u64 = PAGE;

@@ -9,10 +9,10 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
-use crate::descriptor::ScalarType;
 use crate::signature::{Parameter, Signature, Subject};
 use crate::testing::Words;
 use crate::tracker::{Decision, Limits};
+use offloom_descriptor::ScalarType;
 
 fn kernel(arguments: usize, threshold: u64) -> (Tracker, Variants) {
     let parameter = Parameter::Scalar(ScalarType::integer(64).unwrap());

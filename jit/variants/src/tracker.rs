@@ -19,10 +19,10 @@ use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::descriptor::{Alignment, Argument, Contents, Descriptor, Scalar};
 use crate::guard::Guard;
 use crate::program::Program;
 use crate::signature::{Launch, MAX_KEY_WORDS, Parameter, Signature, Source, Subject};
+use offloom_descriptor::{Alignment, Argument, Contents, Descriptor, Scalar};
 
 /// When an argument is no longer specialised: both conditions must hold.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,8 @@
 //! The JIT paper's conditions for when launches share a variant and when an argument is given up.
 
 use super::*;
-use crate::descriptor::ScalarType;
 use crate::testing::Words;
+use offloom_descriptor::ScalarType;
 
 const NEVER: Limits = Limits {
     threshold: u64::MAX,

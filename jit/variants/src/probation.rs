@@ -8,11 +8,19 @@ mod judgement;
 mod orders;
 
 use crate::atomics::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use crate::store::Times;
 
 pub use judgement::{Difference, Verdict, clear_difference};
 
 use judgement::{is_turn_of_variant, verdict};
+
+/// The fastest timed launches, in nanoseconds: what the cache remembers of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Of the image.
+    pub variant: u64,
+    /// Of the ahead-of-time code, with the same descriptor.
+    pub ahead_of_time: u64,
+}
 
 /// Whether a variant is of use, and how many launches may be running it.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! What finding the code of a launch costs: ten arguments, 1 to 10,000 variants, 1 to 16 threads.
 //!
 //! Rounds are short and the fastest counts, so that other work of the machine matters little. What counts are the ratios to one thread
-//! with one variant. `cargo bench -p offloom-jit-cache`.
+//! with one variant. `cargo bench -p offloom-jit-variants`.
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use std::hint::black_box;
@@ -9,10 +9,10 @@ use std::ops::Range;
 use std::thread;
 use std::time::Instant;
 
-use offloom_jit_cache::descriptor::ScalarType;
-use offloom_jit_cache::signature::{Launch, Parameter, Signature};
-use offloom_jit_cache::tracker::{Decision, Limits, Tracker};
-use offloom_jit_cache::variants::{Code, Entry, Found, Variants};
+use offloom_descriptor::ScalarType;
+use offloom_jit_variants::signature::{Launch, Parameter, Signature};
+use offloom_jit_variants::tracker::{Decision, Limits, Tracker};
+use offloom_jit_variants::variants::{Code, Entry, Found, Variants};
 
 const ARGUMENTS: usize = 10;
 const LAUNCHES: u64 = 20_000;

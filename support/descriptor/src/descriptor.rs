@@ -1,21 +1,6 @@
-//! The launch descriptor: what a kernel is specialised to.
-//!
-//! A descriptor names a kernel, the device architecture and, for each argument, what is known of it (the JIT paper's section
-//! 4.6). Two launches with equal descriptors can run the same code. [`Descriptor`] is the value; its [`Display`] and
-//! [`FromStr`] are the text form, described at [`text`].
-//!
-//! [`Display`]: std::fmt::Display
-//! [`FromStr`]: std::str::FromStr
+//! The descriptor of a launch, and what it says of an argument.
 
-mod alignment;
-mod contents;
-mod scalar;
-pub mod text;
-
-pub use alignment::Alignment;
-pub use contents::Contents;
-pub use scalar::{Scalar, ScalarType};
-pub use text::{DescriptorError, Problem};
+use crate::{Alignment, Contents, Scalar};
 
 /// The most arguments that a descriptor may have. No kernel comes near; a hostile text must not reserve memory.
 pub const MAX_ARGUMENTS: usize = 1024;

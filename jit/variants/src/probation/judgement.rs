@@ -1,6 +1,6 @@
 //! What timed launches of a variant and of the ahead-of-time body say: in which order they are timed, and when it is known which is faster.
 
-use crate::store::Times;
+use super::Times;
 
 /// Launches of each kind that are timed at most.
 const SAMPLES: u32 = 8;

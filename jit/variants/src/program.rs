@@ -124,9 +124,9 @@ impl PartialObject {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::ScalarType;
     use crate::signature::{Parameter, Signature};
     use crate::testing::Words;
+    use offloom_descriptor::ScalarType;
 
     #[test]
     fn a_key_has_the_bits_of_each_field_that_count_and_zeros_elsewhere() {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::ops::Range;
 use std::str::FromStr;
 
-use crate::descriptor::ScalarType;
+use offloom_descriptor::ScalarType;
 
 /// The most words that identify a launch; bounds the work of a launch. Objects and parameters past it are not specialised.
 pub const MAX_KEY_WORDS: usize = 64;
@@ -322,7 +322,7 @@ fn object_words(argument: usize, bytes: &[bool], are_there: bool) -> Vec<(Source
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::Alignment;
+    use offloom_descriptor::Alignment;
 
     #[test]
     fn the_classes_of_an_address_are_those_that_divide_it() {

@@ -155,8 +155,9 @@ fn write_scalar(formatter: &mut fmt::Formatter<'_>, scalar: Scalar) -> fmt::Resu
     write!(formatter, "{}:{:#x}", scalar.scalar_type(), scalar.bits())
 }
 
-/// A name whose special characters are printed as `%XX`.
-pub(crate) struct EscapedName<'a>(pub(crate) &'a str);
+/// A name whose special characters are printed as `%XX`, so that it can be a field of a text.
+#[derive(Debug, Clone, Copy)]
+pub struct EscapedName<'a>(pub &'a str);
 
 impl fmt::Display for EscapedName<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -249,7 +250,10 @@ impl Items {
 }
 
 /// What [`EscapedName`] was made of, which must not be empty.
-pub(crate) fn unescaped_name(value: &str) -> Result<String, Problem> {
+///
+/// # Errors
+/// Where the text is no such name.
+pub fn unescaped_name(value: &str) -> Result<String, Problem> {
     let mut bytes = Vec::with_capacity(value.len());
     let mut rest = value.as_bytes();
     while let Some((&byte, after)) = rest.split_first() {

@@ -49,10 +49,10 @@ impl Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::descriptor::ScalarType;
     use crate::program::Program;
     use crate::signature::{Parameter, Signature};
     use crate::testing::Words;
+    use offloom_descriptor::ScalarType;
 
     fn signature(contents: Vec<bool>) -> Signature {
         let pointer = |contents| Parameter::Pointer {
