@@ -30,7 +30,7 @@
 //
 // By turns with the base image's kernel, both timed on the device. The variant's first launch is not. A launch waits for the times of
 // those before it, and nothing waits for the last one's.
-// RUN: env %{environment} %{hand} JIT_CUDA_TEST_TIMED=1 ./program > timed.out 2> timed.err
+// RUN: env %{environment} %{hand} JIT_CUDA_TEST_TIMED=each ./program > timed.out 2> timed.err
 // RUN: FileCheck --check-prefix=TURNS --input-file=timed.out %s
 // RUN: FileCheck --check-prefix=TIMED --input-file=timed.err %s
 // TURNS: right, marks: 2 1 2 1 2 1 2 1

@@ -5,7 +5,7 @@
 //! | `JIT_CUDA_TEST_VARIANTS` | `PART=CUBIN`, separated by commas: kernels whose name contains PART have a variant in a cubin, under the same name |
 //! | `JIT_CUDA_TEST_PARAMETERS` | how many parameters each of them has |
 //! | `JIT_CUDA_TEST_LOAD` | `sync`: at the first launch; `async`: in the background |
-//! | `JIT_CUDA_TEST_TIMED` | every other launch of a kernel with a variant runs it, and all are timed |
+//! | `JIT_CUDA_TEST_TIMED` | every other launch of a kernel with a variant runs it, and all are timed; `each`: and each waits for the times of those before it, in programs that launch from one thread |
 //! | `JIT_CUDA_TEST_UNLOAD_AFTER` | launches of a variant after which it is unloaded, and loaded anew at the next launch |
 //!
 //! When the process ends it says what was launched.

@@ -34,6 +34,7 @@ struct Settings {
     variants: Vec<(String, Vec<u8>)>,
     is_async: bool,
     is_timed: bool,
+    waits_for_times: bool,
     unload_after: Option<u64>,
 }
 
@@ -86,6 +87,7 @@ fn settings() -> &'static Settings {
                 .collect(),
             is_async: text("JIT_CUDA_TEST_LOAD") == "async",
             is_timed: !text("JIT_CUDA_TEST_TIMED").is_empty(),
+            waits_for_times: text("JIT_CUDA_TEST_TIMED") == "each",
             unload_after: text("JIT_CUDA_TEST_UNLOAD_AFTER").parse().ok(),
         }
     })
@@ -166,7 +168,7 @@ impl Client for Policy {
         let Some(loaded) = state.loaded() else {
             return Choice::BASE;
         };
-        if settings().is_timed {
+        if settings().waits_for_times {
             state.wait_for_times(number);
         }
         if settings().is_timed && number % 2 == 1 {
