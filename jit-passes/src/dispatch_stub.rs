@@ -1,8 +1,10 @@
 //! Gives each kernel of the base image a stub under its name, and a slot that decides what the stub runs.
 //!
-//! The records and the protocol are those of [`offloom_abi::jit_image`]. A stub is three functions, of which each jumps to code or to the next, with
-//! all arguments where they are: that under the kernel's name looks at the first key of the [inline cache](inline_cache), one at the other
-//! keys, and one asks the runtime.
+//! The records and the protocol are those of [`offloom_abi::jit_image`]. A stub is three functions, of which each jumps to
+//! code or to the next, with all arguments where they are: that under the kernel's name looks at the first key of the
+//! [inline cache](inline_cache), one at the other keys, and one asks the runtime. Only the first is the kernel's own: the
+//! others are shared by kernels of one type, and find in a register which slot it is about. So a kernel more costs a
+//! link little.
 
 mod inline_cache;
 
@@ -11,7 +13,7 @@ use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::context::ContextRef;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::inkwell::types::{PointerType, StructType};
+use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, PointerType, StructType};
 use offloom_ir::inkwell::values::{
     BasicMetadataValueEnum, BasicValue, BasicValueEnum, CallSiteValue, FunctionValue, GlobalValue, IntValue,
     PointerValue, StructValue,
@@ -39,9 +41,9 @@ const NOT_OF_STUBS: [&str; 7] = [
 /// Registers for arguments that are integers or pointers, as all of a kernel's are, by the psABI of x86_64, System V.
 const ARGUMENT_REGISTERS: usize = 6;
 
-/// How the names of a stub's other functions end; the kernel's comes before.
-const OTHER_KEYS_SUFFIX: &str = ".other_keys";
-const LOOK_UP_SUFFIX: &str = ".look_up";
+/// Names of the functions that stubs share; LLVM adds a number where there are several.
+const OTHER_KEYS: &str = "offloom.jit.other_keys";
+const LOOK_UP: &str = "offloom.jit.look_up";
 
 /// What fills a slot up to its size.
 const SLOT_PADDING: u32 = 16;
@@ -49,6 +51,7 @@ const SLOT_PADDING: u32 = 16;
 /// Fields of [`offloom_abi::jit_image::Slot`].
 const DISPATCH: u32 = 1;
 const FINISHED: u32 = 3;
+const AHEAD_OF_TIME: u32 = 4;
 
 /// Replaces each kernel by a stub and returns the variable with their slots.
 ///
@@ -66,6 +69,7 @@ pub fn add_dispatch_stubs<'ctx>(
     slots.set_linkage(Linkage::Internal);
     slots.set_alignment(64);
     let builder = context.create_builder();
+    let mut shared = Vec::new();
     let mut initial = Vec::new();
     for (index, name) in kernels.iter().enumerate() {
         let body = find(module, name).and_then(Global::as_function);
@@ -77,12 +81,11 @@ pub fn add_dispatch_stubs<'ctx>(
             context,
             builder: &builder,
             slots: slots.as_pointer_value(),
-            slots_type,
             slot_type,
             index: index as u32,
             body,
         };
-        parts.build(stub, name)?;
+        parts.build(stub, &mut shared)?;
     }
     let initial: Vec<_> = initial.into_iter().map(Into::into).collect();
     slots.set_initializer(&slots_type.const_named_struct(&initial));
@@ -162,13 +165,23 @@ fn copy_parameter_attributes(from: FunctionValue<'_>, to: FunctionValue<'_>) {
     }
 }
 
+/// The functions that kernels of so many parameters share, which are words, as all of a kernel's are, and have the same
+/// attributes: those say, for instance, which processor the code is for.
+struct SharedPart<'ctx> {
+    parameters: usize,
+    attributes: Vec<Attribute>,
+    /// What looks at the other keys; none where no inline cache has so many parameters.
+    other_keys: Option<FunctionValue<'ctx>>,
+    /// What asks the runtime.
+    look_up: FunctionValue<'ctx>,
+}
+
 /// Builds the functions of one kernel's stub.
 struct StubBuilder<'a, 'ctx> {
     module: &'a Module<'ctx>,
     context: ContextRef<'ctx>,
     builder: &'a Builder<'ctx>,
     slots: PointerValue<'ctx>,
-    slots_type: StructType<'ctx>,
     slot_type: StructType<'ctx>,
     /// The number of its slot.
     index: u32,
@@ -178,36 +191,86 @@ struct StubBuilder<'a, 'ctx> {
 
 impl<'ctx> StubBuilder<'_, 'ctx> {
     /// All of it, that under the kernel's name being `stub`.
-    fn build(&self, stub: FunctionValue<'ctx>, kernel: &str) -> Result<(), JitPassError> {
+    fn build(
+        &self,
+        stub: FunctionValue<'ctx>,
+        shared: &mut Vec<SharedPart<'ctx>>,
+    ) -> Result<(), JitPassError> {
+        let attributes = self.attributes_of_stubs();
         let parameters = self.body.count_params() as usize;
-        if parameters > INLINE_CACHE_PARAMETERS {
-            return self.build_look_up(stub);
-        }
-        let other_keys = self.add_part(&format!("{kernel}{OTHER_KEYS_SUFFIX}"));
-        let look_up = self.add_part(&format!("{kernel}{LOOK_UP_SUFFIX}"));
-        let [other_keys_address, look_up_address] =
-            [other_keys, look_up].map(|part| part.as_global_value().as_pointer_value());
-        self.build_of_assembly(
-            stub,
-            inline_cache::first_key(parameters, self.index),
-            &[self.slots, other_keys_address, look_up_address],
-        )?;
-        self.build_of_assembly(
-            other_keys,
-            inline_cache::other_keys(parameters),
-            &[look_up_address],
-        )?;
-        self.build_look_up(look_up)
+        let is_same =
+            |part: &&SharedPart<'ctx>| part.parameters == parameters && part.attributes == attributes;
+        let (other_keys, look_up) = match shared.iter().find(is_same) {
+            Some(part) => (part.other_keys, part.look_up),
+            None => {
+                let look_up = self.add_look_up(&attributes)?;
+                let other_keys = (parameters <= INLINE_CACHE_PARAMETERS)
+                    .then(|| self.add_other_keys(parameters, look_up))
+                    .transpose()?;
+                shared.push(SharedPart {
+                    parameters,
+                    attributes,
+                    other_keys,
+                    look_up,
+                });
+                (other_keys, look_up)
+            }
+        };
+        let (assembly, next) = match other_keys {
+            Some(other_keys) => (inline_cache::first_key(parameters, self.index), other_keys),
+            None => (inline_cache::no_key(self.index), look_up),
+        };
+        self.build_of_assembly(stub, assembly, &[self.slots, address(next), address(look_up)])
     }
 
-    /// Declares another function of the stub.
-    fn add_part(&self, name: &str) -> FunctionValue<'ctx> {
-        let part = self
+    /// What of the kernel's attributes holds for what asks the runtime, too.
+    fn attributes_of_stubs(&self) -> Vec<Attribute> {
+        let kinds = NOT_OF_STUBS.map(Attribute::get_named_enum_kind_id);
+        let holds =
+            |attribute: &Attribute| !(attribute.is_enum() && kinds.contains(&attribute.get_enum_kind_id()));
+        let all = self.body.attributes(AttributeLoc::Function);
+        all.into_iter().filter(holds).collect()
+    }
+
+    fn add_other_keys(
+        &self,
+        parameters: usize,
+        look_up: FunctionValue<'ctx>,
+    ) -> Result<FunctionValue<'ctx>, JitPassError> {
+        let function_type = self.context.void_type().fn_type(&[], false);
+        let function = self
             .module
-            .add_function(name, self.body.get_type(), Some(Linkage::Internal));
-        part.set_call_conventions(self.body.get_call_conventions());
-        copy_parameter_attributes(self.body, part);
-        part
+            .add_function(OTHER_KEYS, function_type, Some(Linkage::Internal));
+        self.build_of_assembly(
+            function,
+            inline_cache::other_keys(parameters),
+            &[address(look_up)],
+        )?;
+        Ok(function)
+    }
+
+    fn add_look_up(&self, attributes: &[Attribute]) -> Result<FunctionValue<'ctx>, JitPassError> {
+        let mut parameters: Vec<BasicMetadataTypeEnum<'ctx>> = vec![self.pointer().into()];
+        parameters.extend(self.words());
+        let function_type = self.context.void_type().fn_type(&parameters, false);
+        let function = self
+            .module
+            .add_function(LOOK_UP, function_type, Some(Linkage::Internal));
+        function.set_call_conventions(self.body.get_call_conventions());
+        for attribute in attributes {
+            function.add_attribute(AttributeLoc::Function, *attribute);
+        }
+        // In a register that holds no argument: r10, as the assembly has it.
+        let nest = Attribute::get_named_enum_kind_id("nest");
+        let nest = self.context.create_enum_attribute(nest, 0);
+        function.add_attribute(AttributeLoc::Param(0), nest);
+        self.build_look_up(function)?;
+        Ok(function)
+    }
+
+    /// The types of the kernel's parameters, as words.
+    fn words(&self) -> Vec<BasicMetadataTypeEnum<'ctx>> {
+        vec![self.context.i64_type().into(); self.body.count_params() as usize]
     }
 
     /// A function that is nothing but assembly, of which `operands` are addresses.
@@ -242,18 +305,15 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         Ok(())
     }
 
-    /// What asks the runtime.
+    /// What asks the runtime: its first parameter is the slot, the others are the kernel's.
     fn build_look_up(&self, look_up: FunctionValue<'ctx>) -> Result<(), JitPassError> {
         let builder = self.builder;
-        for attribute in self.body.attributes(AttributeLoc::Function) {
-            look_up.add_attribute(AttributeLoc::Function, attribute);
-        }
-        for attribute in NOT_OF_STUBS {
-            let attribute = Attribute::get_named_enum_kind_id(attribute);
-            look_up.remove_enum_attribute(AttributeLoc::Function, attribute);
-        }
         let (pointer, ticket_type) = (self.pointer(), self.context.i64_type());
-        let parameters = look_up.get_params();
+        let all = look_up.get_params();
+        let Some((slot, parameters)) = all.split_first() else {
+            return Ok(());
+        };
+        let slot = slot.into_pointer_value();
         let words: Vec<_> = parameters.iter().map(BasicValueEnum::get_type).collect();
         let words_type = self.context.struct_type(&words, false);
         let block = |name| self.context.append_basic_block(look_up, name);
@@ -270,7 +330,6 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
 
         builder.position_at_end(entry);
         let arguments = builder.build_alloca(words_type, "arguments")?;
-        let slot = self.slot()?;
         let dispatch = self.load_of_slot(slot, DISPATCH, "dispatch")?;
         let empty = builder.build_is_null(dispatch, "empty")?;
         builder.build_conditional_branch(empty, ahead_of_time, ask)?;
@@ -320,20 +379,22 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         };
 
         builder.position_at_end(kept);
-        self.become_kernel(Callee::Code(code), &read_back()?)?;
+        self.become_kernel(code, &read_back()?)?;
 
         builder.position_at_end(timed);
-        self.call_kernel(Callee::Code(code), &read_back()?)?;
+        self.call_kernel(code, &read_back()?)?;
         builder.build_unconditional_branch(finish)?;
 
         builder.position_at_end(declined);
         builder.build_conditional_branch(unobserved, left, observed)?;
 
         builder.position_at_end(left);
-        self.become_kernel(Callee::Function(self.body), &read_back()?)?;
+        let body = self.body_of_slot(slot)?;
+        self.become_kernel(body, &read_back()?)?;
 
         builder.position_at_end(observed);
-        self.call_kernel(Callee::Function(self.body), &read_back()?)?;
+        let body = self.body_of_slot(slot)?;
+        self.call_kernel(body, &read_back()?)?;
         builder.build_unconditional_branch(finish)?;
 
         builder.position_at_end(finish);
@@ -347,18 +408,21 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         builder.build_return(None)?;
 
         builder.position_at_end(ahead_of_time);
-        self.become_kernel(Callee::Function(self.body), &parameters)
+        let body = self.body_of_slot(slot)?;
+        self.become_kernel(body, parameters)
     }
 
     fn pointer(&self) -> PointerType<'ctx> {
         self.context.ptr_type(AddressSpace::default())
     }
 
-    /// The kernel's slot.
-    fn slot(&self) -> Result<PointerValue<'ctx>, JitPassError> {
-        Ok(self
+    /// The kernel's ahead-of-time code, which the link has written.
+    fn body_of_slot(&self, slot: PointerValue<'ctx>) -> Result<PointerValue<'ctx>, JitPassError> {
+        let address = self
             .builder
-            .build_struct_gep(self.slots_type, self.slots, self.index, "slot")?)
+            .build_struct_gep(self.slot_type, slot, AHEAD_OF_TIME, "")?;
+        let body = self.builder.build_load(self.pointer(), address, "body")?;
+        Ok(body.into_pointer_value())
     }
 
     /// A pointer that the runtime stores in the slot.
@@ -391,18 +455,15 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
 
     fn call_kernel(
         &self,
-        callee: Callee<'ctx>,
+        code: PointerValue<'ctx>,
         arguments: &[BasicValueEnum<'ctx>],
     ) -> Result<CallSiteValue<'ctx>, JitPassError> {
         let arguments: Vec<BasicMetadataValueEnum<'ctx>> =
             arguments.iter().map(|&argument| argument.into()).collect();
-        let call = match callee {
-            Callee::Function(function) => self.builder.build_call(function, &arguments, "")?,
-            Callee::Code(code) => {
-                self.builder
-                    .build_indirect_call(self.body.get_type(), code, &arguments, "")?
-            }
-        };
+        let kernel_type = self.context.void_type().fn_type(&self.words(), false);
+        let call = self
+            .builder
+            .build_indirect_call(kernel_type, code, &arguments, "")?;
         call.set_call_convention(self.body.get_call_conventions());
         Ok(call)
     }
@@ -411,22 +472,17 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
     /// on the stack is moved.
     fn become_kernel(
         &self,
-        callee: Callee<'ctx>,
+        code: PointerValue<'ctx>,
         arguments: &[BasicValueEnum<'ctx>],
     ) -> Result<(), JitPassError> {
-        self.call_kernel(callee, arguments)?.set_tail_call(true);
+        self.call_kernel(code, arguments)?.set_tail_call(true);
         self.builder.build_return(None)?;
         Ok(())
     }
 }
 
-/// What a stub calls.
-#[derive(Debug, Clone, Copy)]
-enum Callee<'ctx> {
-    /// A function of the module.
-    Function(FunctionValue<'ctx>),
-    /// Code that the runtime has made or chosen.
-    Code(PointerValue<'ctx>),
+fn address(function: FunctionValue<'_>) -> PointerValue<'_> {
+    function.as_global_value().as_pointer_value()
 }
 
 fn does_not_unwind(context: ContextRef<'_>, call: CallSiteValue<'_>) {

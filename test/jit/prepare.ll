@@ -55,38 +55,43 @@ $comdat_constant = comdat any
 ; CHECK: define weak_odr protected void @__omp_offloading_1_2_f_l3(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) #[[NAKED:[0-9]+]] {
 ; CHECK-NEXT: entry:
 ; CHECK-NEXT: call void asm sideeffect "movq ${0:c}+0(%rip), %rax\0A
-; CHECK-SAME: "i,i,i"(ptr @offloom.jit.slots, ptr @__omp_offloading_1_2_f_l3.other_keys, ptr @__omp_offloading_1_2_f_l3.look_up)
+; CHECK-SAME: "i,i,i"(ptr @offloom.jit.slots, ptr @offloom.jit.other_keys, ptr @offloom.jit.look_up)
 ; CHECK-NEXT: unreachable
-; CHECK: define internal void @__omp_offloading_1_2_f_l3.other_keys(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) #[[NAKED]] {
+; Kernels of so many parameters share these, whatever their types.
+; CHECK: define internal void @offloom.jit.look_up(ptr nest %0, i64 %1, i64 %2, i64 %3) {{.*}}{
 ; CHECK-NEXT: entry:
-; CHECK-NEXT: call void asm sideeffect "{{.*}}", "i"(ptr @__omp_offloading_1_2_f_l3.look_up)
-; CHECK-NEXT: unreachable
-; CHECK: define internal void @__omp_offloading_1_2_f_l3.look_up(ptr noalias noundef %0, ptr noundef %1, i64 noundef %2) {{.*}}{
-; CHECK-NEXT: entry:
-; CHECK-NEXT: %arguments = alloca { ptr, ptr, i64 }
-; CHECK-NEXT: %dispatch = load atomic ptr, ptr getelementptr inbounds {{.*}}, ptr @offloom.jit.slots, {{.*}}i32 1) acquire, align 8
-; CHECK: %choice = call { ptr, i64 } %dispatch(ptr @offloom.jit.slots, ptr %arguments)
+; CHECK-NEXT: %arguments = alloca { i64, i64, i64 }
+; CHECK-NEXT: [[DISPATCH:%.+]] = getelementptr inbounds {{.*}}, ptr %0, i32 0, i32 1
+; CHECK-NEXT: %dispatch = load atomic ptr, ptr [[DISPATCH]] acquire, align 8
+; CHECK: %choice = call { ptr, i64 } %dispatch(ptr %0, ptr %arguments)
 ; CHECK: chosen:
 ; CHECK-NEXT: br i1 {{.*}}, label %kept, label %timed
 ; CHECK: declined:
 ; CHECK-NEXT: br i1 {{.*}}, label %left, label %observed
 ; CHECK: kept:
-; CHECK: tail call void %code(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK: tail call void %code(i64 %{{.+}}, i64 %{{.+}}, i64 %{{.+}})
 ; CHECK-NEXT: ret void
 ; CHECK: timed:
-; CHECK: {{^ *}}call void %code(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK: {{^ *}}call void %code(i64 %{{.+}}, i64 %{{.+}}, i64 %{{.+}})
 ; CHECK-NEXT: br label %finish
 ; CHECK: left:
-; CHECK: tail call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK: %body = load ptr, ptr
+; CHECK: tail call void %body(i64 %{{.+}}, i64 %{{.+}}, i64 %{{.+}})
 ; CHECK-NEXT: ret void
 ; CHECK: observed:
-; CHECK: {{^ *}}call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %{{.+}}, ptr %{{.+}}, i64 %{{.+}})
+; CHECK: [[OBSERVED:%body.*]] = load ptr, ptr
+; CHECK: {{^ *}}call void [[OBSERVED]](i64 %{{.+}}, i64 %{{.+}}, i64 %{{.+}})
 ; CHECK-NEXT: br label %finish
 ; CHECK: finish:
 ; CHECK: %finished = load atomic ptr, ptr {{.+}} acquire, align 8
-; CHECK-NEXT: call void %finished(ptr @offloom.jit.slots, i64 %ticket)
+; CHECK-NEXT: call void %finished(ptr %0, i64 %ticket)
 ; CHECK: ahead_of_time:
-; CHECK-NEXT: tail call void @__omp_offloading_1_2_f_l3.ahead_of_time(ptr %0, ptr %1, i64 %2)
+; CHECK: [[BODY_ALONE:%body.*]] = load ptr, ptr
+; CHECK-NEXT: tail call void [[BODY_ALONE]](i64 %1, i64 %2, i64 %3)
+; CHECK: define internal void @offloom.jit.other_keys() #[[NAKED]] {
+; CHECK-NEXT: entry:
+; CHECK-NEXT: call void asm sideeffect "{{.*}}", "i"(ptr @offloom.jit.look_up)
+; CHECK-NEXT: unreachable
 ; CHECK: declare extern_weak void @offloom_jit_announce_image(ptr)
 ; CHECK: declare extern_weak void @offloom_jit_withdraw_image(ptr)
 ; CHECK-DAG: attributes #[[BODY]] = {{.*}}noinline

@@ -1,7 +1,8 @@
 //! What a stub does with its inline cache, in assembly for x86_64. Compiled from IR, every launch would save six registers for the argument words
 //! that are on the stack, and move these. Here `rax`, `r10` and `r11` are changed, which hold no argument; all else is as it was when a text ends.
 //!
-//! Each text is all of a function of the kernel's own type. The cache is in `rax` from one to the next.
+//! Each text is all of a function that is entered with the kernel's arguments. From one to the next, the cache is in `rax` and
+//! the slot in `r10`, where what asks the runtime has its first parameter.
 
 use std::fmt::Write as _;
 use std::mem::{offset_of, size_of};
@@ -17,6 +18,8 @@ const STACK_ARGUMENTS: usize = 8;
 /// Where two of the argument registers are saved: below the stack, where System V has signal handlers leave 128 bytes alone.
 const SAVED_RDX: &str = "-16(%rsp)";
 const SAVED_RCX: &str = "-24(%rsp)";
+/// Where the slot's address is saved.
+const SAVED_SLOT: &str = "-32(%rsp)";
 
 /// What is under a kernel's name: jumps to the code of the first key if the launch has it. Operands: the slots, of which the kernel's has this
 /// number, what looks at the other keys, what asks the runtime.
@@ -47,18 +50,32 @@ pub(super) fn first_key(parameters: usize, slot: u32) -> String {
     text.line(format!("jmpq *{}(%rax)", offset_of!(InlineCache, code)));
     // Apart from the conditions, which then jump over no more than a line of the processor's cache or two.
     text.line("1:");
+    text.line(format!("leaq ${{0:c}}+{slot}(%rip), %r10"));
     text.line("jmp ${1:P}");
     text.line("2:");
+    text.line(format!("leaq ${{0:c}}+{slot}(%rip), %r10"));
     text.line("jmp ${2:P}");
+    text.0
+}
+
+/// What is under the name of a kernel with more parameters than inline caches have. Operands: the slots, of which the kernel's has
+/// this number, what asks the runtime.
+pub(super) fn no_key(slot: u32) -> String {
+    let mut text = Assembly::default();
+    let slot = slot as usize * size_of::<Slot>();
+    text.line(format!("leaq ${{0:c}}+{slot}(%rip), %r10"));
+    text.line("jmp ${1:P}");
     text.0
 }
 
 /// What looks at the other keys. Operands: what asks the runtime.
 pub(super) fn other_keys(parameters: usize) -> String {
     let mut text = Assembly::default();
-    text.line(format!("movq {}(%rax), %r10", offset_of!(InlineCache, others)));
-    text.line("testq %r10, %r10");
+    text.line(format!("movq {}(%rax), %r11", offset_of!(InlineCache, others)));
+    text.line("testq %r11, %r11");
     text.line("je ${0:P}");
+    text.line(format!("movq %r10, {SAVED_SLOT}"));
+    text.line("movq %r11, %r10");
     text.line(format!("movq %rdx, {SAVED_RDX}"));
     text.line(format!("movq %rcx, {SAVED_RCX}"));
     // The hash.
@@ -104,6 +121,7 @@ pub(super) fn other_keys(parameters: usize) -> String {
     text.line("2:");
     text.line(format!("movq {SAVED_RDX}, %rdx"));
     text.line(format!("movq {SAVED_RCX}, %rcx"));
+    text.line(format!("movq {SAVED_SLOT}, %r10"));
     text.line("jmp ${0:P}");
     text.0
 }
