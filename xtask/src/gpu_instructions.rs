@@ -77,6 +77,10 @@ fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> 
     let Some(targets) = Targets::find(workspace, staged)? else {
         return Ok(());
     };
+    if targets.has_substitute {
+        println!("LLVM {major}: left out: its packages hold no device runtime for NVIDIA GPUs");
+        return Ok(());
+    }
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let mut subjects = matrix::subjects(workspace, major)?;
     let workloads = workspace.root.join(WORKLOADS);

@@ -54,7 +54,7 @@ impl OpenMp {
 }
 
 /// The folder of LLVM 19, the only one besides LLVM 22's own that holds an OpenMP host runtime we know to fit.
-const RUNTIME_FOLDER: &str = "/usr/lib/llvm-19/lib";
+pub(crate) const RUNTIME_FOLDER: &str = "/usr/lib/llvm-19/lib";
 
 fn other_header() -> Result<PathBuf> {
     present(Path::new(RUNTIME_FOLDER).join("clang/19/include/omp.h"))

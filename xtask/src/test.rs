@@ -70,7 +70,8 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
             matrix::check(&workspace, &staged, matrix::Slice::SHORT)
         });
         steps.run(&format!("programs on the virtual GPU, LLVM {major}"), || {
-            virtual_gpu_check::check(&workspace, &staged, virtual_gpu_check::SHORT, &[])
+            let parts = virtual_gpu_check::Parts::short(major);
+            virtual_gpu_check::check(&workspace, &staged, parts, &[])
         });
         steps.run(&format!("modes of the JIT, LLVM {major}"), || {
             jit_check::check(&workspace, &staged, jit_check::SHORT, &[])

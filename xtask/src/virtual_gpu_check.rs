@@ -2,10 +2,12 @@
 //!
 //! Each program of the corpus and of the workloads runs on the x86_64 device first: that is what it must print. `-ffp-contract=off`
 //! keeps both compilers from fusing. Where a program's numbers depend on the device ([`expectations`]), the build by LLVM's tools is the measure.
+//! Where LLVM makes a program wrong, it must be wrong in the way that is known, by both tools.
 //! With `OFFLOOM_TEST_GPU=1` the programs run on the real GPU that `nvidia-smi` finds.
 
 mod expectations;
 mod jit;
+mod runtime;
 
 use std::collections::BTreeMap;
 use std::env;
@@ -16,8 +18,9 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
 
-use self::expectations::{Measure, measure_of};
+use self::expectations::{Fault, Measure, UNIFIED, measure_of};
 use self::jit::Launches;
+use self::runtime::DeviceRuntime;
 use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::workers;
 use crate::cuda;
@@ -31,20 +34,47 @@ use crate::workspace::Workspace;
 /// How much is checked.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts {
-    /// Of how many forms besides plain objects one is checked for a program.
+    /// Of how many programs one is checked.
+    programs_every: NonZeroUsize,
+    /// Of how many further builds one is checked for a program.
     every: NonZeroUsize,
     /// Of how many programs one is run in every mode of the JIT; 0: none.
     jit_every: usize,
 }
 
-/// Where the time is short.
-pub(crate) const SHORT: Parts = Parts {
-    every: NonZeroUsize::MIN.saturating_add(3),
-    jit_every: 5,
-};
+impl Parts {
+    /// Where the time is short. What LLVM 22 makes of programs for GPUs differs little from what LLVM 19 makes.
+    pub(crate) fn short(major: u32) -> Self {
+        let one_of = |many| NonZeroUsize::MIN.saturating_add(many - 1);
+        Self {
+            programs_every: one_of(if major == 19 { 1 } else { 4 }),
+            every: one_of(EXTRAS.len()),
+            jit_every: 5,
+        }
+    }
+}
 
-/// Forms besides plain objects.
-const FORMS: [Form; 3] = [Form::Lto, Form::StaticLibrary, Form::Relocatable];
+/// One further build of a program, besides that of plain objects at `-O2`.
+#[derive(Clone, Copy, Debug)]
+enum Extra {
+    /// In another form of link.
+    Form(Form),
+    /// With LTO, at another level of optimisation.
+    Lto(Variant),
+    /// With images for two processors, by our tools.
+    TwoProcessors,
+}
+
+/// All further builds.
+const EXTRAS: [Extra; 7] = [
+    Extra::Form(Form::Lto),
+    Extra::Form(Form::StaticLibrary),
+    Extra::Form(Form::Relocatable),
+    Extra::TwoProcessors,
+    Extra::Lto(Variant::O0),
+    Extra::Lto(Variant::O1),
+    Extra::Lto(Variant::O3),
+];
 
 /// Settings of the programs: reductions are the same only for the same number of teams.
 const TEAMS: [(&str, &str); 1] = [("OMP_NUM_TEAMS", "4")];
@@ -54,9 +84,12 @@ const TEAMS: [(&str, &str); 1] = [("OMP_NUM_TEAMS", "4")];
 pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
-    /// Check one of N forms of links besides plain objects, by turns
+    /// Check one of N builds besides that of plain objects, by turns: other forms of links, other levels, two processors
     #[arg(long, value_name = "N", default_value = "1")]
     every: NonZeroUsize,
+    /// Check one of N programs
+    #[arg(long, value_name = "N", default_value = "1")]
+    programs_every: NonZeroUsize,
     /// Check one of N programs in every mode of the JIT; 0: none
     #[arg(long, value_name = "N", default_value = "1")]
     jit_every: usize,
@@ -69,6 +102,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
     arguments.builds.check_each(&workspace, |staged| {
         let parts = Parts {
+            programs_every: arguments.programs_every,
             every: arguments.every,
             jit_every: arguments.jit_every,
         };
@@ -83,6 +117,8 @@ struct Outcome {
     right: Vec<String>,
     /// Why LLVM's tools make nothing of it.
     not_built: Option<String>,
+    /// What LLVM makes wrong, as is known.
+    known: Option<String>,
     /// What is wrong.
     wrong: Vec<String>,
     /// What became of launches with the JIT, if the program was run with it.
@@ -101,6 +137,19 @@ impl Outcome {
             Err(error) => self.wrong.push(format!("{form}: {error:#}")),
         }
     }
+
+    /// Notes what a form that cannot be right wrote.
+    fn note_fault(&mut self, form: &str, fault: &Fault, written: Result<String>) {
+        match written {
+            Ok(written) => match fault.difference(&written) {
+                None => self.known = Some(fault.reason.to_owned()),
+                Some(missing) => self.wrong.push(format!(
+                    "{form}: `{missing}` is not in what it writes: is LLVM's fault mended?\n{written}"
+                )),
+            },
+            Err(error) => self.wrong.push(format!("{form}: {error:#}")),
+        }
+    }
 }
 
 /// Checks the programs for one LLVM, and prints what is wrong.
@@ -115,32 +164,30 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: 
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let mut subjects = matrix::subjects(workspace, major)?;
     subjects.retain(|subject| is_wanted(&subject.program.name, only));
-    subjects.retain(|subject| match measure_of(&subject.program.name) {
-        Measure::None(reason) => {
-            println!("left out: {}: {reason}", subject.program.name);
-            false
-        }
-        _ => true,
-    });
-    let subjects: Vec<_> = subjects.iter().enumerate().collect();
+    let subjects: Vec<_> = subjects
+        .iter()
+        .step_by(parts.programs_every.get())
+        .enumerate()
+        .collect();
     println!("LLVM {major}: {} programs on {}", subjects.len(), targets.name);
     let (mut right, mut wrong) = (BTreeMap::new(), Vec::new());
-    let mut not_built = Vec::new();
+    let (mut not_built, mut known) = (Vec::new(), Vec::new());
     let (mut with_jit, mut launches) = (0, Launches::default());
     workers::for_each(
         "programs on the GPU",
         &subjects,
         |&(index, subject)| {
-            let forms = FORMS.iter().enumerate();
-            let forms = forms.filter(|(form, _)| (form + index).is_multiple_of(every.get()));
-            let forms: Vec<_> = forms.map(|(_, &form)| form).collect();
-            let two = (FORMS.len() + index).is_multiple_of(every.get());
-            let extras = Extras {
-                forms: &forms,
-                two,
-                jit: parts.jit_every != 0 && index.is_multiple_of(parts.jit_every),
-            };
-            compare(staged, &openmp, subject, &targets, extras)
+            let extras = EXTRAS.iter().enumerate();
+            let extras = extras.filter(|(extra, _)| (extra + index).is_multiple_of(every.get()));
+            let extras: Vec<_> = extras.map(|(_, &extra)| extra).collect();
+            let with_jit = parts.jit_every != 0 && index.is_multiple_of(parts.jit_every);
+            Comparison {
+                staged,
+                openmp: &openmp,
+                subject,
+                targets: &targets,
+            }
+            .run(&extras, with_jit)
         },
         |(_, subject), outcome| {
             let name = &subject.program.name;
@@ -155,6 +202,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: 
                         launches.ahead_of_time += ran.ahead_of_time;
                     }
                     not_built.extend(outcome.not_built.map(|why| format!("{name}: {why}")));
+                    known.extend(outcome.known.map(|why| format!("{name}: {why}")));
                     for what in outcome.wrong {
                         println!("wrong: {name}, {what}");
                         wrong.push(name.clone());
@@ -168,17 +216,22 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: 
         },
     )?;
     not_built.sort();
+    known.sort();
     wrong.sort();
     wrong.dedup();
     for why in &not_built {
         println!("not built by LLVM's tools: {why}");
     }
+    for why in &known {
+        println!("wrong by LLVM's tools and by ours alike: {why}");
+    }
     for (form, count) in &right {
         println!("LLVM {major}: {form}: {count} right");
     }
     println!(
-        "LLVM {major}: {} cannot be built by LLVM's tools, {} are wrong",
+        "LLVM {major}: {} cannot be built by LLVM's tools, {} are wrong as LLVM makes them, {} are wrong",
         not_built.len(),
+        known.len(),
         wrong.len()
     );
     ensure!(!right.is_empty(), "LLVM {major}: nothing could be checked");
@@ -196,88 +249,125 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: 
     Ok(())
 }
 
-/// Builds and runs one program in every way.
-fn compare(
-    staged: &Staged,
-    openmp: &OpenMp,
-    subject: &Subject,
-    targets: &Targets,
-    extras: Extras<'_>,
-) -> Result<Outcome> {
-    let mut outcome = Outcome::default();
-    let host = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.host))?;
-    let of_host = host.stock.output(Form::Objects).context("on the x86_64 device")?;
-    let builds = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.one))?;
-
-    // LLVM's link without LTO is wrong where device code is in several files.
-    let plain = if subject.program.sources.len() > 1 {
-        Form::Lto
-    } else {
-        Form::Objects
-    };
-    let built = builds.stock.build(plain);
-    let ours_built = builds.ours.build(plain);
-    if let Err(error) = built {
-        outcome.not_built = Some(reason(&format!("{error:#}")));
-        // Whatever ours makes of it is more than LLVM's make.
-        if ours_built.is_ok() {
-            let printed = builds.ours.run(&[]);
-            outcome.note(format!("{plain}, ours alone"), printed, &of_host);
-        }
-        return Ok(outcome);
-    }
-    let by_llvm = builds.stock.run(&[]);
-    let expected = match (&by_llvm, measure_of(&subject.program.name)) {
-        (Ok(by_llvm), Measure::Llvm(_)) => by_llvm.clone(),
-        _ => of_host,
-    };
-    outcome.note(format!("{plain}, LLVM"), by_llvm, &expected);
-    let ours = ours_built.and_then(|()| builds.ours.run(&[]));
-    outcome.note(format!("{plain}, ours"), ours, &expected);
-    for &form in extras.forms {
-        if form == plain || (subject.program.sources.len() > 1 && form != Form::Lto) {
-            continue;
-        }
-        let built = builds.stock.build(form).is_ok();
-        if built {
-            outcome.note(format!("{form}, LLVM"), builds.stock.run(&[]), &expected);
-        }
-        // What LLVM's own tools cannot link in this form, nobody expects of ours.
-        match builds.ours.build(form) {
-            Err(_) if !built => {}
-            ours => {
-                let what = if built { "ours" } else { "ours alone" };
-                let printed = ours.and_then(|()| builds.ours.run(&[]));
-                outcome.note(format!("{form}, {what}"), printed, &expected);
-            }
-        }
-    }
-    if extras.two {
-        let builds = Builds::begin_for(staged, openmp, subject, Variant::Pie, Some(&targets.two))?;
-        outcome.note(
-            "two processors, ours".to_owned(),
-            builds.ours.output(plain),
-            &expected,
-        );
-    }
-    if extras.jit {
-        match jit::check(&builds.ours, &targets.cuda.join("bin/ptxas"), &expected) {
-            Ok(launches) => outcome.launches = Some(launches),
-            Err(error) => outcome.wrong.push(format!("{error:#}")),
-        }
-    }
-    Ok(outcome)
+/// One program, to be built and run.
+struct Comparison<'a> {
+    staged: &'a Staged,
+    openmp: &'a OpenMp,
+    subject: &'a Subject,
+    targets: &'a Targets,
 }
 
-/// What a program is built and run as, besides its plain build.
-#[derive(Clone, Copy)]
-struct Extras<'a> {
-    /// In these forms.
-    forms: &'a [Form],
-    /// With images for two processors.
-    two: bool,
-    /// In every mode of the JIT.
-    jit: bool,
+impl<'a> Comparison<'a> {
+    fn builds(&self, variant: Variant, device: &'a Device) -> Result<Builds<'a>> {
+        Builds::begin_for(self.staged, self.openmp, self.subject, variant, Some(device))
+    }
+
+    /// Builds and runs the program plainly, in these further ways, and in every mode of the JIT.
+    fn run(&self, extras: &[Extra], with_jit: bool) -> Result<Outcome> {
+        let mut outcome = Outcome::default();
+        let name = &self.subject.program.name;
+        let measure = measure_of(name, self.staged.llvm.major);
+        let is_unified = UNIFIED.contains(&name.as_str());
+        let one = if is_unified {
+            &self.targets.unified
+        } else {
+            &self.targets.one
+        };
+        let builds = self.builds(Variant::Pie, one)?;
+        let is_one_file = self.subject.program.sources.len() == 1;
+        // LLVM's link without LTO is wrong where device code is in several files.
+        let plain = if is_one_file { Form::Objects } else { Form::Lto };
+        if let Measure::Fault(fault) = measure {
+            if !self.targets.is_real {
+                for (build, tools) in [(&builds.stock, "LLVM"), (&builds.ours, "ours")] {
+                    let written = build.build(plain).and_then(|()| build.all_written());
+                    outcome.note_fault(&format!("{plain}, {tools}"), fault, written);
+                }
+            }
+            return Ok(outcome);
+        }
+        let host = self.builds(Variant::Pie, &self.targets.host)?;
+        let of_host = host.stock.output(Form::Objects).context("on the x86_64 device")?;
+
+        let built = builds.stock.build(plain);
+        let ours_built = builds.ours.build(plain);
+        if let Err(error) = built {
+            outcome.not_built = Some(reason(&format!("{error:#}")));
+            // Whatever ours makes of it is more than LLVM's make.
+            if ours_built.is_ok() {
+                let printed = builds.ours.run(&[]);
+                outcome.note(format!("{plain}, ours alone"), printed, &of_host);
+            }
+            return Ok(outcome);
+        }
+        let by_llvm = builds.stock.run(&[]);
+        let is_by_llvm = matches!(measure, Measure::Llvm(_));
+        let expected = match &by_llvm {
+            Ok(by_llvm) if is_by_llvm => by_llvm.clone(),
+            _ => of_host,
+        };
+        outcome.note(format!("{plain}, LLVM"), by_llvm, &expected);
+        let ours = ours_built.and_then(|()| builds.ours.run(&[]));
+        outcome.note(format!("{plain}, ours"), ours, &expected);
+        for &extra in extras {
+            match extra {
+                Extra::Form(form) if form == plain || !(is_one_file || form == Form::Lto) => {}
+                Extra::Form(form) => compare_form(&builds, form, &form.to_string(), &expected, &mut outcome),
+                Extra::Lto(variant) => {
+                    let builds = self.builds(variant, one)?;
+                    // LLVM's link cannot compile all that `-O0` leaves of the device runtime: the measure is its link of objects then.
+                    let by_llvm = builds
+                        .stock
+                        .output(Form::Lto)
+                        .or_else(|_| builds.stock.output(plain));
+                    let what = format!("{} {variant}", Form::Lto);
+                    match by_llvm {
+                        // The level decides which calls of the mathematical library are folded.
+                        Ok(by_llvm) if is_by_llvm => {
+                            compare_form(&builds, Form::Lto, &what, &by_llvm, &mut outcome);
+                        }
+                        Ok(by_llvm) if by_llvm == expected => {
+                            compare_form(&builds, Form::Lto, &what, &expected, &mut outcome);
+                        }
+                        _ => {
+                            let why = format!("at {variant}, all that LLVM's tools link of it is wrong");
+                            outcome.known = Some(why);
+                        }
+                    }
+                }
+                Extra::TwoProcessors if is_unified => {}
+                Extra::TwoProcessors => {
+                    let builds = self.builds(Variant::Pie, &self.targets.two)?;
+                    let printed = builds.ours.output(plain);
+                    outcome.note("two processors, ours".to_owned(), printed, &expected);
+                }
+            }
+        }
+        if with_jit {
+            match jit::check(&builds.ours, &self.targets.cuda.join("bin/ptxas"), &expected) {
+                Ok(launches) => outcome.launches = Some(launches),
+                Err(error) => outcome.wrong.push(format!("{error:#}")),
+            }
+        }
+        Ok(outcome)
+    }
+}
+
+/// Builds a program in a form by LLVM's tools and by ours, and runs both.
+fn compare_form(builds: &Builds<'_>, form: Form, what: &str, expected: &str, outcome: &mut Outcome) {
+    let built = builds.stock.build(form).is_ok();
+    if built {
+        outcome.note(format!("{what}, LLVM"), builds.stock.run(&[]), expected);
+    }
+    // What LLVM's own tools cannot link in this form, nobody expects of ours.
+    match builds.ours.build(form) {
+        Err(_) if !built => {}
+        ours => {
+            let tools = if built { "ours" } else { "ours alone" };
+            let printed = ours.and_then(|()| builds.ours.run(&[]));
+            outcome.note(format!("{what}, {tools}"), printed, expected);
+        }
+    }
 }
 
 /// The line of a build's messages that says why.
@@ -295,12 +385,18 @@ fn reason(text: &str) -> String {
 /// The devices.
 pub(crate) struct Targets {
     name: String,
+    /// Whether it is a real GPU.
+    is_real: bool,
+    /// Whether the device runtime is that of another LLVM.
+    pub(crate) has_substitute: bool,
     /// CUDA's tools.
     pub(crate) cuda: PathBuf,
     /// The x86_64 device.
     host: Device,
     /// A GPU.
     pub(crate) one: Device,
+    /// A GPU that reaches all memory of the host.
+    unified: Device,
     /// A GPU, with images for two processors in the program; the second runs.
     two: Device,
 }
@@ -313,11 +409,12 @@ impl Targets {
             println!("LLVM {major}: left out: `cargo xtask setup` installs CUDA's tools");
             return Ok(None);
         };
-        let runtimes = &staged.llvm.lib_dir;
-        if !runtimes.join("libomptarget-nvptx-sm_80.bc").is_file() {
-            println!("LLVM {major}: left out: its packages hold no device runtime for NVIDIA GPUs");
+        let Some(runtime) = DeviceRuntime::find(workspace, staged)? else {
+            println!(
+                "LLVM {major}: left out: no package that is installed holds a device runtime for NVIDIA GPUs"
+            );
             return Ok(None);
-        }
+        };
         let is_real = env::var_os("OFFLOOM_TEST_GPU").is_some_and(|value| value == "1");
         let (name, processors, environment) = if is_real {
             let processor = real_processor()?;
@@ -331,13 +428,15 @@ impl Targets {
             let name = "the virtual GPU".to_owned();
             (name, ["sm_80".to_owned(), "sm_90".to_owned()], path)
         };
-        let device = |processors: &[String], run_on: &str| {
+        let device = |processors: &[String], run_on: &str, is_unified: bool| {
             let mut environment = environment.clone();
             if !is_real {
                 environment.push(("OFFLOOM_VIRTUAL_GPU", OsString::from(run_on)));
+                let reaches_host = if is_unified { "1" } else { "0" };
+                environment.push(("OFFLOOM_VIRTUAL_GPU_HOST_MEMORY", OsString::from(reaches_host)));
             }
             environment.extend(TEAMS.map(|(name, value)| (name, OsString::from(value))));
-            gpu(processors, &cuda, runtimes, environment)
+            gpu(processors, &cuda, &runtime, environment)
         };
         let host = Device {
             options: vec![
@@ -348,12 +447,16 @@ impl Targets {
             environment: TEAMS.map(|(name, value)| (name, OsString::from(value))).to_vec(),
         };
         let last = if is_real { &processors[0] } else { &processors[1] };
+        // Some programs use several devices, of which the x86_64 one has four.
+        let several = |processor: &str| [processor; 4].join(",");
         Ok(Some(Self {
             name,
+            is_real,
+            has_substitute: runtime.is_substitute,
             host,
-            // Some programs use several devices, of which the x86_64 one has four.
-            one: device(&processors[..1], &[processors[0].as_str(); 4].join(",")),
-            two: device(&processors, &[last.as_str(); 4].join(",")),
+            one: device(&processors[..1], &several(&processors[0]), false),
+            unified: device(&processors[..1], &several(&processors[0]), true),
+            two: device(&processors, &several(last), false),
             cuda: cuda.clone(),
         }))
     }
@@ -362,15 +465,15 @@ impl Targets {
 fn gpu(
     processors: &[String],
     cuda: &Path,
-    runtimes: &Path,
+    runtime: &DeviceRuntime,
     environment: Vec<(&'static str, OsString)>,
 ) -> Device {
     let mut options = vec![
         format!("--offload-arch={}", processors.join(",")),
         format!("--cuda-path={}", cuda.display()),
-        format!("--libomptarget-nvptx-bc-path={}", runtimes.display()),
         "-ffp-contract=off".to_owned(),
     ];
+    options.extend_from_slice(&runtime.options);
     if let [processor] = processors {
         options[0] = "-fopenmp-targets=nvptx64-nvidia-cuda".to_owned();
         options.push("-Xopenmp-target=nvptx64-nvidia-cuda".to_owned());
@@ -378,10 +481,7 @@ fn gpu(
     }
     Device {
         options,
-        relocatable_options: vec![
-            format!("-L{}", runtimes.display()),
-            "-lomptarget.devicertl".to_owned(),
-        ],
+        relocatable_options: runtime.relocatable_options.clone(),
         environment,
     }
 }

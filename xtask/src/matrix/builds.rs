@@ -7,11 +7,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Context as _, Result, anyhow};
 use serde::{Deserialize, Serialize};
 use tempfile::TempDir;
 
 use crate::build::Staged;
+use crate::command::shown;
 use crate::corpus::program::Program;
 use crate::corpus::tools;
 use crate::openmp::OpenMp;
@@ -69,12 +70,14 @@ pub(crate) enum Variant {
     Debug,
     /// `-O0`.
     O0,
+    /// `-O1`.
+    O1,
     /// `-O3`.
     O3,
 }
 
 impl Variant {
-    /// Every variant.
+    /// Those that every form of link is tried with.
     pub(crate) const ALL: [Self; 5] = [Self::Pie, Self::StaticLibstdcxx, Self::Debug, Self::O0, Self::O3];
 
     fn compile_options(self) -> &'static [&'static str] {
@@ -82,6 +85,7 @@ impl Variant {
             Self::Pie | Self::StaticLibstdcxx => &["-O2"],
             Self::Debug => &["-O2", "-g"],
             Self::O0 => &["-O0"],
+            Self::O1 => &["-O1"],
             Self::O3 => &["-O3"],
         }
     }
@@ -103,6 +107,7 @@ impl fmt::Display for Variant {
             Self::StaticLibstdcxx => "static libstdc++",
             Self::Debug => "-g",
             Self::O0 => "-O0",
+            Self::O1 => "-O1",
             Self::O3 => "-O3",
         })
     }
@@ -314,13 +319,7 @@ impl Build<'_> {
 
     /// Runs the executable on the device, with these variables in its environment.
     pub(crate) fn run(&self, environment: &[(&str, &str)]) -> Result<String> {
-        let mut command = self.in_folder(Command::new("timeout"));
-        command
-            .args([SECONDS_PER_RUN, "./program"])
-            .args(self.subject.run_arguments);
-        command.env("OMP_TARGET_OFFLOAD", "mandatory");
-        let device = self.device.iter().flat_map(|device| &device.environment);
-        command.envs(device.map(|(name, value)| (name, value)));
+        let mut command = self.executable();
         command.envs(environment.iter().copied());
         let printed = tools::output(&mut command)?;
         Ok(match self.subject.changing_lines {
@@ -330,6 +329,28 @@ impl Build<'_> {
                 lines.map(|line| format!("{line}\n")).collect()
             }
         })
+    }
+
+    /// Runs the executable on the device, whatever it ends with; returns what it printed, then what was written on the error stream.
+    pub(crate) fn all_written(&self) -> Result<String> {
+        let mut command = self.executable();
+        let output = command
+            .output()
+            .with_context(|| format!("cannot run {}", shown(&command)))?;
+        let written = [output.stdout, output.stderr].concat();
+        Ok(String::from_utf8_lossy(&written).into_owned())
+    }
+
+    /// A run of the executable on the device.
+    fn executable(&self) -> Command {
+        let mut command = self.in_folder(Command::new("timeout"));
+        command
+            .args([SECONDS_PER_RUN, "./program"])
+            .args(self.subject.run_arguments);
+        command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        let device = self.device.iter().flat_map(|device| &device.environment);
+        command.envs(device.map(|(name, value)| (name, value)));
+        command
     }
 
     /// The objects with native device code, one for each source.

@@ -131,13 +131,15 @@ fn check(driver: &Driver, address: u64, size: u64) -> Result<()> {
 
 /// Whether an address is memory of the program that no function of the driver allocated or registered.
 fn is_pageable(driver: &Driver, address: u64) -> bool {
-    let is_registered = || {
-        let registered = lock(&driver.registered);
-        registered
-            .iter()
-            .any(|(&start, &size)| address >= start && address - start < size)
-    };
-    driver.memory.find(address).is_none() && !is_registered()
+    driver.memory.find(address).is_none() && !is_registered(driver, address)
+}
+
+/// Whether an address is memory of the program that was registered.
+pub(crate) fn is_registered(driver: &Driver, address: u64) -> bool {
+    let registered = lock(&driver.registered);
+    registered
+        .iter()
+        .any(|(&start, &size)| address >= start && address - start < size)
 }
 
 fn copy(driver: &Driver, piece: Piece) -> Result<()> {

@@ -59,8 +59,10 @@ pub(crate) fn initialize() -> Result<()> {
             primary: Mutex::default(),
             running: Running::default(),
         });
+        let memory = Memory::new(&sizes);
+        memory.set_reaches_host(settings.reaches_host);
         Ok(Driver {
-            memory: Memory::new(&sizes),
+            memory,
             devices: devices.collect(),
             contexts: Handles::default(),
             streams: Handles::default(),

@@ -66,6 +66,7 @@ codes! {
     MISALIGNED_ADDRESS = 716, "a kernel accessed an address that is not aligned";
     INVALID_PC = 718, "a kernel called what is no function of its module";
     LAUNCH_FAILED = 719, "a kernel failed";
+    COOPERATIVE_LAUNCH_TOO_LARGE = 720, "more blocks than the device runs at the same time";
     NOT_SUPPORTED = 801, "the virtual device does not support this";
     STREAM_CAPTURE_UNSUPPORTED = 900, "not while a stream records a graph";
     STREAM_CAPTURE_INVALIDATED = 901, "the recording was spoilt by an error";

@@ -51,6 +51,18 @@ impl Request {
         }
         Ok(())
     }
+
+    /// Checks that all blocks run at the same time, so that they can wait for each other.
+    pub(crate) fn check_cooperative(&self, function: &Function) -> Result<()> {
+        self.check(function)?;
+        let blocks: u64 = self.grid.iter().map(|&size| u64::from(size)).product();
+        let threads = self.block.iter().product();
+        let at_once = function.blocks_per_multiprocessor(threads, self.dynamic_shared_bytes.into());
+        if blocks > u64::from(at_once) * u64::from(function.properties().multiprocessors) {
+            return Err(CudaError::COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+        Ok(())
+    }
 }
 
 /// Submits a launch to a stream.

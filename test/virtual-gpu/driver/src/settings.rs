@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) workers: usize,
     /// The file that says what each launch has executed, if that is wanted.
     pub(crate) counts: Option<PathBuf>,
+    /// Whether kernels reach all memory of the process.
+    pub(crate) reaches_host: bool,
 }
 
 impl Settings {
@@ -87,6 +89,15 @@ impl Settings {
                 ));
             }
         };
+        let reaches_host = match variable("OFFLOOM_VIRTUAL_GPU_HOST_MEMORY").as_deref() {
+            None | Some("0") => false,
+            Some("1") => true,
+            Some(value) => {
+                return Err(format!(
+                    "OFFLOOM_VIRTUAL_GPU_HOST_MEMORY={value}: expected `0` or `1`"
+                ));
+            }
+        };
         Ok(Self {
             devices,
             memory: memory.unwrap_or(DEFAULT_MEMORY),
@@ -95,6 +106,7 @@ impl Settings {
             timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
             workers: workers.map_or(0, |count| count.min(1024) as usize),
             counts: variable("OFFLOOM_VIRTUAL_GPU_COUNTS").map(PathBuf::from),
+            reaches_host,
         })
     }
 }
@@ -159,6 +171,7 @@ mod tests {
             ("OFFLOOM_VIRTUAL_GPU_MEMORY", "99999999999999999999G"),
             ("OFFLOOM_VIRTUAL_GPU_MULTIPROCESSORS", "0"),
             ("OFFLOOM_VIRTUAL_GPU_POISON", "yes"),
+            ("OFFLOOM_VIRTUAL_GPU_HOST_MEMORY", "all"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.starts_with(&format!("{name}={value}")), "{error}");

@@ -1,9 +1,10 @@
 //! The memory that all kernels and copies of a process share.
 
+mod host;
 mod raw;
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use offloom_ptx_arithmetic::Lanes;
@@ -112,6 +113,8 @@ impl Allocation {
 #[derive(Debug)]
 struct State {
     allocations: BTreeMap<u64, Arc<Allocation>>,
+    /// Memory of the program that kernels reach too.
+    registered: BTreeMap<u64, Arc<Allocation>>,
     devices: Vec<Usage>,
     next: u64,
 }
@@ -138,6 +141,8 @@ pub struct Memory {
     state: RwLock<State>,
     /// Counts frees, so that threads know when what they remember of allocations is out of date.
     epoch: AtomicU64,
+    /// Whether kernels reach all memory of the process.
+    reaches_host: AtomicBool,
 }
 
 impl Memory {
@@ -153,10 +158,12 @@ impl Memory {
         Arc::new(Self {
             state: RwLock::new(State {
                 allocations: BTreeMap::new(),
+                registered: BTreeMap::new(),
                 devices: devices.collect(),
                 next: FIRST_ADDRESS,
             }),
             epoch: AtomicU64::new(0),
+            reaches_host: AtomicBool::new(false),
         })
     }
 
@@ -165,6 +172,42 @@ impl Memory {
         if let Some(usage) = self.write_state().devices.get_mut(device) {
             usage.heap_limit = bytes;
         }
+    }
+
+    /// Sets whether kernels reach all memory that the process may read and write, as on devices that take part in the host's paging.
+    ///
+    /// The program must not unmap memory that a kernel accesses.
+    pub fn set_reaches_host(&self, reaches_host: bool) {
+        self.reaches_host.store(reaches_host, Ordering::Relaxed);
+    }
+
+    /// Lets kernels reach memory that the program has from elsewhere (`cuMemHostRegister`), until [`unregister`](Self::unregister).
+    ///
+    /// # Errors
+    ///
+    /// The process may not read and write all of it.
+    pub fn register(&self, address: u64, size: u64) -> Result<(), MemoryError> {
+        let error = MemoryError::NotAllocated { address, size };
+        host::writable_part(address, size).ok_or(error)?;
+        // Whole words, which are in the same pages.
+        let start = address & !7;
+        let end = (address + size).next_multiple_of(8);
+        let region = Region::of_program(start, end - start).ok_or(error)?;
+        let registered = Allocation {
+            address: start,
+            region,
+            owner: Owner::Host,
+        };
+        self.write_state()
+            .registered
+            .insert(address, Arc::new(registered));
+        Ok(())
+    }
+
+    /// Ends what [`register`](Self::register) began at this address.
+    pub fn unregister(&self, address: u64) {
+        self.write_state().registered.remove(&address);
+        self.epoch.fetch_add(1, Ordering::Release);
     }
 
     /// Bytes of a device, and how many of them are free.
@@ -366,6 +409,28 @@ impl Memory {
         let (_, allocation) = state.allocations.range(..=address).next_back()?;
         allocation.offset(address, size)?;
         Some(Arc::clone(allocation))
+    }
+
+    /// What kernels reach at an address: live allocations, registered memory and, if that is set, all of the process.
+    pub(crate) fn reached(&self, address: u64, size: u64) -> Option<Arc<Allocation>> {
+        if let Some(allocation) = self.allocation(address, size) {
+            return Some(allocation);
+        }
+        let registered = {
+            let state = self.read_state();
+            let mut all = state.registered.values();
+            all.find(|registered| registered.offset(address, size).is_some())
+                .cloned()
+        };
+        if registered.is_some() || !self.reaches_host.load(Ordering::Relaxed) {
+            return registered;
+        }
+        let (start, size) = host::writable_part(address, size)?;
+        Some(Arc::new(Allocation {
+            address: start,
+            region: Region::of_program(start, size)?,
+            owner: Owner::Host,
+        }))
     }
 
     /// A number that changes when something is freed.

@@ -55,7 +55,7 @@ impl<'a> Views<'a> {
                 return Some(offset);
             }
         }
-        let found = self.memory.allocation(address, size)?;
+        let found = self.memory.reached(address, size)?;
         let offset = found.offset(address, size)?;
         self.last = self.next;
         self.next = (self.next + 1) % self.entries.len();

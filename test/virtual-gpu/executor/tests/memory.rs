@@ -439,3 +439,34 @@ fn random_orders_are_the_same_for_a_seed() {
         "all orders are the same"
     );
 }
+
+#[test]
+fn memory_of_the_process_is_reached_where_it_is_let() {
+    let device = Device::new(&kernel(
+        "ld.u64 %d1,[%out]; st.u32 [%d1],%x; ld.u32 %r0,[%d1]; add.u32 %r0,%r0,5;",
+    ));
+    let mut value = [1_u32, 2];
+    let address = value.as_mut_ptr().expose_provenance() as u64;
+    let output = device.words(&[address as u32, (address >> 32) as u32]);
+    let run = || {
+        device
+            .launch("k", 1, 1, &[output])
+            .map_err(|fault| fault.kind)
+            .map(drop)
+    };
+    assert_eq!(run(), Err(FaultKind::IllegalAddress));
+
+    device.memory.register(address, 4).unwrap();
+    assert_eq!(run(), Ok(()));
+    assert_eq!(device.read(output, 1), [5]);
+    device.memory.unregister(address);
+    device.memory.write(output, &address.to_le_bytes()).unwrap();
+    assert_eq!(run(), Err(FaultKind::IllegalAddress));
+
+    device.memory.set_reaches_host(true);
+    assert_eq!(run(), Ok(()));
+    device.memory.write(output, &64_u64.to_le_bytes()).unwrap();
+    assert_eq!(run(), Err(FaultKind::IllegalAddress));
+    assert!(device.memory.register(64, 4).is_err());
+    assert_eq!(std::hint::black_box(&value)[0], 0);
+}

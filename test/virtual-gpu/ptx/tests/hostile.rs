@@ -1,7 +1,11 @@
 //! Hostile bytes: an answer or an error for each, and for large ones soon.
+#![expect(clippy::unwrap_used, reason = "a fault of a fixture ends the test")]
 
 use std::fmt::Write as _;
+use std::io::Read as _;
+use std::sync::LazyLock;
 
+use flate2::read::GzDecoder;
 use offloom_ptx::{cubin, image};
 use proptest::prelude::*;
 
@@ -64,6 +68,15 @@ $L__BB0_2:
 .section .debug_str { .b8 1,2 }
 "#;
 
+/// What Clang 19 makes of two programs of the corpus: one at -O1, one at -O2 with the device runtime.
+static FUNCTION_POINTERS: &[u8] = include_bytes!("data/function-pointers.ptx");
+static REDUCTIONS: LazyLock<Vec<u8>> = LazyLock::new(|| {
+    let mut text = Vec::new();
+    let mut packed = GzDecoder::new(include_bytes!("data/reductions.ptx.gz").as_slice());
+    packed.read_to_end(&mut text).unwrap();
+    text
+});
+
 fn parse(bytes: &[u8]) {
     if let Ok(module) = offloom_ptx::parse("hostile.ptx", bytes) {
         // What is accepted links with itself or not, without a panic.
@@ -75,6 +88,14 @@ fn parse(bytes: &[u8]) {
 fn the_sample_is_right() {
     let module = offloom_ptx::parse("sample.ptx", SAMPLE.as_bytes()).unwrap();
     assert_eq!(module.symbols.len(), 10);
+}
+
+#[test]
+fn the_compilers_texts_are_right() {
+    for text in [FUNCTION_POINTERS, &REDUCTIONS] {
+        let module = offloom_ptx::parse("real.ptx", text).unwrap();
+        assert!(module.symbols.len() > 5, "{}", module.symbols.len());
+    }
 }
 
 #[test]
@@ -158,6 +179,11 @@ proptest! {
     }
 
     #[test]
+    fn mutations_of_a_compilers_ptx(text in mutated(FUNCTION_POINTERS)) {
+        parse(&text);
+    }
+
+    #[test]
     fn bytes_of_any_kind(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         parse(&bytes);
     }
@@ -171,6 +197,16 @@ proptest! {
     #[test]
     fn mutations_of_cubins(bytes in mutated(CUBIN)) {
         let _ = (cubin::read(&bytes).is_ok(), image::parts(&bytes).is_ok());
+    }
+}
+
+proptest! {
+    // The text is large.
+    #![proptest_config(ProptestConfig::with_cases(40))]
+
+    #[test]
+    fn mutations_of_ptx_with_the_device_runtime(text in mutated(&REDUCTIONS)) {
+        parse(&text);
     }
 }
 

@@ -138,8 +138,11 @@ fn attribute(driver: &Driver, attribute: c_uint, device: c_int) -> Result<c_int>
         14 | 30 | 51 => return Ok(ALIGNMENT),
         16 => properties.multiprocessors,
         // Copies beside kernels; kernels beside each other; host memory that devices reach; unified addressing; priorities;
-        // caches; managed memory; registered memory; pools.
-        15 | 19 | 31 | 40 | 41 | 78 | 79 | 80 | 83 | 99 | 115 => 1,
+        // caches; managed memory; cooperative launches; registered memory; pools.
+        15 | 19 | 31 | 40 | 41 | 78 | 79 | 80 | 83 | 95 | 99 | 115 => 1,
+        // All of the host's memory; registered memory at the host's address.
+        88 => u32::from(driver.settings.reaches_host),
+        91 => 1,
         33 => device as u32 + 1,
         // Bits of the memory's bus; bytes of the second-level cache.
         37 => 5120,

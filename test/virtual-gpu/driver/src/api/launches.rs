@@ -53,7 +53,23 @@ super::exports! {
         extra: In<*const c_void>,
     ) {
         let shape = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
-        launch(function, shape, stream, parameters, extra)
+        launch(function, shape, stream, parameters, extra, false)
+    }
+
+    fn cuLaunchCooperativeKernel(
+        function: Handle,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared_bytes: c_uint,
+        stream: Handle,
+        parameters: In<In<u8>>,
+    ) {
+        let shape = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes);
+        launch(function, shape, stream, parameters, In::from_program(std::ptr::null()), true)
     }
 
     fn cuLaunchKernelEx(
@@ -63,19 +79,17 @@ super::exports! {
         extra: In<*const c_void>,
     ) {
         let configuration = configuration.get()?;
+        let mut is_cooperative = false;
         for index in 0..configuration.attribute_count as usize {
             let attribute = configuration.attributes.at(index)?;
-            let is_supported = match attribute.number {
-                COOPERATIVE => attribute.value[0] == 0,
-                CLUSTER => attribute.value[..3].iter().all(|&size| size <= 1),
-                _ => true,
-            };
-            if !is_supported {
-                return Err(CudaError::NOT_SUPPORTED);
+            match attribute.number {
+                COOPERATIVE => is_cooperative = attribute.value[0] != 0,
+                CLUSTER if attribute.value[..3].iter().any(|&size| size > 1) => return Err(CudaError::NOT_SUPPORTED),
+                _ => {}
             }
         }
         let shape = (configuration.grid, configuration.block, configuration.shared_bytes);
-        launch(function, shape, configuration.stream, parameters, extra)
+        launch(function, shape, configuration.stream, parameters, extra, is_cooperative)
     }
 }
 
@@ -85,6 +99,7 @@ fn launch(
     stream_handle: Handle,
     parameters: In<In<u8>>,
     extra: In<*const c_void>,
+    is_cooperative: bool,
 ) -> Result<()> {
     let (driver, stream) = stream_itself(stream_handle)?;
     let function = driver.functions.get(function).ok_or(CudaError::INVALID_HANDLE)?;
@@ -94,6 +109,9 @@ fn launch(
         dynamic_shared_bytes,
         parameters: block_of_parameters(&function, parameters, extra)?,
     };
+    if is_cooperative {
+        request.check_cooperative(&function)?;
+    }
     submit(driver, &stream, &function, request)
 }
 

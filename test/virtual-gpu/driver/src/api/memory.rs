@@ -9,6 +9,7 @@ use super::arguments::{In, Out};
 use super::{Handle, stream};
 use crate::capture;
 use crate::context::{AllocationKind, Context, current};
+use crate::copy::is_registered;
 use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result};
 
@@ -123,6 +124,7 @@ super::exports! {
         if registered.iter().any(|(&start, &length)| start < end && address < start + length) {
             return Err(CudaError::HOST_MEMORY_ALREADY_REGISTERED);
         }
+        driver.memory.register(address, size)?;
         registered.insert(address, size);
         Ok(())
     }
@@ -131,7 +133,9 @@ super::exports! {
         let (driver, context) = current()?;
         context.synchronize()?;
         let removed = lock(&driver.registered).remove(&address);
-        removed.map(drop).ok_or(CudaError::HOST_MEMORY_NOT_REGISTERED)
+        removed.ok_or(CudaError::HOST_MEMORY_NOT_REGISTERED)?;
+        driver.memory.unregister(address);
+        Ok(())
     }
 
     fn cuMemHostGetDevicePointer_v2(device: Out<u64>, pointer: u64, flags: c_uint) {
@@ -141,8 +145,8 @@ super::exports! {
         }
         match driver.memory.find(pointer) {
             Some((_, _, Owner::Host)) => device.set(pointer),
-            // Kernels do not reach memory that the program has from elsewhere.
-            _ => Err(CudaError::NOT_SUPPORTED),
+            None if is_registered(driver, pointer) => device.set(pointer),
+            _ => Err(CudaError::INVALID_VALUE),
         }
     }
 

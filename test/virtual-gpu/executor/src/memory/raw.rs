@@ -22,6 +22,8 @@ pub(crate) struct Region {
     start: NonNull<u8>,
     layout: Layout,
     length: usize,
+    /// Whether it is to be given back.
+    is_owned: bool,
 }
 
 // SAFETY: the region owns its memory, which no thread owns in particular.
@@ -44,6 +46,23 @@ impl Region {
             start,
             layout,
             length,
+            is_owned: true,
+        })
+    }
+
+    /// Memory of the program that it may read and write: `length` bytes at `address`, both multiples of 8.
+    ///
+    /// That it stays there while kernels access it is the program's promise, as it is on a device.
+    pub(crate) fn of_program(address: u64, length: u64) -> Option<Self> {
+        let (address, length) = (usize::try_from(address).ok()?, usize::try_from(length).ok()?);
+        if !address.is_multiple_of(8) || !length.is_multiple_of(8) || length == 0 {
+            return None;
+        }
+        Some(Self {
+            start: NonNull::new(std::ptr::with_exposed_provenance_mut(address))?,
+            layout: Layout::from_size_align(length, 8).ok()?,
+            length,
+            is_owned: false,
         })
     }
 
@@ -205,7 +224,9 @@ impl Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
-        // SAFETY: allocated in `new` with this layout; accesses borrow the region, so none is under way.
-        unsafe { dealloc(self.start.as_ptr(), self.layout) }
+        if self.is_owned {
+            // SAFETY: allocated in `new` with this layout; accesses borrow the region, so none is under way.
+            unsafe { dealloc(self.start.as_ptr(), self.layout) }
+        }
     }
 }
