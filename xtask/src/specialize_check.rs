@@ -3,21 +3,30 @@
 //! A case is a kernel and a launch of it, both made from a seed. Cases come in batches, each a program of its own: built once with
 //! its device code as it is and once with every kernel specialised to its launch, run on the x86_64 device, outputs compared. With
 //! `--mutant` the descriptors are wrong on purpose, with `--code-mutant` the passes, and what must then be seen is a difference or a crash.
+//!
+//! With `--device gpu` each batch is a program for NVIDIA GPUs with the JIT in it, which specialises the kernels while it runs ([`gpu`]).
 
 mod batch;
 mod code_mutant;
+mod gpu;
 mod kernel;
 mod launch;
 mod random;
 
+use std::ops::Range;
+
 use anyhow::{Result, bail, ensure};
 
 use crate::build::{LlvmBuilds, Staged};
+use crate::corpus::workers;
 use crate::openmp::OpenMp;
+use crate::virtual_gpu_check::Targets;
 use crate::workspace::Workspace;
 
 use batch::{Batch, Outcome};
 use code_mutant::{CODE_MUTANTS, CodeMutant};
+use gpu::Launches;
+use kernel::Narrows;
 pub(crate) use launch::Mutant;
 
 /// Options of `cargo xtask specialize-check`.
@@ -31,12 +40,24 @@ pub(crate) struct Arguments {
     /// The seed of the first case; the next ones follow
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Specialise to wrong descriptors, which must be noticed
+    /// Where the kernels run: on the x86_64 device, specialised by the passes, or on the virtual GPU, specialised by the JIT
+    #[arg(long, value_enum, default_value_t = Device::Host)]
+    device: Device,
+    /// Specialise to wrong descriptors, which must be noticed; not on the GPU, whose descriptors the JIT makes
     #[arg(long, value_enum)]
     mutant: Option<Mutant>,
     /// Make this mistake in a copy of the passes' code, which must be noticed; `all`: each in turn
     #[arg(long, value_name = "NAME", conflicts_with = "mutant", value_parser = code_mutants)]
     code_mutant: Option<CodeMutants>,
+}
+
+/// Where kernels run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Device {
+    /// The x86_64 device.
+    Host,
+    /// The virtual GPU, or with `OFFLOOM_TEST_GPU=1` a real one.
+    Gpu,
 }
 
 /// Mistakes in the code of the passes.
@@ -62,61 +83,156 @@ pub(crate) const SHORT: u64 = 100;
 /// Runs `cargo xtask specialize-check`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
+    let device = arguments.device;
+    ensure!(
+        arguments.mutant.is_none() || device == Device::Host,
+        "`--mutant` is for the x86_64 device: the JIT makes the descriptors on a GPU; use `--code-mutant`"
+    );
     arguments.builds.for_each(&workspace, |staged| {
-        for mutant in arguments.code_mutant.iter().flat_map(|mutants| &mutants.0) {
-            let staged = mutant.build(&workspace, staged)?;
-            check_caught(&workspace, &staged, arguments, mutant.name)?;
+        let mutants = arguments.code_mutant.iter().flat_map(|mutants| &mutants.0);
+        for mutant in mutants.filter(|mutant| mutant.is_for(device)) {
+            let staged = mutant.build(&workspace, staged, device)?;
+            let Some(runner) = Runner::find(&workspace, &staged, device)? else {
+                return Ok(());
+            };
+            check_caught(&runner, arguments, mutant.name)?;
         }
         match arguments.mutant {
             _ if arguments.code_mutant.is_some() => {}
-            None => check(&workspace, staged, arguments.seed, arguments.cases)?,
-            Some(mutant) => check_caught(&workspace, staged, arguments, &format!("{mutant:?}"))?,
+            None => check(&workspace, staged, device, arguments.seed, arguments.cases)?,
+            Some(mutant) => {
+                let runner = Runner::find(&workspace, staged, device)?;
+                if let Some(runner) = runner {
+                    check_caught(&runner, arguments, &format!("{mutant:?}"))?;
+                }
+            }
         }
         Ok(())
     })
 }
 
-/// Runs the cases; an error names the seeds of those that differ.
-pub(crate) fn check(workspace: &Workspace, staged: &Staged, first: u64, cases: u64) -> Result<()> {
-    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
-    let end = first + cases;
-    println!(
-        "LLVM {}: {cases} cases, seeds {first} to {}",
-        staged.llvm.major,
-        end - 1
-    );
-    let mut wrong = Vec::new();
-    for start in (first..end).step_by(BATCH as usize) {
-        let batch = Batch::of(start..end.min(start + BATCH));
-        match batch.run(staged, &openmp, None)? {
-            Outcome::Same => {}
-            Outcome::Different(seeds) => wrong.extend(seeds),
-            Outcome::Crashed(message) => bail!("{message}: seeds {start} to {}", batch.last()),
+/// What runs batches.
+struct Runner<'a> {
+    staged: &'a Staged,
+    openmp: OpenMp,
+    /// None: the x86_64 device.
+    gpu: Option<Targets>,
+}
+
+impl<'a> Runner<'a> {
+    /// None where CUDA's tools or a device runtime are missing, which is said.
+    fn find(workspace: &Workspace, staged: &'a Staged, device: Device) -> Result<Option<Self>> {
+        let gpu = match device {
+            Device::Host => None,
+            Device::Gpu => {
+                let Some(targets) = Targets::find(workspace, staged)? else {
+                    return Ok(None);
+                };
+                Some(targets)
+            }
+        };
+        Ok(Some(Self {
+            staged,
+            openmp: OpenMp::prepare(workspace, &staged.llvm)?,
+            gpu,
+        }))
+    }
+
+    /// The cases from `first` on, in batches.
+    fn batches(&self, first: u64, cases: u64) -> Vec<Batch> {
+        match self.gpu {
+            None => seeds_of_batches(first, cases)
+                .map(|seeds| Batch::of(seeds, Narrows::InEveryOtherBatch))
+                .collect(),
+            Some(_) => gpu::batches(first, cases),
         }
     }
+
+    /// What came of a batch, and of its launches on a GPU.
+    fn run(&self, batch: &Batch, mutant: Option<Mutant>) -> Result<(Outcome, Launches)> {
+        match &self.gpu {
+            None => Ok((batch.run(self.staged, &self.openmp, mutant)?, Launches::default())),
+            Some(targets) => gpu::run(batch, self.staged, &self.openmp, targets),
+        }
+    }
+}
+
+/// The seeds from `first` on, by batches.
+fn seeds_of_batches(first: u64, cases: u64) -> impl Iterator<Item = Range<u64>> {
+    let end = first + cases;
+    let starts = (first..end).step_by(BATCH as usize);
+    starts.map(move |start| start..end.min(start + BATCH))
+}
+
+/// Runs the cases; an error names the seeds of those that differ.
+pub(crate) fn check(
+    workspace: &Workspace,
+    staged: &Staged,
+    device: Device,
+    first: u64,
+    cases: u64,
+) -> Result<()> {
+    let major = staged.llvm.major;
+    let Some(runner) = Runner::find(workspace, staged, device)? else {
+        return Ok(());
+    };
+    println!(
+        "LLVM {major}: {cases} cases, seeds {first} to {}",
+        first + cases - 1
+    );
+    let (mut wrong, mut failed) = (Vec::new(), Vec::new());
+    let (mut of_variants, mut not_used) = (0, 0);
+    workers::for_each(
+        "batches of kernels",
+        &runner.batches(first, cases),
+        |batch| runner.run(batch, None),
+        |batch, outcome| match outcome {
+            Ok((outcome, launches)) => {
+                of_variants += launches.of_variants;
+                not_used += launches.not_used;
+                match outcome {
+                    Outcome::Same => {}
+                    Outcome::Different(seeds) => wrong.extend(seeds),
+                    Outcome::Crashed(message) => failed.push(format!("{}: {message}", batch.seeds())),
+                }
+            }
+            Err(error) => failed.push(format!("{}: {error:#}", batch.seeds())),
+        },
+    )?;
+    wrong.sort_unstable();
+    ensure!(failed.is_empty(), "{}", failed.join("\n"));
+    let again = match device {
+        Device::Host => "",
+        Device::Gpu => "--device gpu ",
+    };
     ensure!(
         wrong.is_empty(),
-        "specialised kernels give other results with the seeds {wrong:?}; look at one with `cargo xtask specialize-check --llvm {} \
-         --cases 1 --seed {}`",
-        staged.llvm.major,
+        "specialised kernels give other results with the seeds {wrong:?}; look at one with `cargo xtask specialize-check {again}--llvm \
+         {major} --cases 1 --seed {}`",
         wrong[0]
     );
-    println!("LLVM {}: all bits are equal", staged.llvm.major);
+    match device {
+        Device::Host => println!("LLVM {major}: all bits are equal"),
+        Device::Gpu => {
+            ensure!(of_variants > 0, "LLVM {major}: no launch ran a variant");
+            println!(
+                "LLVM {major}: all bits are equal; {of_variants} launches ran variants, {not_used} variants needed too \
+                 much local memory"
+            );
+        }
+    }
     Ok(())
 }
 
 /// Runs the cases, which something is wrong with, until that is noticed; an error says that it was not.
-fn check_caught(workspace: &Workspace, staged: &Staged, arguments: &Arguments, mutant: &str) -> Result<()> {
-    let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
-    let end = arguments.seed + arguments.cases;
-    for start in (arguments.seed..end).step_by(BATCH as usize) {
-        let batch = Batch::of(start..end.min(start + BATCH));
-        let how = match batch.run(staged, &openmp, arguments.mutant)? {
+fn check_caught(runner: &Runner<'_>, arguments: &Arguments, mutant: &str) -> Result<()> {
+    for batch in runner.batches(arguments.seed, arguments.cases) {
+        let how = match runner.run(&batch, arguments.mutant)?.0 {
             Outcome::Same => continue,
             Outcome::Different(seeds) => format!("{} of {} cases differ", seeds.len(), batch.len()),
             Outcome::Crashed(message) => message.lines().next().unwrap_or_default().to_owned(),
         };
-        println!("LLVM {}: {mutant} is caught: {how}", staged.llvm.major);
+        println!("LLVM {}: {mutant} is caught: {how}", runner.staged.llvm.major);
         return Ok(());
     }
     bail!("{mutant} is not noticed in {} cases", arguments.cases)

@@ -9,6 +9,7 @@ use crate::build::{self, LlvmBuilds};
 use crate::command::run_shown;
 use crate::llvm;
 use crate::setup::Extent;
+use crate::specialize_check::Device;
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
 use crate::{
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let majors = arguments.llvm.majors();
     let runner = Runner::find();
     // Set-up, CUDA's tools, links by GNU ld and every order of steps are for all LLVMs; for each there are builds and what is checked with them.
-    let mut steps = Steps::of(4 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 10));
+    let mut steps = Steps::of(4 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 11));
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         return steps.finish();
     };
@@ -98,8 +99,12 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
             dist::check(&workspace, &staged)
         });
         steps.run(&format!("specialised kernels, LLVM {major}"), || {
-            specialize_check::check(&workspace, &staged, 1, specialize_check::SHORT)
+            specialize_check::check(&workspace, &staged, Device::Host, 1, specialize_check::SHORT)
         });
+        steps.run(
+            &format!("specialised kernels on the virtual GPU, LLVM {major}"),
+            || specialize_check::check(&workspace, &staged, Device::Gpu, 1, specialize_check::SHORT),
+        );
     }
     steps.finish()
 }

@@ -2,10 +2,14 @@
 
 use std::ffi::OsString;
 use std::fs;
-use std::io;
+use std::io::{self, Read as _};
+use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
 
 /// The program's name.
 const NAME: &str = "ptxas";
@@ -19,6 +23,9 @@ const SEARCH: &str = "PATH";
 pub const VARIABLES: [&str; 3] = [FOLDERS[0], FOLDERS[1], SEARCH];
 /// Where NVIDIA's packages put it.
 const USUAL: &str = "/usr/local/cuda/bin";
+
+/// More than ptxas says of its version.
+const MOST_OUTPUT: usize = 1 << 16;
 
 /// Why there is no assembler.
 #[derive(Debug, thiserror::Error)]
@@ -40,6 +47,9 @@ pub enum NoPtxas {
         /// Why not.
         error: io::Error,
     },
+    /// It did not end in time.
+    #[error("`{}` has not said its version after {} ms", .0.display(), .1)]
+    Hangs(PathBuf, u128),
     /// It is no ptxas.
     #[error("`{}` does not say its version as ptxas does", .0.display())]
     OfNoVersion(PathBuf),
@@ -73,24 +83,111 @@ fn is_program(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
 }
 
-/// The version that a ptxas says it is, as in `12.9.86`. Runs it.
+/// What the assembler says its version is. One that has not said so after `limit` is ended.
 ///
 /// # Errors
-/// When it does not run, or says none.
-pub fn version(path: &Path) -> Result<String, NoPtxas> {
-    let output = Command::new(path)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| NoPtxas::DoesNotRun {
-            path: path.to_owned(),
-            error,
-        })?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    read_version(&text)
-        .filter(|_| output.status.success())
+/// When it does not say so.
+pub fn version(path: &Path, limit: Duration) -> Result<String, NoPtxas> {
+    let (text, is_success) = output(path, limit)?;
+    read_version(&String::from_utf8_lossy(&text))
+        .filter(|_| is_success)
         .map(str::to_owned)
         .ok_or_else(|| NoPtxas::OfNoVersion(path.to_owned()))
+}
+
+/// What a program prints when it is asked for its version, and whether it ends well.
+fn output(path: &Path, limit: Duration) -> Result<(Vec<u8>, bool), NoPtxas> {
+    let failed = |error| NoPtxas::DoesNotRun {
+        path: path.to_owned(),
+        error,
+    };
+    let late = Instant::now() + limit;
+    let child = Command::new(path)
+        .arg("--version")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
+        .map_err(failed)?;
+    let mut child = Group {
+        leader: child,
+        is_ended: false,
+    };
+    let Some(mut stdout) = child.leader.stdout.take() else {
+        return Err(NoPtxas::OfNoVersion(path.to_owned()));
+    };
+    let mut text = Vec::new();
+    let mut part = [0; 4096];
+    // Ends with the output, which what it starts may hold open, or once that is longer than any ptxas prints.
+    while text.len() < MOST_OUTPUT {
+        if !is_readable(&stdout, late).map_err(failed)? {
+            return Err(NoPtxas::Hangs(path.to_owned(), limit.as_millis()));
+        }
+        match stdout.read(&mut part) {
+            Ok(0) => break,
+            Ok(count) => text.extend_from_slice(&part[..count]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(failed(error)),
+        }
+    }
+    drop(stdout);
+    loop {
+        match child.leader.try_wait().map_err(failed)? {
+            Some(status) => {
+                child.is_ended = true;
+                return Ok((text, status.success()));
+            }
+            None if Instant::now() >= late => return Err(NoPtxas::Hangs(path.to_owned(), limit.as_millis())),
+            None => thread::sleep(Duration::from_millis(1)),
+        }
+    }
+}
+
+/// Waits until there is something to read, or the end of it. False: it is late.
+fn is_readable(stdout: &ChildStdout, late: Instant) -> io::Result<bool> {
+    loop {
+        let left = late.saturating_duration_since(Instant::now());
+        let mut asked = libc::pollfd {
+            fd: stdout.as_raw_fd(),
+            events: libc::POLLIN,
+            revents: 0,
+        };
+        // Rounded up: with 0 it would not wait at all.
+        let milliseconds = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
+        // SAFETY: the one record is there while it is asked.
+        match unsafe { libc::poll(&raw mut asked, 1, milliseconds) } {
+            0 if Instant::now() >= late => return Ok(false),
+            0 => {}
+            1.. => return Ok(true),
+            _ => {
+                let error = io::Error::last_os_error();
+                if error.kind() != io::ErrorKind::Interrupted {
+                    return Err(error);
+                }
+            }
+        }
+    }
+}
+
+/// A process that leads a group of its own. The group is ended with this, unless its leader has ended and was waited for.
+struct Group {
+    leader: Child,
+    is_ended: bool,
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        if self.is_ended {
+            return;
+        }
+        if let Ok(leader) = i32::try_from(self.leader.id()) {
+            // SAFETY: only sends a signal. The leader was not waited for, so the number is still its own.
+            let _ = unsafe { libc::kill(-leader, libc::SIGKILL) };
+        }
+        // It is ended: this does not take long.
+        let _ = self.leader.wait();
+    }
 }
 
 /// The version in what ptxas prints: `Cuda compilation tools, release 12.9, V12.9.86`.
@@ -141,6 +238,34 @@ mod tests {
         assert_eq!(find_with(&variables, Some(&chosen)).unwrap(), chosen);
         let error = find_with(&variables, Some(&no_program)).unwrap_err();
         assert!(matches!(error, NoPtxas::Chosen(path) if path == no_program));
+    }
+
+    fn script(folder: &Path, text: &str) -> PathBuf {
+        let path = program(folder);
+        fs::write(&path, format!("#!/bin/sh\n{text}\n")).unwrap();
+        path
+    }
+
+    #[test]
+    fn one_that_hangs_is_ended_with_what_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let child = folder.path().join("child");
+        let text = format!("sleep 1000 & echo $! > {}; wait", child.display());
+        let hangs = script(folder.path(), &text);
+        let error = version(&hangs, Duration::from_millis(500)).unwrap_err();
+        assert!(matches!(error, NoPtxas::Hangs(..)), "{error}");
+        let child = fs::read_to_string(child).unwrap();
+        let state = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+        // Gone, or waiting for whoever is to hear of its end.
+        assert!(state.as_ref().is_err() || state.unwrap().contains(") Z "));
+    }
+
+    #[test]
+    fn one_that_says_too_much_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let endless = script(folder.path(), "exec yes");
+        let error = version(&endless, Duration::from_secs(600)).unwrap_err();
+        assert!(matches!(error, NoPtxas::OfNoVersion(_)), "{error}");
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::build::Staged;
 use crate::corpus::tools;
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 
-use super::kernel::{ELEMENTS, Kernel};
+use super::kernel::{ELEMENTS, Kernel, Narrows};
 use super::launch::{Mutant, items};
 
 /// Options of both compiles. Without names for values the descriptors could not be matched to parameters.
@@ -36,7 +36,7 @@ const SECONDS_PER_RUN: &str = "120";
 /// Some cases.
 #[derive(Debug)]
 pub(crate) struct Batch {
-    kernels: Vec<Kernel>,
+    pub(super) kernels: Vec<Kernel>,
 }
 
 /// What came of the two runs.
@@ -52,10 +52,16 @@ pub(crate) enum Outcome {
 
 impl Batch {
     /// The cases of these seeds.
-    pub(crate) fn of(seeds: Range<u64>) -> Self {
+    pub(crate) fn of(seeds: Range<u64>, narrows: Narrows) -> Self {
         Self {
-            kernels: seeds.map(Kernel::of).collect(),
+            kernels: seeds.map(|seed| Kernel::of(seed, narrows)).collect(),
         }
+    }
+
+    /// Its first cases, at most `count`, and the others.
+    pub(super) fn split(mut self, count: usize) -> (Self, Self) {
+        let others = self.kernels.split_off(count.min(self.kernels.len()));
+        (self, Self { kernels: others })
     }
 
     /// How many there are.
@@ -63,9 +69,14 @@ impl Batch {
         self.kernels.len()
     }
 
-    /// The last seed.
-    pub(crate) fn last(&self) -> u64 {
-        self.kernels.last().map_or(0, |kernel| kernel.seed)
+    /// Its seeds, for a message.
+    pub(crate) fn seeds(&self) -> String {
+        let seed = |kernel: Option<&Kernel>| kernel.map_or(0, |kernel| kernel.seed);
+        format!(
+            "seeds {} to {}",
+            seed(self.kernels.first()),
+            seed(self.kernels.last())
+        )
     }
 
     /// Builds both programs and runs them.
@@ -77,7 +88,8 @@ impl Batch {
             folder: scratch.path(),
         };
         let source = scratch.path().join("cases.c");
-        fs::write(&source, self.source()).with_context(|| format!("cannot write `{}`", source.display()))?;
+        let text = self.source(Kernel::launch);
+        fs::write(&source, text).with_context(|| format!("cannot write `{}`", source.display()))?;
         build.front_end()?;
         let specialize = self.passes(&build.device_text()?, mutant);
         build.program("plain", PIPELINE, &[])?;
@@ -113,14 +125,15 @@ impl Batch {
         })
     }
 
-    fn source(&self) -> String {
+    /// The program, with these launches of each kernel.
+    pub(super) fn source(&self, launches: impl Fn(&Kernel) -> String) -> String {
         let mut source = PRELUDE.replace("ELEMENTS", &ELEMENTS.to_string());
         for kernel in &self.kernels {
             source.push_str(&kernel.source);
         }
         source.push_str("int main(void) {\n  start();\n");
         for kernel in &self.kernels {
-            source.push_str(&kernel.launch());
+            source.push_str(&launches(kernel));
         }
         source.push_str("  return 0;\n}\n");
         source

@@ -13,6 +13,8 @@ use crate::corpus::tools::output;
 use crate::llvm;
 use crate::workspace::{Workspace, cargo};
 
+use super::Device;
+
 /// One mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct CodeMutant {
@@ -24,79 +26,148 @@ pub(crate) struct CodeMutant {
     right: &'static str,
     /// What takes its place.
     wrong: &'static str,
+    /// Where it can be seen.
+    devices: &'static [Device],
 }
 
+/// Mistakes that both devices show.
+const BOTH: &[Device] = &[Device::Host, Device::Gpu];
+/// Contents of objects and the form for one thread are not for GPUs.
+const HOST: &[Device] = &[Device::Host];
+/// Grid and block are numbers of GPUs.
+const GPU: &[Device] = &[Device::Gpu];
+
 /// All of them.
-pub(crate) const CODE_MUTANTS: [CodeMutant; 11] = [
+pub(crate) const CODE_MUTANTS: [CodeMutant; 13] = [
     CodeMutant {
         name: "mask-one-byte-less",
         file: "jit-passes/src/specialize/arguments.rs",
         right: "integer.const_int(word.value, false)",
         wrong: "integer.const_int(word.value & (u64::MAX >> (64 - word.bits) >> 8), false)",
+        devices: BOTH,
     },
     CodeMutant {
         name: "next-argument",
         file: "jit-passes/src/specialize/arguments.rs",
         right: "replace_argument(kernel, index as u32, constant)",
         wrong: "replace_argument(kernel, index as u32 + 1, constant)",
+        devices: BOTH,
     },
     CodeMutant {
         name: "higher-alignment",
         file: "jit-passes/src/specialize/alignment.rs",
         right: "alignment.bytes());",
         wrong: "alignment.bytes() * 2);",
+        devices: BOTH,
     },
     CodeMutant {
         name: "highest-alignment-of-all-calls",
         file: "jit-passes/src/propagate.rs",
         right: "alignments.min()",
         wrong: "alignments.max()",
+        devices: BOTH,
     },
     CodeMutant {
         name: "first-call-decides",
         file: "jit-passes/src/propagate.rs",
         right: "if same.is_some_and(|same| same != value) {",
         wrong: "if same.is_some_and(|same| same != value && index > 90) {",
+        devices: BOTH,
     },
     CodeMutant {
         name: "captured-though-written-again",
         file: "jit-passes/src/captured.rs",
         right: ".filter(|_| overlapping.next().is_none())?",
         wrong: "?",
+        devices: BOTH,
     },
     CodeMutant {
         name: "contents-of-next-byte",
         file: "jit-passes/src/specialize/contents.rs",
         right: "contents.known_bytes(load.offset..load.offset + load.size)",
         wrong: "contents.known_bytes(load.offset + 1..load.offset + 1 + load.size)",
+        devices: HOST,
     },
     CodeMutant {
         name: "contents-though-written",
         file: "jit-passes/src/object_contents.rs",
         right: "|| types_differ(write.instruction, load.instruction)",
         wrong: "|| types_differ(write.instruction, load.instruction) || load.size > 0",
+        devices: HOST,
     },
     CodeMutant {
         name: "direct-with-any-number-of-threads",
         file: "jit-passes/src/one_thread/guard.rs",
         right: "let one_thread = is(ask(module, builder, \"omp_get_max_threads\")?, one)?;",
         wrong: "let one_thread = is(one, one)?;",
+        devices: HOST,
     },
     CodeMutant {
         name: "direct-without-whole-loop",
         file: "jit-passes/src/one_thread/runtime_calls.rs",
         right: "builder.build_store(self.stride, stride)?;",
         wrong: "builder.build_store(self.stride, self.increment)?;",
+        devices: HOST,
     },
     CodeMutant {
         name: "direct-without-reduction",
         file: "jit-passes/src/one_thread/runtime_calls.rs",
         right: "(\"__kmpc_reduce\" | \"__kmpc_reduce_nowait\", _) => Outcome::Number(1)",
         wrong: "(\"__kmpc_reduce\" | \"__kmpc_reduce_nowait\", _) => Outcome::Number(0)",
+        devices: HOST,
+    },
+    CodeMutant {
+        name: "another-number-of-teams",
+        file: "jit-passes/src/specialize/launch.rs",
+        right: "            fold_queries(module, query, teams);\n        }\n    }\n    if let Some(threads) = descriptor.threads {",
+        wrong: "            fold_queries(module, query, teams + 1);\n        }\n    }\n    if let Some(threads) = descriptor.threads {",
+        devices: GPU,
+    },
+    CodeMutant {
+        name: "another-number-of-threads",
+        file: "jit-passes/src/specialize/launch.rs",
+        right: "if let Some(threads) = descriptor.threads {\n        for query in THREAD_QUERIES {\n            fold_queries(module, query, threads);",
+        wrong: "if let Some(threads) = descriptor.threads {\n        for query in THREAD_QUERIES {\n            fold_queries(module, query, threads + 32);",
+        devices: GPU,
+    },
+];
+
+/// What is built of the code.
+#[derive(Debug)]
+struct Made {
+    package: &'static str,
+    file: &'static str,
+    /// Its folder in the staged tree.
+    folder: &'static str,
+}
+
+/// What specialises for the x86_64 device in this check.
+const PLUGIN: [Made; 1] = [Made {
+    package: "offloom-passes",
+    file: "liboffloom_passes.so",
+    folder: "lib",
+}];
+
+/// What specialises in a program with the JIT: library and worker take only each other of one build.
+const JIT: [Made; 2] = [
+    Made {
+        package: "offloom-jit-runtime",
+        file: "liboffloom_jit.so",
+        folder: "lib",
+    },
+    Made {
+        package: "offloom-jit-worker",
+        file: "offloom-jit-worker",
+        folder: "libexec/offloom",
     },
 ];
 
 impl CodeMutant {
+    /// Whether kernels on this device show it.
+    pub(crate) fn is_for(&self, device: Device) -> bool {
+        self.devices.contains(&device)
+    }
+
     /// The mistake of this name.
     pub(crate) fn find(name: &str) -> Option<Self> {
         CODE_MUTANTS.into_iter().find(|mutant| mutant.name == name)
@@ -117,17 +188,22 @@ impl CodeMutant {
     }
 
     /// Builds the passes with the mistake, and stages them with the rest of a build.
-    pub(crate) fn build(&self, workspace: &Workspace, staged: &Staged) -> Result<Staged> {
+    pub(crate) fn build(&self, workspace: &Workspace, staged: &Staged, device: Device) -> Result<Staged> {
         let folder = workspace.target.join("mutants");
         let sources = folder.join("sources");
         copy_sources(&workspace.root, &sources)?;
         fs::write(sources.join(self.file), self.apply(&workspace.root)?)?;
         let major = staged.llvm.major;
         let target = folder.join(format!("llvm-{major}"));
+        let made: &[Made] = match device {
+            Device::Host => &PLUGIN,
+            Device::Gpu => &JIT,
+        };
         let mut command = Command::new(cargo());
         command
             .current_dir(&sources)
-            .args(["build", "--release", "--locked", "-p", "offloom-passes"])
+            .args(["build", "--release", "--locked"])
+            .args(made.iter().flat_map(|made| ["-p", made.package]))
             .args(llvm::features(major))
             .arg("--target-dir")
             .arg(&target);
@@ -135,11 +211,12 @@ impl CodeMutant {
         let dist = folder.join(format!("dist-{major}"));
         let mut copy = Command::new("cp");
         run_shown(copy.args(["-a", "-T"]).arg(&staged.dist).arg(&dist))?;
-        let plugin = "liboffloom_passes.so";
-        // A name of its own first: the file there may be the staged one itself.
-        let place: PathBuf = dist.join("lib").join(plugin);
-        fs::remove_file(&place)?;
-        fs::copy(target.join("release").join(plugin), &place)?;
+        for made in made {
+            // A name of its own first: the file there may be the staged one itself.
+            let place: PathBuf = dist.join(made.folder).join(made.file);
+            fs::remove_file(&place)?;
+            fs::copy(target.join("release").join(made.file), &place)?;
+        }
         Ok(Staged {
             dist,
             ..staged.clone()

@@ -28,7 +28,7 @@ pub(crate) struct Kernel {
 
 impl Kernel {
     /// The kernel of a seed.
-    pub(crate) fn of(seed: u64) -> Self {
+    pub(crate) fn of(seed: u64, narrows: Narrows) -> Self {
         let mut random = Random::new(seed);
         let mut scalars = Vec::new();
         for index in 0..random.below(6) + 2 {
@@ -49,7 +49,7 @@ impl Kernel {
             random: &mut random,
             scalars: &scalars,
             construct_clauses: clauses(&object),
-            narrows: narrows(seed),
+            narrows: narrows.is_for(seed),
         }
         .function(seed);
         Self {
@@ -69,8 +69,19 @@ impl Kernel {
 
     /// The statements that launch it once and print what it left.
     pub(crate) fn launch(&self) -> String {
+        self.launch_with(&self.scalars)
+    }
+
+    /// As [`Kernel::launch`], with the arguments of a launch before.
+    pub(crate) fn earlier_launch(&self) -> String {
+        let scalars = self.scalars.iter().enumerate();
+        let earlier = scalars.map(|(index, scalar)| scalar.of_earlier_launch(self.seed, index));
+        self.launch_with(&earlier.collect::<Vec<_>>())
+    }
+
+    fn launch_with(&self, scalars: &[Scalar]) -> String {
         let offsets = self.pointers.iter().map(|pointer| pointer.offset.to_string());
-        let values = self.scalars.iter().map(Scalar::in_c);
+        let values = scalars.iter().map(Scalar::in_c);
         format!(
             "  begin({}ul, {});\n  {}(at(0), at(1), at(2), at(3), {}, {});\n  end({}ul);\n",
             self.seed,
@@ -83,9 +94,19 @@ impl Kernel {
     }
 }
 
-/// Whether numbers become integers of 8 and 16 bits in a seed's kernel: in every other batch.
-fn narrows(seed: u64) -> bool {
-    seed.wrapping_sub(1) / BATCH % 2 == 1
+/// Which kernels convert numbers to integers of 8 and 16 bits that do not hold them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Narrows {
+    /// Those of every other batch.
+    InEveryOtherBatch,
+    /// None.
+    Never,
+}
+
+impl Narrows {
+    fn is_for(self, seed: u64) -> bool {
+        self == Self::InEveryOtherBatch && seed.wrapping_sub(1) / BATCH % 2 == 1
+    }
 }
 
 /// What every region gets: device pointers as they are, and the object.

@@ -165,6 +165,17 @@ impl Scalar {
         }
     }
 
+    /// The argument of a launch before, which differs where the descriptor says nothing of it. `index`: among the kernel's scalars.
+    pub(crate) fn of_earlier_launch(&self, seed: u64, index: usize) -> Self {
+        let mut random = Random::new(seed ^ (index as u64 + 1) << 40);
+        match self.name.as_str() {
+            _ if self.specialized => self.clone(),
+            "n" => Self::of_value(&mut random, &self.name, 64 - self.bits / 2),
+            "m" | "teams" | "threads" => Self::of_value(&mut random, &self.name, self.bits % 3 + 1),
+            _ => Self::new(&mut random, self.name.clone(), self.scalar_type),
+        }
+    }
+
     /// Whether a kernel may change its copy: not every library has what makes a `__bf16` of a `float`.
     pub(crate) fn can_be_changed(&self) -> bool {
         self.scalar_type.kind != Kind::Bfloat

@@ -6,6 +6,7 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::sync::OnceLock;
+use std::time::Duration;
 
 use offloom_jit_policy::process::settings::settings;
 use offloom_thread::spawn_without_signals;
@@ -53,8 +54,9 @@ fn find(chosen: Option<&Path>, variables: &[(&str, Option<OsString>)]) -> Result
         let known = variables.iter().find(|(known, _)| *known == name);
         known.and_then(|(_, value)| value.clone())
     };
+    let limit = Duration::from_millis(u64::from(settings().time_limit));
     let path = ptxas::find(chosen, variable).map_err(|error| error.to_string())?;
-    let version = ptxas::version(&path).map_err(|error| error.to_string())?;
+    let version = ptxas::version(&path, limit).map_err(|error| error.to_string())?;
     let path = path
         .into_os_string()
         .into_string()

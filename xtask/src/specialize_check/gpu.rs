@@ -1,0 +1,183 @@
+//! Cases on a GPU: one program, linked with `--jit`, run without variants and with a variant for every launch.
+//!
+//! Each kernel is launched twice. The first launch specialises all that it can, the second one leaves alone what has changed since: what the
+//! case's descriptor does not name. What is printed for both launches is compared.
+//!
+//! Numbers are not converted to integers that do not hold them: what that gives is undefined, and a GPU's code does not keep to it.
+//!
+//! LLVM's OpenMPOpt takes minutes over a module of fifty such kernels. So of each fifty, four are in a program that is linked as usual, and
+//! the others in one whose link does without that pass; variants always go through it.
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::build::Staged;
+use crate::corpus::tools::{self, WITHOUT_OPENMP_OPT};
+use crate::openmp::OpenMp;
+use crate::virtual_gpu_check::Targets;
+
+use super::batch::{Batch, Outcome};
+use super::kernel::Narrows;
+
+/// The most seconds that a run may take before it counts as hanging: it compiles two variants of each kernel.
+const SECONDS_PER_RUN: &str = "900";
+
+/// Has a variant made before each launch and used whatever it gains, and an argument given up at its first change.
+const EVERY_VARIANT: [(&str, &str); 7] = [
+    ("OFFLOOM_JIT", "sync"),
+    ("OFFLOOM_JIT_RETIRE", "0"),
+    ("OFFLOOM_JIT_THRESHOLD", "1"),
+    ("OFFLOOM_JIT_CACHE_MODE", "off"),
+    ("OFFLOOM_JIT_STRICT", "0"),
+    ("OFFLOOM_JIT_STATS", "statistics"),
+    // A virtual GPU is slow, and so is a compile beside others.
+    ("OFFLOOM_JIT_TIME_LIMIT", "120000"),
+];
+
+/// In the reason why such a variant is not used.
+const LOCAL_MEMORY: &str = "bytes of local memory";
+
+/// The most cases of a program that is linked as usual.
+const AS_USUAL: usize = 4;
+
+/// The cases from `first` on, in programs that link in seconds.
+pub(super) fn batches(first: u64, cases: u64) -> Vec<Batch> {
+    let of_fifty = |batch: Batch| {
+        let (usual, others) = batch.split(AS_USUAL);
+        [usual, others].into_iter().filter(|batch| batch.len() > 0)
+    };
+    let batches = super::seeds_of_batches(first, cases).map(|seeds| Batch::of(seeds, Narrows::Never));
+    batches.flat_map(of_fifty).collect()
+}
+
+/// What came of the launches of a batch.
+#[derive(Debug, Default, Clone, Copy)]
+pub(super) struct Launches {
+    /// Launches that ran a variant.
+    pub(super) of_variants: u64,
+    /// Variants that the JIT did not use, since they need more local memory than the kernel in the image.
+    pub(super) not_used: u64,
+}
+
+/// Builds the program of a batch and runs it both ways.
+pub(super) fn run(
+    batch: &Batch,
+    staged: &Staged,
+    openmp: &OpenMp,
+    targets: &Targets,
+) -> Result<(Outcome, Launches)> {
+    let scratch = tempfile::tempdir()?;
+    let folder = scratch.path();
+    let source = folder.join("cases.c");
+    let text = batch.source(|kernel| kernel.earlier_launch() + &kernel.launch());
+    // LLVM's runtime makes a team of one thread of less than a warp, and then comes to a barrier for one thread, which no GPU has.
+    let mut text = text.replace("(threads)", "(32 * threads)");
+    let is_linked_as_usual = batch.len() <= AS_USUAL;
+    if !is_linked_as_usual {
+        // In generic mode Clang hands the threads of a region an object that lies in one thread's own memory.
+        text = text.replace("firstprivate(box)", "map(to : box)");
+    }
+    fs::write(&source, text).with_context(|| format!("cannot write `{}`", source.display()))?;
+    build(staged, openmp, targets, folder, is_linked_as_usual)?;
+    let run = |environment: &[(&str, &str)]| {
+        let mut command = Command::new("timeout");
+        command
+            .current_dir(folder)
+            .args([SECONDS_PER_RUN, "./cases"])
+            .env("OMP_TARGET_OFFLOAD", "mandatory")
+            .env("OFFLOOM_JIT_PTXAS", targets.cuda.join("bin/ptxas"))
+            .envs(targets.one.environment.iter().map(|(name, value)| (name, value)))
+            .envs(environment.iter().copied());
+        tools::output(&mut command)
+    };
+    let plain = run(&[("OFFLOOM_JIT", "off")]).context("without the JIT")?;
+    let with_variants = match run(&EVERY_VARIANT) {
+        Ok(printed) => printed,
+        Err(error) => {
+            let message = format!("the program fails with the JIT: {error:#}");
+            return Ok((Outcome::Crashed(message), Launches::default()));
+        }
+    };
+    let different = different(batch, &plain, &with_variants)?;
+    let outcome = if different.is_empty() {
+        Outcome::Same
+    } else {
+        Outcome::Different(different)
+    };
+    Ok((outcome, launches(&folder.join("statistics"))?))
+}
+
+fn build(
+    staged: &Staged,
+    openmp: &OpenMp,
+    targets: &Targets,
+    folder: &Path,
+    is_linked_as_usual: bool,
+) -> Result<()> {
+    let mut command = tools::clang(staged, false);
+    command
+        .current_dir(folder)
+        .arg("-B")
+        .arg(staged.dist.join("libexec/offloom"))
+        .args(["-O2", "-fopenmp", "-foffload-lto", "-Xoffload-linker", "--jit"])
+        .args(&targets.one.options)
+        // The compiler's own contraction, which users have.
+        .arg("-ffp-contract=on")
+        .args(&openmp.include_options)
+        .arg("cases.c")
+        .args(&openmp.link_options)
+        .args(["-lm", "-o", "cases"]);
+    if !is_linked_as_usual {
+        command.args(["-mllvm", WITHOUT_OPENMP_OPT]);
+    }
+    tools::output(&mut command).map(drop)
+}
+
+/// The seeds of which a launch gave another result.
+fn different(batch: &Batch, plain: &str, with_variants: &str) -> Result<Vec<u64>> {
+    let plain: Vec<_> = plain.lines().collect();
+    let with_variants: Vec<_> = with_variants.lines().collect();
+    for lines in [&plain, &with_variants] {
+        ensure!(
+            lines.len() == 2 * batch.len(),
+            "the program prints {} results",
+            lines.len()
+        );
+    }
+    let results = plain.chunks(2).zip(with_variants.chunks(2));
+    let different = batch.kernels.iter().zip(results);
+    let different = different.filter(|(_, (plain, with_variants))| plain != with_variants);
+    Ok(different.map(|(kernel, _)| kernel.seed).collect())
+}
+
+/// What the statistics say. Fails where a variant was not made, or not loaded for another reason than its local memory.
+fn launches(statistics: &Path) -> Result<Launches> {
+    let text = fs::read_to_string(statistics).context("cannot read the statistics")?;
+    let statistics: Value = serde_json::from_str(&text).context("statistics")?;
+    let mut launches = Launches::default();
+    for kernel in array(&statistics, "kernels") {
+        launches.of_variants += kernel["launches_of_variants"].as_u64().unwrap_or_default();
+        for variant in array(kernel, "variants") {
+            let what = || format!("{}: {}", kernel["name"], variant["descriptor"]);
+            if let Some(reason) = variant["origin"]["failed"].as_str() {
+                bail!("{}: not made: {reason}", what());
+            }
+            for copy in array(variant, "copies") {
+                match copy["verdict"]["failed"].as_str() {
+                    Some(reason) if reason.contains(LOCAL_MEMORY) => launches.not_used += 1,
+                    Some(reason) => bail!("{}: not loaded: {reason}", what()),
+                    None => {}
+                }
+            }
+        }
+    }
+    Ok(launches)
+}
+
+fn array<'a>(object: &'a Value, member: &str) -> impl Iterator<Item = &'a Value> {
+    object[member].as_array().into_iter().flatten()
+}
