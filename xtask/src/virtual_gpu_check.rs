@@ -49,7 +49,7 @@ impl Parts {
         Self {
             programs_every: one_of(if major == 19 { 1 } else { 4 }),
             every: one_of(EXTRAS.len()),
-            jit_every: 5,
+            jit_every: if major == 19 { 5 } else { 10 },
         }
     }
 }
