@@ -180,7 +180,9 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: 
             let extras = EXTRAS.iter().enumerate();
             let extras = extras.filter(|(extra, _)| (extra + index).is_multiple_of(every.get()));
             let extras: Vec<_> = extras.map(|(_, &extra)| extra).collect();
-            let with_jit = parts.jit_every != 0 && index.is_multiple_of(parts.jit_every);
+            // The JIT for GPUs takes the device runtime of its LLVM.
+            let with_jit =
+                parts.jit_every != 0 && index.is_multiple_of(parts.jit_every) && !targets.has_substitute;
             Comparison {
                 staged,
                 openmp: &openmp,
