@@ -164,6 +164,8 @@ impl Client for Policy {
             }
         }
         let Some(loaded) = state.loaded() else {
+            // Another thread is loading it: no time is to be waited for.
+            state.not_timed.fetch_add(1, Ordering::Relaxed);
             return Choice::BASE;
         };
         if settings().is_timed {
