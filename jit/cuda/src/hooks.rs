@@ -7,6 +7,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::driver::{Driver, driver};
 use crate::error::Status;
+use crate::fault;
 use crate::functions::Found;
 use crate::handles::{FunctionHandle, ModuleHandle, StreamHandle};
 use crate::image::{self, FUNCTIONS, Setting};
@@ -49,7 +50,7 @@ macro_rules! hook {
 }
 
 /// All of them.
-pub(crate) fn all(driver: &Driver) -> [Hook; 7] {
+pub(crate) fn all(driver: &Driver) -> [Hook; 8] {
     let ex = driver
         .launch_kernel_ex
         .map_or(0, |function| function as *const () as usize);
@@ -64,6 +65,7 @@ pub(crate) fn all(driver: &Driver) -> [Hook; 7] {
         hook!(Needed c"cuModuleUnload" driver.module_unload as *const () as usize => module_unload),
         hook!(Optional c"cuFuncSetAttribute" driver.func_set_attribute as *const () as usize => func_set_attribute),
         hook!(Optional c"cuFuncSetCacheConfig" cache => func_set_cache_config),
+        hook!(Optional c"cuStreamSynchronize" driver.stream_synchronize as *const () as usize => stream_synchronize),
     ]
 }
 
@@ -109,6 +111,18 @@ unsafe extern "C-unwind" fn launch_kernel(
             )
         })
     }
+}
+
+unsafe extern "C-unwind" fn stream_synchronize(stream: StreamHandle) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    let status = unsafe { (driver.stream_synchronize)(stream) };
+    if status != Status::SUCCESS && !process::is_forked() {
+        guarded((), || fault::tell(status));
+    }
+    status
 }
 
 /// `CUlaunchConfig`.

@@ -7,6 +7,7 @@ use crate::arguments::{Room, read};
 use crate::client::{Choice, Client, Launch, Outcome, client};
 use crate::driver::Driver;
 use crate::error::{CudaError, Status};
+use crate::fault;
 use crate::functions::Found;
 use crate::handles::{FunctionHandle, StreamHandle};
 use crate::image::{self, FUNCTIONS, Kernel};
@@ -68,6 +69,7 @@ pub(crate) unsafe fn launch(
         } => {
             let status = start(variant.function());
             if status == Status::SUCCESS {
+                fault::note_launch(variant);
                 return status;
             }
             start_base(client, kernel, choice, status, start)
@@ -144,6 +146,9 @@ fn start_timed(
     let function = choice.variant.map_or(kernel.function(), Variant::function);
     let mut status = start(function);
     let was_launched = status == Status::SUCCESS;
+    if let (true, Some(variant)) = (was_launched, choice.variant) {
+        fault::note_launch(variant);
+    }
     let is_timed = match pair {
         Some(pair) if was_launched => timing::end(driver, kernel, request.stream, pair, choice.ticket),
         Some(pair) => {

@@ -17,6 +17,7 @@
 //! | [`variant`] | loads and unloads variants |
 //! | [`timing`] | how long sampled launches took |
 //! | [`background`] | the thread for what launches must not wait for |
+//! | [`fault`] | says which variant ran where a kernel has failed |
 //! | [`process`] | what a forked child may still do, and a process that ends |
 //! | [`ptxas`] | finds the assembler |
 //!
@@ -33,6 +34,7 @@ pub mod client;
 pub mod context;
 pub mod driver;
 pub mod error;
+mod fault;
 pub mod functions;
 pub mod handles;
 mod hooks;

@@ -166,6 +166,8 @@ impl Client for Policy {
             }
         }
         let Some(loaded) = state.loaded() else {
+            // Another thread is loading it: no time is to be waited for.
+            state.not_timed.fetch_add(1, Ordering::Relaxed);
             return Choice::BASE;
         };
         if settings().waits_for_times {
