@@ -10,6 +10,7 @@ use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{append_destructor, find};
+use offloom_ir::library::LibraryError;
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
 use offloom_ir::metadata::{Operand, append_node, nodes};
 
@@ -18,9 +19,10 @@ use crate::error::JitPassError;
 use crate::internalize::internalize_unlisted;
 use crate::pipeline::link_time_pipeline;
 use crate::prepare::prepare;
+use crate::retarget::RetargetError;
 
 /// The level of bitcode that names none: the one at which libomptarget compiles images of bitcode.
-const DEFAULT_LEVEL: u32 = 3;
+pub(crate) const DEFAULT_LEVEL: u32 = 3;
 /// What C++ code of a shared object identifies itself by; its linker defines it.
 const OWN_HANDLE: &str = "__dso_handle";
 /// Name of the internal destructor.
@@ -48,6 +50,12 @@ pub enum BaseImageError {
     /// It cannot be prepared.
     #[error(transparent)]
     Prepare(#[from] JitPassError),
+    /// A GPU's device runtime cannot be linked.
+    #[error("the program's device runtime {0}")]
+    DeviceRuntime(#[from] LibraryError),
+    /// The GPU cannot be compiled for.
+    #[error(transparent)]
+    Retarget(#[from] RetargetError),
     /// LLVM's passes or code generator failed.
     #[error(transparent)]
     Codegen(#[from] CodegenError),
@@ -59,7 +67,7 @@ pub fn note_optimization_level(module: &Module<'_>, level: u32) {
 }
 
 /// The level noted in a module, if one is.
-fn noted_optimization_level(module: &Module<'_>) -> Option<u32> {
+pub(crate) fn noted_optimization_level(module: &Module<'_>) -> Option<u32> {
     match nodes(module, OPTIMIZATION_LEVEL_METADATA).first()?.first()? {
         Operand::Integer(level) => Some((*level).min(3)),
         _ => None,

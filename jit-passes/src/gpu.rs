@@ -7,12 +7,14 @@
 //! | [`device_runtime`] | cuts the device runtime down to what kernels may call, and links it to a variant |
 //! | [`anchor_table`] | exports the base image's addresses, and has a variant read them from its table |
 //! | [`assembly`] | compiles a kernel to PTX |
+//! | [`base_image`] | makes an image of a program that holds none |
 //!
 //! A base image has no stubs. A variant is a module of its own: what its kernels share with the base image are variables in
 //! global memory, by a table of addresses ([`offloom_abi::jit_device_image`]). The state of a team, in shared memory, and functions are its own.
 
 pub mod anchor_table;
 pub mod assembly;
+pub mod base_image;
 pub mod device_runtime;
 pub mod launch_facts;
 pub mod obstacles;

@@ -53,11 +53,6 @@
 // NATIVE: warning: --jit has no device bitcode to work on for nvptx64-nvidia-cuda: compile with -foffload-lto
 // RUN: %{run} ./native | diff expected.txt -
 
-// Base images that are made at the start are not made for GPUs yet.
-// RUN: %{link} -o only -Xoffload-linker --jit=only 2>&1 | FileCheck --check-prefix=ONLY %s
-// ONLY: warning: --jit=only makes no images for nvptx64-nvidia-cuda yet: this one is linked ahead of time
-// RUN: %{run} ./only | diff expected.txt -
-
 #include <cstdio>
 
 #pragma omp begin declare target

@@ -10,7 +10,7 @@
 // WITH-NEXT: 7
 // WITH-NEXT: unregistered 2
 // RUN: env LD_PRELOAD=%t/libcount.so OMP_TARGET_OFFLOAD=disabled OFFLOOM_JIT_LIBRARY=%t/absent.so ./program 2>&1 | FileCheck --check-prefix=WITHOUT %s
-// WITHOUT:      has no device code for this processor without liboffloom_jit.so
+// WITHOUT:      holds device code that is of no use without liboffloom_jit.so
 // WITHOUT-NEXT: registered 1
 // WITHOUT-NEXT: 7
 // WITHOUT-NEXT: unregistered 1, the same

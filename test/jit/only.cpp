@@ -29,7 +29,7 @@
 
 // Without the library there is no image: one line says so, and OMP_TARGET_OFFLOAD decides what happens.
 // RUN: env OFFLOOM_JIT_LIBRARY=%t/absent.so OMP_TARGET_OFFLOAD=default ./only host 2>&1 | FileCheck --check-prefix=ABSENT --implicit-check-not='{{.}}' %s
-// ABSENT-DAG: offloom-jit: only was linked with --jit=only and has no device code for this processor without liboffloom_jit.so ({{.*}}absent.so{{.*}}
+// ABSENT-DAG: offloom-jit: only was linked with --jit=only and holds device code that is of no use without liboffloom_jit.so ({{.*}}absent.so{{.*}}
 // ABSENT-DAG: on the host
 // RUN: not --crash env OFFLOOM_JIT_LIBRARY=%t/absent.so %run_offload ./only host 2>&1 | FileCheck --check-prefix=MANDATORY %s
 // MANDATORY: offloom-jit: only was linked with --jit=only

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 typedef void AttachFunction(const void *bundle, size_t size);
-typedef void RegisteredFunction(const void *inside);
 
 // What is to be told that the images are registered; null: nobody. For all parts of a program that each hold this piece.
 static RegisteredFunction *registered;
@@ -55,7 +54,7 @@ HIDDEN_PIECE void __offloom_jit_attach(const void *bundle_start, const void *bun
   if (!attach)
     return;
   attach(bundle_start, (size_t)((const char *)bundle_end - (const char *)bundle_start));
-  registered = (RegisteredFunction *)dlsym(library, "offloom_jit_registered");
+  registered = find_registered(library);
 }
 
 // Behind the constructor that registers the images (support/abi/src/device_image.rs, `REGISTER_PRIORITY`), before all of the program but those that ask for

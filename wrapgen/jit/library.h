@@ -37,4 +37,11 @@ static void *find_library(void) {
   return library ? library : open_library("liboffloom_jit.so");
 }
 
+// `offloom_jit_registered` of the library: is told that an executable or library in which an address lies has registered its images.
+typedef void RegisteredFunction(const void *inside);
+
+static RegisteredFunction *find_registered(void *library) {
+  return (RegisteredFunction *)dlsym(library, "offloom_jit_registered");
+}
+
 #endif

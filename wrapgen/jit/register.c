@@ -45,8 +45,10 @@ struct WithoutBitcode {
 
 static struct WithoutBitcode *made_without_bitcode;
 
+// With or without the header by which bitcode for GPUs comes with what its images are made of besides (support/abi/src/jit_gpu_code.rs).
 static int is_bitcode(const struct Image *image) {
-  return image->end - image->start >= 4 && memcmp(image->start, "BC\xc0\xde", 4) == 0;
+  return image->end - image->start >= 4 &&
+         (memcmp(image->start, "BC\xc0\xde", 4) == 0 || memcmp(image->start, "\xde\xc0\x17\x0b", 4) == 0);
 }
 
 // libomptarget without an image does as it does with images that fit no device: regions run on the host, or end the program where
@@ -76,11 +78,14 @@ HIDDEN_PIECE void __offloom_jit_register(const struct Descriptor *descriptor) {
   DescriptorFunction *replace = find_function(library, "offloom_jit_replace_images");
   if (!replace)
     fprintf(stderr,
-            "offloom-jit: %s was linked with --jit=only and has no device code for this processor without liboffloom_jit.so (%s); "
+            "offloom-jit: %s was linked with --jit=only and holds device code that is of no use without liboffloom_jit.so (%s); "
             "OFFLOOM_JIT_LIBRARY names it where it is elsewhere\n",
             program_invocation_short_name, problem ? problem : "the one that was found is of another version");
   const struct Descriptor *made = replace ? replace(descriptor) : NULL;
   __tgt_register_lib(made ? made : without_bitcode(descriptor));
+  RegisteredFunction *registered = made ? find_registered(library) : NULL;
+  if (registered)
+    registered(descriptor);
 }
 
 HIDDEN_PIECE void __offloom_jit_unregister(const struct Descriptor *descriptor) {

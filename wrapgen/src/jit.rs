@@ -61,11 +61,6 @@ pub fn supports(triple: &str) -> bool {
     is_like_host(triple) || is_gpu(triple)
 }
 
-/// Whether the JIT library can make images for this triple when a program starts (`--jit=only`).
-pub fn makes_images(triple: &str) -> bool {
-    is_like_host(triple)
-}
-
 /// Whether the triple is that of NVIDIA GPUs.
 pub fn is_gpu(triple: &str) -> bool {
     triple.starts_with("nvptx64-")
@@ -92,7 +87,7 @@ pub struct Preparation<'a> {
     pub gpu: Option<GpuFacts<'a>>,
 }
 
-/// What variants for a GPU are compiled with.
+/// What variants for a GPU, and images that are made at the start, are compiled with.
 #[derive(Debug)]
 pub struct GpuFacts<'a> {
     /// The processor of the image.
@@ -166,14 +161,23 @@ pub(crate) fn add_kept_names(command: &mut Command, names: &[OsString]) {
     }
 }
 
-/// Merges device bitcode to `output`, with notes of what is known of the link.
+/// Merges device bitcode to `output`, with notes of what is known of the link; for a GPU, with what images are made of besides.
 ///
 /// # Errors
 /// The bitcode cannot be read or merged.
-pub fn merge(bitcode: &[PathBuf], output: &Path, facts: LinkFacts, runner: Runner) -> Result<()> {
+pub fn merge(
+    bitcode: &[PathBuf],
+    output: &Path,
+    facts: LinkFacts,
+    gpu: Option<&GpuFacts<'_>>,
+    runner: Runner,
+) -> Result<()> {
     let mut command = Command::new(BitcodeTool::find()?.program());
     command.arg("jit-merge").arg("-o").arg(output);
     facts.add_to(&mut command);
+    if let Some(gpu) = gpu {
+        gpu.add_to(&mut command);
+    }
     command.arg("--").args(bitcode);
     runner.run(&mut command)
 }

@@ -22,6 +22,7 @@ use offloom_ir::target_queries::{self, execution_mode, has_nvvm_annotation, set_
 use offloom_ir::used::{UsedList, set_used};
 
 use super::anchor_table::{bind_anchors, drop_bound_values};
+use super::device_runtime::Calls;
 use super::{CONSTANT_MEMORY, GLOBAL_MEMORY, address_space, device_runtime, is_environment};
 use crate::compile::{CompileError, phases};
 use crate::error::JitPassError;
@@ -88,7 +89,11 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
         specialize(&module, descriptor, transforms)?;
         prune(&module, request.kernel)?;
     }
-    device_runtime::link(&module, gpu.device_runtime)?;
+    let calls = match is_spmd(&module, request.kernel) {
+        Some(true) => Calls::OfModule,
+        _ => Calls::OfOptimizer,
+    };
+    device_runtime::link(&module, gpu.device_runtime, calls)?;
     let kernel = find(&module, request.kernel)
         .and_then(Global::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
@@ -181,7 +186,7 @@ fn add_zero<'ctx>(module: &Module<'ctx>) -> GlobalValue<'ctx> {
 
 /// Has `ptxas` take as many registers as one block for a multiprocessor may have: with the number of threads alone, and no word on blocks, it aims
 /// at several. Where it is not told how many threads there may be, it would not listen.
-fn have_all_registers<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>) {
+pub(super) fn have_all_registers<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>) {
     if LLVM.nvvm_attributes {
         let kernel = Symbol::from(kernel);
         let says_threads = ["nvvm.maxntid", "nvvm.reqntid"]

@@ -2,6 +2,7 @@
 //! functions by name is more than what is seen in their bodies.
 
 use offloom_abi::jit_device_image::DEVICE_ENVIRONMENT_SYMBOL;
+use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::jit_globals::{Global, GlobalKind, find, globals};
@@ -9,6 +10,8 @@ use offloom_ir::library::{Library, LibraryError};
 use offloom_ir::reachable::keep_reachable;
 use offloom_ir::symbol::{Symbol, find_variable};
 use offloom_ir::used::{UsedList, set_used};
+
+use super::GLOBAL_MEMORY;
 
 /// What messages call the runtime.
 const NAME: &str = "device runtime";
@@ -68,16 +71,50 @@ pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>
     keep_reachable(runtime, &roots);
 }
 
-/// Links the runtime to a variant's module. It becomes the module's own, but for the variable that the driver's side writes.
+/// Whose calls of the runtime are to be linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Calls {
+    /// Those of the module.
+    OfModule,
+    /// Those that OpenMPOpt may make of it as well, as it does of kernels in generic mode, and what libomptarget looks up.
+    OfOptimizer,
+}
+
+/// Links to a module what it calls of the runtime. That becomes the module's own, but for the variable that the driver's side writes. The rest stays out.
 ///
 /// # Errors
 /// When the bitcode is none, or does not go together with the module.
-pub(crate) fn link(module: &Module<'_>, bitcode: &[u8]) -> Result<(), LibraryError> {
+pub(crate) fn link(module: &Module<'_>, bitcode: &[u8], calls: Calls) -> Result<(), LibraryError> {
     if bitcode.is_empty() {
         return Ok(());
     }
     let bytes = MemoryBuffer::create_from_memory_range_copy(bitcode, NAME);
-    Library::read(module, bytes, NAME)?.link_all(module)?;
+    let library = Library::read(module, bytes, NAME)?;
+    let mut declared = Vec::new();
+    if calls == Calls::OfOptimizer {
+        let context = module.get_context();
+        // Of whatever type: the definition's takes its place.
+        let function = context.void_type().fn_type(&[], false);
+        declared.extend(
+            MADE_BY_OPTIMIZER
+                .into_iter()
+                .filter(|name| find(module, name).is_none()),
+        );
+        for name in &declared {
+            module.add_function(name, function, Some(Linkage::External));
+        }
+        if module.get_global(DEVICE_ENVIRONMENT_SYMBOL).is_none() {
+            let space = AddressSpace::from(GLOBAL_MEMORY);
+            module.add_global(context.i8_type(), Some(space), DEVICE_ENVIRONMENT_SYMBOL);
+        }
+    }
+    library.link_needed(module)?;
+    // The other release's.
+    for name in declared {
+        if let Some(other) = find(module, name).filter(|function| function.is_declaration()) {
+            Symbol::from(other.as_global_value()).erase_if_unused();
+        }
+    }
     if let Some(environment) = module.get_global(DEVICE_ENVIRONMENT_SYMBOL) {
         environment.set_linkage(Linkage::External);
         // Its first value, which the file has, is not what it holds when a kernel runs.

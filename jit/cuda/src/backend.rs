@@ -6,7 +6,7 @@
 //! | [`modes`] | which threads execute a kernel, as its device image says |
 //! | [`policy`] | asks the policy what launches run |
 
-mod assembler;
+pub mod assembler;
 mod modes;
 mod policy;
 

@@ -12,7 +12,7 @@ use crate::timing::Timer;
 use offloom_jit_policy::process::lock::lock;
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
-const CAPABILITY: [c_int; 2] = [75, 76];
+pub(crate) const CAPABILITY: [c_int; 2] = [75, 76];
 /// Room for the name of a device.
 const NAME_BYTES: usize = 256;
 /// `CU_STREAM_NON_BLOCKING`: has nothing to do with the default stream, which may not be used while some stream records a graph.

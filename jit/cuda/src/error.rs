@@ -15,6 +15,8 @@ impl Status {
     pub const NOT_INITIALIZED: Self = Self(3);
     /// `CUDA_ERROR_DEINITIALIZED`: the process is ending.
     pub const DEINITIALIZED: Self = Self(4);
+    /// `CUDA_ERROR_NO_DEVICE`.
+    pub const NO_DEVICE: Self = Self(100);
     /// `CUDA_ERROR_CONTEXT_IS_DESTROYED`.
     pub const CONTEXT_IS_DESTROYED: Self = Self(709);
     /// `CUDA_ERROR_NOT_READY`: not an error, but no answer yet.

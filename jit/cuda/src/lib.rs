@@ -7,6 +7,7 @@
 //! | [`backend`] | NVIDIA GPUs as devices of the JIT's policy, which is the client outside of tests |
 //! | [`install`] | leads the plugin's calls here |
 //! | [`segments`] | where in a loaded library a word may have to be replaced |
+//! | [`devices`] | which GPUs there are, before libomptarget asks |
 //! | [`driver`], [`handles`], [`error`] | the driver's functions, the objects it names, its error codes |
 //! | [`hooks`] | what the plugin calls in place of the driver's functions |
 //! | [`launch`] | one launch: asks the client, starts what it chose |
@@ -32,6 +33,7 @@ pub mod backend;
 pub mod background;
 pub mod client;
 pub mod context;
+pub mod devices;
 pub mod driver;
 pub mod error;
 mod fault;

@@ -10,12 +10,10 @@
 //! | [`one_thread`] | whether launches are likely to get one team of one thread |
 //! | [`target`] | for which processor is compiled |
 //! | [`interposition`] | what programs, and their hidden piece, call to register descriptors |
-//! | [`registration`], [`base_image`] | replaces bitcode images in the descriptors that programs register; the image that is made of bitcode |
 //! | [`libraries`], [`closed_libraries`] | those that device code may call; those that LLVM 19's libomptarget still reads |
 //! | [`dump`], [`replay`], [`perf_map`] | writes a launch to disk if asked for; runs one by itself; tells perf the names of variants |
 
 pub(crate) mod announce;
-mod base_image;
 pub(crate) mod closed_libraries;
 mod dispatch;
 mod dump;
@@ -23,10 +21,9 @@ mod image;
 mod image_file;
 pub(crate) mod interposition;
 mod launch;
-mod libraries;
+pub(crate) mod libraries;
 mod one_thread;
 mod perf_map;
-mod registration;
 mod replay;
 mod target;
 

@@ -7,6 +7,7 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`attach`] | takes bundles, and takes part in the process's exit |
+//! | [`registration`], [`base_image`] | replaces bitcode images in the descriptors that programs register; the images that are made of bitcode |
 //! | [`host`] | the host as a device |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`exit_handlers`] | has something done before any exit handler of LLVM's own |
@@ -19,9 +20,11 @@
 )]
 
 mod attach;
+mod base_image;
 mod compile;
 mod exit_handlers;
 mod host;
+mod registration;
 mod stats;
 
 use std::ffi::c_void;

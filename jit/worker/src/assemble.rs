@@ -62,14 +62,46 @@ impl AssembleError {
     }
 }
 
+/// What to assemble code with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Assembly<'a> {
+    /// Path of the program.
+    pub(crate) program: &'a str,
+    /// More arguments, each with a NUL behind it.
+    pub(crate) arguments: &'a str,
+    /// The processor that it is for.
+    pub(crate) processor: &'a str,
+    /// How far to optimise, 0 to 3.
+    pub(crate) optimization_level: u32,
+    /// Whether it is to be linked with more.
+    pub(crate) is_relocatable: bool,
+}
+
 /// Assembles a kernel's PTX.
-pub(crate) fn assemble(
+pub(crate) fn assemble_kernel(
     ptx: &[u8],
     request: &Request<'_>,
     gpu: &GpuRequest<'_>,
     watch: &Watch,
 ) -> Result<(Vec<u8>, GpuResources), AssembleError> {
-    let program = || gpu.assembler.to_owned();
+    let assembly = Assembly {
+        program: gpu.assembler,
+        arguments: gpu.assembler_arguments,
+        processor: request.processor,
+        optimization_level: request.optimization_level,
+        is_relocatable: gpu.form == GpuForm::Relocatable,
+    };
+    let (cubin, said) = assemble(ptx, &assembly, watch)?;
+    Ok((cubin, resources(&said, &variant_entry(request.kernel))))
+}
+
+/// Assembles PTX. With the cubin comes what the assembler says of it.
+pub(crate) fn assemble(
+    ptx: &[u8],
+    assembly: &Assembly<'_>,
+    watch: &Watch,
+) -> Result<(Vec<u8>, String), AssembleError> {
+    let program = || assembly.program.to_owned();
     let cannot_run = |error| AssembleError::Run {
         program: program(),
         error,
@@ -80,13 +112,13 @@ pub(crate) fn assemble(
     let mut output = memory("kernel.cubin").map_err(|error| cannot_run(error.into()))?;
     input.write_all(ptx).map_err(cannot_run)?;
     let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
-    let mut command = Command::new(gpu.assembler);
+    let mut command = Command::new(assembly.program);
     command
         .args(["-m64", "-v"])
-        .arg(format!("-O{}", request.optimization_level))
-        .args(["--gpu-name", request.processor])
-        .args(words(gpu.assembler_arguments));
-    if gpu.form == GpuForm::Relocatable {
+        .arg(format!("-O{}", assembly.optimization_level))
+        .args(["--gpu-name", assembly.processor])
+        .args(words(assembly.arguments));
+    if assembly.is_relocatable {
         command.arg("-c");
     }
     command.arg("--output-file").arg(path(&output)).arg(path(&input));
@@ -100,7 +132,7 @@ pub(crate) fn assemble(
     let _waiting = watch.wait_for_group(child.id());
     let said = child.stderr.take().map_or_else(Vec::new, read_bounded);
     let status = child.wait().map_err(cannot_run)?;
-    let said = String::from_utf8_lossy(&said);
+    let said = String::from_utf8_lossy(&said).into_owned();
     if let Some(signal) = status.signal() {
         return Err(AssembleError::Killed {
             program: program(),
@@ -121,7 +153,7 @@ pub(crate) fn assemble(
     if !cubin.starts_with(b"\x7fELF") {
         return Err(AssembleError::NoCubin { program: program() });
     }
-    Ok((cubin, resources(&said, &variant_entry(request.kernel))))
+    Ok((cubin, said))
 }
 
 /// The start of what comes; the rest is read and forgotten, so that nobody waits for a reader.

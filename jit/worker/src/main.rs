@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod gpu_image;
 mod kernel;
 mod limits;
 mod link_image;

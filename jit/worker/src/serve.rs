@@ -27,7 +27,8 @@ use offloom_jit_passes::retarget::native_processor;
 use offloom_thread::spawn_without_signals;
 use rustix::stdio::stdin;
 
-use crate::assemble::assemble;
+use crate::assemble::assemble_kernel;
+use crate::gpu_image::gpu_image;
 use crate::kernel::compile_kernel;
 use crate::limits;
 use crate::link_image::{LinkError, link_image};
@@ -126,6 +127,11 @@ fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
             let so_far = |compiled: &Compiled| watch.has_so_far(made(compiled.clone()));
             compile_kernel(request, so_far).map_err(failure)
         }
+        Work::BaseImage(BaseImageRequest {
+            gpu: Some(gpu),
+            bitcode,
+            ..
+        }) => gpu_image(bitcode, gpu, watch),
         Work::BaseImage(request) => base_image(request),
     };
     done.map_or_else(|reply| reply, made)
@@ -135,15 +141,19 @@ fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
 /// made for the image's kernel.
 const GENERIC_SWITCH: &str = "-openmp-opt-disable-spmdization";
 
+/// Turns that switch.
+pub(crate) fn keep_generic_kernels(on: bool) -> Result<(), Reply> {
+    set_llvm_options(WORKER_NAME, &[format!("{GENERIC_SWITCH}={on}")]).map_err(unable)
+}
+
 /// PTX by LLVM, and a cubin of it by the assembler.
 fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Result<Reply, Reply> {
     // With arguments as constants, what kept LLVM from it may be gone.
-    let stays_generic = gpu.mode == ExecutionMode::Generic;
-    set_llvm_options(WORKER_NAME, &[format!("{GENERIC_SWITCH}={stays_generic}")]).map_err(unable)?;
+    keep_generic_kernels(gpu.mode == ExecutionMode::Generic)?;
     let Ptx { text, mut phases } = compile_to_ptx(request, gpu).map_err(failure)?;
     let start = Instant::now();
     let (cubin, resources) =
-        assemble(&text, request, gpu, watch).map_err(|error| match error.is_of_process() {
+        assemble_kernel(&text, request, gpu, watch).map_err(|error| match error.is_of_process() {
             true => unable(error),
             false => failure(error),
         })?;

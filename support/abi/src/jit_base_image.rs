@@ -3,14 +3,15 @@
 //! `wrapgen link --jit=only` registers the merged device bitcode as the image. In the place of libomptarget's registration, the
 //! constructor calls [`HIDDEN_REGISTER_SYMBOL`], a piece of C that is linked into the program. It asks `liboffloom_jit.so` for a
 //! descriptor with native images in the place of bitcode ([`REPLACE_IMAGES_SYMBOL`]) and registers that. The library has its worker
-//! process make a [`BaseImage`] from the bitcode, or finds it in its cache.
+//! process make a [`BaseImage`] from the bitcode, or finds it in its cache. For NVIDIA GPUs the bitcode comes with what it is made with
+//! ([`jit_gpu_code`](crate::jit_gpu_code)), and one image is made for each architecture that is there.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::jit_message::{BASE_IMAGE_REQUEST, Header, MessageError, put_header};
-use crate::wire::{Damage, Fields, put_run};
+use crate::wire::{Damage, Fields, put_run, put_string};
 
 /// The hidden function that registers a descriptor: `void __offloom_jit_register(struct __tgt_bin_desc *)`.
 pub const HIDDEN_REGISTER_SYMBOL: &str = "__offloom_jit_register";
@@ -39,8 +40,23 @@ pub struct BaseImageRequest<'a> {
     pub deadline: u32,
     /// Paths of the shared libraries that the device code may call.
     pub libraries: Vec<&'a Path>,
+    /// What an image for a GPU takes more; `None`: it is one for the host's kind of processor.
+    pub gpu: Option<GpuImageRequest<'a>>,
     /// The device code.
     pub bitcode: &'a [u8],
+}
+
+/// What making an image for an NVIDIA GPU takes beyond the rest. The image is a cubin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GpuImageRequest<'a> {
+    /// The processor to compile for.
+    pub processor: &'a str,
+    /// Path of the program that assembles PTX, `ptxas`.
+    pub assembler: &'a str,
+    /// More arguments for it: words, each with a NUL behind it ([`words`](crate::jit_compile::words)).
+    pub assembler_arguments: &'a str,
+    /// The device runtime's bitcode; empty: the program has none, or has it in its own.
+    pub device_runtime: &'a [u8],
 }
 
 impl<'a> BaseImageRequest<'a> {
@@ -52,6 +68,13 @@ impl<'a> BaseImageRequest<'a> {
         bytes.extend_from_slice(&(self.libraries.len() as u32).to_le_bytes());
         for library in &self.libraries {
             put_run(&mut bytes, library.as_os_str().as_bytes());
+        }
+        bytes.extend_from_slice(&u32::from(self.gpu.is_some()).to_le_bytes());
+        if let Some(gpu) = &self.gpu {
+            for string in [gpu.processor, gpu.assembler, gpu.assembler_arguments] {
+                put_string(&mut bytes, string);
+            }
+            put_run(&mut bytes, gpu.device_runtime);
         }
         put_header(&mut bytes, self.bitcode.len());
         bytes
@@ -68,6 +91,15 @@ impl<'a> BaseImageRequest<'a> {
                 let path = fields.run("a library")?;
                 Ok(Path::new(OsStr::from_bytes(path)))
             })?,
+            gpu: match fields.u32("whether it is for a GPU")? {
+                0 => None,
+                _ => Some(GpuImageRequest {
+                    processor: fields.string("the processor")?,
+                    assembler: fields.string("the assembler")?,
+                    assembler_arguments: fields.string("the assembler's arguments")?,
+                    device_runtime: fields.run("the device runtime")?,
+                }),
+            },
             bitcode: fields.rest(),
         })
     }
@@ -78,7 +110,7 @@ impl<'a> BaseImageRequest<'a> {
 pub struct BaseImage<'a> {
     /// The bundle that the image was made with; empty where no kernel can have variants.
     pub bundle: &'a [u8],
-    /// A shared object for libomptarget.
+    /// A shared object for libomptarget, or for a GPU a cubin.
     pub image: &'a [u8],
 }
 
@@ -116,10 +148,19 @@ mod tests {
             deadline in any::<u32>(),
             libraries in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..20), 0..4),
             bitcode in prop::collection::vec(any::<u8>(), 0..100),
+            is_for_gpu in any::<bool>(),
+            word in ".{0,8}",
         ) {
+            let gpu = GpuImageRequest {
+                processor: &word,
+                assembler: "/usr/bin/ptxas",
+                assembler_arguments: &word,
+                device_runtime: &bitcode,
+            };
             let request = BaseImageRequest {
                 deadline,
                 libraries: libraries.iter().map(|path| Path::new(OsStr::from_bytes(path))).collect(),
+                gpu: is_for_gpu.then_some(gpu),
                 bitcode: &bitcode,
             };
             let message = [request.encode_head(), bitcode.clone()].concat();

@@ -6,7 +6,7 @@
 use crate::wire::{Damage, Fields};
 
 /// Version of the messages; in every header.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 const MAGIC: [u8; 4] = *b"OFJC";
 

@@ -17,6 +17,7 @@
 //! | [`jit_bundle`] | the JIT's prepared bitcode | host programs linked with `--jit` |
 //! | [`jit_compile`] | compile requests and replies | pipe between the JIT library and its worker process |
 //! | [`jit_device_image`] | tables of addresses in a GPU's base image and variants | device memory |
+//! | [`jit_gpu_code`] | bitcode in the place of an image for NVIDIA GPUs | host programs linked with `--jit=only` |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
 //! | [`jit_message`] | what compile requests and replies begin with | pipe between the JIT library and its worker process |
 //! | [`names`] | section names and types, metadata names | objects and IR |
@@ -35,6 +36,7 @@ pub mod jit_base_image;
 pub mod jit_bundle;
 pub mod jit_compile;
 pub mod jit_device_image;
+pub mod jit_gpu_code;
 pub mod jit_image;
 pub mod jit_message;
 pub mod kernel_arguments;

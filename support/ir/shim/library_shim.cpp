@@ -72,9 +72,9 @@ bool offloom_ir_needs_library(LLVMModuleRef module, LLVMModuleRef library) {
   return false;
 }
 
-/// Links into the module what it needs of the library, or all of it, makes that internal and frees the library. Null on success, else LLVM's
+/// Links into the module what it needs of the library, makes that internal and frees the library. Null on success, else LLVM's
 /// errors, to be freed with LLVMDisposeMessage.
-char *offloom_ir_link_library(LLVMModuleRef module, LLVMModuleRef library, bool only_needed) {
+char *offloom_ir_link_library(LLVMModuleRef module, LLVMModuleRef library) {
   LLVMContext &Context = unwrap(module)->getContext();
   std::unique_ptr<DiagnosticHandler> Installed = Context.getDiagnosticHandler();
   std::string Errors;
@@ -83,7 +83,7 @@ char *offloom_ir_link_library(LLVMModuleRef module, LLVMModuleRef library, bool 
     internalizeModule(M, [&Linked](const GlobalValue &G) { return !G.hasName() || !Linked.contains(G.getName()); });
   };
   bool Failed = Linker::linkModules(*unwrap(module), std::unique_ptr<Module>(unwrap(library)),
-                                    only_needed ? Linker::LinkOnlyNeeded : Linker::None, Internalize);
+                                    Linker::LinkOnlyNeeded, Internalize);
   Context.setDiagnosticHandler(std::move(Installed));
   if (!Failed && Errors.empty())
     return nullptr;

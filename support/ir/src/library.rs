@@ -20,11 +20,7 @@ unsafe extern "C" {
         library: *mut LLVMModuleRef,
     ) -> *mut c_char;
     fn offloom_ir_needs_library(module: LLVMModuleRef, library: LLVMModuleRef) -> bool;
-    fn offloom_ir_link_library(
-        module: LLVMModuleRef,
-        library: LLVMModuleRef,
-        only_needed: bool,
-    ) -> *mut c_char;
+    fn offloom_ir_link_library(module: LLVMModuleRef, library: LLVMModuleRef) -> *mut c_char;
 }
 
 /// The triple and the data layout by which LLVM knows NVIDIA's libdevice, which goes with every NVPTX module
@@ -152,24 +148,12 @@ impl<'ctx> Library<'ctx> {
     /// # Errors
     /// When a definition does not go together with the module; the module is then changed in part.
     pub fn link_needed(self, module: &Module<'ctx>) -> Result<(), LibraryError> {
-        self.link(module, true)
-    }
-
-    /// Links all of it, also what only a pass that is yet to run may ask for, and makes that internal in the same way.
-    ///
-    /// # Errors
-    /// As [`link_needed`](Self::link_needed).
-    pub fn link_all(self, module: &Module<'ctx>) -> Result<(), LibraryError> {
-        self.link(module, false)
-    }
-
-    fn link(self, module: &Module<'ctx>, only_needed: bool) -> Result<(), LibraryError> {
         let Self { library, bytes } = self;
         let library_ref = library.as_mut_ptr();
         // The call below frees the library.
         std::mem::forget(library);
         // SAFETY: both modules are live and of one context. The bytes that functions are read from outlive the call.
-        let problem = unsafe { offloom_ir_link_library(module.as_mut_ptr(), library_ref, only_needed) };
+        let problem = unsafe { offloom_ir_link_library(module.as_mut_ptr(), library_ref) };
         drop(bytes);
         take_message(problem).map_or(Ok(()), |problem| Err(LibraryError::Link(problem)))
     }

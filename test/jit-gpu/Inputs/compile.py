@@ -74,7 +74,7 @@ body += bitcode if options.source else matched
 ours, theirs = socket.socketpair()
 worker = subprocess.Popen([options.worker, "4096", str(options.priority)], stdin=theirs)
 theirs.close()
-ours.sendall(struct.pack("<4sIQ", b"OFJC", 6, len(body)) + body)
+ours.sendall(struct.pack("<4sIQ", b"OFJC", 7, len(body)) + body)
 
 
 def receive(count):

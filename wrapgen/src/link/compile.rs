@@ -57,7 +57,7 @@ pub fn compile(
     runner: Runner,
 ) -> Result<Compiled> {
     let options = &line.options;
-    let jit = jit_form(group, options, runner);
+    let jit = jit_form(group, options);
     if options.embed_bitcode {
         check_all_bitcode(group, "--embed-bitcode (-fopenmp-target-jit of Clang)")?;
     }
@@ -119,18 +119,10 @@ pub fn compile(
 }
 
 /// What the JIT is to do with the group.
-fn jit_form(group: &Group<'_>, options: &Options, runner: Runner) -> Option<JitForm> {
-    let triple = &group.target.triple;
-    let is_known = jit::supports(triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
-    let form = options.jit.filter(|_| is_known)?;
-    if form == JitForm::Only && !jit::makes_images(triple) {
-        runner.say(&format!(
-            "wrapgen: warning: --jit=only makes no images for {triple} yet: this one is linked ahead of time, and its kernels stay as they are; \
-             link with --jit to have them specialised"
-        ));
-        return None;
-    }
-    Some(form)
+fn jit_form(group: &Group<'_>, options: &Options) -> Option<JitForm> {
+    let is_known =
+        jit::supports(&group.target.triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
+    options.jit.filter(|_| is_known)
 }
 
 /// The names of the group's bitcode that stay visible. None where there is no bitcode, or where the device linker takes it as it is.
@@ -202,11 +194,7 @@ fn prepare_for_jit(
         bundle: &bundle,
         kept_names,
         facts: link_facts(group, line),
-        gpu: jit::is_gpu(&group.target.triple).then(|| GpuFacts {
-            processor: &group.target.arch,
-            assembler_arguments: assembler_arguments(group, &line.options),
-            runtime: &members.libraries,
-        }),
+        gpu: gpu_facts(group, line, members),
     };
     let piece = folder.named(&group.target, HostPiece::Attach.extension());
     let location = folder.named(&group.target, "jit.location.o");
@@ -230,6 +218,15 @@ fn prepare_for_jit(
     members.bitcode = [&members.libraries[..], slice::from_ref(&base)].concat();
     members.all = [&members.bitcode[..], &members.native].concat();
     Ok(())
+}
+
+/// What code for a GPU is made with at run time; `None`: the group is for no GPU.
+fn gpu_facts<'a>(group: &'a Group<'_>, line: &CommandLine, members: &'a MemberFiles) -> Option<GpuFacts<'a>> {
+    jit::is_gpu(&group.target.triple).then(|| GpuFacts {
+        processor: &group.target.arch,
+        assembler_arguments: assembler_arguments(group, &line.options),
+        runtime: &members.libraries,
+    })
 }
 
 /// What variants are assembled with, as far as the image's code is.
@@ -256,8 +253,10 @@ fn merge_for_jit(
         .step(Phase::PrepareJit)
         .reads(&members.bitcode)
         .makes([&image, &piece, &location]);
+    let bitcode: Vec<PathBuf> = members.bitcode_of_program().cloned().collect();
+    let gpu = gpu_facts(group, line, members);
     runner.step(&step, || {
-        jit::merge(&members.bitcode, &image, link_facts(group, line), runner)?;
+        jit::merge(&bitcode, &image, link_facts(group, line), gpu.as_ref(), runner)?;
         write_jit_objects(HostPiece::Register, &piece, &location, runner)
     })?;
     compiled.host_inputs = vec![piece, location];

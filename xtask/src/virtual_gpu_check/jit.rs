@@ -1,4 +1,4 @@
-//! Programs linked with `--jit` for NVIDIA GPUs print what they print without, in every mode of the JIT.
+//! Programs linked with `--jit` or `--jit=only` for NVIDIA GPUs print what they print without, in every mode of the JIT.
 
 use std::fs;
 use std::path::Path;
@@ -18,15 +18,18 @@ pub(super) struct Launches {
     pub(super) ahead_of_time: u64,
 }
 
-/// Links the program for the JIT and runs it in every mode; `ptxas` makes cubins that carry their PTX.
+/// Links the program for the JIT in both forms and runs it in every mode; `ptxas` makes cubins that carry their PTX. The launches are those of the
+/// program with an image.
 ///
 /// Fails when it does not print what is expected.
 pub(super) fn check(program: &Build<'_>, ptxas: &Path, expected: &str) -> Result<Launches> {
-    program.link_for_jit(&["-foffload-lto", "-Xoffload-linker", "--jit"])?;
     let folder = program.folder().display().to_string();
     let ptxas = ptxas.display().to_string();
     let assembler = ("OFFLOOM_JIT_PTXAS", ptxas.as_str());
-    run_in_modes(program, "--jit", &folder, expected, &[assembler])?;
+    for form in ["--jit=only", "--jit"] {
+        program.link_for_jit(&["-foffload-lto", "-Xoffload-linker", form])?;
+        run_in_modes(program, form, &folder, expected, &[assembler])?;
+    }
     let statistics = format!("{folder}/statistics");
     let cache = format!("{folder}/sync--jit");
     program.run(&[

@@ -15,11 +15,11 @@ use crate::ptxas;
 
 /// An assembler.
 #[derive(Debug)]
-pub(super) struct Assembler {
+pub struct Assembler {
     /// Its path.
-    pub(super) path: String,
+    pub path: String,
     /// What it says its version is.
-    pub(super) version: String,
+    pub version: String,
 }
 
 static FOUND: OnceLock<Result<Assembler, String>> = OnceLock::new();
@@ -29,18 +29,30 @@ pub(super) fn look_for() {
     if FOUND.get().is_some() {
         return;
     }
-    // Of a program with more rights than its user the environment is the user's.
-    // SAFETY: only asks.
-    let is_trusted = unsafe { libc::getauxval(libc::AT_SECURE) } == 0;
-    let variable = |name: &str| env::var_os(name).filter(|_| is_trusted);
-    let variables = ptxas::VARIABLES.map(|name| (name, variable(name)));
-    let chosen = settings().ptxas.clone();
+    let variables = variables();
     let look = move || {
-        FOUND.get_or_init(|| find(chosen.as_deref(), &variables));
+        FOUND.get_or_init(|| find(settings().ptxas.as_deref(), &variables));
     };
     if spawn_without_signals(look.clone()).is_err() {
         look();
     }
+}
+
+/// The assembler, looked for with the environment as it is now, unless that was done before; else why there is none.
+///
+/// # Errors
+/// One line on why there is none.
+pub fn find_now() -> Result<&'static Assembler, String> {
+    let found = FOUND.get_or_init(|| find(settings().ptxas.as_deref(), &variables()));
+    found.as_ref().map_err(String::clone)
+}
+
+/// What the environment says of where the assembler is.
+fn variables() -> [(&'static str, Option<OsString>); ptxas::VARIABLES.len()] {
+    // Of a program with more rights than its user the environment is the user's.
+    // SAFETY: only asks.
+    let is_trusted = unsafe { libc::getauxval(libc::AT_SECURE) } == 0;
+    ptxas::VARIABLES.map(|name| (name, env::var_os(name).filter(|_| is_trusted)))
 }
 
 /// The assembler; else why there is none.

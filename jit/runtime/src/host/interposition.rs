@@ -8,7 +8,7 @@ use std::ffi::{CStr, c_void};
 use std::ptr;
 
 use crate::host::libraries::LoadedObject;
-use crate::host::registration::{BinaryDescriptor, forget_replacement, replacement};
+use crate::registration::{BinaryDescriptor, forget_replacement, replacement};
 use offloom_jit_policy::process::guard::{Interlude, guarded, guarded_interlude};
 use offloom_jit_policy::process::report;
 

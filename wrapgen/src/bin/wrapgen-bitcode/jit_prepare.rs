@@ -5,7 +5,6 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_jit_passes::JitPassError;
 use offloom_jit_passes::gpu::GpuLink;
@@ -14,7 +13,8 @@ use offloom_text_table::counted;
 use wrapgen::messages::say;
 use wrapgen::output::OutputFile;
 
-use crate::device_bitcode::{DeviceBitcode, MergeError, link_files};
+use crate::device_bitcode::{DeviceBitcode, MergeError};
+use crate::gpu_options::GpuOptions;
 use crate::hiding::KeptNames;
 
 /// Merge device bitcode and give its kernels dispatch stubs, so that variants of them can be compiled at run time.
@@ -39,17 +39,8 @@ pub(crate) struct JitPrepareArgs {
     #[arg(long)]
     verbose: bool,
 
-    /// The image is for an NVIDIA GPU, for this processor.
-    #[arg(long, value_name = "PROCESSOR")]
-    gpu: Option<String>,
-
-    /// With --gpu: an argument for ptxas, with which variants are assembled.
-    #[arg(long = "assembler-argument", value_name = "WORD", allow_hyphen_values = true)]
-    assembler_arguments: Vec<String>,
-
-    /// With --gpu: bitcode of the device runtime.
-    #[arg(long = "device-runtime", value_name = "FILE")]
-    device_runtime: Vec<PathBuf>,
+    #[command(flatten)]
+    gpu: GpuOptions,
 
     #[command(flatten)]
     device: DeviceBitcode,
@@ -79,10 +70,10 @@ impl JitPrepareArgs {
             self.kept.hide_others(&module);
         }
         let machine = self.device.machine(&module).map_err(JitPassError::from)?;
-        let runtime = self.runtime(&context, &errors)?;
-        let gpu = self.gpu.as_ref().map(|processor| GpuLink {
+        let runtime = self.gpu.runtime(&context, &errors)?;
+        let gpu = self.gpu.processor.as_ref().map(|processor| GpuLink {
             processor,
-            assembler_arguments: &self.assembler_arguments,
+            assembler_arguments: &self.gpu.assembler_arguments,
             device_runtime: runtime.as_ref(),
         });
         let level = self.device.optimization_level;
@@ -128,19 +119,6 @@ impl JitPrepareArgs {
         }
         base.commit()?;
         Ok(())
-    }
-
-    /// The device runtime, if there is one.
-    fn runtime<'ctx>(
-        &self,
-        context: &'ctx Context,
-        errors: &CollectedErrors<'ctx>,
-    ) -> Result<Option<Module<'ctx>>, JitPrepareError> {
-        if self.device_runtime.is_empty() {
-            return Ok(None);
-        }
-        let runtime = link_files(context, errors, &self.device_runtime, |_| {})?;
-        Ok(Some(runtime))
     }
 
     /// With --save-temps the file has the same name in each link, and whether it is there tells whether this one made a bundle.

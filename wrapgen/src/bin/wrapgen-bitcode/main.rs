@@ -3,6 +3,7 @@
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 
 mod device_bitcode;
+mod gpu_options;
 mod hiding;
 mod jit_merge;
 mod jit_prepare;

@@ -7,11 +7,13 @@ use std::slice;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use offloom_abi::device_image::{descriptor, image};
+use offloom_abi::jit_gpu_code::GpuCode;
 use offloom_ir::bitcode_header::{is_bitcode, producer, release, target_triple};
+use offloom_jit_cuda::devices;
 
 use crate::attach::join_process;
+use crate::base_image::{DeviceCode, base_image};
 use crate::compile::worker;
-use crate::host::base_image::base_image;
 use crate::host::libraries::LoadedObject;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
@@ -38,13 +40,26 @@ pub(crate) struct BinaryDescriptor {
     entries_end: *const c_void,
 }
 
+impl DeviceImage {
+    /// The same with other bytes in its place.
+    fn with_bytes(&self, bytes: &'static [u8]) -> Self {
+        let range = bytes.as_ptr_range();
+        Self {
+            start: range.start,
+            end: range.end,
+            ..*self
+        }
+    }
+}
+
 const _: () = {
     assert!(size_of::<DeviceImage>() == image::SIZE);
     assert!(size_of::<BinaryDescriptor>() == descriptor::SIZE);
 };
 
-/// The descriptor to register in the place of this one: the same where no image is bitcode for this device, and `None` where it is
-/// bitcode that this library cannot use, which is said. Of images that cannot be made, which is said too, the new one has none.
+/// The descriptor to register in the place of this one: the same where no image is device code that images are made of, and `None` where it is
+/// code that this library cannot use, which is said. Of images that cannot be made, which is said too, the new one has none. Code for NVIDIA GPUs makes
+/// one image for each architecture that is there.
 ///
 /// # Safety
 /// The descriptor and what it points to are as libomptarget wants them.
@@ -64,11 +79,20 @@ pub(crate) unsafe fn replacement(given: *const BinaryDescriptor) -> Option<*cons
         return None;
     };
     let object = LoadedObject::containing(fields.entries_begin);
-    let mut replaced = false;
     let mut table = Vec::new();
+    let mut for_gpus = Vec::new();
+    let mut replaced = false;
     for image in images {
         let bytes = bytes_of(image);
-        let Some(triple) = triple_of_bitcode(bytes).filter(|triple| is_for_this_device(triple)) else {
+        let code = match GpuCode::parse(bytes) {
+            Ok(code) => code,
+            Err(error) => {
+                report::failure(format_args!("{}: {error}", object.name()));
+                return None;
+            }
+        };
+        let triple = triple_of_bitcode(bytes).filter(|triple| code.is_some() || is_for_this_device(triple));
+        let Some(triple) = triple else {
             table.push(*image);
             continue;
         };
@@ -76,18 +100,21 @@ pub(crate) unsafe fn replacement(given: *const BinaryDescriptor) -> Option<*cons
             return None;
         }
         replaced = true;
-        if let Some(made) = base_image(bytes, &triple, &object) {
-            let range = made.as_ptr_range();
-            table.push(DeviceImage {
-                start: range.start,
-                end: range.end,
-                ..*image
-            });
+        if let Some(code) = code {
+            for_gpus.push((image, code, triple));
+            continue;
         }
+        let code = DeviceCode {
+            bytes,
+            triple: &triple,
+            gpu: None,
+        };
+        table.extend(base_image(&code, &object).map(|made| image.with_bytes(made)));
     }
     if !replaced {
         return Some(given);
     }
+    table.extend(gpu_images(&for_gpus, &object));
     // Leaked: libomptarget of LLVM 19 keeps pointers to the images for ever.
     let table = Box::leak(table.into_boxed_slice());
     let made: &'static BinaryDescriptor = Box::leak(Box::new(BinaryDescriptor {
@@ -97,6 +124,48 @@ pub(crate) unsafe fn replacement(given: *const BinaryDescriptor) -> Option<*cons
     }));
     replacements().insert(given.addr(), (&raw const *made).addr());
     Some(made)
+}
+
+/// An image for each architecture of NVIDIA's that is there, of the code that was compiled for the latest one that it has.
+fn gpu_images(codes: &[(&DeviceImage, GpuCode<'_>, String)], object: &LoadedObject) -> Vec<DeviceImage> {
+    if codes.is_empty() {
+        return Vec::new();
+    }
+    let mut capabilities = devices::capabilities().unwrap_or_else(|error| {
+        report::failure(format_args!(
+            "NVIDIA's driver does not say which GPUs there are: {error}: {} has no image for them",
+            object.name()
+        ));
+        Vec::new()
+    });
+    capabilities.sort_unstable();
+    capabilities.dedup();
+    let mut made = Vec::new();
+    for capability in capabilities {
+        let fitting = codes.iter().filter_map(|(image, code, triple)| {
+            let processor = code.processor_for(capability)?;
+            Some((image, code, triple, processor))
+        });
+        // Names are as long as their numbers, but for those of ten and more.
+        let best = fitting.max_by_key(|(_, code, ..)| (code.processor.len(), code.processor));
+        let Some((image, code, triple, processor)) = best else {
+            let [major, minor] = capability;
+            let linked: Vec<_> = codes.iter().map(|(_, code, _)| code.processor).collect();
+            report::failure(format_args!(
+                "{} was linked for {} and cannot be compiled for sm_{major}{minor}, which is here: link it for the earliest GPU that it is to run on",
+                object.name(),
+                linked.join(" and ")
+            ));
+            continue;
+        };
+        let code = DeviceCode {
+            bytes: bytes_of(image),
+            triple,
+            gpu: Some((*code, &processor)),
+        };
+        made.extend(base_image(&code, object).map(|bytes| image.with_bytes(bytes)));
+    }
+    made
 }
 
 /// What was registered in the place of this descriptor, which is about to be taken out of use.
@@ -144,7 +213,7 @@ fn triple_of_bitcode(bytes: &[u8]) -> Option<String> {
     }
 }
 
-/// Images for GPUs may be bitcode too: libomptarget compiles those.
+/// Images for GPUs may be bitcode of others too: libomptarget compiles those.
 fn is_for_this_device(triple: &str) -> bool {
     triple.starts_with("x86_64-") && triple.contains("linux")
 }
