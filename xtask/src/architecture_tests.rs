@@ -46,6 +46,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "offloom-jit-remote",
+        &["offloom-abi", "offloom-jit-cache", "offloom-text-table"],
+    ),
+    (
         "offloom-jit-runtime",
         &[
             "offloom-abi",

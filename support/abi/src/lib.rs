@@ -19,6 +19,7 @@
 //! | [`jit_device_image`] | tables of addresses in a GPU's base image and variants | device memory |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
 //! | [`jit_message`] | what compile requests and replies begin with | pipe between the JIT library and its worker process |
+//! | [`jit_remote`] | what is asked of remote stores, and what comes back | socket between the JIT library and the process that talks to them |
 //! | [`names`] | section names and types, metadata names | objects and IR |
 //!
 //! Rules of this crate: names match the C headers of LLVM; a layout that changed between releases takes an
@@ -37,6 +38,7 @@ pub mod jit_compile;
 pub mod jit_device_image;
 pub mod jit_image;
 pub mod jit_message;
+pub mod jit_remote;
 pub mod kernel_arguments;
 pub mod kernel_name;
 pub mod kernel_source;
