@@ -58,6 +58,8 @@ def load(config, lit_config):
     # Debian has it as a package; elsewhere it may be a snap, which sees no files of ours.
     if shutil.which("chromium"):
         config.available_features.add("browser")
+    if shutil.which("redis-server") and shutil.which("redis-cli"):
+        config.available_features.add("redis")
     if shutil.which("mpicxx") and shutil.which("mpirun"):
         config.available_features.add("mpi")
     if os.path.exists("/usr/include/pybind11/pybind11.h"):

@@ -16,13 +16,28 @@ use crate::error::{Error, Result, json_path, warn};
 use crate::names::Naming;
 use crate::outcome::Outcome;
 use crate::progress::shown;
+use crate::remote::{ListName, RemoteCommand};
 use crate::units::size;
 use list::list;
 use opened::{Access, Opened};
 
-/// What to do with the cache that the environment names.
+/// What to do with the cache that the environment names, or with the remote store behind it.
 #[derive(Debug, Subcommand)]
 pub(crate) enum CacheCommand {
+    #[command(flatten)]
+    OnDisk(DiskCommand),
+    /// Sign everything and put it into the remote store of OFFLOOM_JIT_REMOTE.
+    Push(ListName),
+    /// Take over what `push` put into the remote store, if a trusted key has signed it.
+    Pull(ListName),
+    /// Look at the remote store.
+    #[command(subcommand)]
+    Remote(RemoteCommand),
+}
+
+/// What to do with the cache on disk.
+#[derive(Debug, Subcommand)]
+pub(crate) enum DiskCommand {
     /// List the compiled kernels, the one used last first.
     List(Naming),
     /// Say how much there is.
@@ -49,7 +64,7 @@ pub(crate) enum CacheCommand {
     },
 }
 
-impl CacheCommand {
+impl DiskCommand {
     fn access(&self) -> Access {
         match self {
             Self::List(_) | Self::Stats | Self::Verify | Self::Pack { .. } => Access::Read,
@@ -80,7 +95,7 @@ fn summary(opened: &Opened, stats: &Stats) -> String {
 }
 
 /// Runs one of the commands.
-pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
+pub(crate) fn run(command: &DiskCommand, json: bool) -> Result<Outcome> {
     for warning in &Found::read(std::env::vars_os()).warnings {
         warn(warning);
     }
@@ -88,7 +103,7 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
     let mut refused = std::mem::take(&mut opened.refused).into_iter();
     // What cannot be looked at fails a check of all.
     let unchecked = match command {
-        CacheCommand::Verify => refused.next(),
+        DiskCommand::Verify => refused.next(),
         _ => None,
     };
     for error in refused {
@@ -103,14 +118,14 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
     let store = &opened.store;
     let mut failure = None;
     let (text, value) = match (command, opened.absent()) {
-        (CacheCommand::List(naming), _) => list(store, *naming)?,
-        (CacheCommand::Stats, _) => stats(&opened)?,
-        (CacheCommand::Verify | CacheCommand::Pack { .. }, Some(absent))
+        (DiskCommand::List(naming), _) => list(store, *naming)?,
+        (DiskCommand::Stats, _) => stats(&opened)?,
+        (DiskCommand::Verify | DiskCommand::Pack { .. }, Some(absent))
             if opened.settings.cache_path.is_empty() =>
         {
             return Err(Error::NoCache(absent.to_owned()));
         }
-        (CacheCommand::Verify, _) => {
+        (DiskCommand::Verify, _) => {
             let (text, value, damaged) = verify(&opened);
             failure = (damaged != 0).then_some(Error::Damaged(damaged));
             match unchecked {
@@ -119,29 +134,29 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
             }
             (text, value)
         }
-        (CacheCommand::Clear | CacheCommand::Prune { .. }, Some(absent)) => {
+        (DiskCommand::Clear | DiskCommand::Prune { .. }, Some(absent)) => {
             let text = format!(
                 "there is no cache in `{}`: nothing is removed\n",
                 absent.display()
             );
             let counted = match command {
-                CacheCommand::Clear => "files",
+                DiskCommand::Clear => "files",
                 _ => "removed_bytes",
             };
             (text, json!({ counted: 0 }))
         }
-        (CacheCommand::Prune { size: limit }, None) => {
+        (DiskCommand::Prune { size: limit }, None) => {
             let bytes = store.prune(limit.unwrap_or(opened.settings.cache_size))?;
             (
                 format!("removed {}\n", size(bytes)),
                 json!({ "removed_bytes": bytes }),
             )
         }
-        (CacheCommand::Clear, None) => so_many_files("removed", store.clear()?),
-        (CacheCommand::Pack { file }, _) => {
+        (DiskCommand::Clear, None) => so_many_files("removed", store.clear()?),
+        (DiskCommand::Pack { file }, _) => {
             so_many_files("packed", shown("packing", |done| store.pack(file, done))?)
         }
-        (CacheCommand::Unpack { file }, _) => unpacked(store.unpack(file)?),
+        (DiskCommand::Unpack { file }, _) => unpacked(store.unpack(file)?),
     };
     let text = if json { format!("{value:#}\n") } else { text };
     let outcome = Outcome {
@@ -149,7 +164,7 @@ pub(crate) fn run(command: &CacheCommand, json: bool) -> Result<Outcome> {
         ..Outcome::from(text)
     };
     Ok(match command {
-        CacheCommand::Pack { file } => outcome.on_error_stream(is_standard_output(file)),
+        DiskCommand::Pack { file } => outcome.on_error_stream(is_standard_output(file)),
         _ => outcome,
     })
 }

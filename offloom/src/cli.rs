@@ -12,8 +12,9 @@ use crate::cache::CacheCommand;
 use crate::error::{Error, Result, warn};
 use crate::installation::VERSION;
 use crate::names::Naming;
+use crate::remote::{KeyCommand, RemoteCommand};
 use crate::run::RunArgs;
-use crate::{cache, config, doctor, explain, replay, report, run};
+use crate::{cache, config, doctor, explain, remote, replay, report, run};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
 #[derive(Debug, Parser)]
@@ -32,6 +33,9 @@ enum Command {
     /// Look at and look after the compiled kernels on disk.
     #[command(subcommand)]
     Cache(CacheCommand),
+    /// Look after the keys that entries of remote stores are signed with.
+    #[command(subcommand)]
+    Key(KeyCommand),
     /// Say what became of a program's launches.
     Explain {
         /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote. Of several, as those of a job's processes, each gets a line.
@@ -104,7 +108,11 @@ fn written(printed: io::Result<()>) -> Result<()> {
 
 fn execute(cli: &Cli) -> Result<ExitCode> {
     let outcome = match &cli.command {
-        Command::Cache(command) => cache::run(command, cli.json)?,
+        Command::Cache(CacheCommand::Push(list)) => return remote::push(list, cli.json),
+        Command::Cache(CacheCommand::Pull(list)) => return remote::pull(list, cli.json),
+        Command::Cache(CacheCommand::Remote(RemoteCommand::Status)) => return remote::status(cli.json),
+        Command::Cache(CacheCommand::OnDisk(command)) => cache::run(command, cli.json)?,
+        Command::Key(command) => return remote::key(command, cli.json),
         Command::Explain { statistics, naming } => explain::run(statistics, *naming, cli.json)?.into(),
         Command::Run(arguments) => return run::run(arguments, cli.json),
         Command::Report { .. } if cli.json => return Err(Error::PageAsJson),

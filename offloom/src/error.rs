@@ -109,6 +109,11 @@ pub(crate) enum Error {
     /// JSON is text, and a path need not be.
     #[error("`{}` cannot be printed as JSON, since it is not UTF-8; leave out --json, or give it another name", .0.display())]
     NotText(PathBuf),
+    /// The program that talks to remote stores.
+    #[error(
+        "cannot start offloom-jit-remote: {0}; install Offloom again, with all of its folders side by side"
+    )]
+    NoRemoteProgram(io::Error),
     /// Nobody reads what is printed.
     #[error("cannot write to the standard output: {0}")]
     Output(io::Error),

@@ -120,7 +120,8 @@ fn process_value(statistics: &Statistics, naming: Naming) -> Value {
     json!({
         "version": statistics.version, "offloom": statistics.offloom, "llvm": statistics.llvm, "host": statistics.host,
         "process": statistics.process, "forked_from": statistics.forked_from, "command": statistics.command,
-        "started": statistics.started, "settings": statistics.settings, "duration_us": statistics.duration_us, "kernels": kernels,
+        "started": statistics.started, "settings": statistics.settings, "duration_us": statistics.duration_us,
+        "remote": statistics.remote, "kernels": kernels,
     })
 }
 
@@ -133,6 +134,12 @@ fn explain(statistics: &Statistics, naming: Naming) -> String {
     );
     if let Some(parent) = statistics.forked_from {
         text += &format!("Forked from process {parent}, whose launches before the fork are counted too\n");
+    }
+    if let Some(uses) = &statistics.remote {
+        text += &format!(
+            "Remote store: {} fetched, {} ahead of need, {} not there, {} refused, {} failed; {} published\n",
+            uses.fetched, uses.fetched_ahead, uses.absent, uses.refused, uses.failed, uses.published
+        );
     }
     if statistics.kernels.is_empty() {
         text += "No kernel: the program was not linked with --jit, or its bundle was refused.\n";
@@ -306,6 +313,8 @@ pub(crate) fn origin(variant: &Variant) -> &'static str {
     match variant.origin {
         Origin::Compiled => "compiler",
         Origin::Cache => "cache",
+        Origin::SharedCache => "shared cache",
+        Origin::Remote => "remote store",
         Origin::Failed(_) => "",
     }
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use offloom_abi::LlvmVersion;
+use offloom_abi::jit_remote::REMOTE_NAME;
 
 use crate::error::{Error, Result};
 
@@ -60,8 +61,13 @@ impl Installation {
         self.0.join("libexec/offloom/offloom-jit-replay")
     }
 
+    /// What talks to remote stores.
+    pub(crate) fn remote(&self) -> PathBuf {
+        self.0.join("libexec/offloom").join(REMOTE_NAME)
+    }
+
     /// What programs are run with, and what it is for.
-    pub(crate) fn running_parts(&self) -> [(&'static str, PathBuf); 4] {
+    pub(crate) fn running_parts(&self) -> [(&'static str, PathBuf); 5] {
         [
             ("device linker", self.0.join("libexec/offloom/wrapgen-lld")),
             ("JIT library", self.jit_library()),
@@ -70,6 +76,7 @@ impl Installation {
                 self.0.join("libexec/offloom/offloom-jit-worker"),
             ),
             ("JIT replay", self.replayer()),
+            ("JIT remote store", self.remote()),
         ]
     }
 

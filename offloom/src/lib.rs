@@ -10,6 +10,7 @@
 //! | [`replay`] | `offloom replay`: one launch by itself |
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
+//! | [`remote`] | `offloom key`, and what `offloom cache` does with a remote store |
 //! | [`installation`] | where the rest of Offloom lies |
 //! | [`scratch_folder`] | a folder that a signal does not leave behind |
 //! | [`names`], [`units`] | what people read of kernels, arguments and values; of numbers |
@@ -28,6 +29,7 @@ mod names;
 mod outcome;
 mod processes;
 mod progress;
+mod remote;
 mod replay;
 mod report;
 mod run;

@@ -216,7 +216,7 @@ impl Sum {
         for variant in &kernel.variants {
             match variant.origin {
                 Origin::Compiled => self.compiled += 1,
-                Origin::Cache => self.cached += 1,
+                Origin::Cache | Origin::SharedCache | Origin::Remote => self.cached += 1,
                 Origin::Failed(_) => self.failed += 1,
             }
         }

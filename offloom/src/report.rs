@@ -270,6 +270,7 @@ mod tests {
 
     fn without_kernels() -> Statistics {
         Statistics {
+            remote: None,
             version: offloom_jit_cache::stats::VERSION,
             offloom: "<script>".to_owned(),
             llvm: "&".to_owned(),

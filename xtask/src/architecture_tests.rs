@@ -61,6 +61,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "offloom-jit-remote",
+        &["offloom-abi", "offloom-jit-cache", "offloom-text-table"],
+    ),
+    (
         "offloom-jit-runtime",
         &[
             "offloom-abi",

@@ -16,11 +16,12 @@ use crate::worker_layout;
 use crate::workspace::{Workspace, cargo};
 
 /// What `cargo build` is asked for: the installed artefacts, and the plugin and the library that only tests load.
-const PACKAGES: [&str; 8] = [
+const PACKAGES: [&str; 9] = [
     "offloom",
     "wrapgen",
     "offloom-device-linker",
     "offloom-passes",
+    "offloom-jit-remote",
     "offloom-jit-runtime",
     "offloom-jit-worker",
     "offloom-test-plugin",
@@ -28,10 +29,11 @@ const PACKAGES: [&str; 8] = [
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
-const STAGED: [(&str, &str); 7] = [
+const STAGED: [(&str, &str); 8] = [
     ("offloom", "bin"),
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
+    ("offloom-jit-remote", "libexec/offloom"),
     ("offloom-jit-replay", "libexec/offloom"),
     ("wrapgen-lld", "libexec/offloom"),
     ("liboffloom_passes.so", "lib"),

@@ -51,6 +51,10 @@ const COMMON_FOR_TESTS: &[Package] = &[
     ("python3", "runs lit"),
     ("python3-dev", "builds the documentation's extension of Python"),
     ("python3-pip", "installs CUDA's tools"),
+    (
+        "redis-server",
+        "a store that tests of the JIT's remote cache start",
+    ),
 ];
 
 /// Packages for LLVM 19.

@@ -55,6 +55,14 @@ pub struct Settings {
     pub cache_mode: CacheMode,
     /// How large the private cache directory may be, in bytes.
     pub cache_size: u64,
+    /// The store that is asked for what the folders lack; none: there is none.
+    pub remote: Option<String>,
+    /// The folder of keys that entries of the store are signed with; none: the user's.
+    pub remote_keys: Option<PathBuf>,
+    /// The file of secrets for the store; none: the environment has them, or there are none.
+    pub remote_credentials: Option<PathBuf>,
+    /// How long a look-up in the store may take, in milliseconds.
+    pub remote_deadline: u32,
     /// Whether variants are timed, and dropped when they are no faster than the ahead-of-time code.
     pub retire: bool,
     /// Whether compiles run in a process of their own.
@@ -89,6 +97,10 @@ impl Default for Settings {
             cache_path: Vec::new(),
             cache_mode: CacheMode::ReadWrite,
             cache_size: 1 << 30,
+            remote: None,
+            remote_keys: None,
+            remote_credentials: None,
+            remote_deadline: 50,
             retire: true,
             worker: true,
             time_limit: 10_000,
@@ -122,6 +134,19 @@ impl Settings {
                 Some(home.join(".cache"))
             })?;
             Some(folder.join("offloom"))
+        })
+    }
+
+    /// The folder of signing keys that was asked for, or `offloom/keys` in the user's configuration folder, which environment variables name.
+    pub fn keys_directory(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+        let absolute = |name| {
+            variable(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
+        self.remote_keys.clone().or_else(|| {
+            let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+            Some(folder.join("offloom/keys"))
         })
     }
 }
@@ -304,7 +329,7 @@ impl Found {
             Some(()) => self.origins[index] = origin,
             None => self.warnings.push(Warning::BadValue {
                 name: setting.name,
-                value: value.display().to_string(),
+                value: values::without_secrets(setting.name, &value.display().to_string()),
                 origin,
             }),
         }

@@ -44,8 +44,28 @@ pub struct Statistics {
     /// How long the process had used the JIT when it was written, in microseconds. The other times are from the same start.
     #[serde(default)]
     pub duration_us: Option<u64>,
+    /// What was asked of the remote store, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote: Option<RemoteUses>,
     /// Every kernel that the process knew, by bundle and in the bundle's order.
     pub kernels: Vec<Kernel>,
+}
+
+/// Objects that were asked for in a remote store, base images included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct RemoteUses {
+    /// Those that came.
+    pub fetched: u64,
+    /// Those that came, maybe unused, because an earlier run of the program wanted them.
+    pub fetched_ahead: u64,
+    /// Those that the store does not have.
+    pub absent: u64,
+    /// Those that were not used, because nobody who is trusted has signed them for this.
+    pub refused: u64,
+    /// Those that the store could not be asked for, or not in time.
+    pub failed: u64,
+    /// Those that were handed over to be put there.
+    pub published: u64,
 }
 
 /// One kernel, on all devices together.
@@ -137,8 +157,12 @@ pub struct Variant {
 pub enum Origin {
     /// This process had it compiled.
     Compiled,
-    /// It was in the cache.
+    /// It was in the private folder of the cache.
     Cache,
+    /// It was in a folder of `OFFLOOM_JIT_CACHE_PATH`.
+    SharedCache,
+    /// It was in the remote store, from which this process has had it brought.
+    Remote,
     /// There is none, for this reason: such launches run ahead of time.
     Failed(String),
 }
@@ -349,6 +373,10 @@ mod tests {
             started: Some(1_700_000_000),
             settings: BTreeMap::from([("OFFLOOM_JIT".to_owned(), "sync".to_owned())]),
             duration_us: Some(9),
+            remote: Some(RemoteUses {
+                fetched: 3,
+                ..RemoteUses::default()
+            }),
             kernels: vec![Kernel {
                 name: "k".to_owned(),
                 bundle: "00".to_owned(),

@@ -8,6 +8,7 @@
 
 mod claim;
 mod error;
+mod exchange;
 mod key;
 mod layer;
 mod listing;
@@ -31,7 +32,7 @@ use crate::process::Process;
 
 pub use claim::Claim;
 pub use error::StoreError;
-pub use key::{ImageKey, stored_field};
+pub use key::{ImageKey, KeyHash, stored_field};
 pub use layer::FORMAT_FOLDER;
 pub use listing::is_absent;
 pub use pack::Unpacked;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use offloom_abi::jit_bundle::BundleId;
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::CacheMode;
+use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{
     Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreError, StoreOptions, Uses,
 };
@@ -18,6 +19,7 @@ use crate::backend::Compiler;
 use crate::process::guard::write_signals::without_write_signals;
 use crate::process::report;
 use crate::process::settings::{runs_with_more_rights, settings, variable_at_start};
+use crate::remote;
 
 /// The key of what this compiler makes of the device code of a bundle.
 pub fn key(
@@ -86,10 +88,32 @@ pub fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
         let waited = start.elapsed();
         let known = look_up(key).or_else(|| (waited >= patience).then_some(Known::Nothing(None)));
         if let Some(known) = known {
+            let known = or_from_remote(key, known);
             count_use(&known);
             return known;
         }
         std::thread::sleep(pause_after(waited));
+    }
+}
+
+/// What the remote store has of a key that nobody makes on this machine; else what is known without it.
+fn or_from_remote(key: &ImageKey, known: Known) -> Known {
+    if !matches!(known, Known::Nothing(Some(_))) || !remote::bring(key.hash()) {
+        return known;
+    }
+    // The claim has no use any more.
+    with_store(|store| load(store, key)).flatten().unwrap_or(known)
+}
+
+/// From which tier an object of this key was had.
+pub fn tier(key: &ImageKey) -> Origin {
+    let hash = key.hash();
+    if remote::has_brought(hash) {
+        return Origin::Remote;
+    }
+    match with_store(|store| store.is_in_private_layer(hash)) {
+        Some(false) => Origin::SharedCache,
+        _ => Origin::Cache,
     }
 }
 
@@ -195,7 +219,11 @@ pub fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
 /// Keeps what came of making an object, and says what the cache has now: instead of a failure it may be what another process has made. A cache
 /// that cannot be written is one compile more next time.
 pub fn publish(key: &ImageKey, record: Record) -> Record {
-    match with_store(|store| store.publish(key, &record)) {
+    let published = with_store(|store| store.publish(key, &record));
+    if let (Some(Ok(None)), Record::Image(_)) = (&published, &record) {
+        remote::publish(key.hash());
+    }
+    match published {
         Some(Ok(Some(others))) => others,
         Some(Err(error)) => {
             say_that_nothing_is_kept(&error);
@@ -243,7 +271,7 @@ pub fn remember_given_up(key: &ImageKey, subjects: &[Subject]) {
 }
 
 /// Does something with the cache, if there is one. Reading may write too: a record anew that has become old.
-fn with_store<T>(work: impl FnOnce(&Store) -> T) -> Option<T> {
+pub(crate) fn with_store<T>(work: impl FnOnce(&Store) -> T) -> Option<T> {
     store().map(|store| without_write_signals(|| work(store)))
 }
 

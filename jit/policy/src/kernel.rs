@@ -23,7 +23,7 @@ use crate::history::History;
 use crate::process::lock::lock;
 use crate::process::queue;
 use crate::process::report;
-use crate::process::settings::settings;
+use crate::process::settings::{counts_launches, settings};
 
 /// A launch waits for a variant that is in the cache if it saves at least this: links take one to three milliseconds, and the cache may be
 /// on a slow disk.
@@ -155,7 +155,7 @@ impl<B: Backend> Kernel<B> {
             return None;
         };
         let object = self.making(target, key);
-        let object = object.get_or_init(|| Some(self.found(&image_key.descriptor, bytes, times)));
+        let object = object.get_or_init(|| Some(self.found(&image_key, bytes, times)));
         object.as_ref()?.times
     }
 
@@ -165,13 +165,21 @@ impl<B: Backend> Kernel<B> {
     }
 
     /// An object that the cache had.
-    fn found(&self, descriptor: &Descriptor, bytes: Vec<u8>, times: Option<Times>) -> Object {
+    fn found(&self, key: &ImageKey, bytes: Vec<u8>, times: Option<Times>) -> Object {
+        let descriptor = &key.descriptor;
+        let tier = match counts_launches() {
+            true => disk_cache::tier(key),
+            false => Origin::Cache,
+        };
+        let remark = match tier {
+            Origin::Remote => ", from the remote store",
+            _ => "",
+        };
         report::log(format_args!(
-            "{}: found in the cache, for {descriptor}",
+            "{}: found in the cache{remark}, for {descriptor}",
             self.name
         ));
-        self.history
-            .add(&descriptor.to_string(), Origin::Cache, bytes.len(), None);
+        self.history.add(&descriptor.to_string(), tier, bytes.len(), None);
         let times = times.filter(|_| settings().retire);
         Object { bytes, times }
     }
@@ -245,7 +253,7 @@ impl<B: Backend> Kernel<B> {
         let image_key = self.image_key(target, key, usual_place);
         let descriptor = &image_key.descriptor;
         match disk_cache::wait_for_others(&image_key, settings().time_limit) {
-            Known::Object(bytes, times) => Some(self.found(descriptor, bytes, times)),
+            Known::Object(bytes, times) => Some(self.found(&image_key, bytes, times)),
             Known::Failure(reason) => {
                 self.stays_ahead_of_time(descriptor, reason, " (remembered by the cache)");
                 None
@@ -272,8 +280,8 @@ impl<B: Backend> Kernel<B> {
                 drop(claim);
                 match record {
                     Record::Image(bytes) if is_own => Some(Object { bytes, times: None }),
-                    Record::Image(bytes) => Some(self.found(descriptor, bytes, None)),
-                    Record::Timed(times, bytes) => Some(self.found(descriptor, bytes, Some(times))),
+                    Record::Image(bytes) => Some(self.found(&image_key, bytes, None)),
+                    Record::Timed(times, bytes) => Some(self.found(&image_key, bytes, Some(times))),
                     Record::Failure(failure) => {
                         self.stays_ahead_of_time(descriptor, failure.reason, "");
                         None

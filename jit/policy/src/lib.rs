@@ -12,6 +12,7 @@
 //! | [`variant`] | a loaded variant, timed against the ahead-of-time body until it is kept or retired |
 //! | [`first_ask`] | kernels that were launched for the first time a moment ago |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
+//! | [`remote`] | objects in a remote store, shared with other machines |
 //! | [`history`] | what was made for each kernel and became of its launches |
 //! | [`process`] | how all this lives in a process that is not its own |
 //!
@@ -31,4 +32,5 @@ pub mod kernel;
 pub mod kernel_on_device;
 pub mod process;
 pub mod registry;
+pub mod remote;
 pub mod variant;

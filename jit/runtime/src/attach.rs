@@ -20,6 +20,7 @@ use offloom_jit_policy::process::queue;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::registry::Attached;
+use offloom_jit_policy::remote;
 
 use offloom_text_table::counted;
 
@@ -31,8 +32,12 @@ use crate::stats;
 /// Has this library take part in the process's forks and its exit, from here on.
 pub(crate) fn join_process() {
     exit_gate::guard_exit(exit_handlers::run_first);
+    if remote::is_wanted() {
+        compile::remote::use_it();
+    }
     fork_gate::watch_forks(&[
         worker::leave_to_parent,
+        compile::remote::leave_to_parent,
         queue::remember_fork,
         disk_cache::forget_uses,
         stats::remember_fork,
@@ -103,12 +108,17 @@ fn begin<B: Backend>(attached: Attached<B>) {
             .iter()
             .any(|kernel: &Kernel<B>| kernel.left_ahead_of_time.is_none())
     };
-    // The worker starts while libomptarget does.
-    if settings().mode == Mode::Sync
-        && may_specialize(attached.kernels)
-        && disk_cache::note_start(&attached.bundle.key_of_start())
-    {
+    if !may_specialize(attached.kernels) || (settings().mode != Mode::Sync && !remote::is_wanted()) {
+        return;
+    }
+    let key = attached.bundle.key_of_start();
+    let may_lack_some = disk_cache::note_start(&key);
+    // What is needed starts while libomptarget does.
+    if settings().mode == Mode::Sync && may_lack_some {
         compile::expect();
+    }
+    if remote::is_wanted() {
+        remote::expect(key.hash(), may_lack_some);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Has a kernel compiled: in the [worker process](worker), or, where there is none, on a thread that LLVM may lose.
 
+pub(crate) mod remote;
 pub(crate) mod worker;
 
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -16,6 +16,7 @@ use crate::compile::compiler;
 use offloom_jit_policy::history::now_us;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::{from_first_folder, settings};
+use offloom_jit_policy::remote;
 
 /// In a forked child another thread of its parent may hold a lock for ever; a network file system may hang. The process ends all
 /// the same.
@@ -65,6 +66,7 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
             started: started(),
             settings: changed(settings()),
             duration_us: Some(now_us()),
+            remote: remote::uses(),
             kernels: kernels(),
         };
         statistics.write(&path)

@@ -10,6 +10,7 @@ use offloom_jit_cache::store::{FORMAT_FOLDER, is_absent};
 use super::{Check, Problem};
 use crate::cache;
 use crate::error::Error;
+use crate::remote;
 
 /// Looks at the private cache, and at the shared ones that are refused.
 pub(super) fn checks(settings: &Settings) -> Vec<Check> {
@@ -33,7 +34,33 @@ pub(super) fn checks(settings: &Settings) -> Vec<Check> {
             "mend that folder, or take it out of OFFLOOM_JIT_CACHE_PATH; programs go on with the other caches",
         )))
     });
-    [check(private)].into_iter().chain(refused).collect()
+    let remote = settings.remote.as_ref().map(|_| Check {
+        what: "remote store".to_owned(),
+        found: try_remote(),
+    });
+    [check(private)]
+        .into_iter()
+        .chain(refused)
+        .chain(remote)
+        .collect()
+}
+
+/// Whether the remote store can be asked.
+fn try_remote() -> Result<String, Problem> {
+    let remedy = "mend that, or unset OFFLOOM_JIT_REMOTE; programs go on without the store";
+    match remote::try_store() {
+        Ok(Ok(value)) => {
+            let milliseconds = value["answers_ms"].as_f64().unwrap_or_default();
+            let url = value["url"].as_str().unwrap_or_default();
+            let signs = match value["signs"].as_bool() {
+                Some(true) => "",
+                _ => ", only read",
+            };
+            Ok(format!("{url}: answers in {milliseconds:.1} ms{signs}"))
+        }
+        Ok(Err(reason)) => Err(Problem::new(reason, remedy)),
+        Err(error) => Err(Problem::new(error.to_string(), remedy)),
+    }
 }
 
 fn check(found: Result<String, Problem>) -> Check {

@@ -185,6 +185,8 @@ fn add_bars(bars: &mut Vec<Bar>, variant: &Variant, end: u64) {
             format!("compiled in {} ms", milliseconds(1e3 * compile as f64)),
         ),
         Origin::Cache => ("cache", "found in the cache".to_owned()),
+        Origin::SharedCache => ("cache", "found in a shared folder of the cache".to_owned()),
+        Origin::Remote => ("cache", "found in the remote store".to_owned()),
         Origin::Failed(reason) => ("failed", format!("failed: {reason}")),
     };
     bars.push(Bar {

@@ -20,6 +20,7 @@
 //! | [`jit_gpu_code`] | bitcode in the place of an image for NVIDIA GPUs | host programs linked with `--jit=only` |
 //! | [`jit_image`] | slots, anchors and announcement of a base image | memory, written by device images |
 //! | [`jit_message`] | what compile requests and replies begin with | pipe between the JIT library and its worker process |
+//! | [`jit_remote`] | what is asked of remote stores, and what comes back | socket between the JIT library and the process that talks to them |
 //! | [`names`] | section names and types, metadata names | objects and IR |
 //!
 //! Rules of this crate: names match the C headers of LLVM; a layout that changed between releases takes an
@@ -39,6 +40,7 @@ pub mod jit_device_image;
 pub mod jit_gpu_code;
 pub mod jit_image;
 pub mod jit_message;
+pub mod jit_remote;
 pub mod kernel_arguments;
 pub mod kernel_name;
 pub mod kernel_source;

@@ -11,9 +11,10 @@ use crate::command::run_shown;
 use crate::corpus::tools;
 
 /// What of an installation runs programs: the JIT's library, what it starts, and the program that tells what it did.
-const RUNTIME: [&str; 5] = [
+const RUNTIME: [&str; 6] = [
     "bin/offloom",
     "lib/liboffloom_jit.so",
+    "libexec/offloom/offloom-jit-remote",
     "libexec/offloom/offloom-jit-worker",
     "libexec/offloom/offloom-jit-replay",
     "libexec/offloom/wrapgen-lld",

@@ -139,6 +139,43 @@ pub const SETTINGS: &[Setting] = &[
         show: |settings| values::shown_size(settings.cache_size),
     },
     Setting {
+        name: "OFFLOOM_JIT_REMOTE",
+        values: "a URL that begins with redis://, rediss://, redis+unix://, s3://, https://, http:// or file://, without a password",
+        help: "the store that is asked for what the cache directories lack, and given what is compiled; none by default",
+        set: Set::Text(|settings, value| {
+            values::set(&mut settings.remote, values::store_url(value).map(Some))
+        }),
+        show: |settings| settings.remote.clone().unwrap_or_default(),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_REMOTE_KEYS",
+        values: "an absolute path",
+        help: "the folder of the keys that entries of the store are signed with; by default `offloom/keys` in the user's configuration folder",
+        set: Set::Path(|settings, value| {
+            values::set(&mut settings.remote_keys, values::absolute(value).map(Some))
+        }),
+        show: |settings| values::shown_path(settings.remote_keys.as_deref()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_REMOTE_CREDENTIALS",
+        values: "an absolute path",
+        help: "a TOML file of mode 600 with what the store wants of its users: user and password, or what AWS_* variables hold",
+        set: Set::Path(|settings, value| {
+            values::set(
+                &mut settings.remote_credentials,
+                values::absolute(value).map(Some),
+            )
+        }),
+        show: |settings| values::shown_path(settings.remote_credentials.as_deref()),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_REMOTE_DEADLINE",
+        values: "a number of milliseconds",
+        help: "how long it is waited for the store before a kernel is compiled; 50 by default",
+        set: Set::Text(|settings, value| values::set(&mut settings.remote_deadline, value.parse().ok())),
+        show: |settings| settings.remote_deadline.to_string(),
+    },
+    Setting {
         name: "OFFLOOM_JIT_RETIRE",
         values: "on or off, 1 or 0",
         help: "whether variants are timed, and dropped when they are no faster than the ahead-of-time code; and whether the cache remembers that, and which arguments keep changing, for a day; on by default",

@@ -11,7 +11,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 20] = [
+const VALUES: [(&str, &str, &str); 24] = [
     ("OFFLOOM_JIT", "sync", "always"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
@@ -23,6 +23,10 @@ const VALUES: [(&str, &str, &str); 20] = [
     ("OFFLOOM_JIT_CACHE_PATH", "/a:/b", "/a::/b"),
     ("OFFLOOM_JIT_CACHE_MODE", "ro", "readonly"),
     ("OFFLOOM_JIT_CACHE_SIZE", "3K", "99999999999G"),
+    ("OFFLOOM_JIT_REMOTE", "redis://head:6379/1", "ftp://head/cache"),
+    ("OFFLOOM_JIT_REMOTE_KEYS", "/a", "a"),
+    ("OFFLOOM_JIT_REMOTE_CREDENTIALS", "/a", "a"),
+    ("OFFLOOM_JIT_REMOTE_DEADLINE", "200", "1s"),
     ("OFFLOOM_JIT_RETIRE", "0", "never"),
     ("OFFLOOM_JIT_WORKER", "0", "none"),
     ("OFFLOOM_JIT_TIME_LIMIT", "500", "1s"),
@@ -57,6 +61,18 @@ fn every_setting_takes_its_values_and_keeps_its_default_otherwise() {
                 .starts_with(&format!("{name}=`{bad}` is ignored"))
         );
     }
+}
+
+#[test]
+fn a_password_in_a_url_is_refused_and_is_not_printed() {
+    let found = read(&[("OFFLOOM_JIT_REMOTE", "rediss://me:hush@head/x@y")]);
+    assert_eq!(found.settings.remote, None);
+    let [warning] = &found.warnings[..] else {
+        panic!("{:?}", found.warnings)
+    };
+    let warning = format!("{warning} {warning:?}");
+    assert!(warning.contains("rediss://...@head/x@y"), "{warning}");
+    assert!(!warning.contains("hush") && !warning.contains("me:"), "{warning}");
 }
 
 #[test]
@@ -163,6 +179,10 @@ fn values_mean_what_they_say() {
         cache_path: vec!["/a".into(), "/b".into()],
         cache_mode: CacheMode::ReadOnly,
         cache_size: 3072,
+        remote: Some("redis://head:6379/1".to_owned()),
+        remote_keys: Some("/a".into()),
+        remote_credentials: Some("/a".into()),
+        remote_deadline: 200,
         retire: false,
         worker: false,
         time_limit: 500,

@@ -188,6 +188,36 @@ pub(super) fn path(text: &OsStr) -> Option<PathBuf> {
     (!text.is_empty()).then(|| PathBuf::from(text))
 }
 
+/// What URLs of stores begin with.
+const STORE_SCHEMES: [&str; 7] = ["redis", "rediss", "redis+unix", "s3", "https", "http", "file"];
+
+/// The URL of a store. One with a user or password in it is none: settings are printed, and kept in statistics.
+pub(super) fn store_url(text: &str) -> Option<String> {
+    let (scheme, rest) = text.split_once("://")?;
+    let authority = rest.split(['/', '?', '#']).next()?;
+    let is_url = STORE_SCHEMES.contains(&scheme)
+        && !rest.is_empty()
+        && !authority.contains('@')
+        && !rest.contains('#');
+    is_url.then(|| text.to_owned())
+}
+
+/// The value of a setting as it may be printed: without the user and password that somebody has put into a URL.
+pub(super) fn without_secrets(name: &str, value: &str) -> String {
+    let parts = value
+        .split_once("://")
+        .filter(|_| name == "OFFLOOM_JIT_REMOTE")
+        .and_then(|(scheme, rest)| {
+            let authority = rest.split(['/', '?', '#']).next()?;
+            let host = authority.rfind('@')?;
+            Some((scheme, &rest[host..]))
+        });
+    parts.map_or_else(
+        || value.to_owned(),
+        |(scheme, rest)| format!("{scheme}://...{rest}"),
+    )
+}
+
 /// A path that means the same whatever folder the program works in.
 pub(super) fn absolute(text: &OsStr) -> Option<PathBuf> {
     path(text).filter(|path| path.is_absolute())

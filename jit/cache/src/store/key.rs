@@ -1,6 +1,7 @@
 //! What an image on disk depends on.
 
 use std::fmt;
+use std::str::FromStr;
 
 use offloom_abi::jit_bundle::BundleId;
 
@@ -44,6 +45,44 @@ impl fmt::Display for ImageKey {
             writeln!(formatter, "{name}={}", EscapedName(value))?;
         }
         writeln!(formatter, "descriptor={}", self.descriptor)
+    }
+}
+
+impl ImageKey {
+    /// The hash that names the image.
+    pub fn hash(&self) -> KeyHash {
+        KeyHash::of(&self.to_string())
+    }
+}
+
+/// The BLAKE3 hash of a key in the form that is stored: the name of its file, and of its entry in a remote store. As text, 64 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyHash(pub [u8; 32]);
+
+impl KeyHash {
+    /// The hash of this key.
+    pub fn of(key: &str) -> Self {
+        Self(*blake3::hash(key.as_bytes()).as_bytes())
+    }
+}
+
+impl fmt::Display for KeyHash {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&blake3::Hash::from_bytes(self.0).to_hex())
+    }
+}
+
+/// The text is no hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not 64 hexadecimal digits")]
+pub struct NotAHash;
+
+impl FromStr for KeyHash {
+    type Err = NotAHash;
+
+    fn from_str(text: &str) -> Result<Self, NotAHash> {
+        let hash = blake3::Hash::from_hex(text).map_err(|_| NotAHash)?;
+        Ok(Self(*hash.as_bytes()))
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 
 use super::error::StoreError;
+use super::key::KeyHash;
 use super::listing::{Kind, Listing, entries, images_in, is_absence, is_absent};
 use crate::process::{Process, is_hexadecimal};
 
@@ -180,8 +181,14 @@ impl Layer {
 
     /// The file of a key, by the key's hash.
     pub(super) fn image_path(&self, key: &str) -> PathBuf {
-        let hash = blake3::hash(key.as_bytes()).to_hex();
-        self.folder().join(&hash[..2]).join(&hash[2..])
+        self.image_path_of(KeyHash::of(key))
+    }
+
+    /// The file of the key with this hash.
+    pub(super) fn image_path_of(&self, hash: KeyHash) -> PathBuf {
+        let digits = hash.to_string();
+        let (folder, name) = digits.split_at(2);
+        self.folder().join(folder).join(name)
     }
 
     /// The claim on a key.

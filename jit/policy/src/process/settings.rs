@@ -4,18 +4,29 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use offloom_abi::jit_remote::CREDENTIAL_VARIABLES;
 use offloom_jit_cache::settings::{Found, Settings};
 
 use crate::process::error_stream;
 
 /// Other variables that are needed later, on threads that the program does not know of: it may change its environment then.
-const KEPT_VARIABLES: [&str; 5] = [
-    "HOME",
-    "XDG_CACHE_HOME",
-    "LD_LIBRARY_PATH",
-    "OMP_NUM_THREADS",
-    "OMP_NUM_TEAMS",
-];
+const KEPT_VARIABLES: [&str; 12] = {
+    let [id, secret, token, region, default_region, endpoint] = CREDENTIAL_VARIABLES;
+    [
+        "HOME",
+        "XDG_CACHE_HOME",
+        "XDG_CONFIG_HOME",
+        "LD_LIBRARY_PATH",
+        "OMP_NUM_THREADS",
+        "OMP_NUM_TEAMS",
+        id,
+        secret,
+        token,
+        region,
+        default_region,
+        endpoint,
+    ]
+};
 
 /// What the environment said when it was read.
 struct AtStart {

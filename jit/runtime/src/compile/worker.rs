@@ -4,10 +4,10 @@
 //! the caller's to remember.
 
 mod exchange;
-mod spawn;
+pub(super) mod spawn;
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use offloom_abi::jit_compile::{Priority, Reply, WORKER_NAME};
 use offloom_abi::jit_message::{Header, MessageError};
-use rustix::fs::{Stat, fstat};
+use rustix::fs::fstat;
 use rustix::io::Errno;
 use rustix::process::{
     Gid, Pid, Signal, Uid, WaitOptions, getegid, geteuid, getgid, getuid, kill_process, waitpid,
@@ -67,14 +67,29 @@ struct Worker {
     owner: Owner,
     process: Option<Pid>,
     priority: Priority,
-    /// What the socket was when it was opened: a program may close descriptors it does not know, and open others under the
-    /// same number.
-    identity: (u64, u64),
+    identity: Identity,
+}
+
+/// What a socket was when it was opened: a program may close descriptors it does not know, and open others under the same number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity(u64, u64);
+
+impl Identity {
+    /// What a descriptor is now.
+    pub(super) fn of(descriptor: impl AsFd) -> Result<Self, Errno> {
+        let stat = fstat(descriptor)?;
+        Ok(Self(stat.st_dev, stat.st_ino))
+    }
+
+    /// Whether a descriptor is what it was.
+    pub(super) fn is_of(self, descriptor: impl AsFd) -> bool {
+        Self::of(descriptor) == Ok(self)
+    }
 }
 
 /// Who starts a worker. After a fork, the parent's is not ours; and one that was started before the program gave up rights has them still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Owner {
+pub(super) struct Owner {
     process: u32,
     /// Real and effective.
     users: [Uid; 2],
@@ -83,7 +98,7 @@ struct Owner {
 
 impl Owner {
     /// The calling thread's.
-    fn current() -> Self {
+    pub(super) fn current() -> Self {
         Self {
             process: std::process::id(),
             users: [getuid(), geteuid()],
@@ -160,23 +175,49 @@ fn worker() -> &'static Mutex<Option<Worker>> {
     WORKER.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// The newest worker's socket: its descriptor, and what it was when it was opened.
-static SOCKET: AtomicI32 = AtomicI32::new(-1);
-static SOCKET_IDENTITY: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+/// The newest worker's socket.
+static SOCKET: Parting = Parting::new();
 
-/// In a forked child: lets go of the parent's worker, which ends when nobody holds its socket any more. Without the lock, which a thread that the
-/// child does not have may hold for ever.
+/// In a forked child: lets go of the parent's worker, which ends when nobody holds its socket any more.
 pub(crate) fn leave_to_parent() {
-    let socket = SOCKET.swap(-1, Ordering::Relaxed);
-    if socket < 0 {
-        return;
+    SOCKET.close();
+}
+
+/// A socket that a forked child lets go of, without the lock, which a thread that the child does not have may hold for ever.
+pub(super) struct Parting {
+    descriptor: AtomicI32,
+    identity: [AtomicU64; 2],
+}
+
+impl Parting {
+    /// None yet.
+    pub(super) const fn new() -> Self {
+        Self {
+            descriptor: AtomicI32::new(-1),
+            identity: [const { AtomicU64::new(0) }; 2],
+        }
     }
-    let [device, inode] = [0, 1].map(|part| SOCKET_IDENTITY[part].load(Ordering::Relaxed));
-    // SAFETY: only asked what it is, and only if it is still what it was, closed. A parent's `Worker` is let go of as its descriptor is found then
-    // (`abandon`).
-    unsafe {
-        if is_still(BorrowedFd::borrow_raw(socket), (device, inode)) {
-            rustix::io::close(socket);
+
+    /// Takes note of the newest one.
+    pub(super) fn remember(&self, descriptor: RawFd, identity: Identity) {
+        self.identity[0].store(identity.0, Ordering::Relaxed);
+        self.identity[1].store(identity.1, Ordering::Relaxed);
+        self.descriptor.store(descriptor, Ordering::Relaxed);
+    }
+
+    /// Closes it, in a forked child. What else holds it there finds out that it is something else ([`Identity::is_of`]).
+    pub(super) fn close(&self) {
+        let socket = self.descriptor.swap(-1, Ordering::Relaxed);
+        if socket < 0 {
+            return;
+        }
+        let [device, inode] = [0, 1].map(|part| self.identity[part].load(Ordering::Relaxed));
+        // SAFETY: only asked what it is, and only if it is still what it was, closed. A parent's `Worker` is let go of as its descriptor is found then
+        // (`abandon`).
+        unsafe {
+            if Identity(device, inode).is_of(BorrowedFd::borrow_raw(socket)) {
+                rustix::io::close(socket);
+            }
         }
     }
 }
@@ -191,11 +232,8 @@ impl Worker {
         let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
         let numbers = [limits.memory, limits.priority as u32];
         let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
-        let stat = fstat(&socket).map_err(|error| unavailable(error.into()))?;
-        let identity = identity(&stat);
-        SOCKET_IDENTITY[0].store(identity.0, Ordering::Relaxed);
-        SOCKET_IDENTITY[1].store(identity.1, Ordering::Relaxed);
-        SOCKET.store(socket.as_raw_fd(), Ordering::Relaxed);
+        let identity = Identity::of(&socket).map_err(|error| unavailable(error.into()))?;
+        SOCKET.remember(socket.as_raw_fd(), identity);
         Ok(Self {
             socket,
             owner: Owner::current(),
@@ -206,12 +244,12 @@ impl Worker {
     }
 
     fn is_ours(&self) -> bool {
-        self.owner == Owner::current() && is_still(&self.socket, self.identity)
+        self.owner == Owner::current() && self.identity.is_of(&self.socket)
     }
 
     /// Lets go of a worker that another process uses, that has other rights or another priority, or of a descriptor that is no longer ours to close.
     fn abandon(self) {
-        if !is_still(&self.socket, self.identity) {
+        if !self.identity.is_of(&self.socket) {
             std::mem::forget(self.socket);
         }
     }
@@ -242,15 +280,6 @@ impl Worker {
     }
 }
 
-/// Whether a descriptor is what it was when it was opened.
-fn is_still(descriptor: impl AsFd, was: (u64, u64)) -> bool {
-    fstat(descriptor).is_ok_and(|stat| identity(&stat) == was)
-}
-
-const fn identity(stat: &Stat) -> (u64, u64) {
-    (stat.st_dev, stat.st_ino)
-}
-
 /// Notes where this library was loaded from, which the loader is asked. For constructors, before anything is compiled: later, the loader's
 /// lock may be held by one that waits for the worker.
 pub(crate) fn locate() {
@@ -262,16 +291,19 @@ fn library_folder() -> Option<&'static Path> {
     FOLDER.get_or_init(spawn::library_folder).as_deref()
 }
 
-/// The worker's file: where it is installed, seen from this library, or beside it in a build folder.
+/// The file of a program that this library starts: where it is installed, seen from this library, or beside it in a build folder.
+pub(super) fn program_of(name: &str) -> Option<PathBuf> {
+    let folder = library_folder()?;
+    let installed = folder.join("../libexec/offloom").join(name);
+    [installed, folder.join(name)]
+        .into_iter()
+        .find(|candidate| candidate.is_file())
+}
+
+/// The worker's file.
 fn program() -> Result<&'static Path, WorkerError> {
     static PROGRAM: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let program = PROGRAM.get_or_init(|| {
-        let folder = library_folder()?;
-        let installed = folder.join("../libexec/offloom").join(WORKER_NAME);
-        [installed, folder.join(WORKER_NAME)]
-            .into_iter()
-            .find(|candidate| candidate.is_file())
-    });
+    let program = PROGRAM.get_or_init(|| program_of(WORKER_NAME));
     program
         .as_deref()
         .ok_or_else(|| WorkerError::Unavailable(format!("{WORKER_NAME} is not installed")))

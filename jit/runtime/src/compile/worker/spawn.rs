@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::io;
 use std::mem;
-use std::os::fd::{AsRawFd, BorrowedFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use std::ptr;
 
 use offloom_thread::leave_real_time;
 use rustix::fs::{MemfdFlags, memfd_create};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::Pid;
 
 use offloom_jit_policy::process::processors;
@@ -56,6 +57,26 @@ pub(super) fn adopts_orphans() -> bool {
 /// # Errors
 /// When there is none.
 pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
+    without_standard_streams(UnixStream::pair)
+}
+
+/// As [`socket_pair`], of sockets that keep messages apart.
+///
+/// # Errors
+/// When there is none.
+pub(in super::super) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    without_standard_streams(|| {
+        let pair = socketpair(
+            AddressFamily::UNIX,
+            SocketType::SEQPACKET,
+            SocketFlags::CLOEXEC,
+            None,
+        );
+        pair.map_err(io::Error::from)
+    })
+}
+
+fn without_standard_streams<T>(open: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     // They keep the lowest numbers until the sockets have others. What is printed to them meanwhile is lost, as it is without them.
     let mut taken = Vec::new();
     while let Ok(file) = memfd_create(c"taken", MemfdFlags::CLOEXEC)
@@ -63,7 +84,7 @@ pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
     {
         taken.push(file);
     }
-    UnixStream::pair()
+    open()
 }
 
 /// Starts `program` with `numbers` as arguments, `socket` (which is no standard stream) as standard input and nothing else open. It blocks
@@ -73,7 +94,7 @@ pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
 ///
 /// # Errors
 /// When it cannot be started.
-pub(super) fn spawn_detached(
+pub(in super::super) fn spawn_detached(
     program: &Path,
     numbers: &[u32],
     socket: BorrowedFd<'_>,

@@ -1,0 +1,117 @@
+//! What other tiers of the cache take from a store and put into it: images, named by the hash of their key.
+
+use std::fs::{self, OpenOptions};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use super::Store;
+use super::error::StoreError;
+use super::key::KeyHash;
+use super::layer::Layer;
+use super::record::Record;
+use crate::process::is_hexadecimal;
+
+impl Store {
+    /// The file of the image with this hash, as [`Store::accept`] takes it: of the first layer that has one, without what is remembered of its
+    /// launches. Nothing on any trouble.
+    pub fn image_of(&self, hash: KeyHash) -> Option<Vec<u8>> {
+        self.layers.iter().find_map(|layer| {
+            let (_, bytes) = layer.read(&layer.image_path_of(hash)).ok()?;
+            match Record::decode(&bytes)? {
+                (key, Record::Image(image) | Record::Timed(_, image)) if KeyHash::of(key) == hash => {
+                    Some(Record::Image(image).encode(key))
+                }
+                _ => None,
+            }
+        })
+    }
+
+    /// Whether the private layer has a file for this hash, which may be damaged.
+    pub fn is_in_private_layer(&self, hash: KeyHash) -> bool {
+        has(self.layers.iter().filter(|layer| layer.is_private()), hash)
+    }
+
+    /// Whether any layer has a file for this hash, which may be damaged.
+    pub fn is_in_any_layer(&self, hash: KeyHash) -> bool {
+        has(self.layers.iter(), hash)
+    }
+
+    /// Takes what [`Store::image_of`] gave elsewhere into the private layer, unless that has an image there. False: it is no image of a key with this
+    /// hash.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written.
+    pub fn accept(&self, hash: KeyHash, bytes: &[u8]) -> Result<bool, StoreError> {
+        let layer = self.writable()?;
+        let Some((key, Record::Image(_))) = Record::decode(bytes) else {
+            return Ok(false);
+        };
+        if KeyHash::of(key) != hash {
+            return Ok(false);
+        }
+        if !matches!(
+            self.load_from(layer, key),
+            Some(Record::Image(_) | Record::Timed(..))
+        ) {
+            self.write(key, bytes)?;
+        }
+        Ok(true)
+    }
+
+    /// The hashes of all images, and of what else is kept, each once.
+    ///
+    /// # Errors
+    /// A folder cannot be read.
+    pub fn hashes(&self) -> Result<Vec<KeyHash>, StoreError> {
+        let mut hashes = Vec::new();
+        for layer in &self.layers {
+            let files = layer.image_paths().whole()?;
+            hashes.extend(files.iter().filter_map(|file| hash_of_file(file)));
+        }
+        hashes.sort_unstable();
+        hashes.dedup();
+        Ok(hashes)
+    }
+
+    /// Remembers for other processes that something with this name is out of order.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written.
+    pub fn note_out_of_order(&self, name: &str) -> Result<(), StoreError> {
+        let path = self.writable()?.started_path(name);
+        let failed = StoreError::io("write", &path);
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(true)
+            .mode(0o600)
+            .open(&path)
+            .map_err(&failed)?;
+        file.set_modified(SystemTime::now()).map_err(failed)
+    }
+
+    /// Whether that was noted no longer ago than this.
+    pub fn is_out_of_order(&self, name: &str, memory: Duration) -> bool {
+        self.writable.as_ref().is_some_and(|layer| {
+            let noted = fs::symlink_metadata(layer.started_path(name)).and_then(|found| found.modified());
+            noted.is_ok_and(|noted| {
+                // A clock that was set back does not keep it for ever.
+                let age = SystemTime::now().duration_since(noted);
+                age.unwrap_or_else(|error| error.duration()) < memory
+            })
+        })
+    }
+}
+
+fn has<'l>(mut layers: impl Iterator<Item = &'l Layer>, hash: KeyHash) -> bool {
+    layers.any(|layer| layer.image_path_of(hash).symlink_metadata().is_ok())
+}
+
+/// The hash that a file of an image is named by, with its folder.
+fn hash_of_file(file: &Path) -> Option<KeyHash> {
+    let name = file.file_name()?.to_str()?;
+    let folder = file.parent()?.file_name()?.to_str()?;
+    let digits = format!("{folder}{name}");
+    is_hexadecimal(&digits, 64).then(|| digits.parse().ok())?
+}

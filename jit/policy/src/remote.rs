@@ -1,0 +1,234 @@
+//! The tier behind the folders: a remote store, which a process of its own asks ([`Transport`]) and which must cost no launch more than the deadline.
+//!
+//! What it brings is in the private folder then, checked, and used as all that is there. A store that is out of order three times is left alone for
+//! a while, by the processes that start meanwhile too.
+
+use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, Once, OnceLock};
+use std::time::{Duration, Instant};
+
+use offloom_jit_cache::settings::{CacheMode, Mode};
+use offloom_jit_cache::stats::RemoteUses;
+use offloom_jit_cache::store::KeyHash;
+
+use crate::disk_cache::with_store;
+use crate::process::lock::lock;
+use crate::process::report;
+use crate::process::settings::settings;
+
+/// Failures, one after the other, after which the store is left alone; and for how long.
+const MOST_FAILURES: u32 = 3;
+const REST: Duration = Duration::from_secs(60);
+/// How long it is waited beside the program for an object that another machine is making.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// How the store is asked.
+pub trait Transport: Sync {
+    /// Has an object put into the private folder, and waits for that as long as this; or for `patience` where another machine is known to make it.
+    fn fetch(&self, hash: KeyHash, deadline: Duration, patience: Duration) -> Reply;
+    /// Has an object of the private folder put into the store, without waiting.
+    fn publish(&self, hash: KeyHash);
+    /// Takes note of a list of what a program wants, which is brought once anything is asked; `now`: without waiting for that.
+    fn expect(&self, list: KeyHash, now: bool);
+    /// Takes note of what has come by now without being asked for.
+    fn catch_up(&self);
+}
+
+/// What came of asking.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reply {
+    /// The object is in the private folder.
+    Arrived,
+    /// The store does not have it.
+    Absent,
+    /// What the store has is not to be trusted, for this reason.
+    Refused(String),
+    /// The store could not be asked, for this reason.
+    Failed(String),
+    /// No store can be asked by this process, for this reason.
+    Unusable(String),
+    /// Others are asking.
+    Busy,
+}
+
+static TRANSPORT: OnceLock<&'static dyn Transport> = OnceLock::new();
+/// No store can be asked.
+static UNUSABLE: AtomicBool = AtomicBool::new(false);
+/// Failures since the last success.
+static FAILURES: AtomicU32 = AtomicU32::new(0);
+
+static FETCHED: AtomicU64 = AtomicU64::new(0);
+static FETCHED_AHEAD: AtomicU64 = AtomicU64::new(0);
+static ABSENT: AtomicU64 = AtomicU64::new(0);
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+static FAILED: AtomicU64 = AtomicU64::new(0);
+static PUBLISHED: AtomicU64 = AtomicU64::new(0);
+
+/// What changes rarely.
+#[derive(Default)]
+struct State {
+    /// Until when the store is left alone.
+    rests_until: Option<Instant>,
+    /// Whether it was looked if other processes leave it alone.
+    has_looked: bool,
+    /// What this process has had brought.
+    brought: HashSet<KeyHash>,
+}
+
+fn state() -> &'static Mutex<State> {
+    // Leaked, as all of this library's state.
+    static STATE: OnceLock<&'static Mutex<State>> = OnceLock::new();
+    STATE.get_or_init(|| Box::leak(Box::default()))
+}
+
+/// Says how the store is asked. The first call counts.
+pub fn use_transport(transport: &'static dyn Transport) {
+    let _ = TRANSPORT.set(transport);
+}
+
+/// Whether there is a store to ask: what it brings needs a folder that is written.
+pub fn is_wanted() -> bool {
+    settings().remote.is_some() && settings().cache_mode == CacheMode::ReadWrite
+}
+
+/// The way to the store, unless it is to be left alone.
+fn transport() -> Option<&'static dyn Transport> {
+    if !is_wanted() || UNUSABLE.load(Ordering::Relaxed) {
+        return None;
+    }
+    let transport = *TRANSPORT.get()?;
+    let mut state = lock(state());
+    if !state.has_looked {
+        state.has_looked = true;
+        if with_store(|store| store.is_out_of_order(&name_of_trouble(), REST)).unwrap_or(true) {
+            report::log("the remote store is left alone: another process has found it out of order");
+            state.rests_until = Some(Instant::now() + REST);
+        }
+    }
+    let rests = state.rests_until.is_some_and(|until| Instant::now() < until);
+    (!rests).then_some(transport)
+}
+
+/// Under this the cache remembers that the store is out of order.
+fn name_of_trouble() -> String {
+    format!(
+        "remote store {}",
+        settings().remote.as_deref().unwrap_or_default()
+    )
+}
+
+/// Has an object put into the private folder, if the store has it, and waits for that within the deadline. True: it is there.
+pub(crate) fn bring(hash: KeyHash) -> bool {
+    let Some(transport) = transport() else {
+        return false;
+    };
+    let deadline = Duration::from_millis(u64::from(settings().remote_deadline));
+    let patience = match settings().mode {
+        // A launch waits.
+        Mode::Sync => deadline,
+        Mode::Async | Mode::Off => deadline.max(PATIENCE),
+    };
+    let reply = transport.fetch(hash, deadline, patience);
+    if reply == Reply::Arrived {
+        lock(state()).brought.insert(hash);
+    }
+    note(&reply);
+    reply == Reply::Arrived
+}
+
+/// Has an object that was just compiled put into the store.
+pub(crate) fn publish(hash: KeyHash) {
+    if let Some(transport) = transport() {
+        PUBLISHED.fetch_add(1, Ordering::Relaxed);
+        transport.publish(hash);
+    }
+}
+
+/// Takes note of the list of what a program wants; `now`: it is likely to want it soon.
+pub fn expect(list: KeyHash, now: bool) {
+    if let Some(transport) = transport() {
+        transport.expect(list, now);
+    }
+}
+
+/// Whether this process has had an object brought.
+pub(crate) fn has_brought(hash: KeyHash) -> bool {
+    if !is_wanted() {
+        return false;
+    }
+    if let Some(transport) = TRANSPORT.get() {
+        transport.catch_up();
+    }
+    lock(state()).brought.contains(&hash)
+}
+
+/// Takes note of objects that came without being asked for one by one.
+pub fn note_brought(hashes: impl IntoIterator<Item = KeyHash>) {
+    let mut state = lock(state());
+    let before = state.brought.len();
+    state.brought.extend(hashes);
+    let more = state.brought.len() - before;
+    FETCHED_AHEAD.fetch_add(more as u64, Ordering::Relaxed);
+}
+
+/// Takes note of what came of asking, also where nobody waited for it.
+pub fn note(reply: &Reply) {
+    static SAID_FAILED: Once = Once::new();
+    static SAID_REFUSED: Once = Once::new();
+    static SAID_UNUSABLE: Once = Once::new();
+    let counter = match reply {
+        Reply::Arrived => &FETCHED,
+        Reply::Absent | Reply::Busy => &ABSENT,
+        Reply::Refused(reason) => {
+            SAID_REFUSED.call_once(|| {
+                report::line(format_args!(
+                    "an entry of the remote store is not used: {reason}. What it is for is compiled here; more such entries are only counted"
+                ));
+            });
+            &REFUSED
+        }
+        Reply::Failed(reason) => {
+            report::log(format_args!("the remote store: {reason}"));
+            if FAILURES.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_FAILURES {
+                lock(state()).rests_until = Some(Instant::now() + REST);
+                with_store(|store| store.note_out_of_order(&name_of_trouble()));
+                SAID_FAILED.call_once(|| {
+                    report::line(format_args!(
+                        "the remote store {} is left alone, and tried again in a minute: {reason}",
+                        settings().remote.as_deref().unwrap_or_default()
+                    ));
+                });
+            }
+            &FAILED
+        }
+        Reply::Unusable(reason) => {
+            UNUSABLE.store(true, Ordering::Relaxed);
+            SAID_UNUSABLE.call_once(|| report::line(format_args!("no remote store is used: {reason}")));
+            &FAILED
+        }
+    };
+    counter.fetch_add(1, Ordering::Relaxed);
+    if matches!(reply, Reply::Arrived | Reply::Absent | Reply::Refused(_)) {
+        FAILURES.store(0, Ordering::Relaxed);
+    }
+}
+
+/// What was asked of the store, if there is one.
+pub fn uses() -> Option<RemoteUses> {
+    if !is_wanted() {
+        return None;
+    }
+    if let Some(transport) = TRANSPORT.get() {
+        transport.catch_up();
+    }
+    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    Some(RemoteUses {
+        fetched: count(&FETCHED),
+        fetched_ahead: count(&FETCHED_AHEAD),
+        absent: count(&ABSENT),
+        refused: count(&REFUSED),
+        failed: count(&FAILED),
+        published: count(&PUBLISHED),
+    })
+}

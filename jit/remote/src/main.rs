@@ -1,0 +1,62 @@
+//! `offloom-jit-remote`: talks to remote stores of compiled kernels, so that programs need no library, thread or connection for that.
+//!
+//! Started by `liboffloom_jit.so` without arguments, with a socket as standard input, on which [`offloom_abi::jit_remote`] is spoken; it ends when
+//! the other end is closed. Started by the program `offloom` with a command as argument ([`commands`]).
+//!
+//! | module | does |
+//! | --- | --- |
+//! | [`entry`] | signed entries: what a store holds |
+//! | [`keys`] | the keys that sign them, in files |
+//! | [`credentials`] | what a store wants of its users |
+//! | [`stores`] | Redis, S3, WebDAV and folders behind one trait |
+//! | [`session`] | objects and lists from the cache into the store, and back |
+//! | [`serve`] | serves a program |
+//! | [`commands`] | serves people |
+#![forbid(unsafe_code)]
+
+mod commands;
+mod credentials;
+mod entry;
+mod keys;
+mod serve;
+mod session;
+mod stores;
+
+use std::io::{self, Write as _};
+use std::process::ExitCode;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Address space, in bytes: more than what any entry takes several times over. What a store answers must not take the machine's memory.
+const MEMORY: u64 = 2 << 30;
+
+fn main() -> ExitCode {
+    let before = getrlimit(Resource::As);
+    let limit = before.maximum.map_or(MEMORY, |maximum| maximum.min(MEMORY));
+    // Without it the library's deadlines still hold.
+    let _ = setrlimit(
+        Resource::As,
+        Rlimit {
+            current: Some(limit),
+            maximum: before.maximum,
+        },
+    );
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    let done = match arguments.as_slice() {
+        [] => serve::serve().map_err(|error| {
+            format!("{error}; this program is started by liboffloom_jit.so and by offloom, not by hand")
+        }),
+        arguments => commands::run(arguments),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let _ = writeln!(
+                io::stderr(),
+                "offloom: {}",
+                offloom_text_table::printable_line(&error)
+            );
+            ExitCode::FAILURE
+        }
+    }
+}

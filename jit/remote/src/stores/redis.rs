@@ -1,0 +1,110 @@
+//! Redis, Valkey, and what speaks as they do.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use redis::{Cmd, Connection, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo as _, cmd};
+
+use super::{Limits, RemoteStore, StoreFailure};
+use crate::credentials::Credentials;
+
+/// A server.
+pub(super) struct Redis {
+    at: ConnectionInfo,
+    limits: Limits,
+    connection: Option<Connection>,
+}
+
+impl Redis {
+    pub(super) fn new(url: &str, credentials: &Credentials, limits: Limits) -> Result<Self, StoreFailure> {
+        let at = match url.strip_prefix("redis+unix://") {
+            Some(path) => ConnectionAddr::Unix(PathBuf::from(path)).into_connection_info(),
+            None => url.into_connection_info(),
+        };
+        let at = at.map_err(|error| StoreFailure::of(format!("`{url}`: {error}")))?;
+        let mut settings = at.redis_settings().clone().set_skip_set_lib_name();
+        if let Some(user) = &credentials.user {
+            settings = settings.set_username(user);
+        }
+        if let Some(password) = &credentials.password {
+            settings = settings.set_password(password);
+        }
+        Ok(Self {
+            at: at.set_redis_settings(settings),
+            limits,
+            connection: None,
+        })
+    }
+
+    fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, StoreFailure> {
+        let mut connection = match self.connection.take() {
+            Some(connection) => connection,
+            None => {
+                let connection = redis::Client::open(self.at.clone())
+                    .and_then(|client| client.get_connection_with_timeout(self.limits.connect));
+                let connection = connection.map_err(failure)?;
+                connection
+                    .set_read_timeout(Some(self.limits.request))
+                    .and_then(|()| connection.set_write_timeout(Some(self.limits.request)))
+                    .map_err(failure)?;
+                connection
+            }
+        };
+        // A connection on which something went wrong may still bring the answer: it is not asked again.
+        let answer = command.query(&mut connection).map_err(failure)?;
+        self.connection = Some(connection);
+        Ok(answer)
+    }
+
+    /// `SET` if nothing is there.
+    fn set_new(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<bool, StoreFailure> {
+        let mut command = cmd("SET");
+        command
+            .arg(name)
+            .arg(bytes)
+            .arg("NX")
+            .arg("PX")
+            .arg(milliseconds(lifetime));
+        let set: Option<String> = self.ask(&command)?;
+        Ok(set.is_some())
+    }
+}
+
+impl RemoteStore for Redis {
+    fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
+        self.ask(cmd("GET").arg(name))
+    }
+
+    fn get_many(&mut self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreFailure> {
+        let found: Vec<Option<Vec<u8>>> = self.ask(cmd("MGET").arg(names))?;
+        match found.len() == names.len() {
+            true => Ok(found),
+            false => Err(StoreFailure("MGET has other answers than questions".to_owned())),
+        }
+    }
+
+    fn put_new(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<bool, StoreFailure> {
+        self.set_new(name, bytes, lifetime)
+    }
+
+    fn put(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<(), StoreFailure> {
+        let mut command = cmd("SET");
+        command.arg(name).arg(bytes).arg("PX").arg(milliseconds(lifetime));
+        self.ask(&command)
+    }
+
+    fn claim(&mut self, name: &str, lifetime: Duration) -> Result<bool, StoreFailure> {
+        self.set_new(name, b"", lifetime)
+    }
+}
+
+fn failure(error: redis::RedisError) -> StoreFailure {
+    match error.is_timeout() {
+        true => StoreFailure("it has not answered in time".to_owned()),
+        false => StoreFailure::of(error),
+    }
+}
+
+fn milliseconds(lifetime: Duration) -> u64 {
+    u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,300 @@
+//! What `liboffloom_jit.so` and the process that talks to a remote store for it exchange.
+//!
+//! Each message is one packet (`SOCK_SEQPACKET`) of at most [`MOST_BYTES`]: [`VERSION`], the kind, the number of the question, and the kind's fields.
+//! Numbers are 32 bits, little-endian; strings and byte runs are behind their length; hashes are 32 bytes ([`Hash`]).
+//! An answer has its question's number; one that nobody has asked for has 0.
+
+use crate::wire::{Damage, Fields, put_run, put_string};
+
+/// The name of the program that talks to stores.
+pub const REMOTE_NAME: &str = "offloom-jit-remote";
+/// The most bytes of a message.
+pub const MOST_BYTES: usize = 64 << 10;
+/// The most hashes of a message.
+pub const MOST_HASHES: usize = 512;
+/// Version of these messages; in each of them.
+const VERSION: u32 = 1;
+
+const BEGIN: u32 = 0;
+const FETCH: u32 = 1;
+const PUBLISH: u32 = 2;
+const EXPECT: u32 = 3;
+const ARRIVED: u32 = 16;
+const ABSENT: u32 = 17;
+const REFUSED: u32 = 18;
+const FAILED: u32 = 19;
+const UNUSABLE: u32 = 20;
+const BROUGHT: u32 = 21;
+const ELSEWHERE: u32 = 22;
+
+/// Variables that hold what S3 wants of its users, which the library passes on.
+pub const CREDENTIAL_VARIABLES: [&str; 6] = [
+    "AWS_ACCESS_KEY_ID",
+    "AWS_SECRET_ACCESS_KEY",
+    "AWS_SESSION_TOKEN",
+    "AWS_REGION",
+    "AWS_DEFAULT_REGION",
+    "AWS_ENDPOINT_URL",
+];
+
+/// The hash that names an object of the cache.
+pub type Hash = [u8; 32];
+
+/// What the library says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question<'a> {
+    /// The first message: environment variables to go by, in the place of the process's own.
+    Begin {
+        /// Name and value.
+        variables: Vec<(&'a str, &'a [u8])>,
+    },
+    /// Put this object into the private folder, if the store has it. Answered.
+    Fetch {
+        /// Which.
+        hash: Hash,
+        /// For how many milliseconds the asker waits.
+        deadline: u32,
+        /// For how many it waits if another machine is making the object.
+        patience: u32,
+    },
+    /// This object was made, and is in the private folder.
+    Publish {
+        /// Which.
+        hash: Hash,
+    },
+    /// The program may want what an earlier run of it did.
+    Expect {
+        /// Names the program's list.
+        list: Hash,
+    },
+}
+
+/// What comes back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer<'a> {
+    /// The object is in the private folder.
+    Arrived,
+    /// The store does not have it.
+    Absent,
+    /// Another machine is making it: there will be another answer, and it may be waited for longer.
+    Elsewhere,
+    /// What the store has is not to be trusted, for this reason.
+    Refused(&'a str),
+    /// The store could not be asked, for this reason.
+    Failed(&'a str),
+    /// No store can be asked, now or later, for this reason.
+    Unusable(&'a str),
+    /// These objects were put into the private folder, because an earlier run wanted them.
+    Brought(Vec<Hash>),
+}
+
+/// Why bytes are no message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PacketError {
+    /// It is of another version of Offloom.
+    #[error("the process that talks to the remote store is of another version of Offloom")]
+    OtherVersion,
+    /// A field does not fit.
+    #[error("damaged message about the remote store: {what} at offset {offset:#x}")]
+    Damaged {
+        /// The field.
+        what: &'static str,
+        /// Its offset, in bytes.
+        offset: usize,
+    },
+}
+
+impl From<Damage> for PacketError {
+    fn from(damage: Damage) -> Self {
+        Self::Damaged {
+            what: damage.what,
+            offset: damage.offset,
+        }
+    }
+}
+
+fn begun(kind: u32, number: u32) -> Vec<u8> {
+    [VERSION, kind, number].map(u32::to_le_bytes).concat()
+}
+
+/// The kind and the number of a message.
+fn opened(fields: &mut Fields<'_>) -> Result<(u32, u32), PacketError> {
+    if fields.u32("the version")? != VERSION {
+        return Err(PacketError::OtherVersion);
+    }
+    Ok((fields.u32("the kind")?, fields.u32("the number")?))
+}
+
+/// That nothing is left.
+fn ended(fields: &Fields<'_>) -> Result<(), PacketError> {
+    match fields.rest() {
+        [] => Ok(()),
+        _ => Err(Damage::at("the end", fields.offset()).into()),
+    }
+}
+
+impl<'a> Question<'a> {
+    /// The message's bytes.
+    pub fn encode(&self, number: u32) -> Vec<u8> {
+        match self {
+            Self::Begin { variables } => {
+                let mut bytes = begun(BEGIN, number);
+                bytes.extend_from_slice(&(variables.len() as u32).to_le_bytes());
+                for (name, value) in variables {
+                    put_string(&mut bytes, name);
+                    put_run(&mut bytes, value);
+                }
+                bytes
+            }
+            Self::Fetch {
+                hash,
+                deadline,
+                patience,
+            } => {
+                let mut bytes = begun(FETCH, number);
+                bytes.extend_from_slice(hash);
+                bytes.extend_from_slice(&deadline.to_le_bytes());
+                bytes.extend_from_slice(&patience.to_le_bytes());
+                bytes
+            }
+            Self::Publish { hash } => [begun(PUBLISH, number).as_slice(), hash].concat(),
+            Self::Expect { list } => [begun(EXPECT, number).as_slice(), list].concat(),
+        }
+    }
+
+    /// Reads a message: its number, and what it says.
+    ///
+    /// # Errors
+    /// When the bytes are no question of this version.
+    pub fn parse(bytes: &'a [u8]) -> Result<(u32, Self), PacketError> {
+        let mut fields = Fields::new(bytes);
+        let (kind, number) = opened(&mut fields)?;
+        let question = match kind {
+            BEGIN => Self::Begin {
+                variables: fields.table("the variables", |fields| {
+                    Ok((fields.string("a name")?, fields.run("a value")?))
+                })?,
+            },
+            FETCH => Self::Fetch {
+                hash: fields.array("the hash")?,
+                deadline: fields.u32("the deadline")?,
+                patience: fields.u32("the patience")?,
+            },
+            PUBLISH => Self::Publish {
+                hash: fields.array("the hash")?,
+            },
+            EXPECT => Self::Expect {
+                list: fields.array("the list")?,
+            },
+            _ => return Err(Damage::at("the kind", 4).into()),
+        };
+        ended(&fields)?;
+        Ok((number, question))
+    }
+}
+
+impl<'a> Answer<'a> {
+    /// The message's bytes. A reason is cut to what a message holds.
+    pub fn encode(&self, number: u32) -> Vec<u8> {
+        let with_reason = |kind, reason: &str| {
+            let mut bytes = begun(kind, number);
+            let most = (0..=reason.len().min(1000))
+                .rev()
+                .find(|end| reason.is_char_boundary(*end));
+            put_string(&mut bytes, &reason[..most.unwrap_or(0)]);
+            bytes
+        };
+        match self {
+            Self::Arrived => begun(ARRIVED, number),
+            Self::Absent => begun(ABSENT, number),
+            Self::Elsewhere => begun(ELSEWHERE, number),
+            Self::Refused(reason) => with_reason(REFUSED, reason),
+            Self::Failed(reason) => with_reason(FAILED, reason),
+            Self::Unusable(reason) => with_reason(UNUSABLE, reason),
+            Self::Brought(hashes) => {
+                let mut bytes = begun(BROUGHT, number);
+                bytes.extend_from_slice(&(hashes.len() as u32).to_le_bytes());
+                bytes.extend_from_slice(hashes.as_flattened());
+                bytes
+            }
+        }
+    }
+
+    /// Reads a message: its number, and what it says.
+    ///
+    /// # Errors
+    /// When the bytes are no answer of this version.
+    pub fn parse(bytes: &'a [u8]) -> Result<(u32, Self), PacketError> {
+        let mut fields = Fields::new(bytes);
+        let (kind, number) = opened(&mut fields)?;
+        let answer = match kind {
+            ARRIVED => Self::Arrived,
+            ABSENT => Self::Absent,
+            ELSEWHERE => Self::Elsewhere,
+            REFUSED => Self::Refused(fields.string("the reason")?),
+            FAILED => Self::Failed(fields.string("the reason")?),
+            UNUSABLE => Self::Unusable(fields.string("the reason")?),
+            BROUGHT => Self::Brought(fields.table("the hashes", |fields| fields.array("a hash"))?),
+            _ => return Err(Damage::at("the kind", 4).into()),
+        };
+        ended(&fields)?;
+        Ok((number, answer))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_and_nothing_shorter_or_longer() {
+        let questions = [
+            Question::Begin {
+                variables: vec![("HOME", b"/\xff"), ("A", b"")],
+            },
+            Question::Fetch {
+                hash: [1; 32],
+                deadline: 50,
+                patience: 7,
+            },
+            Question::Publish { hash: [2; 32] },
+            Question::Expect { list: [3; 32] },
+        ];
+        for question in questions {
+            let bytes = question.encode(9);
+            assert_eq!(Question::parse(&bytes), Ok((9, question)));
+            for length in 0..bytes.len() {
+                assert!(Question::parse(&bytes[..length]).is_err());
+            }
+            assert!(Question::parse(&[&bytes[..], &[0]].concat()).is_err());
+        }
+        let answers = [
+            Answer::Arrived,
+            Answer::Absent,
+            Answer::Elsewhere,
+            Answer::Refused("a"),
+            Answer::Failed(""),
+            Answer::Unusable("é"),
+            Answer::Brought(vec![[4; 32], [5; 32]]),
+        ];
+        for answer in answers {
+            let bytes = answer.encode(0);
+            assert_eq!(Answer::parse(&bytes), Ok((0, answer)));
+            for length in 0..bytes.len() {
+                assert!(Answer::parse(&bytes[..length]).is_err());
+            }
+            assert!(Answer::parse(&[&bytes[..], &[0]].concat()).is_err());
+        }
+    }
+
+    #[test]
+    fn messages_fit_into_a_packet_and_another_version_is_refused() {
+        let full = Answer::Brought(vec![[1; 32]; MOST_HASHES]).encode(1);
+        assert!(full.len() <= MOST_BYTES);
+        let reason = "é".repeat(MOST_BYTES);
+        assert!(Answer::Failed(&reason).encode(1).len() <= MOST_BYTES);
+        let mut other = Answer::Arrived.encode(1);
+        other[0] ^= 1;
+        assert_eq!(Answer::parse(&other), Err(PacketError::OtherVersion));
+    }
+}

@@ -1,0 +1,353 @@
+"""The JIT's remote cache, with stores that this starts and ends: see remote.cpp.
+
+Arguments: the program offloom, the program under test, the file with what it prints.
+"""
+
+import collections
+import contextlib
+import http.server
+import json
+import os
+import pathlib
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+OFFLOOM, PROGRAM, EXPECTED = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).read_text(encoding="utf-8")
+VARIANTS = 5
+# Far more than a look-up takes on a machine that does much else. Cases about stores that are too slow have less.
+LONG = 60000
+# What OFFLOOM_JIT_LOG has a program say besides.
+LOGGED = ("attached ", "__omp_offloading", "the compile worker is started", "the remote store: ",
+          "the remote store is left alone: another", "no processor has time")
+HERE = pathlib.Path.cwd()
+
+
+def until(condition, what):
+    """Waits for what happens beside the programs."""
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, what
+        time.sleep(0.02)
+
+
+class Redis:
+    """A server of its own, on a socket in this folder."""
+
+    def __init__(self, *options):
+        self.socket = HERE / "redis.sock"
+        command = ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir", HERE, *options]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.url = f"redis+unix://{self.socket}"
+        until(lambda: self.socket.exists() and self.cli("ping") == "PONG", "redis-server does not start")
+
+    def cli(self, *words):
+        command = ["redis-cli", "-s", self.socket, *map(str, words)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+    def keys(self, kind):
+        return sorted(self.cli("keys", f"offloom/1/{kind}/*").split())
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+        self.socket.unlink(missing_ok=True)
+
+
+class Node:
+    """A machine: a cache and keys of its own."""
+
+    def __init__(self, name, url, signs=False, trusts=None, deadline=LONG):
+        self.folder = HERE / name
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir()
+        self.environment = os.environ | {
+            "OFFLOOM_JIT": "sync", "OFFLOOM_JIT_RETIRE": "0", "OFFLOOM_JIT_STRICT": "1", "OFFLOOM_JIT_CACHE_MODE": "rw",
+            "OFFLOOM_JIT_LOG": "1", "OFFLOOM_JIT_CACHE_DIR": str(self.folder / "cache"), "OFFLOOM_JIT_REMOTE": url,
+            "OFFLOOM_JIT_REMOTE_KEYS": str(self.folder / "keys"), "OFFLOOM_JIT_REMOTE_DEADLINE": str(deadline),
+        }
+        if signs:
+            self.offloom("key", "new", name)
+        if trusts:
+            self.offloom("key", "trust", trusts.public())
+
+    def public(self):
+        return self.folder / "keys" / f"{self.folder.name}.pub"
+
+    def offloom(self, *words, fails=False):
+        done = subprocess.run([OFFLOOM, *words], env=self.environment, capture_output=True, text=True, check=False)
+        assert (done.returncode != 0) == fails, done
+        return done.stderr if fails else done.stdout
+
+    def start(self, **more):
+        self.runs = getattr(self, "runs", 0) + 1
+        stats = self.folder / f"stats.{self.runs}"
+        environment = self.environment | {"OFFLOOM_JIT_STATS": str(stats)} | more
+        pipe = subprocess.PIPE
+        return stats, subprocess.Popen([PROGRAM], env=environment, stdout=pipe, stderr=pipe, text=True)
+
+    def finish(self, started):
+        """What became of a run: origins by number, what was asked of the store, and what was said."""
+        stats, process = started
+        out, said = process.communicate()
+        assert process.returncode == 0 and out == EXPECTED, (process.returncode, out, said)
+        values = json.loads(stats.read_text(encoding="utf-8"))
+        made = [variant for kernel in values["kernels"] for variant in kernel["variants"]]
+        self.compiled = [variant["descriptor"] for variant in made if variant["origin"] == "compiled"]
+        origins = collections.Counter(variant["origin"] for variant in made)
+        return origins, values.get("remote"), said
+
+    def run(self, **more):
+        return self.finish(self.start(**more))
+
+
+def without_log(says):
+    return [line for line in says.splitlines() if not line.removeprefix("offloom-jit: ").startswith(LOGGED)]
+
+
+def compiled_all(node, said="", **uses):
+    origins, remote, says = node.run()
+    assert origins == {"compiled": VARIANTS}, (origins, remote, says)
+    assert all(remote[name] == count for name, count in uses.items()), (remote, uses, says)
+    lines = without_log(says)
+    assert len(lines) == (said != "") and said in says, says
+    return remote
+
+
+def fetched_all(node, origin="remote"):
+    origins, remote, says = node.run()
+    assert origins == {origin: VARIANTS} and not without_log(says), (origins, remote, says)
+    assert remote["refused"] == remote["failed"] == remote["published"] == 0, remote
+    return remote
+
+
+def fill(name, redis, **more):
+    """A machine that has compiled all into a store."""
+    maker = Node(name, redis.url, signs=True, **more)
+    remote = compiled_all(maker, published=VARIANTS, refused=0, failed=0)
+    until(lambda: len(redis.keys("object")) == VARIANTS and redis.keys("list"), "what was compiled is not put into the store")
+    return maker, remote
+
+
+def redis_serves_others():
+    with Redis() as redis:
+        maker, remote = fill("maker", redis)
+        assert remote["absent"] == VARIANTS, remote
+        assert len(redis.keys("claim")) == VARIANTS, redis.cli("keys", "*")
+        # A second run has all in its folder, and a first one elsewhere has all from the store, with a public key alone.
+        assert maker.run()[0] == {"cache": VARIANTS}
+        reader = Node("reader", redis.url, trusts=maker)
+        remote = fetched_all(reader)
+        assert remote["fetched"] + remote["fetched_ahead"] >= VARIANTS, remote
+        assert "only read" in reader.offloom("cache", "remote", "status")
+        assert "no private key" in reader.offloom("cache", "push", fails=True)
+        assert "remote store" in reader.offloom("explain", reader.folder / "stats.1")
+        # Now it is in the folder; and a folder that a site shares is told apart.
+        assert reader.run()[0] == {"cache": VARIANTS}
+        beside = Node("beside", redis.url, trusts=maker)
+        assert beside.run(OFFLOOM_JIT_CACHE_PATH=str(maker.folder / "cache"))[0] == {"shared_cache": VARIANTS}
+        # The program has no thread more, and one socket.
+        counts = []
+        for number, url in enumerate(("", redis.url)):
+            counting = Node("counting", url, trusts=maker)
+            counting.environment = {name: value for name, value in counting.environment.items() if value}
+            counting.run(COUNT_THREADS=str(HERE / f"count.{number}"))
+            counts.append([int(word) for word in (HERE / f"count.{number}").read_text(encoding="utf-8").split()])
+        (threads, sockets), (with_store, sockets_with_store) = counts
+        assert with_store == threads and sockets_with_store <= sockets + 1, counts
+
+        # An altered byte, in the contents and in the header.
+        whole = redis.keys("object")
+        for offset in (500, 90):
+            for key in whole:
+                redis.cli("setrange", key, offset, "altered!")
+            redis.cli("del", "a", *redis.keys("list"))
+            compiled_all(Node("altered", redis.url, trusts=maker), "not used: its signature is wrong", refused=VARIANTS)
+        redis.cli("flushall")
+        fill("maker", redis)
+        # One object under the name of another.
+        one, *others = redis.keys("object")
+        for other in others:
+            redis.cli("copy", one, other, "replace")
+        redis.cli("del", *redis.keys("list"))
+        maker = Node("moved", redis.url, trusts=Node("maker2", redis.url, signs=True))
+        compiled_all(maker, "which is not trusted here", refused=VARIANTS)
+        trusting = Node("moved", redis.url)
+        shutil.copytree(HERE / "maker" / "keys", trusting.folder / "keys")
+        (trusting.folder / "keys" / "maker.key").unlink()
+        origins, remote, says = trusting.run()
+        assert remote["refused"] == VARIANTS - 1 and "signed for another object" in says, (remote, says)
+        # No key at all, and one that others may read.
+        compiled_all(Node("keyless", redis.url), "no key is trusted", fetched=0)
+        (HERE / "maker" / "keys" / "maker.key").chmod(0o644)
+        careless = Node("careless", redis.url)
+        shutil.copytree(HERE / "maker" / "keys", careless.folder / "keys")
+        compiled_all(careless, "must belong to you or to root and have mode 600", fetched=0)
+
+
+def killed_and_restarted():
+    with Redis() as redis:
+        maker, _ = fill("maker", redis)
+        url = redis.url
+    reader = Node("reader", url, trusts=maker)
+    remote = compiled_all(reader, "is left alone, and tried again in a minute", fetched=0)
+    assert remote["failed"] <= 4, remote
+    # The next process knows.
+    for folder in (reader.folder / "cache" / "v2").iterdir():
+        if len(folder.name) == 2:
+            shutil.rmtree(folder)
+    compiled_all(reader, fetched=0, failed=0, absent=0)
+    assert "remote store" in reader.offloom("cache", "remote", "status", fails=True)
+    with Redis() as redis:
+        fill("again", redis)
+
+
+def full():
+    with Redis("--maxmemory", "1kb", "--maxmemory-policy", "noeviction") as redis:
+        maker = Node("full", redis.url, signs=True)
+        origins, remote, _ = maker.run()
+        assert origins == {"compiled": VARIANTS}, (origins, remote)
+        assert redis.keys("object") == []
+
+
+@contextlib.contextmanager
+def server(answer):
+    """Calls `answer` with each connection to a port, on a thread of its own."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def accept():
+            with contextlib.suppress(OSError):
+                while True:
+                    threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield f"redis://127.0.0.1:{listening.getsockname()[1]}"
+
+
+def slow_and_garbage():
+    with Redis() as redis:
+        maker, _ = fill("maker", redis)
+        redis.cli("del", *redis.keys("list"))
+
+        def delayed(client):
+            with contextlib.suppress(OSError), client, socket.socket(socket.AF_UNIX) as store:
+                store.connect(str(redis.socket))
+                while asked := client.recv(1 << 16):
+                    store.sendall(asked)
+                    answer = store.recv(1 << 20)
+                    time.sleep(2)
+                    client.sendall(answer)
+
+        with server(delayed) as url:
+            remote = compiled_all(Node("slow", url, trusts=maker, deadline=50), "is left alone", fetched=0)
+            assert remote["failed"] <= 4, remote
+
+    noise = random.Random(40)
+
+    def garbage(client):
+        with contextlib.suppress(OSError), client:
+            while client.recv(1 << 16):
+                client.sendall(noise.choice([b"$99999999999\r\n", b"*-7\r\n", noise.randbytes(300), b"+OK\r\n$3\r\nabc\r\n"]))
+
+    for number in range(3):
+        with server(garbage) as url:
+            origins, _, says = Node(f"garbage{number}", url, trusts=maker, deadline=200).run()
+            assert origins == {"compiled": VARIANTS} and len(without_log(says)) <= 2, (origins, says)
+
+
+class WebServer(http.server.BaseHTTPRequestHandler):
+    """Keeps what is put, for one user."""
+
+    protocol_version = "HTTP/1.1"
+    kept = {}
+
+    def do_GET(self):
+        body = self.kept.get(self.path)
+        self.answer(200 if body is not None else 404, body or b"")
+
+    def do_PUT(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        if self.headers.get("if-none-match") == "*" and self.path in self.kept:
+            self.answer(412)
+        else:
+            self.kept[self.path] = body
+            self.answer(201)
+
+    def answer(self, status, body=b""):
+        if self.headers.get("authorization") != "Basic bWU6aHVzaA==":
+            status, body = 401, b""
+        self.send_response(status)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def other_stores():
+    folder = HERE / "store"
+    folder.mkdir()
+    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), WebServer)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    secrets = HERE / "secrets"
+    secrets.write_text("user = 'me'\npassword = 'hush'\n", encoding="utf-8")
+    secrets.chmod(0o600)
+    os.environ["OFFLOOM_JIT_REMOTE_CREDENTIALS"] = str(secrets)
+    for url, count in ((f"file://{folder}", lambda: len(list(folder.iterdir()))),
+                       (f"http://127.0.0.1:{web.server_port}/cache", lambda: len(WebServer.kept))):
+        maker = Node("maker", url, signs=True)
+        compiled_all(maker, published=VARIANTS, refused=0, failed=0)
+        until(lambda: count() == VARIANTS + 1, "what was compiled is not put into the store")
+        fetched_all(Node("reader", url, trusts=maker))
+        # By hand: what is there already is not put there again, and nothing runs that a key has not signed.
+        assert f"pushed 0 kernels, {VARIANTS} more were there already" in maker.offloom("cache", "push", "--list", "a")
+        puller = Node("puller", url, trusts=maker)
+        assert f"pulled {VARIANTS} kernels" in puller.offloom("cache", "pull", "--list", "a")
+        assert puller.run()[0] == {"cache": VARIANTS}
+        assert "no list `b`" in puller.offloom("cache", "pull", "--list", "b", fails=True)
+        stranger = Node("stranger", url, signs=True)
+        assert "is not trusted here" in stranger.offloom("cache", "pull", "--list", "a", fails=True)
+        # A secret is nowhere in what is said or written.
+        for said in (maker.offloom("cache", "remote", "status"), (maker.folder / "stats.1").read_text(encoding="utf-8")):
+            assert "hush" not in said, said
+    web.shutdown()
+    web.server_close()
+    del os.environ["OFFLOOM_JIT_REMOTE_CREDENTIALS"]
+
+
+def many_at_once():
+    """Cold: several processes on each of several machines, all at once."""
+    machines, processes = 8, int(os.environ.get("OFFLOOM_TEST_PROCESSES", "2"))
+    with Redis() as redis:
+        first = Node("machine", redis.url, signs=True)
+        nodes = []
+        for number in range(machines):
+            node = Node(f"machine{number}", redis.url)
+            shutil.copytree(first.folder / "keys", node.folder / "keys")
+            nodes.append(node)
+        started = [(node, node.start()) for _ in range(processes) for node in nodes]
+        compiles = collections.Counter()
+        for node, run in started:
+            node.finish(run)
+            compiles.update(node.compiled)
+        assert len(compiles) == VARIANTS and max(compiles.values()) <= 2, compiles
+
+
+def main():
+    redis_serves_others()
+    killed_and_restarted()
+    full()
+    slow_and_garbage()
+    other_stores()
+    many_at_once()
+
+
+main()

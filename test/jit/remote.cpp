@@ -1,0 +1,39 @@
+// A remote store, with a real Redis server, with a folder and with a web server: what one machine has compiled others run; what is altered, moved or
+// signed by somebody else is compiled again; and a store that is killed, full, slow or answers garbage costs nothing but that.
+// `Inputs/remote_cache.py` has the cases.
+// REQUIRES: x86_64-device, redis
+// RUN: rm -rf %t && mkdir -p %t && cd %t
+// RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
+// RUN: %run_offload ./stock > stock.out
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
+// RUN: env %run_offload OMP_NUM_THREADS=1 python3 %S/Inputs/remote_cache.py %offloom ./jit stock.out
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+int main() {
+  int values[16];
+  for (int i = 0; i < 16; ++i)
+    values[i] = i;
+  for (int factor : {3, 5, 7, 11, 13}) {
+    int *data = values;
+#pragma omp target teams distribute parallel for map(tofrom : data[:16]) firstprivate(factor)
+    for (int i = 0; i < 16; ++i)
+      data[i] = data[i] * factor % 1000003 + i % factor;
+    std::printf("%d\n", values[15]);
+  }
+  // Threads, and open sockets, at the end.
+  if (const char *count = std::getenv("COUNT_THREADS")) {
+    int threads = 0, sockets = 0;
+    for (auto &thread : std::filesystem::directory_iterator("/proc/self/task"))
+      threads += !thread.path().empty();
+    for (auto &file : std::filesystem::directory_iterator("/proc/self/fd")) {
+      std::error_code error;
+      sockets += std::filesystem::read_symlink(file.path(), error).string().rfind("socket:", 0) == 0;
+    }
+    std::FILE *file = std::fopen(count, "w");
+    std::fprintf(file, "%d %d\n", threads, sockets);
+    std::fclose(file);
+  }
+  return 0;
+}
