@@ -33,6 +33,8 @@ pub struct GpuLink<'a, 'ctx> {
     pub assembler_arguments: &'a [String],
     /// The device runtime that the link takes, which preparing cuts down to what kernels may call; none: it has none as bitcode.
     pub device_runtime: Option<&'a Module<'ctx>>,
+    /// Whether all of the image is in its bitcode, so that nothing else defines what that defines.
+    pub is_all_bitcode: bool,
 }
 
 /// What follows a kernel's name in the name of the variable that the device runtime counts in, for its debugging. Each module has its own.

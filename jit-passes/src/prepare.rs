@@ -3,12 +3,13 @@
 use offloom_abi::jit_bundle::{Bundle, BundleId, Gpu, Kernel, Parameter, ParameterKind, ParameterUses};
 use offloom_ir::floating_point::function_with_fast_math;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
-use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{Global, GlobalKind, find, globals, resolve_aliases};
 use offloom_ir::module::copy;
+use offloom_ir::symbol::functions;
 
 use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
@@ -64,7 +65,7 @@ pub fn prepare<'ctx>(
     verify(module, "device code")?;
     resolve_aliases(module);
     make_unwritten_variables_constant(module);
-    let surroundings = gpu.map(|gpu| Surroundings::of(gpu.device_runtime));
+    let surroundings = gpu.map(|gpu| Surroundings::of(gpu.device_runtime, gpu.is_all_bitcode));
     let survey = survey(module, surroundings.as_ref());
     if survey.kernels.is_empty() {
         return Ok(Prepared {
@@ -75,7 +76,7 @@ pub fn prepare<'ctx>(
     }
     let code = match gpu {
         None => host_code(module, &survey, machine, errors, optimization_level)?,
-        Some(gpu) => gpu_code(module, &survey, machine, errors, gpu.device_runtime)?,
+        Some(gpu) => gpu_code(module, &survey, machine, errors, gpu)?,
     };
     let (kernels, bundle, id) = bundle(module, &survey, &code, optimization_level, gpu);
     match gpu {
@@ -137,9 +138,13 @@ fn gpu_code<'ctx>(
     survey: &Survey,
     machine: &TargetMachine,
     errors: &CollectedErrors<'_>,
-    runtime: Option<&Module<'ctx>>,
+    gpu: &GpuLink<'_, 'ctx>,
 ) -> Result<VariantCode<'ctx>, JitPassError> {
     let settled = copy(module);
+    if gpu.is_all_bitcode {
+        keep_weak_functions(&settled);
+    }
+    let runtime = gpu.device_runtime;
     make_variant_module(&settled, survey, machine, errors)?;
     leave_variants(&settled, survey, machine, errors)?;
     if let Some(runtime) = runtime {
@@ -229,6 +234,20 @@ fn make_unwritten_variables_constant(module: &Module<'_>) {
     for global in globals(module) {
         if global.kind() == GlobalKind::Variable {
             global.become_constant_if_only_loaded();
+        }
+    }
+}
+
+/// No other definition replaces a weak one once all of an image's code is together.
+fn keep_weak_functions(module: &Module<'_>) {
+    for function in functions(module)
+        .into_iter()
+        .filter(|function| function.is_definition())
+    {
+        match function.linkage() {
+            Linkage::WeakAny => function.set_linkage(Linkage::WeakODR),
+            Linkage::LinkOnceAny => function.set_linkage(Linkage::LinkOnceODR),
+            _ => {}
         }
     }
 }

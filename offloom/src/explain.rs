@@ -328,6 +328,7 @@ pub(crate) fn outcome(variant: &Variant, copy: Option<&Linked>) -> String {
         (_, Some(Verdict::Retired)) => "retired: not faster".to_owned(),
         (_, Some(Verdict::Evicted)) => "evicted: launched too rarely".to_owned(),
         (_, Some(Verdict::Failed(reason))) => format!("not linked: {reason}"),
+        (_, Some(Verdict::Refused(reason))) => format!("retired: the device refuses to launch it: {reason}"),
         (_, None) => "not linked yet".to_owned(),
     }
 }

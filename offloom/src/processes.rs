@@ -221,7 +221,9 @@ impl Sum {
             }
         }
         let copies = || kernel.variants.iter().flat_map(|variant| &variant.copies);
-        self.retired += copies().filter(|copy| copy.verdict == Verdict::Retired).count();
+        self.retired += copies()
+            .filter(|copy| matches!(copy.verdict, Verdict::Retired | Verdict::Refused(_)))
+            .count();
         self.compile_ns += 1e3 * compile_us(kernel) as f64;
         self.saved_ns += saved_ns(kernel);
         self.timed |= copies().any(|copy| copy_saved_ns(copy).is_some());

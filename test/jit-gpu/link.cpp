@@ -33,8 +33,12 @@
 // BUNDLE-NEXT: left ahead of time {{.*}}call{{.*}}: `{{.*}}` calls through a pointer, which may lead into the base image
 // BUNDLE-NEXT: processor sm_80 +ptx
 // BUNDLE-NEXT: assembler -maxrregcount=64
-// RUN: %llvm_bin/opt -passes=verify -S runtime.bc -o - | FileCheck --check-prefix=RUNTIME --implicit-check-not='@__kmpc_omp_task(' %s
+// Its function for parallel regions has arms for the numbers of arguments that those of the program have, of 65.
+// RUN: %llvm_bin/opt -passes=verify -S runtime.bc -o - | FileCheck --check-prefix=RUNTIME --implicit-check-not='@__kmpc_omp_task(' --implicit-check-not='i64 64, label' %s
 // RUNTIME: define {{.*}}@__kmpc_target_init(
+// RUNTIME: define {{.*}}@__kmpc_parallel_51(
+// RUNTIME: switch i64 {{.*}} [
+// RUNTIME-NEXT: i64 {{[0-9]+}}, label
 // RUN: %llvm_bin/opt -passes=verify -S variant.bc -o - | FileCheck --check-prefix=VARIANT --implicit-check-not=@counter --implicit-check-not='define {{.*}}call' %s
 // VARIANT-DAG: @__offloom_anchor_0 = external {{.*}}global i32
 // VARIANT-DAG: @__offloom_anchor_1 = external {{.*}}global i32

@@ -85,6 +85,8 @@ pub struct Preparation<'a> {
     pub facts: LinkFacts,
     /// Of an image for a GPU, the rest.
     pub gpu: Option<GpuFacts<'a>>,
+    /// Whether the image has no other code than the bitcode.
+    pub is_all_bitcode: bool,
 }
 
 /// What variants for a GPU, and images that are made at the start, are compiled with.
@@ -141,6 +143,9 @@ pub fn prepare(files: &Preparation<'_>, runner: Runner) -> Result<bool> {
     files.facts.add_to(&mut command);
     if let Some(gpu) = &files.gpu {
         gpu.add_to(&mut command);
+        if files.is_all_bitcode {
+            command.arg("--all-bitcode");
+        }
     }
     if let Some(names) = files.kept_names {
         command.arg("--hide");

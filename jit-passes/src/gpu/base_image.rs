@@ -72,6 +72,7 @@ pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<Gp
         processor: gpu.processor,
         assembler_arguments: &arguments,
         device_runtime: runtime.as_ref(),
+        is_all_bitcode: true,
     };
     let prepared = prepare(&module, &machine, &errors, optimization_level, Some(&link))?;
     if let Some(runtime) = runtime {

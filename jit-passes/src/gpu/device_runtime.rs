@@ -9,6 +9,7 @@ use offloom_ir::jit_globals::{Global, GlobalKind, find, globals};
 use offloom_ir::library::{Library, LibraryError};
 use offloom_ir::reachable::keep_reachable;
 use offloom_ir::symbol::{Symbol, find_variable};
+use offloom_ir::unused_code::drop_cases_not_passed;
 use offloom_ir::used::{UsedList, set_used};
 
 use super::GLOBAL_MEMORY;
@@ -68,6 +69,10 @@ pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>
     roots.extend(find_variable(runtime, DEVICE_ENVIRONMENT_SYMBOL));
     set_used(runtime, UsedList::Used, &[]);
     set_used(runtime, UsedList::CompilerUsed, &[]);
+    keep_reachable(runtime, &roots);
+    // `__kmpc_parallel_51` has an arm for each number of arguments that a parallel region may have, 14,000 of the 16,000 instructions that a small
+    // kernel has with it. Each of LLVM's rounds of OpenMPOpt looked at all of them.
+    drop_cases_not_passed(runtime, program);
     keep_reachable(runtime, &roots);
 }
 

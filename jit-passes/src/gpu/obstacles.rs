@@ -24,17 +24,20 @@ const RUNTIME_PREFIX: &str = "__kmpc_";
 pub struct Surroundings {
     /// Names of the functions that the device runtime defines; none: the link has no device runtime as bitcode.
     pub runtime_functions: HashSet<String>,
+    /// Whether the image has no other code than the bitcode: no definition of it is replaced by another.
+    pub is_all_bitcode: bool,
 }
 
 impl Surroundings {
-    /// Of a link with this device runtime, if it has one.
-    pub fn of(device_runtime: Option<&Module<'_>>) -> Self {
+    /// Of a link with this device runtime, if it has one, and whether the image has no other code than the bitcode.
+    pub fn of(device_runtime: Option<&Module<'_>>, is_all_bitcode: bool) -> Self {
         let functions = device_runtime.into_iter().flat_map(Module::get_functions);
         let defined = functions.filter(|function| function.count_basic_blocks() > 0);
         Self {
             runtime_functions: defined
                 .map(|function| function.get_name().to_string_lossy().into_owned())
                 .collect(),
+            is_all_bitcode,
         }
     }
 
@@ -73,7 +76,7 @@ impl Surroundings {
                 false => Some(Obstacle::OutsideBitcode(name)),
             };
         }
-        if function.is_interposable() {
+        if function.is_interposable() && !self.is_all_bitcode {
             return Some(Obstacle::Replaceable(name));
         }
         if function.as_function().is_some_and(calls_through_pointer) {

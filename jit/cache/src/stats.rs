@@ -256,6 +256,8 @@ pub enum Verdict {
     Evicted,
     /// It could not be linked, for this reason.
     Failed(String),
+    /// It was linked, and the device refused to launch it, for this reason: the ahead-of-time body runs in its place.
+    Refused(String),
 }
 
 /// Why a file of statistics cannot be used.

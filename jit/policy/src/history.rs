@@ -225,7 +225,8 @@ impl Copy {
         let timed = |nanoseconds: u64| Some(nanoseconds).filter(|nanoseconds| *nanoseconds != u64::MAX);
         linked.variant_ns = timed(times.variant);
         linked.ahead_of_time_ns = timed(times.ahead_of_time);
-        if let Some(verdict) = verdict {
+        // Launches that were timed before it was refused may end later.
+        if let Some(verdict) = verdict.filter(|_| !matches!(linked.verdict, Verdict::Refused(_))) {
             linked.verdict_us = Some(now_us());
             linked.verdict = verdict;
         }

@@ -393,6 +393,19 @@ impl<B: Backend> KernelOnDevice<B> {
         variant.leave();
     }
 
+    /// Takes note that the device refuses to launch the variant whose entry `is_it` knows: launches with its key run ahead-of-time code from now on.
+    pub fn refused(&self, is_it: impl Fn(B::Entry) -> bool, reason: &str) {
+        let live = lock(&self.live)
+            .iter()
+            .copied()
+            .find(|variant| is_it(variant.entry()));
+        let Some(variant) = live else { return };
+        variant.note_refusal(reason);
+        self.variants.insert(&variant.key, Entry::AheadOfTime);
+        self.settle_key(&variant.key, None);
+        self.kernel.history.note_launches();
+    }
+
     /// Takes note of how a variant compares with the ahead-of-time body.
     fn settle(&self, variant: &'static Variant<B>, verdict: Verdict) {
         self.kernel.history.note_launches();

@@ -151,6 +151,13 @@ impl<B: Backend> Variant<B> {
         evicted
     }
 
+    /// Notes that the device has refused to launch it, for this reason.
+    pub(crate) fn note_refusal(&self, reason: &str) {
+        if let Some(history) = &self.history {
+            history.note(self.times(), Some(stats::Verdict::Refused(reason.to_owned())));
+        }
+    }
+
     /// Ends a timed launch. After the last one of a retired variant its code is freed.
     pub(crate) fn leave(&'static self) {
         if self.probation.leave() {

@@ -210,7 +210,7 @@ fn add_copy(bars: &mut Vec<Bar>, copy: &Linked, end: u64) {
         return;
     }
     let (class, until) = match copy.verdict {
-        Verdict::Retired | Verdict::Evicted => ("run", copy.verdict_us.unwrap_or(end)),
+        Verdict::Retired | Verdict::Evicted | Verdict::Refused(_) => ("run", copy.verdict_us.unwrap_or(end)),
         Verdict::Failed(_) => ("failed", linked),
         Verdict::Kept | Verdict::Measuring => ("run", end),
     };

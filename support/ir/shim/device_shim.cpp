@@ -19,6 +19,7 @@
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
+#include "llvm/Transforms/Utils/Local.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -235,6 +236,52 @@ void offloom_ir_drop_surplus_arguments(LLVMModuleRef M) {
       Call->replaceAllUsesWith(Fitting);
       Call->eraseFromParent();
     }
+}
+
+/// The constants that calls of the function pass for the argument, added to `Constants`; false if there is another use, or another value.
+static bool collectPassed(const Value &Function, unsigned Argument, SmallPtrSetImpl<const ConstantInt *> &Constants) {
+  for (const Use &U : Function.uses()) {
+    auto *Call = dyn_cast<CallBase>(U.getUser());
+    if (!Call || !Call->isCallee(&U) || Call->arg_size() <= Argument)
+      return false;
+    auto *Passed = dyn_cast<ConstantInt>(Call->getArgOperand(Argument));
+    if (!Passed)
+      return false;
+    Constants.insert(Passed);
+  }
+  return true;
+}
+
+void offloom_ir_drop_cases_not_passed(LLVMModuleRef library, LLVMModuleRef program) {
+  for (Function &F : *unwrap(library)) {
+    if (F.isDeclaration())
+      continue;
+    const Function *Called = unwrap(program)->getFunction(F.getName());
+    bool Changed = false;
+    for (Argument &A : F.args()) {
+      SmallVector<SwitchInst *, 4> Switches;
+      for (User *U : A.users())
+        if (auto *Switch = dyn_cast<SwitchInst>(U))
+          Switches.push_back(Switch);
+      if (Switches.empty())
+        continue;
+      SmallPtrSet<const ConstantInt *, 16> Passed;
+      if (!collectPassed(F, A.getArgNo(), Passed) || (Called && !collectPassed(*Called, A.getArgNo(), Passed)) || Passed.empty())
+        continue;
+      for (SwitchInst *Switch : Switches)
+        for (auto Case = Switch->case_begin(); Case != Switch->case_end();) {
+          if (is_contained(Passed, Case->getCaseValue())) {
+            ++Case;
+            continue;
+          }
+          Case->getCaseSuccessor()->removePredecessor(Switch->getParent());
+          Case = Switch->removeCase(Case);
+          Changed = true;
+        }
+    }
+    if (Changed)
+      removeUnreachableBlocks(F);
+  }
 }
 
 } // extern "C"

@@ -6,6 +6,7 @@ use inkwell::module::Module;
 unsafe extern "C" {
     fn offloom_ir_remove_unused(module: LLVMModuleRef);
     fn offloom_ir_drop_surplus_arguments(module: LLVMModuleRef);
+    fn offloom_ir_drop_cases_not_passed(library: LLVMModuleRef, program: LLVMModuleRef);
 }
 
 /// Removes the module's own functions and variables that nothing uses (LLVM's `globaldce`). Handles to them are dead afterwards.
@@ -20,4 +21,12 @@ pub fn remove_unused(module: &Module<'_>) {
 pub fn drop_surplus_arguments(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_drop_surplus_arguments(module.as_mut_ptr()) }
+}
+
+/// Removes from the library's functions the cases that no call selects: where a function chooses by an argument (`switch`), and all calls of it, in the
+/// library and in the program that it is for, pass constants. What happens with other values stays. Both modules are of one context. Handles to what was in
+/// these cases are dead afterwards.
+pub fn drop_cases_not_passed(library: &Module<'_>, program: &Module<'_>) {
+    // SAFETY: both modules are live and of one context, so that equal constants are one.
+    unsafe { offloom_ir_drop_cases_not_passed(library.as_mut_ptr(), program.as_mut_ptr()) }
 }

@@ -195,6 +195,7 @@ fn prepare_for_jit(
         kept_names,
         facts: link_facts(group, line),
         gpu: gpu_facts(group, line, members),
+        is_all_bitcode: native_member(group).is_none(),
     };
     let piece = folder.named(&group.target, HostPiece::Attach.extension());
     let location = folder.named(&group.target, "jit.location.o");

@@ -96,6 +96,7 @@ impl Client for Policy {
                 "{}: image copy {}: the driver refuses to launch a variant: {error}: the kernel stays ahead of time for its launches",
                 state.kernel.name, state.image.number
             ));
+            state.refused(|other| std::ptr::eq(other, variant), &error.to_string());
         });
     }
 

@@ -42,6 +42,10 @@ pub(crate) struct JitPrepareArgs {
     #[command(flatten)]
     gpu: GpuOptions,
 
+    /// With --gpu: the image has no other code than the bitcode.
+    #[arg(long)]
+    all_bitcode: bool,
+
     #[command(flatten)]
     device: DeviceBitcode,
 }
@@ -75,6 +79,7 @@ impl JitPrepareArgs {
             processor,
             assembler_arguments: &self.gpu.assembler_arguments,
             device_runtime: runtime.as_ref(),
+            is_all_bitcode: self.all_bitcode,
         });
         let level = self.device.optimization_level;
         let prepared = prepare(&module, &machine, &errors, level, gpu.as_ref())?;
