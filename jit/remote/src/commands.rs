@@ -34,7 +34,7 @@ pub(crate) fn run(arguments: &[OsString]) -> Result<(), String> {
             key_new(&text_of(name)?).map_err(|error| error.to_string())?
         }
         [command, file, rest @ ..] if command == "key-trust" && rest.len() <= 1 => {
-            let name = rest.first().map(|name| text_of(name)).transpose()?;
+            let name = rest.first().map(text_of).transpose()?;
             key_trust(Path::new(file), name.as_deref()).map_err(|error| error.to_string())?
         }
         [command] if command == "key-list" => key_list().map_err(|error| error.to_string())?,

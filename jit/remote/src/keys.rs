@@ -4,7 +4,7 @@
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use ed25519_dalek::{SigningKey, VerifyingKey};
@@ -303,9 +303,7 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), KeyError> {
     let unwritable = failed("write", path);
     let folder = path.parent().unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new()
-        .permissions(fs::Permissions::from(
-            std::os::unix::fs::PermissionsExt::from_mode(mode),
-        ))
+        .permissions(PermissionsExt::from_mode(mode))
         .tempfile_in(folder)
         .map_err(&unwritable)?;
     file.write_all(text.as_bytes()).map_err(&unwritable)?;
@@ -321,7 +319,6 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), KeyError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt as _;
 
     #[test]
     fn a_key_is_made_once_and_trusted_elsewhere_by_its_public_part() {

@@ -10,6 +10,7 @@
 //! | [`credentials`] | what a store wants of its users |
 //! | [`stores`] | Redis, S3, WebDAV and folders behind one trait |
 //! | [`session`] | objects and lists from the cache into the store, and back |
+//! | [`memory`] | the limit of this process |
 //! | [`serve`] | serves a program |
 //! | [`commands`] | serves people |
 #![forbid(unsafe_code)]
@@ -18,6 +19,7 @@ mod commands;
 mod credentials;
 mod entry;
 mod keys;
+mod memory;
 mod serve;
 mod session;
 mod stores;
@@ -25,22 +27,8 @@ mod stores;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-/// Address space, in bytes: more than what any entry takes several times over. What a store answers must not take the machine's memory.
-const MEMORY: u64 = 2 << 30;
-
 fn main() -> ExitCode {
-    let before = getrlimit(Resource::As);
-    let limit = before.maximum.map_or(MEMORY, |maximum| maximum.min(MEMORY));
-    // Without it the library's deadlines still hold.
-    let _ = setrlimit(
-        Resource::As,
-        Rlimit {
-            current: Some(limit),
-            maximum: before.maximum,
-        },
-    );
+    memory::limit();
     let arguments: Vec<_> = std::env::args_os().skip(1).collect();
     let done = match arguments.as_slice() {
         [] => serve::serve().map_err(|error| {

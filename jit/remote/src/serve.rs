@@ -74,24 +74,24 @@ impl Shared {
 /// The standard input is no socket of the library's.
 pub(crate) fn serve() -> io::Result<()> {
     let mut buffer = vec![0; MOST_BYTES];
-    let shared = loop {
-        let Some(length) = receive(&mut buffer)? else {
-            return Ok(());
-        };
-        match Question::parse(&buffer[..length]).map_err(io::Error::other)? {
-            (_, Question::Begin { variables }) => match begin(&variables) {
-                Ok(session) => {
-                    break Arc::new(Shared {
-                        session,
-                        state: Mutex::default(),
-                        changed: Condvar::new(),
-                    });
-                }
-                Err(reason) => return refuse_all(&reason, &mut buffer),
-            },
-            _ => return Err(io::Error::other("the first message does not say what to go by")),
+    let Some(length) = receive(&mut buffer)? else {
+        return Ok(());
+    };
+    let begun = match Question::parse(&buffer[..length]).map_err(io::Error::other)? {
+        (_, Question::Begin { variables }) => begin(&variables),
+        _ => {
+            return Err(io::Error::other("the first message does not say what to go by"));
         }
     };
+    let session = match begun {
+        Ok(session) => session,
+        Err(reason) => return refuse_all(&reason, &mut buffer),
+    };
+    let shared = Arc::new(Shared {
+        session,
+        state: Mutex::default(),
+        changed: Condvar::new(),
+    });
     let (jobs, waiting) = sync_channel(MOST_WAITING);
     let publisher = {
         let shared = Arc::clone(&shared);
@@ -151,7 +151,7 @@ fn answer_all(shared: &Arc<Shared>, jobs: &SyncSender<Job>, buffer: &mut [u8]) -
                     patience: Duration::from_millis(patience.into()),
                 };
                 match fetch(shared, remote.as_mut(), &asked, || {
-                    tell(number, &Answer::Elsewhere)
+                    tell(number, &Answer::Elsewhere);
                 }) {
                     Ok(Got::Arrived) => tell(number, &Answer::Arrived),
                     Ok(Got::Absent) => tell(number, &Answer::Absent),

@@ -1,8 +1,8 @@
 //! A folder of a file system that many may write to: what is in it is trusted for its signature, not for its owner.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -39,9 +39,7 @@ impl Folder {
         // Others are to read it.
         let mut file = tempfile::Builder::new()
             .prefix(".")
-            .permissions(fs::Permissions::from(
-                std::os::unix::fs::PermissionsExt::from_mode(0o644),
-            ))
+            .permissions(PermissionsExt::from_mode(0o644))
             .tempfile_in(&self.0)?;
         file.write_all(bytes)?;
         Ok(file)
