@@ -1,5 +1,5 @@
-//! Links the shared libLLVM into `wrapgen-bitcode` alone, since `wrapgen` itself never loads LLVM, and tells the crate where
-//! the programs of that LLVM are. Compiles the pieces of C that the JIT adds to programs.
+//! Links the shared libLLVM into `wrapgen-bitcode` alone, since `wrapgen` itself never loads LLVM, and tells
+//! the crate where the programs of that LLVM are. Compiles the pieces of C that the JIT adds to programs.
 
 /// Their files in `jit`, without the extension.
 const PIECES: [&str; 2] = ["attach", "register"];

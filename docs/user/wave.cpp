@@ -1,4 +1,5 @@
-// Smooths a wave 400 times with a filter of run-time width, and compares what is left of it with what theory says.
+// Smooths a wave 400 times with a filter of run-time width, and compares what is left of it with what theory
+// says.
 #include <chrono>
 #include <cmath>
 #include <cstdio>

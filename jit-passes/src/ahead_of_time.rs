@@ -1,4 +1,5 @@
-//! The ahead-of-time code of kernels that have variants, for a variant to run where it finds at run time that it is of no use for a launch.
+//! The ahead-of-time code of kernels that have variants, for a variant to run where it finds at run time that
+//! it is of no use for a launch.
 //!
 //! Where a base image offers it, it is an anchor, and the kernel in the variant module says under which name.
 
@@ -33,7 +34,8 @@ pub(crate) fn note(module: &Module<'_>, kernel: FunctionValue<'_>) {
     kernel.add_attribute(AttributeLoc::Function, attribute);
 }
 
-/// Declares the kernel's ahead-of-time code in its module, which has nothing of that name yet; `None` where no base image offers it.
+/// Declares the kernel's ahead-of-time code in its module, which has nothing of that name yet; `None` where
+/// no base image offers it.
 pub(crate) fn declare<'ctx>(
     module: &Module<'ctx>,
     kernel: FunctionValue<'ctx>,

@@ -1,5 +1,5 @@
-//! Gives the base image its anchor table, a constructor that announces table and slots to the runtime, if one is loaded, and a
-//! destructor that withdraws them.
+//! Gives the base image its anchor table, a constructor that announces table and slots to the runtime, if one
+//! is loaded, and a destructor that withdraws them.
 //!
 //! The records are those of [`offloom_abi::jit_image`].
 
@@ -24,7 +24,8 @@ pub const DESTRUCTOR: &str = "offloom.jit.withdraw";
 /// Before every constructor of the program's own device code, and after every destructor.
 const PRIORITY: u16 = 101;
 
-/// Adds table, announcement, constructor and destructor. `slots` is what [`crate::dispatch_stub::add_dispatch_stubs`] returned.
+/// Adds table, announcement, constructor and destructor. `slots` is what
+/// [`crate::dispatch_stub::add_dispatch_stubs`] returned.
 ///
 /// # Errors
 /// When an instruction cannot be built, or an anchor is not in the module.
@@ -42,7 +43,8 @@ pub fn add_announcement<'ctx>(
         let found =
             find(module, &anchor.name).ok_or_else(|| JitPassError::NoSuchAnchor(anchor.name.clone()))?;
         let value = found.as_global_value();
-        // Without the table, what uses it is mostly optimised away before the link asks for a definition, which there need not be.
+        // Without the table, what uses it is mostly optimised away before the link asks for a definition,
+        // which there need not be.
         if found.is_foreign_empty_object() {
             value.set_linkage(Linkage::ExternalWeak);
         }

@@ -27,7 +27,8 @@ impl Assembly {
     }
 
     fn read(texts: impl IntoIterator<Item = String>) -> Self {
-        // As operands of inline assembly are `$0`, another `$` is two; before a name it makes an operand of the address.
+        // As operands of inline assembly are `$0`, another `$` is two; before a name it makes an operand of
+        // the address.
         let text = texts
             .into_iter()
             .collect::<Vec<_>>()

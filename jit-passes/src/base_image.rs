@@ -77,8 +77,8 @@ pub(crate) fn noted_optimization_level(module: &Module<'_>) -> Option<u32> {
 /// Compiles device bitcode, in a context of its own.
 ///
 /// # Errors
-/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not come back here
-/// ([`offloom_ir::expendable_thread`]).
+/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
+/// come back here ([`offloom_ir::expendable_thread`]).
 pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> {
     let start = Instant::now();
     let context = Context::create();
@@ -111,8 +111,8 @@ pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> 
     })
 }
 
-/// Has the image's exit handlers run when it is unloaded. The compiler's start files do it in shared objects that a linker makes where
-/// there is a compiler; a base image is linked where there may be none.
+/// Has the image's exit handlers run when it is unloaded. The compiler's start files do it in shared objects
+/// that a linker makes where there is a compiler; a base image is linked where there may be none.
 fn finalize_own_objects(module: &Module<'_>) -> Result<(), JitPassError> {
     let Some(handle) = find(module, OWN_HANDLE) else {
         return Ok(());

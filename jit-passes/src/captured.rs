@@ -1,5 +1,5 @@
-//! Loads from local variables that regions capture by reference: what is written once before a region begins, and never again,
-//! is known wherever the region reads it.
+//! Loads from local variables that regions capture by reference: what is written once before a region begins,
+//! and never again, is known wherever the region reads it.
 //!
 //! LLVM's own passes lose such a value where the variable's address is handed to the runtime.
 
@@ -155,8 +155,9 @@ impl<'ctx> Receivers<'ctx> {
         Self { parameters }
     }
 
-    /// Everything that is done with a local variable; `None` if its address may get to where it cannot be followed, if a function
-    /// that gets the address writes through it, or if such a function gets the address of something else at another time.
+    /// Everything that is done with a local variable; `None` if its address may get to where it cannot be
+    /// followed, if a function that gets the address writes through it, or if such a function gets the
+    /// address of something else at another time.
     fn follow(&self, variable: PointerValue<'ctx>) -> Option<CapturedVariable<'ctx>> {
         let mut found = CapturedVariable::default();
         let mut reached: HashMap<PointerValue<'ctx>, Reached<'ctx>> = HashMap::new();

@@ -1,4 +1,5 @@
-//! From a bundle's bitcode to one kernel's object, without addresses, good for every device of its architecture.
+//! From a bundle's bitcode to one kernel's object, without addresses, good for every device of its
+//! architecture.
 
 use std::time::{Duration, Instant};
 
@@ -64,8 +65,8 @@ pub enum CompileError {
 /// Compiles a kernel, in a context of its own. May be called from several threads at once.
 ///
 /// # Errors
-/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not come back here
-/// ([`offloom_ir::expendable_thread`]).
+/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
+/// come back here ([`offloom_ir::expendable_thread`]).
 pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     compile_and_count_spills(request).map(|(compiled, _)| compiled)
 }
@@ -80,7 +81,8 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
     let errors = CollectedErrors::install(&context);
     let machine = target_machine(&MachineOptions {
         triple: request.target_triple,
-        // Functions carry the processor the ahead-of-time code was made for, or the one they are retargeted to.
+        // Functions carry the processor the ahead-of-time code was made for, or the one they are retargeted
+        // to.
         cpu: "",
         features: "",
         optimization_level: request.optimization_level,
@@ -90,7 +92,8 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
     let pipeline = link_time_pipeline(request.optimization_level);
     let parsed = Instant::now();
     if request.match_floating_point && changes_code(request) {
-        // Before the module is cut down: a function that another kernel calls too is not optimised for this one's constants.
+        // Before the module is cut down: a function that another kernel calls too is not optimised for this
+        // one's constants.
         let kernel = find(&module, request.kernel).and_then(Global::as_function);
         match_bits(&module, kernel, &pipeline)?;
     }
@@ -126,8 +129,8 @@ fn changes_code(request: &Request<'_>) -> bool {
     !(request.descriptor.is_empty() && request.processor.is_empty() && request.features.is_empty())
 }
 
-/// Compiles for the request's processor, where that is possible. After [`match_bits`], which looks at the processor of the ahead-of-time
-/// code.
+/// Compiles for the request's processor, where that is possible. After [`match_bits`], which looks at the
+/// processor of the ahead-of-time code.
 fn retarget_variant(module: &Module<'_>, request: &Request<'_>) -> Result<(), RetargetError> {
     let device = Device {
         cpu: request.processor,
@@ -136,13 +139,15 @@ fn retarget_variant(module: &Module<'_>, request: &Request<'_>) -> Result<(), Re
         vector_width: None,
     };
     match retarget(module, &device) {
-        // Code for the processor of the image is right as well. A feature is missing where it was switched off because it rounds.
+        // Code for the processor of the image is right as well. A feature is missing where it was switched
+        // off because it rounds.
         Err(RetargetError::VectorAtBoundary { .. } | RetargetError::MissingFeature { .. }) => Ok(()),
         other => other,
     }
 }
 
-/// The phases of a compile that ends now: it started, had read its bitcode, had specialised it, and had optimised it at these moments.
+/// The phases of a compile that ends now: it started, had read its bitcode, had specialised it, and had
+/// optimised it at these moments.
 pub(crate) fn phases([start, parsed, specialized, optimized]: [Instant; 4]) -> Phases {
     let microseconds = |duration: Duration| u32::try_from(duration.as_micros()).unwrap_or(u32::MAX);
     Phases {

@@ -1,10 +1,10 @@
 //! Gives each kernel of the base image a stub under its name, and a slot that decides what the stub runs.
 //!
-//! The records and the protocol are those of [`offloom_abi::jit_image`]. A stub is three functions, of which each jumps to
-//! code or to the next, with all arguments where they are: that under the kernel's name looks at the first key of the
-//! [inline cache](inline_cache), one at the other keys, and one asks the runtime. Only the first is the kernel's own: the
-//! others are shared by kernels of one type, and find in a register which slot it is about. So a kernel more costs a
-//! link little.
+//! The records and the protocol are those of [`offloom_abi::jit_image`]. A stub is three functions, of which
+//! each jumps to code or to the next, with all arguments where they are: that under the kernel's name looks
+//! at the first key of the [inline cache](inline_cache), one at the other keys, and one asks the runtime.
+//! Only the first is the kernel's own: the others are shared by kernels of one type, and find in a register
+//! which slot it is about. So a kernel more costs a link little.
 
 mod inline_cache;
 
@@ -27,7 +27,8 @@ use crate::error::JitPassError;
 /// Name of the internal variable that holds the slots, one after the other.
 pub const SLOTS: &str = "offloom.jit.slots";
 
-/// Attributes that hold for the kernel's code but not for a stub, which writes memory of its own and calls the runtime.
+/// Attributes that hold for the kernel's code but not for a stub, which writes memory of its own and calls
+/// the runtime.
 const NOT_OF_STUBS: [&str; 7] = [
     "memory",
     "norecurse",
@@ -38,7 +39,8 @@ const NOT_OF_STUBS: [&str; 7] = [
     "nocallback",
 ];
 
-/// Registers for arguments that are integers or pointers, as all of a kernel's are, by the psABI of x86_64, System V.
+/// Registers for arguments that are integers or pointers, as all of a kernel's are, by the psABI of x86_64,
+/// System V.
 const ARGUMENT_REGISTERS: usize = 6;
 
 /// Names of the functions that stubs share; LLVM adds a number where there are several.
@@ -63,7 +65,8 @@ pub fn add_dispatch_stubs<'ctx>(
 ) -> Result<GlobalValue<'ctx>, JitPassError> {
     let context = module.get_context();
     let slot_type = slot_type(context);
-    // An array in memory; a structure in IR, so that its elements can be addressed without unchecked arithmetic.
+    // An array in memory; a structure in IR, so that its elements can be addressed without unchecked
+    // arithmetic.
     let slots_type = context.struct_type(&vec![slot_type.into(); kernels.len()], false);
     let slots = module.add_global(slots_type, None, SLOTS);
     slots.set_linkage(Linkage::Internal);
@@ -126,7 +129,8 @@ fn initial_slot<'ctx>(
     ])
 }
 
-/// Moves the kernel's code to a body of its own and declares a function that takes over its name, uses and promises.
+/// Moves the kernel's code to a body of its own and declares a function that takes over its name, uses and
+/// promises.
 fn replace_by_stub<'ctx>(
     module: &Module<'ctx>,
     body: FunctionValue<'ctx>,
@@ -165,8 +169,8 @@ fn copy_parameter_attributes(from: FunctionValue<'_>, to: FunctionValue<'_>) {
     }
 }
 
-/// The functions that kernels of so many parameters share, which are words, as all of a kernel's are, and have the same
-/// attributes: those say, for instance, which processor the code is for.
+/// The functions that kernels of so many parameters share, which are words, as all of a kernel's are, and
+/// have the same attributes: those say, for instance, which processor the code is for.
 struct SharedPart<'ctx> {
     parameters: usize,
     attributes: Vec<Attribute>,
@@ -438,8 +442,8 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
             .build_load(self.pointer(), address, name)?
             .into_pointer_value();
         if let Some(load) = loaded.as_instruction_value() {
-            // What it leads to, and the runtime's state, were stored before it; they must be seen in that order. A load takes any
-            // ordering but release, and eight is a power of two.
+            // What it leads to, and the runtime's state, were stored before it; they must be seen in that
+            // order. A load takes any ordering but release, and eight is a power of two.
             let _ = load.set_atomic_ordering(AtomicOrdering::Acquire);
             let _ = load.set_alignment(8);
         }
@@ -468,8 +472,8 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         Ok(call)
     }
 
-    /// What is called does not see the stub's own memory, so the call may be a jump: the stub then leaves no frame behind, and no argument
-    /// on the stack is moved.
+    /// What is called does not see the stub's own memory, so the call may be a jump: the stub then leaves no
+    /// frame behind, and no argument on the stack is moved.
     fn become_kernel(
         &self,
         code: PointerValue<'ctx>,

@@ -9,8 +9,9 @@
 //! | [`assembly`] | compiles a kernel to PTX |
 //! | [`base_image`] | makes an image of a program that holds none |
 //!
-//! A base image has no stubs. A variant is a module of its own: what its kernels share with the base image are variables in
-//! global memory, by a table of addresses ([`offloom_abi::jit_device_image`]). The state of a team, in shared memory, and functions are its own.
+//! A base image has no stubs. A variant is a module of its own: what its kernels share with the base image
+//! are variables in global memory, by a table of addresses ([`offloom_abi::jit_device_image`]). The state of
+//! a team, in shared memory, and functions are its own.
 
 pub mod anchor_table;
 pub mod assembly;
@@ -31,13 +32,15 @@ pub struct GpuLink<'a, 'ctx> {
     pub processor: &'a str,
     /// Arguments for the assembler.
     pub assembler_arguments: &'a [String],
-    /// The device runtime that the link takes, which preparing cuts down to what kernels may call; none: it has none as bitcode.
+    /// The device runtime that the link takes, which preparing cuts down to what kernels may call; none: it
+    /// has none as bitcode.
     pub device_runtime: Option<&'a Module<'ctx>>,
     /// Whether all of the image is in its bitcode, so that nothing else defines what that defines.
     pub is_all_bitcode: bool,
 }
 
-/// What follows a kernel's name in the name of the variable that the device runtime counts in, for its debugging. Each module has its own.
+/// What follows a kernel's name in the name of the variable that the device runtime counts in, for its
+/// debugging. Each module has its own.
 const DYNAMIC_ENVIRONMENT_SUFFIX: &str = "_dynamic_environment";
 
 /// The address space of global memory, and that of the memory that a block's threads share.

@@ -1,11 +1,12 @@
-//! Hides what nobody outside of a device image can ask for: definitions become internal, so that the optimiser may drop, inline and
-//! specialise them.
+//! Hides what nobody outside of a device image can ask for: definitions become internal, so that the
+//! optimiser may drop, inline and specialise them.
 //!
 //! Before: `define hidden void @helper()`        After: `define internal void @helper()`
 //!
-//! Kept as they are: kernels, entries and what they name, what the runtime looks up by name ([`RUNTIME_SYMBOLS`]), what code generation
-//! may call by itself, what assembly mentions, inline or the module's, the names that the caller gives, and every other member of a comdat with
-//! one of these. What may be dropped where nobody uses it, as inline functions and variables, may no longer. `@llvm.used` and
+//! Kept as they are: kernels, entries and what they name, what the runtime looks up by name
+//! ([`RUNTIME_SYMBOLS`]), what code generation may call by itself, what assembly mentions, inline or the
+//! module's, the names that the caller gives, and every other member of a comdat with one of these. What may
+//! be dropped where nobody uses it, as inline functions and variables, may no longer. `@llvm.used` and
 //! `@llvm.compiler.used` lose all other symbols but those in sections of their own; an empty list goes.
 //!
 //! Only for modules that no other bitcode will be linked to any more.
@@ -25,10 +26,10 @@ use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::assembly::Assembly;
 
-/// What libomptarget's plugins look up in a device image, beside kernels and variables with entries: the memory pools and
-/// `__llvm_libc_rpc_client` in LLVM 19, `__llvm_rpc_client` in LLVM 22, the others in both. Source:
-/// `offload/plugins-nextgen`, and the strings in both `libomptarget`s. The constants `__omp_rtl_debug_kind` and
-/// `__omp_rtl_assume_*` are not among them: device code alone reads those.
+/// What libomptarget's plugins look up in a device image, beside kernels and variables with entries: the
+/// memory pools and `__llvm_libc_rpc_client` in LLVM 19, `__llvm_rpc_client` in LLVM 22, the others in both.
+/// Source: `offload/plugins-nextgen`, and the strings in both `libomptarget`s. The constants
+/// `__omp_rtl_debug_kind` and `__omp_rtl_assume_*` are not among them: device code alone reads those.
 const RUNTIME_SYMBOLS: &[&str] = &[
     "__fini_array_end",
     "__fini_array_start",
@@ -45,8 +46,8 @@ const RUNTIME_SYMBOLS: &[&str] = &[
     "nvptx$device$init",
 ];
 
-/// How the names start of what the plugins find by going through an image's symbols: constructors and destructors of NVPTX code,
-/// and profiles with what their library needs.
+/// How the names start of what the plugins find by going through an image's symbols: constructors and
+/// destructors of NVPTX code, and profiles with what their library needs.
 const RUNTIME_PREFIXES: &[&str] = &[
     "__fini_array_object_",
     "__init_array_object_",
@@ -89,16 +90,16 @@ pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {
     changed
 }
 
-/// Makes internal what neither the host program asks for, by the module's list of globals, nor has one of these names, nor is exposed in any
-/// device module. Returns whether something changed.
+/// Makes internal what neither the host program asks for, by the module's list of globals, nor has one of
+/// these names, nor is exposed in any device module. Returns whether something changed.
 pub fn internalize_unlisted(module: &Module<'_>, names: impl IntoIterator<Item = String>) -> bool {
     let mut kept = listed_globals(module);
     kept.extend(names);
     internalize(module, &Exposed::read(module, kept))
 }
 
-/// The device symbols of the globals that the module's `omp_offload.info` lists: the host program asks for them. In a module that was
-/// merged of several, nodes may be there twice.
+/// The device symbols of the globals that the module's `omp_offload.info` lists: the host program asks for
+/// them. In a module that was merged of several, nodes may be there twice.
 fn listed_globals(module: &Module<'_>) -> HashSet<String> {
     let nodes = nodes(module, OFFLOAD_INFO_METADATA).into_iter();
     nodes
@@ -113,8 +114,9 @@ fn listed_globals(module: &Module<'_>) -> HashSet<String> {
         .collect()
 }
 
-/// Whether others may come to the symbol by the section it stands in, without its name: from the section's start to its end, as the start files,
-/// and the libraries of profiles, coverage and sanitizers do, and programs by `__start_` and `__stop_`.
+/// Whether others may come to the symbol by the section it stands in, without its name: from the section's
+/// start to its end, as the start files, and the libraries of profiles, coverage and sanitizers do, and
+/// programs by `__start_` and `__stop_`.
 fn is_found_by_section(symbol: Symbol<'_>) -> bool {
     !symbol.is_declaration() && symbol.section().is_some()
 }
@@ -205,8 +207,8 @@ impl Groups {
         symbol.comdat().is_some_and(|comdat| self.kept.contains(&comdat))
     }
 
-    /// Prepares a symbol that becomes internal. One alone needs no comdat; several stay together, but no longer stand for those of
-    /// another file.
+    /// Prepares a symbol that becomes internal. One alone needs no comdat; several stay together, but no
+    /// longer stand for those of another file.
     fn leave(&self, symbol: Symbol<'_>) {
         let Some(comdat) = symbol.comdat() else { return };
         if self.sizes.get(&comdat) == Some(&1) {

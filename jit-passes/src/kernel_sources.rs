@@ -1,7 +1,8 @@
-//! What people are told of kernels in the place of mangled names and positions: files, names of arguments, types.
+//! What people are told of kernels in the place of mangled names and positions: files, names of arguments,
+//! types.
 //!
-//! Debug info says all of it. Without, the name of the kernel has the function, the line, and the number of the file, which is that of the file
-//! that was compiled unless the directive is in one that it includes.
+//! Debug info says all of it. Without, the name of the kernel has the function, the line, and the number of
+//! the file, which is that of the file that was compiled unless the directive is in one that it includes.
 
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::kernel_source::{Encoding, KernelSource, SourceArgument, SourceValue};
@@ -25,8 +26,8 @@ pub struct FileIdentity {
     pub file: u32,
 }
 
-/// Notes of the kernels of a module, before it is merged with others, that they are in the file that was compiled, if they are.
-/// `identify` says which file a name leads to.
+/// Notes of the kernels of a module, before it is merged with others, that they are in the file that was
+/// compiled, if they are. `identify` says which file a name leads to.
 pub fn note_source_files(module: &Module<'_>, identify: impl Fn(&str) -> Option<FileIdentity>) {
     let file = module.get_source_file_name().to_string_lossy().into_owned();
     let Some(compiled) = identify(&file) else { return };
@@ -42,7 +43,8 @@ pub fn note_source_files(module: &Module<'_>, identify: impl Fn(&str) -> Option<
     }
 }
 
-/// What is known of a kernel's source. `floating`: for each parameter, how many bytes of it are a floating-point number, if they are.
+/// What is known of a kernel's source. `floating`: for each parameter, how many bytes of it are a
+/// floating-point number, if they are.
 pub(crate) fn kernel_source(kernel: FunctionValue<'_>, floating: &[Option<u8>]) -> KernelSource {
     let mut source = kernel_source::kernel_source(kernel);
     if source.file.is_empty() {

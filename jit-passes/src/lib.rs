@@ -12,18 +12,20 @@
 //! | [`kernel_sources`] | says where in the source a kernel is, and what its arguments are called there |
 //! | [`prepare`] | runs these in order and writes the bundle |
 //!
-//! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant module down to one kernel,
-//! [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and [`retarget`](mod@retarget) names the processor that
-//! is there. [`propagate`] carries values into the bodies of regions; [`captured`] into what they capture by reference;
-//! [`object_contents`] says which bytes of mapped objects a kernel only reads; [`one_thread`] calls the bodies of regions directly where
-//! there is one thread, and otherwise runs the kernel's `ahead_of_time` code. [`pipeline`] is what LLVM's passes are run with after that.
+//! At run time, [`compile::compile`] makes one kernel's object of it: [`prune`](mod@prune) cuts the variant
+//! module down to one kernel, [`specialize`](mod@specialize) puts in what a launch descriptor says of it, and
+//! [`retarget`](mod@retarget) names the processor that is there. [`propagate`] carries values into the bodies
+//! of regions; [`captured`] into what they capture by reference; [`object_contents`] says which bytes of
+//! mapped objects a kernel only reads; [`one_thread`] calls the bodies of regions directly where there is one
+//! thread, and otherwise runs the kernel's `ahead_of_time` code. [`pipeline`] is what LLVM's passes are run
+//! with after that.
 //!
 //! [`gpu`] is what is otherwise for NVIDIA GPUs.
 //!
 //! [`base_image`] does at run time what the link does otherwise, for programs that hold bitcode and no image.
 //!
-//! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it. `assembly` tells both what
-//! assembly text may name.
+//! [`internalize`](mod@internalize) is no part of that: every device image made of bitcode goes through it.
+//! `assembly` tells both what assembly text may name.
 #![forbid(unsafe_code)]
 
 mod ahead_of_time;

@@ -1,14 +1,15 @@
-//! Has a variant give the bits of the ahead-of-time code, however many of its arguments become constants and whatever processor it is
-//! compiled for.
+//! Has a variant give the bits of the ahead-of-time code, however many of its arguments become constants and
+//! whatever processor it is compiled for.
 //!
-//! To be run before constants are put in and before the processor changes. What the source's own constants let the ahead-of-time
-//! pipeline rewrite, and the order that its vectoriser chose for `simd` reductions, are part of the result; so that pipeline
-//! is run first, up to its vectoriser.
+//! To be run before constants are put in and before the processor changes. What the source's own constants
+//! let the ahead-of-time pipeline rewrite, and the order that its vectoriser chose for `simd` reductions, are
+//! part of the result; so that pipeline is run first, up to its vectoriser.
 //!
-//! Not covered: NaN payloads; conversions to integers of 32 bits and more that are out of range; and, where `fmin` and `fmax` may choose from two zeros of different signs,
-//! which one they choose if the ahead-of-time code chooses for several at once. Code generation goes by what it sees to be no NaN, and sees
-//! less of that once the SLP vectoriser, which comes later, has packed such calls into vectors. In functions that are not to be optimised
-//! these are calls of C's functions by name yet, and are left as they are.
+//! Not covered: NaN payloads; conversions to integers of 32 bits and more that are out of range; and, where
+//! `fmin` and `fmax` may choose from two zeros of different signs, which one they choose if the ahead-of-time
+//! code chooses for several at once. Code generation goes by what it sees to be no NaN, and sees less of that
+//! once the SLP vectoriser, which comes later, has packed such calls into vectors. In functions that are not
+//! to be optimised these are calls of C's functions by name yet, and are left as they are.
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
 use offloom_ir::floating_point::{
@@ -41,13 +42,15 @@ pub enum MatchBitsError {
     Pipeline(#[from] CodegenError),
 }
 
-/// Pins every operation of the module whose result could change, for the sake of one kernel or of all. `pipeline` is the one that the
-/// ahead-of-time code came from, in the syntax of `opt -passes`; the module is what it started from, other kernels included.
+/// Pins every operation of the module whose result could change, for the sake of one kernel or of all.
+/// `pipeline` is the one that the ahead-of-time code came from, in the syntax of `opt -passes`; the module is
+/// what it started from, other kernels included.
 ///
 /// Does nothing where it was done before, or where the kernel needs it nowhere.
 ///
 /// # Errors
-/// When an instruction may be computed in more than one way (the module is unchanged then), or when the pipeline cannot be run.
+/// When an instruction may be computed in more than one way (the module is unchanged then), or when the
+/// pipeline cannot be run.
 pub fn match_bits<'ctx>(
     module: &Module<'ctx>,
     kernel: Option<FunctionValue<'ctx>>,
@@ -65,14 +68,14 @@ pub fn match_bits<'ctx>(
     Ok(())
 }
 
-/// Whether the module's code has the ahead-of-time code's bits only on the processor that this is for: of vectors of numbers that do not fit,
-/// code generation for each processor makes other integers.
+/// Whether the module's code has the ahead-of-time code's bits only on the processor that this is for: of
+/// vectors of numbers that do not fit, code generation for each processor makes other integers.
 pub(crate) fn is_bound_to_processor(module: &Module<'_>) -> bool {
     module.get_global_metadata_size(MATCHED) > 0 && has_narrow_vector_conversions(module)
 }
 
-/// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel of it is compiled. `constant` is
-/// what was found of its kernels.
+/// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel
+/// of it is compiled. `constant` is what was found of its kernels.
 ///
 /// [`match_bits`] still has to be asked for each kernel: what this cannot help with, it finds.
 ///
@@ -101,8 +104,8 @@ pub fn settle_bits(
     Ok(())
 }
 
-/// The same for a GPU's module. What `ptxas` and the hardware make different bits of are approximations: of constants that come in later,
-/// `ptxas` is not to fold them.
+/// The same for a GPU's module. What `ptxas` and the hardware make different bits of are approximations: of
+/// constants that come in later, `ptxas` is not to fold them.
 pub(crate) fn settle_gpu_bits(module: &Module<'_>) {
     hide_approximated(module);
     mark_as_matched(module);

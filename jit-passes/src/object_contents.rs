@@ -1,11 +1,12 @@
-//! Which bytes of the objects behind a kernel's pointers the kernel provably only reads, and reads at every launch: those hold what
-//! they held when the kernel was launched, wherever they are loaded.
+//! Which bytes of the objects behind a kernel's pointers the kernel provably only reads, and reads at every
+//! launch: those hold what they held when the kernel was launched, wherever they are loaded.
 //!
-//! Every write that the kernel can reach is looked at. It leaves an object alone if it goes to local variables, if types say so
-//! (TBAA), or if the kernel declares that the object is changed through no other pointer (`noalias`). What may write anywhere, or
-//! order accesses between threads so that someone else's writes count, rules every object out: unknown calls, fences, atomic
-//! accesses that are stronger than relaxed, `volatile`. Kernels that run at the same time and write the object would race with
-//! this one's loads.
+//! Every write that the kernel can reach is looked at. It leaves an object alone if it goes to local
+//! variables, if types say so (TBAA), or if the kernel declares that the object is changed through no other
+//! pointer (`noalias`). What may write anywhere, or order accesses between threads so that someone else's
+//! writes count, rules every object out: unknown calls, fences, atomic accesses that are stronger than
+//! relaxed, `volatile`. Kernels that run at the same time and write the object would race with this one's
+//! loads.
 //!
 //! [`noted`] keeps what is known over a pipeline that drops the types.
 
@@ -30,8 +31,9 @@ use offloom_ir::value_uses::{called_function, operand};
 use crate::survey::reached_from;
 use noted::noted_bytes;
 
-/// Functions of the OpenMP runtime, by the start of their names, that write nothing of the program's but what their operands lead
-/// to. Those that wait for other kernels (critical regions, locks, flushes) or run code later (tasks) are not among them.
+/// Functions of the OpenMP runtime, by the start of their names, that write nothing of the program's but what
+/// their operands lead to. Those that wait for other kernels (critical regions, locks, flushes) or run code
+/// later (tasks) are not among them.
 const RUNTIME_FUNCTIONS: [&str; 19] = [
     "__kmpc_alloc_shared",
     "__kmpc_barrier",
@@ -54,7 +56,8 @@ const RUNTIME_FUNCTIONS: [&str; 19] = [
     "omp_get_",
 ];
 
-/// Runtime functions that write nothing of the program's: they call what they are handed, or begin and end a kernel.
+/// Runtime functions that write nothing of the program's: they call what they are handed, or begin and end a
+/// kernel.
 const WRITE_NOTHING: [&str; 6] = [
     "__kmpc_fork_call",
     "__kmpc_fork_teams",
@@ -64,7 +67,8 @@ const WRITE_NOTHING: [&str; 6] = [
     "__kmpc_target_init",
 ];
 
-/// Makes a module's local variables values, and copies of objects loads of their fields, as [`KernelMemory`] wants it.
+/// Makes a module's local variables values, and copies of objects loads of their fields, as [`KernelMemory`]
+/// wants it.
 pub fn expose_loads(module: &Module<'_>) {
     fold_constants(module);
     split_copies(module, MAX_CONTENTS as u64);
@@ -96,8 +100,8 @@ pub struct PointerSources<'ctx> {
     sites: HashMap<FunctionValue<'ctx>, CallSites<'ctx>>,
     /// What each pointer parameter is the parameter of.
     parameters: HashMap<PointerValue<'ctx>, (FunctionValue<'ctx>, u32)>,
-    /// For each pointer parameter of which that is known of all who call its function: behind which pointers they find what they give it, and at which
-    /// distance.
+    /// For each pointer parameter of which that is known of all who call its function: behind which pointers
+    /// they find what they give it, and at which distance.
     origins: HashMap<PointerValue<'ctx>, Vec<(PointerValue<'ctx>, i64)>>,
     /// The parameters that have a pointer among their origins.
     receivers: HashMap<PointerValue<'ctx>, Vec<PointerValue<'ctx>>>,
@@ -167,7 +171,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         memory
     }
 
-    /// The loads from the object behind the kernel's pointer parameter at `index` that load what it holds at launch, and no address.
+    /// The loads from the object behind the kernel's pointer parameter at `index` that load what it holds at
+    /// launch, and no address.
     pub fn constant_loads(&self, index: u32) -> Vec<ObjectLoad<'ctx>> {
         let Some(BasicValueEnum::PointerValue(object)) = self.kernel.get_nth_param(index) else {
             return Vec::new();
@@ -208,8 +213,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             || types_differ(write.instruction, load.instruction)
     }
 
-    /// Whether the kernel itself reads all of these bytes of the object at every launch. Declarations are about the whole object, of which
-    /// a program may have mapped a part.
+    /// Whether the kernel itself reads all of these bytes of the object at every launch. Declarations are
+    /// about the whole object, of which a program may have mapped a part.
     pub fn reads_at_launch(&self, index: u32, bytes: &[bool]) -> bool {
         if !bytes.contains(&true) {
             return true;
@@ -223,7 +228,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         bytes.all(|(byte, _)| read.get(byte) == Some(&true))
     }
 
-    /// Bytes of the object that are read at launches: as far as the kernel declares, or because it does so itself at each.
+    /// Bytes of the object that are read at launches: as far as the kernel declares, or because it does so
+    /// itself at each.
     fn readable_bytes(&self, index: u32, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
         let declared = dereferenceable_bytes(self.kernel, index);
         let mut readable: Vec<bool> = (0..MAX_CONTENTS as u64).map(|byte| byte < declared).collect();
@@ -257,8 +263,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             })
     }
 
-    /// The loads at known offsets from the object, here and in functions that get its address, and no other, from everyone who calls
-    /// them.
+    /// The loads at known offsets from the object, here and in functions that get its address, and no other,
+    /// from everyone who calls them.
     fn loads_from(&self, object: PointerValue<'ctx>) -> Vec<ObjectLoad<'ctx>> {
         let mut loads = Vec::new();
         for (pointer, start) in self.parameters_that_are(object) {
@@ -298,7 +304,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         found
     }
 
-    /// The distance from the object, if everyone who calls the parameter's function gives it a pointer to the same place there.
+    /// The distance from the object, if everyone who calls the parameter's function gives it a pointer to the
+    /// same place there.
     fn always_gets(
         &self,
         parameter: PointerValue<'ctx>,
@@ -348,8 +355,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             return written_pointers(instruction, false);
         };
         if callee.never_returns() {
-            // Nothing is loaded after what it does: it ends the program, as when an exception leaves a region, or jumps to a `setjmp`, an
-            // unknown call.
+            // Nothing is loaded after what it does: it ends the program, as when an exception leaves a
+            // region, or jumps to a `setjmp`, an unknown call.
             return Some(Vec::new());
         }
         if !callee.is_declaration() {
@@ -420,7 +427,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
     }
 }
 
-/// Where all who call the function find the pointer that they give it as its parameter at `index`; `None` if that is not known of one of them.
+/// Where all who call the function find the pointer that they give it as its parameter at `index`; `None` if
+/// that is not known of one of them.
 fn origins<'ctx>(
     sites: &CallSites<'ctx>,
     function: FunctionValue<'ctx>,

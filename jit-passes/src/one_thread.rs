@@ -1,8 +1,8 @@
-//! For launches of one team of one thread on a CPU: the bodies of a kernel's regions are called directly, where the OpenMP runtime would
-//! form a team of the calling thread alone.
+//! For launches of one team of one thread on a CPU: the bodies of a kernel's regions are called directly,
+//! where the OpenMP runtime would form a team of the calling thread alone.
 //!
-//! Forming such a team takes longer than a small kernel. Each call that begins a kernel's outermost region becomes a call of a function
-//! that asks the runtime at run time:
+//! Forming such a team takes longer than a small kernel. Each call that begins a kernel's outermost region
+//! becomes a call of a function that asks the runtime at run time:
 //!
 //! ```text
 //! if (omp_get_max_threads() == 1 && the clause asks for one team, or there is none and omp_get_max_teams() <= 1)
@@ -11,12 +11,14 @@
 //!   __kmpc_push_num_teams(...), __kmpc_fork_teams(..., body, what the region captured...);
 //! ```
 //!
-//! Where the region is all of a kernel, asks for no other number, and a base image offers the kernel's ahead-of-time code, that is called
-//! instead: the region's function then need not be compiled at all, which is half of a small kernel's compile.
+//! Where the region is all of a kernel, asks for no other number, and a base image offers the kernel's
+//! ahead-of-time code, that is called instead: the region's function then need not be compiled at all, which
+//! is half of a small kernel's compile.
 //!
-//! The body is a copy, in which regions within begin as plain calls too, and the runtime's functions are what they come to with one
-//! thread ([`runtime_calls`]). What could notice the difference is left alone as a whole: regions within a `parallel` region, which may
-//! get more threads; tasks; whatever asks about levels or settings; calls of functions that are not known.
+//! The body is a copy, in which regions within begin as plain calls too, and the runtime's functions are what
+//! they come to with one thread ([`runtime_calls`]). What could notice the difference is left alone as a
+//! whole: regions within a `parallel` region, which may get more threads; tasks; whatever asks about levels
+//! or settings; calls of functions that are not known.
 //!
 //! | module | does |
 //! | --- | --- |
@@ -40,7 +42,8 @@ use offloom_ir::value_uses::{called_function, operand};
 use body::{Bodies, Level};
 use guard::{Asked, Otherwise};
 
-/// How the names begin of functions that say something of the next region, which the runtime keeps until that begins.
+/// How the names begin of functions that say something of the next region, which the runtime keeps until that
+/// begins.
 const SAID_BEFORE: &str = "__kmpc_push_";
 
 /// A call that begins a region.
@@ -56,7 +59,8 @@ pub struct Region<'ctx> {
     pub level: Level,
 }
 
-/// Has the kernel's outermost regions begin with a plain call where the runtime would form one team of one thread. How many of them.
+/// Has the kernel's outermost regions begin with a plain call where the runtime would form one team of one
+/// thread. How many of them.
 ///
 /// # Errors
 /// When an instruction cannot be built, which would be a mistake of ours.

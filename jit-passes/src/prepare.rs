@@ -1,4 +1,5 @@
-//! Link-time preparation: the merged device module becomes the base image's module and a bundle for the runtime.
+//! Link-time preparation: the merged device module becomes the base image's module and a bundle for the
+//! runtime.
 
 use offloom_abi::jit_bundle::{Bundle, BundleId, Gpu, Kernel, Parameter, ParameterKind, ParameterUses};
 use offloom_ir::floating_point::function_with_fast_math;
@@ -47,11 +48,13 @@ pub struct PreparedKernel {
     pub has_fast_math: bool,
 }
 
-/// Prepares the merged device module, before the link-time pipeline has run over it: the module becomes the base image's, and what variants are compiled from
-/// goes into the bundle. On the host it gets stubs, slots and announcement, for a GPU (`gpu`) an exported table of addresses.
+/// Prepares the merged device module, before the link-time pipeline has run over it: the module becomes the
+/// base image's, and what variants are compiled from goes into the bundle. On the host it gets stubs, slots
+/// and announcement, for a GPU (`gpu`) an exported table of addresses.
 ///
-/// Both start from the same IR, so that both go through the same pipeline from there on. What is hidden in the base image
-/// ([`internalize`](crate::internalize)) must be hidden before: what the optimiser learns of a function depends on who may call it.
+/// Both start from the same IR, so that both go through the same pipeline from there on. What is hidden in
+/// the base image ([`internalize`](crate::internalize)) must be hidden before: what the optimiser learns of a
+/// function depends on who may call it.
 ///
 /// # Errors
 /// When the module, or what is made of it, is not valid.
@@ -131,8 +134,8 @@ fn host_code<'ctx>(
     })
 }
 
-/// As [`host_code`], for a GPU: each file's code has been through the early half of the pipeline already, when it was compiled, and vectors do not
-/// change the order of operations.
+/// As [`host_code`], for a GPU: each file's code has been through the early half of the pipeline already,
+/// when it was compiled, and vectors do not change the order of operations.
 fn gpu_code<'ctx>(
     module: &Module<'ctx>,
     survey: &Survey,
@@ -228,8 +231,9 @@ fn bundle(
     (kernels, bundle, id)
 }
 
-/// Variables of the module's own that no device code writes are constants, in the base image as in its variants. The host cannot write
-/// them either: what it can is in the offload entries, by a name that other objects see.
+/// Variables of the module's own that no device code writes are constants, in the base image as in its
+/// variants. The host cannot write them either: what it can is in the offload entries, by a name that other
+/// objects see.
 fn make_unwritten_variables_constant(module: &Module<'_>) {
     for global in globals(module) {
         if global.kind() == GlobalKind::Variable {
@@ -252,8 +256,8 @@ fn keep_weak_functions(module: &Module<'_>) {
     }
 }
 
-/// What is known of a kernel's parameters. Of a GPU's (`is_gpu`) nothing is said of what objects contain: the host does not see what is in the device's
-/// memory when a kernel starts.
+/// What is known of a kernel's parameters. Of a GPU's (`is_gpu`) nothing is said of what objects contain: the
+/// host does not see what is in the device's memory when a kernel starts.
 fn parameters(
     module: &Module<'_>,
     kernel: &str,

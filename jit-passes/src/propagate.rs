@@ -1,8 +1,9 @@
 //! Carries what is known of arguments from a kernel into the bodies of its regions, down to the innermost.
 //!
-//! A region's body is a function of its own, called by the runtime with what the region captured. What is the same at every way
-//! into such a function holds for its parameter; what follows from it holds at the calls within, and so on until nothing new
-//! follows. The same goes for ordinary functions. A function with ways in that are not known is left alone.
+//! A region's body is a function of its own, called by the runtime with what the region captured. What is the
+//! same at every way into such a function holds for its parameter; what follows from it holds at the calls
+//! within, and so on until nothing new follows. The same goes for ordinary functions. A function with ways in
+//! that are not known is left alone.
 
 use offloom_ir::call_sites::{CallSite, CallSites, all_call_sites};
 use offloom_ir::function_arguments::{

@@ -9,8 +9,8 @@ use offloom_ir::symbol::{Symbol, find_variable};
 use crate::error::JitPassError;
 use crate::survey::is_kernel;
 
-/// Leaves `kernel` as the only kernel, and removes what neither it nor its environment reaches: functions, variables,
-/// declarations, entries of `llvm.used` and of `llvm.global_ctors`.
+/// Leaves `kernel` as the only kernel, and removes what neither it nor its environment reaches: functions,
+/// variables, declarations, entries of `llvm.used` and of `llvm.global_ctors`.
 ///
 /// Another kernel that this one reaches becomes internal.
 ///

@@ -1,7 +1,7 @@
 //! Compiles the code of an image for the processor that is really there, where the image's ABI allows it.
 //!
-//! Every definition gets `target-cpu` and `target-features` of the device, and loses `tune-cpu`. What the image was compiled
-//! with limits that:
+//! Every definition gets `target-cpu` and `target-features` of the device, and loses `tune-cpu`. What the
+//! image was compiled with limits that:
 //!
 //! | target | rule |
 //! | --- | --- |
@@ -32,10 +32,11 @@ pub struct Device<'a> {
     pub cpu: &'a str,
     /// More features, as in `target-features`: `+avx2,-avx512f`.
     pub features: &'a str,
-    /// What means the same for this processor in fewer words ([`Processor::brief_features`]); empty: not known.
+    /// What means the same for this processor in fewer words ([`Processor::brief_features`]); empty: not
+    /// known.
     pub brief_features: &'a str,
-    /// Bits of the vectors that the vectoriser should choose on x86 (`prefer-vector-width`); `None`: what the processor's
-    /// tuning says.
+    /// Bits of the vectors that the vectoriser should choose on x86 (`prefer-vector-width`); `None`: what the
+    /// processor's tuning says.
     pub vector_width: Option<u32>,
 }
 
@@ -51,7 +52,8 @@ impl Device<'_> {
     }
 }
 
-/// Why an image cannot be compiled for a processor. The image's own code is good for it or not; nothing was changed.
+/// Why an image cannot be compiled for a processor. The image's own code is good for it or not; nothing was
+/// changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RetargetError {
     /// A feature that the code was compiled for and the device does not have.
@@ -64,7 +66,8 @@ pub enum RetargetError {
         /// The processor.
         cpu: String,
     },
-    /// Vectors cross the module's boundary, and wider registers would pass them otherwise than the other side does.
+    /// Vectors cross the module's boundary, and wider registers would pass them otherwise than the other side
+    /// does.
     #[error(
         "`{function}` passes a vector of {bits} bits in or out of the module, which code for `{cpu}` passes in other registers: \
          leave the processor as it is"
@@ -77,7 +80,8 @@ pub enum RetargetError {
         /// The processor.
         cpu: String,
     },
-    /// An NVIDIA processor older than the one the code was compiled for, or one that cannot be compared with it.
+    /// An NVIDIA processor older than the one the code was compiled for, or one that cannot be compared with
+    /// it.
     #[error("`{function}` was compiled for `{image}`, and its code may not run on `{cpu}`")]
     OlderProcessor {
         /// The function.
@@ -124,15 +128,17 @@ const TARGET_FEATURES: &str = "target-features";
 const TUNE_CPU: &str = "tune-cpu";
 const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
 
-/// What variants are compiled with, whatever the processor has. The first three round otherwise than code without them does; what LLVM takes
-/// to include one of them (AVX10) goes with it. With the next two LLVM leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what they replace. The
-/// last is for vectors that cross cache lines: those of 512 bits do with every access to data that is not aligned to them.
+/// What variants are compiled with, whatever the processor has. The first three round otherwise than code
+/// without them does; what LLVM takes to include one of them (AVX10) goes with it. With the next two LLVM
+/// leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what
+/// they replace. The last is for vectors that cross cache lines: those of 512 bits do with every access to
+/// data that is not aligned to them.
 const FOR_VARIANTS: &str =
     "-avx512bf16,-avx512fp16,-avxneconvert,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
-/// What libomptarget's memory on an x86 device is aligned to, as an exponent of 2: 16 bytes, whatever the type of what is mapped asks for,
-/// since it is `malloc`'s. Code for a processor with vectors of 16 bytes needs no more. With wider ones it does, and would fault where the
-/// image's code runs.
+/// What libomptarget's memory on an x86 device is aligned to, as an exponent of 2: 16 bytes, whatever the
+/// type of what is mapped asks for, since it is `malloc`'s. Code for a processor with vectors of 16 bytes
+/// needs no more. With wider ones it does, and would fault where the image's code runs.
 const MAPPED_MEMORY_ALIGNMENT_LOGARITHM: u8 = 4;
 
 /// Why code for an x86_64 processor cannot run here.
@@ -277,8 +283,8 @@ fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), Reta
     Ok((TargetMachine::get_host_cpu_name().to_string(), features))
 }
 
-/// Vectors of 256 bits are passed in one register with AVX and in two without, and so on; the other side of a call keeps the
-/// image's features.
+/// Vectors of 256 bits are passed in one register with AVX and in two without, and so on; the other side of a
+/// call keeps the image's features.
 fn refuse_vectors(module: &Module<'_>, cpu: &str, features: &Features) -> Result<(), RetargetError> {
     let Some(VectorAtBoundary { function, bits }) = widest_vector_at_boundary(module) else {
         return Ok(());

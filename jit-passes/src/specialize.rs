@@ -8,7 +8,8 @@
 //! | [`launch`] | the numbers of teams and threads |
 //! | [`trip_counts`] | how often loops are expected to go around |
 //!
-//! Each puts in what the descriptor says at the kernel; [`propagate`](crate::propagate) carries it into the regions.
+//! Each puts in what the descriptor says at the kernel; [`propagate`](crate::propagate) carries it into the
+//! regions.
 
 pub mod alignment;
 pub mod arguments;
@@ -93,8 +94,8 @@ pub enum SpecializeError {
 
 /// Specialises the descriptor's kernel, down to the innermost bodies of its regions.
 ///
-/// Everything the descriptor says must hold whenever the code runs. Only what the module makes internal is looked into, so a module
-/// should have been pruned to the kernel before.
+/// Everything the descriptor says must hold whenever the code runs. Only what the module makes internal is
+/// looked into, so a module should have been pruned to the kernel before.
 ///
 /// # Errors
 /// When the descriptor does not fit the kernel; the module may then have been changed in part.
@@ -126,7 +127,8 @@ pub fn specialize(
     Ok(())
 }
 
-/// The pointer arguments that the descriptor says something of, as far as `of` takes that out; `what` names it.
+/// The pointer arguments that the descriptor says something of, as far as `of` takes that out; `what` names
+/// it.
 ///
 /// # Errors
 /// When the descriptor says it of something that is no pointer.

@@ -1,13 +1,15 @@
-//! Finds a device module's kernels, what each reaches, and the anchors: what a variant must share with the base image.
+//! Finds a device module's kernels, what each reaches, and the anchors: what a variant must share with the
+//! base image.
 //!
 //! A variant may own code and nothing else. Shared are
-//! - variables, mutable or not: a variant never owns a copy of mutable state, and the address of a constant may be compared
-//!   with, or outlive, the variant that took it;
-//! - functions whose address is used other than as a callback that the OpenMP runtime calls and then forgets. The address equals
-//!   the one that ahead-of-time code takes, and whoever keeps it may call it after the variant's code was freed: a task, an exit
-//!   handler, a thread;
+//! - variables, mutable or not: a variant never owns a copy of mutable state, and the address of a constant
+//!   may be compared with, or outlive, the variant that took it;
+//! - functions whose address is used other than as a callback that the OpenMP runtime calls and then forgets.
+//!   The address equals the one that ahead-of-time code takes, and whoever keeps it may call it after the
+//!   variant's code was freed: a task, an exit handler, a thread;
 //! - whatever the module only declares, so that it resolves as it does in the image;
-//! - what the module defines of the functions that code generation calls by itself: it does so in variants, too, and by name;
+//! - what the module defines of the functions that code generation calls by itself: it does so in variants,
+//!   too, and by name;
 //! - the kernels' ahead-of-time code, for launches of which a variant finds that it is not for them.
 
 use std::collections::{HashMap, HashSet};
@@ -30,9 +32,10 @@ use crate::assembly::Assembly;
 use crate::gpu;
 use crate::gpu::obstacles::Surroundings;
 
-/// Functions of the OpenMP runtime that call what they are handed, compare nothing, and have forgotten it when they return. What others
-/// are handed is kept: tasks run when the runtime likes, after the kernel's return too (`__kmpc_omp_task_alloc`, `__kmpc_taskloop`), and
-/// destructors when a thread ends (`__kmpc_threadprivate_register`).
+/// Functions of the OpenMP runtime that call what they are handed, compare nothing, and have forgotten it
+/// when they return. What others are handed is kept: tasks run when the runtime likes, after the kernel's
+/// return too (`__kmpc_omp_task_alloc`, `__kmpc_taskloop`), and destructors when a thread ends
+/// (`__kmpc_threadprivate_register`).
 const OPENMP_CALLERS: [&str; 8] = [
     "__kmpc_copyprivate",
     "__kmpc_fork_call",
@@ -44,8 +47,8 @@ const OPENMP_CALLERS: [&str; 8] = [
     "__kmpc_reduce_nowait",
 ];
 
-/// Variables whose initialiser gives functions and variables to the linker, the loader or the offload runtime, none of which
-/// compares addresses.
+/// Variables whose initialiser gives functions and variables to the linker, the loader or the offload
+/// runtime, none of which compares addresses.
 const TABLES: [&str; 4] = [
     "llvm.used",
     "llvm.compiler.used",
@@ -53,7 +56,8 @@ const TABLES: [&str; 4] = [
     "llvm.global_dtors",
 ];
 
-/// What the survey found. Names are those in the module at the time of the survey, which gives a name to what has none.
+/// What the survey found. Names are those in the module at the time of the survey, which gives a name to what
+/// has none.
 #[derive(Debug, Default)]
 pub struct Survey {
     /// Kernels that get a stub, in the order of the module.
@@ -69,9 +73,9 @@ pub struct Survey {
 pub struct Anchor {
     /// Its name in the device module; of ahead-of-time code the one that it has once stubs are there.
     pub name: String,
-    /// The name by which variants refer to it: [`ANCHOR_PREFIX`] and the index for what the module defines; its own name
-    /// for what it only declares, since the optimiser knows library functions by name, for what code generation calls, and for ahead-of-time
-    /// code.
+    /// The name by which variants refer to it: [`ANCHOR_PREFIX`] and the index for what the module defines;
+    /// its own name for what it only declares, since the optimiser knows library functions by name, for what
+    /// code generation calls, and for ahead-of-time code.
     pub symbol: String,
 }
 
@@ -87,7 +91,8 @@ pub enum Obstacle {
     /// Which function it stands for is decided when the image is loaded.
     #[error("it uses the indirect function (ifunc) `{0}`")]
     IndirectFunction(String),
-    /// Frames of variants are registered with the shared library's unwinder (`libgcc_s.so.1`), and no other can be told of them.
+    /// Frames of variants are registered with the shared library's unwinder (`libgcc_s.so.1`), and no other
+    /// can be told of them.
     #[error("it handles exceptions, and the program has an unwinder of its own (-static-libgcc)")]
     OwnUnwinder,
     /// LLVM sees neither that the symbol is used nor by which name a variant would have it.
@@ -138,7 +143,8 @@ pub(crate) fn reached_from(kernel: Global<'_>) -> Vec<Global<'_>> {
     Reached::from(kernel).in_order
 }
 
-/// Surveys the module. Aliases must have been resolved ([`offloom_ir::jit_globals::resolve_aliases`]). `gpu`: what is beside a GPU's module.
+/// Surveys the module. Aliases must have been resolved ([`offloom_ir::jit_globals::resolve_aliases`]). `gpu`:
+/// what is beside a GPU's module.
 pub fn survey(module: &Module<'_>, gpu: Option<&Surroundings>) -> Survey {
     name_everything(module);
     let mut survey = Survey::default();
@@ -202,8 +208,9 @@ fn add_gpu_anchors(survey: &mut Survey, shared: &Reached<'_>) {
     }
 }
 
-/// Whether a variant for a GPU has to use the base image's copy: of what code writes, and of constants whose address the program may look at. What is in shared
-/// memory is the team's, and a kernel's environment goes with its code.
+/// Whether a variant for a GPU has to use the base image's copy: of what code writes, and of constants whose
+/// address the program may look at. What is in shared memory is the team's, and a kernel's environment goes
+/// with its code.
 fn is_gpu_anchor(global: Global<'_>) -> bool {
     if global.kind() != GlobalKind::Variable
         || gpu::is_environment(global)
@@ -263,7 +270,8 @@ fn is_of_code_generation(global: Global<'_>) -> bool {
         && is_runtime_call(value.into())
 }
 
-/// Whether the program can tell which copy of a function's code an address belongs to, or call that copy after the kernel's return.
+/// Whether the program can tell which copy of a function's code an address belongs to, or call that copy
+/// after the kernel's return.
 fn address_matters(function: Global<'_>) -> bool {
     function
         .address_uses()
@@ -361,8 +369,8 @@ struct Reached<'ctx> {
 }
 
 impl<'ctx> Reached<'ctx> {
-    /// Everything reached from a kernel, without the kernel itself. What a mutable variable's initialiser refers to is not
-    /// followed: a variant has no initialiser of it.
+    /// Everything reached from a kernel, without the kernel itself. What a mutable variable's initialiser
+    /// refers to is not followed: a variant has no initialiser of it.
     fn from(kernel: Global<'ctx>) -> Self {
         let mut reached = Self::default();
         let mut open = vec![kernel];

@@ -1,9 +1,10 @@
 //! Usefulness: for each argument of a kernel, whether a constant in its place can make better code, and why.
 //!
-//! What would become a number is followed from the kernel into the bodies of its regions and the functions they call. A use counts
-//! where it is executed over and over, so within a loop; and the bounds of a loop that the runtime splits among teams or threads do
-//! not count, since each of them gets its own. For a pointer the same is asked of what the kernel loads from the start of the object
-//! behind it, at offsets that are known.
+//! What would become a number is followed from the kernel into the bodies of its regions and the functions
+//! they call. A use counts where it is executed over and over, so within a loop; and the bounds of a loop
+//! that the runtime splits among teams or threads do not count, since each of them gets its own. For a
+//! pointer the same is asked of what the kernel loads from the start of the object behind it, at offsets that
+//! are known.
 //!
 //! The answer is only advice: it decides whether a variant is worth its compile, never whether it is right.
 
@@ -38,8 +39,8 @@ pub struct KernelUsefulness {
 pub struct ParameterUsefulness {
     /// Whether it is a pointer: then the uses are those of the contents of the object behind it.
     pub is_pointer: bool,
-    /// For a pointer, the bytes from the start of the object behind it of which a constant makes better code, and which the
-    /// kernel only reads ([`object_contents`](crate::object_contents)). Past the end: none.
+    /// For a pointer, the bytes from the start of the object behind it of which a constant makes better code,
+    /// and which the kernel only reads ([`object_contents`](crate::object_contents)). Past the end: none.
     pub contents: Vec<bool>,
     /// Whether the kernel reads these at every launch.
     pub contents_are_there: bool,
@@ -157,7 +158,8 @@ fn used_bytes<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> u8 {
     used
 }
 
-/// Whether whatever looks at an argument word takes its low bits for a floating-point number, here and in the functions that it is handed to.
+/// Whether whatever looks at an argument word takes its low bits for a floating-point number, here and in the
+/// functions that it is handed to.
 fn is_floating<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> bool {
     let mut found = false;
     let mut seen = HashSet::from([word]);

@@ -1,4 +1,5 @@
-//! Makes the module that variants are compiled from: what the survey anchored is external, everything else is its own.
+//! Makes the module that variants are compiled from: what the survey anchored is external, everything else is
+//! its own.
 
 use std::collections::HashMap;
 
@@ -16,15 +17,17 @@ use crate::ahead_of_time;
 use crate::gpu::is_for_gpu;
 use crate::survey::{Survey, is_table};
 
-/// Turns the surveyed module, or a clone of it, into the variant module. The kernels with a stub are its only definitions that
-/// other objects see.
+/// Turns the surveyed module, or a clone of it, into the variant module. The kernels with a stub are its only
+/// definitions that other objects see.
 ///
-/// A mutable variable becomes a declaration. A constant or a function keeps its definition for the optimiser to look into, but
-/// an address that survives is the base image's (`available_externally`); direct calls of such a function go to an internal
-/// twin of it. No anchor stays `dso_local` or hidden: a variant may lie further from the image than 32-bit offsets reach.
+/// A mutable variable becomes a declaration. A constant or a function keeps its definition for the optimiser
+/// to look into, but an address that survives is the base image's (`available_externally`); direct calls of
+/// such a function go to an internal twin of it. No anchor stays `dso_local` or hidden: a variant may lie
+/// further from the image than 32-bit offsets reach.
 ///
-/// Code that only the base image runs is still there, listed in `llvm.compiler.used`, and so are the twins: the optimiser is not to learn
-/// from a function's callers what it does not learn in the base image. [`delete_other_code`] ends that.
+/// Code that only the base image runs is still there, listed in `llvm.compiler.used`, and so are the twins:
+/// the optimiser is not to learn from a function's callers what it does not learn in the base image.
+/// [`delete_other_code`] ends that.
 ///
 /// # Errors
 /// When a pass fails.
@@ -54,7 +57,8 @@ pub fn make_variant_module(
         }
     }
     set_used(module, UsedList::CompilerUsed, &others);
-    // Before definitions are dropped: what refers to them without being reached, such as an alias, must be gone.
+    // Before definitions are dropped: what refers to them without being reached, such as an alias, must be
+    // gone.
     run_pipeline(module, machine, errors, "globaldce")?;
     let mut kept = used(module, UsedList::CompilerUsed);
     for global in globals(module) {
@@ -79,7 +83,8 @@ pub(crate) fn delete_other_code(
     run_pipeline(module, machine, errors, "globaldce")
 }
 
-/// Functions that other objects, the loader or the linker may call, apart from the kernels with a stub and what variants share.
+/// Functions that other objects, the loader or the linker may call, apart from the kernels with a stub and
+/// what variants share.
 fn other_code<'ctx>(
     module: &Module<'ctx>,
     survey: &Survey,
@@ -103,7 +108,8 @@ fn is_in_link_table(function: Symbol<'_>) -> bool {
         .any(|address_use| matches!(address_use, AddressUse::Initializer { of } if is_table(of)))
 }
 
-/// Deletes the tables that keep symbols alive or run code when an object is loaded; a variant has no use for them.
+/// Deletes the tables that keep symbols alive or run code when an object is loaded; a variant has no use for
+/// them.
 fn delete_link_tables(module: &Module<'_>) {
     let tables: Vec<String> = globals(module)
         .into_iter()

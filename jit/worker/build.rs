@@ -1,5 +1,5 @@
-//! Links what compiling needs of LLVM into the program: to load the shared libLLVM, which the rest of Offloom uses, takes as long as to
-//! compile a small kernel, most of it for relocations.
+//! Links what compiling needs of LLVM into the program: to load the shared libLLVM, which the rest of Offloom
+//! uses, takes as long as to compile a small kernel, most of it for relocations.
 
 mod sources;
 
@@ -36,13 +36,14 @@ fn main() {
         "-no-pie",
         // LLVM's static constructors lie side by side, so that fewer pages are touched.
         "-Wl,-z,keep-text-section-prefix",
-        // `cargo xtask build` lays its code out anew, for which it takes symbols and the linker's relocations; it removes both.
+        // `cargo xtask build` lays its code out anew, for which it takes symbols and the linker's
+        // relocations; it removes both.
         "-Wl,--strip-debug,--emit-relocs",
     ] {
         println!("cargo::rustc-link-arg-bins={argument}");
     }
-    // GNU ld takes of an archive what it misses when it comes to it: what LLVM needs comes after LLVM. The C++ library was named before, for
-    // the C++ code of other packages.
+    // GNU ld takes of an archive what it misses when it comes to it: what LLVM needs comes after LLVM. The
+    // C++ library was named before, for the C++ code of other packages.
     for library in libraries.iter().map(String::as_str).chain(["-lstdc++", "-lm"]) {
         println!("cargo::rustc-link-arg-bins={library}");
     }
@@ -51,8 +52,9 @@ fn main() {
     }
 }
 
-/// Has `-lstdc++`, which the C++ code of other packages asks for, mean the static library: in a folder that is looked into first, and
-/// has nothing else. Of the shared one nearly four thousand entries of LLVM's tables would be looked up by name at each start.
+/// Has `-lstdc++`, which the C++ code of other packages asks for, mean the static library: in a folder that
+/// is looked into first, and has nothing else. Of the shared one nearly four thousand entries of LLVM's
+/// tables would be looked up by name at each start.
 fn prefer_static_cxx_library() -> io::Result<()> {
     const LIBRARY: &str = "libstdc++.a";
     // The linker that rustc uses knows where it is; it answers with the name alone where there is none.

@@ -1,4 +1,5 @@
-//! For the build scripts of the runtime and its worker: gives a name to the sources that decide on what objects are made.
+//! For the build scripts of the runtime and its worker: gives a name to the sources that decide on what
+//! objects are made.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -6,7 +7,8 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io;
 use std::path::Path;
 
-/// What decides on what a compile makes: code that it goes through, how that is built, and which versions of others' packages.
+/// What decides on what a compile makes: code that it goes through, how that is built, and which versions of
+/// others' packages.
 const SOURCES: [&str; 16] = [
     "../../Cargo.lock",
     "../../support/abi/src",
@@ -26,7 +28,8 @@ const SOURCES: [&str; 16] = [
     "../worker/src",
 ];
 
-/// Sets `OFFLOOM_SOURCES` for the crate: a hash of the sources, the same in both crates if they are built of the same.
+/// Sets `OFFLOOM_SOURCES` for the crate: a hash of the sources, the same in both crates if they are built of
+/// the same.
 pub(crate) fn name_sources() -> io::Result<()> {
     let mut sources = DefaultHasher::new();
     for source in SOURCES {
@@ -37,7 +40,8 @@ pub(crate) fn name_sources() -> io::Result<()> {
     Ok(())
 }
 
-/// Adds the name and contents of a file, or of all in a folder, in one order on all machines. Not of what editors leave there.
+/// Adds the name and contents of a file, or of all in a folder, in one order on all machines. Not of what
+/// editors leave there.
 fn hash(path: &Path, hasher: &mut DefaultHasher) -> io::Result<()> {
     if path.is_dir() {
         let entries = fs::read_dir(path)?;

@@ -8,8 +8,8 @@ use crate::runtime;
 /// A device, as OpenMP's `device` clause names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Device {
-    /// The default device, as it is at the time of the call (`OMP_DEFAULT_DEVICE`, `omp_set_default_device`). Do not change it while
-    /// something is mapped on it.
+    /// The default device, as it is at the time of the call (`OMP_DEFAULT_DEVICE`, `omp_set_default_device`).
+    /// Do not change it while something is mapped on it.
     #[default]
     Default,
     /// A device by number, from 0. The number after the last device means the host.

@@ -18,8 +18,8 @@ use crate::runtime;
 /// Most arguments a launch can have. They live in the [`Launch`] itself: launching allocates nothing.
 pub const MAX_ARGUMENTS: usize = 64;
 
-/// A launch that is being put together, in the style of [`std::process::Command`]. Borrows what it maps, and may run any number of
-/// times.
+/// A launch that is being put together, in the style of [`std::process::Command`]. Borrows what it maps, and
+/// may run any number of times.
 ///
 /// Each method that adds an argument adds the next one, in the order of the kernel's parameters.
 ///
@@ -84,7 +84,8 @@ impl<'a> Launch<'a> {
     /// The caller promises, for every [`Launch::run`] of it:
     /// - an offload entry of this program holds the id of `region`;
     /// - the arguments added by then match the kernel's parameters in number, order and type;
-    /// - the kernel, given them, reads only memory that is mapped, writes only what is mapped mutably, and keeps no address beyond its end;
+    /// - the kernel, given them, reads only memory that is mapped, writes only what is mapped mutably, and
+    ///   keeps no address beyond its end;
     /// - what a device pointer points to is there.
     pub unsafe fn new(region: &'a Region) -> Self {
         Self {
@@ -108,19 +109,22 @@ impl<'a> Launch<'a> {
         self
     }
 
-    /// How many teams, as in `num_teams(n)`; 0 lets the runtime choose. Numbers above `i32::MAX` count as that.
+    /// How many teams, as in `num_teams(n)`; 0 lets the runtime choose. Numbers above `i32::MAX` count as
+    /// that.
     pub fn teams(&mut self, number: u32) -> &mut Self {
         self.number_of_teams = i32::try_from(number).unwrap_or(i32::MAX);
         self
     }
 
-    /// Most threads of a team, as in `thread_limit(n)`; 0 lets the runtime choose. Numbers above `i32::MAX` count as that.
+    /// Most threads of a team, as in `thread_limit(n)`; 0 lets the runtime choose. Numbers above `i32::MAX`
+    /// count as that.
     pub fn threads(&mut self, limit: u32) -> &mut Self {
         self.thread_limit = i32::try_from(limit).unwrap_or(i32::MAX);
         self
     }
 
-    /// Passes a value of at most 8 bytes; larger ones do not compile. The rest of the 8-byte argument is zero.
+    /// Passes a value of at most 8 bytes; larger ones do not compile. The rest of the 8-byte argument is
+    /// zero.
     pub fn value<T: Mappable>(&mut self, value: T) -> &mut Self {
         const {
             assert!(
@@ -145,12 +149,14 @@ impl<'a> Launch<'a> {
         self.add(pointer.cast(), size_of::<*mut T>(), MapType::LITERAL)
     }
 
-    /// `map(to: data)`: copied to the device before the kernel runs. For one object use [`std::slice::from_ref`].
+    /// `map(to: data)`: copied to the device before the kernel runs. For one object use
+    /// [`std::slice::from_ref`].
     pub fn map_to<T: Mappable>(&mut self, data: &'a [T]) -> &mut Self {
         self.add(data.as_ptr().cast_mut().cast(), size_of_val(data), MapType::TO)
     }
 
-    /// `map(from: data)`: copied back after the kernel has run. What the kernel does not write is unspecified afterwards.
+    /// `map(from: data)`: copied back after the kernel has run. What the kernel does not write is unspecified
+    /// afterwards.
     pub fn map_from<T: Mappable>(&mut self, data: &'a mut [T]) -> &mut Self {
         self.add(data.as_mut_ptr().cast(), size_of_val(data), MapType::FROM)
     }
@@ -180,8 +186,9 @@ impl<'a> Launch<'a> {
     /// Runs the kernel and waits for it.
     ///
     /// # Errors
-    /// When libomptarget would abort over the device number, when there are too many arguments, or when an argument is mapped on another
-    /// device. Offloading being disabled is no error: see [`Outcome::NotOffloaded`].
+    /// When libomptarget would abort over the device number, when there are too many arguments, or when an
+    /// argument is mapped on another device. Offloading being disabled is no error: see
+    /// [`Outcome::NotOffloaded`].
     pub fn run(&mut self) -> Result<Outcome, LaunchError> {
         if self.too_many {
             return Err(LaunchError::TooManyArguments);
@@ -218,8 +225,8 @@ impl<'a> Launch<'a> {
             thread_limit: [self.thread_limit.cast_unsigned(), 0, 0],
             dynamic_memory: 0,
         };
-        // SAFETY: the record and its arrays are complete and live through the call, mapped memory is borrowed for `'a`, and that the
-        // kernel fits its arguments was promised to `Launch::new`.
+        // SAFETY: the record and its arrays are complete and live through the call, mapped memory is borrowed
+        // for `'a`, and that the kernel fits its arguments was promised to `Launch::new`.
         let result = unsafe {
             runtime::__tgt_target_kernel(
                 &raw const self.region.location,

@@ -1,8 +1,9 @@
 //! Launches offload kernels from Rust: what `#pragma omp target` would emit, by hand.
 //!
-//! The other half of *marking*: a function marked as a kernel (see `docs/dev/launch-contract.md`) becomes a kernel on the device and
-//! stays on the host as its own fallback; this crate runs the kernel, with its data mapped to the device and back, and says so
-//! when it did not run. Works on stable Rust, with the libomptarget of LLVM 19 and of LLVM 22.
+//! The other half of *marking*: a function marked as a kernel (see `docs/dev/launch-contract.md`) becomes a
+//! kernel on the device and stays on the host as its own fallback; this crate runs the kernel, with its data
+//! mapped to the device and back, and says so when it did not run. Works on stable Rust, with the
+//! libomptarget of LLVM 19 and of LLVM 22.
 //!
 //! ```no_run
 //! use offloom_launch::{Launch, LaunchError, region};
@@ -42,10 +43,10 @@
 //! | [`error`] | what a launch refuses |
 //!
 //! # Linking
-//! The crate refers to `libomptarget` and does not say where it is: a program has to use the one that belongs to the LLVM that made
-//! its offload entries (the entries of LLVM 22 make libomptarget 19 crash when the program starts), and that is known only to the
-//! link that adds the device image. `clang -fopenmp -fopenmp-targets=…` as the linker adds it by itself; otherwise the program's own
-//! build script does:
+//! The crate refers to `libomptarget` and does not say where it is: a program has to use the one that belongs
+//! to the LLVM that made its offload entries (the entries of LLVM 22 make libomptarget 19 crash when the
+//! program starts), and that is known only to the link that adds the device image. `clang -fopenmp
+//! -fopenmp-targets=…` as the linker adds it by itself; otherwise the program's own build script does:
 //!
 //! ```no_run
 //! println!("cargo::rustc-link-search=/usr/lib/llvm-22/lib");
@@ -53,14 +54,15 @@
 //! println!("cargo::rustc-link-arg=-Wl,-z,nostart-stop-gc");
 //! ```
 //!
-//! The last line keeps the offload entries: nothing refers to an entry, the registration refers to the section they are in, and lld, which
-//! is what rustc links with on x86_64 Linux, throws such a section away under `--gc-sections` (`undefined hidden symbol:
-//! __start_llvm_offload_entries`). GNU ld keeps it.
+//! The last line keeps the offload entries: nothing refers to an entry, the registration refers to the
+//! section they are in, and lld, which is what rustc links with on x86_64 Linux, throws such a section away
+//! under `--gc-sections` (`undefined hidden symbol: __start_llvm_offload_entries`). GNU ld keeps it.
 //!
 //! # What ends the program
-//! libomptarget reports many errors by aborting: a region without an entry, a device image that lacks the kernel, a map that extends
-//! memory that is mapped already, no memory left on the device, and any offload failure under `OMP_TARGET_OFFLOAD=mandatory`. Errors
-//! that can be seen before the call are values of [`LaunchError`].
+//! libomptarget reports many errors by aborting: a region without an entry, a device image that lacks the
+//! kernel, a map that extends memory that is mapped already, no memory left on the device, and any offload
+//! failure under `OMP_TARGET_OFFLOAD=mandatory`. Errors that can be seen before the call are values of
+//! [`LaunchError`].
 
 pub mod device;
 pub mod error;

@@ -3,8 +3,8 @@
 
 use std::ffi::c_void;
 
-/// A variable that kernels reach through a pointer, as the host knows it: by its own pointer of that name. Made by
-/// [`link!`](crate::link!).
+/// A variable that kernels reach through a pointer, as the host knows it: by its own pointer of that name.
+/// Made by [`link!`](crate::link!).
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Link {
@@ -37,11 +37,11 @@ impl Link {
     }
 }
 
-/// The [`Link`] of a variable that is marked `link`, by its *symbol*: one with `#[unsafe(no_mangle)]`. It can be defined in any crate
-/// or in C.
+/// The [`Link`] of a variable that is marked `link`, by its *symbol*: one with `#[unsafe(no_mangle)]`. It can
+/// be defined in any crate or in C.
 ///
-/// Gives a `&'static Link`. Where nothing is marked under that name, the program does not link: undefined symbol
-/// `TABLE_decl_tgt_ref_ptr`.
+/// Gives a `&'static Link`. Where nothing is marked under that name, the program does not link: undefined
+/// symbol `TABLE_decl_tgt_ref_ptr`.
 #[macro_export]
 macro_rules! link {
     ($variable:ident) => {{

@@ -7,9 +7,9 @@
 /// A type that a device can read and write: OpenMP's *mappable type*, as Rust needs it.
 ///
 /// # Safety
-/// Every bit pattern is a valid value (a device may leave memory unwritten that is copied back), there are no padding bytes (a value
-/// is passed as its bytes), and the layout is the one that the kernel's source expects (`#[repr(C)]` or `#[repr(transparent)]`).
-/// `bool` and `char` are not mappable: pass `u8` and `u32`.
+/// Every bit pattern is a valid value (a device may leave memory unwritten that is copied back), there are no
+/// padding bytes (a value is passed as its bytes), and the layout is the one that the kernel's source expects
+/// (`#[repr(C)]` or `#[repr(transparent)]`). `bool` and `char` are not mappable: pass `u8` and `u32`.
 pub unsafe trait Mappable: Copy + 'static {}
 
 macro_rules! mappable {

@@ -12,7 +12,8 @@ use crate::runtime::DataMap;
 
 /// Host data that kernels read, mapped on a device while this lives.
 ///
-/// Where offloading is disabled or the device is the host, nothing is copied, and the host versions of kernels read the host data.
+/// Where offloading is disabled or the device is the host, nothing is copied, and the host versions of
+/// kernels read the host data.
 #[derive(Debug)]
 pub struct Mapped<'a, T: Mappable> {
     host: &'a [T],
@@ -28,8 +29,8 @@ impl<'a, T: Mappable> Mapped<'a, T> {
         Self::begin(device, None, data)
     }
 
-    /// The same for a variable that is marked `link`, which kernels can then use by its name: `link` is `link!(TABLE)` and `data` the
-    /// variable itself.
+    /// The same for a variable that is marked `link`, which kernels can then use by its name: `link` is
+    /// `link!(TABLE)` and `data` the variable itself.
     ///
     /// # Errors
     /// When there is no such device, and when `data` does not start where the variable does.
@@ -71,8 +72,9 @@ impl<T: Mappable> Drop for Mapped<'_, T> {
 
 /// Host data that kernels read and write, mapped on a device while this lives.
 ///
-/// Host and device have a copy each, which [`MappedMut::update_to`] and [`MappedMut::update_from`] bring together. Where offloading is
-/// disabled or the device is the host, there is only the host's, and both do nothing.
+/// Host and device have a copy each, which [`MappedMut::update_to`] and [`MappedMut::update_from`] bring
+/// together. Where offloading is disabled or the device is the host, there is only the host's, and both do
+/// nothing.
 ///
 /// As long as it is mapped, the data is reached through this alone:
 /// ```compile_fail,E0506
@@ -100,7 +102,8 @@ impl<'a, T: Mappable> MappedMut<'a, T> {
         Self::begin(device, None, data, TOFROM)
     }
 
-    /// `target data map(to: data)`: copied to `device` now. What kernels write reaches the host by [`MappedMut::update_from`] alone.
+    /// `target data map(to: data)`: copied to `device` now. What kernels write reaches the host by
+    /// [`MappedMut::update_from`] alone.
     ///
     /// # Errors
     /// When there is no such device.
@@ -124,8 +127,8 @@ impl<'a, T: Mappable> MappedMut<'a, T> {
         Self::begin(device, None, data, MapType(0))
     }
 
-    /// As [`MappedMut::tofrom`] for a variable that is marked `link`, which kernels can then use by its name: `link` is
-    /// `link!(TABLE)` and `data` the variable itself.
+    /// As [`MappedMut::tofrom`] for a variable that is marked `link`, which kernels can then use by its name:
+    /// `link` is `link!(TABLE)` and `data` the variable itself.
     ///
     /// # Errors
     /// When there is no such device, and when `data` does not start where the variable does.

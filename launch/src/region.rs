@@ -6,7 +6,8 @@
 
 use std::ffi::{CStr, c_char};
 
-/// A kernel, as the host knows it: the address that its offload entry holds. Made by [`region!`](crate::region!).
+/// A kernel, as the host knows it: the address that its offload entry holds. Made by
+/// [`region!`](crate::region!).
 #[derive(Debug)]
 #[repr(C)]
 pub struct Region {
@@ -36,8 +37,8 @@ unsafe impl Send for Region {}
 impl Region {
     /// The region whose offload entry holds the address `id`.
     ///
-    /// `location` is shown in libomptarget's messages; it has the form `;file;name;line;column;;`. [`region!`](crate::region!)
-    /// fills in both.
+    /// `location` is shown in libomptarget's messages; it has the form `;file;name;line;column;;`.
+    /// [`region!`](crate::region!) fills in both.
     pub const fn new(id: *const u8, location: &'static CStr) -> Self {
         let location = SourceLocation {
             reserved_1: 0,
@@ -52,11 +53,13 @@ impl Region {
 
 /// The [`Region`] of a marked function, or of a kernel by its name.
 ///
-/// `region!(saxpy)` is the region of the marked function whose *symbol* is `saxpy`: one with `#[unsafe(no_mangle)]`. It can be defined in
-/// any crate or in C. `region!("__omp_offloading_fe00_98c2ad_main_l31")` is the region of a kernel that has a name of Clang's scheme.
+/// `region!(saxpy)` is the region of the marked function whose *symbol* is `saxpy`: one with
+/// `#[unsafe(no_mangle)]`. It can be defined in any crate or in C.
+/// `region!("__omp_offloading_fe00_98c2ad_main_l31")` is the region of a kernel that has a name of Clang's
+/// scheme.
 ///
-/// Gives a `&'static Region`. Where nothing is marked under that name, the program does not link: undefined symbol
-/// `.__omp_offloading_0_0_saxpy_l0.region_id`.
+/// Gives a `&'static Region`. Where nothing is marked under that name, the program does not link: undefined
+/// symbol `.__omp_offloading_0_0_saxpy_l0.region_id`.
 #[macro_export]
 macro_rules! region {
     ($function:ident) => {{

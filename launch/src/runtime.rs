@@ -82,7 +82,8 @@ unsafe extern "C" {
 
 /// The mapping of one object on a device.
 ///
-/// It does not keep the object's address: its owner, who lends the object out, derives it afresh for every call.
+/// It does not keep the object's address: its owner, who lends the object out, derives it afresh for every
+/// call.
 #[derive(Debug)]
 pub(crate) struct DataMap {
     device: Device,
@@ -95,7 +96,8 @@ pub(crate) struct DataMap {
 }
 
 impl DataMap {
-    /// Maps `bytes` bytes at `address`, copying them if `map_type` says so. With `link` they are that variable.
+    /// Maps `bytes` bytes at `address`, copying them if `map_type` says so. With `link` they are that
+    /// variable.
     ///
     /// # Safety
     /// They can be read.
@@ -158,7 +160,8 @@ impl DataMap {
             ),
             None => (address, self.map_type),
         };
-        // SAFETY: promised by the caller; the runtime reads the pointer to a `link` variable, which lives as long as the program.
+        // SAFETY: promised by the caller; the runtime reads the pointer to a `link` variable, which lives as
+        // long as the program.
         unsafe { self.call(data_call, base, address, map_type) };
     }
 

@@ -46,7 +46,8 @@ pub(crate) enum DiskCommand {
     Verify,
     /// Remove what was not used for longest.
     Prune {
-        /// Until at most this is left: bytes, or a number with K, M or G behind it. Default: OFFLOOM_JIT_CACHE_SIZE.
+        /// Until at most this is left: bytes, or a number with K, M or G behind it. Default:
+        /// OFFLOOM_JIT_CACHE_SIZE.
         #[arg(long, value_name = "SIZE", value_parser = parse_size)]
         size: Option<u64>,
     },

@@ -38,17 +38,21 @@ enum Command {
     Key(KeyCommand),
     /// Say what became of a program's launches.
     Explain {
-        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote. Of several, as those of a job's processes, each gets a line.
+        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote. Of several, as those of a
+        /// job's processes, each gets a line.
         #[arg(required = true)]
         statistics: Vec<PathBuf>,
         #[command(flatten)]
         naming: Naming,
     },
-    /// Run a program and explain, when it has ended, what became of its launches; on the error stream. Signals go to it, its status comes back.
+    /// Run a program and explain, when it has ended, what became of its launches; on the error stream.
+    /// Signals go to it, its status comes back.
     Run(RunArgs),
-    /// Write an HTML page about a program's launches: when what was launched, compiled, specialised, found in the cache, retired.
+    /// Write an HTML page about a program's launches: when what was launched, compiled, specialised, found in
+    /// the cache, retired.
     Report {
-        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote; or several, as those of a job's processes.
+        /// The file that a run of the program with OFFLOOM_JIT_STATS=FILE wrote; or several, as those of a
+        /// job's processes.
         #[arg(required = true)]
         statistics: Vec<PathBuf>,
         /// The page; by default the name of the first file with `.html` behind it.
@@ -57,9 +61,11 @@ enum Command {
         #[command(flatten)]
         naming: Naming,
     },
-    /// Run one launch of a program by itself: its ahead-of-time code and its variant, compared bit by bit and timed.
+    /// Run one launch of a program by itself: its ahead-of-time code and its variant, compared bit by bit and
+    /// timed.
     Replay {
-        /// A folder that a run of the program with OFFLOOM_JIT_DUMP_DIR=FOLDER made in FOLDER. Code in it is run.
+        /// A folder that a run of the program with OFFLOOM_JIT_DUMP_DIR=FOLDER made in FOLDER. Code in it is
+        /// run.
         dump: PathBuf,
     },
     /// Print how programs are built with Offloom.
@@ -68,7 +74,8 @@ enum Command {
         #[arg(long)]
         environment: bool,
     },
-    /// Find out whether programs can be built and run here, which settings are in force, and what to do about what is not right.
+    /// Find out whether programs can be built and run here, which settings are in force, and what to do about
+    /// what is not right.
     Doctor {
         /// Options for Clang, such as where libomp.so is: as a program of yours is built.
         #[arg(last = true)]
@@ -81,7 +88,8 @@ pub fn documentation() -> clap::Command {
     Cli::command().disable_help_subcommand(true)
 }
 
-/// Runs the command that the program was called with, prints an error if there is one, and returns its exit code.
+/// Runs the command that the program was called with, prints an error if there is one, and returns its exit
+/// code.
 pub fn run() -> ExitCode {
     let done = match Cli::try_parse() {
         Ok(cli) => execute(&cli),

@@ -110,7 +110,8 @@ fn what_runs(installation: &Installation) -> Vec<Check> {
     checks
 }
 
-/// Looks at a whole installation, and builds and runs a program with it. Returns also what the program said is ignored.
+/// Looks at a whole installation, and builds and runs a program with it. Returns also what the program said
+/// is ignored.
 fn what_builds(
     installation: Installation,
     options: &[OsString],

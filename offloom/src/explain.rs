@@ -1,4 +1,5 @@
-//! `offloom explain`: what became of a program's launches, by the file that `OFFLOOM_JIT_STATS` made the program write.
+//! `offloom explain`: what became of a program's launches, by the file that `OFFLOOM_JIT_STATS` made the
+//! program write.
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;

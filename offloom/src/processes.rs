@@ -68,7 +68,8 @@ impl Processes {
         &self.0
     }
 
-    /// Those that are not forked from others of these: what a parent has counted up to the fork is in its child's file too.
+    /// Those that are not forked from others of these: what a parent has counted up to the fork is in its
+    /// child's file too.
     pub(crate) fn counted_once(&self) -> Vec<&Process> {
         let is_there = |(host, number): (&str, u32)| {
             let statistics = self.0.iter().map(|process| &process.statistics);
@@ -80,7 +81,8 @@ impl Processes {
         self.0.iter().filter(|process| !is_forked(process)).collect()
     }
 
-    /// What is to be said of processes that were forked: those that are in no sum, and what is in one several times.
+    /// What is to be said of processes that were forked: those that are in no sum, and what is in one several
+    /// times.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let once = self.counted_once();
         let mut remarks = Vec::new();
@@ -103,7 +105,8 @@ impl Processes {
         remarks
     }
 
-    /// Each kernel with what it came to in the processes that are counted, and those that were launched most first.
+    /// Each kernel with what it came to in the processes that are counted, and those that were launched most
+    /// first.
     pub(crate) fn kernels(&self) -> Vec<(&Kernel, Sum)> {
         let mut places = BTreeMap::new();
         let mut kernels: Vec<(&Kernel, Sum)> = Vec::new();
@@ -244,7 +247,8 @@ pub(crate) fn compile_us(kernel: &Kernel) -> u64 {
     times.fold(0, u64::saturating_add)
 }
 
-/// What the launches of a variant saved, by the fastest timed launches of both kinds; nothing where they were not timed.
+/// What the launches of a variant saved, by the fastest timed launches of both kinds; nothing where they were
+/// not timed.
 pub(crate) fn copy_saved_ns(copy: &Linked) -> Option<f64> {
     let difference = copy.ahead_of_time_ns? as f64 - copy.variant_ns? as f64;
     Some(difference * copy.launches as f64)

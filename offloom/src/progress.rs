@@ -1,4 +1,5 @@
-//! What long work shows while it lasts, on a terminal alone: a line on the error stream that says how far it is and how long it has taken.
+//! What long work shows while it lasts, on a terminal alone: a line on the error stream that says how far it
+//! is and how long it has taken.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
-//! `offloom cache push`, `pull` and `remote`, and `offloom key`: done by the program that talks to remote stores, so that this one need not hold
-//! what that takes.
+//! `offloom cache push`, `pull` and `remote`, and `offloom key`: done by the program that talks to remote
+//! stores, so that this one need not hold what that takes.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

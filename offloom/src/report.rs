@@ -1,7 +1,9 @@
-//! `offloom report`: an HTML page about a run, by the files that `OFFLOOM_JIT_STATS` made its processes write.
+//! `offloom report`: an HTML page about a run, by the files that `OFFLOOM_JIT_STATS` made its processes
+//! write.
 //!
-//! The page is one file: style and figures are in it, it has no script and loads nothing. What matters comes first: a verdict in a sentence,
-//! the numbers of all processes together, what was run; then when what happened; then each kernel.
+//! The page is one file: style and figures are in it, it has no script and loads nothing. What matters comes
+//! first: a verdict in a sentence, the numbers of all processes together, what was run; then when what
+//! happened; then each kernel.
 
 mod kernels;
 mod style;

@@ -1,7 +1,7 @@
 //! `offloom run`: runs a program as it is, has it write statistics, and explains them.
 //!
-//! The program's streams are its own: what is said of it is on the error stream, when it has ended. It ends this process as it ended:
-//! with its status, or by its signal.
+//! The program's streams are its own: what is said of it is on the error stream, when it has ended. It ends
+//! this process as it ended: with its status, or by its signal.
 
 use std::ffi::OsString;
 use std::fs;
@@ -169,8 +169,8 @@ fn wait(mut child: Child) -> io::Result<ExitStatus> {
     child.wait()
 }
 
-/// Passes signals on to the program that others send to this process. What the terminal sends, the program gets itself. Signals that this process
-/// was started to ignore stay ignored, by the program too.
+/// Passes signals on to the program that others send to this process. What the terminal sends, the program
+/// gets itself. Signals that this process was started to ignore stay ignored, by the program too.
 fn pass_signals_on() {
     let ignored = ignored_signals();
     let wanted = PASSED_ON.into_iter();

@@ -11,7 +11,8 @@ use signal_hook::iterator::Signals;
 use signal_hook::low_level::emulate_default_handler;
 use tempfile::TempDir;
 
-/// How often the folder is removed again, and how long to wait before: programs that were started write into it until they end.
+/// How often the folder is removed again, and how long to wait before: programs that were started write into
+/// it until they end.
 const ATTEMPTS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -57,7 +58,8 @@ fn remove_after(mut signals: Signals, folder: &Path) {
     }
 }
 
-/// The signals that this process was started to ignore, as `nohup` does: they stay ignored. Bit 0 is signal 1.
+/// The signals that this process was started to ignore, as `nohup` does: they stay ignored. Bit 0 is
+/// signal 1.
 pub(crate) fn ignored_signals() -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

@@ -1,7 +1,9 @@
-//! `OFFLOOM_PASSES`: parameters of passes that run unasked, for programs that can hand none over, as `clang -fpass-plugin`.
+//! `OFFLOOM_PASSES`: parameters of passes that run unasked, for programs that can hand none over, as `clang
+//! -fpass-plugin`.
 //!
-//! It holds passes as a pipeline would, `offload-device<host-ir=a.bc>,offload-internalize<keep=f,g>`. A pass that it names gets these
-//! parameters wherever it runs without having been named in a pipeline; naming one does not make it run.
+//! It holds passes as a pipeline would, `offload-device<host-ir=a.bc>,offload-internalize<keep=f,g>`. A pass
+//! that it names gets these parameters wherever it runs without having been named in a pipeline; naming one
+//! does not make it run.
 
 use crate::parameters::Parameters;
 use crate::registry::{PASSES, Pass};

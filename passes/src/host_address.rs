@@ -32,7 +32,8 @@ impl<'ctx> Address<'ctx> {
     }
 }
 
-/// `@.<kernel>.region_id = weak constant i8 0`. A declaration, which launching code needs, becomes the definition.
+/// `@.<kernel>.region_id = weak constant i8 0`. A declaration, which launching code needs, becomes the
+/// definition.
 fn define_region_id<'ctx>(
     module: &Module<'ctx>,
     kernel: &str,
@@ -54,7 +55,8 @@ fn define_region_id<'ctx>(
     Ok(global.into())
 }
 
-/// Gives a symbol the visibility of the one that it stands for: where that is another one in each shared library, so is this.
+/// Gives a symbol the visibility of the one that it stands for: where that is another one in each shared
+/// library, so is this.
 fn restrict(global: GlobalValue<'_>, visibility: GlobalVisibility) {
     if visibility != GlobalVisibility::Default {
         global.set_visibility(visibility);
@@ -77,8 +79,8 @@ fn define_link_reference<'ctx>(
     Ok(global.into())
 }
 
-/// The pointer through which device code reaches a `link` variable. Declared, where the module has it not; code that maps the variable
-/// declares it, too.
+/// The pointer through which device code reaches a `link` variable. Declared, where the module has it not;
+/// code that maps the variable declares it, too.
 pub(crate) fn link_reference<'ctx>(
     module: &Module<'ctx>,
     variable: &str,

@@ -1,7 +1,9 @@
-//! The pass plugin: `opt -load-pass-plugin=liboffloom_passes.so -passes=offload-entries`, `clang -fpass-plugin=…`.
+//! The pass plugin: `opt -load-pass-plugin=liboffloom_passes.so -passes=offload-entries`, `clang
+//! -fpass-plugin=…`.
 //!
-//! [`registry`] lists every pass; each has a file of its own. What they share: [`markers`] (what a front end wants offloaded),
-//! [`entry_record`] and [`offload_info`] (the two forms in which a module says so to the tools behind it), [`target`].
+//! [`registry`] lists every pass; each has a file of its own. What they share: [`markers`] (what a front end
+//! wants offloaded), [`entry_record`] and [`offload_info`] (the two forms in which a module says so to the
+//! tools behind it), [`target`].
 #![forbid(unsafe_code)]
 
 use llvm_plugin::PassBuilder;

@@ -1,15 +1,17 @@
 //! What a front end wants offloaded, and how it says so.
 //!
 //! * A name: region ids (`.<kernel>.region_id`) on the host and kernels on a device follow Clang's scheme
-//!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables ([`LINK_REFERENCE_SUFFIX`](offloom_abi::names::LINK_REFERENCE_SUFFIX)).
-//! * A string attribute `"offload-entry"`: `"kernel"`, `"function"`, `"indirect"`, `"ctor"` or `"dtor"` on a function, `"to"`, `"enter"`,
-//!   `"link"` or, in LLVM 22, `"indirect"` on a variable. `"offload-entry-name"` can name the device symbol of what is `indirect`.
+//!   ([`offloom_abi::kernel_name`]); so do the pointers to `link` variables
+//!   ([`LINK_REFERENCE_SUFFIX`](offloom_abi::names::LINK_REFERENCE_SUFFIX)).
+//! * A string attribute `"offload-entry"`: `"kernel"`, `"function"`, `"indirect"`, `"ctor"` or `"dtor"` on a
+//!   function, `"to"`, `"enter"`, `"link"` or, in LLVM 22, `"indirect"` on a variable. `"offload-entry-name"`
+//!   can name the device symbol of what is `indirect`.
 //! * An annotation, `"offload:kernel"` and so on: `__attribute__((annotate("offload:kernel")))` in C and C++.
-//! * A section: `.offload.kernel`, `.offload.to` and so on. It says nothing about where the symbol should stand, so it is taken
-//!   away once read.
+//! * A section: `.offload.kernel`, `.offload.to` and so on. It says nothing about where the symbol should
+//!   stand, so it is taken away once read.
 //!
-//! Any of the last three says more than a name. What a whole module requires of the runtime (`requires` directives) is said by named
-//! metadata: `!offload.requires = !{!{i32 clauses}}`.
+//! Any of the last three says more than a name. What a whole module requires of the runtime (`requires`
+//! directives) is said by named metadata: `!offload.requires = !{!{i32 clauses}}`.
 
 use crate::error::PassError;
 use offloom_abi::entry::EntryFlags;
@@ -40,7 +42,8 @@ const VISIBILITY_ATTRIBUTE: &str = "offload-visibility";
 /// The named metadata with the clauses of `requires` directives.
 pub(crate) const REQUIRES_METADATA: &str = "offload.requires";
 
-/// The clauses there are: `OMP_REQ_*` in `offload/include/OpenMP/Mapping.h`, but for the one that says that there is none.
+/// The clauses there are: `OMP_REQ_*` in `offload/include/OpenMP/Mapping.h`, but for the one that says that
+/// there is none.
 const REQUIRES_CLAUSES: u32 = 2 | 4 | 8 | 16;
 
 /// What a marker asks for.
@@ -56,8 +59,8 @@ pub(crate) enum Mark {
     Function,
     /// A function that device code may call through the host's pointer to it (`declare target indirect`).
     Indirect,
-    /// A table of virtual functions that device code finds through the host's pointer to it (`declare target indirect` on a class,
-    /// LLVM 22).
+    /// A table of virtual functions that device code finds through the host's pointer to it (`declare target
+    /// indirect` on a class, LLVM 22).
     IndirectVtable,
     /// A variable with a copy on the device (`declare target to` or `enter`).
     Variable,
@@ -135,8 +138,9 @@ fn mark_of(symbol: Symbol<'_>) -> Result<Option<Mark>, PassError> {
     Ok(attribute.or(section))
 }
 
-/// Whether the symbol can be what the marker asks for: a kernel is found by its name, a constructor or destructor is called without
-/// arguments, and an entry holds the address of a variable that all threads share.
+/// Whether the symbol can be what the marker asks for: a kernel is found by its name, a constructor or
+/// destructor is called without arguments, and an entry holds the address of a variable that all threads
+/// share.
 fn check_suits(symbol: Symbol<'_>, mark: Mark) -> Result<(), PassError> {
     if !symbol.is_named_by_text() {
         return Err(PassError::NameNotText {
@@ -198,7 +202,8 @@ pub(crate) fn any_explicit(module: &Module<'_>) -> bool {
         || has_annotation(module, ANNOTATION_PREFIX)
 }
 
-/// What the module requires of the runtime; `None`: it does not say. Modules that were joined may all say the same.
+/// What the module requires of the runtime; `None`: it does not say. Modules that were joined may all say the
+/// same.
 pub(crate) fn requires(module: &Module<'_>) -> Result<Option<u32>, PassError> {
     let mut nodes = nodes(module, REQUIRES_METADATA);
     nodes.dedup();

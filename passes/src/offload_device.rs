@@ -9,14 +9,16 @@
 //! @x_decl_tgt_ref_ptr = weak global ptr null                                           ; uses of @x load this pointer
 //! ```
 //!
-//! `host-ir=FILE` names the host module, as bitcode or text: exactly what its `omp_offload.info` lists is exported, and it is an
-//! error if that is missing here or is something else. Without it the markers say what to export. On GPUs kernels start in generic
-//! mode, with one thread, as those of a plain `#pragma omp target` do. What Clang has made already stays as it is.
+//! `host-ir=FILE` names the host module, as bitcode or text: exactly what its `omp_offload.info` lists is
+//! exported, and it is an error if that is missing here or is something else. Without it the markers say what
+//! to export. On GPUs kernels start in generic mode, with one thread, as those of a plain `#pragma omp
+//! target` do. What Clang has made already stays as it is.
 //!
-//! A module without the flag `openmp-device` is taken for the whole source, compiled a second time: host code, which is what no
-//! exported symbol and no function marked `function` needs, is removed, and the flag is set. A module with the flag keeps all of its
-//! code. Then entries follow, as `offload-entries` makes them, and before them, unless the module came with an `omp_offload.info`,
-//! visibility as `offload-visibility` makes it.
+//! A module without the flag `openmp-device` is taken for the whole source, compiled a second time: host
+//! code, which is what no exported symbol and no function marked `function` needs, is removed, and the flag
+//! is set. A module with the flag keeps all of its code. Then entries follow, as `offload-entries` makes
+//! them, and before them, unless the module came with an `omp_offload.info`, visibility as
+//! `offload-visibility` makes it.
 //!
 //! Unasked it runs at the start of every compile of a device module with an explicit marker.
 
@@ -226,7 +228,8 @@ fn define_indirect<'ctx>(
     Ok(constant)
 }
 
-/// The constants of `indirect` functions and tables that the front end has made, which are known by their names.
+/// The constants of `indirect` functions and tables that the front end has made, which are known by their
+/// names.
 fn own_indirect_constants<'ctx>(module: &Module<'ctx>) -> impl Iterator<Item = Symbol<'ctx>> {
     let is_constant = |name: &str| KernelName::parse(name).is_some() || is_vtable_constant(name);
     variables(module)
@@ -234,8 +237,8 @@ fn own_indirect_constants<'ctx>(module: &Module<'ctx>) -> impl Iterator<Item = S
         .filter(move |symbol| symbol.is_definition() && is_constant(&symbol.name()))
 }
 
-/// Takes the markers away that this pass has acted on; those of variables, constructors and destructors are for
-/// `offload-entries`.
+/// Takes the markers away that this pass has acted on; those of variables, constructors and destructors are
+/// for `offload-entries`.
 fn clear_markers<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>, plan: &Plan<'ctx>) {
     for &symbol in marked.keys() {
         markers::clear(symbol);
@@ -254,13 +257,15 @@ fn clear_markers<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>, plan: &Plan
     }
 }
 
-/// `@<variable>_decl_tgt_ref_ptr = weak global ptr null`, which the runtime fills in: what code uses in the variable's place.
+/// `@<variable>_decl_tgt_ref_ptr = weak global ptr null`, which the runtime fills in: what code uses in the
+/// variable's place.
 fn reach_through_pointer<'ctx>(
     module: &Module<'ctx>,
     variable: &str,
     changed: &mut bool,
 ) -> Result<Symbol<'ctx>, PassError> {
-    // Host code that maps the variable declares the pointer. It is in address space 0 on every target, as Clang's.
+    // Host code that maps the variable declares the pointer. It is in address space 0 on every target, as
+    // Clang's.
     let global = link_reference(module, variable)?;
     let reference = Symbol::from(global);
     if !reference.is_definition() {
@@ -276,7 +281,8 @@ fn reach_through_pointer<'ctx>(
     }
     if let Some(symbol) = find_variable(module, variable) {
         if symbol.visibility() == GlobalVisibility::Hidden {
-            // Each shared library has one, and libomptarget loads images so that they see each other's symbols. It has to find this one by name.
+            // Each shared library has one, and libomptarget loads images so that they see each other's
+            // symbols. It has to find this one by name.
             reference.set_visibility(GlobalVisibility::Protected);
         }
         load_address(symbol, reference);
@@ -300,7 +306,8 @@ fn erase_links(module: &Module<'_>, plan: &Plan<'_>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// Leaves functions that the host does not call, and other names of them, as Clang leaves them: hidden, for the device code of other files.
+/// Leaves functions that the host does not call, and other names of them, as Clang leaves them: hidden, for
+/// the device code of other files.
 fn hide_functions(module: &Module<'_>) {
     let all = symbols(module).into_iter();
     for symbol in all.filter(|symbol| symbol.names_code()) {

@@ -8,12 +8,14 @@
 //! @.offloading.entry.<kernel> = weak constant %struct.__tgt_offload_entry { … }, section "…"
 //! !omp_offload.info = !{!{i32 0, …}, …}
 //! ```
-//! and, on the host, the `ident_t` of calls of the runtime that pass none and of which debug info knows the place, and an entry for what the module requires of the runtime, if a marker says so.
+//! and, on the host, the `ident_t` of calls of the runtime that pass none and of which debug info knows the
+//! place, and an entry for what the module requires of the runtime, if a marker says so.
 //!
-//! Host entries hold the region id or the variable, device entries the kernel or the variable; GPU images have no entries, only the
-//! metadata. A host function marked as a kernel keeps its name and gets the kernel `__omp_offloading_0_0_<function>_l0`.
-//! Entries and metadata that are there already, as Clang's are, stay as they are. Markers are taken away once acted on.
-//! Local and hidden variables and declarations get metadata and no entry, because the runtime could not find them here.
+//! Host entries hold the region id or the variable, device entries the kernel or the variable; GPU images
+//! have no entries, only the metadata. A host function marked as a kernel keeps its name and gets the kernel
+//! `__omp_offloading_0_0_<function>_l0`. Entries and metadata that are there already, as Clang's are, stay as
+//! they are. Markers are taken away once acted on. Local and hidden variables and declarations get metadata
+//! and no entry, because the runtime could not find them here.
 //!
 //! Unasked it runs at the start of every compile of a module with an explicit marker.
 
@@ -217,8 +219,9 @@ fn wanted_on_device<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> Vec<W
     for symbol in variables(module) {
         let name = symbol.name();
         if is_link_reference(&name) {
-            // The runtime fills this pointer in, through the host's entry. The name alone does not tell that the host has one: Clang 22
-            // makes such pointers for every variable of the headers where memory is shared.
+            // The runtime fills this pointer in, through the host's entry. The name alone does not tell that
+            // the host has one: Clang 22 makes such pointers for every variable of the headers where memory
+            // is shared.
             if let Some(&mark) = marked.get(&symbol) {
                 let has_entry = false;
                 wanted.push(Wanted {
@@ -273,8 +276,8 @@ fn region<'ctx>(kernel: String) -> Wanted<'ctx> {
     }
 }
 
-/// A function that device code may call through the host's pointer. `address` is the function on the host, and on the device the
-/// constant that holds the device function's address.
+/// A function that device code may call through the host's pointer. `address` is the function on the host,
+/// and on the device the constant that holds the device function's address.
 fn indirect<'ctx>(module: &Module<'ctx>, name: String, address: Symbol<'ctx>) -> Wanted<'ctx> {
     Wanted {
         name,

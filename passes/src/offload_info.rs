@@ -1,8 +1,8 @@
 //! The named metadata `omp_offload.info`: what the host compile tells the device compile.
 //!
-//! Target region: `!{i32 0, i32 device id, i32 file id, !"parent", i32 line, i32 count, i32 order}`.
-//! Global: `!{i32 1, !"name", i32 flags, i32 order}`.
-//! One order number counts through both kinds. Source: `OffloadEntriesInfoManager` in `llvm/Frontend/OpenMP/OMPIRBuilder.h`.
+//! Target region: `!{i32 0, i32 device id, i32 file id, !"parent", i32 line, i32 count, i32 order}`. Global:
+//! `!{i32 1, !"name", i32 flags, i32 order}`. One order number counts through both kinds. Source:
+//! `OffloadEntriesInfoManager` in `llvm/Frontend/OpenMP/OMPIRBuilder.h`.
 
 use crate::error::PassError;
 use offloom_abi::entry::EntryFlags;
@@ -116,8 +116,8 @@ impl OffloadInfo {
     }
 }
 
-/// The device symbols of the globals that a module lists. The module may be linked of several: each brings nodes with order numbers of
-/// its own, and lists again what a header declares.
+/// The device symbols of the globals that a module lists. The module may be linked of several: each brings
+/// nodes with order numbers of its own, and lists again what a header declares.
 pub(crate) fn listed_globals(module: &Module<'_>) -> Result<HashSet<String>, PassError> {
     let mut globals = HashSet::new();
     for (index, node) in nodes(module, OFFLOAD_INFO_METADATA).into_iter().enumerate() {

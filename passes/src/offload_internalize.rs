@@ -2,14 +2,16 @@
 //!
 //! Before: `define hidden void @helper()`        After: `define internal void @helper()`
 //!
-//! The optimiser may then drop, inline and specialise it. Kept as they are: kernels, the variables that `omp_offload.info` or an
-//! entry names, the entries, what the runtime looks up by name ([`offloom_jit_passes::internalize`]), what code generation may call by itself, what
-//! the module's assembly mentions, what the parameters `keep=a,b` (or `keep=a;keep=b`) and `keep-file=FILE` name, and every other
-//! member of a comdat with one of these. The file has names between white space, as LLVM's `-internalize-public-api-file` has.
-//! `@llvm.used` and `@llvm.compiler.used` lose all other symbols; an empty list goes.
+//! The optimiser may then drop, inline and specialise it. Kept as they are: kernels, the variables that
+//! `omp_offload.info` or an entry names, the entries, what the runtime looks up by name
+//! ([`offloom_jit_passes::internalize`]), what code generation may call by itself, what the module's assembly
+//! mentions, what the parameters `keep=a,b` (or `keep=a;keep=b`) and `keep-file=FILE` name, and every other
+//! member of a comdat with one of these. The file has names between white space, as LLVM's
+//! `-internalize-public-api-file` has. `@llvm.used` and `@llvm.compiler.used` lose all other symbols; an
+//! empty list goes.
 //!
-//! Only for modules that nothing will be linked to any more: never at compile time. Unasked it runs when full LTO starts on a
-//! device module.
+//! Only for modules that nothing will be linked to any more: never at compile time. Unasked it runs when full
+//! LTO starts on a device module.
 
 use crate::error::PassError;
 use crate::offload_info::listed_globals;

@@ -1,11 +1,13 @@
-//! `offload-match-bits`: floating-point results stay the same when arguments become constants or the processor a wider one.
+//! `offload-match-bits`: floating-point results stay the same when arguments become constants or the
+//! processor a wider one.
 //!
-//! Before: `call double @llvm.fmuladd.f64(double %a, double %b, double %c)`, `call double @pow(double %x, double %y)`
-//! After: `fmul`, `fadd` (on x86 without FMA), `call double @pow(double %x, double %y) nobuiltin`
+//! Before: `call double @llvm.fmuladd.f64(double %a, double %b, double %c)`, `call double @pow(double %x,
+//! double %y)` After: `fmul`, `fadd` (on x86 without FMA), `call double @pow(double %x, double %y) nobuiltin`
 //!
-//! Runs before the processor changes, on what Clang's `-O3` starts from or what it has simplified; runs that pipeline up to its vectoriser
-//! where there is anything to pin. Part of `offload-specialize`, where it comes too late for functions that `offload-internalize` has made
-//! internal: LLVM then sees constants in them that it did not see ahead of time.
+//! Runs before the processor changes, on what Clang's `-O3` starts from or what it has simplified; runs that
+//! pipeline up to its vectoriser where there is anything to pin. Part of `offload-specialize`, where it comes
+//! too late for functions that `offload-internalize` has made internal: LLVM then sees constants in them that
+//! it did not see ahead of time.
 
 use crate::error::PassError;
 use crate::parameters::Parameters;

@@ -2,8 +2,8 @@
 //!
 //! Before: every kernel of an image               After: one, with its functions, variables and declarations
 //!
-//! For code that is compiled for one kernel, so before anything is optimised. Constructors and destructors stay that work on variables
-//! which stay, and so does the kernel's environment.
+//! For code that is compiled for one kernel, so before anything is optimised. Constructors and destructors
+//! stay that work on variables which stay, and so does the kernel's environment.
 
 use crate::error::PassError;
 use crate::parameters::Parameters;

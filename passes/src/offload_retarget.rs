@@ -1,9 +1,10 @@
-//! `offload-retarget`: `offload-retarget<cpu=NAME;features=+a,-b;vector-width=BITS>` compiles for the processor that is there.
+//! `offload-retarget`: `offload-retarget<cpu=NAME;features=+a,-b;vector-width=BITS>` compiles for the
+//! processor that is there.
 //!
 //! Before: `"target-cpu"="x86-64"`                After: `"target-cpu"="znver4"`
 //!
-//! `cpu=native` is this machine's processor with its features. What the image's ABI does not allow is refused, see
-//! [`offloom_jit_passes::retarget`].
+//! `cpu=native` is this machine's processor with its features. What the image's ABI does not allow is
+//! refused, see [`offloom_jit_passes::retarget`].
 
 use crate::error::PassError;
 use crate::parameters::Parameters;

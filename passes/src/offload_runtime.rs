@@ -1,13 +1,14 @@
-//! `offload-runtime<bitcode=FILE;bitcode=FILE>`: links device libraries into a module while it is compiled, as Clang does with
-//! `-mlink-builtin-bitcode`.
+//! `offload-runtime<bitcode=FILE;bitcode=FILE>`: links device libraries into a module while it is compiled,
+//! as Clang does with `-mlink-builtin-bitcode`.
 //!
 //! Before: `declare i32 @__kmpc_target_init(ptr, ptr)`
 //! After: `define internal i32 @__kmpc_target_init(ptr %0, ptr %1) "target-cpu"="sm_90" { … }`
 //!
-//! For front ends that have no such option: the device runtime (`libomptarget-nvptx-sm_90.bc`), NVIDIA's `libdevice`, AMD's device
-//! libraries. Only what the module needs is linked, in the order of the files; it becomes internal, but for what the library keeps
-//! by `llvm.used`; and it is compiled for the processor, and with the options, that the module's own functions have
-//! ([`default_attributes`]). A library that the module needs nothing of stays out, so running the pass twice changes nothing.
+//! For front ends that have no such option: the device runtime (`libomptarget-nvptx-sm_90.bc`), NVIDIA's
+//! `libdevice`, AMD's device libraries. Only what the module needs is linked, in the order of the files; it
+//! becomes internal, but for what the library keeps by `llvm.used`; and it is compiled for the processor, and
+//! with the options, that the module's own functions have ([`default_attributes`]). A library that the module
+//! needs nothing of stays out, so running the pass twice changes nothing.
 
 mod default_attributes;
 

@@ -3,11 +3,12 @@
 //! Before: `define void @kernel(ptr %dyn_ptr, i64 %n, ptr %x)`, `br i1 %many, …` in the region
 //! After: the region's body has 4 in place of `n`, and knows that `x` is aligned to 64 bytes
 //!
-//! The descriptor is a file or the text itself, with `;` between its items: `descriptor=kernel=k;arch=x86-64;1=i32:4;2=align:64`.
-//! It is the last parameter. `mode=match`, the default, keeps floating-point results as they are without constants (`offload-match-bits`);
-//! `mode=source` gives those of the constants in the source. Each transform alone: `offload-specialize-args`, `offload-specialize-align`,
-//! `offload-specialize-contents`, `offload-specialize-launch`. Only functions of the module's own are looked into: run `offload-internalize`
-//! before.
+//! The descriptor is a file or the text itself, with `;` between its items:
+//! `descriptor=kernel=k;arch=x86-64;1=i32:4;2=align:64`. It is the last parameter. `mode=match`, the default,
+//! keeps floating-point results as they are without constants (`offload-match-bits`); `mode=source` gives
+//! those of the constants in the source. Each transform alone: `offload-specialize-args`,
+//! `offload-specialize-align`, `offload-specialize-contents`, `offload-specialize-launch`. Only functions of
+//! the module's own are looked into: run `offload-internalize` before.
 
 use crate::error::PassError;
 use crate::offload_match_bits::PIPELINE;

@@ -1,15 +1,19 @@
-//! `offload-team-state`: warns of functions for kernels of other files that use a device runtime of this file's own, where they go wrong.
+//! `offload-team-state`: warns of functions for kernels of other files that use a device runtime of this
+//! file's own, where they go wrong.
 //!
-//! Says: `functions.c:7: 'deep(double*, int)' uses the OpenMP runtime of its own file (__kmpc_alloc_shared), ...: compile all files with -foffload-lto`
+//! Says: `functions.c:7: 'deep(double*, int)' uses the OpenMP runtime of its own file (__kmpc_alloc_shared),
+//! ...: compile all files with -foffload-lto`
 //!
-//! Code for NVIDIA GPUs that is compiled without link-time optimisation has the device runtime linked into each file and hidden there, and with
-//! it the state of a team, in shared memory, that a kernel initialises: that of its own file. A function that another file's kernels
-//! call reads what nobody has written; the optimiser sees that where the file has no kernel, and makes of the function
-//! an instruction that ends the thread. The module stays as it is; `wrapgen` warns of what only a link knows.
+//! Code for NVIDIA GPUs that is compiled without link-time optimisation has the device runtime linked into
+//! each file and hidden there, and with it the state of a team, in shared memory, that a kernel initialises:
+//! that of its own file. A function that another file's kernels call reads what nobody has written; the
+//! optimiser sees that where the file has no kernel, and makes of the function an instruction that ends the
+//! thread. The module stays as it is; `wrapgen` warns of what only a link knows.
 //!
-//! Only where it goes wrong: the function is exported, and no kernel of the module reaches it; what it calls of the runtime is defined here and
-//! refers to that state; and it is optimised (without, it mostly works, by chance). A local array of any size does: the optimiser would
-//! move a small one to the stack, and finds before that nobody has written the state. `main` and inline functions, which each file has for itself, are
+//! Only where it goes wrong: the function is exported, and no kernel of the module reaches it; what it calls
+//! of the runtime is defined here and refers to that state; and it is optimised (without, it mostly works, by
+//! chance). A local array of any size does: the optimiser would move a small one to the stack, and finds
+//! before that nobody has written the state. `main` and inline functions, which each file has for itself, are
 //! passed over.
 
 use crate::error::PassError;
@@ -151,7 +155,8 @@ impl<'ctx> References<'ctx> {
         found
     }
 
-    /// The function of the runtime by which a function comes to the state, in its own code or in what only this file can call.
+    /// The function of the runtime by which a function comes to the state, in its own code or in what only
+    /// this file can call.
     fn state_call(&self, function: Global<'ctx>, runtime_calls: &HashSet<Global<'ctx>>) -> Option<String> {
         let own_code = |global: Global<'ctx>| !is_runtime(global) && !is_exported(global);
         let mut own: Vec<_> = self.reached_from([function], own_code).into_iter().collect();
@@ -188,7 +193,8 @@ fn is_kernel(function: Global<'_>) -> bool {
         || function.as_function().is_some_and(has_kernel_calling_convention)
 }
 
-/// Whether it is a function of the device runtime, of which the file has its own: Clang hides what it links in.
+/// Whether it is a function of the device runtime, of which the file has its own: Clang hides what it links
+/// in.
 fn is_runtime(global: Global<'_>) -> bool {
     let linkage = global.as_global_value().get_linkage();
     let is_its_name = |name: &str| ["__kmpc_", "omp_"].iter().any(|start| name.starts_with(start));

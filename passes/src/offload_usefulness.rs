@@ -1,6 +1,8 @@
-//! `offload-usefulness`: prints for each argument of each kernel whether a constant in its place can make better code, and why.
+//! `offload-usefulness`: prints for each argument of each kernel whether a constant in its place can make
+//! better code, and why.
 //!
-//! Prints: `argument 1, 4 bytes: loop bound, division or modulo`. The module stays as it is; the text goes to the standard output.
+//! Prints: `argument 1, 4 bytes: loop bound, division or modulo`. The module stays as it is; the text goes to
+//! the standard output.
 
 use crate::error::PassError;
 use crate::parameters::Parameters;

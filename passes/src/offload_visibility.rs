@@ -2,13 +2,15 @@
 //!
 //! Before: `define weak_odr void @kernel()`      After: `define weak_odr protected void @kernel()`
 //!
-//! Definitions with default visibility become protected, as Clang's device jobs make them with `-fvisibility=protected`; explicit
-//! `hidden` and `protected` are kept. IR does not tell a default that the source asked for (as the C++ library does) from any other:
-//! a front end that has this says so with the string attribute `"offload-visibility"="default"`. Left alone, as Clang leaves them:
-//! declarations, offload entries, the pointers to `link` variables (`*_decl_tgt_ref_ptr`), the locks of critical sections, the buffer of Clang's
-//! reductions on GPUs, and LLVM's own lists.
+//! Definitions with default visibility become protected, as Clang's device jobs make them with
+//! `-fvisibility=protected`; explicit `hidden` and `protected` are kept. IR does not tell a default that the
+//! source asked for (as the C++ library does) from any other: a front end that has this says so with the
+//! string attribute `"offload-visibility"="default"`. Left alone, as Clang leaves them: declarations, offload
+//! entries, the pointers to `link` variables (`*_decl_tgt_ref_ptr`), the locks of critical sections, the
+//! buffer of Clang's reductions on GPUs, and LLVM's own lists.
 //!
-//! Unasked it runs at the start of every compile of a device module with an explicit marker; Clang's own have none.
+//! Unasked it runs at the start of every compile of a device module with an explicit marker; Clang's own have
+//! none.
 
 use crate::error::PassError;
 use crate::markers;
@@ -22,11 +24,12 @@ use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::offload_symbol::is_entry;
 use offloom_ir::symbol::{Symbol, symbols};
 
-/// Where reductions of Clang's GPU code hand values from warp to warp. Clang gives it default visibility, whatever it is told.
+/// Where reductions of Clang's GPU code hand values from warp to warp. Clang gives it default visibility,
+/// whatever it is told.
 const REDUCTION_BUFFER: &str = "__openmp_nvptx_data_transfer_temporary_storage";
 
-/// How the names of the locks of critical sections start, behind a separator that is another one on other targets. All images have one lock
-/// of a name.
+/// How the names of the locks of critical sections start, behind a separator that is another one on other
+/// targets. All images have one lock of a name.
 const CRITICAL_LOCK: &str = "gomp_critical_user_";
 
 pub(crate) const PASS: Pass = Pass {

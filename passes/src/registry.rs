@@ -1,6 +1,7 @@
 //! Every pass this plugin offers, and how LLVM gets at them.
 //!
-//! To add one: a file of its own with a `PASS`, a row in [`PASSES`] in alphabetical order, a folder `test/passes/<name>/`.
+//! To add one: a file of its own with a `PASS`, a row in [`PASSES`] in alphabetical order, a folder
+//! `test/passes/<name>/`.
 
 use crate::environment::UnaskedParameters;
 use crate::error::PassError;
@@ -111,9 +112,10 @@ type PassText = Rc<RefCell<String>>;
 
 /// Reads one piece of a pipeline.
 ///
-/// LLVM cuts a pipeline at every comma, also at those inside of `<>`: `offload-internalize<keep=a,b>` arrives as
-/// `offload-internalize<keep=a` and `b>`. The pass is added with the first piece, and the others are put behind it.
-/// (A piece that is the name of one of LLVM's passes never gets here; `keep=a;keep=b` has no such trap.)
+/// LLVM cuts a pipeline at every comma, also at those inside of `<>`: `offload-internalize<keep=a,b>` arrives
+/// as `offload-internalize<keep=a` and `b>`. The pass is added with the first piece, and the others are put
+/// behind it. (A piece that is the name of one of LLVM's passes never gets here; `keep=a;keep=b` has no such
+/// trap.)
 fn parse(
     text: &str,
     manager: &mut ModulePassManager<'_>,

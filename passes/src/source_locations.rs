@@ -1,4 +1,5 @@
-//! Where in the source the runtime is called, for its messages: the `ident_t` of calls that name no place themselves.
+//! Where in the source the runtime is called, for its messages: the `ident_t` of calls that name no place
+//! themselves.
 
 use crate::markers::{Marked, kernel_of_function};
 use offloom_abi::kernel_name::{KernelName, region_id_name};
@@ -17,8 +18,8 @@ const RUNTIME_FUNCTIONS: [&str; 8] = [
     "__tgt_target_kernel_nowait",
 ];
 
-/// Gives calls with null for their `ident_t` the place that their debug location names, or else the place of the function that they
-/// launch. Returns whether there was one.
+/// Gives calls with null for their `ident_t` the place that their debug location names, or else the place of
+/// the function that they launch. Returns whether there was one.
 pub(crate) fn add<'ctx>(module: &Module<'ctx>, marked: &Marked<'ctx>) -> bool {
     let callees: Vec<_> = RUNTIME_FUNCTIONS
         .iter()

@@ -36,7 +36,8 @@ fn architecture(module: &Module<'_>) -> String {
     triple.split('-').next().unwrap_or_default().to_owned()
 }
 
-/// The calling convention that this LLVM's Clang gives kernels of the module's target; `None`: that of any function.
+/// The calling convention that this LLVM's Clang gives kernels of the module's target; `None`: that of any
+/// function.
 pub(crate) fn kernel_calling_convention(module: &Module<'_>) -> Option<u32> {
     if is_amdgcn(module) {
         Some(AMDGPU_KERNEL)

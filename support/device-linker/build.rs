@@ -1,6 +1,7 @@
 //! Compiles the program and links lld, and what lld needs of LLVM for native objects, into it statically.
 
-/// What lld takes from LLVM. Not `lto`: `linker.cpp` stands in for it, which keeps code generation and its passes out.
+/// What lld takes from LLVM. Not `lto`: `linker.cpp` stands in for it, which keeps code generation and its
+/// passes out.
 const COMPONENTS: [&str; 3] = ["codegen", "debuginfodwarf", "option"];
 
 /// Functions of LLVM that `embedded_files.cpp` stands in for where lld calls them.
@@ -40,7 +41,8 @@ fn main() {
     let Some(libraries) = offloom_find_llvm::static_libraries(&llvm, &COMPONENTS) else {
         return;
     };
-    // Without relocations to apply at its start; each run is a fresh process, so its addresses need not differ.
+    // Without relocations to apply at its start; each run is a fresh process, so its addresses need not
+    // differ.
     let mut arguments = ["-no-pie", "-Wl,-s"].map(str::to_owned).to_vec();
     arguments.extend(REPLACED.map(|function| format!("-Wl,--wrap={function}")));
     arguments.extend(objects.iter().map(|object| object.display().to_string()));

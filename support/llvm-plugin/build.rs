@@ -1,5 +1,5 @@
-//! Compiles the C++ shim against the chosen LLVM's headers. Links no LLVM: a plugin takes LLVM's symbols from the program that
-//! loads it.
+//! Compiles the C++ shim against the chosen LLVM's headers. Links no LLVM: a plugin takes LLVM's symbols from
+//! the program that loads it.
 
 fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
@@ -7,7 +7,8 @@ fn main() {
     };
     println!("cargo::rerun-if-changed=shim");
     println!("cargo::rustc-check-cfg=cfg(pre_codegen_callback)");
-    // The structure that a plugin hands to LLVM has grown by a field: its header says whether this release has it.
+    // The structure that a plugin hands to LLVM has grown by a field: its header says whether this release
+    // has it.
     let headers = ["llvm/Plugins/PassPlugin.h", "llvm/Passes/PassPlugin.h"];
     let header = headers
         .iter()

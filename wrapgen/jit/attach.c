@@ -1,5 +1,5 @@
-// The hidden piece that `wrapgen link --jit` adds to each executable and shared library: it loads the JIT library, if there
-// is one, and hands it the bundle. Compiled when wrapgen is built.
+// The hidden piece that `wrapgen link --jit` adds to each executable and shared library: it loads the JIT
+// library, if there is one, and hands it the bundle. Compiled when wrapgen is built.
 
 #include "library.h"
 
@@ -9,7 +9,8 @@
 
 typedef void AttachFunction(const void *bundle, size_t size);
 
-// What is to be told that the images are registered; null: nobody. For all parts of a program that each hold this piece.
+// What is to be told that the images are registered; null: nobody. For all parts of a program that each hold
+// this piece.
 static RegisteredFunction *registered;
 
 // As the library reads it (jit/cache/src/settings/values.rs).
@@ -57,8 +58,8 @@ HIDDEN_PIECE void __offloom_jit_attach(const void *bundle_start, const void *bun
   registered = find_registered(library);
 }
 
-// Behind the constructor that registers the images (support/abi/src/device_image.rs, `REGISTER_PRIORITY`), before all of the program but those that ask for
-// the same place.
+// Behind the constructor that registers the images (support/abi/src/device_image.rs, `REGISTER_PRIORITY`),
+// before all of the program but those that ask for the same place.
 __attribute__((constructor(102))) static void tell_of_registration(void) {
   if (registered)
     registered((const void *)&registered);

@@ -1,4 +1,5 @@
-// How the hidden pieces of programs find the JIT library. They are linked into programs, so they need nothing but libc.
+// How the hidden pieces of programs find the JIT library. They are linked into programs, so they need nothing
+// but libc.
 
 #ifndef OFFLOOM_JIT_LIBRARY_H
 #define OFFLOOM_JIT_LIBRARY_H
@@ -15,12 +16,13 @@
 extern const char __offloom_jit_library[] HIDDEN_PIECE;
 
 static void *open_library(const char *name) {
-  // Global, so that device images loaded later see the function they announce themselves to. Never unloaded: images keep
-  // pointers into it.
+  // Global, so that device images loaded later see the function they announce themselves to. Never unloaded:
+  // images keep pointers into it.
   return dlopen(name, RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
 }
 
-// What the user has chosen in its place; null: nothing. Not looked at in a program with more rights than its user.
+// What the user has chosen in its place; null: nothing. Not looked at in a program with more rights than its
+// user.
 static const char *chosen_library(void) {
   const char *chosen = secure_getenv("OFFLOOM_JIT_LIBRARY");
   return chosen && *chosen ? chosen : NULL;
@@ -37,7 +39,8 @@ static void *find_library(void) {
   return library ? library : open_library("liboffloom_jit.so");
 }
 
-// `offloom_jit_registered` of the library: is told that an executable or library in which an address lies has registered its images.
+// `offloom_jit_registered` of the library: is told that an executable or library in which an address lies has
+// registered its images.
 typedef void RegisteredFunction(const void *inside);
 
 static RegisteredFunction *find_registered(void *library) {

@@ -1,5 +1,5 @@
-// The hidden piece that `wrapgen link --jit=only` adds to each executable and shared library: it registers the images that the JIT
-// library makes of the bitcode. Compiled when wrapgen is built.
+// The hidden piece that `wrapgen link --jit=only` adds to each executable and shared library: it registers
+// the images that the JIT library makes of the bitcode. Compiled when wrapgen is built.
 
 #include "library.h"
 
@@ -34,8 +34,8 @@ static DescriptorFunction *find_function(void *library, const char *name) {
 // The library as it was found when this program or library was registered.
 static void *library;
 
-// A descriptor without the images that only the JIT library can use. It lasts as long as the program, since libomptarget knows images by
-// where their records lie.
+// A descriptor without the images that only the JIT library can use. It lasts as long as the program, since
+// libomptarget knows images by where their records lie.
 struct WithoutBitcode {
   struct WithoutBitcode *next;
   const struct Descriptor *given;
@@ -45,14 +45,15 @@ struct WithoutBitcode {
 
 static struct WithoutBitcode *made_without_bitcode;
 
-// With or without the header by which bitcode for GPUs comes with what its images are made of besides (support/abi/src/jit_gpu_code.rs).
+// With or without the header by which bitcode for GPUs comes with what its images are made of besides
+// (support/abi/src/jit_gpu_code.rs).
 static int is_bitcode(const struct Image *image) {
   return image->end - image->start >= 4 &&
          (memcmp(image->start, "BC\xc0\xde", 4) == 0 || memcmp(image->start, "\xde\xc0\x17\x0b", 4) == 0);
 }
 
-// libomptarget without an image does as it does with images that fit no device: regions run on the host, or end the program where
-// offloading is mandatory. Images for other devices stay.
+// libomptarget without an image does as it does with images that fit no device: regions run on the host, or
+// end the program where offloading is mandatory. Images for other devices stay.
 static const struct Descriptor *without_bitcode(const struct Descriptor *given) {
   for (struct WithoutBitcode *made = made_without_bitcode; made; made = made->next)
     if (made->given == given)

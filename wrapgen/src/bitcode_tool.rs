@@ -1,5 +1,5 @@
-//! Starts `wrapgen-bitcode`, the program that does what needs LLVM: `wrapgen` itself must stay free of libLLVM, whose
-//! loading alone takes longer than most links.
+//! Starts `wrapgen-bitcode`, the program that does what needs LLVM: `wrapgen` itself must stay free of
+//! libLLVM, whose loading alone takes longer than most links.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -33,7 +33,8 @@ impl BitcodeTool {
         &self.program
     }
 
-    /// Writes the registration module that `args` describe as LLVM IR, or the object that LLVM generates of it.
+    /// Writes the registration module that `args` describe as LLVM IR, or the object that LLVM generates of
+    /// it.
     ///
     /// # Errors
     /// It reported one.

@@ -1,4 +1,5 @@
-//! The command line: which command is meant, by the name the program was called under or by its first argument.
+//! The command line: which command is meant, by the name the program was called under or by its first
+//! argument.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

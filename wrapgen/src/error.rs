@@ -8,7 +8,8 @@ use offloom_abi::FormatError;
 
 use crate::LLVM;
 
-/// A failed operation. Its `Display` is the whole message for a person; every error ends the command with status 1.
+/// A failed operation. Its `Display` is the whole message for a person; every error ends the command with
+/// status 1.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -17,8 +17,9 @@ pub struct ExtractArgs {
     #[arg(value_name = "FILE")]
     pub input: PathBuf,
 
-    /// Which images, and where to: file=OUT,triple=T,arch=A,kind=openmp; every key but file must match. Without
-    /// file, names are made from those of the input and the target. Without --image, every image is written.
+    /// Which images, and where to: file=OUT,triple=T,arch=A,kind=openmp; every key but file must match.
+    /// Without file, names are made from those of the input and the target. Without --image, every image is
+    /// written.
     #[arg(
         long = "image",
         value_name = "KEY=VALUE,...",
@@ -43,7 +44,8 @@ impl ExtractArgs {
     /// Writes the files.
     ///
     /// # Errors
-    /// The input cannot be read or is malformed, no image matches an argument, or an output cannot be written.
+    /// The input cannot be read or is malformed, no image matches an argument, or an output cannot be
+    /// written.
     pub fn run(&self) -> Result<()> {
         if let (Some(number), Some(output)) = (self.number, &self.output) {
             return extract_one(&self.input, number, output);
@@ -79,8 +81,8 @@ fn extract_one(input: &Path, number: usize, output: &Path) -> Result<()> {
     write(output, &file, image)?.commit()
 }
 
-/// Writes what each of `images` asks for and returns the arguments that no image matches. Nothing is in its place
-/// before everything is written.
+/// Writes what each of `images` asks for and returns the arguments that no image matches. Nothing is in its
+/// place before everything is written.
 ///
 /// # Errors
 /// The input cannot be read or is malformed, or an output cannot be written.

@@ -11,8 +11,9 @@ use crate::error::{Error, Result};
 
 /// One `--image=` argument, taken apart.
 ///
-/// `file` and `kind` have a meaning of their own; every other key is one of the image's strings. A key given twice
-/// has both values, joined by a comma. A part without `=` belongs to the value before it, which has a comma in it.
+/// `file` and `kind` have a meaning of their own; every other key is one of the image's strings. A key given
+/// twice has both values, joined by a comma. A part without `=` belongs to the value before it, which has a
+/// comma in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageArgument {
     text: OsString,
@@ -131,8 +132,8 @@ impl ImageArgument {
         self.kind.take_if(|name| OffloadKind::from_name(name).is_none())
     }
 
-    /// Whether a member is what the argument asks for: its kind and every string are equal; a string that the member
-    /// lacks is empty.
+    /// Whether a member is what the argument asks for: its kind and every string are equal; a string that the
+    /// member lacks is empty.
     ///
     /// # Errors
     /// `kind=` is unknown.

@@ -1,9 +1,10 @@
 //! Reads the files given on a command line and finds the device images in them.
 //!
-//! [`InputFile`] owns a file's bytes, mapped or read, whichever takes less. [`InputFile::parts`] gives what it consists
-//! of: the file itself, or the members of an archive. [`InputPart::embedded`] gives the OffloadBinary members in a part.
-//! Everything after opening borrows from the file and copies nothing. Only device code inside host bitcode, whose bytes
-//! do not start at byte boundaries, is copied out of it, on opening.
+//! [`InputFile`] owns a file's bytes, mapped or read, whichever takes less. [`InputFile::parts`] gives what
+//! it consists of: the file itself, or the members of an archive. [`InputPart::embedded`] gives the
+//! OffloadBinary members in a part. Everything after opening borrows from the file and copies nothing. Only
+//! device code inside host bitcode, whose bytes do not start at byte boundaries, is copied out of it, on
+//! opening.
 
 mod archive;
 mod bitcode;
@@ -74,7 +75,8 @@ pub struct Origin<'a> {
 pub struct EmbeddedMember<'a> {
     /// The file or archive member that holds it.
     pub origin: Origin<'a>,
-    /// Its place, from 0, among those of the file or, where only those of a container were asked for, of that.
+    /// Its place, from 0, among those of the file or, where only those of a container were asked for, of
+    /// that.
     pub number: usize,
     /// The member.
     pub member: Member<'a>,
@@ -302,8 +304,8 @@ impl<'a> InputPart<'a> {
         }
     }
 
-    /// Bytes of images that stand in a program, or in an object for one, as they are: libomptarget takes them with a container around them or
-    /// without.
+    /// Bytes of images that stand in a program, or in an object for one, as they are: libomptarget takes them
+    /// with a container around them or without.
     ///
     /// # Errors
     /// The object is malformed.
@@ -351,7 +353,8 @@ impl<'a> InputPart<'a> {
         }
     }
 
-    /// Whether this part is a relocatable ELF object with entries in the form of the LLVM that this build is not for.
+    /// Whether this part is a relocatable ELF object with entries in the form of the LLVM that this build is
+    /// not for.
     pub fn has_entries_of_other_llvm(&self) -> bool {
         self.kind == InputKind::Object
             && LLVM
@@ -359,8 +362,8 @@ impl<'a> InputPart<'a> {
                 .is_some_and(|other| entries::has_entries(other, self.bytes))
     }
 
-    /// The name and the record of each offload entry of the release `version`, in order; none in a part that is no ELF object,
-    /// program or library of a host.
+    /// The name and the record of each offload entry of the release `version`, in order; none in a part that
+    /// is no ELF object, program or library of a host.
     ///
     /// # Errors
     /// The file or its entry table is malformed.
@@ -400,7 +403,8 @@ impl<'a> InputPart<'a> {
     }
 }
 
-/// Whether a section of a program holds an image, or several one after the other, instead of OffloadBinary members.
+/// Whether a section of a program holds an image, or several one after the other, instead of OffloadBinary
+/// members.
 fn is_bare_image(section: &elf::Section<'_>) -> bool {
     let kind = InputKind::of(section.bytes);
     section.loaded && (kind.is_elf() || kind == InputKind::Bitcode)

@@ -1,8 +1,9 @@
-//! Ends work in order when the user or the system asks for it by a signal: child processes stop, temporary files go, no output
-//! is left half written, and then the process ends by that signal.
+//! Ends work in order when the user or the system asks for it by a signal: child processes stop, temporary
+//! files go, no output is left half written, and then the process ends by that signal.
 //!
-//! A thread waits for signals. It only notes the signal and passes it on to the child processes: the main thread then finds its
-//! child ended, returns an error, and so removes what it made, as after any other error.
+//! A thread waits for signals. It only notes the signal and passes it on to the child processes: the main
+//! thread then finds its child ended, returns an error, and so removes what it made, as after any other
+//! error.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -21,13 +22,14 @@ static SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// Child processes that run.
 static CHILDREN: Mutex<Vec<Pid>> = Mutex::new(Vec::new());
 
-/// The signals that ask a process to end and that it can take: those of terminals and shells, and those by which batch systems announce the
-/// end of a job.
+/// The signals that ask a process to end and that it can take: those of terminals and shells, and those by
+/// which batch systems announce the end of a job.
 const SIGNALS: [i32; 8] = [
     SIGALRM, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGXCPU,
 ];
 
-/// Starts to take signals. To be called before anything is made that a signal must not leave behind; costs a thread once.
+/// Starts to take signals. To be called before anything is made that a signal must not leave behind; costs a
+/// thread once.
 pub(crate) fn watch() {
     static STARTED: Once = Once::new();
     STARTED.call_once(|| {
@@ -97,7 +99,8 @@ fn pid(child: &Child) -> Option<Pid> {
     Pid::from_raw(child.id().cast_signed())
 }
 
-/// The signals that this process was started to ignore, as `nohup` does: they stay ignored. Bit 0 is signal 1.
+/// The signals that this process was started to ignore, as `nohup` does: they stay ignored. Bit 0 is
+/// signal 1.
 fn ignored_signals() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));

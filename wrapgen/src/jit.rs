@@ -1,5 +1,6 @@
-//! What `--jit` adds to a link: dispatch stubs and a bundle from the device bitcode, and the hidden piece of the host program
-//! that finds the JIT library and hands it the bundle; or, with `--jit=only`, registers with its help.
+//! What `--jit` adds to a link: dispatch stubs and a bundle from the device bitcode, and the hidden piece of
+//! the host program that finds the JIT library and hands it the bundle; or, with `--jit=only`, registers with
+//! its help.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -79,7 +80,8 @@ pub struct Preparation<'a> {
     pub base: &'a Path,
     /// The bundle, to be written; it is not when no kernel can have variants.
     pub bundle: &'a Path,
-    /// Names that stay visible where all others are hidden before the device link; none where the linker takes bitcode.
+    /// Names that stay visible where all others are hidden before the device link; none where the linker
+    /// takes bitcode.
     pub kept_names: Option<&'a [OsString]>,
     /// What is known of the link.
     pub facts: LinkFacts,
@@ -166,7 +168,8 @@ pub(crate) fn add_kept_names(command: &mut Command, names: &[OsString]) {
     }
 }
 
-/// Merges device bitcode to `output`, with notes of what is known of the link; for a GPU, with what images are made of besides.
+/// Merges device bitcode to `output`, with notes of what is known of the link; for a GPU, with what images
+/// are made of besides.
 ///
 /// # Errors
 /// The bitcode cannot be read or merged.
@@ -187,7 +190,8 @@ pub fn merge(
     runner.run(&mut command)
 }
 
-/// Writes the objects that go into the host link: the hidden piece `which` to `piece`, and where the library is installed to `location`.
+/// Writes the objects that go into the host link: the hidden piece `which` to `piece`, and where the library
+/// is installed to `location`.
 ///
 /// # Errors
 /// They cannot be written.

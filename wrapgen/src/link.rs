@@ -1,9 +1,11 @@
-//! `wrapgen link`, also called as `clang-linker-wrapper`: links device code, wraps it, and runs the host linker.
+//! `wrapgen link`, also called as `clang-linker-wrapper`: links device code, wraps it, and runs the host
+//! linker.
 //!
-//! Data flows through phases, one module each: [`scan`] opens the inputs and finds device code, [`group`] sorts it by target,
-//! [`device_images`] has [`compile`] bring each group to objects and [`device_link`] link those to an image, [`entry_check`] compares it with what the
-//! host objects expect, [`wrap_images`] makes the registration object, [`host_link`] runs the host linker. Without device code the
-//! host linker takes over at once.
+//! Data flows through phases, one module each: [`scan`] opens the inputs and finds device code, [`group`]
+//! sorts it by target, [`device_images`] has [`compile`] bring each group to objects and [`device_link`] link
+//! those to an image, [`entry_check`] compares it with what the host objects expect, [`wrap_images`] makes
+//! the registration object, [`host_link`] runs the host linker. Without device code the host linker takes
+//! over at once.
 
 pub mod bitcode_library;
 pub mod command_line;
@@ -71,7 +73,8 @@ pub fn run(arguments: Vec<OsString>) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The options as a command of clap's, for documentation only: a link's command line is the host linker's first.
+/// The options as a command of clap's, for documentation only: a link's command line is the host linker's
+/// first.
 pub fn documentation() -> clap::Command {
     options::documentation()
 }

@@ -1,5 +1,5 @@
-//! Messages on the error output, and those of jobs, which are held back: those of jobs beside each other appear one job behind the other, and
-//! intermediate files have the names of what they were made of.
+//! Messages on the error output, and those of jobs, which are held back: those of jobs beside each other
+//! appear one job behind the other, and intermediate files have the names of what they were made of.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -11,14 +11,15 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::fs::{MemfdFlags, memfd_create};
 
-/// Prints a line on the error output. Where that takes nothing, because it is closed or its reader is gone, there is nobody to tell:
-/// `eprintln!` would panic.
+/// Prints a line on the error output. Where that takes nothing, because it is closed or its reader is gone,
+/// there is nobody to tell: `eprintln!` would panic.
 pub fn say(line: impl Display) {
     // One write, so that lines of several processes do not mix.
     let _ = io::stderr().write_all(format!("{line}\n").as_bytes());
 }
 
-/// What one job and the programs that it runs have printed so far: files in memory, which vanish with this value.
+/// What one job and the programs that it runs have printed so far: files in memory, which vanish with this
+/// value.
 #[derive(Debug)]
 pub struct HeldMessages {
     output: File,

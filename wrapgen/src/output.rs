@@ -1,4 +1,5 @@
-//! Writes files so that nobody ever sees half of one: without a name, or beside their final name, then put into place.
+//! Writes files so that nobody ever sees half of one: without a name, or beside their final name, then put
+//! into place.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
@@ -13,7 +14,8 @@ use crate::error::{Error, Result, without_path};
 use crate::inputs::{Piece, Source};
 use crate::interrupt;
 
-/// Writes to the standard output. A reader that has seen enough, as of `wrapgen inspect ... | head`, is no error.
+/// Writes to the standard output. A reader that has seen enough, as of `wrapgen inspect ... | head`, is no
+/// error.
 ///
 /// # Errors
 /// It cannot be written to.
@@ -35,12 +37,13 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Target {
-    /// A file in the folder of its final name that has no name yet, so that it vanishes however the process ends.
+    /// A file in the folder of its final name that has no name yet, so that it vanishes however the process
+    /// ends.
     Unnamed { file: File, place: PathBuf },
     /// The same with a name, on file systems where each file must have one.
     Beside { file: NamedTempFile, place: PathBuf },
-    /// Something that is no regular file, such as `/dev/null` or a pipe: renaming onto it would replace it. Or a file that nobody else
-    /// sees.
+    /// Something that is no regular file, such as `/dev/null` or a pipe: renaming onto it would replace it.
+    /// Or a file that nobody else sees.
     Direct(File),
 }
 
@@ -61,7 +64,8 @@ impl OutputFile {
         Self::with_mode(path, 0o777)
     }
 
-    /// Opens a file of a work folder that has been begun already, to be written from its start. It is not cut.
+    /// Opens a file of a work folder that has been begun already, to be written from its start. It is not
+    /// cut.
     ///
     /// # Errors
     /// There is none.
@@ -156,8 +160,9 @@ impl OutputFile {
         }
     }
 
-    /// Has the system find the space for the next `size` bytes now, if the file will replace another one: ext4 otherwise does so, and
-    /// writes all of it, when one is renamed onto the other, and that takes longer. Where it fails, writing will say why.
+    /// Has the system find the space for the next `size` bytes now, if the file will replace another one:
+    /// ext4 otherwise does so, and writes all of it, when one is renamed onto the other, and that takes
+    /// longer. Where it fails, writing will say why.
     fn reserve(&mut self, size: u64) {
         let place = match &self.target {
             Target::Unnamed { place, .. } | Target::Beside { place, .. } => place,

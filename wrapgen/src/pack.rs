@@ -20,8 +20,8 @@ pub struct PackArgs {
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
 
-    /// An image and what it is for: file=F,triple=T,arch=A,kind=openmp and any further key=value. A key given twice
-    /// has both values; file given twice packs both files.
+    /// An image and what it is for: file=F,triple=T,arch=A,kind=openmp and any further key=value. A key given
+    /// twice has both values; file given twice packs both files.
     #[arg(long = "image", value_name = "KEY=VALUE,...")]
     pub images: Vec<ImageArgument>,
 }
@@ -134,8 +134,8 @@ fn write_header(
     Ok(&[0; 8][..header.padding()])
 }
 
-/// The order in which LLVM's packager stores strings is that of a hash table; for the keys that Clang gives it is the
-/// one below, in every known release. Other keys follow in the order given.
+/// The order in which LLVM's packager stores strings is that of a hash table; for the keys that Clang gives
+/// it is the one below, in every known release. Other keys follow in the order given.
 fn in_stock_order<'a>(mut strings: Vec<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
     strings.sort_by_key(|(key, _)| match *key {
         FEATURE => 0,
@@ -146,7 +146,8 @@ fn in_stock_order<'a>(mut strings: Vec<(&'a str, &'a str)>) -> Vec<(&'a str, &'a
     strings
 }
 
-/// Bitcode is recognised by what it holds, because Clang gives it the extension `.o`; all else by its extension.
+/// Bitcode is recognised by what it holds, because Clang gives it the extension `.o`; all else by its
+/// extension.
 fn image_kind(path: &Path, start: &[u8]) -> ImageKind {
     if is_bitcode(start) {
         return ImageKind::BITCODE;

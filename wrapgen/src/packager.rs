@@ -1,5 +1,5 @@
-//! The drop-in for `clang-offload-packager` (LLVM 19) and `llvm-offload-binary` (LLVM 22): their arguments, and the
-//! same files as a result.
+//! The drop-in for `clang-offload-packager` (LLVM 19) and `llvm-offload-binary` (LLVM 22): their arguments,
+//! and the same files as a result.
 //!
 //! LLVM's option syntax is looser than clap's: one dash or two, `-o X` or `-o=X`, the last `-o` counts.
 

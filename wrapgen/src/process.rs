@@ -16,8 +16,8 @@ use crate::messages::HeldMessages;
 use crate::response_file;
 use crate::steps::{Journal, Step};
 
-/// Prints and runs commands, and the steps that they belong to, as `--wrapper-verbose`, `--dry-run`, `--print-phases` and
-/// `--time` ask.
+/// Prints and runs commands, and the steps that they belong to, as `--wrapper-verbose`, `--dry-run`,
+/// `--print-phases` and `--time` ask.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Runner<'a> {
     /// Print each command before it is run.
@@ -28,7 +28,8 @@ pub struct Runner<'a> {
     pub print_phases: bool,
     /// Where to note how long everything takes, if somebody wants to know.
     pub journal: Option<&'a Journal>,
-    /// Where messages go, of this process and of those that it runs, until their turn comes; `None`: to the error output.
+    /// Where messages go, of this process and of those that it runs, until their turn comes; `None`: to the
+    /// error output.
     pub held: Option<&'a HeldMessages>,
 }
 
@@ -121,7 +122,8 @@ impl Runner<'_> {
         }
     }
 
-    /// Prints a line on the error output: among the commands of a dry run as a comment, since these are a script.
+    /// Prints a line on the error output: among the commands of a dry run as a comment, since these are a
+    /// script.
     pub fn say(self, line: &str) {
         if !self.dry_run || self.print_phases {
             return self.write(line.as_bytes().to_vec());
@@ -185,7 +187,8 @@ fn has_too_many_arguments(error: &Error) -> bool {
     matches!(error, Error::Start { source, .. } if source.kind() == ErrorKind::ArgumentListTooLong)
 }
 
-/// The same command with its arguments in a response file, which every linker and LLVM tool reads; it goes with the second value.
+/// The same command with its arguments in a response file, which every linker and LLVM tool reads; it goes
+/// with the second value.
 fn shortened(command: &Command) -> Result<(Command, NamedTempFile)> {
     interrupt::watch();
     let folder = std::env::temp_dir();

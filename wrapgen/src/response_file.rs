@@ -1,8 +1,8 @@
 //! Replaces `@file` arguments by the arguments in that file, as every LLVM tool does, and writes such files.
 //!
-//! Syntax, that of GNU tools: arguments are separated by white space; single and double quotes keep it; a backslash
-//! takes the next character as it is, in quotes of either kind, too. A file may name further ones. An `@file` that does not
-//! exist is an ordinary argument.
+//! Syntax, that of GNU tools: arguments are separated by white space; single and double quotes keep it; a
+//! backslash takes the next character as it is, in quotes of either kind, too. A file may name further ones.
+//! An `@file` that does not exist is an ordinary argument.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -133,7 +133,8 @@ impl<'a> Step<'a> {
     }
 }
 
-/// What is going on, as `--wrapper-verbose` shows it: a comment to a shell, so that it does no harm among commands.
+/// What is going on, as `--wrapper-verbose` shows it: a comment to a shell, so that it does no harm among
+/// commands.
 impl fmt::Display for Step<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "# {} for {}", self.phase.name(), self.target)?;

@@ -11,8 +11,8 @@ const LLVM_BIN_DIR: &str = env!("OFFLOOM_LLVM_BIN_DIR");
 /// The folder of the drop-in names, seen from the folder of an installed `wrapgen`.
 const INSTALLED_HELPER_DIR: &str = "../libexec/offloom";
 
-/// Finds a program of this build's LLVM, such as `ld.lld`: where it was at build time, else on `PATH` under its name with
-/// the version.
+/// Finds a program of this build's LLVM, such as `ld.lld`: where it was at build time, else on `PATH` under
+/// its name with the version.
 pub fn find_llvm_program(name: &str) -> Option<PathBuf> {
     let built = Path::new(LLVM_BIN_DIR).join(name);
     if built.is_file() {
@@ -51,7 +51,8 @@ pub fn llvm_library_dir() -> PathBuf {
 /// Where CUDA is installed where nobody says otherwise.
 const CUDA_FOLDERS: [&str; 2] = ["/usr/local/cuda", "/usr/lib/cuda"];
 
-/// Finds a program of CUDA, such as `ptxas`: in the folder of `--cuda-path=`, else on `PATH`, else in the usual places.
+/// Finds a program of CUDA, such as `ptxas`: in the folder of `--cuda-path=`, else on `PATH`, else in the
+/// usual places.
 ///
 /// # Errors
 /// It is in none of them.
@@ -88,8 +89,8 @@ pub fn bitcode_program() -> Result<PathBuf> {
     })
 }
 
-/// LLVM's linker for device images of the host's kind: `wrapgen-lld`, which starts without libLLVM, where it is installed,
-/// else `ld.lld`.
+/// LLVM's linker for device images of the host's kind: `wrapgen-lld`, which starts without libLLVM, where it
+/// is installed, else `ld.lld`.
 pub fn find_device_linker() -> Option<PathBuf> {
     own_device_linker().or_else(|| find_llvm_program("ld.lld"))
 }

@@ -1,9 +1,9 @@
 //! `wrapgen wrap`: embeds linked device images in a host object together with the code that registers them.
 //!
-//! An object that registers OpenMP images is written directly, see [`Registration::write_object`]. The same as LLVM IR, and
-//! everything for the runtimes of CUDA, HIP and SYCL, comes from `wrapgen-bitcode`, the only program here that loads LLVM: their
-//! registration code loops over the entries, so it is left to a code generator. Images are copied once in either case, see
-//! [`ImageSection`].
+//! An object that registers OpenMP images is written directly, see [`Registration::write_object`]. The same
+//! as LLVM IR, and everything for the runtimes of CUDA, HIP and SYCL, comes from `wrapgen-bitcode`, the only
+//! program here that loads LLVM: their registration code loops over the entries, so it is left to a code
+//! generator. Images are copied once in either case, see [`ImageSection`].
 
 mod architecture;
 mod embedded_image;
@@ -48,8 +48,9 @@ pub struct WrapArgs {
     #[arg(long, value_name = "KIND", default_value = "openmp", value_parser = wrapped_kind, help_heading = "Images")]
     pub kind: OffloadKind,
 
-    /// An image to put into an OffloadBinary and embed: file=F,triple=T,arch=A,kind=openmp. The images of SYCL need
-    /// symbols=K, the names of their kernels, one a line. CUDA and HIP take one fat binary, as a FILE.
+    /// An image to put into an OffloadBinary and embed: file=F,triple=T,arch=A,kind=openmp. The images of
+    /// SYCL need symbols=K, the names of their kernels, one a line. CUDA and HIP take one fat binary, as a
+    /// FILE.
     #[arg(long = "image", value_name = "KEY=VALUE,...", help_heading = "Images")]
     pub images: Vec<ImageArgument>,
 
@@ -65,12 +66,13 @@ pub struct WrapArgs {
     #[arg(long, help_heading = "Host")]
     pub relocatable: bool,
 
-    /// A JIT bundle to hand to the JIT library before the images are registered, one for each image that has one; objects only.
+    /// A JIT bundle to hand to the JIT library before the images are registered, one for each image that has
+    /// one; objects only.
     #[arg(long = "jit-bundle", value_name = "FILE", help_heading = "Images")]
     pub jit_bundles: Vec<PathBuf>,
 
-    /// The images are bitcode that the JIT library makes images of when the program starts; objects only. The program needs
-    /// `register.c`'s object beside this one.
+    /// The images are bitcode that the JIT library makes images of when the program starts; objects only. The
+    /// program needs `register.c`'s object beside this one.
     #[arg(long, conflicts_with = "jit_bundles", help_heading = "Images")]
     pub jit_only: bool,
 }

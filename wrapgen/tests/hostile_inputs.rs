@@ -1,4 +1,5 @@
-//! Whatever the bytes of an input are, looking for device code in it ends in an answer or an error, never in a panic.
+//! Whatever the bytes of an input are, looking for device code in it ends in an answer or an error, never in
+//! a panic.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::fs;
@@ -90,7 +91,8 @@ fn truncated_inputs() {
         let all = images(folder.path(), &whole).unwrap();
         for length in 0..whole.len() {
             match images(folder.path(), &whole[..length]) {
-                // What is left of an archive may be a whole, smaller one; what is left of a magic number is none.
+                // What is left of an archive may be a whole, smaller one; what is left of a magic number is
+                // none.
                 Ok(found) => assert!(found < all, "{length}"),
                 Err(message) => assert!(message.contains("malformed"), "{length}: {message}"),
             }

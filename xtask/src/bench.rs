@@ -1,5 +1,5 @@
-//! `cargo xtask bench`: the workloads, built and run in every way, against the stock build, then launches and links by themselves
-//! ([`bench_launch`], [`bench_link`]); or a program of the user's own.
+//! `cargo xtask bench`: the workloads, built and run in every way, against the stock build, then launches and
+//! links by themselves ([`bench_launch`], [`bench_link`]); or a program of the user's own.
 //!
 //! | module | does |
 //! | --- | --- |
@@ -55,8 +55,8 @@ pub(crate) struct Arguments {
     builds: LlvmBuilds,
     #[command(flatten)]
     extent: Extent,
-    /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off, sync and async, in as many rounds as
-    /// both kinds are together
+    /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off,
+    /// sync and async, in as many rounds as both kinds are together
     #[arg(last = true)]
     program: Vec<String>,
 }
@@ -67,7 +67,8 @@ pub(crate) struct Extent {
     /// Rounds: how often each is run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
-    /// Further rounds, of the contenders alone that a goal is about; nulls, guards and short runs have two turns in each
+    /// Further rounds, of the contenders alone that a goal is about; nulls, guards and short runs have two
+    /// turns in each
     #[arg(long, value_name = "N", default_value_t = 5)]
     goal_samples: u32,
     /// Begin no further round that would end later than this many minutes after the first one began
@@ -79,7 +80,8 @@ pub(crate) struct Extent {
     /// Only this contender beside the stock build; may be given several times
     #[arg(long = "contender", value_name = "NAME")]
     contenders: Vec<String>,
-    /// Few launches in all runs: minutes instead of a quarter of an hour, and nothing has time to pay for a compile
+    /// Few launches in all runs: minutes instead of a quarter of an hour, and nothing has time to pay for a
+    /// compile
     #[arg(long)]
     quick: bool,
     /// Another size than `large`
@@ -97,7 +99,8 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// A minute at most: small runs of a few workloads, which show that the chore works and that results are right.
+    /// A minute at most: small runs of a few workloads, which show that the chore works and that results are
+    /// right.
     pub(crate) fn short() -> Self {
         Self {
             samples: 1,
@@ -123,7 +126,8 @@ impl Extent {
             && !self.no_busy
     }
 
-    /// The threads with which all processors are busy, if that is to be measured and is anything else than what is measured anyway.
+    /// The threads with which all processors are busy, if that is to be measured and is anything else than
+    /// what is measured anyway.
     fn busy_threads(&self, processors: usize) -> Option<u32> {
         let processors = u32::try_from(processors).ok()?;
         (!self.no_busy && processors > self.threads).then_some(processors)

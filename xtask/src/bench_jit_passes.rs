@@ -1,8 +1,8 @@
-//! `cargo xtask bench-jit-passes`: what compiling takes, pass by pass, for each kernel of the workloads: of the kernel alone, as the JIT does
-//! it, and of the whole module that it is stored in.
+//! `cargo xtask bench-jit-passes`: what compiling takes, pass by pass, for each kernel of the workloads: of
+//! the kernel alone, as the JIT does it, and of the whole module that it is stored in.
 //!
-//! `opt` and `llc` do what the JIT's worker does to the code that a link stores, and report LLVM's own figures. Processor time is
-//! compared, because it says the same on a machine that does other work as well.
+//! `opt` and `llc` do what the JIT's worker does to the code that a link stores, and report LLVM's own
+//! figures. Processor time is compared, because it says the same on a machine that does other work as well.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,7 +1,9 @@
-//! `cargo xtask bench-launch`: what the JIT costs a program when it starts, when it launches, and when a kernel has no variant yet.
+//! `cargo xtask bench-launch`: what the JIT costs a program when it starts, when it launches, and when a
+//! kernel has no variant yet.
 //!
-//! Programs run in turn within each repetition, so that a machine that does other work slows all of them alike, and differences are
-//! taken within a repetition. The figures are written to `docs/results/launch.md`, beside those of the other LLVM that are there.
+//! Programs run in turn within each repetition, so that a machine that does other work slows all of them
+//! alike, and differences are taken within a repetition. The figures are written to `docs/results/launch.md`,
+//! beside those of the other LLVM that are there.
 
 mod comparison;
 mod document;

@@ -1,7 +1,9 @@
-//! `cargo xtask bench-link`: what links with device code take, by ours, by LLVM's linker wrapper, and of both the host link alone.
+//! `cargo xtask bench-link`: what links with device code take, by ours, by LLVM's linker wrapper, and of both
+//! the host link alone.
 //!
-//! The programs run in turn within each repetition, so that a machine that does other work slows all of them alike. What is
-//! measured is said by `Bench::all`; the figures are written to `docs/results/link.md`, beside those of the other LLVM that are there.
+//! The programs run in turn within each repetition, so that a machine that does other work slows all of them
+//! alike. What is measured is said by `Bench::all`; the figures are written to `docs/results/link.md`, beside
+//! those of the other LLVM that are there.
 
 mod document;
 mod goal;
@@ -233,7 +235,8 @@ impl Bench<'_> {
         Ok(figures)
     }
 
-    /// Measures links of one object with so many kernels: of machine code and of bitcode by Clang's own wrapper, and of bitcode by ours for the JIT.
+    /// Measures links of one object with so many kernels: of machine code and of bitcode by Clang's own
+    /// wrapper, and of bitcode by ours for the JIT.
     fn link_for_jit(&self, title: &str, kernels: usize, goal: Goal) -> Result<String> {
         const BITCODE: &str = "-foffload-lto=thin";
         let native = self.kernels(kernels, &[])?;

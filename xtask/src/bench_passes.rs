@@ -1,8 +1,10 @@
-//! `cargo xtask bench-passes`: how long `offload-entries` takes on a large host module, beside what LLVM needs for the same module.
+//! `cargo xtask bench-passes`: how long `offload-entries` takes on a large host module, beside what LLVM
+//! needs for the same module.
 //!
-//! The module has as many target regions as declare target variables. Interleaved, each repetition runs `opt` without a pass, with
-//! `globaldce` and with `offload-entries`, with reading and writing, and notes LLVM's own figure for the pass alone (`-time-passes`).
-//! Processor time is compared, because it says the same on a machine that does other work as well.
+//! The module has as many target regions as declare target variables. Interleaved, each repetition runs `opt`
+//! without a pass, with `globaldce` and with `offload-entries`, with reading and writing, and notes LLVM's
+//! own figure for the pass alone (`-time-passes`). Processor time is compared, because it says the same on a
+//! machine that does other work as well.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -121,7 +123,8 @@ impl<'a> Input<'a> {
         let report = String::from_utf8_lossy(&output.stderr);
         ensure!(output.status.success(), "`{}` failed: {report}", shown(&command));
         let report = PassTimes::read(&report);
-        // Totals: of the passes, which include writing, and of reading. Our passes go by the name of the plugin's C++ class.
+        // Totals: of the passes, which include writing, and of reading. Our passes go by the name of the
+        // plugin's C++ class.
         Ok(Run {
             total: report.seconds(|row| row.name == "Total"),
             pass: report.seconds(|row| row.name.contains("RustModulePass")),
@@ -132,8 +135,8 @@ impl<'a> Input<'a> {
 /// Metadata nodes before those of the functions.
 const DEBUG_NODES: u32 = 4;
 
-/// A host module as Clang leaves it before offload entries: for each region its id, its host version and a launch, with a place in the
-/// source and no `ident_t`, and a marked variable.
+/// A host module as Clang leaves it before offload entries: for each region its id, its host version and a
+/// launch, with a place in the source and no `ident_t`, and a marked variable.
 fn host_module(regions: u32) -> String {
     let mut text = String::from("target triple = \"x86_64-unknown-linux-gnu\"\n");
     text.push_str("declare i32 @__tgt_target_kernel(ptr, i64, i32, i32, ptr, ptr)\n");

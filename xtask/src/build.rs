@@ -1,4 +1,5 @@
-//! `cargo xtask build`: compiles the project for each LLVM and stages what a user would install in `dist/llvm-N`.
+//! `cargo xtask build`: compiles the project for each LLVM and stages what a user would install in
+//! `dist/llvm-N`.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -15,7 +16,8 @@ use crate::progress::run_folded;
 use crate::worker_layout;
 use crate::workspace::{Workspace, cargo};
 
-/// What `cargo build` is asked for: the installed artefacts, and the plugin and the library that only tests load.
+/// What `cargo build` is asked for: the installed artefacts, and the plugin and the library that only tests
+/// load.
 const PACKAGES: [&str; 9] = [
     "offloom",
     "wrapgen",
@@ -46,7 +48,8 @@ const WORKER: (&str, &str) = ("offloom-jit-worker", "libexec/offloom");
 /// Clang's configuration files, installed as they are.
 const CONFIGURATION_FILES: [&str; 3] = ["offloom.cfg", "offloom-gpu.cfg", "offloom-jit.cfg"];
 
-/// Files for build systems: where they are in `packaging`, and the folder in the staged tree. `@NAME@` in them is filled in.
+/// Files for build systems: where they are in `packaging`, and the folder in the staged tree. `@NAME@` in
+/// them is filled in.
 const TEMPLATES: [(&str, &str); 4] = [
     ("cmake/OffloomConfig.cmake", "lib/cmake/Offloom"),
     ("cmake/OffloomConfigVersion.cmake", "lib/cmake/Offloom"),
@@ -68,9 +71,10 @@ const DROP_IN_NAMES: [&str; 4] = [
 /// The programs that have man pages and completions, each written by `NAME-documentation`.
 pub(crate) const DOCUMENTED: [&str; 2] = ["offloom", "wrapgen"];
 
-/// Links, and what they name: Debian's OpenMP host runtime, which LLVM 19 and LLVM 22 share, for Clang's linker, and the header of 19 for
-/// its compiler. `libomp-22-dev` brings both, but cannot be installed beside `libomp-19-dev`, which brings them for LLVM 19 alone: with these
-/// links, it does for LLVM 22 too. `packaging/clang/llvm-22/runtime.cfg` names their folders.
+/// Links, and what they name: Debian's OpenMP host runtime, which LLVM 19 and LLVM 22 share, for Clang's
+/// linker, and the header of 19 for its compiler. `libomp-22-dev` brings both, but cannot be installed beside
+/// `libomp-19-dev`, which brings them for LLVM 19 alone: with these links, it does for LLVM 22 too.
+/// `packaging/clang/llvm-22/runtime.cfg` names their folders.
 const OPENMP: [(&str, &str); 2] = [
     ("lib/openmp/libomp.so", "/usr/lib/x86_64-linux-gnu/libomp.so.5"),
     (
@@ -114,7 +118,8 @@ impl LlvmBuilds {
         Ok(())
     }
 
-    /// As [`for_each`](Self::for_each), but what `check` finds with one LLVM does not keep the next from being checked.
+    /// As [`for_each`](Self::for_each), but what `check` finds with one LLVM does not keep the next from
+    /// being checked.
     ///
     /// Fails with all that was found.
     pub(crate) fn check_each(
@@ -227,7 +232,8 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
     Ok(staged)
 }
 
-/// Writes a program's man pages and completions into a folder that stands for `share`, as those of a program of this name.
+/// Writes a program's man pages and completions into a folder that stands for `share`, as those of a program
+/// of this name.
 pub(crate) fn write_documentation(
     workspace: &Workspace,
     major: u32,
@@ -241,14 +247,16 @@ pub(crate) fn write_documentation(
     Ok(())
 }
 
-/// Programs that are linked with static libraries of LLVM, whose order matters to some linkers: package and name.
+/// Programs that are linked with static libraries of LLVM, whose order matters to some linkers: package and
+/// name.
 const STATIC_PROGRAMS: [(&str, &str); 2] = [
     ("offloom-jit-worker", "offloom-jit-worker"),
     ("offloom-device-linker", "wrapgen-lld"),
 ];
 
-/// Links by GNU ld what its rules could keep from being linked: Rust's own compiler comes with lld, that of distributions may not use it. Nothing
-/// else is compiled again, and what comes out is not kept from the next build.
+/// Links by GNU ld what its rules could keep from being linked: Rust's own compiler comes with lld, that of
+/// distributions may not use it. Nothing else is compiled again, and what comes out is not kept from the next
+/// build.
 pub(crate) fn link_by_gnu_ld(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
     for (package, program) in STATIC_PROGRAMS {
         let mut command = Command::new(cargo());

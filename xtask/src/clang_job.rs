@@ -4,7 +4,8 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-/// The job of `clang` (a command with `-###`) that has `marker` among its words: its program and its arguments.
+/// The job of `clang` (a command with `-###`) that has `marker` among its words: its program and its
+/// arguments.
 pub(crate) fn find(clang: &mut Command, marker: &str) -> Result<Vec<String>> {
     let output = clang.arg("-###").output().context("cannot run Clang")?;
     let text = String::from_utf8_lossy(&output.stderr);

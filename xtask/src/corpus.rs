@@ -1,8 +1,9 @@
 //! `cargo xtask corpus`: the passes over the corpus of `test/corpus`, measured by Clang.
 //!
 //! For each LLVM:
-//! * each source at `-O0` and `-O2`, for the host and each device: compile with Clang, strip with the test plugin, regenerate with
-//!   `offload-entries` (on devices also `offload-visibility`), and compare the two modules in a canonical form;
+//! * each source at `-O0` and `-O2`, for the host and each device: compile with Clang, strip with the test
+//!   plugin, regenerate with `offload-entries` (on devices also `offload-visibility`), and compare the two
+//!   modules in a canonical form;
 //! * every pass over each of these modules: verified, and the same when run twice;
 //! * programs built through our passes, run on the x86_64 device next to the stock build;
 //! * random modules through every pass.

@@ -1,9 +1,11 @@
-//! CUDA folders for tests: what it takes to make device code for NVIDIA GPUs, laid out as a CUDA installation.
+//! CUDA folders for tests: what it takes to make device code for NVIDIA GPUs, laid out as a CUDA
+//! installation.
 //!
-//! NVIDIA's packages for Python hold it ([`packages`]); Debian's CUDA is in another archive, is gigabytes, and is for PTX that
-//! LLVM 22 no longer writes. Nothing of it is linked into what we build. What tests compile with is a folder of links to it for
-//! each LLVM, in which two tools are replaced by programs of ours (`test/virtual-gpu/tools`): `ptxas` leaves the PTX in its
-//! output, so that the virtual GPU can run what a real GPU could; and LLVM 19 gets an `nvlink` of CUDA 12.
+//! NVIDIA's packages for Python hold it ([`packages`]); Debian's CUDA is in another archive, is gigabytes,
+//! and is for PTX that LLVM 22 no longer writes. Nothing of it is linked into what we build. What tests
+//! compile with is a folder of links to it for each LLVM, in which two tools are replaced by programs of ours
+//! (`test/virtual-gpu/tools`): `ptxas` leaves the PTX in its output, so that the virtual GPU can run what a
+//! real GPU could; and LLVM 19 gets an `nvlink` of CUDA 12.
 
 mod packages;
 
@@ -41,7 +43,8 @@ pub(crate) struct Arguments {
     major: u32,
 }
 
-/// Runs `cargo xtask cuda-folder`: prints the folder for `--cuda-path`, and nothing else on the standard output.
+/// Runs `cargo xtask cuda-folder`: prints the folder for `--cuda-path`, and nothing else on the standard
+/// output.
 pub(crate) fn print_folder(arguments: &Arguments) -> Result<()> {
     let folder = folder(&Workspace::find()?, arguments.major)?;
     let folder = folder.context("CUDA's tools are not there: `cargo xtask setup` installs them")?;
@@ -51,7 +54,8 @@ pub(crate) fn print_folder(arguments: &Arguments) -> Result<()> {
 
 /// Makes the CUDA folder for an LLVM, or brings it up to date. None where CUDA's tools are not installed.
 ///
-/// Where `CUDA_PATH` names a CUDA folder, the tools are those of that folder, with our `ptxas` before its own.
+/// Where `CUDA_PATH` names a CUDA folder, the tools are those of that folder, with our `ptxas` before its
+/// own.
 pub(crate) fn folder(workspace: &Workspace, major: u32) -> Result<Option<PathBuf>> {
     let sources = Sources::find(workspace, major);
     if !sources.are_complete() {
@@ -148,8 +152,8 @@ fn names(folder: &Path) -> Result<Vec<String>> {
         .with_context(|| format!("cannot read folder `{}`", folder.display()))
 }
 
-/// Puts a copy of a program at `to`, whole at every moment: a compile may be running it. A copy, because the programs look for
-/// their folder beside themselves.
+/// Puts a copy of a program at `to`, whole at every moment: a compile may be running it. A copy, because the
+/// programs look for their folder beside themselves.
 pub(crate) fn copy_if_changed(from: &Path, to: &Path) -> Result<()> {
     let new = fs::read(from).with_context(|| format!("cannot read `{}`", from.display()))?;
     match fs::read(to) {

@@ -1,6 +1,7 @@
-//! `cargo xtask demo`: the ZAXPY program of Clang's offloading design, from source to a region that runs on libomptarget's
-//! x86_64 device, by the stock toolchain and by our tools in three ways. Every command is shown; every result is compared with the
-//! stock program's, bit for bit. Then a program for which the JIT can do something: what it gains is the last sentence.
+//! `cargo xtask demo`: the ZAXPY program of Clang's offloading design, from source to a region that runs on
+//! libomptarget's x86_64 device, by the stock toolchain and by our tools in three ways. Every command is
+//! shown; every result is compared with the stock program's, bit for bit. Then a program for which the JIT
+//! can do something: what it gains is the last sentence.
 
 mod by_hand;
 mod gain;

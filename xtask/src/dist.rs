@@ -1,4 +1,5 @@
-//! `cargo xtask dist`: Debian packages and a tarball for each LLVM in `dist/packages`, all installed and tried in a root of their own.
+//! `cargo xtask dist`: Debian packages and a tarball for each LLVM in `dist/packages`, all installed and
+//! tried in a root of their own.
 
 mod debian;
 
@@ -22,7 +23,8 @@ const FOLDERS: [&str; 5] = ["bin", "include", "lib", "libexec", "share"];
 pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
-    /// Try them over this folder, which holds a Debian system, instead of over this machine's: apt-get installs there what the package needs
+    /// Try them over this folder, which holds a Debian system, instead of over this machine's: apt-get
+    /// installs there what the package needs
     #[arg(long, value_name = "FOLDER", default_value = "/")]
     over: PathBuf,
 }
@@ -93,7 +95,8 @@ impl Packing<'_> {
         self.scratch.join("package")
     }
 
-    /// Lays out the root of the package, without debugging information. Returns where the installation is in it.
+    /// Lays out the root of the package, without debugging information. Returns where the installation is in
+    /// it.
     fn stage(&self) -> Result<PathBuf> {
         let (root, name) = (self.root(), self.name());
         let prefix = root.join("usr/lib").join(&name);

@@ -1,7 +1,7 @@
 //! A page of `docs/results` that a chore writes: what it measured last of each title with each LLVM.
 //!
-//! The page itself is what is kept: each figure takes its place there as soon as it is measured, so a chore that is stopped, or
-//! measures only some, loses none.
+//! The page itself is what is kept: each figure takes its place there as soon as it is measured, so a chore
+//! that is stopped, or measures only some, loses none.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -36,7 +36,8 @@ impl FiguresDocument {
         folder.join(format!("{}.md", self.name))
     }
 
-    /// Has `measure` put what it measures of one LLVM into the page. It works in a folder that is empty at first, and is left there if it fails.
+    /// Has `measure` put what it measures of one LLVM into the page. It works in a folder that is empty at
+    /// first, and is left there if it fails.
     pub(crate) fn fill(
         &self,
         workspace: &Workspace,
@@ -54,7 +55,8 @@ impl FiguresDocument {
         remove_folder(&folder)
     }
 
-    /// Writes what was measured of one of the titles, with the conditions, in the place of what the page has of it.
+    /// Writes what was measured of one of the titles, with the conditions, in the place of what the page has
+    /// of it.
     pub(crate) fn put(
         &self,
         page: &Path,

@@ -1,7 +1,7 @@
 //! `cargo xtask fuzz`: runs the fuzz targets for a while, from a new seed.
 //!
-//! They are tests of `wrapgen`, which `cargo xtask test` runs for a fixed number of inputs from a fixed seed. An input that breaks a
-//! parser is left in the corpus, `wrapgen/tests/fuzz/corpus/`.
+//! They are tests of `wrapgen`, which `cargo xtask test` runs for a fixed number of inputs from a fixed seed.
+//! An input that breaks a parser is left in the corpus, `wrapgen/tests/fuzz/corpus/`.
 
 use std::process::Command;
 

@@ -1,6 +1,8 @@
-//! `cargo xtask gpu-instructions`: instructions that kernels of the workloads execute on the virtual GPU, as they are linked and with the JIT.
+//! `cargo xtask gpu-instructions`: instructions that kernels of the workloads execute on the virtual GPU, as
+//! they are linked and with the JIT.
 //!
-//! This is no time: it says how much less there is to do, not how fast a GPU does it. Programs are small. What is printed is compared too.
+//! This is no time: it says how much less there is to do, not how fast a GPU does it. Programs are small.
+//! What is printed is compared too.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

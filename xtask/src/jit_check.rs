@@ -1,9 +1,10 @@
-//! `cargo xtask jit-check`: programs linked with `--jit` or `--jit=only` print what the stock build prints, in every mode of the JIT.
+//! `cargo xtask jit-check`: programs linked with `--jit` or `--jit=only` print what the stock build prints,
+//! in every mode of the JIT.
 //!
-//! For each LLVM, each program of the corpus and of the workloads, at several levels of optimisation: Clang builds it once with LLVM's
-//! own tools, without the JIT, and twice with ours, with `--jit` and with `--jit=only`. The latter two run with the JIT off, before each
-//! launch and beside launches, each with an empty cache and with a full one, and a failure of the JIT ends them
-//! (`OFFLOOM_JIT_STRICT=1`).
+//! For each LLVM, each program of the corpus and of the workloads, at several levels of optimisation: Clang
+//! builds it once with LLVM's own tools, without the JIT, and twice with ours, with `--jit` and with
+//! `--jit=only`. The latter two run with the JIT off, before each launch and beside launches, each with an
+//! empty cache and with a full one, and a failure of the JIT ends them (`OFFLOOM_JIT_STRICT=1`).
 
 use std::num::NonZeroUsize;
 
@@ -17,13 +18,15 @@ use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
-/// Of how many programs and levels one is checked where the time is short. It shares no factor with the number of levels.
+/// Of how many programs and levels one is checked where the time is short. It shares no factor with the
+/// number of levels.
 pub(crate) const SHORT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(39);
 
 /// How programs are compiled.
 const VARIANTS: [Variant; 3] = [Variant::Pie, Variant::O0, Variant::O3];
 
-/// Modes of the JIT, in the order in which they run: name, mode, whether slow variants are retired, cache folder.
+/// Modes of the JIT, in the order in which they run: name, mode, whether slow variants are retired, cache
+/// folder.
 const MODES: [(&str, &str, &str, &str); 6] = [
     ("off", "off", "1", "unused"),
     ("sync, cold", "sync", "0", "sync"),
@@ -58,7 +61,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// Checks every `every`-th pair of program and level for one LLVM, and prints what differs.
 ///
-/// Fails when a program with the JIT does not do what the stock build does, and when nothing could be compared.
+/// Fails when a program with the JIT does not do what the stock build does, and when nothing could be
+/// compared.
 pub(crate) fn check(
     workspace: &Workspace,
     staged: &Staged,
@@ -123,7 +127,8 @@ fn compare(staged: &Staged, openmp: &OpenMp, subject: &Subject, variant: Variant
     Ok(true)
 }
 
-/// Runs a program that is linked for the JIT, in this form, in every mode, with `more` in its environment. Caches are made in `folder`.
+/// Runs a program that is linked for the JIT, in this form, in every mode, with `more` in its environment.
+/// Caches are made in `folder`.
 ///
 /// Fails when it does not print what is expected.
 pub(crate) fn run_in_modes(

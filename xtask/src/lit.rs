@@ -46,8 +46,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-/// Removes what libomp has left in shared memory for processes that are gone. One that was killed at the wrong moment leaves an empty file, and
-/// whatever OpenMP program gets its number one day is ended by a bus error when it starts. Tests kill many.
+/// Removes what libomp has left in shared memory for processes that are gone. One that was killed at the
+/// wrong moment leaves an empty file, and whatever OpenMP program gets its number one day is ended by a bus
+/// error when it starts. Tests kill many.
 fn remove_what_libomp_left() {
     let Ok(files) = fs::read_dir("/dev/shm") else {
         return;
@@ -109,7 +110,8 @@ pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf])
     Ok(())
 }
 
-/// The paths without those that lie in others: lit would run their tests twice, at the same time and in the same folder.
+/// The paths without those that lie in others: lit would run their tests twice, at the same time and in the
+/// same folder.
 fn outermost(paths: &[PathBuf]) -> Result<Vec<PathBuf>> {
     let mut real = Vec::new();
     for path in paths {

@@ -60,8 +60,8 @@ pub(crate) fn features(major: u32) -> Vec<String> {
     ]
 }
 
-/// The Cargo options that leave out the packages which are the same for every LLVM: those that have no feature for one. What was checked of them
-/// with the first LLVM need not be with another.
+/// The Cargo options that leave out the packages which are the same for every LLVM: those that have no
+/// feature for one. What was checked of them with the first LLVM need not be with another.
 pub(crate) fn without_packages_of_none() -> Result<Vec<String>> {
     let metadata = workspace::metadata()?;
     let packages = metadata["packages"].as_array().into_iter().flatten();

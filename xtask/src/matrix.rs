@@ -1,12 +1,13 @@
-//! `cargo xtask matrix`: programs with device code in every form of link, through `wrapgen` and through LLVM's own wrapper.
+//! `cargo xtask matrix`: programs with device code in every form of link, through `wrapgen` and through
+//! LLVM's own wrapper.
 //!
-//! For each LLVM, each program of the corpus and of the workloads, each [`Variant`] and each [`Form`]: Clang builds the program twice,
-//! once with our drop-ins (`-B`) for its packager and linker wrapper and once without, and both run on the x86_64 device. They must
-//! print the same.
+//! For each LLVM, each program of the corpus and of the workloads, each [`Variant`] and each [`Form`]: Clang
+//! builds the program twice, once with our drop-ins (`-B`) for its packager and linker wrapper and once
+//! without, and both run on the x86_64 device. They must print the same.
 //!
-//! Ends with the counts for each form, after every difference. Where LLVM's tools make nothing that runs, ours may do better; that is
-//! counted apart. All of it takes hours, so it can be done slice by slice: what each found is kept, and `docs/results/matrix.md` is
-//! written of what is there.
+//! Ends with the counts for each form, after every difference. Where LLVM's tools make nothing that runs,
+//! ours may do better; that is counted apart. All of it takes hours, so it can be done slice by slice: what
+//! each found is kept, and `docs/results/matrix.md` is written of what is there.
 
 pub(crate) mod builds;
 mod records;
@@ -27,7 +28,8 @@ use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
-/// Which pairs of program and variant to check: of every so many of them, the one of this number, counted from 1.
+/// Which pairs of program and variant to check: of every so many of them, the one of this number, counted
+/// from 1.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Slice {
     number: usize,
@@ -41,7 +43,8 @@ impl Slice {
         of: NonZeroUsize::MIN,
     };
 
-    /// What is checked where the time is short. 43 shares no factor with the number of variants, so each variant gets its turn.
+    /// What is checked where the time is short. 43 shares no factor with the number of variants, so each
+    /// variant gets its turn.
     pub(crate) const SHORT: Self = Self {
         number: 1,
         of: NonZeroUsize::MIN.saturating_add(42),
@@ -105,7 +108,8 @@ type Pair<'a> = (&'a Subject, Variant);
 
 /// Checks a slice of the pairs for one LLVM, and prints the report.
 ///
-/// Fails when a program built through `wrapgen` does not do what the stock build does, and when nothing could be compared.
+/// Fails when a program built through `wrapgen` does not do what the stock build does, and when nothing could
+/// be compared.
 pub(crate) fn check(workspace: &Workspace, staged: &Staged, part: Slice) -> Result<()> {
     let subjects = subjects(workspace, staged.llvm.major)?;
     let wanted = slice(&pairs(&subjects), part);

@@ -11,7 +11,8 @@ use wait4::Wait4 as _;
 
 use crate::command::shown;
 
-/// What one run took. Time is that of the process and of all it waited for; memory that of the largest of them.
+/// What one run took. Time is that of the process and of all it waited for; memory that of the largest of
+/// them.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     pub(crate) wall: Duration,
@@ -50,8 +51,9 @@ fn wait(command: &Command, child: Child, start: Instant) -> Result<Measured> {
     })
 }
 
-/// Runs `command` and returns the most memory, in bytes, that its own process has had for itself: neither files that it mapped nor
-/// memory of programs that it started. Looked at every half millisecond, so not to be timed.
+/// Runs `command` and returns the most memory, in bytes, that its own process has had for itself: neither
+/// files that it mapped nor memory of programs that it started. Looked at every half millisecond, so not to
+/// be timed.
 pub(crate) fn private_memory(command: &mut Command) -> Result<u64> {
     let mut child = start_quietly(command)?;
     let status_file = format!("/proc/{}/status", child.id());

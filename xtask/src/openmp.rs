@@ -1,8 +1,10 @@
-//! What it takes to compile, link and run an OpenMP offload program with the distribution's packages of one LLVM.
+//! What it takes to compile, link and run an OpenMP offload program with the distribution's packages of one
+//! LLVM.
 //!
-//! LLVM 22 is meant to be used next to the OpenMP host runtime of 19 (Debian's `libomp-22-dev` cannot be installed beside
-//! `libomp-19-dev`). Its programs must not find the rest of that folder: linked to the `libomptarget` of 19 they crash when they
-//! start. So `omp.h` and `libomp.so` alone are linked into a folder of our own. Users have `lib/openmp` of an installation for it.
+//! LLVM 22 is meant to be used next to the OpenMP host runtime of 19 (Debian's `libomp-22-dev` cannot be
+//! installed beside `libomp-19-dev`). Its programs must not find the rest of that folder: linked to the
+//! `libomptarget` of 19 they crash when they start. So `omp.h` and `libomp.so` alone are linked into a folder
+//! of our own. Users have `lib/openmp` of an installation for it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -53,7 +55,8 @@ impl OpenMp {
     }
 }
 
-/// The folder of LLVM 19, the only one besides LLVM 22's own that holds an OpenMP host runtime we know to fit.
+/// The folder of LLVM 19, the only one besides LLVM 22's own that holds an OpenMP host runtime we know to
+/// fit.
 pub(crate) const RUNTIME_FOLDER: &str = "/usr/lib/llvm-19/lib";
 
 fn other_header() -> Result<PathBuf> {

@@ -16,8 +16,8 @@ pub(crate) struct Row {
 }
 
 impl PassTimes {
-    /// Reads lines such as `0.29 ( 25.3%)  0.05 ( 36.0%)  0.33 ( 26.4%)  0.87 ( 27.2%)  Name`, where the third number is user and
-    /// system time together. Other lines are left out.
+    /// Reads lines such as `0.29 ( 25.3%)  0.05 ( 36.0%)  0.33 ( 26.4%)  0.87 ( 27.2%)  Name`, where the
+    /// third number is user and system time together. Other lines are left out.
     pub(crate) fn read(report: &str) -> Self {
         let mut table = String::new();
         let mut rows = Vec::new();

@@ -1,5 +1,6 @@
-//! What long work shows while it lasts: on a terminal one line that says how far it is and how long it has taken, and that goes when the work
-//! ends, or stays with the time that it took; elsewhere nothing, so that logs hold plain lines.
+//! What long work shows while it lasts: on a terminal one line that says how far it is and how long it has
+//! taken, and that goes when the work ends, or stays with the time that it took; elsewhere nothing, so that
+//! logs hold plain lines.
 
 use std::io::Read;
 use std::process::Command;
@@ -59,8 +60,8 @@ impl Drop for Progress {
     }
 }
 
-/// Runs a command after having shown it. What it prints is shown only if it fails; meanwhile its last line is there on a terminal, and how far it
-/// is where the line tells.
+/// Runs a command after having shown it. What it prints is shown only if it fails; meanwhile its last line is
+/// there on a terminal, and how far it is where the line tells.
 ///
 /// Returns what it printed.
 pub(crate) fn run_folded(command: &mut Command, what: &str) -> Result<String> {

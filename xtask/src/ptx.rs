@@ -1,8 +1,9 @@
-//! `cargo xtask ptx`: makes all the PTX that matters here, has the virtual GPU's parser read it, and compares the opcodes in it with
-//! the list that the tests of the virtual GPU use.
+//! `cargo xtask ptx`: makes all the PTX that matters here, has the virtual GPU's parser read it, and compares
+//! the opcodes in it with the list that the tests of the virtual GPU use.
 //!
-//! The PTX is that of the corpus, the demo and the workloads at `-O0` and `-O3`, in cubins that carry it, as Clang makes them with
-//! LLVM 19's device runtime; of that runtime whole; and of all of libdevice. It is left in `target/ptx/llvm-N`.
+//! The PTX is that of the corpus, the demo and the workloads at `-O0` and `-O3`, in cubins that carry it, as
+//! Clang makes them with LLVM 19's device runtime; of that runtime whole; and of all of libdevice. It is left
+//! in `target/ptx/llvm-N`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools for the tests. The demo needs some of them alone.
+//! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools for the tests. The
+//! demo needs some of them alone.
 
 use std::collections::HashSet;
 use std::env;
@@ -75,7 +76,8 @@ const FOR_19: &[Package] = &[
     ("llvm-19-dev", "headers, libLLVM, llvm-config"),
 ];
 
-/// Packages for LLVM 22. Its own `libomp-22-dev` would push `libomp-19-dev` out; the host runtime of 19 serves both.
+/// Packages for LLVM 22. Its own `libomp-22-dev` would push `libomp-19-dev` out; the host runtime of 19
+/// serves both.
 const FOR_22: &[Package] = &[
     ("bolt-22", "lays out the code of the JIT's worker"),
     ("clang-22", "the compiler"),

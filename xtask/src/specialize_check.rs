@@ -1,10 +1,13 @@
-//! `cargo xtask specialize-check`: random kernels, specialised to random launches, give the bits that the kernels give as they are.
+//! `cargo xtask specialize-check`: random kernels, specialised to random launches, give the bits that the
+//! kernels give as they are.
 //!
-//! A case is a kernel and a launch of it, both made from a seed. Cases come in batches, each a program of its own: built once with
-//! its device code as it is and once with every kernel specialised to its launch, run on the x86_64 device, outputs compared. With
-//! `--mutant` the descriptors are wrong on purpose, with `--code-mutant` the passes, and what must then be seen is a difference or a crash.
+//! A case is a kernel and a launch of it, both made from a seed. Cases come in batches, each a program of its
+//! own: built once with its device code as it is and once with every kernel specialised to its launch, run on
+//! the x86_64 device, outputs compared. With `--mutant` the descriptors are wrong on purpose, with
+//! `--code-mutant` the passes, and what must then be seen is a difference or a crash.
 //!
-//! With `--device gpu` each batch is a program for NVIDIA GPUs with the JIT in it, which specialises the kernels while it runs ([`gpu`]).
+//! With `--device gpu` each batch is a program for NVIDIA GPUs with the JIT in it, which specialises the
+//! kernels while it runs ([`gpu`]).
 
 mod batch;
 mod code_mutant;
@@ -40,10 +43,12 @@ pub(crate) struct Arguments {
     /// The seed of the first case; the next ones follow
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Where the kernels run: on the x86_64 device, specialised by the passes, or on the virtual GPU, specialised by the JIT
+    /// Where the kernels run: on the x86_64 device, specialised by the passes, or on the virtual GPU,
+    /// specialised by the JIT
     #[arg(long, value_enum, default_value_t = Device::Host)]
     device: Device,
-    /// Specialise to wrong descriptors, which must be noticed; not on the GPU, whose descriptors the JIT makes
+    /// Specialise to wrong descriptors, which must be noticed; not on the GPU, whose descriptors the JIT
+    /// makes
     #[arg(long, value_enum)]
     mutant: Option<Mutant>,
     /// Make this mistake in a copy of the passes' code, which must be noticed; `all`: each in turn

@@ -1,4 +1,5 @@
-//! The command line: one subcommand for each chore. To add a chore: a module of its own, and a row in `Task` and in `run`.
+//! The command line: one subcommand for each chore. To add a chore: a module of its own, and a row in `Task`
+//! and in `run`.
 
 use anyhow::Result;
 
@@ -59,9 +60,11 @@ enum Task {
     BenchPasses(bench_passes::Arguments),
     /// The fuzz targets of every parser, for minutes instead of the fixed number of inputs of a test run
     Fuzz(fuzz::Arguments),
-    /// The PTX of all programs, the device runtime and libdevice, read by the virtual GPU's parser; its list of opcodes
+    /// The PTX of all programs, the device runtime and libdevice, read by the virtual GPU's parser; its list
+    /// of opcodes
     Ptx(ptx::Arguments),
-    /// The ZAXPY program from source to a region on the device, by the stock tools and by ours; and what the JIT gains
+    /// The ZAXPY program from source to a region on the device, by the stock tools and by ours; and what the
+    /// JIT gains
     Demo(build::LlvmBuilds),
 }
 

@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
     let majors = arguments.llvm.majors();
     let runner = Runner::find();
-    // Set-up, CUDA's tools, links by GNU ld and every order of steps are for all LLVMs; for each there are builds and what is checked with them.
+    // Set-up, CUDA's tools, links by GNU ld and every order of steps are for all LLVMs; for each there are
+    // builds and what is checked with them.
     let mut steps = Steps::of(4 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 11));
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         return steps.finish();
@@ -138,7 +139,8 @@ impl Runner {
     }
 }
 
-/// The tests that Cargo builds. `first`: this is the first LLVM, so those of the packages without LLVM run too.
+/// The tests that Cargo builds. `first`: this is the first LLVM, so those of the packages without LLVM run
+/// too.
 fn rust_tests(workspace: &Workspace, llvm: &Llvm, first: bool, runner: Runner, steps: &mut Steps) {
     let cargo_command = |task: &[&str]| -> Result<Command> {
         let mut command = Command::new(cargo());

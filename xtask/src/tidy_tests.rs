@@ -1,10 +1,11 @@
-//! Habits of this code base that a program can check: openings of files, where `unsafe` may be, sizes, stray paths.
+//! Habits of this code base that a program can check: openings of files, where `unsafe` may be, sizes, stray
+//! paths.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Folders and files whose Rust code may be unsafe: LLVM's C API, pass plugins, code called by other languages, launches of
-/// kernels, and the one place that maps files.
+/// Folders and files whose Rust code may be unsafe: LLVM's C API, pass plugins, code called by other
+/// languages, launches of kernels, and the one place that maps files.
 const UNSAFE_PLACES: [&str; 13] = [
     "support/ir/",
     "jit/cuda/",
@@ -105,7 +106,8 @@ fn every_source_file_opens_by_saying_what_it_is_for() {
 
 #[test]
 fn unsafe_code_stays_in_its_crates() {
-    // The workspace denies unsafe code; what remains to check is that every package listens and that no other one opts out.
+    // The workspace denies unsafe code; what remains to check is that every package listens and that no other
+    // one opts out.
     let opt_outs = ["allow", "expect", "warn"].map(|level| format!("{level}(unsafe_code"));
     check(|file| {
         if file.path.ends_with("/Cargo.toml") {
@@ -179,4 +181,55 @@ fn links_between_pages_lead_somewhere() {
             (!elsewhere && !folder.join(link).exists()).then(|| format!("no `{link}`"))
         })
     });
+}
+
+/// The longest line of prose: pages, and comments of our own code.
+const PROSE_WIDTH: usize = 110;
+
+#[test]
+fn prose_is_narrow_enough_to_be_read() {
+    check(|file| {
+        let is_generated = file.path.starts_with("docs/results/");
+        let is_page = extension(&file.path) == "md" && !is_generated;
+        let is_code = ["rs", "cpp", "h", "c"].contains(&extension(&file.path));
+        // Comments of test inputs are commands and expectations.
+        let is_input = file.path.starts_with("test/") && extension(&file.path) != "rs";
+        if !is_page && (!is_code || is_input) {
+            return None;
+        }
+        let mut in_code_block = false;
+        let (number, line) = file.text.lines().enumerate().find(|(_, line)| {
+            let text = line.trim_start();
+            let text = match is_page {
+                true => Some(text),
+                false => text
+                    .strip_prefix("//")
+                    .map(|comment| comment.trim_start_matches(['/', '!']).trim_start()),
+            };
+            let Some(text) = text else {
+                in_code_block = false;
+                return false;
+            };
+            if text.starts_with("```") {
+                in_code_block = !in_code_block;
+            }
+            let is_code_block = in_code_block || (is_page && line.starts_with("    "));
+            !is_code_block && is_too_wide(line, text)
+        })?;
+        let width = line.chars().count();
+        Some(format!(
+            "line {}: {width} columns of prose, at most {PROSE_WIDTH}",
+            number + 1
+        ))
+    });
+}
+
+/// Whether a line of prose could be broken and is too wide. Rows of tables, definitions of links and marks
+/// cannot be broken.
+fn is_too_wide(line: &str, text: &str) -> bool {
+    let is_whole = ["|", "[", "<!--", "#"]
+        .iter()
+        .any(|start| text.starts_with(start));
+    let longest_word = text.split_whitespace().map(str::len).max().unwrap_or(0);
+    line.chars().count() > PROSE_WIDTH && !is_whole && longest_word < PROSE_WIDTH - 20
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask virtual-gpu`: runs a program on the virtual GPU, which executes PTX on the processor.
 //!
-//! What the program finds as NVIDIA's driver is `test/virtual-gpu/driver`. `docs/dev/virtual-gpu.md` says what it can do.
+//! What the program finds as NVIDIA's driver is `test/virtual-gpu/driver`. `docs/dev/virtual-gpu.md` says
+//! what it can do.
 
 use std::env;
 use std::ffi::OsString;

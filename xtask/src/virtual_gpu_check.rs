@@ -1,9 +1,11 @@
-//! `cargo xtask virtual-gpu-check`: programs for NVIDIA GPUs, built by LLVM's tools and by ours, run on the virtual GPU.
+//! `cargo xtask virtual-gpu-check`: programs for NVIDIA GPUs, built by LLVM's tools and by ours, run on the
+//! virtual GPU.
 //!
-//! Each program of the corpus and of the workloads runs on the x86_64 device first: that is what it must print. `-ffp-contract=off`
-//! keeps both compilers from fusing. Where a program's numbers depend on the device ([`expectations`]), the build by LLVM's tools is the measure.
-//! Where LLVM makes a program wrong, it must be wrong in the way that is known, by both tools.
-//! With `OFFLOOM_TEST_GPU=1` the programs run on the real GPU that `nvidia-smi` finds.
+//! Each program of the corpus and of the workloads runs on the x86_64 device first: that is what it must
+//! print. `-ffp-contract=off` keeps both compilers from fusing. Where a program's numbers depend on the
+//! device ([`expectations`]), the build by LLVM's tools is the measure. Where LLVM makes a program wrong, it
+//! must be wrong in the way that is known, by both tools. With `OFFLOOM_TEST_GPU=1` the programs run on the
+//! real GPU that `nvidia-smi` finds.
 
 mod expectations;
 mod jit;
@@ -43,7 +45,8 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Where the time is short. What LLVM 22 makes of programs for GPUs differs little from what LLVM 19 makes.
+    /// Where the time is short. What LLVM 22 makes of programs for GPUs differs little from what LLVM 19
+    /// makes.
     pub(crate) fn short(major: u32) -> Self {
         let one_of = |many| NonZeroUsize::MIN.saturating_add(many - 1);
         Self {
@@ -84,7 +87,8 @@ const TEAMS: [(&str, &str); 1] = [("OMP_NUM_TEAMS", "4")];
 pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
-    /// Check one of N builds besides that of plain objects, by turns: other forms of links, other levels, two processors
+    /// Check one of N builds besides that of plain objects, by turns: other forms of links, other levels, two
+    /// processors
     #[arg(long, value_name = "N", default_value = "1")]
     every: NonZeroUsize,
     /// Check one of N programs
@@ -317,7 +321,8 @@ impl<'a> Comparison<'a> {
                 Extra::Form(form) => compare_form(&builds, form, &form.to_string(), &expected, &mut outcome),
                 Extra::Lto(variant) => {
                     let builds = self.builds(variant, one)?;
-                    // LLVM's link cannot compile all that `-O0` leaves of the device runtime: the measure is its link of objects then.
+                    // LLVM's link cannot compile all that `-O0` leaves of the device runtime: the measure is
+                    // its link of objects then.
                     let by_llvm = builds
                         .stock
                         .output(Form::Lto)
@@ -404,7 +409,8 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// The virtual GPU, or the real one where `OFFLOOM_TEST_GPU` asks for it. None where CUDA's tools or a device runtime are missing.
+    /// The virtual GPU, or the real one where `OFFLOOM_TEST_GPU` asks for it. None where CUDA's tools or a
+    /// device runtime are missing.
     pub(crate) fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
         let major = staged.llvm.major;
         let Some(cuda) = cuda::folder(workspace, major)? else {

@@ -1,8 +1,9 @@
-//! The JIT's worker with its code laid out by what compiles execute: LLVM's post-link optimiser, BOLT, puts what they do in the order in which
-//! they do it, and the rest, which is most of LLVM, apart.
+//! The JIT's worker with its code laid out by what compiles execute: LLVM's post-link optimiser, BOLT, puts
+//! what they do in the order in which they do it, and the rest, which is most of LLVM, apart.
 //!
-//! What compiles execute is counted once for each LLVM, in an instrumented worker that compiles the workloads' kernels. The counts are kept in
-//! the build folder: LLVM's code, of which the worker mostly consists, does not change from build to build.
+//! What compiles execute is counted once for each LLVM, in an instrumented worker that compiles the
+//! workloads' kernels. The counts are kept in the build folder: LLVM's code, of which the worker mostly
+//! consists, does not change from build to build.
 
 mod exercise;
 
@@ -26,7 +27,8 @@ const LAYOUT: [&str; 5] = [
     "-split-eh",
 ];
 
-/// The worker to install, made of the one that Cargo has linked: laid out where BOLT is installed, and without symbols.
+/// The worker to install, made of the one that Cargo has linked: laid out where BOLT is installed, and
+/// without symbols.
 pub(crate) fn worker(workspace: &Workspace, staged: &Staged, linked: &Path) -> Result<PathBuf> {
     let folder = workspace.llvm_target(staged.llvm.major).join("worker-layout");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;

@@ -1,8 +1,9 @@
-//! What a stub does with its inline cache, in assembly for x86_64. Compiled from IR, every launch would save six registers for the argument words
-//! that are on the stack, and move these. Here `rax`, `r10` and `r11` are changed, which hold no argument; all else is as it was when a text ends.
+//! What a stub does with its inline cache, in assembly for x86_64. Compiled from IR, every launch would save
+//! six registers for the argument words that are on the stack, and move these. Here `rax`, `r10` and `r11`
+//! are changed, which hold no argument; all else is as it was when a text ends.
 //!
-//! Each text is all of a function that is entered with the kernel's arguments. From one to the next, the cache is in `rax` and
-//! the slot in `r10`, where what asks the runtime has its first parameter.
+//! Each text is all of a function that is entered with the kernel's arguments. From one to the next, the
+//! cache is in `rax` and the slot in `r10`, where what asks the runtime has its first parameter.
 
 use std::fmt::Write as _;
 use std::mem::{offset_of, size_of};
@@ -15,14 +16,15 @@ use offloom_abi::jit_image::{
 const ARGUMENT_REGISTERS: [&str; 5] = ["%rsi", "%rdx", "%rcx", "%r8", "%r9"];
 /// Where the arguments begin that are on the stack, behind the return address.
 const STACK_ARGUMENTS: usize = 8;
-/// Where two of the argument registers are saved: below the stack, where System V has signal handlers leave 128 bytes alone.
+/// Where two of the argument registers are saved: below the stack, where System V has signal handlers leave
+/// 128 bytes alone.
 const SAVED_RDX: &str = "-16(%rsp)";
 const SAVED_RCX: &str = "-24(%rsp)";
 /// Where the slot's address is saved.
 const SAVED_SLOT: &str = "-32(%rsp)";
 
-/// What is under a kernel's name: jumps to the code of the first key if the launch has it. Operands: the slots, of which the kernel's has this
-/// number, what looks at the other keys, what asks the runtime.
+/// What is under a kernel's name: jumps to the code of the first key if the launch has it. Operands: the
+/// slots, of which the kernel's has this number, what looks at the other keys, what asks the runtime.
 pub(super) fn first_key(parameters: usize, slot: u32) -> String {
     let mut text = Assembly::default();
     let slot = slot as usize * size_of::<Slot>();
@@ -58,8 +60,8 @@ pub(super) fn first_key(parameters: usize, slot: u32) -> String {
     text.0
 }
 
-/// What is under the name of a kernel with more parameters than inline caches have. Operands: the slots, of which the kernel's has
-/// this number, what asks the runtime.
+/// What is under the name of a kernel with more parameters than inline caches have. Operands: the slots, of
+/// which the kernel's has this number, what asks the runtime.
 pub(super) fn no_key(slot: u32) -> String {
     let mut text = Assembly::default();
     let slot = slot as usize * size_of::<Slot>();

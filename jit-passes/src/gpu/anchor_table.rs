@@ -67,8 +67,8 @@ fn half(bytes: &[u8]) -> u64 {
     u64::from_le_bytes(word)
 }
 
-/// Takes from the constants of a module those initial values that need an address of the base image, which is not known before the variant runs:
-/// what code loads of them it loads from the base image's copy.
+/// Takes from the constants of a module those initial values that need an address of the base image, which is
+/// not known before the variant runs: what code loads of them it loads from the base image's copy.
 pub(crate) fn drop_bound_values(module: &Module<'_>) {
     for variable in globals(module) {
         let is_anchor = variable.name().starts_with(ANCHOR_PREFIX);
@@ -88,8 +88,8 @@ pub(crate) fn drop_bound_values(module: &Module<'_>) {
     }
 }
 
-/// Has the variant read the addresses of what it shares with the base image, in the order of their numbers, from a table. A variant that shares nothing
-/// gets none.
+/// Has the variant read the addresses of what it shares with the base image, in the order of their numbers,
+/// from a table. A variant that shares nothing gets none.
 ///
 /// # Errors
 /// When an initial value needs such an address: a mistake of ours.

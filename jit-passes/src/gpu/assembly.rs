@@ -33,7 +33,8 @@ use crate::retarget::{Device, retarget};
 use crate::specialize::launch::specialize_hardware_launch;
 use crate::specialize::{Transforms, specialize};
 
-/// The variable, in constant memory, that holds eight zero bytes. Nobody changes it, which `ptxas` does not know.
+/// The variable, in constant memory, that holds eight zero bytes. Nobody changes it, which `ptxas` does not
+/// know.
 const ZERO: &str = "__offloom_jit_zero";
 
 /// A kernel as PTX.
@@ -48,8 +49,8 @@ pub struct Ptx {
 /// Compiles a kernel to PTX, in a context of its own.
 ///
 /// # Errors
-/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not come back here
-/// ([`offloom_ir::expendable_thread`]).
+/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
+/// come back here ([`offloom_ir::expendable_thread`]).
 pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx, CompileError> {
     let start = Instant::now();
     let context = Context::create();
@@ -124,7 +125,8 @@ fn is_spmd(module: &Module<'_>, kernel: &str) -> Option<bool> {
     Some(execution_mode(environment)? == target_queries::ExecutionMode::Spmd)
 }
 
-/// Makes everything the module's own but for the kernel, its environment, the device's environment, and what it shares with the base image.
+/// Makes everything the module's own but for the kernel, its environment, the device's environment, and what
+/// it shares with the base image.
 fn keep_kernel_alone(module: &Module<'_>, kernel: &str) {
     let environment = kernel_environment(kernel);
     for list in UsedList::BOTH {
@@ -184,8 +186,9 @@ fn add_zero<'ctx>(module: &Module<'ctx>) -> GlobalValue<'ctx> {
     zero
 }
 
-/// Has `ptxas` take as many registers as one block for a multiprocessor may have: with the number of threads alone, and no word on blocks, it aims
-/// at several. Where it is not told how many threads there may be, it would not listen.
+/// Has `ptxas` take as many registers as one block for a multiprocessor may have: with the number of threads
+/// alone, and no word on blocks, it aims at several. Where it is not told how many threads there may be, it
+/// would not listen.
 pub(super) fn have_all_registers<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>) {
     if LLVM.nvvm_attributes {
         let kernel = Symbol::from(kernel);

@@ -33,12 +33,12 @@ pub struct GpuImage {
     pub bundle: Vec<u8>,
 }
 
-/// Compiles device bitcode for the request's processor, in a context of its own. Until the device runtime is linked in, its steps are those of a link with
-/// `--jit`.
+/// Compiles device bitcode for the request's processor, in a context of its own. Until the device runtime is
+/// linked in, its steps are those of a link with `--jit`.
 ///
 /// # Errors
-/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not come back here
-/// ([`offloom_ir::expendable_thread`]).
+/// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
+/// come back here ([`offloom_ir::expendable_thread`]).
 pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<GpuImage, BaseImageError> {
     let start = Instant::now();
     let context = Context::create();

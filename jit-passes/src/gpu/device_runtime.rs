@@ -1,5 +1,5 @@
-//! The device runtime, which the bundle holds beside the kernels: they are prepared before it is linked to them, since what is known of its
-//! functions by name is more than what is seen in their bodies.
+//! The device runtime, which the bundle holds beside the kernels: they are prepared before it is linked to
+//! them, since what is known of its functions by name is more than what is seen in their bodies.
 
 use offloom_abi::jit_device_image::DEVICE_ENVIRONMENT_SYMBOL;
 use offloom_ir::inkwell::AddressSpace;
@@ -17,7 +17,8 @@ use super::GLOBAL_MEMORY;
 /// What messages call the runtime.
 const NAME: &str = "device runtime";
 
-/// How the names of the constants start by which a compile says how the runtime is to be used (`-fopenmp-assume-no-thread-state`, ...).
+/// How the names of the constants start by which a compile says how the runtime is to be used
+/// (`-fopenmp-assume-no-thread-state`, ...).
 const CONFIGURATION_PREFIX: &str = "__omp_rtl_";
 
 /// Functions of the runtime that LLVM's OpenMPOpt makes calls of, where there were none.
@@ -38,8 +39,8 @@ const MADE_BY_OPTIMIZER: [&str; 14] = [
     "__kmpc_parallel_level",
 ];
 
-/// Cuts the runtime down to what `kernels`, and the optimiser, may call of it. Its configuration becomes that of `program`, whose definitions come
-/// before the runtime's in a link.
+/// Cuts the runtime down to what `kernels`, and the optimiser, may call of it. Its configuration becomes that
+/// of `program`, whose definitions come before the runtime's in a link.
 pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>) {
     for variable in globals(runtime) {
         let name = variable.name();
@@ -70,8 +71,9 @@ pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>
     set_used(runtime, UsedList::Used, &[]);
     set_used(runtime, UsedList::CompilerUsed, &[]);
     keep_reachable(runtime, &roots);
-    // `__kmpc_parallel_51` has an arm for each number of arguments that a parallel region may have, 14,000 of the 16,000 instructions that a small
-    // kernel has with it. Each of LLVM's rounds of OpenMPOpt looked at all of them.
+    // `__kmpc_parallel_51` has an arm for each number of arguments that a parallel region may have, 14,000 of
+    // the 16,000 instructions that a small kernel has with it. Each of LLVM's rounds of OpenMPOpt looked at
+    // all of them.
     drop_cases_not_passed(runtime, program);
     keep_reachable(runtime, &roots);
 }
@@ -81,11 +83,13 @@ pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>
 pub(crate) enum Calls {
     /// Those of the module.
     OfModule,
-    /// Those that OpenMPOpt may make of it as well, as it does of kernels in generic mode, and what libomptarget looks up.
+    /// Those that OpenMPOpt may make of it as well, as it does of kernels in generic mode, and what
+    /// libomptarget looks up.
     OfOptimizer,
 }
 
-/// Links to a module what it calls of the runtime. That becomes the module's own, but for the variable that the driver's side writes. The rest stays out.
+/// Links to a module what it calls of the runtime. That becomes the module's own, but for the variable that
+/// the driver's side writes. The rest stays out.
 ///
 /// # Errors
 /// When the bitcode is none, or does not go together with the module.

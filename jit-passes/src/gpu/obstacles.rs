@@ -1,8 +1,9 @@
 //! Why a GPU kernel cannot have variants.
 //!
-//! An address of code means something in one module only: a call through a pointer into another one ends the context. So a kernel with variants
-//! neither calls through pointers that may come from elsewhere nor lets addresses of functions out. Within a launch, all
-//! that the device runtime is handed stays in the variant, which has a runtime of its own.
+//! An address of code means something in one module only: a call through a pointer into another one ends the
+//! context. So a kernel with variants neither calls through pointers that may come from elsewhere nor lets
+//! addresses of functions out. Within a launch, all that the device runtime is handed stays in the variant,
+//! which has a runtime of its own.
 
 use std::collections::HashSet;
 
@@ -22,14 +23,16 @@ const RUNTIME_PREFIX: &str = "__kmpc_";
 /// What the link has besides the bitcode that is surveyed.
 #[derive(Debug, Default)]
 pub struct Surroundings {
-    /// Names of the functions that the device runtime defines; none: the link has no device runtime as bitcode.
+    /// Names of the functions that the device runtime defines; none: the link has no device runtime as
+    /// bitcode.
     pub runtime_functions: HashSet<String>,
     /// Whether the image has no other code than the bitcode: no definition of it is replaced by another.
     pub is_all_bitcode: bool,
 }
 
 impl Surroundings {
-    /// Of a link with this device runtime, if it has one, and whether the image has no other code than the bitcode.
+    /// Of a link with this device runtime, if it has one, and whether the image has no other code than the
+    /// bitcode.
     pub fn of(device_runtime: Option<&Module<'_>>, is_all_bitcode: bool) -> Self {
         let functions = device_runtime.into_iter().flat_map(Module::get_functions);
         let defined = functions.filter(|function| function.count_basic_blocks() > 0);

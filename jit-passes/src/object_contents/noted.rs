@@ -1,10 +1,11 @@
 //! Constant bytes of objects, noted with the kernel before a pipeline runs that drops what proves them.
 //!
-//! LLVM drops the type of a load (TBAA) when it moves the load to where it is not always executed, as out of a loop. What is proven
-//! before stays true, but a later load is not one of those that were looked at. So bytes are noted, and only of an object with
-//! whose address the kernel does nothing but load from it, here and in the functions that always get it: no pass can make a load of
-//! these bytes through this pointer from anything but loads that were proven. Executed where none of those is, it may find other
-//! bytes, which nobody then looks at. A byte that some load finds changed, or that is part of an address, is not noted.
+//! LLVM drops the type of a load (TBAA) when it moves the load to where it is not always executed, as out of
+//! a loop. What is proven before stays true, but a later load is not one of those that were looked at. So
+//! bytes are noted, and only of an object with whose address the kernel does nothing but load from it, here
+//! and in the functions that always get it: no pass can make a load of these bytes through this pointer from
+//! anything but loads that were proven. Executed where none of those is, it may find other bytes, which
+//! nobody then looks at. A byte that some load finds changed, or that is part of an address, is not noted.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,8 +20,8 @@ use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, pointer_uses};
 use super::{KernelMemory, PointerSources, expose_loads};
 use crate::survey::is_kernel;
 
-/// String attribute of a kernel's pointer parameter: a character for each byte of the object from its start, [`CONSTANT`] for those that hold
-/// what they held at launch wherever the kernel loads them.
+/// String attribute of a kernel's pointer parameter: a character for each byte of the object from its start,
+/// [`CONSTANT`] for those that hold what they held at launch wherever the kernel loads them.
 const ATTRIBUTE: &str = "offloom-constant-bytes";
 const CONSTANT: char = 'c';
 const ANY: char = '-';

@@ -25,7 +25,8 @@ const SUFFIX: &str = ".one_thread";
 /// What a region's operands begin with: source location, number of captured variables, function.
 pub(super) const BEFORE_CAPTURED: u32 = 3;
 
-/// Functions that LLVM knows of C's library and that call what they get, which may be no function's name but a value.
+/// Functions that LLVM knows of C's library and that call what they get, which may be no function's name but
+/// a value.
 const CALLING_BACK: [&str; 3] = ["__cxa_atexit", "atexit", "qsort"];
 
 /// In which region a function is executed.
@@ -64,7 +65,8 @@ impl<'module, 'ctx> Bodies<'module, 'ctx> {
         }
     }
 
-    /// Whether the function of a region, with everything it calls, does the same when one thread calls it without having formed a team.
+    /// Whether the function of a region, with everything it calls, does the same when one thread calls it
+    /// without having formed a team.
     pub fn can_be_called(body: FunctionValue<'ctx>, level: Level) -> bool {
         let mut seen = HashSet::from([(body, level)]);
         let mut open = vec![(body, level)];
@@ -174,8 +176,8 @@ pub(super) fn takes<'ctx>(body: FunctionValue<'ctx>, fork: InstructionValue<'ctx
         && given.eq(taken.map(|parameter| parameter.get_type()))
 }
 
-/// Calls a region's function as the runtime would: with addresses of the thread's number in the program and of that in the team, zero.
-/// Before an instruction of the function, or where the builder is.
+/// Calls a region's function as the runtime would: with addresses of the thread's number in the program and
+/// of that in the team, zero. Before an instruction of the function, or where the builder is.
 pub(super) fn build_call<'ctx>(
     module: &Module<'ctx>,
     builder: &Builder<'ctx>,
@@ -224,7 +226,8 @@ fn has_no_effect<'ctx>(context: ContextRef<'ctx>, call: CallSiteValue<'ctx>) {
     }
 }
 
-/// What is done about a call in a function that is executed at this level; `None` where a direct call would be noticed.
+/// What is done about a call in a function that is executed at this level; `None` where a direct call would
+/// be noticed.
 fn action<'ctx>(call: InstructionValue<'ctx>, level: Level) -> Option<Action<'ctx>> {
     let callee = called_function(call)?;
     let global = Global::from(callee);

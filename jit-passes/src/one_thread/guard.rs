@@ -20,7 +20,8 @@ use crate::ahead_of_time;
 /// What follows the name of a region's function in the name of the one that decides.
 const BEGIN_SUFFIX: &str = ".begin";
 
-/// String attribute that says of a function's callers and callees what does not hold of the one that decides: it asks the runtime.
+/// String attribute that says of a function's callers and callees what does not hold of the one that decides:
+/// it asks the runtime.
 const ASSUMPTIONS: &str = "llvm.assume";
 
 /// When the runtime would form a team of one thread.
@@ -30,7 +31,8 @@ pub enum Condition {
     OneThread,
     /// When it asks for one, by this operand of the call that says how many threads.
     AskedThreads(u32),
-    /// When a region gets one thread, and as many teams are asked for by this operand as one, or none and one is what there is then.
+    /// When a region gets one thread, and as many teams are asked for by this operand as one, or none and one
+    /// is what there is then.
     AskedTeams(u32),
     /// When a region gets one thread, and leagues one team.
     OneTeam,
@@ -45,7 +47,8 @@ pub fn condition_of(region: &Region<'_>) -> Option<Condition> {
     if region.said_before.is_some_and(|call| call.get_num_operands() < 4) {
         return None;
     }
-    // `(location, thread, threads)`; `(location, thread, teams, limit)`; `(location, thread, least, most, limit)`.
+    // `(location, thread, threads)`; `(location, thread, teams, limit)`; `(location, thread, least, most,
+    // limit)`.
     match (region.level, said.as_deref()) {
         (Level::Parallel, None) => Some(Condition::OneThread),
         (Level::Parallel, Some("__kmpc_push_num_threads")) => Some(Condition::AskedThreads(2)),
@@ -101,8 +104,9 @@ pub enum Otherwise<'ctx> {
 }
 
 impl<'ctx> Otherwise<'ctx> {
-    /// The kernel's ahead-of-time code, if there is one and it would do just what is left to do. Not where a number that differs from launch
-    /// to launch may ask for more: a program with one thread would come to it often.
+    /// The kernel's ahead-of-time code, if there is one and it would do just what is left to do. Not where a
+    /// number that differs from launch to launch may ask for more: a program with one thread would come to it
+    /// often.
     pub fn of(
         module: &Module<'ctx>,
         kernel: FunctionValue<'ctx>,
@@ -146,7 +150,8 @@ fn is_unnoticed(instruction: InstructionValue<'_>) -> bool {
     })
 }
 
-/// Has the region begin with a function that calls `body` directly, if the condition holds, and otherwise does what `otherwise` says.
+/// Has the region begin with a function that calls `body` directly, if the condition holds, and otherwise
+/// does what `otherwise` says.
 ///
 /// # Errors
 /// When an instruction cannot be built.

@@ -1,7 +1,8 @@
 //! What functions of the OpenMP runtime come to in a team of one thread, in a league of one team.
 //!
-//! As libomp has it for such teams: `kmp_sched.cpp` (a share of a loop is the whole), `kmp_csupport.cpp` (a reduction combines what the one
-//! thread has; the one thread is the one of `single` and `master`), `kmp_barrier.cpp` (nobody to wait for).
+//! As libomp has it for such teams: `kmp_sched.cpp` (a share of a loop is the whole), `kmp_csupport.cpp` (a
+//! reduction combines what the one thread has; the one thread is the one of `single` and `master`),
+//! `kmp_barrier.cpp` (nobody to wait for).
 
 use offloom_ir::call_rewriting::replace_instruction;
 use offloom_ir::inkwell::IntPredicate;
@@ -106,7 +107,8 @@ pub fn replace<'ctx>(
     Ok(())
 }
 
-/// The operands of `__kmpc_for_static_init_*(location, thread, schedule, is last, lower, upper, stride, increment, chunk)`.
+/// The operands of `__kmpc_for_static_init_*(location, thread, schedule, is last, lower, upper, stride,
+/// increment, chunk)`.
 struct LoopCall<'ctx> {
     variable: IntType<'ctx>,
     is_last: PointerValue<'ctx>,

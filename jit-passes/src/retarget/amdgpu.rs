@@ -13,8 +13,8 @@ const ABI_FEATURES: [&str; 6] = [
     "tgsplit",
 ];
 
-/// Processors with XNACK, without `gfx`; on others there is no such setting, and code is good for either (the same guide's table of
-/// processors).
+/// Processors with XNACK, without `gfx`; on others there is no such setting, and code is good for either (the
+/// same guide's table of processors).
 const WITH_XNACK: [&str; 21] = [
     "801",
     "810",
@@ -52,7 +52,8 @@ fn has(cpu: &str, setting: &str) -> bool {
     }
 }
 
-/// The features asked for and the image's settings, with the wavefront size spelled out where the processor's default is another.
+/// The features asked for and the image's settings, with the wavefront size spelled out where the processor's
+/// default is another.
 pub(super) fn features(request: &Request<'_>, cpu: &str) -> Result<Features, RetargetError> {
     let mut all = request
         .image_features

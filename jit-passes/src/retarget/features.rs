@@ -33,8 +33,8 @@ impl Features {
         }
     }
 
-    /// Takes over everything that `other` says, after what is said here: LLVM goes through features in order, and one that is switched on
-    /// switches others on again.
+    /// Takes over everything that `other` says, after what is said here: LLVM goes through features in order,
+    /// and one that is switched on switches others on again.
     pub(super) fn override_by(&mut self, other: &Self) {
         self.0
             .retain(|(name, _)| other.0.iter().all(|(later, _)| later != name));

@@ -3,8 +3,8 @@
 use super::features::Features;
 use super::{Request, RetargetError};
 
-/// The oldest PTX version, times ten, that knows a processor: what LLVM 22 writes for it when it is asked for none. Other processors: LLVM
-/// chooses.
+/// The oldest PTX version, times ten, that knows a processor: what LLVM 22 writes for it when it is asked for
+/// none. Other processors: LLVM chooses.
 const OLDEST_PTX: [(u32, u32); 27] = [
     (20, 32),
     (21, 32),

@@ -19,8 +19,8 @@ pub(super) fn features(request: &Request<'_>, cpu: &str) -> Result<Features, Ret
     Ok(all)
 }
 
-/// Bits of the widest vector register that is used for passing vectors. A processor is known by the names that have neither AVX
-/// nor AVX-512; any other is taken to have both, unless a feature says otherwise.
+/// Bits of the widest vector register that is used for passing vectors. A processor is known by the names
+/// that have neither AVX nor AVX-512; any other is taken to have both, unless a feature says otherwise.
 pub(super) fn register_bits(cpu: &str, features: &Features) -> u32 {
     let by_name = match cpu {
         "" | "generic" | "x86-64" | "x86-64-v2" | "nocona" | "core2" | "nehalem" => 128,

@@ -1,4 +1,5 @@
-//! Pointer arguments are declared with the alignment they are launched with, where that is above what the kernel declares.
+//! Pointer arguments are declared with the alignment they are launched with, where that is above what the
+//! kernel declares.
 
 use offloom_descriptor::{Descriptor, Pointer};
 use offloom_ir::function_arguments::raise_alignment;

@@ -1,7 +1,8 @@
 //! Scalar arguments become the constants they are launched with.
 //!
-//! An argument is a word of which the value takes the low bytes; the others are unspecified, so the constant has zeros there. A
-//! variable that a region changes is a copy of the argument: that it starts with the constant holds all the same.
+//! An argument is a word of which the value takes the low bytes; the others are unspecified, so the constant
+//! has zeros there. A variable that a region changes is a copy of the argument: that it starts with the
+//! constant holds all the same.
 
 use std::num::NonZeroU32;
 

@@ -1,7 +1,7 @@
 //! Loads from mapped objects that the kernel only reads become the bytes that the objects have at launch.
 //!
-//! What is only read is proven here again, load by load ([`KernelMemory`]): a descriptor may say more of an object than the code may
-//! rely on, and that is left alone.
+//! What is only read is proven here again, load by load ([`KernelMemory`]): a descriptor may say more of an
+//! object than the code may rely on, and that is left alone.
 
 use offloom_descriptor::{Contents, Descriptor, Pointer};
 use offloom_ir::inkwell::module::Module;

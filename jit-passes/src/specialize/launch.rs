@@ -1,9 +1,10 @@
 //! Numbers of teams and threads of a launch, for GPUs: as if the clauses had been given constants.
 //!
-//! What asks the hardware for them is folded, and the kernel declares them, in the words of each target. In generic mode the hardware
-//! runs more threads than the team has, so nothing is said of threads there. On other targets nothing is folded: the runtime
-//! may form a smaller team than it was asked for, and what it was asked for reaches the kernel as arguments. There one team of one thread
-//! is a form of its own ([`one_thread`](crate::one_thread)), which the code asks for at run time.
+//! What asks the hardware for them is folded, and the kernel declares them, in the words of each target. In
+//! generic mode the hardware runs more threads than the team has, so nothing is said of threads there. On
+//! other targets nothing is folded: the runtime may form a smaller team than it was asked for, and what it
+//! was asked for reaches the kernel as arguments. There one team of one thread is a form of its own
+//! ([`one_thread`](crate::one_thread)), which the code asks for at run time.
 
 use offloom_abi::jit_device_image::kernel_environment;
 use offloom_descriptor::Descriptor;
@@ -17,7 +18,8 @@ use offloom_ir::target_queries::{
     set_nvvm_annotation,
 };
 
-/// What is called for the number of threads that the hardware runs in a team: of the device runtime, and NVIDIA's register.
+/// What is called for the number of threads that the hardware runs in a team: of the device runtime, and
+/// NVIDIA's register.
 const THREAD_QUERIES: [&str; 2] = [
     "__kmpc_get_hardware_num_threads_in_block",
     "llvm.nvvm.read.ptx.sreg.ntid.x",
@@ -89,8 +91,9 @@ pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx
     }
 }
 
-/// Puts the numbers into the code of a GPU's kernel that the device runtime is linked to, whatever its mode: the descriptor's are those of the launch of
-/// the hardware here, teams are blocks, and all that asks the hardware gets them.
+/// Puts the numbers into the code of a GPU's kernel that the device runtime is linked to, whatever its mode:
+/// the descriptor's are those of the launch of the hardware here, teams are blocks, and all that asks the
+/// hardware gets them.
 pub fn specialize_hardware_launch<'ctx>(
     module: &Module<'ctx>,
     kernel: FunctionValue<'ctx>,
@@ -112,8 +115,8 @@ pub fn specialize_hardware_launch<'ctx>(
     }
 }
 
-/// Has code generation rely on that many threads in a team. For NVIDIA's, `ptxas` takes the number that there is or the greatest that there may
-/// be, not both.
+/// Has code generation rely on that many threads in a team. For NVIDIA's, `ptxas` takes the number that there
+/// is or the greatest that there may be, not both.
 fn declare_threads<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, gpu: Gpu, threads: u32) {
     match gpu {
         Gpu::Amdgpu => {

@@ -1,7 +1,8 @@
 //! Loops get the trip counts that they have where arguments have the values that are expected of them.
 //!
-//! The code stays right for every value: a trip count is given as branch weights, which LLVM's passes take for a guess (they leave short
-//! loops as they are instead of making vectors of them). Which trip counts there are is found out in a copy that has the values in it.
+//! The code stays right for every value: a trip count is given as branch weights, which LLVM's passes take
+//! for a guess (they leave short loops as they are instead of making vectors of them). Which trip counts
+//! there are is found out in a copy that has the values in it.
 
 use offloom_descriptor::{Argument, Descriptor};
 use offloom_ir::inkwell::module::Module;

@@ -86,7 +86,8 @@ impl<'ctx> Program<'ctx> {
                         && sites
                             .known
                             .iter()
-                            // The runtime begins a region once for each share of a loop, not once for each iteration.
+                            // The runtime begins a region once for each share of a loop, not once for each
+                            // iteration.
                             .filter(|site| called_function(site.call) == Some(**function))
                             .any(|site| self.is_repeated(site.call))
                 })
@@ -287,8 +288,8 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
         }
     }
 
-    /// Notes a loop bound if the comparison decides whether a loop goes on, unless it is one that the runtime splits: how often it goes
-    /// round is then not known, whatever its end is.
+    /// Notes a loop bound if the comparison decides whether a loop goes on, unless it is one that the runtime
+    /// splits: how often it goes round is then not known, whatever its end is.
     fn note_comparison(&mut self, comparison: InstructionValue<'ctx>) {
         if advances_by_runtime(comparison) {
             return;

@@ -28,7 +28,8 @@ pub(super) enum Effect<'ctx> {
     LoopStart(Vec<InstructionValue<'ctx>>),
 }
 
-/// Functions of the mathematics library, and LLVM's intrinsics for them, without the suffixes for other types.
+/// Functions of the mathematics library, and LLVM's intrinsics for them, without the suffixes for other
+/// types.
 const MATH_FUNCTIONS: [&str; 30] = [
     "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erfc", "exp",
     "exp10", "exp2", "expm1", "fmod", "hypot", "ldexp", "lgamma", "log", "log10", "log1p", "log2", "pow",
@@ -56,7 +57,8 @@ fn low_bits(instruction: InstructionValue<'_>) -> Option<u32> {
             Some(bits.max().unwrap_or(width))
         }
         InstructionOpcode::And => Some(u64::BITS - constant_operand(instruction, 1)?.leading_zeros()),
-        // The first half of extending a sign. With a promise not to overflow, the bits that are shifted out count.
+        // The first half of extending a sign. With a promise not to overflow, the bits that are shifted out
+        // count.
         InstructionOpcode::Shl if may_overflow(instruction) => {
             let distance = u32::try_from(constant_operand(instruction, 1)?).ok()?;
             width.checked_sub(distance)
@@ -180,8 +182,8 @@ fn stopping_comparisons<'ctx>(
     comparisons
 }
 
-/// Whether the comparison is of a variable of a loop that goes on by steps that the runtime gives: on GPUs, teams and threads take turns with the
-/// iterations.
+/// Whether the comparison is of a variable of a loop that goes on by steps that the runtime gives: on GPUs,
+/// teams and threads take turns with the iterations.
 pub(super) fn advances_by_runtime<'ctx>(comparison: InstructionValue<'ctx>) -> bool {
     let given = |value: BasicValueEnum<'ctx>| {
         defined_by(value)
@@ -200,7 +202,8 @@ pub(super) fn advances_by_runtime<'ctx>(comparison: InstructionValue<'ctx>) -> b
     })
 }
 
-/// Whether the instruction loads from a local variable: one that the runtime got the address of, or it would be a value.
+/// Whether the instruction loads from a local variable: one that the runtime got the address of, or it would
+/// be a value.
 fn loads_local(instruction: InstructionValue<'_>) -> bool {
     instruction.get_opcode() == InstructionOpcode::Load
         && matches!(operand(instruction, 0), Some(BasicValueEnum::PointerValue(pointer))

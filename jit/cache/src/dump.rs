@@ -1,9 +1,10 @@
-//! One launch on disk: what `OFFLOOM_JIT_DUMP_DIR` makes the runtime write and `offloom replay` runs by itself.
+//! One launch on disk: what `OFFLOOM_JIT_DUMP_DIR` makes the runtime write and `offloom replay` runs by
+//! itself.
 //!
-//! A dump is a folder of four files. [`LAUNCH_FILE`] is one JSON object, [`Launch`]. [`BUNDLE_FILE`] is the bundle of the program
-//! or library, with the bitcode; [`IMAGE_FILE`] the device image, with the ahead-of-time code; [`MEMORY_FILE`] what the launch
-//! finds in memory: the bytes of every [`Run`] of [`Launch::regions`], then of every run of [`Launch::variables`], one after the
-//! other.
+//! A dump is a folder of four files. [`LAUNCH_FILE`] is one JSON object, [`Launch`]. [`BUNDLE_FILE`] is the
+//! bundle of the program or library, with the bitcode; [`IMAGE_FILE`] the device image, with the
+//! ahead-of-time code; [`MEMORY_FILE`] what the launch finds in memory: the bytes of every [`Run`] of
+//! [`Launch::regions`], then of every run of [`Launch::variables`], one after the other.
 
 use std::collections::BTreeMap;
 use std::fs::{self, DirBuilder, File, Permissions};
@@ -152,8 +153,8 @@ pub struct Writer {
 }
 
 impl Writer {
-    /// Begins a dump in a folder, which is made if it is not there. A dump holds what the program works with: what is made can be read
-    /// by the user alone.
+    /// Begins a dump in a folder, which is made if it is not there. A dump holds what the program works with:
+    /// what is made can be read by the user alone.
     ///
     /// # Errors
     /// The folder cannot be written.

@@ -1,4 +1,5 @@
-//! What the JIT keeps between runs and tells its users, and what users ask of it: files, without LLVM and libomptarget.
+//! What the JIT keeps between runs and tells its users, and what users ask of it: files, without LLVM and
+//! libomptarget.
 //!
 //! | module | what it does |
 //! | --- | --- |

@@ -9,16 +9,18 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, OFlags, linkat};
 use tempfile::Builder;
 
-/// Has `write` write a file that appears at `path` whole or not at all, with the permissions that the process gives new files. A symbolic link
-/// is followed, also where nothing is behind it yet. What is no regular file, such as `/dev/null` or a pipe, is written to as it is, and so is a file that is
-/// the standard output or the error stream: what the program printed is in it.
+/// Has `write` write a file that appears at `path` whole or not at all, with the permissions that the process
+/// gives new files. A symbolic link is followed, also where nothing is behind it yet. What is no regular
+/// file, such as `/dev/null` or a pipe, is written to as it is, and so is a file that is the standard output
+/// or the error stream: what the program printed is in it.
 ///
 /// # Errors
 /// The file or its folder cannot be written, or `write` failed. Nothing is left behind then.
 pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T>) -> io::Result<T> {
     let behind = match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        // A link that the system does not follow, since others put it into a folder that is everyone's, is not followed here either.
+        // A link that the system does not follow, since others put it into a folder that is everyone's, is
+        // not followed here either.
         found => Some(found?),
     };
     if let Some(metadata) = behind {
@@ -98,7 +100,8 @@ fn behind_links(path: &Path) -> io::Result<PathBuf> {
     Err(io::Error::from(io::ErrorKind::TooManyLinks))
 }
 
-/// The standard output or the error stream, if that is the file. Opened again it would be written from its start.
+/// The standard output or the error stream, if that is the file. Opened again it would be written from its
+/// start.
 fn standard_stream(metadata: &Metadata) -> Option<File> {
     let (output, errors) = (io::stdout(), io::stderr());
     of_stream(output.as_fd(), metadata).or_else(|| of_stream(errors.as_fd(), metadata))
@@ -112,7 +115,8 @@ fn of_stream(stream: BorrowedFd<'_>, metadata: &Metadata) -> Option<File> {
     same.then_some(file)
 }
 
-/// Whether a path leads to the standard output. Who has a file written there puts messages elsewhere, or they would be in the file.
+/// Whether a path leads to the standard output. Who has a file written there puts messages elsewhere, or they
+/// would be in the file.
 pub fn is_standard_output(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| of_stream(io::stdout().as_fd(), &metadata).is_some())
 }

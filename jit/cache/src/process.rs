@@ -7,11 +7,13 @@ use std::sync::Mutex;
 /// How many hexadecimal digits the identity of a running system has.
 const BOOT_DIGITS: usize = 16;
 
-/// This process, as it was last asked for, with its number and its process numbers' namespace: what is read of `/proc` to name it takes as long as to write
-/// an image. A forked child is another process, and may be in another namespace.
+/// This process, as it was last asked for, with its number and its process numbers' namespace: what is read
+/// of `/proc` to name it takes as long as to write an image. A forked child is another process, and may be in
+/// another namespace.
 static CURRENT: Mutex<Option<(PathBuf, Process)>> = Mutex::new(None);
 
-/// A process: the running system it is of, its number, and when it started, so that a number used again is told apart.
+/// A process: the running system it is of, its number, and when it started, so that a number used again is
+/// told apart.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Process {
     boot: String,
@@ -24,7 +26,8 @@ impl Process {
     pub(crate) fn current() -> Self {
         let number = std::process::id();
         let namespace = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-        // Not held while something is read, and not waited for: a thread that a forked child does not have may hold it for ever.
+        // Not held while something is read, and not waited for: a thread that a forked child does not have
+        // may hold it for ever.
         if let Ok(current) = CURRENT.try_lock()
             && let Some((of, current)) = &*current
             && (of, current.number) == (&namespace, number)
@@ -42,7 +45,8 @@ impl Process {
         current
     }
 
-    /// The process that a [`name`](Self::name) was made for, whatever follows it; nothing if it was made for none.
+    /// The process that a [`name`](Self::name) was made for, whatever follows it; nothing if it was made for
+    /// none.
     pub(crate) fn from_name(name: &str) -> Option<Self> {
         let mut parts = name.split('.');
         let boot = parts.next()?;
@@ -65,7 +69,8 @@ impl Process {
     }
 }
 
-/// The identity of the running system and of the namespace of its process numbers: containers on one machine have their own.
+/// The identity of the running system and of the namespace of its process numbers: containers on one machine
+/// have their own.
 fn boot(namespace: &Path) -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let identity = format!("{} {}", boot.trim(), namespace.display());

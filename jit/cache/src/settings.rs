@@ -1,7 +1,9 @@
-//! What the user asked for: environment variables, and the same names in a TOML file that `OFFLOOM_CONFIG` names.
+//! What the user asked for: environment variables, and the same names in a TOML file that `OFFLOOM_CONFIG`
+//! names.
 //!
-//! The environment wins over the file, the file over the defaults. A name that does not exist or a value that cannot be is one
-//! [`Warning`], and the default stays. [`SETTINGS`] is the one table of all of them, from which documentation can be made.
+//! The environment wins over the file, the file over the defaults. A name that does not exist or a value that
+//! cannot be is one [`Warning`], and the default stays. [`SETTINGS`] is the one table of all of them, from
+//! which documentation can be made.
 
 mod table;
 mod values;
@@ -22,7 +24,8 @@ pub use values::{CacheMode, FloatingPoint, Mode, Specializations, size as parse_
 
 /// The variable that names the TOML file.
 pub const CONFIG_VARIABLE: &str = "OFFLOOM_CONFIG";
-/// The most bytes of that file. All settings with all their values are a few thousand, and a program that starts must not read `/dev/zero`.
+/// The most bytes of that file. All settings with all their values are a few thousand, and a program that
+/// starts must not read `/dev/zero`.
 const CONFIG_BYTES: u64 = 1 << 20;
 /// How the names of all settings begin. Another variable that begins so is probably a misspelt one.
 const PREFIX: &str = "OFFLOOM_JIT";
@@ -115,13 +118,15 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long making an image may take before another process tries: longer than a base image may, which has six times the limit.
+    /// How long making an image may take before another process tries: longer than a base image may, which
+    /// has six times the limit.
     pub fn claim_limit(&self) -> Duration {
         10 * Duration::from_millis(u64::from(self.time_limit))
     }
 
-    /// The cache directory that was asked for, or `offloom` in the user's cache folder, which environment variables name. A home that is not
-    /// there has none, and is not made: so daemons and containers say that they have no home.
+    /// The cache directory that was asked for, or `offloom` in the user's cache folder, which environment
+    /// variables name. A home that is not there has none, and is not made: so daemons and containers say that
+    /// they have no home.
     pub fn private_cache_directory(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             variable(name)
@@ -137,7 +142,8 @@ impl Settings {
         })
     }
 
-    /// The folder of signing keys that was asked for, or `offloom/keys` in the user's configuration folder, which environment variables name.
+    /// The folder of signing keys that was asked for, or `offloom/keys` in the user's configuration folder,
+    /// which environment variables name.
     pub fn keys_directory(&self, variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
         let absolute = |name| {
             variable(name)
@@ -248,8 +254,9 @@ pub struct Found {
 }
 
 impl Found {
-    /// The settings that environment variables give. Of `environment` only names that begin as settings do are looked at; of others that
-    /// begin with the project's name, those that are so like a setting's that it must be meant.
+    /// The settings that environment variables give. Of `environment` only names that begin as settings do
+    /// are looked at; of others that begin with the project's name, those that are so like a setting's that
+    /// it must be meant.
     pub fn read(environment: impl IntoIterator<Item = (OsString, OsString)>) -> Self {
         let mut found = Self {
             settings: Settings::default(),
@@ -336,7 +343,8 @@ impl Found {
     }
 }
 
-/// The setting that a name which is none may be meant for: the one that is like it, or that it would be with the prefix of all of them.
+/// The setting that a name which is none may be meant for: the one that is like it, or that it would be with
+/// the prefix of all of them.
 fn meant_by(name: &str) -> Option<&'static str> {
     let settings = SETTINGS.iter().map(|setting| setting.name);
     let known = settings.chain(OTHER_VARIABLES.iter().map(|(other, ..)| *other));

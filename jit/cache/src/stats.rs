@@ -1,7 +1,8 @@
-//! What became of the launches of one process: the file that `OFFLOOM_JIT_STATS` names, written by the runtime when the process
-//! ends and read by `offloom explain`.
+//! What became of the launches of one process: the file that `OFFLOOM_JIT_STATS` names, written by the
+//! runtime when the process ends and read by `offloom explain`.
 //!
-//! The file is one JSON object, [`Statistics`]; the names of its members are those of the fields here. Times say their unit.
+//! The file is one JSON object, [`Statistics`]; the names of its members are those of the fields here. Times
+//! say their unit.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,12 +26,14 @@ pub struct Statistics {
     pub offloom: String,
     /// The version of LLVM that compiled.
     pub llvm: String,
-    /// The name of the machine or container that the process ran on: another may have a process of the same number.
+    /// The name of the machine or container that the process ran on: another may have a process of the same
+    /// number.
     #[serde(default)]
     pub host: String,
     /// The process's number.
     pub process: u32,
-    /// The process that this one was forked from, if it uses the JIT too: its numbers up to the fork are counted here as well.
+    /// The process that this one was forked from, if it uses the JIT too: its numbers up to the fork are
+    /// counted here as well.
     pub forked_from: Option<u32>,
     /// The program's file and its arguments, as it was started.
     #[serde(default)]
@@ -41,7 +44,8 @@ pub struct Statistics {
     /// Settings that are not the defaults, by name.
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
-    /// How long the process had used the JIT when it was written, in microseconds. The other times are from the same start.
+    /// How long the process had used the JIT when it was written, in microseconds. The other times are from
+    /// the same start.
     #[serde(default)]
     pub duration_us: Option<u64>,
     /// What was asked of the remote store, if there is one.
@@ -75,7 +79,8 @@ pub struct Kernel {
     pub name: String,
     /// The bundle that it is from, as hexadecimal digits.
     pub bundle: String,
-    /// What its source says of it, in the text form of [`KernelSource`](offloom_abi::kernel_source::KernelSource).
+    /// What its source says of it, in the text form of
+    /// [`KernelSource`](offloom_abi::kernel_source::KernelSource).
     #[serde(default)]
     pub source: String,
     /// Why nothing of it is specialised, if nothing is. Its launches are not counted then.
@@ -91,7 +96,8 @@ pub struct Kernel {
     pub subjects: Vec<SubjectCount>,
     /// What was made for it, in order.
     pub variants: Vec<Variant>,
-    /// Launches until something was made, linked or judged, and until the file was written, in order; not every time, where there were many.
+    /// Launches until something was made, linked or judged, and until the file was written, in order; not
+    /// every time, where there were many.
     #[serde(default)]
     pub progress: Vec<Progress>,
 }
@@ -122,7 +128,8 @@ pub struct SubjectCount {
     pub argument: Option<usize>,
     /// `value`, `alignment`, `contents`, `teams` or `threads`.
     pub what: String,
-    /// What constants are good for, as the link step found it: `loop-bound`, `branch` and so on. Nothing for alignments.
+    /// What constants are good for, as the link step found it: `loop-bound`, `branch` and so on. Nothing for
+    /// alignments.
     pub uses: Vec<String>,
     /// n_i of the JIT paper's 4.7: specialisations that it caused.
     pub specializations: u64,
@@ -199,7 +206,8 @@ impl Phases {
 pub struct Linked {
     /// The copy's number, in the order in which libomptarget loaded them.
     pub image_copy: u32,
-    /// How long linking it took, in microseconds; 0 where it was not linked, because the cache remembers that it was slower.
+    /// How long linking it took, in microseconds; 0 where it was not linked, because the cache remembers that
+    /// it was slower.
     pub link_us: u64,
     /// Launches that ran it.
     pub launches: u64,
@@ -256,7 +264,8 @@ pub enum Verdict {
     Evicted,
     /// It could not be linked, for this reason.
     Failed(String),
-    /// It was linked, and the device refused to launch it, for this reason: the ahead-of-time body runs in its place.
+    /// It was linked, and the device refused to launch it, for this reason: the ahead-of-time body runs in
+    /// its place.
     Refused(String),
 }
 
@@ -340,7 +349,8 @@ fn failed_to(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StatsErro
     }
 }
 
-/// N of a kernel's tracker, and what it has counted for each subject. `uses` says what constants of an argument are good for.
+/// N of a kernel's tracker, and what it has counted for each subject. `uses` says what constants of an
+/// argument are good for.
 pub fn subjects(tracker: &Tracker, uses: impl Fn(usize) -> Vec<String>) -> (u64, Vec<SubjectCount>) {
     let counts = tracker.counts();
     let subjects = tracker.signature().subjects().iter().zip(&counts.of_subject);

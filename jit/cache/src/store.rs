@@ -1,10 +1,12 @@
 //! Images on disk: the JIT paper's second level, shared by processes, machines and runs.
 //!
-//! Layers that are only read lie under one private directory that is written. Nothing read is trusted: a file must belong to
-//! the layer's owner, its checksum must hold and its key must be the one asked for; otherwise it counts as absent. Files are written
-//! under a temporary name and renamed, so every process sees all of one or nothing.
+//! Layers that are only read lie under one private directory that is written. Nothing read is trusted: a file
+//! must belong to the layer's owner, its checksum must hold and its key must be the one asked for; otherwise
+//! it counts as absent. Files are written under a temporary name and renamed, so every process sees all of
+//! one or nothing.
 //!
-//! Trouble with the cache is never trouble for a launch: [`Store::load`] finds nothing, the others return errors that can be ignored.
+//! Trouble with the cache is never trouble for a launch: [`Store::load`] finds nothing, the others return
+//! errors that can be ignored.
 
 mod claim;
 mod error;
@@ -42,8 +44,9 @@ pub use uses::Uses;
 
 use layer::{Layer, is_directory};
 
-/// How long is remembered what is no image: a failure may have been for want of memory or time; when launches were timed the machine may
-/// have done other work; and what launches changed too often others may not change.
+/// How long is remembered what is no image: a failure may have been for want of memory or time; when launches
+/// were timed the machine may have done other work; and what launches changed too often others may not
+/// change.
 pub const MEMORY: Duration = Duration::from_secs(24 * 60 * 60);
 /// How much older an image's time of last use may be than its last use: so a hit rarely writes.
 const USE_PRECISION: Duration = Duration::from_secs(60 * 60);
@@ -111,8 +114,8 @@ impl Store {
         (store, errors)
     }
 
-    /// What is kept for a key, from the first layer that has an image, or else from the first that has anything: where making it failed, it may have
-    /// been made elsewhere. Nothing on any trouble.
+    /// What is kept for a key, from the first layer that has an image, or else from the first that has
+    /// anything: where making it failed, it may have been made elsewhere. Nothing on any trouble.
     pub fn load(&self, key: &ImageKey) -> Option<Record> {
         let key = key.to_string();
         let mut first = None;
@@ -165,17 +168,18 @@ impl Store {
         }
     }
 
-    /// The right to make the image of this key, or nothing: another process is at it. After getting it, look again: the
-    /// image may have been published just before.
+    /// The right to make the image of this key, or nothing: another process is at it. After getting it, look
+    /// again: the image may have been published just before.
     ///
     /// # Errors
-    /// There is no directory to write, or it cannot be written: then nobody else is told, and the image may be made anyway.
+    /// There is no directory to write, or it cannot be written: then nobody else is told, and the image may
+    /// be made anyway.
     pub fn claim(&self, key: &ImageKey) -> Result<Option<Claim>, StoreError> {
         claim::claim(self.writable()?, &key.to_string(), self.claim_limit)
     }
 
-    /// Does what the next publication would do besides writing its file, for one under this key: makes folders, and keeps the cache small and clean if
-    /// that is due. For while an image is made.
+    /// Does what the next publication would do besides writing its file, for one under this key: makes
+    /// folders, and keeps the cache small and clean if that is due. For while an image is made.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
@@ -185,8 +189,9 @@ impl Store {
         self.keep_small(&folder)
     }
 
-    /// Keeps a record for all processes, in place of what there was. A failure does not replace an image, which is returned: another process,
-    /// which did not wait for this one or could not be told of it, has made it.
+    /// Keeps a record for all processes, in place of what there was. A failure does not replace an image,
+    /// which is returned: another process, which did not wait for this one or could not be told of it, has
+    /// made it.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written. Nothing is left behind then.
@@ -201,8 +206,8 @@ impl Store {
         Ok(None)
     }
 
-    /// Remembers for [`MEMORY`] what launches of the image of a key took. Does nothing where there is no image, or where that is
-    /// known already: of many processes that start together, one writes.
+    /// Remembers for [`MEMORY`] what launches of the image of a key took. Does nothing where there is no
+    /// image, or where that is known already: of many processes that start together, one writes.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
@@ -214,8 +219,9 @@ impl Store {
         }
     }
 
-    /// Remembers for [`MEMORY`], under a key that is no image's, what the launches of a kernel changed too often, besides what
-    /// is remembered already; where that is all of it, nothing is written: it is forgotten in time, and found out again.
+    /// Remembers for [`MEMORY`], under a key that is no image's, what the launches of a kernel changed too
+    /// often, besides what is remembered already; where that is all of it, nothing is written: it is
+    /// forgotten in time, and found out again.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
@@ -237,8 +243,9 @@ impl Store {
         self.publish(key, &Record::GivenUp(all)).map(drop)
     }
 
-    /// Notes that what may ask for images has started, and tells whether it is the first that may: nothing with this key has started since one last
-    /// made an image ([`Store::forget_starts`]). Of many processes that start together, one is told so.
+    /// Notes that what may ask for images has started, and tells whether it is the first that may: nothing
+    /// with this key has started since one last made an image ([`Store::forget_starts`]). Of many processes
+    /// that start together, one is told so.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
@@ -264,7 +271,8 @@ impl Store {
             .any(|layer| layer.started_path(&key).symlink_metadata().is_ok())
     }
 
-    /// Has the next start with this key be the first: images are being made, so the cache did not have all of them.
+    /// Has the next start with this key be the first: images are being made, so the cache did not have all of
+    /// them.
     pub fn forget_starts(&self, key: &ImageKey) {
         if let Some(layer) = &self.writable {
             let _ = fs::remove_file(layer.started_path(&key.to_string()));

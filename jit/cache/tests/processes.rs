@@ -1,6 +1,7 @@
 //! Several processes on one cache: killed at random moments, short of file handles, short of disk.
 //!
-//! Started with an argument, this program is one of those processes. `OFFLOOM_TEST_KILLS` says how many are killed.
+//! Started with an argument, this program is one of those processes. `OFFLOOM_TEST_KILLS` says how many are
+//! killed.
 #![expect(clippy::unwrap_used, reason = "a test without the test harness")]
 
 use std::collections::HashSet;
@@ -251,8 +252,8 @@ fn one_of_many_processes_makes_an_image() {
     assert_eq!(winners, 1);
 }
 
-/// Runs a process under a limit of the shell; the signal for files that grow too large is ignored, so that writing fails
-/// as on a full disk.
+/// Runs a process under a limit of the shell; the signal for files that grow too large is ignored, so that
+/// writing fails as on a full disk.
 fn a_process_that_cannot_write_leaves_nothing(limit: &str) {
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path().join("cache");

@@ -184,7 +184,8 @@ fn what_is_not_the_caches_is_never_removed() {
     let victim = folder.path().join("victim");
     let mut files = strangers(&victim, &names);
     let format = directory.join("v2");
-    // Links out of the cache, with names that are like those of images' folders, and with those that are theirs.
+    // Links out of the cache, with names that are like those of images' folders, and with those that are
+    // theirs.
     for name in ["zz", "vs"] {
         symlink(&victim, format.join(name)).unwrap();
     }
@@ -894,7 +895,8 @@ fn a_shared_layer_that_cannot_be_read_costs_only_itself() {
     assert_eq!(open(&with_site).list().unwrap().len(), 1);
 }
 
-/// Runs this test again as a user who is not root, whom modes of files hold back; whether that is what it takes.
+/// Runs this test again as a user who is not root, whom modes of files hold back; whether that is what it
+/// takes.
 fn ran_as_nobody(test: &str) -> bool {
     if !rustix::process::geteuid().is_root() {
         return false;

@@ -3,7 +3,8 @@
 use std::ffi::c_void;
 use std::mem::MaybeUninit;
 
-/// The most parameters of a kernel whose launches are asked about. OpenMP kernels have one for each captured variable.
+/// The most parameters of a kernel whose launches are asked about. OpenMP kernels have one for each captured
+/// variable.
 pub const MOST_PARAMETERS: usize = 64;
 /// Bytes of an argument word.
 const WORD: usize = 8;
@@ -83,11 +84,12 @@ impl Default for Room {
     }
 }
 
-/// Reads a launch's arguments: one word for each parameter, with zeros above its bytes. None if the launch does not pass what the
-/// kernel takes; the driver will say so.
+/// Reads a launch's arguments: one word for each parameter, with zeros above its bytes. None if the launch
+/// does not pass what the kernel takes; the driver will say so.
 ///
 /// # Safety
-/// `parameters` and `extra` are what `cuLaunchKernel` takes for a kernel with these parameters: null, or as its documentation says.
+/// `parameters` and `extra` are what `cuLaunchKernel` takes for a kernel with these parameters: null, or as
+/// its documentation says.
 #[inline]
 pub unsafe fn read<'a>(
     layout: &Layout,

@@ -91,7 +91,8 @@ pub struct CudaKernel {
     kernel: OnceLock<&'static Kernel>,
 }
 
-/// Has what a request says compiled. Once that is under way in another process, what is passed last is called.
+/// Has what a request says compiled. Once that is under way in another process, what is passed last is
+/// called.
 pub type Compile = fn(&Request<'_>, Priority, &mut dyn FnMut()) -> Result<(Compiled, Place), Failure>;
 
 /// What compiles for this library, which knows no LLVM.
@@ -107,7 +108,8 @@ pub struct Services {
 
 static SERVICES: OnceLock<Services> = OnceLock::new();
 
-/// Takes a bundle for NVIDIA GPUs. `None`: it is attached already. A caller has entered the policy's fork gate.
+/// Takes a bundle for NVIDIA GPUs. `None`: it is attached already. A caller has entered the policy's fork
+/// gate.
 pub fn attach(id: BundleId, bytes: &[u8], services: Services) -> Option<Attached<Cuda>> {
     SERVICES.get_or_init(|| services);
     let attached = Cuda::registry().attach(id, bytes)?;
@@ -122,8 +124,8 @@ impl Cuda {
     }
 }
 
-/// Takes part in the launches of the libomptarget that `inside` is an address in, once it has registered images. Says why
-/// not where that is not possible.
+/// Takes part in the launches of the libomptarget that `inside` is an address in, once it has registered
+/// images. Says why not where that is not possible.
 pub fn take_part(inside: *const c_void) {
     match install::install(inside, &policy::POLICY) {
         Ok(()) => {}

@@ -1,4 +1,5 @@
-//! The thread for what launches must not wait for: loading and unloading, which wait for kernels that run, and reading times.
+//! The thread for what launches must not wait for: loading and unloading, which wait for kernels that run,
+//! and reading times.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,8 +42,8 @@ fn queue() -> &'static Queue {
     QUEUE.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// Has a job done in the background, after all that wait. False if too many do, if there is no thread for it, or when the process is ending
-/// or forked. A job that waits when the process ends is never done.
+/// Has a job done in the background, after all that wait. False if too many do, if there is no thread for it,
+/// or when the process is ending or forked. A job that waits when the process ends is never done.
 pub fn add(job: impl FnOnce() + Send + 'static) -> bool {
     if process::is_closed() {
         return false;

@@ -57,7 +57,8 @@ pub struct KernelData {
 pub enum Outcome {
     /// The device took so many nanoseconds, from the end of what came before on its stream.
     Took(u64),
-    /// That is not known: no events were free, the launch failed, or it was the first of its variant, which is slower than later ones.
+    /// That is not known: no events were free, the launch failed, or it was the first of its variant, which
+    /// is slower than later ones.
     NotTimed,
 }
 
@@ -66,8 +67,8 @@ pub trait Client: Sync {
     /// A module was loaded: whether it is one whose launches are to be asked about. Its context is current.
     fn adopt(&self, image: &'static ImageCopy, current: &Current<'_>) -> bool;
 
-    /// A kernel of an image copy that was adopted, when the program first asks for it: what is kept for it. `None`: its
-    /// launches are not asked about.
+    /// A kernel of an image copy that was adopted, when the program first asks for it: what is kept for it.
+    /// `None`: its launches are not asked about.
     fn kernel(&self, image: &'static ImageCopy, name: &CStr) -> Option<KernelData>;
 
     /// What a launch runs. To be quick, and without locks where the answer is known.
@@ -79,8 +80,8 @@ pub trait Client: Sync {
     /// The driver refused to launch a variant, and has launched the program's own kernel in its place.
     fn refused(&self, kernel: &'static Kernel, variant: &'static Variant, error: CudaError);
 
-    /// The program unloads an image copy. Nothing launches its kernels any more, and no variant of it is being loaded. They are all unloaded
-    /// afterwards.
+    /// The program unloads an image copy. Nothing launches its kernels any more, and no variant of it is
+    /// being loaded. They are all unloaded afterwards.
     fn withdraw(&self, image: &'static ImageCopy);
 }
 

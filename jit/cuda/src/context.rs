@@ -15,7 +15,8 @@ use offloom_jit_policy::process::lock::lock;
 pub(crate) const CAPABILITY: [c_int; 2] = [75, 76];
 /// Room for the name of a device.
 const NAME_BYTES: usize = 256;
-/// `CU_STREAM_NON_BLOCKING`: has nothing to do with the default stream, which may not be used while some stream records a graph.
+/// `CU_STREAM_NON_BLOCKING`: has nothing to do with the default stream, which may not be used while some
+/// stream records a graph.
 const NON_BLOCKING: u32 = 1;
 /// `CU_STREAM_CAPTURE_MODE_RELAXED`: a thread with this may load modules while other threads record graphs.
 const RELAXED: u32 = 2;
@@ -24,7 +25,8 @@ const RELAXED: u32 = 2;
 #[derive(Debug)]
 pub struct Context {
     handle: ContextHandle,
-    /// The driver's number for it, which tells it from a later one with the same handle; 0: the driver gives none.
+    /// The driver's number for it, which tells it from a later one with the same handle; 0: the driver gives
+    /// none.
     id: u64,
     device: c_int,
     device_name: String,
@@ -178,7 +180,8 @@ fn id_of(driver: &Driver, handle: ContextHandle) -> Result<u64, CudaError> {
     }
 }
 
-/// A time in which a context is current on this thread, and nothing that this thread does breaks the recording of a graph elsewhere.
+/// A time in which a context is current on this thread, and nothing that this thread does breaks the
+/// recording of a graph elsewhere.
 #[derive(Debug)]
 pub struct Current<'a> {
     pub(crate) driver: &'a Driver,

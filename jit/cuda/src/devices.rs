@@ -8,13 +8,15 @@ use crate::error::{CudaError, Status};
 /// The name under which libomptarget opens the driver. Under another one it would find no device.
 const LIBRARY: &CStr = c"libcuda.so";
 
-/// The compute capability of each device that the driver gives to this process: major and minor. None where there is no driver, or no device. The driver
-/// stays loaded and initialised, as libomptarget has it when images for NVIDIA GPUs are registered.
+/// The compute capability of each device that the driver gives to this process: major and minor. None where
+/// there is no driver, or no device. The driver stays loaded and initialised, as libomptarget has it when
+/// images for NVIDIA GPUs are registered.
 ///
 /// # Errors
 /// What the driver says.
 pub fn capabilities() -> Result<Vec<[u32; 2]>, CudaError> {
-    // SAFETY: the driver's functions of these names have these types; a library that lacks one is none. Nothing closes it.
+    // SAFETY: the driver's functions of these names have these types; a library that lacks one is none.
+    // Nothing closes it.
     unsafe {
         let library = libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW);
         if library.is_null() {

@@ -10,7 +10,8 @@ use crate::handles::{ContextHandle, EventHandle, FunctionHandle, ModuleHandle, S
 /// The names under which libomptarget, and others, open the driver.
 const LIBRARIES: [&CStr; 2] = [c"libcuda.so", c"libcuda.so.1"];
 
-/// Defines the table of functions: those that every driver has, then those that came later or that this library can do without.
+/// Defines the table of functions: those that every driver has, then those that came later or that this
+/// library can do without.
 macro_rules! functions {
     (needed { $($(#[$attribute:meta])* $field:ident = $symbol:literal($($kind:ty),* $(,)?);)* }
      optional { $($(#[$optional_attribute:meta])* $optional:ident = $optional_symbol:literal($($optional_kind:ty),* $(,)?);)* }) => {
@@ -25,7 +26,8 @@ macro_rules! functions {
         }
 
         impl Driver {
-            /// The functions that `find` knows; else the name of one that every driver has and this one has not.
+            /// The functions that `find` knows; else the name of one that every driver has and this one has
+            /// not.
             fn with(find: impl Fn(&CStr) -> *mut c_void) -> Result<Self, &'static CStr> {
                 // SAFETY: the driver's functions of these names have these types.
                 unsafe {

@@ -1,6 +1,8 @@
-//! Errors that kernels make on a device, after which its context is lost: libomptarget meets them when it waits for a stream, long after the launch.
+//! Errors that kernels make on a device, after which its context is lost: libomptarget meets them when it
+//! waits for a stream, long after the launch.
 //!
-//! Which kernel it was, the driver does not say. Where variants have run, the last one is named, once, with how to run without them.
+//! Which kernel it was, the driver does not say. Where variants have run, the last one is named, once, with
+//! how to run without them.
 
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -10,8 +12,9 @@ use offloom_jit_policy::process::error_stream;
 use crate::error::{CudaError, Status};
 use crate::variant::Variant;
 
-/// What only a kernel that runs can cause: `CUDA_ERROR_ILLEGAL_ADDRESS`, `_LAUNCH_TIMEOUT`, `_ASSERT`, `_HARDWARE_STACK_ERROR`,
-/// `_ILLEGAL_INSTRUCTION`, `_MISALIGNED_ADDRESS`, `_INVALID_ADDRESS_SPACE`, `_INVALID_PC`, `_LAUNCH_FAILED`.
+/// What only a kernel that runs can cause: `CUDA_ERROR_ILLEGAL_ADDRESS`, `_LAUNCH_TIMEOUT`, `_ASSERT`,
+/// `_HARDWARE_STACK_ERROR`, `_ILLEGAL_INSTRUCTION`, `_MISALIGNED_ADDRESS`, `_INVALID_ADDRESS_SPACE`,
+/// `_INVALID_PC`, `_LAUNCH_FAILED`.
 const OF_KERNELS: [u32; 9] = [700, 702, 710, 714, 715, 716, 717, 718, 719];
 
 /// The variant that was launched last. Variants live for ever.
@@ -26,7 +29,8 @@ pub(crate) fn note_launch(variant: &'static Variant) {
     }
 }
 
-/// Says which variant was launched last, where a kernel has caused what the driver returned. Once in a process.
+/// Says which variant was launched last, where a kernel has caused what the driver returned. Once in a
+/// process.
 #[cold]
 pub(crate) fn tell(status: Status) {
     static TOLD: AtomicBool = AtomicBool::new(false);

@@ -1,4 +1,5 @@
-//! The names that the driver gives to its objects. They are opaque pointers; this library never looks behind them.
+//! The names that the driver gives to its objects. They are opaque pointers; this library never looks behind
+//! them.
 
 use std::fmt;
 

@@ -1,7 +1,8 @@
-//! What libomptarget's plugin calls in place of the driver's functions. Each does what the driver does, and sees it.
+//! What libomptarget's plugin calls in place of the driver's functions. Each does what the driver does, and
+//! sees it.
 //!
-//! Nothing of this library is on the stack with something to be dropped while the driver is called: a thread that is cancelled there
-//! unwinds through these frames.
+//! Nothing of this library is on the stack with something to be dropped while the driver is called: a thread
+//! that is cancelled there unwinds through these frames.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -146,8 +147,8 @@ struct Attribute {
     value: [u64; 8],
 }
 
-/// `CU_LAUNCH_ATTRIBUTE_IGNORE`, `_ACCESS_POLICY_WINDOW`, `_SYNCHRONIZATION_POLICY` and `_PRIORITY`: what says nothing of how blocks work
-/// together. Launches with others stay as they are.
+/// `CU_LAUNCH_ATTRIBUTE_IGNORE`, `_ACCESS_POLICY_WINDOW`, `_SYNCHRONIZATION_POLICY` and `_PRIORITY`: what
+/// says nothing of how blocks work together. Launches with others stay as they are.
 const PLAIN: [c_uint; 4] = [0, 1, 3, 8];
 
 unsafe extern "C-unwind" fn launch_kernel_ex(

@@ -16,7 +16,8 @@ use crate::timing;
 use crate::variant::Variant;
 use offloom_jit_policy::process::lock::lock;
 
-/// A module that the program has loaded, and whose kernels' launches are asked about. Lives for ever; the module may not.
+/// A module that the program has loaded, and whose kernels' launches are asked about. Lives for ever; the
+/// module may not.
 #[derive(Debug)]
 pub struct ImageCopy {
     number: u32,
@@ -195,8 +196,8 @@ impl ImageCopy {
         self.module
     }
 
-    /// Does work that needs the module, with its context current, on the calling thread. The module stays until the work is done, so the
-    /// work must not wait for anything that waits for an unload.
+    /// Does work that needs the module, with its context current, on the calling thread. The module stays
+    /// until the work is done, so the work must not wait for anything that waits for an unload.
     ///
     /// # Errors
     /// When the image was withdrawn, its context destroyed, or the process is ending.
@@ -279,7 +280,8 @@ impl Kernel {
     }
 }
 
-/// Where the parameters of a kernel lie, of which there are to be so many. `None`: one does not fit a word, or there are others.
+/// Where the parameters of a kernel lie, of which there are to be so many. `None`: one does not fit a word,
+/// or there are others.
 fn layout(driver: &Driver, function: FunctionHandle, parameters: usize) -> Option<Layout> {
     let Some(get) = driver.func_get_param_info else {
         // An older driver. Clang passes each captured variable as one word.

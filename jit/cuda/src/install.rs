@@ -1,8 +1,8 @@
 //! Leads the calls of libomptarget's CUDA plugin here.
 //!
-//! The plugin keeps the addresses of the driver's functions in a table of its own, in memory that it may write to. Each address is there
-//! once; it is replaced by that of a function of [`hooks`]. Nothing else in the process is changed: other users of the
-//! driver call it as they did.
+//! The plugin keeps the addresses of the driver's functions in a table of its own, in memory that it may
+//! write to. Each address is there once; it is replaced by that of a function of [`hooks`]. Nothing else in
+//! the process is changed: other users of the driver call it as they did.
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
@@ -34,8 +34,8 @@ pub enum NotInstalled {
     },
 }
 
-/// Has the launches of libomptarget's CUDA plugin decided by `client` from here on. `inside` is an address in libomptarget, which has opened
-/// the driver; nothing is changed that was done before.
+/// Has the launches of libomptarget's CUDA plugin decided by `client` from here on. `inside` is an address in
+/// libomptarget, which has opened the driver; nothing is changed that was done before.
 ///
 /// # Errors
 /// When the calls cannot be led here. Nothing is changed then.
@@ -93,7 +93,8 @@ fn writable_memory(inside: usize) -> Option<Vec<Range<usize>>> {
     }
     /// Called by the loader for each object; anything but 0 ends the search.
     unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-        // SAFETY: a search is passed below, and the loader's record is valid during the call, with as many headers as it says.
+        // SAFETY: a search is passed below, and the loader's record is valid during the call, with as many
+        // headers as it says.
         let (info, search, headers) = unsafe {
             let info = &*info;
             let headers = match info.dlpi_phdr.is_null() {

@@ -1,4 +1,5 @@
-//! One launch: asks the client what to run, and starts it. Takes no lock and allocates nothing where nothing is timed.
+//! One launch: asks the client what to run, and starts it. Takes no lock and allocates nothing where nothing
+//! is timed.
 
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -29,7 +30,8 @@ pub(crate) struct Request {
     pub(crate) extra: *mut *mut c_void,
 }
 
-/// Makes a launch that the program asks for. `start` has the driver launch a kernel as the program asked for it.
+/// Makes a launch that the program asks for. `start` has the driver launch a kernel as the program asked for
+/// it.
 ///
 /// # Safety
 /// The request is one that the driver takes.
@@ -99,7 +101,8 @@ unsafe fn choose(driver: &Driver, client: &dyn Client, kernel: &'static Kernel, 
     })
 }
 
-/// Whether a launch on this stream becomes a part of a graph, which holds it for as long as the program likes.
+/// Whether a launch on this stream becomes a part of a graph, which holds it for as long as the program
+/// likes.
 #[inline]
 fn is_capturing(driver: &Driver, stream: StreamHandle) -> bool {
     let mut status = NO_CAPTURE;

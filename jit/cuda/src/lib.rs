@@ -1,5 +1,6 @@
-//! The JIT's side of NVIDIA's driver: sees what libomptarget's CUDA plugin loads and launches, and has other kernels launched in place
-//! of the program's. Which ones is decided by a `Client`. `docs/dev/gpu-launches.md` says how.
+//! The JIT's side of NVIDIA's driver: sees what libomptarget's CUDA plugin loads and launches, and has other
+//! kernels launched in place of the program's. Which ones is decided by a `Client`.
+//! `docs/dev/gpu-launches.md` says how.
 //!
 //! | module | does |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! What a forked child may still do, and a process that ends.
 //!
-//! A child has its parent's memory, but no device: what the driver named is not valid in it. Its launches go to the driver as they are.
-//! When a process ends, the driver tears itself down in an exit handler. One of ours, registered later, runs before: it waits for work in
-//! progress, and nothing is begun any more.
+//! A child has its parent's memory, but no device: what the driver named is not valid in it. Its launches go
+//! to the driver as they are. When a process ends, the driver tears itself down in an exit handler. One of
+//! ours, registered later, runs before: it waits for work in progress, and nothing is begun any more.
 
 use std::sync::Once;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -51,8 +51,8 @@ impl Drop for Work {
     }
 }
 
-/// Has forks and the end of the process seen from here on. To be called when the driver is initialised: its own handlers come after ours
-/// then.
+/// Has forks and the end of the process seen from here on. To be called when the driver is initialised: its
+/// own handlers come after ours then.
 pub(crate) fn watch() {
     static WATCHED: Once = Once::new();
     // SAFETY: the handlers are functions of this library, which is never unloaded: libomptarget calls it.

@@ -55,7 +55,8 @@ pub enum NoPtxas {
     OfNoVersion(PathBuf),
 }
 
-/// The assembler's path. `chosen` is what the user has set; `variable` gives the values of environment variables.
+/// The assembler's path. `chosen` is what the user has set; `variable` gives the values of environment
+/// variables.
 ///
 /// # Errors
 /// When there is none.
@@ -72,7 +73,8 @@ pub fn find(chosen: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) 
     let search = variable(SEARCH).unwrap_or_default();
     let mut candidates = folders
         .chain(std::env::split_paths(&search))
-        // Relative ones lead elsewhere once the program has left its folder, and anybody may have put anything there.
+        // Relative ones lead elsewhere once the program has left its folder, and anybody may have put
+        // anything there.
         .filter(|folder| folder.is_absolute())
         .chain([PathBuf::from(USUAL)])
         .map(|folder| folder.join(NAME));
@@ -170,7 +172,8 @@ fn is_readable(stdout: &ChildStdout, late: Instant) -> io::Result<bool> {
     }
 }
 
-/// A process that leads a group of its own. The group is ended with this, unless its leader has ended and was waited for.
+/// A process that leads a group of its own. The group is ended with this, unless its leader has ended and was
+/// waited for.
 struct Group {
     leader: Child,
     is_ended: bool,

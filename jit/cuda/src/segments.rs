@@ -32,8 +32,8 @@ pub fn contains(headers: &[Header], address: usize) -> bool {
     loaded(headers).any(|header| header.range().contains(&address))
 }
 
-/// The memory that the library may write to once it is loaded, relative to its address: what is to be written to, without what is only
-/// written to by the loader (`PT_GNU_RELRO`).
+/// The memory that the library may write to once it is loaded, relative to its address: what is to be written
+/// to, without what is only written to by the loader (`PT_GNU_RELRO`).
 pub fn writable(headers: &[Header]) -> Vec<Range<usize>> {
     let protected = headers
         .iter()
@@ -74,7 +74,8 @@ pub unsafe fn find(memory: &[Range<usize>], values: &[usize]) -> Vec<Vec<usize>>
         let start = range.start.next_multiple_of(WORD);
         let end = range.end / WORD * WORD;
         for address in (start..end).step_by(WORD) {
-            // SAFETY: an aligned word within memory that the caller promises; read atomically, since others may write.
+            // SAFETY: an aligned word within memory that the caller promises; read atomically, since others
+            // may write.
             let word = unsafe { &*std::ptr::with_exposed_provenance::<AtomicUsize>(address) };
             let value = word.load(Ordering::Relaxed);
             if value == 0 {
@@ -120,7 +121,8 @@ mod tests {
 
     #[test]
     fn what_the_loader_protects_is_not_writable() {
-        // As in libomptarget 19: the protected part ends on a page, and data and bss follow in the same segment.
+        // As in libomptarget 19: the protected part ends on a page, and data and bss follow in the same
+        // segment.
         let headers = [
             header(libc::PT_LOAD, libc::PF_R | libc::PF_X, 0, 0xc6388),
             header(libc::PT_LOAD, WRITE, 0xc73b0, 0x2880),

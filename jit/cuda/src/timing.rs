@@ -1,5 +1,5 @@
-//! How long sampled launches took, by pairs of events around them. The times are read in the background, once the device has come so far;
-//! nothing waits for them.
+//! How long sampled launches took, by pairs of events around them. The times are read in the background, once
+//! the device has come so far; nothing waits for them.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -16,7 +16,8 @@ const SHARED_SIZE_BYTES: c_int = 1;
 const LOCAL_SIZE_BYTES: c_int = 3;
 const NUM_REGS: c_int = 4;
 
-/// What libomptarget writes into each image that it loads: the number of the device, what is to be checked, and the like.
+/// What libomptarget writes into each image that it loads: the number of the device, what is to be checked,
+/// and the like.
 const DEVICE_ENVIRONMENT: &CStr = c"__omp_rtl_device_environment";
 
 /// A variant that is loaded. Lives for ever; its module may not.
@@ -101,7 +102,8 @@ fn failed(what: &'static str) -> impl FnOnce(CudaError) -> LoadError {
     move |error| LoadError::Driver { what, error }
 }
 
-/// Loads a variant of a kernel. The driver waits until the kernels that run have ended, so a thread that launches should not do this.
+/// Loads a variant of a kernel. The driver waits until the kernels that run have ended, so a thread that
+/// launches should not do this.
 ///
 /// # Errors
 /// When the variant cannot be used. Nothing of it is loaded then.
@@ -204,7 +206,8 @@ fn copy_environment(current: &Current<'_>, kernel: &Kernel, module: ModuleHandle
         .map_err(failed("copying the device environment"))
 }
 
-/// Unloads a variant that no launch will choose any more. The driver waits for kernels that run. Does nothing if it is unloaded.
+/// Unloads a variant that no launch will choose any more. The driver waits for kernels that run. Does nothing
+/// if it is unloaded.
 ///
 /// # Errors
 /// What the driver says.

@@ -1,8 +1,9 @@
 //! The boundary between policy and devices.
 //!
-//! Policy knows kernels, launches as words, keys, variants and times. A [`Backend`] knows one kind of device: how a launch is seen, what is
-//! compiled for it, how code gets there and is taken away, and how a launch is timed. Nothing here waits for a device: loading and unloading
-//! answer through a function that is called when it is done, at once where nothing waits, or later on a thread of the backend's own.
+//! Policy knows kernels, launches as words, keys, variants and times. A [`Backend`] knows one kind of device:
+//! how a launch is seen, what is compiled for it, how code gets there and is taken away, and how a launch is
+//! timed. Nothing here waits for a device: loading and unloading answer through a function that is called
+//! when it is done, at once where nothing waits, or later on a thread of the backend's own.
 
 use offloom_abi::jit_bundle::Bundle;
 use offloom_abi::jit_compile::{GpuRequest, Phases, Priority, Request};
@@ -23,7 +24,8 @@ pub type Done<T> = Box<dyn FnOnce(T) + Send>;
 pub trait Backend: Sized + 'static {
     /// The architecture that launch descriptors name.
     const ARCHITECTURE: &'static str;
-    /// Whether the numbers of teams and of threads are settled before the launch is seen, so that code may rely on them.
+    /// Whether the numbers of teams and of threads are settled before the launch is seen, so that code may
+    /// rely on them.
     const SETTLES_LAUNCH_PARAMETERS: bool;
     /// Whether the host can read, at a launch, the objects that pointer arguments lead to.
     const READS_CONTENTS: bool;
@@ -45,7 +47,8 @@ pub trait Backend: Sized + 'static {
     /// What makes objects.
     fn compiler() -> &'static Compiler;
 
-    /// What is compiled for the device of an image copy. `None`: it is not to be had any more, as the process ends.
+    /// What is compiled for the device of an image copy. `None`: it is not to be had any more, as the process
+    /// ends.
     fn target(image: &ImageCopy<Self>) -> Option<&'static Target>;
 
     /// Where kernels are compiled if nothing goes wrong.
@@ -61,7 +64,8 @@ pub trait Backend: Sized + 'static {
         meanwhile: &mut dyn FnMut(),
     ) -> Result<(Compiled, Place), Failure>;
 
-    /// Brings an object onto the device of `kernel`. `number` tells the kernel's variants there apart. `done` may be called before this returns.
+    /// Brings an object onto the device of `kernel`. `number` tells the kernel's variants there apart. `done`
+    /// may be called before this returns.
     fn load(
         kernel: &'static KernelOnDevice<Self>,
         number: usize,
@@ -84,7 +88,8 @@ pub trait Backend: Sized + 'static {
     /// Nothing of it is used any more.
     unsafe fn release(image: Self::Image, done: Done<Result<(), LoadFailure>>);
 
-    /// Has launches with this key run the entry, or ahead-of-time code, for good, without asking policy where the device has a place for that.
+    /// Has launches with this key run the entry, or ahead-of-time code, for good, without asking policy where
+    /// the device has a place for that.
     fn settle(of_kernel: &Self::OnDevice, tracker: &Tracker, key: &LaunchKey, entry: Option<Self::Entry>);
 
     /// The image of this kernel is being unloaded.
@@ -201,8 +206,8 @@ pub enum Failure {
     TooLate,
 }
 
-/// Where a kernel is compiled. In the program LLVM is without the options that the worker process sets, and what spills is not compiled a second
-/// time.
+/// Where a kernel is compiled. In the program LLVM is without the options that the worker process sets, and
+/// what spills is not compiled a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In the worker process.

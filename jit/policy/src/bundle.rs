@@ -67,7 +67,8 @@ impl AttachedBundle {
         self.cache_key(String::new(), "start".to_owned(), "", any_kernel)
     }
 
-    /// Under this the cache knows that a kernel of this bundle has launches so long that they may wait for a variant.
+    /// Under this the cache knows that a kernel of this bundle has launches so long that they may wait for a
+    /// variant.
     fn key_of_long_launches(&self) -> ImageKey {
         let any_kernel = Descriptor::unspecialized("", self.architecture);
         self.cache_key(String::new(), "long launches".to_owned(), "", any_kernel)
@@ -85,8 +86,8 @@ impl AttachedBundle {
             .get_or_init(|| disk_cache::has_long_launches(&self.key_of_long_launches()))
     }
 
-    /// The number of the next copy of the bundle's image to be loaded, from 0. libomptarget loads one copy per device, on the
-    /// device's first use, and tells no copy which device it is for.
+    /// The number of the next copy of the bundle's image to be loaded, from 0. libomptarget loads one copy
+    /// per device, on the device's first use, and tells no copy which device it is for.
     pub fn number_copy(&self) -> u32 {
         self.copies.fetch_add(1, Ordering::Relaxed)
     }

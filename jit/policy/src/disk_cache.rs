@@ -1,4 +1,5 @@
-//! Objects on disk, shared with other processes: the JIT paper's second level, by [`offloom_jit_cache::store`].
+//! Objects on disk, shared with other processes: the JIT paper's second level, by
+//! [`offloom_jit_cache::store`].
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Once, OnceLock};
@@ -46,7 +47,8 @@ pub fn key(
 static HITS: AtomicU64 = AtomicU64::new(0);
 static MISSES: AtomicU64 = AtomicU64::new(0);
 
-/// Adds what this process has found in the cache, and what not, to what the cache counts. When the process ends: once a process is seldom enough.
+/// Adds what this process has found in the cache, and what not, to what the cache counts. When the process
+/// ends: once a process is seldom enough.
 pub fn note_uses() {
     let uses = Uses {
         hits: HITS.swap(0, Ordering::Relaxed),
@@ -73,14 +75,16 @@ pub fn has_uses() -> bool {
 pub enum Known {
     /// The object is there, and what its launches took lately, if that is remembered.
     Object(Vec<u8>, Option<Times>),
-    /// Making it failed lately, for this reason, within limits that allowed no less than those of this process.
+    /// Making it failed lately, for this reason, within limits that allowed no less than those of this
+    /// process.
     Failure(String),
     /// It is to be made, and published with this; without a claim the cache cannot be written.
     Nothing(Option<Claim>),
 }
 
-/// What the cache knows of a key, once no other process is making it. One that takes more than so many milliseconds is not waited for:
-/// it may be one of another machine, of which nobody can tell here that it is gone.
+/// What the cache knows of a key, once no other process is making it. One that takes more than so many
+/// milliseconds is not waited for: it may be one of another machine, of which nobody can tell here that it is
+/// gone.
 pub fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
     let patience = Duration::from_millis(u64::from(patience));
     let start = Instant::now();
@@ -117,8 +121,8 @@ pub fn tier(key: &ImageKey) -> Origin {
     }
 }
 
-/// How long to wait before looking again: an eighth of the time waited so far, since each look is several requests to a file server, and
-/// all processes of a job wait for the same object.
+/// How long to wait before looking again: an eighth of the time waited so far, since each look is several
+/// requests to a file server, and all processes of a job wait for the same object.
 fn pause_after(waited: Duration) -> Duration {
     (waited / 8).clamp(Duration::from_millis(5), Duration::from_millis(250))
 }
@@ -174,7 +178,8 @@ pub fn failure(reason: String) -> Record {
     })
 }
 
-/// What a compile may use now: of memory, no more than the program itself may, whose limits the worker inherits.
+/// What a compile may use now: of memory, no more than the program itself may, whose limits the worker
+/// inherits.
 fn limits() -> CompileLimits {
     let settings = settings();
     let of_program = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
@@ -187,8 +192,9 @@ fn limits() -> CompileLimits {
     }
 }
 
-/// Notes that a program starts with this key, and tells whether it is likely to find nothing in the cache: it is the first, or the last one did not find
-/// all. Without a cache every start is the first; where it is only read, none is.
+/// Notes that a program starts with this key, and tells whether it is likely to find nothing in the cache: it
+/// is the first, or the last one did not find all. Without a cache every start is the first; where it is only
+/// read, none is.
 pub fn note_start(key: &ImageKey) -> bool {
     with_store(|store| store.note_start(key).unwrap_or(false)).unwrap_or(true)
 }
@@ -204,7 +210,8 @@ pub fn has_long_launches(key: &ImageKey) -> bool {
     with_store(|store| store.has_started(key)).unwrap_or(false)
 }
 
-/// Does what publishing under a key would do besides writing, and has the next start of the program be the first again. For while an object is made.
+/// Does what publishing under a key would do besides writing, and has the next start of the program be the
+/// first again. For while an object is made.
 pub fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
     with_store(|store| {
         // What fails publishing says again.
@@ -216,8 +223,8 @@ pub fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
     });
 }
 
-/// Keeps what came of making an object, and says what the cache has now: instead of a failure it may be what another process has made. A cache
-/// that cannot be written is one compile more next time.
+/// Keeps what came of making an object, and says what the cache has now: instead of a failure it may be what
+/// another process has made. A cache that cannot be written is one compile more next time.
 pub fn publish(key: &ImageKey, record: Record) -> Record {
     let published = with_store(|store| store.publish(key, &record));
     if let (Some(Ok(None)), Record::Image(_)) = (&published, &record) {
@@ -233,8 +240,8 @@ pub fn publish(key: &ImageKey, record: Record) -> Record {
     }
 }
 
-/// Says, once, that objects are made again in each run: the disk is full, or the cache cannot be written for another reason. That it is only to
-/// be read is as the user wants it.
+/// Says, once, that objects are made again in each run: the disk is full, or the cache cannot be written for
+/// another reason. That it is only to be read is as the user wants it.
 fn say_that_nothing_is_kept(error: &StoreError) {
     static SAID: Once = Once::new();
     if matches!(error, StoreError::ReadOnly) {
@@ -248,7 +255,8 @@ fn say_that_nothing_is_kept(error: &StoreError) {
     report::log(error);
 }
 
-/// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next time.
+/// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next
+/// time.
 pub fn remember_times(key: &ImageKey, times: Times) {
     if let Some(Err(error)) = with_store(|store| store.remember_times(key, times)) {
         report::log(error);
@@ -263,7 +271,8 @@ pub fn given_up(key: &ImageKey) -> Vec<Subject> {
     }
 }
 
-/// Keeps what launches of a kernel changed too often. A cache that cannot be written is some useless variants more next time.
+/// Keeps what launches of a kernel changed too often. A cache that cannot be written is some useless variants
+/// more next time.
 pub fn remember_given_up(key: &ImageKey, subjects: &[Subject]) {
     if let Some(Err(error)) = with_store(|store| store.remember_given_up(key, subjects)) {
         report::log(error);
@@ -275,7 +284,8 @@ pub(crate) fn with_store<T>(work: impl FnOnce(&Store) -> T) -> Option<T> {
     store().map(|store| without_write_signals(|| work(store)))
 }
 
-/// The cache of this process, opened at its first use; `None` when it is switched off, or the program has more rights than its user.
+/// The cache of this process, opened at its first use; `None` when it is switched off, or the program has
+/// more rights than its user.
 fn store() -> Option<&'static Store> {
     static STORE: OnceLock<Option<&'static Store>> = OnceLock::new();
     *STORE.get_or_init(|| {

@@ -1,8 +1,10 @@
-//! Kernels that were launched for the first time a moment ago. Whether they are launched again is not known yet: a program may launch hundreds of kernels
-//! once, one after the other, and code for them, even from the cache, costs more than it gains.
+//! Kernels that were launched for the first time a moment ago. Whether they are launched again is not known
+//! yet: a program may launch hundreds of kernels once, one after the other, and code for them, even from the
+//! cache, costs more than it gains.
 //!
-//! So the first ask for code of a kernel on a device waits: until the kernel is launched again, or until it was for a moment the last that asked, as one is
-//! that runs for long. If another kernel asks first meanwhile, the ask is taken back, and the kernel's next launch asks again.
+//! So the first ask for code of a kernel on a device waits: until the kernel is launched again, or until it
+//! was for a moment the last that asked, as one is that runs for long. If another kernel asks first
+//! meanwhile, the ask is taken back, and the kernel's next launch asks again.
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
@@ -58,7 +60,8 @@ fn wait_for<T>(moment: Duration, owner: &'static T, act: impl FnOnce(bool) + Sen
     });
     OWNER.store(ptr::from_ref(owner).cast_mut().cast(), Ordering::Relaxed);
     let is_watched = std::mem::replace(&mut waiting.watched, true);
-    // Without the lock a thread may be started, for which the loader's lock is taken: a constructor that launches may hold that.
+    // Without the lock a thread may be started, for which the loader's lock is taken: a constructor that
+    // launches may hold that.
     drop(waiting);
     if let Some(earlier) = earlier {
         (earlier.act)(false);
@@ -113,8 +116,8 @@ pub(crate) fn forget<T>(owner: &T) {
     drop(ask);
 }
 
-/// On the background thread: waits until the ask is due, and has code made for it, and for those whose owners have asked again. An ask that came
-/// meanwhile waits behind other work.
+/// On the background thread: waits until the ask is due, and has code made for it, and for those whose owners
+/// have asked again. An ask that came meanwhile waits behind other work.
 fn watch() {
     let mut waiting = lock(&WAITING);
     if let Some(ask) = &waiting.ask
@@ -129,7 +132,8 @@ fn watch() {
     let mut wanted = std::mem::take(&mut waiting.asked_again);
     let due = waiting.ask.take_if(|ask| ask.due <= Instant::now());
     wanted.extend(due.map(|ask| ask.act));
-    // With the lock: who asks next finds a thread that looks after it, or starts one. This one is there, so none is started here.
+    // With the lock: who asks next finds a thread that looks after it, or starts one. This one is there, so
+    // none is started here.
     waiting.watched = waiting.ask.is_some() && queue::offer(watch);
     let refused = if waiting.watched { None } else { waiting.ask.take() };
     drop(waiting);

@@ -1,4 +1,5 @@
-//! What was made for each kernel, and how many launches had run what by then, noted while statistics are asked for.
+//! What was made for each kernel, and how many launches had run what by then, noted while statistics are
+//! asked for.
 //!
 //! Nothing is noted when they are not, and a launch pays for nothing. When they are, it pays for counting.
 
@@ -81,8 +82,8 @@ impl History {
         self.note_launches();
     }
 
-    /// Notes that an object was linked into an image copy, or that it was not; what is returned counts its launches. `times`: what the
-    /// cache remembers of earlier ones.
+    /// Notes that an object was linked into an image copy, or that it was not; what is returned counts its
+    /// launches. `times`: what the cache remembers of earlier ones.
     pub fn add_copy(
         &self,
         descriptor: impl FnOnce() -> String,
@@ -219,7 +220,8 @@ impl Copy {
         self.launches.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Notes the fastest timed launches so far, in nanoseconds (`u64::MAX`: none), and what follows from them.
+    /// Notes the fastest timed launches so far, in nanoseconds (`u64::MAX`: none), and what follows from
+    /// them.
     pub fn note(&self, times: Times, verdict: Option<Verdict>) {
         let mut linked = lock(&self.linked);
         let timed = |nanoseconds: u64| Some(nanoseconds).filter(|nanoseconds| *nanoseconds != u64::MAX);

@@ -1,4 +1,5 @@
-//! One kernel of an attached bundle, for all devices: what of its launches is specialised, and the objects compiled so far.
+//! One kernel of an attached bundle, for all devices: what of its launches is specialised, and the objects
+//! compiled so far.
 
 use std::collections::HashMap;
 use std::marker::PhantomData;
@@ -25,8 +26,8 @@ use crate::process::queue;
 use crate::process::report;
 use crate::process::settings::{counts_launches, settings};
 
-/// A launch waits for a variant that is in the cache if it saves at least this: links take one to three milliseconds, and the cache may be
-/// on a slow disk.
+/// A launch waits for a variant that is in the cache if it saves at least this: links take one to three
+/// milliseconds, and the cache may be on a slow disk.
 const WORTH_WAITING: Duration = Duration::from_millis(20);
 
 /// A relocatable object, from the cache or compiled.
@@ -95,8 +96,9 @@ impl<B: Backend> Kernel<B> {
         }
     }
 
-    /// What code for a launch that found none is to be specialised to. `None`: to less than before, so it may find code now. The next
-    /// run is told what was given up, unless this one `had_use` of several specialisations until then, as one with a few long phases has.
+    /// What code for a launch that found none is to be specialised to. `None`: to less than before, so it may
+    /// find code now. The next run is told what was given up, unless this one `had_use` of several
+    /// specialisations until then, as one with a few long phases has.
     pub(crate) fn decide(
         &'static self,
         launch: &B::Launch<'_>,
@@ -136,16 +138,16 @@ impl<B: Backend> Kernel<B> {
         subjects
     }
 
-    /// The object for launches with this key on devices that `target` is for; made if no device has asked for it yet. Its cell holds `None`
-    /// when it cannot be compiled, which is said once and not tried again.
+    /// The object for launches with this key on devices that `target` is for; made if no device has asked for
+    /// it yet. Its cell holds `None` when it cannot be compiled, which is said once and not tried again.
     pub(crate) fn object(&self, target: &'static Target, key: &LaunchKey) -> Arc<Making> {
         let object = self.making(target, key);
         object.get_or_init(|| self.find_or_compile(target, key));
         object
     }
 
-    /// What launches with this key took lately, if the cache remembers that and launches are to be timed at all. Whatever object the
-    /// cache has is then there for [`Self::object`]; none is made.
+    /// What launches with this key took lately, if the cache remembers that and launches are to be timed at
+    /// all. Whatever object the cache has is then there for [`Self::object`]; none is made.
     pub(crate) fn remembered_times(&self, target: &'static Target, key: &LaunchKey) -> Option<Times> {
         if !settings().retire {
             return None;
@@ -237,7 +239,8 @@ impl<B: Backend> Kernel<B> {
             .cache_key(processor, options, self.source, self.descriptor(key))
     }
 
-    /// What is kept under this is no image, but what launches changed too often by the limits of this process, on whatever processor.
+    /// What is kept under this is no image, but what launches changed too often by the limits of this
+    /// process, on whatever processor.
     fn key_of_given_up(&self) -> ImageKey {
         let (threshold, ratio) = (settings().threshold, settings().ratio);
         self.bundle.cache_key(
@@ -343,8 +346,9 @@ fn what_can_be_specialized(parameter: &jit_bundle::Parameter, reads_contents: bo
             } else {
                 Vec::new()
             };
-            // An object whose contents are known is read piece by piece, which no alignment makes faster. Where it lies is up to the
-            // heap: its alignment would have one start find nothing of what another one made.
+            // An object whose contents are known is read piece by piece, which no alignment makes faster.
+            // Where it lies is up to the heap: its alignment would have one start find nothing of what
+            // another one made.
             let is_known = contents.contains(&true);
             Parameter::Pointer {
                 declared_alignment: (wanted.alignments && matters && !is_known).then_some(1),
@@ -388,7 +392,8 @@ pub fn in_milliseconds(phases: Phases) -> String {
     )
 }
 
-/// What a launch of the variant saves, if that is so much more than a link takes that the first launch may as well wait for it.
+/// What a launch of the variant saves, if that is so much more than a link takes that the first launch may as
+/// well wait for it.
 pub(crate) fn time_worth_waiting(times: Times) -> Option<Duration> {
     if clear_difference(times) != Some(Difference::Faster) {
         return None;

@@ -1,8 +1,9 @@
 //! One kernel of one image copy, on one device: its variants, and which of them a launch runs.
 //!
-//! What happens to a key, in order: a launch has it and finds nothing ([`KernelOnDevice::choose`]); it is claimed, and its object looked up or
-//! compiled ([`KernelOnDevice::make`]); the backend loads the object; the variant is entered in the table ([`KernelOnDevice::enter`]); launches
-//! time it until there is a verdict ([`KernelOnDevice::finished`]), which settles the key.
+//! What happens to a key, in order: a launch has it and finds nothing ([`KernelOnDevice::choose`]); it is
+//! claimed, and its object looked up or compiled ([`KernelOnDevice::make`]); the backend loads the object;
+//! the variant is entered in the table ([`KernelOnDevice::enter`]); launches time it until there is a verdict
+//! ([`KernelOnDevice::finished`]), which settles the key.
 
 use std::collections::VecDeque;
 use std::ptr;
@@ -33,8 +34,8 @@ use crate::variant::{self, Choice, Variant};
 
 /// The most variants that a kernel may have on one device at one time.
 const MOST_VARIANTS: usize = 256;
-/// Once it has them, one of so many launches for which there is none makes room for one: compiles stay rare where nearly every
-/// launch has a value of its own.
+/// Once it has them, one of so many launches for which there is none makes room for one: compiles stay rare
+/// where nearly every launch has a value of its own.
 const LAUNCHES_FOR_ROOM: u64 = 1024;
 /// The most that are ever made: their records stay as long as the image.
 const MOST_MADE: usize = 4096;
@@ -42,7 +43,8 @@ const MOST_MADE: usize = 4096;
 /// What is done once a key that was claimed is settled: with its variant, if there is one.
 type Then<B> = Box<dyn FnOnce(Option<&'static Variant<B>>) + Send>;
 
-/// What policy knows of one kernel on one device. Lives as long as its image copy. What launches read comes first.
+/// What policy knows of one kernel on one device. Lives as long as its image copy. What launches read comes
+/// first.
 #[repr(C, align(64))]
 pub struct KernelOnDevice<B: Backend> {
     /// The kernel, which has one of these in each image copy.
@@ -83,7 +85,8 @@ impl<B: Backend> KernelOnDevice<B> {
         }
     }
 
-    /// What a launch runs. Takes no lock and allocates nothing when that is known. With `COUNT`, the variant counts it.
+    /// What a launch runs. Takes no lock and allocates nothing when that is known. With `COUNT`, the variant
+    /// counts it.
     #[inline]
     pub fn choose<const COUNT: bool>(&'static self, launch: B::Launch<'_>) -> Choice<B::Entry> {
         match self.variants.find(&self.kernel.tracker, &launch) {
@@ -144,7 +147,8 @@ impl<B: Backend> KernelOnDevice<B> {
                 wait.recv().ok().flatten()
             }
             Mode::Async => {
-                // Only where an earlier run had long launches: a look into the cache takes longer than many launches do.
+                // Only where an earlier run had long launches: a look into the cache takes longer than many
+                // launches do.
                 let target = B::target(self.image).filter(|_| self.kernel.bundle.has_long_launches());
                 let times = target.and_then(|target| self.kernel.remembered_times(target, &key));
                 let saved = times.and_then(time_worth_waiting);
@@ -202,8 +206,8 @@ impl<B: Backend> KernelOnDevice<B> {
         made.recv_timeout(saved).ok().flatten()
     }
 
-    /// Makes the variant for a key that was claimed a while ago, unless an argument was given up since: launches look for something more
-    /// general then.
+    /// Makes the variant for a key that was claimed a while ago, unless an argument was given up since:
+    /// launches look for something more general then.
     fn make_if_asked_for(&'static self, key: LaunchKey, then: Then<B>) {
         if self.kernel.tracker.is_outdated(&key) {
             self.variants.remove(&key);
@@ -212,8 +216,9 @@ impl<B: Backend> KernelOnDevice<B> {
         self.make(key, then);
     }
 
-    /// Makes the variant for a key that was claimed: looks its object up or has it compiled, and has it loaded. `then` is called with what came of it,
-    /// on this thread or on the backend's; by then the key is settled, unless the image is going away.
+    /// Makes the variant for a key that was claimed: looks its object up or has it compiled, and has it
+    /// loaded. `then` is called with what came of it, on this thread or on the backend's; by then the key is
+    /// settled, unless the image is going away.
     fn make(&'static self, key: LaunchKey, then: Then<B>) {
         let Some(_change) = fork_gate::enter() else {
             return then(None);
@@ -276,7 +281,8 @@ impl<B: Backend> KernelOnDevice<B> {
         let history = self.remember(key, took, verdict, times, code.on_gpu.take());
         let label = format!("{}: image copy {}", self.kernel.name, self.image.number);
         let variant = Variant::new(label, key.clone(), code, measure, history);
-        // While its image is there only its code is ever given back: a launch may have found it and not yet asked for its code.
+        // While its image is there only its code is ever given back: a launch may have found it and not yet
+        // asked for its code.
         let variant: &'static Variant<B> = Box::leak(Box::new(variant));
         self.image.add_variant(variant);
         self.enter(key, Some(variant))
@@ -327,8 +333,9 @@ impl<B: Backend> KernelOnDevice<B> {
         )
     }
 
-    /// Takes one key out of the table that no launch will miss: without a variant, or with one that is retired, or that was not launched
-    /// since it was last looked at. False if it is not yet time, or all are used.
+    /// Takes one key out of the table that no launch will miss: without a variant, or with one that is
+    /// retired, or that was not launched since it was last looked at. False if it is not yet time, or all are
+    /// used.
     fn make_room(&self) -> bool {
         let launches = self.without_room.fetch_add(1, Ordering::Relaxed) + 1;
         if !launches.is_multiple_of(LAUNCHES_FOR_ROOM) || self.made.load(Ordering::Relaxed) >= MOST_MADE {
@@ -359,7 +366,8 @@ impl<B: Backend> KernelOnDevice<B> {
         }
     }
 
-    /// Has launches with this key run the variant, or ahead-of-time code, without asking. Where they are counted they have to.
+    /// Has launches with this key run the variant, or ahead-of-time code, without asking. Where they are
+    /// counted they have to.
     fn settle_key(&self, key: &LaunchKey, variant: Option<&Variant<B>>) {
         if counts_launches() {
             return;
@@ -393,7 +401,8 @@ impl<B: Backend> KernelOnDevice<B> {
         variant.leave();
     }
 
-    /// Takes note that the device refuses to launch the variant whose entry `is_it` knows: launches with its key run ahead-of-time code from now on.
+    /// Takes note that the device refuses to launch the variant whose entry `is_it` knows: launches with its
+    /// key run ahead-of-time code from now on.
     pub fn refused(&self, is_it: impl Fn(B::Entry) -> bool, reason: &str) {
         let live = lock(&self.live)
             .iter()

@@ -1,4 +1,5 @@
-//! Decides which code each launch of a kernel runs, on any kind of device: keys, objects, variants, their times and their end, written once.
+//! Decides which code each launch of a kernel runs, on any kind of device: keys, objects, variants, their
+//! times and their end, written once.
 //!
 //! Devices are behind the trait [`Backend`](backend::Backend). Neither LLVM nor a driver is linked here.
 //!
@@ -16,7 +17,8 @@
 //! | [`history`] | what was made for each kernel and became of its launches |
 //! | [`process`] | how all this lives in a process that is not its own |
 //!
-//! What belongs to an image is destroyed with it, everything else never: variants may be running on any thread when the process ends.
+//! What belongs to an image is destroyed with it, everything else never: variants may be running on any
+//! thread when the process ends.
 #![expect(
     unsafe_code,
     reason = "variants are found by address, and the process is the program's: signals, forks, exits"

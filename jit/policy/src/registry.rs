@@ -57,7 +57,8 @@ impl<B: Backend> Default for Registry<B> {
 }
 
 impl<B: Backend> Registry<B> {
-    /// Keeps a copy of a bundle for ever. `None`: it is attached already, or no bundle. A caller has entered the [fork gate](fork_gate).
+    /// Keeps a copy of a bundle for ever. `None`: it is attached already, or no bundle. A caller has entered
+    /// the [fork gate](fork_gate).
     pub fn attach(&self, id: BundleId, bytes: &[u8]) -> Option<Attached<B>> {
         let mut contents = lock(&self.0);
         if contents.bundles.contains_key(&id) {
@@ -173,7 +174,8 @@ impl<B: Backend> AnnouncedImage<B> {
                 )
             ));
         };
-        // SAFETY: only launches, work that was queued before this, and the registry knew of these, which were boxes.
+        // SAFETY: only launches, work that was queued before this, and the registry knew of these, which were
+        // boxes.
         unsafe {
             for kernel in self.kernels {
                 drop(Box::from_raw((&raw const *kernel).cast_mut()));

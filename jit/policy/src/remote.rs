@@ -1,7 +1,8 @@
-//! The tier behind the folders: a remote store, which a process of its own asks ([`Transport`]) and which must cost no launch more than the deadline.
+//! The tier behind the folders: a remote store, which a process of its own asks ([`Transport`]) and which
+//! must cost no launch more than the deadline.
 //!
-//! What it brings is in the private folder then, checked, and used as all that is there. A store that is out of order three times is left alone for
-//! a while, by the processes that start meanwhile too.
+//! What it brings is in the private folder then, checked, and used as all that is there. A store that is out
+//! of order three times is left alone for a while, by the processes that start meanwhile too.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -25,11 +26,13 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How the store is asked.
 pub trait Transport: Sync {
-    /// Has an object put into the private folder, and waits for that as long as this; or for `patience` where another machine is known to make it.
+    /// Has an object put into the private folder, and waits for that as long as this; or for `patience` where
+    /// another machine is known to make it.
     fn fetch(&self, hash: KeyHash, deadline: Duration, patience: Duration) -> Reply;
     /// Has an object of the private folder put into the store, without waiting.
     fn publish(&self, hash: KeyHash);
-    /// Takes note of a list of what a program wants, which is brought once anything is asked; `now`: without waiting for that.
+    /// Takes note of a list of what a program wants, which is brought once anything is asked; `now`: without
+    /// waiting for that.
     fn expect(&self, list: KeyHash, now: bool);
     /// Takes note of what has come by now without being asked for.
     fn catch_up(&self);
@@ -118,7 +121,8 @@ fn name_of_trouble() -> String {
     )
 }
 
-/// Has an object put into the private folder, if the store has it, and waits for that within the deadline. True: it is there.
+/// Has an object put into the private folder, if the store has it, and waits for that within the deadline.
+/// True: it is there.
 pub(crate) fn bring(hash: KeyHash) -> bool {
     let Some(transport) = transport() else {
         return false;

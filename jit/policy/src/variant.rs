@@ -1,7 +1,9 @@
-//! A variant that is loaded for one image copy: its code, and whether it is any faster than the ahead-of-time body.
+//! A variant that is loaded for one image copy: its code, and whether it is any faster than the ahead-of-time
+//! body.
 //!
-//! Until that is known, launches with the same key are timed by the backend ([`Probation`]). A variant that is no faster is retired, and
-//! its code freed when no launch runs it any more. Once the verdict is known, a launch costs nothing more.
+//! Until that is known, launches with the same key are timed by the backend ([`Probation`]). A variant that
+//! is no faster is retired, and its code freed when no launch runs it any more. Once the verdict is known, a
+//! launch costs nothing more.
 
 use std::ptr;
 use std::sync::{Arc, Mutex};
@@ -27,11 +29,13 @@ const AHEAD_OF_TIME: u64 = 1;
 pub struct Choice<Entry> {
     /// The code of a variant; `None`: ahead-of-time code.
     pub entry: Option<Entry>,
-    /// Not 0: the launch is timed, and its end is told to [`KernelOnDevice::finished`](crate::kernel_on_device::KernelOnDevice::finished) with this.
+    /// Not 0: the launch is timed, and its end is told to
+    /// [`KernelOnDevice::finished`](crate::kernel_on_device::KernelOnDevice::finished) with this.
     pub ticket: u64,
 }
 
-/// A loaded variant. Never freed, but its code may be. What a launch reads comes first, in one line of the processor's cache.
+/// A loaded variant. Never freed, but its code may be. What a launch reads comes first, in one line of the
+/// processor's cache.
 #[repr(C, align(64))]
 pub struct Variant<B: Backend> {
     entry: B::Entry,
@@ -141,7 +145,8 @@ impl<B: Backend> Variant<B> {
         self.probation.is_retired()
     }
 
-    /// Gives it up while it is being measured; false if there is a verdict. Its code is freed after the last launch that runs it.
+    /// Gives it up while it is being measured; false if there is a verdict. Its code is freed after the last
+    /// launch that runs it.
     pub(crate) fn evict(&'static self) -> bool {
         let evicted = self.probation.give_up();
         if evicted && let Some(history) = &self.history {
@@ -187,8 +192,8 @@ impl<B: Backend> Variant<B> {
     pub(crate) unsafe fn free_code(&self, done: Done<Result<(), LoadFailure>>) {
         let holder = lock(&self.holder).take();
         match holder {
-            // SAFETY: as the caller promises, no launch runs the code; none will, since all that count themselves from now on see
-            // the verdict.
+            // SAFETY: as the caller promises, no launch runs the code; none will, since all that count
+            // themselves from now on see the verdict.
             Some(loaded) => unsafe { B::unload(loaded, done) },
             None => done(Ok(())),
         }

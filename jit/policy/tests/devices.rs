@@ -1,5 +1,6 @@
-//! The policy over a kind of device that is made up: two devices of different architecture, code that is loaded slowly by a thread of its own, and
-//! launches whose times are known long after. Neither LLVM nor a driver is linked.
+//! The policy over a kind of device that is made up: two devices of different architecture, code that is
+//! loaded slowly by a thread of its own, and launches whose times are known long after. Neither LLVM nor a
+//! driver is linked.
 #![expect(unsafe_code, reason = "the policy's boundary to devices has unsafe functions")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
 
@@ -247,7 +248,8 @@ fn bundle(name: &'static str) -> (Vec<u8>, BundleId) {
     bundle.encode()
 }
 
-/// Launches once; what it takes is told later, if it is timed. Returns the object whose code ran, if it was a variant.
+/// Launches once; what it takes is told later, if it is timed. Returns the object whose code ran, if it was a
+/// variant.
 fn launch(
     kernel: &'static KernelOnDevice<Double>,
     scalar: u64,

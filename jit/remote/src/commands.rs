@@ -1,4 +1,5 @@
-//! What the program `offloom` starts this one for: `[--json] COMMAND ARGUMENT...`, which it has checked. Prints what it prints itself.
+//! What the program `offloom` starts this one for: `[--json] COMMAND ARGUMENT...`, which it has checked.
+//! Prints what it prints itself.
 
 use std::ffi::OsString;
 use std::io::{self, Write as _};

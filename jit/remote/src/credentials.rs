@@ -1,4 +1,5 @@
-//! What a store wants of its users: from a file that nobody else may read, or from the variables that Amazon's tools read. Never printed.
+//! What a store wants of its users: from a file that nobody else may read, or from the variables that
+//! Amazon's tools read. Never printed.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -48,7 +49,8 @@ impl Credentials {
     /// What a file holds, and the environment where that says nothing.
     ///
     /// # Errors
-    /// The file cannot be read, others may read it, or it holds something else. Nothing of what it holds is in the message.
+    /// The file cannot be read, others may read it, or it holds something else. Nothing of what it holds is
+    /// in the message.
     pub(crate) fn read(
         file: Option<&Path>,
         variable: impl Fn(&str) -> Option<OsString>,

@@ -1,4 +1,5 @@
-//! What a remote store holds under a name: signed contents. Whoever can write to the store, or to the network before it, can only make it useless.
+//! What a remote store holds under a name: signed contents. Whoever can write to the store, or to the network
+//! before it, can only make it useless.
 //!
 //! | field | size | |
 //! | --- | --- | --- |
@@ -12,8 +13,8 @@
 //! | signature | 64 | ed25519, of all the bytes before it |
 //! | contents | | ends the entry |
 //!
-//! Numbers are little-endian. The contents of an object are a file of the cache ([`offloom_jit_cache::store::Store::image_of`]), those of a list
-//! hashes of 32 bytes each.
+//! Numbers are little-endian. The contents of an object are a file of the cache
+//! ([`offloom_jit_cache::store::Store::image_of`]), those of a list hashes of 32 bytes each.
 
 use std::time::Duration;
 

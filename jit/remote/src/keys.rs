@@ -1,5 +1,5 @@
-//! The keys that entries are signed with: files in one folder. `NAME.key` is private and signs what this machine publishes, `NAME.pub` is public, and
-//! trusted by being there.
+//! The keys that entries are signed with: files in one folder. `NAME.key` is private and signs what this
+//! machine publishes, `NAME.pub` is public, and trusted by being there.
 
 use std::fmt;
 use std::fs::{self, DirBuilder, File, OpenOptions};

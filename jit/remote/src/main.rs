@@ -1,7 +1,9 @@
-//! `offloom-jit-remote`: talks to remote stores of compiled kernels, so that programs need no library, thread or connection for that.
+//! `offloom-jit-remote`: talks to remote stores of compiled kernels, so that programs need no library, thread
+//! or connection for that.
 //!
-//! Started by `liboffloom_jit.so` without arguments, with a socket as standard input, on which [`offloom_abi::jit_remote`] is spoken; it ends when
-//! the other end is closed. Started by the program `offloom` with a command as argument ([`commands`]).
+//! Started by `liboffloom_jit.so` without arguments, with a socket as standard input, on which
+//! [`offloom_abi::jit_remote`] is spoken; it ends when the other end is closed. Started by the program
+//! `offloom` with a command as argument ([`commands`]).
 //!
 //! | module | does |
 //! | --- | --- |

@@ -2,10 +2,12 @@
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// Address space, in bytes: more than what any entry takes several times over. What a store answers must not take the machine's memory.
+/// Address space, in bytes: more than what any entry takes several times over. What a store answers must not
+/// take the machine's memory.
 const MOST_BYTES: u64 = 2 << 30;
 
-/// Limits it, as far as it is not limited already. Where that is not possible the library's deadlines still hold.
+/// Limits it, as far as it is not limited already. Where that is not possible the library's deadlines still
+/// hold.
 pub(crate) fn limit() {
     let before = getrlimit(Resource::As);
     let limit = before

@@ -1,5 +1,5 @@
-//! Serves one program: answers what `liboffloom_jit.so` asks over the socket that is the standard input, until that is closed; then puts what was
-//! compiled last into the store, and ends.
+//! Serves one program: answers what `liboffloom_jit.so` asks over the socket that is the standard input,
+//! until that is closed; then puts what was compiled last into the store, and ends.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
@@ -24,7 +24,8 @@ use crate::stores::{Limits, RemoteStore, StoreFailure};
 const ABSENT_FOR: Duration = Duration::from_secs(60);
 /// How long a machine may make an object before others make it too.
 const CLAIM: Duration = Duration::from_secs(10);
-/// How long it is waited before it is looked again whether another machine has made it: a fraction of what was waited, between these.
+/// How long it is waited before it is looked again whether another machine has made it: a fraction of what
+/// was waited, between these.
 const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(50)];
 /// Objects that wait to be put into the store. What comes when so many wait is not put there.
 const MOST_WAITING: usize = 256;
@@ -223,7 +224,8 @@ fn fetch(
             return Ok(got);
         }
         let waited = asked.begun.elapsed();
-        // Who cannot sign makes it for itself, and keeps nobody waiting. A store that is full takes no claims, and can still be read.
+        // Who cannot sign makes it for itself, and keeps nobody waiting. A store that is full takes no
+        // claims, and can still be read.
         let is_ours =
             shared.session.private.is_none() || remote.claim(&claim_name(hash), CLAIM).unwrap_or(true);
         if is_ours || waited >= asked.deadline.max(asked.patience) {

@@ -1,4 +1,5 @@
-//! What one process has to do with one store: which, whose entries it trusts, what it signs with, and the cache on this machine.
+//! What one process has to do with one store: which, whose entries it trusts, what it signs with, and the
+//! cache on this machine.
 
 use std::ffi::OsString;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -76,7 +77,8 @@ impl Session {
     /// What the settings say. `variable`: of the environment.
     ///
     /// # Errors
-    /// There is no store, no cache that it could be put into, or no key to trust; or credentials are not to be had: one line that says what to do.
+    /// There is no store, no cache that it could be put into, or no key to trust; or credentials are not to
+    /// be had: one line that says what to do.
     pub(crate) fn open(
         settings: &Settings,
         variable: impl Fn(&str) -> Option<OsString>,
@@ -135,7 +137,8 @@ impl Session {
         }
     }
 
-    /// Asks for several objects, some at a time. `before` hears which are to be put into the private folder, `after` which were asked for.
+    /// Asks for several objects, some at a time. `before` hears which are to be put into the private folder,
+    /// `after` which were asked for.
     pub(crate) fn get_many(
         &self,
         remote: &mut dyn RemoteStore,
@@ -185,8 +188,8 @@ impl Session {
         }
     }
 
-    /// Puts an object of this machine's cache into the store, unless it is there. `None`: it is not in the cache, or too large; or nothing is
-    /// signed here.
+    /// Puts an object of this machine's cache into the store, unless it is there. `None`: it is not in the
+    /// cache, or too large; or nothing is signed here.
     pub(crate) fn put(
         &self,
         remote: &mut dyn RemoteStore,
@@ -223,7 +226,8 @@ impl Session {
         remote.put(&format!("{PREFIX}/try"), b"", TRIAL)
     }
 
-    /// Adds objects to a list. Where two do so at once, what one has added may be lost: it is compiled once more, or asked for by itself.
+    /// Adds objects to a list. Where two do so at once, what one has added may be lost: it is compiled once
+    /// more, or asked for by itself.
     pub(crate) fn add_to_list(
         &self,
         remote: &mut dyn RemoteStore,

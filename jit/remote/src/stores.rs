@@ -1,4 +1,5 @@
-//! Stores that sites run anyway, behind one trait: what is put under a name comes back, or nothing does. Nothing that comes back is trusted.
+//! Stores that sites run anyway, behind one trait: what is put under a name comes back, or nothing does.
+//! Nothing that comes back is trusted.
 
 mod folder;
 mod http;
@@ -29,7 +30,8 @@ pub(crate) trait RemoteStore: Send {
     /// What is there under several names, in their order: in one go where the store can do that.
     fn get_many(&mut self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreFailure>;
 
-    /// Puts something under a name, if nothing is there: false where something is. Where the store cannot tell, what was there is replaced.
+    /// Puts something under a name, if nothing is there: false where something is. Where the store cannot
+    /// tell, what was there is replaced.
     fn put_new(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<bool, StoreFailure>;
 
     /// Puts something under a name, in place of what is there.

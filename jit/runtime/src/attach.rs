@@ -72,7 +72,8 @@ pub(crate) fn attach(bytes: &[u8]) {
     }
 }
 
-/// Has launches on GPUs seen, where an executable or library in which `inside` lies has registered images for some.
+/// Has launches on GPUs seen, where an executable or library in which `inside` lies has registered images for
+/// some.
 pub(crate) fn registered(inside: *const c_void) {
     if settings().mode == Mode::Off || !Cuda::has_bundles() {
         return;
@@ -122,8 +123,9 @@ fn begin<B: Backend>(attached: Attached<B>) {
     }
 }
 
-/// Has launches logged, statistics written, and uses of the cache counted when the process ends. Asked for when the first program or library is attached,
-/// which is before most of their exit handlers are registered: those run first.
+/// Has launches logged, statistics written, and uses of the cache counted when the process ends. Asked for
+/// when the first program or library is attached, which is before most of their exit handlers are registered:
+/// those run first.
 fn act_at_exit() {
     let says = settings().log || settings().stats.is_some();
     if !says && settings().cache_mode != CacheMode::ReadWrite {
@@ -133,7 +135,8 @@ fn act_at_exit() {
     if says {
         stats::remember_process();
     }
-    // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
+    // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into
+    // it.
     AT_EXIT.call_once(|| unsafe {
         atexit(at_exit);
     });

@@ -47,8 +47,8 @@ impl DeviceCode<'_> {
     }
 }
 
-/// The base image of the device code, which is that of `object`, with its bundle attached; it stays in memory. `None` when it cannot be made, which is
-/// said.
+/// The base image of the device code, which is that of `object`, with its bundle attached; it stays in
+/// memory. `None` when it cannot be made, which is said.
 pub(crate) fn base_image(code: &DeviceCode<'_>, object: &LoadedObject) -> Option<&'static [u8]> {
     let id = BundleId::of_bitcode(code.bytes);
     let place = (id, code.processor().to_owned());

@@ -1,4 +1,5 @@
-//! Has a kernel compiled: in the [worker process](worker), or, where there is none, on a thread that LLVM may lose.
+//! Has a kernel compiled: in the [worker process](worker), or, where there is none, on a thread that LLVM may
+//! lose.
 
 pub(crate) mod remote;
 pub(crate) mod worker;
@@ -23,10 +24,12 @@ use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use worker::{Limits, Message, WorkerError};
 
-/// Kernels over which workers may be lost, one after the other, before no more is compiled: they would be over the next as well.
+/// Kernels over which workers may be lost, one after the other, before no more is compiled: they would be
+/// over the next as well.
 const MOST_LOST: u32 = 3;
 
-/// Of the thread that compiles in the program where nothing waits for it: on a processor that one other thread wants as well it has 3.4 %.
+/// Of the thread that compiles in the program where nothing waits for it: on a processor that one other
+/// thread wants as well it has 3.4 %.
 const NICENESS_IN_PROGRAM: i32 = 15;
 
 /// Kernels that no worker has answered for since the last that one did.
@@ -53,7 +56,8 @@ pub(crate) fn usual_place() -> Place {
     }
 }
 
-/// Has the worker process started, where there is one: something to compile is expected soon, and a launch will wait for it.
+/// Has the worker process started, where there is one: something to compile is expected soon, and a launch
+/// will wait for it.
 pub(crate) fn expect() {
     if settings().worker {
         report::log("the compile worker is started: the cache may not have what is launched");
@@ -61,7 +65,8 @@ pub(crate) fn expect() {
     }
 }
 
-/// Compiles what the request says and waits for it. Once it is under way in the worker process, `meanwhile` is called.
+/// Compiles what the request says and waits for it. Once it is under way in the worker process, `meanwhile`
+/// is called.
 ///
 /// # Errors
 /// When there is no object.
@@ -88,8 +93,9 @@ pub(crate) fn compile(
     }
 }
 
-/// Makes a base image and waits for it: a [`BaseImage`](offloom_abi::jit_base_image::BaseImage) as object. Always in the worker process,
-/// since linking takes a process of its own anyway, and at the program's priority, which waits for it. `meanwhile` as in [`compile`].
+/// Makes a base image and waits for it: a [`BaseImage`](offloom_abi::jit_base_image::BaseImage) as object.
+/// Always in the worker process, since linking takes a process of its own anyway, and at the program's
+/// priority, which waits for it. `meanwhile` as in [`compile`].
 ///
 /// # Errors
 /// When there is none.
@@ -155,7 +161,8 @@ fn ask_worker(
     }
 }
 
-/// Says, once, which setting may be to blame where a compile has ended as one does that finds no memory, and was allowed less than by default.
+/// Says, once, which setting may be to blame where a compile has ended as one does that finds no memory, and
+/// was allowed less than by default.
 fn suspect_memory_limit(answer: &Result<Reply, WorkerError>) {
     const NAME: &str = "OFFLOOM_JIT_MEMORY_LIMIT";
     static SAID: Once = Once::new();

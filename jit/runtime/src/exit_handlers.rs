@@ -1,8 +1,9 @@
 //! Has something done before any exit handler that LLVM registers from now on.
 //!
-//! LLVM registers a handler whenever one of its functions first comes by a static object of its own, at any moment of a compile.
-//! Such handlers run before all that were registered earlier, so registering one of ours cannot come first for sure. Instead,
-//! libLLVM's entry for `__cxa_atexit` in its table of imported functions is led here.
+//! LLVM registers a handler whenever one of its functions first comes by a static object of its own, at any
+//! moment of a compile. Such handlers run before all that were registered earlier, so registering one of ours
+//! cannot come first for sure. Instead, libLLVM's entry for `__cxa_atexit` in its table of imported functions
+//! is led here.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Range;
@@ -28,7 +29,8 @@ unsafe extern "C" {
 /// What goes first, and the C library's own registration.
 static FIRST: OnceLock<(fn(), Register)> = OnceLock::new();
 
-/// Runs `first` before each exit handler that libLLVM, or C++ code of this library, registers from now on. To be called once.
+/// Runs `first` before each exit handler that libLLVM, or C++ code of this library, registers from now on. To
+/// be called once.
 pub(crate) fn run_first(first: fn()) {
     // Taken before this library's own table is changed.
     if FIRST.set((first, __cxa_atexit)).is_err() {
@@ -88,7 +90,8 @@ const R_X86_64_JUMP_SLOT: u64 = 7;
 /// The least part of memory that can be protected.
 const PAGE: usize = 4096;
 
-/// Changes the tables of the library that `info` describes, if it is one of those that define the two functions at `addresses`.
+/// Changes the tables of the library that `info` describes, if it is one of those that define the two
+/// functions at `addresses`.
 ///
 /// # Safety
 /// As the callback of `dl_iterate_phdr`: the library is loaded. `addresses` points to two addresses.
@@ -152,7 +155,8 @@ unsafe fn imports(dynamic: *const Dynamic, base: u64) -> Vec<*mut *mut c_void> {
             CStr::from_ptr(name) == REGISTRATION
         };
         let mut places = Vec::new();
-        // A library names a function that it imports once: behind the first place, numbers are compared alone.
+        // A library names a function that it imports once: behind the first place, numbers are compared
+        // alone.
         let mut known = None;
         // Relocations without a symbol come first, and are nearly all of libLLVM's.
         let nameless = find(DT_RELACOUNT).unwrap_or_default() as usize;

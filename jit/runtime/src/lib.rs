@@ -34,8 +34,8 @@ use offloom_abi::jit_image::ImageAnnouncement;
 use host::announce;
 use offloom_jit_policy::process::guard::guarded_interlude;
 
-/// Takes the bundle of an executable or shared library, before its images are registered with libomptarget. The bytes are
-/// copied. A bundle that cannot be used is refused with one line on the standard error stream.
+/// Takes the bundle of an executable or shared library, before its images are registered with libomptarget.
+/// The bytes are copied. A bundle that cannot be used is refused with one line on the standard error stream.
 ///
 /// # Safety
 /// `bundle` points to `size` readable bytes.
@@ -51,8 +51,8 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
     });
 }
 
-/// Takes note that an executable or shared library, in which `inside` lies, has registered its images with libomptarget. libomptarget has opened
-/// the drivers that they need, and has not loaded the images.
+/// Takes note that an executable or shared library, in which `inside` lies, has registered its images with
+/// libomptarget. libomptarget has opened the drivers that they need, and has not loaded the images.
 ///
 /// # Safety
 /// `inside` is an address in the executable or library.
@@ -71,12 +71,13 @@ pub unsafe extern "C" fn offloom_jit_withdraw_image(announcement: *const ImageAn
     guarded_interlude((), || unsafe { announce::withdraw(announcement) });
 }
 
-/// Takes the announcement of one copy of a device image, from the image's constructor. Images of bundles that are not
-/// attached are left alone.
+/// Takes the announcement of one copy of a device image, from the image's constructor. Images of bundles that
+/// are not attached are left alone.
 ///
 /// # Safety
-/// `announcement` points to an [`ImageAnnouncement`] whose slots and anchors are as it says, and stays valid as long as the
-/// image's kernels may be launched. Its first field is the version, in every version of the record.
+/// `announcement` points to an [`ImageAnnouncement`] whose slots and anchors are as it says, and stays valid
+/// as long as the image's kernels may be launched. Its first field is the version, in every version of the
+/// record.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_announce_image(announcement: *const ImageAnnouncement) {
     guarded_interlude((), || {

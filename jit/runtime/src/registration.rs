@@ -57,9 +57,10 @@ const _: () = {
     assert!(size_of::<BinaryDescriptor>() == descriptor::SIZE);
 };
 
-/// The descriptor to register in the place of this one: the same where no image is device code that images are made of, and `None` where it is
-/// code that this library cannot use, which is said. Of images that cannot be made, which is said too, the new one has none. Code for NVIDIA GPUs makes
-/// one image for each architecture that is there.
+/// The descriptor to register in the place of this one: the same where no image is device code that images
+/// are made of, and `None` where it is code that this library cannot use, which is said. Of images that
+/// cannot be made, which is said too, the new one has none. Code for NVIDIA GPUs makes one image for each
+/// architecture that is there.
 ///
 /// # Safety
 /// The descriptor and what it points to are as libomptarget wants them.
@@ -126,7 +127,8 @@ pub(crate) unsafe fn replacement(given: *const BinaryDescriptor) -> Option<*cons
     Some(made)
 }
 
-/// An image for each architecture of NVIDIA's that is there, of the code that was compiled for the latest one that it has.
+/// An image for each architecture of NVIDIA's that is there, of the code that was compiled for the latest one
+/// that it has.
 fn gpu_images(codes: &[(&DeviceImage, GpuCode<'_>, String)], object: &LoadedObject) -> Vec<DeviceImage> {
     if codes.is_empty() {
         return Vec::new();

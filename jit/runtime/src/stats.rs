@@ -18,8 +18,8 @@ use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::{from_first_folder, settings};
 use offloom_jit_policy::remote;
 
-/// In a forked child another thread of its parent may hold a lock for ever; a network file system may hang. The process ends all
-/// the same.
+/// In a forked child another thread of its parent may hold a lock for ever; a network file system may hang.
+/// The process ends all the same.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The process that uses the JIT; 0 before.
@@ -109,7 +109,8 @@ fn host_name() -> OsString {
     OsString::from_vec(uname().nodename().to_bytes().to_vec())
 }
 
-/// The file for this process: `%p` in the name is its number, which a forked child appends where there is none, and `%h` the machine's name.
+/// The file for this process: `%p` in the name is its number, which a forked child appends where there is
+/// none, and `%h` the machine's name.
 fn file_name(path: &Path, process: u32, host: &OsStr, forked: bool) -> PathBuf {
     let process = process.to_string();
     let mut own = Vec::new();

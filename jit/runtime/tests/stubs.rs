@@ -126,7 +126,8 @@ impl Kernel {
     }
 }
 
-/// A dispatch function whose slot's state is where the kernel's code leaves its number. Adds to what the body leaves there, which runs after it.
+/// A dispatch function whose slot's state is where the kernel's code leaves its number. Adds to what the body
+/// leaves there, which runs after it.
 unsafe extern "C" fn note_and_decline(slot: *const Slot, _: *const u64) -> Choice {
     // SAFETY: the state is that of the test.
     let ran = unsafe { &*(*slot).state.load(Ordering::Relaxed).cast::<AtomicU64>() };
@@ -300,7 +301,8 @@ fn as_many_keys_as_a_kernel_has_variants_are_found_and_no_others() {
     kernel.answer_questions();
     let tracker = tracker(&[64, 64], 1000);
     let caches = InlineCaches::new(kernel.slot);
-    // Numbers that differ in their lowest bits, in their highest, and those of which one undoes most of what the other does to the hash.
+    // Numbers that differ in their lowest bits, in their highest, and those of which one undoes most of what
+    // the other does to the hash.
     let values: Vec<[u64; 2]> = (0..CODES)
         .map(|index| match index % 3 {
             0 => [index, index ^ 5],

@@ -1,7 +1,7 @@
 //! What finding the code of a launch costs: ten arguments, 1 to 10,000 variants, 1 to 16 threads.
 //!
-//! Rounds are short and the fastest counts, so that other work of the machine matters little. What counts are the ratios to one thread
-//! with one variant. `cargo bench -p offloom-jit-variants`.
+//! Rounds are short and the fastest counts, so that other work of the machine matters little. What counts are
+//! the ratios to one thread with one variant. `cargo bench -p offloom-jit-variants`.
 #![expect(clippy::unwrap_used, reason = "a benchmark")]
 
 use std::hint::black_box;

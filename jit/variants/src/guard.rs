@@ -1,9 +1,10 @@
-//! Whether a launch has one certain key, asked of its argument words alone: no key is made, hashed or looked up.
+//! Whether a launch has one certain key, asked of its argument words alone: no key is made, hashed or looked
+//! up.
 
 use crate::signature::{Field, Source};
 
-/// The condition under which a launch has a key: the bits in `masks` of its argument words are those of `values`. Keys of one shape have the same
-/// masks.
+/// The condition under which a launch has a key: the bits in `masks` of its argument words are those of
+/// `values`. Keys of one shape have the same masks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Guard {
     masks: Box<[u64]>,
@@ -11,15 +12,16 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// For the key `words` of these fields, of which only the bits in `masks` count. None if more than argument words decides, or an
-    /// alignment of which less is known than could be.
+    /// For the key `words` of these fields, of which only the bits in `masks` count. None if more than
+    /// argument words decides, or an alignment of which less is known than could be.
     pub(crate) fn new(fields: &[Field], masks: &[u64], words: &[u64]) -> Option<Self> {
         let mut guard = (Vec::new(), Vec::new());
         let fields = fields.iter().zip(masks.iter().zip(words));
         for (field, (&mask, &word)) in fields.filter(|(_, (mask, _))| **mask != 0) {
             let (argument, mask, value) = match field.source {
                 Source::Argument(argument) => (argument, mask, word),
-                // The address is divisible by the strictest of the alignments: bit n of the word is 8 << n bytes.
+                // The address is divisible by the strictest of the alignments: bit n of the word is 8 << n
+                // bytes.
                 Source::Alignment(argument) if word == mask => (argument, (8 << mask.ilog2()) - 1, 0),
                 Source::Alignment(_) | Source::Object { .. } | Source::Teams | Source::Threads => {
                     return None;

@@ -1,4 +1,5 @@
-//! What a slot's stub knows of launches without asking: the keys whose launches run the same code from now on.
+//! What a slot's stub knows of launches without asking: the keys whose launches run the same code from now
+//! on.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -14,8 +15,8 @@ const MOST_KEYS: usize = 256;
 /// How many factors are tried when keys fall together.
 const FACTORS: u64 = 32;
 
-/// The inline caches of one slot. One is replaced when the kernel is specialised to less, since it then serves few launches. All are kept, since
-/// launches may be looking at them.
+/// The inline caches of one slot. One is replaced when the kernel is specialised to less, since it then
+/// serves few launches. All are kept, since launches may be looking at them.
 #[derive(Debug)]
 pub struct InlineCaches(Mutex<Caches>);
 
@@ -35,9 +36,10 @@ impl InlineCaches {
         }))
     }
 
-    /// Has the slot's stub run this for launches with the key: code that is never given up as long as the image copy is there, or ahead-of-time
-    /// code. Nothing changes where argument words alone do not say that a launch has the key, for a key that launches no longer have
-    /// since less is specialised, and for kernels with more parameters than there are conditions.
+    /// Has the slot's stub run this for launches with the key: code that is never given up as long as the
+    /// image copy is there, or ahead-of-time code. Nothing changes where argument words alone do not say that
+    /// a launch has the key, for a key that launches no longer have since less is specialised, and for
+    /// kernels with more parameters than there are conditions.
     pub fn publish(&self, tracker: &Tracker, key: &LaunchKey, code: Option<*const c_void>) {
         let mut caches = self.lock();
         let Some(slot) = caches.slot else { return };

@@ -1,7 +1,8 @@
-//! A variant on probation: launches run it or the ahead-of-time body in turns and are timed, until it is known which is faster.
+//! A variant on probation: launches run it or the ahead-of-time body in turns and are timed, until it is
+//! known which is faster.
 //!
-//! One that is no faster is retired, and its code freed. So launches are counted while they are timed: the last one of a retired variant says
-//! that the code may go. A launch of what is kept counts nothing.
+//! One that is no faster is retired, and its code freed. So launches are counted while they are timed: the
+//! last one of a retired variant says that the code may go. A launch of what is kept counts nothing.
 
 mod judgement;
 #[cfg(all(test, feature = "loom"))]
@@ -84,10 +85,11 @@ impl Probation {
         self.verdict.load(Ordering::SeqCst) == Verdict::Retire as u8
     }
 
-    /// Counts a launch. [`Self::leave`] follows in any case: after the launch, or at once where it is not timed.
+    /// Counts a launch. [`Self::leave`] follows in any case: after the launch, or at once where it is not
+    /// timed.
     pub fn enter(&self) -> Entered {
-        // Counted before the verdict is read, which is written before the count is read: either this launch sees that the variant
-        // is retired, or whoever leaves last sees this launch.
+        // Counted before the verdict is read, which is written before the count is read: either this launch
+        // sees that the variant is retired, or whoever leaves last sees this launch.
         self.running.fetch_add(1, Ordering::SeqCst);
         let verdict = self.verdict.load(Ordering::SeqCst);
         if verdict == Verdict::Keep as u8 {
@@ -113,18 +115,20 @@ impl Probation {
         (verdict != Verdict::Measuring && self.decide(verdict)).then_some(verdict)
     }
 
-    /// Retires it while launches are still timed; false if there is a verdict. [`Self::leave`] follows in any case, as if this were a launch:
-    /// so somebody is the last to leave.
+    /// Retires it while launches are still timed; false if there is a verdict. [`Self::leave`] follows in any
+    /// case, as if this were a launch: so somebody is the last to leave.
     pub fn give_up(&self) -> bool {
         self.running.fetch_add(1, Ordering::SeqCst);
         self.decide(Verdict::Retire)
     }
 
-    /// Ends what [`Self::enter`] or [`Self::give_up`] began. True: it is retired, and no launch runs its code, nor will any. Several may be told so.
+    /// Ends what [`Self::enter`] or [`Self::give_up`] began. True: it is retired, and no launch runs its
+    /// code, nor will any. Several may be told so.
     #[must_use]
     pub fn leave(&self) -> bool {
         self.running.fetch_sub(1, Ordering::SeqCst);
-        // Whoever is counted after the verdict sees it and runs no code; so once nobody is counted, nobody runs it or will.
+        // Whoever is counted after the verdict sees it and runs no code; so once nobody is counted, nobody
+        // runs it or will.
         self.is_retired() && self.running.load(Ordering::SeqCst) == 0
     }
 

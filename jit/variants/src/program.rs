@@ -1,5 +1,5 @@
-//! How the key of a launch is read under one shape: what is specialised, sorted by where it comes from, so that a launch decides
-//! nothing and reads nothing that does not count.
+//! How the key of a launch is read under one shape: what is specialised, sorted by where it comes from, so
+//! that a launch decides nothing and reads nothing that does not count.
 
 use std::ops::Range;
 

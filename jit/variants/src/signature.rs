@@ -1,7 +1,9 @@
-//! What of a launch can be specialised: a kernel's parameters, flattened into the words that identify a launch.
+//! What of a launch can be specialised: a kernel's parameters, flattened into the words that identify a
+//! launch.
 //!
-//! The link step says of each parameter whether a constant can matter ([`Parameter`]); what cannot matter is not read at a
-//! launch and never splits a variant. [`Signature`] turns that into a list of [`Field`]s, one 64-bit word each.
+//! The link step says of each parameter whether a constant can matter ([`Parameter`]); what cannot matter is
+//! not read at a launch and never splits a variant. [`Signature`] turns that into a list of [`Field`]s, one
+//! 64-bit word each.
 
 use std::fmt;
 use std::ops::Range;
@@ -9,7 +11,8 @@ use std::str::FromStr;
 
 use offloom_descriptor::ScalarType;
 
-/// The most words that identify a launch; bounds the work of a launch. Objects and parameters past it are not specialised.
+/// The most words that identify a launch; bounds the work of a launch. Objects and parameters past it are not
+/// specialised.
 pub const MAX_KEY_WORDS: usize = 64;
 
 /// What may be specialised of one kernel parameter.
@@ -25,8 +28,8 @@ pub enum Parameter {
     Pointer {
         /// The alignment in bytes that the kernel declares already, if alignment may be specialised.
         declared_alignment: Option<u64>,
-        /// For each byte of the object, from its start, whether its value may be specialised: the kernel only reads it,
-        /// and it is no part of a pointer. Empty: none.
+        /// For each byte of the object, from its start, whether its value may be specialised: the kernel only
+        /// reads it, and it is no part of a pointer. Empty: none.
         contents: Vec<bool>,
         /// Whether these bytes are in memory at every launch.
         contents_are_there: bool,
@@ -140,7 +143,8 @@ pub(crate) enum Source {
     Threads,
 }
 
-/// How a launch's values are read. Implemented by the runtime over the argument words that a kernel's stub stored.
+/// How a launch's values are read. Implemented by the runtime over the argument words that a kernel's stub
+/// stored.
 pub trait Launch {
     /// The argument words; bits past an argument's size are unspecified.
     fn arguments(&self) -> &[u64];
@@ -151,8 +155,9 @@ pub trait Launch {
         self.arguments().get(index).copied().unwrap_or(0)
     }
 
-    /// `length` (1 to 8) bytes at `offset` of the object that the pointer argument at `index` leads to, as they are now on the
-    /// device, in a little-endian word. Only asked for bytes that the kernel's [`Parameter`] declares, and that are there.
+    /// `length` (1 to 8) bytes at `offset` of the object that the pointer argument at `index` leads to, as
+    /// they are now on the device, in a little-endian word. Only asked for bytes that the kernel's
+    /// [`Parameter`] declares, and that are there.
     fn object(&self, index: usize, offset: usize, length: usize) -> u64;
 
     /// Whether bytes of the object, from the first that is asked for to the last, are in memory.
@@ -178,8 +183,8 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Flattens a kernel's parameters. `launch_parameters` says whether code may rely on numbers of teams and threads: on
-    /// GPUs; on x86_64 they are decided inside libomp.
+    /// Flattens a kernel's parameters. `launch_parameters` says whether code may rely on numbers of teams and
+    /// threads: on GPUs; on x86_64 they are decided inside libomp.
     pub fn new(parameters: Vec<Parameter>, launch_parameters: bool) -> Self {
         let mut signature = Self {
             parameters: Vec::new(),
@@ -251,8 +256,8 @@ impl Field {
         self
     }
 
-    /// The word as it is in a launch, with only the bits that count. Bytes that are in no memory are zeros: a launch that came to read them
-    /// would end the program, so whatever code takes them for is right.
+    /// The word as it is in a launch, with only the bits that count. Bytes that are in no memory are zeros: a
+    /// launch that came to read them would end the program, so whatever code takes them for is right.
     #[inline]
     pub(crate) fn read(&self, launch: &impl Launch) -> u64 {
         let word = match self.source {
@@ -277,7 +282,8 @@ impl Field {
     }
 }
 
-/// The alignment classes that an address belongs to: bit n for `8 << n` bytes. The stricter the alignment, the more bits.
+/// The alignment classes that an address belongs to: bit n for `8 << n` bytes. The stricter the alignment,
+/// the more bits.
 #[inline]
 pub(crate) const fn alignment_classes(address: u64) -> u64 {
     // Bit 7 stands in for all the higher ones.
@@ -298,7 +304,8 @@ const fn alignment_classes_above(declared: u64) -> u64 {
     classes
 }
 
-/// The words that cover the bytes that may be specialised. Each begins and ends with one: the kernel reads no others, which may be in no memory.
+/// The words that cover the bytes that may be specialised. Each begins and ends with one: the kernel reads no
+/// others, which may be in no memory.
 fn object_words(argument: usize, bytes: &[bool], are_there: bool) -> Vec<(Source, u64)> {
     let words = bytes.chunks(8).enumerate().filter_map(|(number, bytes)| {
         let first = bytes.iter().position(|counts| *counts)?;

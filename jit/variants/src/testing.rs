@@ -51,8 +51,9 @@ impl Launch for Words {
     }
 }
 
-/// Has loom run `other` on a thread of its own beside `one`, on what `make` makes, and then `look`, in every order that the memory model
-/// allows where each thread is stopped in the middle `switches` times at most: with more, a run takes minutes.
+/// Has loom run `other` on a thread of its own beside `one`, on what `make` makes, and then `look`, in every
+/// order that the memory model allows where each thread is stopped in the middle `switches` times at most:
+/// with more, a run takes minutes.
 #[cfg(feature = "loom")]
 pub(crate) fn in_every_order<T: 'static>(
     switches: usize,

@@ -1,19 +1,22 @@
 //! Which arguments of a kernel are still specialised: the JIT paper's section 4.7.
 //!
-//! The JIT paper counts, for a kernel, all specialisations N and those of each argument n_i, and stops specialising argument i for
-//! good once N > T and n_i / N > R. An argument that has the same value in every launch takes part in every specialisation; it is
-//! not what makes them many. So n_i counts the specialisations in which the argument's value *differs from the one before*
-//! (the first counts for every argument). A specialisation is counted once, however many devices ask for it, and however often while it is not made.
+//! The JIT paper counts, for a kernel, all specialisations N and those of each argument n_i, and stops
+//! specialising argument i for good once N > T and n_i / N > R. An argument that has the same value in every
+//! launch takes part in every specialisation; it is not what makes them many. So n_i counts the
+//! specialisations in which the argument's value *differs from the one before* (the first counts for every
+//! argument). A specialisation is counted once, however many devices ask for it, and however often while it
+//! is not made.
 //!
-//! Alignments narrow in the same way: a kernel's pointer is specialised to the weakest alignment class that a launch has
-//! shown so far. So 0x1230 and 0x4560 share a variant in whichever order they come, and a pointer whose class changes
-//! from launch to launch costs at most five variants.
+//! Alignments narrow in the same way: a kernel's pointer is specialised to the weakest alignment class that a
+//! launch has shown so far. So 0x1230 and 0x4560 share a variant in whichever order they come, and a pointer
+//! whose class changes from launch to launch costs at most five variants.
 //!
-//! What a run gave up so, later runs are told ([`Tracker::expect_changes`]), and give it up at its first change: not before, since
-//! their launches may have one value.
+//! What a run gave up so, later runs are told ([`Tracker::expect_changes`]), and give it up at its first
+//! change: not before, since their launches may have one value.
 //!
-//! What is specialised at one time is a [`Shape`]. Shapes follow one another, each more general than the last, and there are at
-//! most as many as there is to give up, so they are kept for good: a launch reads the current one without a lock.
+//! What is specialised at one time is a [`Shape`]. Shapes follow one another, each more general than the
+//! last, and there are at most as many as there is to give up, so they are kept for good: a launch reads the
+//! current one without a lock.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -63,7 +66,8 @@ impl Shape {
 pub enum Decision {
     /// Less is specialised from now on: the look-up has to be done again, and may find code.
     LookAgain,
-    /// As above, because these changed too often: worth telling later runs, which do not have to find out then.
+    /// As above, because these changed too often: worth telling later runs, which do not have to find out
+    /// then.
     GiveUp(Vec<Subject>),
     /// Code for this key is to be made; it is counted.
     Specialize(LaunchKey),
@@ -126,8 +130,8 @@ impl Tracker {
         }
     }
 
-    /// Has what an earlier run gave up be given up at its first change. `given_up` says what that is; it is asked once, when a second
-    /// specialisation is in sight: one alone needs no answer.
+    /// Has what an earlier run gave up be given up at its first change. `given_up` says what that is; it is
+    /// asked once, when a second specialisation is in sight: one alone needs no answer.
     pub fn expect_changes(&self, given_up: impl FnOnce() -> Vec<Subject>) {
         if self.lock().total == 0 {
             return;
@@ -200,8 +204,8 @@ impl Tracker {
         })
     }
 
-    /// Decides what becomes of a launch for which no code is known and for which none is being made. Locks; not for the path
-    /// of a launch that finds its code.
+    /// Decides what becomes of a launch for which no code is known and for which none is being made. Locks;
+    /// not for the path of a launch that finds its code.
     pub fn decide(&self, launch: &impl Launch) -> Decision {
         let mut counts = self.lock();
         let number = self.current();
@@ -243,7 +247,8 @@ impl Tracker {
         })
     }
 
-    /// The masks that remain: without alignments that the launch does not have, and without subjects that are to be given up.
+    /// The masks that remain: without alignments that the launch does not have, and without subjects that are
+    /// to be given up.
     fn narrow(&self, masks: &[u64], words: &[u64], give_up: impl Fn(usize) -> bool) -> Box<[u64]> {
         let fields = self.signature.fields.iter().zip(masks.iter().zip(words));
         let narrowed = fields.map(|(field, (&mask, &word))| match field.source {
@@ -271,7 +276,8 @@ impl Tracker {
         key.shape != self.current()
     }
 
-    /// What admits the launches with this key: nothing, if more than their argument words says it, or if less is specialised by now.
+    /// What admits the launches with this key: nothing, if more than their argument words says it, or if less
+    /// is specialised by now.
     pub(crate) fn guard(&self, key: &LaunchKey) -> Option<Guard> {
         if self.is_outdated(key) {
             return None;
@@ -342,7 +348,8 @@ fn value(parameter: &Parameter, word: u64) -> Argument {
 }
 
 impl Counts {
-    /// For each subject whether it is specialised and differs from the last specialisation; before the first, all do.
+    /// For each subject whether it is specialised and differs from the last specialisation; before the first,
+    /// all do.
     fn differing(&self, signature: &Signature, masks: &[u64], words: &[u64]) -> Vec<bool> {
         let mut differs = vec![false; signature.subjects.len()];
         for (index, field) in signature.fields.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! The JIT paper's first level: the code that launches of one kernel on one device may run, found by hash.
 //!
-//! [`Variants::find`] is on the path of every launch that [inline caches](crate::inline_cache) do not know: no lock, no allocation, one probe of a hash table. It runs beside changes,
-//! which are made one at a time.
+//! [`Variants::find`] is on the path of every launch that [inline caches](crate::inline_cache) do not know:
+//! no lock, no allocation, one probe of a hash table. It runs beside changes, which are made one at a time.
 
 mod table;
 
@@ -60,7 +60,8 @@ pub enum Entry {
 #[repr(C)]
 pub struct Variants {
     table: Growing,
-    /// For each of the tracker's shapes, how many entries there are: a look-up for fitting code skips shapes without.
+    /// For each of the tracker's shapes, how many entries there are: a look-up for fitting code skips shapes
+    /// without.
     entries_of_shape: Box<[AtomicUsize]>,
     changes: Mutex<()>,
 }
@@ -139,13 +140,14 @@ impl Variants {
         self.change(key, Some(entry))
     }
 
-    /// Forgets launches with this key; returns what they ran until now. A launch that looked before may still be about to run
-    /// that: whoever frees the code waits for it.
+    /// Forgets launches with this key; returns what they ran until now. A launch that looked before may still
+    /// be about to run that: whoever frees the code waits for it.
     pub fn remove(&self, key: &LaunchKey) -> Option<Entry> {
         self.change(key, None)
     }
 
-    /// Notes that code for this key is being made. False if something is known of the key already: then another launch makes it.
+    /// Notes that code for this key is being made. False if something is known of the key already: then
+    /// another launch makes it.
     pub fn claim(&self, key: &LaunchKey) -> bool {
         let _changing = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
         if self.table.get(key.shape, &filled_up(key)).is_some() {

@@ -13,16 +13,16 @@ const SHARE: i32 = 15;
 /// The last resort where there is no idle scheduling.
 const NICEST: i32 = 19;
 
-/// Limits memory (in MiB), has the process ended before the program where memory runs out, and lets go of the program's working
-/// directory.
+/// Limits memory (in MiB), has the process ended before the program where memory runs out, and lets go of the
+/// program's working directory.
 pub(crate) fn apply(memory: u32) {
     let _ = std::fs::write("/proc/self/oom_score_adj", ENDED_FIRST);
     let limit = |bytes: u64| Rlimit {
         current: Some(bytes),
         maximum: Some(bytes),
     };
-    // Address space, since there is no limit on memory itself; the program itself maps some tens of MiB. Of the limits that the program has set
-    // itself, those hold that it cannot lift.
+    // Address space, since there is no limit on memory itself; the program itself maps some tens of MiB. Of
+    // the limits that the program has set itself, those hold that it cannot lift.
     let least = |resource, bytes| getrlimit(resource).maximum.map_or(bytes, |most| most.min(bytes));
     let bytes = u64::from(memory) << 20;
     for resource in [Resource::As, Resource::Data] {
@@ -32,7 +32,8 @@ pub(crate) fn apply(memory: u32) {
     let _ = std::env::set_current_dir("/");
 }
 
-/// Has the calling thread, which compiles, take no more processor time than it may. The thread that watches stays as the program is.
+/// Has the calling thread, which compiles, take no more processor time than it may. The thread that watches
+/// stays as the program is.
 pub(crate) fn take(priority: Priority) {
     match priority {
         Priority::Program => {}

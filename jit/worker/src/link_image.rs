@@ -1,6 +1,7 @@
 //! Links a base image: the object of the device code and the libraries it calls, by `wrapgen-lld`.
 //!
-//! Object and image are in memory that has no name in any folder, so nothing is left behind, whatever happens.
+//! Object and image are in memory that has no name in any folder, so nothing is left behind, whatever
+//! happens.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};

@@ -1,8 +1,9 @@
-//! `offloom-jit-worker`: compiles kernels for `liboffloom_jit.so` in a process of its own, so that a compile that crashes,
-//! hangs or eats all memory does not reach the program.
+//! `offloom-jit-worker`: compiles kernels for `liboffloom_jit.so` in a process of its own, so that a compile
+//! that crashes, hangs or eats all memory does not reach the program.
 //!
-//! Started by the library with a socket as standard input, on which [`offloom_abi::jit_compile`] is spoken, and two numbers:
-//! the memory it may use, in MiB, and its [`Priority`]. It ends when the other end of the socket is closed.
+//! Started by the library with a socket as standard input, on which [`offloom_abi::jit_compile`] is spoken,
+//! and two numbers: the memory it may use, in MiB, and its [`Priority`]. It ends when the other end of the
+//! socket is closed.
 #![forbid(unsafe_code)]
 
 mod assemble;

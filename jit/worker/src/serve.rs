@@ -64,8 +64,8 @@ pub(crate) fn report(error: &ServeError) {
     let _ = writeln!(io::stderr(), "offloom-jit-worker: {error}");
 }
 
-/// Serves until the program closes its end, which ends the process. Requests are read, compiled and answered on one thread, since to hand them to
-/// another one takes up to a millisecond where processors are few.
+/// Serves until the program closes its end, which ends the process. Requests are read, compiled and answered
+/// on one thread, since to hand them to another one takes up to a millisecond where processors are few.
 pub(crate) fn serve(priority: Priority) -> Result<Infallible, ServeError> {
     let switch = VariantSwitch::turned_on()?;
     let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
@@ -137,8 +137,8 @@ fn answer(work: &Work<'_>, watch: &Watch) -> Reply {
     done.map_or_else(|reply| reply, made)
 }
 
-/// LLVM's switch for leaving kernels as they are that were written for one thread of a team. Otherwise all threads may come to execute them, and launches are
-/// made for the image's kernel.
+/// LLVM's switch for leaving kernels as they are that were written for one thread of a team. Otherwise all
+/// threads may come to execute them, and launches are made for the image's kernel.
 const GENERIC_SWITCH: &str = "-openmp-opt-disable-spmdization";
 
 /// Turns that switch.
@@ -171,7 +171,8 @@ fn know_processor() {
     let _ = brief_features(&processor, &features);
 }
 
-/// LLVM's switch for variants. It belongs to all of the process's LLVM, of which nothing may be running when it is turned.
+/// LLVM's switch for variants. It belongs to all of the process's LLVM, of which nothing may be running when
+/// it is turned.
 #[derive(Debug, Clone, Copy)]
 struct VariantSwitch {
     is_on: bool,

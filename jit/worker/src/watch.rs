@@ -1,4 +1,5 @@
-//! Ends the process with the program, and where a compile takes too long, whatever the thread that compiles is at.
+//! Ends the process with the program, and where a compile takes too long, whatever the thread that compiles
+//! is at.
 
 use std::io::Write as _;
 use std::os::fd::{AsFd, OwnedFd};
@@ -21,8 +22,9 @@ use crate::replies::{SOURCES, late, late_assembler};
 /// How often is looked how a compile beside the program gets on.
 const LOOK: Duration = Duration::from_secs(1);
 
-/// Since the last look, a compile at [`Priority::Idle`] must have had one part in so many of the time: more than others that want all of the
-/// processors leave it (0.3 %), less than what it has of a processor that is waited on by yielding (some 15 %).
+/// Since the last look, a compile at [`Priority::Idle`] must have had one part in so many of the time: more
+/// than others that want all of the processors leave it (0.3 %), less than what it has of a processor that is
+/// waited on by yielding (some 15 %).
 const LEAST_SHARE: u32 = 33;
 
 /// What two threads know of the one that compiles: itself, and the one that watches.
@@ -107,7 +109,8 @@ impl Watch {
         }
     }
 
-    /// Notes that the work is done. False: it took too long, which [`Self::keep`] answers, and the process ends.
+    /// Notes that the work is done. False: it took too long, which [`Self::keep`] answers, and the process
+    /// ends.
     pub(crate) fn end(&self) -> bool {
         let is_ours = self.lock().take_if(|work| Instant::now() < work.end).is_some();
         if is_ours {
@@ -117,7 +120,8 @@ impl Watch {
         is_ours
     }
 
-    /// Answers that the calling thread cannot go on with the work, unless that was answered before, and ends the process.
+    /// Answers that the calling thread cannot go on with the work, unless that was answered before, and ends
+    /// the process.
     pub(crate) fn give_up(&self, failure: Reply) {
         let work = self.lock().take();
         if let Some(work) = work {
@@ -125,8 +129,8 @@ impl Watch {
         }
     }
 
-    /// Notes that the calling thread waits for a group of processes: it uses no processor time meanwhile, and the group ends when this process
-    /// does. The processes are children.
+    /// Notes that the calling thread waits for a group of processes: it uses no processor time meanwhile, and
+    /// the group ends when this process does. The processes are children.
     pub(crate) fn wait_for_group(&self, leader: u32) -> Waiting<'_> {
         let leader = i32::try_from(leader).ok().and_then(Pid::from_raw);
         *lock(&self.group) = leader;
@@ -137,7 +141,8 @@ impl Watch {
         lock(&self.work)
     }
 
-    /// Ends the process without running exit handlers, which would take LLVM's state from under the thread that compiles.
+    /// Ends the process without running exit handlers, which would take LLVM's state from under the thread
+    /// that compiles.
     fn end_now(&self) -> ! {
         if let Some(group) = *lock(&self.group) {
             // It may have ended by itself.
@@ -167,7 +172,8 @@ impl Watch {
         timerfd_settime(&self.timer, TimerfdTimerFlags::empty(), &once).map(drop)
     }
 
-    /// Waits for the program to close its end, as it also does by ending in whatever way, and for the timer. Both end the process.
+    /// Waits for the program to close its end, as it also does by ending in whatever way, and for the timer.
+    /// Both end the process.
     pub(crate) fn keep(&self) -> Errno {
         let mut watched = [
             PollFd::new(&self.socket, PollFlags::empty()),

@@ -1,17 +1,20 @@
-/// \file
-/// Launches offload kernels from C and C++ that were made without Clang's OpenMP: what `#pragma omp target` would emit, by hand.
+/// \file Launches offload kernels from C and C++ that were made without Clang's OpenMP: what `#pragma omp
+/// target` would emit, by hand.
 ///
-/// C99 and C++11, no allocation, no lock. Links to nothing but `libomptarget`, which a program with a device image needs anyway.
-/// `offloom/launch.hpp` puts types on top of it for C++. `docs/user/launch.md` has a whole program.
+/// C99 and C++11, no allocation, no lock. Links to nothing but `libomptarget`, which a program with a device
+/// image needs anyway. `offloom/launch.hpp` puts types on top of it for C++. `docs/user/launch.md` has a
+/// whole program.
 ///
 /// ## Contract between a marked function and its launch
-/// A host function `F` with the symbol name `S` that is marked as a kernel (`docs/dev/launch-contract.md` has the details):
-/// - its kernel is called `__omp_offloading_0_0_<S>_l0`: Clang's scheme with the device, file and line numbers that no directive
-///   has, so that the name follows from `S` alone and is the same in the host and in the device compile;
-/// - its region id, the host address that identifies the kernel, is the symbol `.__omp_offloading_0_0_<S>_l0.region_id`, which
-///   `OFFLOOM_REGION(S)` declares;
-/// - its kernel takes one 8-byte argument for each parameter of `F`, after the implicit first one that the runtime adds: pointers
-///   as device addresses, other parameters by value in the first bytes, the rest zero;
+/// A host function `F` with the symbol name `S` that is marked as a kernel (`docs/dev/launch-contract.md` has
+/// the details):
+/// - its kernel is called `__omp_offloading_0_0_<S>_l0`: Clang's scheme with the device, file and line
+///   numbers that no directive has, so that the name follows from `S` alone and is the same in the host and
+///   in the device compile;
+/// - its region id, the host address that identifies the kernel, is the symbol
+///   `.__omp_offloading_0_0_<S>_l0.region_id`, which `OFFLOOM_REGION(S)` declares;
+/// - its kernel takes one 8-byte argument for each parameter of `F`, after the implicit first one that the
+///   runtime adds: pointers as device addresses, other parameters by value in the first bytes, the rest zero;
 /// - `F` itself stays in the host program and is the fallback.
 ///
 /// ## A launch
@@ -30,15 +33,18 @@
 /// \endcode
 ///
 /// ## What is the caller's promise
-/// The arguments match the kernel's parameters in number, order and type; the kernel stays within the mapped bytes; mapped memory
-/// is neither moved nor freed before the launch returns. Nobody can check these: a kernel is found by an address.
+/// The arguments match the kernel's parameters in number, order and type; the kernel stays within the mapped
+/// bytes; mapped memory is neither moved nor freed before the launch returns. Nobody can check these: a
+/// kernel is found by an address.
 ///
 /// ## What ends the program
-/// libomptarget reports many errors by aborting: a region without an entry, a device image that lacks the kernel, a map that
-/// extends a present one, out of memory on the device, and any offload failure under `OMP_TARGET_OFFLOAD=mandatory`.
+/// libomptarget reports many errors by aborting: a region without an entry, a device image that lacks the
+/// kernel, a map that extends a present one, out of memory on the device, and any offload failure under
+/// `OMP_TARGET_OFFLOAD=mandatory`.
 ///
-/// Source: `__tgt_target_kernel` and `__tgt_target_data_*_mapper` in `offload/libomptarget/interface.cpp`, `KernelArgsTy` in
-/// `offload/include/Shared/APITypes.h`, `OpenMPOffloadMappingFlags` in `llvm/Frontend/OpenMP/OMPConstants.h`; the same in LLVM 19 and 22.
+/// Source: `__tgt_target_kernel` and `__tgt_target_data_*_mapper` in `offload/libomptarget/interface.cpp`,
+/// `KernelArgsTy` in `offload/include/Shared/APITypes.h`, `OpenMPOffloadMappingFlags` in
+/// `llvm/Frontend/OpenMP/OMPConstants.h`; the same in LLVM 19 and 22.
 #ifndef OFFLOOM_LAUNCH_H
 #define OFFLOOM_LAUNCH_H
 
@@ -46,7 +52,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/// Most arguments a launch can have. A program may define another number before it includes this file, the same one everywhere.
+/// Most arguments a launch can have. A program may define another number before it includes this file, the
+/// same one everywhere.
 #ifndef OFFLOOM_MAX_ARGUMENTS
 #define OFFLOOM_MAX_ARGUMENTS 64
 #endif
@@ -69,13 +76,13 @@ typedef struct offloom_region {
   offloom_source_location location; ///< where the region was declared
 } offloom_region;
 
-/// Declares the region of the marked function whose *symbol* is `function`, at file scope. In C++ that is an `extern "C"` function;
-/// for another one see `OFFLOOM_REGION_OF_KERNEL`.
+/// Declares the region of the marked function whose *symbol* is `function`, at file scope. In C++ that is an
+/// `extern "C"` function; for another one see `OFFLOOM_REGION_OF_KERNEL`.
 #define OFFLOOM_REGION(function) OFFLOOM_REGION_OF_KERNEL(function, "__omp_offloading_0_0_" #function "_l0")
 
-/// Declares the region of the kernel called `kernel` (a string literal) under the identifier `name`, at file scope. For functions
-/// whose symbol is not an identifier of the source (C++: `"__omp_offloading_0_0__Z5saxpyfmPKfPf_l0"`) and for kernels that
-/// have a name of Clang's scheme already.
+/// Declares the region of the kernel called `kernel` (a string literal) under the identifier `name`, at file
+/// scope. For functions whose symbol is not an identifier of the source (C++:
+/// `"__omp_offloading_0_0__Z5saxpyfmPKfPf_l0"`) and for kernels that have a name of Clang's scheme already.
 #define OFFLOOM_REGION_OF_KERNEL(name, kernel)                                                                                  \
   extern const char offloom_region_id_##name __asm__("." kernel ".region_id");                                                  \
   static const offloom_region offloom_region_##name = {                                                                         \
@@ -106,8 +113,9 @@ typedef enum offloom_map_type {
   OFFLOOM_TOFROM = 3 ///< both
 } offloom_map_type;
 
-/// A launch that is being put together. Set the three fields in the middle directly; `offloom_launch_init` fills in what
-/// `#pragma omp target` without clauses means. May be run any number of times, from one thread at a time.
+/// A launch that is being put together. Set the three fields in the middle directly; `offloom_launch_init`
+/// fills in what `#pragma omp target` without clauses means. May be run any number of times, from one thread
+/// at a time.
 typedef struct offloom_launch {
   const offloom_region *region; ///< what to run
 
@@ -176,8 +184,9 @@ static inline void offloom_launch_init(offloom_launch *launch, const offloom_reg
   launch->next_name = 0;
 }
 
-/// Gives the argument that is added next the name by which the runtime's messages call it: `OFFLOOM_MAP_NAME`, or a string of that form
-/// that lives as long as the launch. In C the functions that add an argument do so by themselves. Returns `launch`.
+/// Gives the argument that is added next the name by which the runtime's messages call it:
+/// `OFFLOOM_MAP_NAME`, or a string of that form that lives as long as the launch. In C the functions that add
+/// an argument do so by themselves. Returns `launch`.
 static inline offloom_launch *offloom_name_next(offloom_launch *launch, const char *name) {
   launch->next_name = name;
   return launch;
@@ -217,13 +226,14 @@ static inline void offloom_value(offloom_launch *launch, const void *value, size
   offloom_add_argument(launch, argument, bytes, by_value);
 }
 
-/// Passes an address that is valid on the device already (`omp_target_alloc`, `omp_get_mapped_ptr`), as `is_device_ptr` does.
+/// Passes an address that is valid on the device already (`omp_target_alloc`, `omp_get_mapped_ptr`), as
+/// `is_device_ptr` does.
 static inline void offloom_device_pointer(offloom_launch *launch, const void *pointer) {
   offloom_value(launch, &pointer, sizeof pointer);
 }
 
-/// Maps `bytes` bytes at the host address `pointer` and passes their device address. Memory that is mapped already, by
-/// `offloom_data_begin` or a `target data` construct, is not copied again.
+/// Maps `bytes` bytes at the host address `pointer` and passes their device address. Memory that is mapped
+/// already, by `offloom_data_begin` or a `target data` construct, is not copied again.
 static inline void offloom_map(offloom_launch *launch, const void *pointer, size_t bytes, offloom_map_type type) {
   offloom_add_argument(launch, (void *)(uintptr_t)pointer, bytes, type);
 }
@@ -233,7 +243,8 @@ static inline void offloom_map_to(offloom_launch *launch, const void *pointer, s
   offloom_map(launch, pointer, bytes, OFFLOOM_TO);
 }
 
-/// `map(from: pointer[0:bytes])`: copied back after the kernel has run. What the kernel does not write is unspecified afterwards.
+/// `map(from: pointer[0:bytes])`: copied back after the kernel has run. What the kernel does not write is
+/// unspecified afterwards.
 static inline void offloom_map_from(offloom_launch *launch, void *pointer, size_t bytes) {
   offloom_map(launch, pointer, bytes, OFFLOOM_FROM);
 }
@@ -266,7 +277,8 @@ static inline int offloom_device_exists(int64_t device) {
     return 1;
   if (device < 0)
     return 0;
-  // The number after the last device is the host. No devices at all: offloading is disabled, and every number means the host.
+  // The number after the last device is the host. No devices at all: offloading is disabled, and every number
+  // means the host.
   devices = omp_get_num_devices();
   return devices == 0 || device <= devices;
 }
@@ -295,9 +307,10 @@ static inline offloom_status offloom_launch_run(offloom_launch *launch) {
              : OFFLOOM_NOT_OFFLOADED;
 }
 
-/// Begins to map `bytes` bytes at `pointer` on `device` until the matching `offloom_data_end`, as `target enter data` does; with
-/// `OFFLOOM_TO` and `OFFLOOM_TOFROM` they are copied to the device. Launches that map the same memory then copy nothing.
-/// Does nothing where offloading is disabled. Gives `OFFLOOM_SUCCESS` or `OFFLOOM_NO_SUCH_DEVICE`, as the next two do.
+/// Begins to map `bytes` bytes at `pointer` on `device` until the matching `offloom_data_end`, as `target
+/// enter data` does; with `OFFLOOM_TO` and `OFFLOOM_TOFROM` they are copied to the device. Launches that map
+/// the same memory then copy nothing. Does nothing where offloading is disabled. Gives `OFFLOOM_SUCCESS` or
+/// `OFFLOOM_NO_SUCH_DEVICE`, as the next two do.
 OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_begin(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = type;
@@ -307,8 +320,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_begin(int64_t devi
   return OFFLOOM_SUCCESS;
 }
 
-/// Ends what `offloom_data_begin` began with the same arguments; with `OFFLOOM_FROM` and `OFFLOOM_TOFROM` the last end copies the
-/// bytes back.
+/// Ends what `offloom_data_begin` began with the same arguments; with `OFFLOOM_FROM` and `OFFLOOM_TOFROM` the
+/// last end copies the bytes back.
 OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_end(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = type;
@@ -318,7 +331,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_end(int64_t device
   return OFFLOOM_SUCCESS;
 }
 
-/// Declares, at file scope, that this file maps the variable that is marked `link` and has this name: see `offloom_link_begin`.
+/// Declares, at file scope, that this file maps the variable that is marked `link` and has this name: see
+/// `offloom_link_begin`.
 #define OFFLOOM_LINK(variable) extern void *offloom_link_##variable __asm__(#variable "_decl_tgt_ref_ptr")
 
 /// What `offloom_link_begin` and `offloom_link_end` call the variable that `OFFLOOM_LINK(variable)` declared.
@@ -327,8 +341,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_end(int64_t device
 /// The map type of an object that something on the device points to.
 #define OFFLOOM_POINTED_TO 0x10
 
-/// Maps a variable that is marked `link`, `bytes` bytes of it, until the matching `offloom_link_end`, as `target enter data` does:
-/// only then can kernels use it. The rest is as for `offloom_data_begin`.
+/// Maps a variable that is marked `link`, `bytes` bytes of it, until the matching `offloom_link_end`, as
+/// `target enter data` does: only then can kernels use it. The rest is as for `offloom_data_begin`.
 OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_begin(int64_t device, void **link, size_t bytes, offloom_map_type type) {
   void *address = *link, *reference = link;
   int64_t size = (int64_t)bytes, types = type | OFFLOOM_POINTED_TO;
@@ -348,8 +362,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_end(int64_t device
   return OFFLOOM_SUCCESS;
 }
 
-/// Copies mapped memory to the device (`OFFLOOM_TO`) or back (`OFFLOOM_FROM`) now, as `target update` does. Memory that is not
-/// mapped is left alone.
+/// Copies mapped memory to the device (`OFFLOOM_TO`) or back (`OFFLOOM_FROM`) now, as `target update` does.
+/// Memory that is not mapped is left alone.
 OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_update(int64_t device, const void *pointer, size_t bytes, offloom_map_type direction) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = direction;

@@ -78,7 +78,8 @@ fn problem(error: &Error) -> Problem {
     Problem::new(error.to_string(), remedy)
 }
 
-/// Bytes that there is to be room for: more than most kernels take. A full disk takes no more of a program's, without a word.
+/// Bytes that there is to be room for: more than most kernels take. A full disk takes no more of a program's,
+/// without a word.
 const ROOM: usize = 64 << 10;
 
 /// Whether a program could put something into a cache, or make it. Nothing is left behind.

@@ -42,7 +42,8 @@ pub(super) struct Probe {
 }
 
 impl Probe {
-    /// Builds and runs the program. What needs something that failed is left out. Returns also what the program said is ignored.
+    /// Builds and runs the program. What needs something that failed is left out. Returns also what the
+    /// program said is ignored.
     pub(super) fn checks(&self, options: &[OsString]) -> (Vec<Check>, Vec<String>) {
         let mut checks = Vec::new();
         let mut add = |what: &str, found| {
@@ -152,7 +153,8 @@ impl Probe {
             .env("OFFLOOM_JIT_PERF", "0")
             .env("OFFLOOM_JIT_STATS", folder.join(STATISTICS));
         if self.dumps {
-            // It may be the file of OFFLOOM_CONFIG that asks for them, so the variable cannot just be taken away.
+            // It may be the file of OFFLOOM_CONFIG that asks for them, so the variable cannot just be taken
+            // away.
             command.env("OFFLOOM_JIT_DUMP_DIR", folder.join("dumps"));
         }
         command.output()

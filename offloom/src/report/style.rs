@@ -1,7 +1,8 @@
 //! The page's style sheet.
 
-/// For light and dark screens, wide and narrow, and for paper. The colours of the timeline can be told apart by colour-blind people. On a
-/// narrow screen a row of a table is a block, each cell behind the heading of its column.
+/// For light and dark screens, wide and narrow, and for paper. The colours of the timeline can be told apart
+/// by colour-blind people. On a narrow screen a row of a table is a block, each cell behind the heading of
+/// its column.
 pub(super) const SHEET: &str = "
 :root { color-scheme: light dark; --ink: #1a1a1a; --paper: #fff; --line: #ccc; --quiet: #5f5f5f; --track: #f2f2f2;
   --compile: #e69f00; --cache: #56b4e9; --of-variants: #0072b2; --run: #009e73; --ahead-of-time: #999; --failed: #d55e00; }

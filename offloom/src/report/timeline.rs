@@ -103,7 +103,8 @@ fn says(lane: &Lane) -> String {
     format!("{}: {}", lane.title, says.join("; "))
 }
 
-/// A lane for each kernel that was launched, and behind it one for each of its variants of which anything is to be seen.
+/// A lane for each kernel that was launched, and behind it one for each of its variants of which anything is
+/// to be seen.
 fn lanes(statistics: &Statistics, naming: Naming, end: u64) -> Vec<Lane> {
     let mut lanes = Vec::new();
     for kernel in &statistics.kernels {
@@ -135,7 +136,8 @@ fn lanes(statistics: &Statistics, naming: Naming, end: u64) -> Vec<Lane> {
     lanes
 }
 
-/// A bar for each time in which the kernel was launched, or two: one over the other, where not all launches ran the same.
+/// A bar for each time in which the kernel was launched, or two: one over the other, where not all launches
+/// ran the same.
 fn add_launches(bars: &mut Vec<Bar>, kernel: &Kernel, end: u64) {
     let all = Progress {
         at_us: end,

@@ -113,7 +113,8 @@ impl<'ctx> HostModule<'ctx> {
     }
 }
 
-/// Whether two variables hold the same data: types alike but for the names of structures and for address spaces.
+/// Whether two variables hold the same data: types alike but for the names of structures and for address
+/// spaces.
 pub(super) fn same_type(host: Symbol<'_>, device: Symbol<'_>) -> bool {
     match (host.variable_type(), device.variable_type()) {
         (Some(host), Some(device)) => alike(host, device),

@@ -16,7 +16,8 @@ use offloom_ir::offload_symbol::{AMDGPU_KERNEL, PTX_KERNEL, SPIR_KERNEL};
 use offloom_ir::symbol::Symbol;
 use offloom_ir::target_kernel::{LaunchLimits, begin_target_kernel, end_target_kernel};
 
-/// Attributes of the function that its kernel has as well: they hold for the code that calls it, or are about the compile.
+/// Attributes of the function that its kernel has as well: they hold for the code that calls it, or are about
+/// the compile.
 const INHERITED: [&str; 10] = [
     "convergent",
     "nounwind",

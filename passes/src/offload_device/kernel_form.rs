@@ -1,4 +1,5 @@
-//! What makes a function a kernel of its target: linkage, visibility, calling convention, attributes, as Clang gives them.
+//! What makes a function a kernel of its target: linkage, visibility, calling convention, attributes, as
+//! Clang gives them.
 
 use crate::error::PassError;
 use crate::target;

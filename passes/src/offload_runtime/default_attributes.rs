@@ -1,7 +1,9 @@
-//! The attributes that a front end gives every function it defines, found in a module and added to functions of a library.
+//! The attributes that a front end gives every function it defines, found in a module and added to functions
+//! of a library.
 //!
-//! Clang adds those of its command line (`mergeDefaultFunctionDefinitionAttributes` in `clang/lib/CodeGen/CGCall.cpp`); a pass sees
-//! the command line only in the functions that came of it. So a default is what all of them have alike.
+//! Clang adds those of its command line (`mergeDefaultFunctionDefinitionAttributes` in
+//! `clang/lib/CodeGen/CGCall.cpp`); a pass sees the command line only in the functions that came of it. So a
+//! default is what all of them have alike.
 
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::values::FunctionValue;
@@ -64,8 +66,8 @@ pub(super) struct DefaultAttributes {
 }
 
 impl DefaultAttributes {
-    /// Reads them off the functions of a module. Where some name a processor, others were made without its front end's help, as the
-    /// functions of the OpenMP builder are, and do not count.
+    /// Reads them off the functions of a module. Where some name a processor, others were made without its
+    /// front end's help, as the functions of the OpenMP builder are, and do not count.
     pub(super) fn of(functions: &[Symbol<'_>]) -> Self {
         let mut defined: Vec<_> = functions
             .iter()
@@ -153,7 +155,8 @@ impl DefaultAttributes {
     }
 }
 
-/// How numbers too small for the format are treated, as a result and as an operand (`llvm/ADT/FloatingPointMode.h`).
+/// How numbers too small for the format are treated, as a result and as an operand
+/// (`llvm/ADT/FloatingPointMode.h`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct DenormalMode<'a> {
     output: &'a str,

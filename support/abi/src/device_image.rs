@@ -1,5 +1,5 @@
-//! What a linked host program hands to libomptarget: `__tgt_device_image`, `__tgt_bin_desc`, and the symbols of the
-//! module that registers them. The same in every known release, on 64-bit hosts.
+//! What a linked host program hands to libomptarget: `__tgt_device_image`, `__tgt_bin_desc`, and the symbols
+//! of the module that registers them. The same in every known release, on 64-bit hosts.
 //!
 //! Source: `llvm/lib/Frontend/Offloading/OffloadWrapper.cpp`, `offload/include/Shared/APITypes.h`.
 
@@ -59,7 +59,8 @@ pub const WRAPPER_MODULE_NAME: &str = "offload.wrapper.module";
 /// Section of the constructor and of what runs at exit.
 pub const REGISTER_FUNCTION_SECTION: &str = ".text.startup";
 
-/// Priority of the constructor: before those of user code, which start at 65535 by default and at 101 by attribute.
+/// Priority of the constructor: before those of user code, which start at 65535 by default and at 101 by
+/// attribute.
 pub const REGISTER_PRIORITY: u32 = 101;
 
 /// Function of libomptarget that takes a descriptor into use: `void (struct __tgt_bin_desc *)`.

@@ -1,9 +1,10 @@
-//! Offload entries (`__tgt_offload_entry`): the table that ties a host address to the name of a device symbol.
+//! Offload entries (`__tgt_offload_entry`): the table that ties a host address to the name of a device
+//! symbol.
 //!
-//! LLVM 19: 32-byte records in section `omp_offloading_entries`, packed back to back. LLVM 22: 56-byte records in
-//! `llvm_offload_entries`, which OpenMP, CUDA and HIP share. Equal records may occur twice: entry globals have weak
-//! linkage without a comdat, so a kernel in a header leaves one record per translation unit.
-//! Source: `llvm/Frontend/Offloading/Utility.h` and `Utility.cpp`.
+//! LLVM 19: 32-byte records in section `omp_offloading_entries`, packed back to back. LLVM 22: 56-byte
+//! records in `llvm_offload_entries`, which OpenMP, CUDA and HIP share. Equal records may occur twice: entry
+//! globals have weak linkage without a comdat, so a kernel in a header leaves one record per translation
+//! unit. Source: `llvm/Frontend/Offloading/Utility.h` and `Utility.cpp`.
 
 use std::mem::{offset_of, size_of};
 
@@ -38,7 +39,8 @@ pub const fn requires_name(version: LlvmVersion) -> &'static str {
     }
 }
 
-/// Section that OpenMP entries stand in. It is a C identifier, so that the linker gives it start and stop symbols.
+/// Section that OpenMP entries stand in. It is a C identifier, so that the linker gives it start and stop
+/// symbols.
 pub const fn section(version: LlvmVersion) -> &'static str {
     match version.entries {
         EntryFormat::Legacy => "omp_offloading_entries",
@@ -46,9 +48,9 @@ pub const fn section(version: LlvmVersion) -> &'static str {
     }
 }
 
-/// The programming model whose entries stand in the section `name`, if any do: OpenMP in [`section`] and, in LLVM 19, CUDA and HIP in
-/// sections of their own. In LLVM 22 all share one section, and each record says whose it is. An object merged by `-r` has `_` and a hash
-/// in hexadecimal digits behind the name.
+/// The programming model whose entries stand in the section `name`, if any do: OpenMP in [`section`] and, in
+/// LLVM 19, CUDA and HIP in sections of their own. In LLVM 22 all share one section, and each record says
+/// whose it is. An object merged by `-r` has `_` and a hash in hexadecimal digits behind the name.
 pub fn producer(version: LlvmVersion, name: &str) -> Option<OffloadKind> {
     let of = |kind, section: &str| {
         let rest = name.strip_prefix(section)?;
@@ -236,9 +238,11 @@ impl EntryFlags {
     pub const LINK: Self = Self(1);
     /// An `enter` variable in LLVM's enumeration. Compilers write [`EntryFlags::NONE`] for one.
     pub const ENTER: Self = Self(2);
-    /// A target region (entry size 0) that constructs globals. Compilers up to LLVM 17 wrote it; no later runtime knows it.
+    /// A target region (entry size 0) that constructs globals. Compilers up to LLVM 17 wrote it; no later
+    /// runtime knows it.
     pub const CONSTRUCTOR: Self = Self(2);
-    /// A target region (entry size 0) that destroys globals. Compilers up to LLVM 17 wrote it; no later runtime knows it.
+    /// A target region (entry size 0) that destroys globals. Compilers up to LLVM 17 wrote it; no later
+    /// runtime knows it.
     pub const DESTRUCTOR: Self = Self(4);
     /// An `indirect` function: the address is the function, the size that of a pointer.
     pub const INDIRECT: Self = Self(8);
@@ -306,7 +310,8 @@ impl Entry {
         }
     }
 
-    /// The same as a record of `producer`'s section, see [`producer`]: those of LLVM 19 do not say themselves whose they are.
+    /// The same as a record of `producer`'s section, see [`producer`]: those of LLVM 19 do not say themselves
+    /// whose they are.
     pub fn of_producer(self, version: LlvmVersion, producer: OffloadKind) -> Self {
         match version.entries {
             EntryFormat::Legacy => Self {

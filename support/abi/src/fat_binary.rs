@@ -1,8 +1,8 @@
-//! What a linked host program hands to the CUDA and HIP runtimes: a record that points to a fat binary, and the symbols of the
-//! module that registers it together with the program's kernels and variables.
+//! What a linked host program hands to the CUDA and HIP runtimes: a record that points to a fat binary, and
+//! the symbols of the module that registers it together with the program's kernels and variables.
 //!
-//! Source: `llvm/lib/Frontend/Offloading/OffloadWrapper.cpp`; the records are those of CUDA's `fatbinary_section.h` and of HIP's
-//! `hip_fatbin` loader.
+//! Source: `llvm/lib/Frontend/Offloading/OffloadWrapper.cpp`; the records are those of CUDA's
+//! `fatbinary_section.h` and of HIP's `hip_fatbin` loader.
 
 pub mod images;
 

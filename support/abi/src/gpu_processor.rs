@@ -71,7 +71,8 @@ pub fn amd(flags: u32) -> Option<&'static str> {
     known.map(|(_, name)| *name)
 }
 
-/// The first version of NVIDIA's ABI, in `e_ident`, with the processor's number one byte further up in `e_flags`.
+/// The first version of NVIDIA's ABI, in `e_ident`, with the processor's number one byte further up in
+/// `e_flags`.
 const NVIDIA_ABI_OF_WIDE_FLAGS: u8 = 8;
 
 /// The NVIDIA processor that a cubin's ABI version and `e_flags` name, as behind Clang's `--offload-arch=`.

@@ -1,9 +1,11 @@
-//! Base images that are made when a program starts: of a program linked with `--jit=only`, or of one whose image is bitcode.
+//! Base images that are made when a program starts: of a program linked with `--jit=only`, or of one whose
+//! image is bitcode.
 //!
-//! `wrapgen link --jit=only` registers the merged device bitcode as the image. In the place of libomptarget's registration, the
-//! constructor calls [`HIDDEN_REGISTER_SYMBOL`], a piece of C that is linked into the program. It asks `liboffloom_jit.so` for a
-//! descriptor with native images in the place of bitcode ([`REPLACE_IMAGES_SYMBOL`]) and registers that. The library has its worker
-//! process make a [`BaseImage`] from the bitcode, or finds it in its cache. For NVIDIA GPUs the bitcode comes with what it is made with
+//! `wrapgen link --jit=only` registers the merged device bitcode as the image. In the place of libomptarget's
+//! registration, the constructor calls [`HIDDEN_REGISTER_SYMBOL`], a piece of C that is linked into the
+//! program. It asks `liboffloom_jit.so` for a descriptor with native images in the place of bitcode
+//! ([`REPLACE_IMAGES_SYMBOL`]) and registers that. The library has its worker process make a [`BaseImage`]
+//! from the bitcode, or finds it in its cache. For NVIDIA GPUs the bitcode comes with what it is made with
 //! ([`jit_gpu_code`](crate::jit_gpu_code)), and one image is made for each architecture that is there.
 
 use std::ffi::OsStr;
@@ -19,18 +21,22 @@ pub const HIDDEN_REGISTER_SYMBOL: &str = "__offloom_jit_register";
 /// The hidden function that takes it out of use: `void __offloom_jit_unregister(struct __tgt_bin_desc *)`.
 pub const HIDDEN_UNREGISTER_SYMBOL: &str = "__offloom_jit_unregister";
 
-/// The function of `liboffloom_jit.so` that says what to register in the place of a descriptor:
-/// `struct __tgt_bin_desc *offloom_jit_replace_images(struct __tgt_bin_desc *)`. Null: the images cannot be used by this library.
+/// The function of `liboffloom_jit.so` that says what to register in the place of a descriptor: `struct
+/// __tgt_bin_desc *offloom_jit_replace_images(struct __tgt_bin_desc *)`. Null: the images cannot be used by
+/// this library.
 pub const REPLACE_IMAGES_SYMBOL: &str = "offloom_jit_replace_images";
 
 /// The function of `liboffloom_jit.so` that says, once, what was registered in the place of a descriptor:
-/// `struct __tgt_bin_desc *offloom_jit_forget_images(struct __tgt_bin_desc *)`. Null: nothing of the library's.
+/// `struct __tgt_bin_desc *offloom_jit_forget_images(struct __tgt_bin_desc *)`. Null: nothing of the
+/// library's.
 pub const FORGET_IMAGES_SYMBOL: &str = "offloom_jit_forget_images";
 
-/// Named metadata of device bitcode that becomes the base image at run time: one node with the optimisation level of the link, 0 to 3.
+/// Named metadata of device bitcode that becomes the base image at run time: one node with the optimisation
+/// level of the link, 0 to 3.
 pub const OPTIMIZATION_LEVEL_METADATA: &str = "offloom.optimization_level";
 
-/// Named metadata of device bitcode for the JIT, not empty where the program has an unwinder of its own (`-static-libgcc`).
+/// Named metadata of device bitcode for the JIT, not empty where the program has an unwinder of its own
+/// (`-static-libgcc`).
 pub const OWN_UNWINDER_METADATA: &str = "offloom.own_unwinder";
 
 /// What to make a base image of.

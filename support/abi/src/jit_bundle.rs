@@ -1,8 +1,9 @@
-//! The JIT bundle: what `wrapgen link --jit` leaves in a host program so that `liboffloom_jit.so` can compile kernels.
+//! The JIT bundle: what `wrapgen link --jit` leaves in a host program so that `liboffloom_jit.so` can compile
+//! kernels.
 //!
-//! The bundle lies in a read-only section of the executable or shared library and is handed over, with its size, before
-//! the library's images are registered with libomptarget. All numbers are little-endian; strings are a 32-bit length
-//! followed by that many bytes of UTF-8, without a terminating NUL.
+//! The bundle lies in a read-only section of the executable or shared library and is handed over, with its
+//! size, before the library's images are registered with libomptarget. All numbers are little-endian; strings
+//! are a 32-bit length followed by that many bytes of UTF-8, without a terminating NUL.
 //!
 //! | field | size | written by the link, read by the runtime |
 //! | --- | --- | --- |
@@ -22,10 +23,13 @@
 //! | matched bitcode size | 8 | |
 //! | matched bitcode | | the same after the early half of the ahead-of-time pipeline, for variants with its bits; ends the bundle |
 //!
-//! A kernel is its name, what its source says of it (a string, [`kernel_source`](crate::kernel_source)), whether it has fast-math
-//! flags (1 byte: 0 or 1), the number of its parameters (4 bytes), and for each [`Parameter`]: its kind (1), the size of its value (1), its uses (2), whether all of its contents are there at every launch (1: 0 or 1), the number of bytes of its contents (4, at most
-//! [`MAX_CONTENTS`]), and a bit for each of them, the first byte's the lowest, in as many whole bytes as that takes. After the parameters
-//! follows whether the kernel says something of its launch (1: 0 or 1), and if so [`LaunchFacts`]: the execution mode (1), and the other fields, 4 bytes each.
+//! A kernel is its name, what its source says of it (a string, [`kernel_source`](crate::kernel_source)),
+//! whether it has fast-math flags (1 byte: 0 or 1), the number of its parameters (4 bytes), and for each
+//! [`Parameter`]: its kind (1), the size of its value (1), its uses (2), whether all of its contents are
+//! there at every launch (1: 0 or 1), the number of bytes of its contents (4, at most [`MAX_CONTENTS`]), and
+//! a bit for each of them, the first byte's the lowest, in as many whole bytes as that takes. After the
+//! parameters follows whether the kernel says something of its launch (1: 0 or 1), and if so [`LaunchFacts`]:
+//! the execution mode (1), and the other fields, 4 bytes each.
 //!
 //! [`Slot`]: crate::jit_image::Slot
 
@@ -35,7 +39,8 @@ use crate::wire::{Damage, Fields, put_string, put_strings};
 pub const MAGIC: [u8; 8] = *b"OFFLOOMJ";
 /// The format version written and read by this crate.
 pub const VERSION: u32 = 8;
-/// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by it.
+/// The most bytes of an object that a parameter may say something of: what a launch has to read is bounded by
+/// it.
 pub const MAX_CONTENTS: usize = 256;
 /// Bytes before the field that the id is computed over.
 const ID_END: usize = 32;
@@ -73,7 +78,8 @@ pub struct Bundle<'a> {
     pub gpu: Option<Gpu<'a>>,
     /// The variant module's bitcode, as the ahead-of-time pipeline got it.
     pub bitcode: &'a [u8],
-    /// The variant module's bitcode with everything decided that the bits of the ahead-of-time code depend on.
+    /// The variant module's bitcode with everything decided that the bits of the ahead-of-time code depend
+    /// on.
     pub matched_bitcode: &'a [u8],
 }
 
@@ -84,13 +90,16 @@ pub struct Gpu<'a> {
     pub processor: &'a str,
     /// Features that the base image was compiled with, in LLVM's form: `+ptx83`.
     pub features: &'a str,
-    /// Arguments that the user gave for the assembler (`ptxas`), and those that debug information asks for, one word each.
+    /// Arguments that the user gave for the assembler (`ptxas`), and those that debug information asks for,
+    /// one word each.
     pub assembler_arguments: Vec<&'a str>,
-    /// Bitcode of what the kernels call of the device runtime; to be linked to a variant once it is specialised. Empty: nothing.
+    /// Bitcode of what the kernels call of the device runtime; to be linked to a variant once it is
+    /// specialised. Empty: nothing.
     pub device_runtime: &'a [u8],
 }
 
-/// What a GPU kernel says of its launch: the fields of its environment (`KernelEnvironmentTy` of the device runtime), and what the source gave.
+/// What a GPU kernel says of its launch: the fields of its environment (`KernelEnvironmentTy` of the device
+/// runtime), and what the source gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaunchFacts {
     /// Which threads execute what.
@@ -107,18 +116,20 @@ pub struct LaunchFacts {
     pub reduction_data_size: i32,
     /// For how many teams there is room in that buffer.
     pub reduction_buffer_length: i32,
-    /// The number that the compiler notes for a `thread_limit` clause; 0: none, or one that is not known before the launch. Clang notes the target's
-    /// default (128) where there is no clause.
+    /// The number that the compiler notes for a `thread_limit` clause; 0: none, or one that is not known
+    /// before the launch. Clang notes the target's default (128) where there is no clause.
     pub thread_limit: u32,
     /// The number of a `num_teams` clause; 0: none, or one that is not known before the launch.
     pub num_teams: u32,
 }
 
-/// Which threads of a team execute a kernel: `OMPTgtExecModeFlags` of `llvm/Frontend/OpenMP/OMPDeviceConstants.h`.
+/// Which threads of a team execute a kernel: `OMPTgtExecModeFlags` of
+/// `llvm/Frontend/OpenMP/OMPDeviceConstants.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ExecutionMode {
-    /// One thread executes it, and has workers for parallel regions. The hardware starts a warp more than the team has threads.
+    /// One thread executes it, and has workers for parallel regions. The hardware starts a warp more than the
+    /// team has threads.
     Generic = 1,
     /// All threads execute it.
     Spmd = 2,
@@ -145,8 +156,8 @@ pub struct Kernel<'a> {
     pub name: &'a str,
     /// What its source says of it, in the text form of [`KernelSource`](crate::kernel_source::KernelSource).
     pub source: &'a str,
-    /// Whether its code has instructions that LLVM may compute in more than one way (fast-math flags). Their results depend on how they
-    /// are compiled, so no variant can be held to those of the ahead-of-time code.
+    /// Whether its code has instructions that LLVM may compute in more than one way (fast-math flags). Their
+    /// results depend on how they are compiled, so no variant can be held to those of the ahead-of-time code.
     pub has_fast_math: bool,
     /// Its parameters, the implicit first one (`dyn_ptr`) included. Each is one 8-byte word.
     pub parameters: Vec<Parameter>,
@@ -161,13 +172,15 @@ pub struct Parameter {
     pub kind: ParameterKind,
     /// Bytes of the word that the kernel looks at, 1 to 8; what lies past them is unspecified at launch.
     pub size: u8,
-    /// What the kernel does with the value or, for a pointer, with what it loads from the object behind it. Specialising a parameter without uses that matter buys nothing.
+    /// What the kernel does with the value or, for a pointer, with what it loads from the object behind it.
+    /// Specialising a parameter without uses that matter buys nothing.
     pub uses: ParameterUses,
-    /// For each byte from the start of the object behind a pointer, whether the kernel provably only reads it, and makes use of it where
-    /// a constant matters, so that a variant may hold it as a constant. Past the end: no.
+    /// For each byte from the start of the object behind a pointer, whether the kernel provably only reads
+    /// it, and makes use of it where a constant matters, so that a variant may hold it as a constant. Past
+    /// the end: no.
     pub contents: Vec<bool>,
-    /// Whether the kernel reads all of these bytes at every launch. If not, some may be in no memory at a launch that does not come to
-    /// read them: a program may map a part of an object.
+    /// Whether the kernel reads all of these bytes at every launch. If not, some may be in no memory at a
+    /// launch that does not come to read them: a program may map a part of an object.
     pub contents_are_there: bool,
 }
 
@@ -272,7 +285,8 @@ impl Bundle<'_> {
     /// Writes the bundle and returns its bytes with its id.
     ///
     /// # Panics
-    /// Never: lengths of strings and tables that do not fit 32 bits cannot come from a module LLVM has in memory.
+    /// Never: lengths of strings and tables that do not fit 32 bits cannot come from a module LLVM has in
+    /// memory.
     pub fn encode(&self) -> (Vec<u8>, BundleId) {
         let mut bytes = Vec::with_capacity(self.bitcode.len() + self.matched_bitcode.len() + 4096);
         bytes.extend_from_slice(&MAGIC);
@@ -309,7 +323,8 @@ impl Bundle<'_> {
 }
 
 impl<'a> Bundle<'a> {
-    /// What variants are compiled from: `match_floating_point` asks for the bits that the ahead-of-time code gives.
+    /// What variants are compiled from: `match_floating_point` asks for the bits that the ahead-of-time code
+    /// gives.
     pub const fn bitcode_of_variants(&self, match_floating_point: bool) -> &'a [u8] {
         if match_floating_point {
             self.matched_bitcode
@@ -318,11 +333,13 @@ impl<'a> Bundle<'a> {
         }
     }
 
-    /// Reads a bundle in place. Nothing is copied but the two tables of names. The id is not checked against the contents
-    /// (see [`verify`](Self::verify)): that would read all of the bitcode at every start of a program.
+    /// Reads a bundle in place. Nothing is copied but the two tables of names. The id is not checked against
+    /// the contents (see [`verify`](Self::verify)): that would read all of the bitcode at every start of a
+    /// program.
     ///
     /// # Errors
-    /// When the bytes are not a whole bundle of this format version. The LLVM version is the caller's to compare.
+    /// When the bytes are not a whole bundle of this format version. The LLVM version is the caller's to
+    /// compare.
     pub fn parse(bytes: &'a [u8]) -> Result<(Self, BundleId), BundleError> {
         let mut fields = Fields::new(bytes);
         if fields.array::<8>("the magic").ok() != Some(MAGIC) {

@@ -1,7 +1,7 @@
 //! What `liboffloom_jit.so` and its worker process say to each other: compile requests and replies.
 //!
-//! Each message begins with a [`Header`]. A worker of other sources, where a package is replaced under a running program, is recognised by what its
-//! replies say.
+//! Each message begins with a [`Header`]. A worker of other sources, where a package is replaced under a
+//! running program, is recognised by what its replies say.
 
 use std::ops::Add;
 
@@ -15,15 +15,17 @@ pub const WORKER_NAME: &str = "offloom-jit-worker";
 /// How the linker of images is called; it is installed beside the worker.
 pub const LINKER_NAME: &str = "wrapgen-lld";
 
-/// Which processor time a worker process takes for its compiles. The process is started with the number of one, and keeps it: who has no special
-/// rights can make a thread less urgent, and never more urgent again.
+/// Which processor time a worker process takes for its compiles. The process is started with the number of
+/// one, and keeps it: who has no special rights can make a thread less urgent, and never more urgent again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
     /// As the program's threads: one of them waits.
     Program = 0,
-    /// What nobody else wants (`SCHED_IDLE`). A compile that gets hardly any is given up ([`Reply::Starved`]).
+    /// What nobody else wants (`SCHED_IDLE`). A compile that gets hardly any is given up
+    /// ([`Reply::Starved`]).
     Idle = 1,
-    /// A few per cent of a processor that others want as well, by niceness: however busy they are, the compile ends.
+    /// A few per cent of a processor that others want as well, by niceness: however busy they are, the
+    /// compile ends.
     Share = 2,
 }
 
@@ -38,8 +40,9 @@ impl Priority {
         }
     }
 
-    /// How many times the deadline of a work fits into the real time that it may take. Beside the program the deadline is one of processor time. A
-    /// compile that was starved is tried once more; a claim on what is compiled is good for longer than both tries (`Settings::claim_limit`).
+    /// How many times the deadline of a work fits into the real time that it may take. Beside the program the
+    /// deadline is one of processor time. A compile that was starved is tried once more; a claim on what is
+    /// compiled is good for longer than both tries (`Settings::claim_limit`).
     pub const fn patience(self) -> u32 {
         match self {
             Self::Program => 1,
@@ -53,7 +56,8 @@ impl Priority {
 pub enum Work<'a> {
     /// Code for one kernel.
     Kernel(Request<'a>),
-    /// A base image and its bundle; the reply's object holds a [`BaseImage`](crate::jit_base_image::BaseImage).
+    /// A base image and its bundle; the reply's object holds a
+    /// [`BaseImage`](crate::jit_base_image::BaseImage).
     BaseImage(BaseImageRequest<'a>),
 }
 
@@ -99,13 +103,15 @@ pub struct Request<'a> {
     pub match_floating_point: bool,
     /// How long the compile may take, in milliseconds.
     pub deadline: u32,
-    /// What compiling for a GPU takes more; `None`: the object is one for the host's kind of processor. The reply's object is a cubin.
+    /// What compiling for a GPU takes more; `None`: the object is one for the host's kind of processor. The
+    /// reply's object is a cubin.
     pub gpu: Option<GpuRequest<'a>>,
     /// The module to compile from.
     pub bitcode: &'a [u8],
 }
 
-/// What compiling a kernel for an NVIDIA GPU takes beyond the rest. Grid and block are the descriptor's `teams` and `threads`.
+/// What compiling a kernel for an NVIDIA GPU takes beyond the rest. Grid and block are the descriptor's
+/// `teams` and `threads`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GpuRequest<'a> {
     /// Path of the program that assembles PTX, `ptxas`.
@@ -115,7 +121,8 @@ pub struct GpuRequest<'a> {
     /// How the kernel is assembled.
     pub form: GpuForm,
     /// The execution mode in the base image's environment of the kernel, by which it is launched
-    /// ([`execution_mode_in`](crate::jit_device_image::execution_mode_in)): the variant has the same, or there is none.
+    /// ([`execution_mode_in`](crate::jit_device_image::execution_mode_in)): the variant has the same, or
+    /// there is none.
     pub mode: ExecutionMode,
     /// The number of the bundle's anchors, which is that of the addresses in the variant's anchor table.
     pub anchor_count: u32,
@@ -127,7 +134,8 @@ pub struct GpuRequest<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum GpuForm {
-    /// As a whole program, with as many registers as one block for a multiprocessor may have (`.minnctapersm 1`).
+    /// As a whole program, with as many registers as one block for a multiprocessor may have (`.minnctapersm
+    /// 1`).
     WholeProgram = 0,
     /// As something to be linked (`ptxas -c`), as base images are.
     Relocatable = 1,
@@ -373,7 +381,8 @@ impl Reply {
         bytes
     }
 
-    /// Reads a reply from the bytes behind its header, and the name of the sources that the worker was built of.
+    /// Reads a reply from the bytes behind its header, and the name of the sources that the worker was built
+    /// of.
     ///
     /// # Errors
     /// When a field does not fit.

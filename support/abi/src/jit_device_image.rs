@@ -1,8 +1,9 @@
 //! What a GPU's base image and its variants have for each other: tables of addresses in device memory.
 //!
-//! A base image for a GPU has no stubs: it is what the link makes without the JIT, and one exported variable more, [`IMAGE_SYMBOL`], in global
-//! memory. The driver's loader fills in its addresses. Whoever has the loaded module looks the variable up, copies its bytes to the host in one
-//! read (its size is that of the symbol), and gives them to [`DeviceImage::parse`]:
+//! A base image for a GPU has no stubs: it is what the link makes without the JIT, and one exported variable
+//! more, [`IMAGE_SYMBOL`], in global memory. The driver's loader fills in its addresses. Whoever has the
+//! loaded module looks the variable up, copies its bytes to the host in one read (its size is that of the
+//! symbol), and gives them to [`DeviceImage::parse`]:
 //!
 //! | field | size | written by |
 //! | --- | --- | --- |
@@ -15,14 +16,17 @@
 //!
 //! All numbers are little-endian, as GPUs have them.
 //!
-//! A variant is a module of its own, loaded into the same context, with one kernel, whose name is [`variant_entry`] of the base image's. It
-//! reaches the base image's variables through [`ANCHOR_TABLE_SYMBOL`], a variable in constant memory of as many device addresses, 8 bytes each in the
-//! same order, zero in the file. The runtime copies the addresses there, after loading and before the first launch. A variant that reaches none has no
-//! such table. Where the base image has [`DEVICE_ENVIRONMENT_SYMBOL`], the runtime copies its bytes to the variant's variable of that name, if it has one.
+//! A variant is a module of its own, loaded into the same context, with one kernel, whose name is
+//! [`variant_entry`] of the base image's. It reaches the base image's variables through
+//! [`ANCHOR_TABLE_SYMBOL`], a variable in constant memory of as many device addresses, 8 bytes each in the
+//! same order, zero in the file. The runtime copies the addresses there, after loading and before the first
+//! launch. A variant that reaches none has no such table. Where the base image has
+//! [`DEVICE_ENVIRONMENT_SYMBOL`], the runtime copies its bytes to the variant's variable of that name, if it
+//! has one.
 //!
-//! A launch of a variant has the base kernel's parameters, grid, block, shared memory and stream. Which threads execute what is for the execution mode
-//! in the kernel's environment ([`kernel_environment`]) to say: that of the base image decides how libomptarget launches, and a
-//! variant has the same.
+//! A launch of a variant has the base kernel's parameters, grid, block, shared memory and stream. Which
+//! threads execute what is for the execution mode in the kernel's environment ([`kernel_environment`]) to
+//! say: that of the base image decides how libomptarget launches, and a variant has the same.
 
 use std::mem::size_of;
 
@@ -35,7 +39,8 @@ pub const IMAGE_SYMBOL: &str = "__offloom_jit_image";
 /// The exported variable of a variant, in constant memory.
 pub const ANCHOR_TABLE_SYMBOL: &str = "__offloom_jit_anchor_table";
 
-/// The variable that libomptarget's plugin writes into an image after loading it: what the device runtime knows of the device.
+/// The variable that libomptarget's plugin writes into an image after loading it: what the device runtime
+/// knows of the device.
 pub const DEVICE_ENVIRONMENT_SYMBOL: &str = "__omp_rtl_device_environment";
 
 /// The first eight bytes of [`IMAGE_SYMBOL`].
@@ -44,17 +49,20 @@ pub const MAGIC: [u8; 8] = *b"OFFLOOMG";
 /// The format version written and read by this crate.
 pub const VERSION: u32 = 1;
 
-/// The most bytes of constant memory that an NVIDIA kernel has for variables of this kind, all together: the anchor table must fit.
+/// The most bytes of constant memory that an NVIDIA kernel has for variables of this kind, all together: the
+/// anchor table must fit.
 pub const CONSTANT_MEMORY: usize = 64 << 10;
 
-/// The most anchors that a base image may have; a variant's anchor table leaves room in constant memory for others.
+/// The most anchors that a base image may have; a variant's anchor table leaves room in constant memory for
+/// others.
 pub const MAX_ANCHORS: usize = CONSTANT_MEMORY / size_of::<u64>() / 2;
 
-/// What follows a kernel's name in the name of its variants' entries. Names in PTX may have the character, and those of C and C++ kernels end
-/// otherwise.
+/// What follows a kernel's name in the name of its variants' entries. Names in PTX may have the character,
+/// and those of C and C++ kernels end otherwise.
 pub const VARIANT_SUFFIX: &str = "$jit";
 
-/// What follows a kernel's name in the name of its environment, a constant of the image that libomptarget and the device runtime read.
+/// What follows a kernel's name in the name of its environment, a constant of the image that libomptarget and
+/// the device runtime read.
 pub const KERNEL_ENVIRONMENT_SUFFIX: &str = "_kernel_environment";
 
 /// The name of a variant's kernel, which tells it from the base image's in profilers.
@@ -67,8 +75,8 @@ pub fn kernel_environment(kernel: &str) -> String {
     format!("{kernel}{KERNEL_ENVIRONMENT_SUFFIX}")
 }
 
-/// The execution mode in the bytes of a kernel's environment ([`kernel_environment`]) as the device has it: the third byte of its
-/// configuration. `None` where it is none that is known.
+/// The execution mode in the bytes of a kernel's environment ([`kernel_environment`]) as the device has it:
+/// the third byte of its configuration. `None` where it is none that is known.
 pub fn execution_mode_in(environment: &[u8]) -> Option<ExecutionMode> {
     ExecutionMode::from_number(*environment.get(2)?)
 }

@@ -1,7 +1,8 @@
-//! What a program linked with `--jit=only` holds for NVIDIA GPUs in the place of an image: the device bitcode, and what an image is made of besides.
+//! What a program linked with `--jit=only` holds for NVIDIA GPUs in the place of an image: the device
+//! bitcode, and what an image is made of besides.
 //!
-//! For LLVM, it is bitcode in the wrapper that Darwin uses (`llvm/Bitcode/BitcodeReader.h`): a header that says where in the file the bitcode lies. The rest
-//! lies before it:
+//! For LLVM, it is bitcode in the wrapper that Darwin uses (`llvm/Bitcode/BitcodeReader.h`): a header that
+//! says where in the file the bitcode lies. The rest lies before it:
 //!
 //! | field | bytes |
 //! | --- | --- |
@@ -64,7 +65,8 @@ impl From<Damage> for GpuCodeError {
 }
 
 impl<'a> GpuCode<'a> {
-    /// The bytes that stand in the place of an image. `None`: they are more than the wrapper's 32-bit numbers can say.
+    /// The bytes that stand in the place of an image. `None`: they are more than the wrapper's 32-bit numbers
+    /// can say.
     pub fn encode(&self) -> Option<Vec<u8>> {
         let mut fields = MAGIC.to_vec();
         fields.extend_from_slice(&VERSION.to_le_bytes());
@@ -122,8 +124,9 @@ impl<'a> GpuCode<'a> {
         }))
     }
 
-    /// The processor to compile this code for where it is to run on a device of this compute capability, major and minor. `None`: it does not run there.
-    /// Code for a processor with a letter in its name (`sm_90a`) is for that one alone.
+    /// The processor to compile this code for where it is to run on a device of this compute capability,
+    /// major and minor. `None`: it does not run there. Code for a processor with a letter in its name
+    /// (`sm_90a`) is for that one alone.
     pub fn processor_for(&self, [major, minor]: [u32; 2]) -> Option<String> {
         let number = self.processor.strip_prefix("sm_")?;
         let digits = number.trim_end_matches(char::is_alphabetic);

@@ -1,19 +1,22 @@
 //! Records that a base image, its dispatch stubs and `liboffloom_jit.so` share in memory.
 //!
-//! `wrapgen link --jit` emits them as data of the device image. libomptarget's x86_64 plugin loads the image once per
-//! device, so every device has its own copy of all of this, and a copy is what a [`Slot`] and an anchor table belong to.
-//! The image's constructor hands its [`ImageAnnouncement`] to [`ANNOUNCE_SYMBOL`] when that weak symbol has a definition.
+//! `wrapgen link --jit` emits them as data of the device image. libomptarget's x86_64 plugin loads the image
+//! once per device, so every device has its own copy of all of this, and a copy is what a [`Slot`] and an
+//! anchor table belong to. The image's constructor hands its [`ImageAnnouncement`] to [`ANNOUNCE_SYMBOL`]
+//! when that weak symbol has a definition.
 //!
 //! A kernel's stub does this, `slot` being the kernel's own:
 //!
-//! 1. load `slot.inline_cache` with acquire ordering; null, or the thread does not compute as a process starts with ([`MXCSR_DEFAULT`],
-//!    [`X87_DEFAULT`]): go on with 3. The launch meets the cache's conditions: jump to its code;
-//! 2. load the cache's `others` with acquire ordering; not null: look at the two [`InlineTable::places`] where the launch's key may be; jump to
-//!    the code of the key, if it is there;
+//! 1. load `slot.inline_cache` with acquire ordering; null, or the thread does not compute as a process
+//!    starts with ([`MXCSR_DEFAULT`], [`X87_DEFAULT`]): go on with 3. The launch meets the cache's
+//!    conditions: jump to its code;
+//! 2. load the cache's `others` with acquire ordering; not null: look at the two [`InlineTable::places`]
+//!    where the launch's key may be; jump to the code of the key, if it is there;
 //! 3. load `slot.dispatch` with acquire ordering; null: jump to the ahead-of-time body;
-//! 4. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`, which gives a [`Choice`];
-//! 5. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments. Where its ticket is 0 this is a
-//!    jump;
+//! 4. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`, which
+//!    gives a [`Choice`];
+//! 5. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments.
+//!    Where its ticket is 0 this is a jump;
 //! 6. its ticket is not 0: call `slot.finished(slot, ticket)`.
 //!
 //! Jumps leave the arguments where they are, in registers or on the stack.
@@ -29,29 +32,33 @@ use crate::jit_bundle::BundleId;
 /// Version of the records of this module; the announcement begins with it.
 pub const VERSION: u32 = 4;
 
-/// The weak function that an image's constructor calls with a pointer to its [`ImageAnnouncement`]; defined by
-/// `liboffloom_jit.so`: `void offloom_jit_announce_image(const struct ImageAnnouncement *)`.
+/// The weak function that an image's constructor calls with a pointer to its [`ImageAnnouncement`]; defined
+/// by `liboffloom_jit.so`: `void offloom_jit_announce_image(const struct ImageAnnouncement *)`.
 pub const ANNOUNCE_SYMBOL: &str = "offloom_jit_announce_image";
 
-/// The weak function that an image's destructor calls with a pointer to its [`ImageAnnouncement`], after the last launch of its
-/// kernels; defined by `liboffloom_jit.so`: `void offloom_jit_withdraw_image(const struct ImageAnnouncement *)`.
+/// The weak function that an image's destructor calls with a pointer to its [`ImageAnnouncement`], after the
+/// last launch of its kernels; defined by `liboffloom_jit.so`: `void offloom_jit_withdraw_image(const struct
+/// ImageAnnouncement *)`.
 pub const WITHDRAW_SYMBOL: &str = "offloom_jit_withdraw_image";
 
-/// The function of `liboffloom_jit.so` that takes a bundle: `void offloom_jit_attach(const void *bundle, size_t size)`.
+/// The function of `liboffloom_jit.so` that takes a bundle: `void offloom_jit_attach(const void *bundle,
+/// size_t size)`.
 pub const ATTACH_SYMBOL: &str = "offloom_jit_attach";
 
-/// The hidden function, linked into each executable and shared library, that the registration constructor calls before
-/// `__tgt_register_lib`: `void __offloom_jit_attach(const void *bundle_start, const void *bundle_end)`.
+/// The hidden function, linked into each executable and shared library, that the registration constructor
+/// calls before `__tgt_register_lib`: `void __offloom_jit_attach(const void *bundle_start, const void
+/// *bundle_end)`.
 pub const HIDDEN_ATTACH_SYMBOL: &str = "__offloom_jit_attach";
 
-/// How the names start by which a variant refers to what the device code defines; the anchor's index follows in decimal. Kernels'
-/// ahead-of-time code has a name of its own.
+/// How the names start by which a variant refers to what the device code defines; the anchor's index follows
+/// in decimal. Kernels' ahead-of-time code has a name of its own.
 pub const ANCHOR_PREFIX: &str = "__offloom_anchor_";
 
 /// Code that chooses what a launch runs, from a slot and the launch's argument words. It must not unwind.
 pub type Dispatch = unsafe extern "C" fn(slot: *const Slot, arguments: *const u64) -> Choice;
 
-/// Code that is told, on the launching thread, that the code chosen with this ticket has returned. It must not unwind.
+/// Code that is told, on the launching thread, that the code chosen with this ticket has returned. It must
+/// not unwind.
 pub type Finished = unsafe extern "C" fn(slot: *const Slot, ticket: u64);
 
 /// What a launch runs. Comes back in two registers.
@@ -64,11 +71,12 @@ pub struct Choice {
     pub ticket: u64,
 }
 
-/// Kernels with more parameters than this, the implicit first one (`dyn_ptr`) included, have no inline cache: their stubs do not look at it.
+/// Kernels with more parameters than this, the implicit first one (`dyn_ptr`) included, have no inline cache:
+/// their stubs do not look at it.
 pub const INLINE_CACHE_PARAMETERS: usize = 32;
 
-/// What a stub knows of launches by itself, without asking the runtime: some keys, and the code of each. A key is what some bits of the
-/// argument words are; which bits is the same for all keys of one cache.
+/// What a stub knows of launches by itself, without asking the runtime: some keys, and the code of each. A
+/// key is what some bits of the argument words are; which bits is the same for all keys of one cache.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct InlineCache {
@@ -76,8 +84,8 @@ pub struct InlineCache {
     pub code: AtomicPtr<c_void>,
     /// The other keys, or null.
     pub others: AtomicPtr<InlineTable>,
-    /// The first key: what each argument word has to be. Does not change. Nothing is asked of the implicit first parameter, whose place serves for
-    /// nothing.
+    /// The first key: what each argument word has to be. Does not change. Nothing is asked of the implicit
+    /// first parameter, whose place serves for nothing.
     pub conditions: [Condition; INLINE_CACHE_PARAMETERS],
 }
 
@@ -91,15 +99,16 @@ pub struct Condition {
     pub value: u64,
 }
 
-/// Keys after the first, found by hash. A key is in one of the two places that [`InlineTable::places_of`] says, and once it is there it
-/// stays. Others may be added.
+/// Keys after the first, found by hash. A key is in one of the two places that [`InlineTable::places_of`]
+/// says, and once it is there it stays. Others may be added.
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct InlineTable {
     /// What the hash is multiplied by.
     pub factor: u64,
-    /// The keys: code with the kernel's own signature, then the value of each argument word that follows the implicit first, in
-    /// [`InlineTable::words_of_key`] words of 8 bytes. The code may become other code for the key. Room for number 0 comes first.
+    /// The keys: code with the kernel's own signature, then the value of each argument word that follows the
+    /// implicit first, in [`InlineTable::words_of_key`] words of 8 bytes. The code may become other code for
+    /// the key. Room for number 0 comes first.
     pub keys: AtomicPtr<AtomicU64>,
     /// For each place the number of its key from 1, or 0. Stored with release ordering once the key is there.
     pub places: [AtomicU16; Self::PLACES],
@@ -112,19 +121,20 @@ impl InlineTable {
     /// The fraction of the golden ratio: its odd multiples differ in all their bits.
     pub const GOLDEN_RATIO: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    /// How far the bits of a parameter's argument word are turned to the left: further for each parameter, so that those of numbers that differ little
-    /// lie apart.
+    /// How far the bits of a parameter's argument word are turned to the left: further for each parameter, so
+    /// that those of numbers that differ little lie apart.
     pub const fn turn(parameter: usize) -> u32 {
         (27 * parameter % u64::BITS as usize) as u32
     }
 
-    /// What a parameter's argument word is multiplied by before, odd and of 31 bits. Turned words alone cancel each other out where one argument is a
-    /// multiple of another by a power of two, as sizes are.
+    /// What a parameter's argument word is multiplied by before, odd and of 31 bits. Turned words alone
+    /// cancel each other out where one argument is a multiple of another by a power of two, as sizes are.
     pub const fn multiplier(parameter: usize) -> u64 {
         Self::GOLDEN_RATIO.wrapping_mul(2 * parameter as u64 + 1) >> 33 | 1
     }
 
-    /// The words that one key takes in a table for a kernel with so many parameters, the implicit first one included.
+    /// The words that one key takes in a table for a kernel with so many parameters, the implicit first one
+    /// included.
     pub const fn words_of_key(parameters: usize) -> usize {
         parameters.next_power_of_two()
     }
@@ -138,8 +148,8 @@ impl InlineTable {
         })
     }
 
-    /// Numbers of the places where a key with this hash may be, in the order in which they are looked at: the highest bits of the lower half of the
-    /// product with the factor, and the lowest of both halves.
+    /// Numbers of the places where a key with this hash may be, in the order in which they are looked at: the
+    /// highest bits of the lower half of the product with the factor, and the lowest of both halves.
     pub const fn places_of(hash: u64, factor: u64) -> [usize; 2] {
         let product = hash as u128 * factor as u128;
         let (high, low) = ((product >> u64::BITS) as u64, product as u64);
@@ -154,7 +164,8 @@ pub const MXCSR_MASK: u32 = !0x3f;
 /// What they are when a process starts: to nearest, subnormal numbers kept, no exception ends the program.
 pub const MXCSR_DEFAULT: u32 = 0x1f80;
 
-/// The bits of the x87 control word that mean something: which exceptions do not end the program, how many digits, how it rounds.
+/// The bits of the x87 control word that mean something: which exceptions do not end the program, how many
+/// digits, how it rounds.
 pub const X87_MASK: u16 = 0x0f3f;
 /// What they are when a process starts: none does, all 64, to nearest.
 pub const X87_DEFAULT: u16 = 0x033f;
@@ -163,11 +174,12 @@ pub const X87_DEFAULT: u16 = 0x033f;
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub struct Slot {
-    /// An [`InlineCache`] or null. Null in the file; the runtime stores with release ordering, and again when another serves more launches.
-    /// What was here is kept, since launches may still look at it.
+    /// An [`InlineCache`] or null. Null in the file; the runtime stores with release ordering, and again when
+    /// another serves more launches. What was here is kept, since launches may still look at it.
     pub inline_cache: AtomicPtr<InlineCache>,
-    /// A [`Dispatch`], or null: run the ahead-of-time body. Null in the file; the runtime stores with release ordering
-    /// once `state` is valid, and may store null again to leave the kernel to its ahead-of-time body for good.
+    /// A [`Dispatch`], or null: run the ahead-of-time body. Null in the file; the runtime stores with release
+    /// ordering once `state` is valid, and may store null again to leave the kernel to its ahead-of-time body
+    /// for good.
     pub dispatch: AtomicPtr<c_void>,
     /// The runtime's own record for this slot. Null in the file; written by the runtime before `dispatch`.
     pub state: AtomicPtr<c_void>,
@@ -193,8 +205,8 @@ pub struct ImageAnnouncement {
     pub bundle: BundleId,
     /// The slots, writable.
     pub slots: *mut Slot,
-    /// Addresses in this copy of the image of what variants share with it, in the order of the bundle's anchor names;
-    /// null for a weak symbol that nothing defines.
+    /// Addresses in this copy of the image of what variants share with it, in the order of the bundle's
+    /// anchor names; null for a weak symbol that nothing defines.
     pub anchors: *const *const c_void,
     /// Number of anchors.
     pub anchor_count: u64,

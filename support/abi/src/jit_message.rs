@@ -1,7 +1,8 @@
 //! What every message begins with that `liboffloom_jit.so` and its worker process exchange.
 //!
-//! A message is a [`Header`] and as many bytes as it says. Both ends come from the same build of Offloom: one that speaks otherwise is recognised by
-//! [`VERSION`]. Strings and byte runs are a 32-bit length and that many bytes; all numbers are little-endian. A request's first number is its kind.
+//! A message is a [`Header`] and as many bytes as it says. Both ends come from the same build of Offloom: one
+//! that speaks otherwise is recognised by [`VERSION`]. Strings and byte runs are a 32-bit length and that
+//! many bytes; all numbers are little-endian. A request's first number is its kind.
 
 use crate::wire::{Damage, Fields};
 

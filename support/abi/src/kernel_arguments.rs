@@ -14,14 +14,15 @@ pub const VERSION: u32 = 3;
 
 /// The record as it lies in the launching program's memory, on 64-bit hosts.
 ///
-/// `__tgt_target_kernel` writes into it: the argument count grows by one for the implicit first argument, and unset
-/// team and thread counts are normalised. Whoever launches twice from one record copies it first.
+/// `__tgt_target_kernel` writes into it: the argument count grows by one for the implicit first argument, and
+/// unset team and thread counts are normalised. Whoever launches twice from one record copies it first.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct KernelArguments {
     /// Always [`VERSION`].
     pub version: u32,
-    /// Length of the five arrays. More than the kernel has arguments: count the [`MapType::TARGET_PARAM`] bits.
+    /// Length of the five arrays. More than the kernel has arguments: count the [`MapType::TARGET_PARAM`]
+    /// bits.
     pub number_of_arguments: u32,
     /// Host base pointers, or the bits of a literal.
     pub base_pointers: *mut *mut c_void,
@@ -64,7 +65,8 @@ const _: () = {
     assert!(offset_of!(KernelArguments, dynamic_memory) == 96);
 };
 
-/// How one argument is mapped: a set of bits and, in the top 16, a 1-based index of the argument it is a member of.
+/// How one argument is mapped: a set of bits and, in the top 16, a 1-based index of the argument it is a
+/// member of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct MapType(pub u64);
 

@@ -2,19 +2,21 @@
 //!
 //! Source: `TargetRegionEntryInfo` in `llvm/Frontend/OpenMP/OMPIRBuilder.h`; the same in every known release.
 //!
-//! A name is read from both ends: the ids are hexadecimal and so hold no underscore, the line and the count are
-//! decimal and close the name. What is left between is the parent, which may itself contain `_l12` or `_3`:
-//! `…_f_l12_l7` is line 7 of `f_l12`, `…_f_l12_3` is the fourth region on line 12 of `f`. No name has two readings.
+//! A name is read from both ends: the ids are hexadecimal and so hold no underscore, the line and the count
+//! are decimal and close the name. What is left between is the parent, which may itself contain `_l12` or
+//! `_3`: `…_f_l12_l7` is line 7 of `f_l12`, `…_f_l12_3` is the fourth region on line 12 of `f`. No name has
+//! two readings.
 //!
-//! Two things a name cannot tell: the device symbol of an `indirect` function follows the same scheme (its entry
-//! has flags [`crate::entry::EntryFlags::INDIRECT`]), and so does the host fallback of a kernel.
+//! Two things a name cannot tell: the device symbol of an `indirect` function follows the same scheme (its
+//! entry has flags [`crate::entry::EntryFlags::INDIRECT`]), and so does the host fallback of a kernel.
 
 use std::fmt;
 
 /// How every name starts.
 pub const PREFIX: &str = "__omp_offloading_";
 
-/// How the device constant for an `indirect` table of virtual functions ends (LLVM 22): a name of the scheme comes before.
+/// How the device constant for an `indirect` table of virtual functions ends (LLVM 22): a name of the scheme
+/// comes before.
 pub const VTABLE_SUFFIX: &str = "addr";
 
 /// Whether the device constant of this name holds the address of an `indirect` table of virtual functions.
@@ -25,8 +27,8 @@ pub fn is_vtable_constant(name: &str) -> bool {
 
 /// The parts of a target region's name, borrowed from it.
 ///
-/// [`KernelName::parse`] accepts exactly what [`fmt::Display`] prints: no leading zeros, lower-case hexadecimal,
-/// no `_0` for the first region of a line.
+/// [`KernelName::parse`] accepts exactly what [`fmt::Display`] prints: no leading zeros, lower-case
+/// hexadecimal, no `_0` for the first region of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct KernelName<'a> {
     /// Device number (`st_dev`) of the file that holds the directive.

@@ -1,7 +1,8 @@
-//! What the source says of a kernel: its file, names of its arguments, types of their values. For people; nothing else depends on it.
+//! What the source says of a kernel: its file, names of its arguments, types of their values. For people;
+//! nothing else depends on it.
 //!
-//! The text form is made at link time, goes through bundle, statistics and cache as it is, and is read by `offloom`. Fields are separated
-//! by tabs, lines by line breaks, and neither is in a field:
+//! The text form is made at link time, goes through bundle, statistics and cache as it is, and is read by
+//! `offloom`. Fields are separated by tabs, lines by line breaks, and neither is in a field:
 //!
 //! | line | fields |
 //! | --- | --- |

@@ -1,6 +1,7 @@
 //! OffloadBinary: device images with their target, concatenated; what `.llvm.offloading` sections hold.
 //!
-//! All integers are little endian; all offsets count from the start of the member. Version 1 in every known release:
+//! All integers are little endian; all offsets count from the start of the member. Version 1 in every known
+//! release:
 //!
 //! | offset | type | field |
 //! | --- | --- | --- |
@@ -18,8 +19,8 @@
 //! | entry + 32 | u64 | bytes of the image |
 //! | pair + 0, pair + 8 | u64 | offsets of a NUL-terminated key and value |
 //!
-//! [`members`] reads without copying; [`MemberDescription::header`] gives the bytes before an image, so that a
-//! writer can stream the image itself. Source: `llvm/Object/OffloadBinary.h` and `OffloadBinary.cpp`.
+//! [`members`] reads without copying; [`MemberDescription::header`] gives the bytes before an image, so that
+//! a writer can stream the image itself. Source: `llvm/Object/OffloadBinary.h` and `OffloadBinary.cpp`.
 
 mod read;
 mod write;

@@ -1,11 +1,10 @@
-//! What a linked host program hands to the SYCL runtime (LLVM 22 only): its images, each with its entries, and the symbols of the
-//! module that registers them.
+//! What a linked host program hands to the SYCL runtime (LLVM 22 only): its images, each with its entries,
+//! and the symbols of the module that registers them.
 //!
 //! Source: `llvm/lib/Frontend/Offloading/OffloadWrapper.cpp` of LLVM 22.
 
-/// Name in IR, without the `%`, of an image's record:
-/// `{ i16 version, i8 kind, i8 format, ptr target, compile options, link options, image start, end, entries begin, end,
-/// properties begin, end }`.
+/// Name in IR, without the `%`, of an image's record: `{ i16 version, i8 kind, i8 format, ptr target, compile
+/// options, link options, image start, end, entries begin, end, properties begin, end }`.
 pub const IMAGE_IR_STRUCT_NAME: &str = "__sycl.tgt_device_image";
 
 /// Version field of an image's record.

@@ -1,8 +1,8 @@
 //! The LLVM releases that Offloom knows: one row each, of every format and habit that differs between them.
 //!
-//! Everything else asks a row, never the number of a release. To add a release: a row in [`LlvmVersion::ALL`] (take
-//! its neighbour's and let the tests say what differs), a Cargo feature, and what its C++ headers demand of the shims.
-//! How: `docs/dev/extending.md`.
+//! Everything else asks a row, never the number of a release. To add a release: a row in [`LlvmVersion::ALL`]
+//! (take its neighbour's and let the tests say what differs), a Cargo feature, and what its C++ headers
+//! demand of the shims. How: `docs/dev/extending.md`.
 
 /// The layout of offload entries. Source: `llvm/Frontend/Offloading/Utility.cpp`, `getEntryTy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,7 +22,8 @@ pub enum KindNumbering {
     Mask,
 }
 
-/// Who knows the options of a GPU's device link. Source: `clang/tools/clang-linker-wrapper/ClangLinkerWrapper.cpp`.
+/// Who knows the options of a GPU's device link. Source:
+/// `clang/tools/clang-linker-wrapper/ClangLinkerWrapper.cpp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum DeviceLinkDriver {
     /// The linker wrapper hands features and optimisation level on, and words for the linker to Clang.
@@ -62,7 +63,8 @@ pub struct LlvmVersion {
     pub bundler_host: &'static str,
     /// Who knows the options of a GPU's device link.
     pub device_links: DeviceLinkDriver,
-    /// The newest ABI version of cubins, in their ELF identification, that libomptarget knows. 8 came with CUDA 13.
+    /// The newest ABI version of cubins, in their ELF identification, that libomptarget knows. 8 came with
+    /// CUDA 13.
     pub newest_cubin: u8,
     /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later.
     pub keeps_closed_images: bool,

@@ -1,5 +1,5 @@
-//! Reading and writing the fields that the JIT's byte formats are made of: little-endian numbers, and strings and byte runs
-//! behind their length.
+//! Reading and writing the fields that the JIT's byte formats are made of: little-endian numbers, and strings
+//! and byte runs behind their length.
 
 /// Why a field cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,7 +93,8 @@ impl<'a> Fields<'a> {
         mut element: impl FnMut(&mut Self) -> Result<T, Damage>,
     ) -> Result<Vec<T>, Damage> {
         let count = self.u32(what)?;
-        // Not reserved ahead: a hostile count would reserve gigabytes, while each element that is there takes some bytes.
+        // Not reserved ahead: a hostile count would reserve gigabytes, while each element that is there takes
+        // some bytes.
         let mut elements = Vec::new();
         for _ in 0..count {
             elements.push(element(self)?);

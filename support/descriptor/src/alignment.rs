@@ -8,7 +8,8 @@ impl Alignment {
     /// Every class, the strictest first.
     pub const ALL: [Self; 5] = [Self(128), Self(64), Self(32), Self(16), Self(8)];
 
-    /// The strictest class that `address` belongs to; none if it is not even aligned to 8 bytes. Zero belongs to all.
+    /// The strictest class that `address` belongs to; none if it is not even aligned to 8 bytes. Zero belongs
+    /// to all.
     pub const fn of(address: u64) -> Option<Self> {
         let lowest_set_bit = address & address.wrapping_neg();
         if lowest_set_bit == 0 || lowest_set_bit >= 128 {

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The bytes of an object when a kernel starts, each known or not. A pointer field of an object stays unknown: its value is an
-/// address, and code that holds an address cannot be kept.
+/// The bytes of an object when a kernel starts, each known or not. A pointer field of an object stays
+/// unknown: its value is an address, and code that holds an address cannot be kept.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Contents(Vec<Option<u8>>);
 

@@ -2,7 +2,8 @@
 
 use crate::{Alignment, Contents, Scalar};
 
-/// The most arguments that a descriptor may have. No kernel comes near; a hostile text must not reserve memory.
+/// The most arguments that a descriptor may have. No kernel comes near; a hostile text must not reserve
+/// memory.
 pub const MAX_ARGUMENTS: usize = 1024;
 
 /// What one variant of a kernel is specialised to.
@@ -12,8 +13,8 @@ pub struct Descriptor {
     pub kernel: String,
     /// The device architecture as LLVM names processors: `x86-64`, `sm_90`, `gfx90a`.
     pub architecture: String,
-    /// What is known of each argument, in the order of the kernel's parameters (the implicit ones included). Parameters past the
-    /// end are [`Argument::Any`].
+    /// What is known of each argument, in the order of the kernel's parameters (the implicit ones included).
+    /// Parameters past the end are [`Argument::Any`].
     pub arguments: Vec<Argument>,
     /// Number of teams, where the code may rely on it.
     pub teams: Option<u32>,
@@ -28,7 +29,8 @@ pub enum Argument {
     Any,
     /// A scalar often has about this value: the code is right for every one, and made to be fast with this.
     Expected(Scalar),
-    /// A scalar has this value. Pointer parameters that carry a literal take it too, as [`ScalarType::Integer`] of 64 bits.
+    /// A scalar has this value. Pointer parameters that carry a literal take it too, as
+    /// [`ScalarType::Integer`] of 64 bits.
     Value(Scalar),
     /// A small object passed by value has these bytes.
     Bytes(Vec<u8>),
@@ -107,8 +109,9 @@ impl Descriptor {
         self.arguments.get(index).unwrap_or(&Argument::Any)
     }
 
-    /// Whether code made for `self` is right for the launch that `launch` describes: same kernel and architecture, and all
-    /// that the code relies on holds (the JIT paper's conditions for reuse, widened to code that relies on less).
+    /// Whether code made for `self` is right for the launch that `launch` describes: same kernel and
+    /// architecture, and all that the code relies on holds (the JIT paper's conditions for reuse, widened to
+    /// code that relies on less).
     pub fn is_right_for(&self, launch: &Self) -> bool {
         self.kernel == launch.kernel
             && self.architecture == launch.architecture

@@ -1,8 +1,8 @@
 //! The launch descriptor: what a kernel is specialised to.
 //!
-//! A descriptor names a kernel, the device architecture and, for each argument, what is known of it (the JIT paper's section
-//! 4.6). Two launches with equal descriptors can run the same code. [`Descriptor`] is the value; its [`Display`] and
-//! [`FromStr`] are the text form, described at [`text`].
+//! A descriptor names a kernel, the device architecture and, for each argument, what is known of it (the JIT
+//! paper's section 4.6). Two launches with equal descriptors can run the same code. [`Descriptor`] is the
+//! value; its [`Display`] and [`FromStr`] are the text form, described at [`text`].
 //!
 //! [`Display`]: std::fmt::Display
 //! [`FromStr`]: std::str::FromStr

@@ -1,8 +1,8 @@
 //! The text form of a descriptor.
 //!
-//! Items `key=value`, separated by newlines or `;`. Blank items are skipped, and `#` begins a comment that goes to the end of
-//! the line. White space around keys and values is dropped. There is neither a comma nor a parenthesis in it, at which LLVM's
-//! pipeline parser would split.
+//! Items `key=value`, separated by newlines or `;`. Blank items are skipped, and `#` begins a comment that
+//! goes to the end of the line. White space around keys and values is dropped. There is neither a comma nor a
+//! parenthesis in it, at which LLVM's pipeline parser would split.
 //!
 //! | item | says |
 //! | --- | --- |
@@ -18,8 +18,9 @@
 //! | `teams=N` | the number of teams |
 //! | `threads=N` | the number of threads in a team |
 //!
-//! In names every byte other than ASCII letters, digits, `_`, `-`, `.`, `$`, `@`, `:` and `+` is written `%XX`. What is printed
-//! has the items in the order of this table, one for each argument, and is the same text for equal descriptors.
+//! In names every byte other than ASCII letters, digits, `_`, `-`, `.`, `$`, `@`, `:` and `+` is written
+//! `%XX`. What is printed has the items in the order of this table, one for each argument, and is the same
+//! text for equal descriptors.
 
 use std::fmt;
 use std::str::FromStr;

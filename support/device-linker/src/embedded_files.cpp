@@ -1,5 +1,6 @@
-// Lets lld read an object that lies inside another file, and write its output into one: device objects lie inside host objects, and
-// device images are to lie inside registration objects. Without this, each would be copied through a file of its own.
+// Lets lld read an object that lies inside another file, and write its output into one: device objects lie
+// inside host objects, and device images are to lie inside registration objects. Without this, each would be
+// copied through a file of its own.
 
 #include "embedded_files.h"
 
@@ -17,7 +18,8 @@ using namespace llvm;
 using BufferOrError = ErrorOr<std::unique_ptr<MemoryBuffer>>;
 using OutputOrError = Expected<std::unique_ptr<FileOutputBuffer>>;
 
-// The linker of this program gives lld the `__wrap` functions in the place of LLVM's, which are called `__real` here (`--wrap`).
+// The linker of this program gives lld the `__wrap` functions in the place of LLVM's, which are called
+// `__real` here (`--wrap`).
 #define GET_FILE "_ZN4llvm12MemoryBuffer7getFileERKNS_5TwineEbbbSt8optionalINS_5AlignEE"
 #define CREATE_OUTPUT "_ZN4llvm16FileOutputBuffer6createENS_9StringRefEmj"
 BufferOrError getWholeFile(const Twine &, bool, bool, bool, std::optional<Align>) __asm__("__real_" GET_FILE);
@@ -58,8 +60,8 @@ namespace {
 
 /// An output that starts in the middle of a file, or is a file of its own, mapped.
 ///
-/// LLVM's own maps a file whose space the disk may not have: the write to a page without space ends the process by SIGBUS. Here the disk
-/// has set the space aside.
+/// LLVM's own maps a file whose space the disk may not have: the write to a page without space ends the
+/// process by SIGBUS. Here the disk has set the space aside.
 class MappedOutput : public FileOutputBuffer {
 public:
   MappedOutput(const OutputPlace &Place, bool IsWholeFile, sys::fs::mapped_file_region Mapped)

@@ -26,8 +26,8 @@ struct EmbeddedFile {
   llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>> open() const;
 };
 
-/// Where in a file the output goes instead of into one of its own: `--offload-into=OFFSET,FILE`. What is there before that offset
-/// stays as it is; what is behind the output is cut off.
+/// Where in a file the output goes instead of into one of its own: `--offload-into=OFFSET,FILE`. What is
+/// there before that offset stays as it is; what is behind the output is cut off.
 struct OutputPlace {
   static constexpr llvm::StringLiteral Option = "--offload-into=";
 

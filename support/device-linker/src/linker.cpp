@@ -1,9 +1,10 @@
 // The program `wrapgen-lld`: LLVM's own linker, without what it has only for bitcode.
 //
-// Loading libLLVM takes `ld.lld` longer than linking a device image does. Nearly all of libLLVM is there to compile bitcode, and
-// device bitcode is compiled before the device link. So lld and the few parts of LLVM that it needs for native objects are linked
-// statically, and the rest is left out by defining here what lld would take from it. Should bitcode turn up nevertheless, as a
-// member of a host library, LLVM's complete linker takes over with the same arguments.
+// Loading libLLVM takes `ld.lld` longer than linking a device image does. Nearly all of libLLVM is there to
+// compile bitcode, and device bitcode is compiled before the device link. So lld and the few parts of LLVM
+// that it needs for native objects are linked statically, and the rest is left out by defining here what lld
+// would take from it. Should bitcode turn up nevertheless, as a member of a host library, LLVM's complete
+// linker takes over with the same arguments.
 
 #include "embedded_files.h"
 
@@ -50,7 +51,8 @@ static std::string outputFile() {
   return Output;
 }
 
-/// Gives inputs that are parts of files a file of their own, beside the output: LLVM's linker knows no others.
+/// Gives inputs that are parts of files a file of their own, beside the output: LLVM's linker knows no
+/// others.
 static void writeEmbeddedFiles() {
   std::string Output = outputFile();
   for (size_t Number = 0; Number < Arguments.size(); ++Number) {
@@ -110,8 +112,8 @@ static void startCompleteLinker() {
     execvp(OFFLOOM_VERSIONED_LLD, Words);
 }
 
-/// Becomes LLVM's complete linker, which writes the file that `-o` names. Called when an input is bitcode, before anything has been
-/// written.
+/// Becomes LLVM's complete linker, which writes the file that `-o` names. Called when an input is bitcode,
+/// before anything has been written.
 [[noreturn]] static void becomeCompleteLinker() {
   // It tells by its name which kind of linker it is.
   Arguments[0] = "ld.lld";
@@ -139,8 +141,8 @@ SmallVector<const char *> LTO::getRuntimeLibcallSymbols(const Triple &) { become
 
 namespace lld::elf {
 
-// lld's header for this class is not installed. lld makes one in every link and uses it only for bitcode, so this one has no
-// members: whatever room lld sets aside for it is enough.
+// lld's header for this class is not installed. lld makes one in every link and uses it only for bitcode, so
+// this one has no members: whatever room lld sets aside for it is enough.
 class BitcodeFile;
 #if LLVM_VERSION_MAJOR >= 20
 struct Ctx;

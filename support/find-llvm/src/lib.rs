@@ -1,8 +1,8 @@
 //! Finds an installed LLVM of a given major version.
 //!
-//! Used by the build scripts of every crate that needs LLVM's headers or its shared library, and by `xtask`. The search order is
-//! that of `llvm-sys`: an environment variable such as `LLVM_SYS_191_PREFIX`, then the distribution's `llvm-config-19` on
-//! `PATH`, then `/usr/lib/llvm-19`.
+//! Used by the build scripts of every crate that needs LLVM's headers or its shared library, and by `xtask`.
+//! The search order is that of `llvm-sys`: an environment variable such as `LLVM_SYS_191_PREFIX`, then the
+//! distribution's `llvm-config-19` on `PATH`, then `/usr/lib/llvm-19`.
 #![forbid(unsafe_code)]
 
 use std::path::{Path, PathBuf};
@@ -58,7 +58,8 @@ pub enum FindError {
     },
 }
 
-/// The environment variable that names the folder LLVM `major` is installed in (the name that `llvm-sys` uses).
+/// The environment variable that names the folder LLVM `major` is installed in (the name that `llvm-sys`
+/// uses).
 pub fn prefix_variable(major: u32) -> String {
     format!("LLVM_SYS_{major}1_PREFIX")
 }
@@ -94,7 +95,8 @@ pub fn find(major: u32) -> Result<Llvm, FindError> {
         });
     }
     let lib_dir = PathBuf::from(ask(&program, major, "--libdir")?);
-    // `llvm-config --bindir` names the folder with unversioned names, where clang, lld and FileCheck are as well.
+    // `llvm-config --bindir` names the folder with unversioned names, where clang, lld and FileCheck are as
+    // well.
     let bin_dir = PathBuf::from(ask(&program, major, "--bindir")?);
     Ok(Llvm {
         major,
@@ -105,8 +107,8 @@ pub fn find(major: u32) -> Result<Llvm, FindError> {
     })
 }
 
-/// For build scripts: the major version of the LLVM that a Cargo feature of the crate being built chooses, `llvm19` and such.
-/// The crate finds it as `env!("OFFLOOM_LLVM_MAJOR")`.
+/// For build scripts: the major version of the LLVM that a Cargo feature of the crate being built chooses,
+/// `llvm19` and such. The crate finds it as `env!("OFFLOOM_LLVM_MAJOR")`.
 ///
 /// Returns `None` after having reported an error; the script then just returns.
 pub fn chosen_major() -> Option<u32> {
@@ -134,8 +136,8 @@ pub fn chosen_major() -> Option<u32> {
     }
 }
 
-/// For build scripts: finds the LLVM that [`chosen_major`] names, tells Cargo when to run the script again, and turns a failure into
-/// one clear Cargo error.
+/// For build scripts: finds the LLVM that [`chosen_major`] names, tells Cargo when to run the script again,
+/// and turns a failure into one clear Cargo error.
 ///
 /// Returns `None` after having reported an error; the script then just returns.
 pub fn for_build_script() -> Option<Llvm> {
@@ -157,8 +159,8 @@ pub fn for_build_script() -> Option<Llvm> {
     }
 }
 
-/// For build scripts: links the shared libLLVM into the integration tests of the crate being built, which are programs and so
-/// have nobody to take LLVM's symbols from.
+/// For build scripts: links the shared libLLVM into the integration tests of the crate being built, which are
+/// programs and so have nobody to take LLVM's symbols from.
 pub fn link_tests(llvm: &Llvm) {
     println!("cargo::rustc-link-arg-tests=-L{}", llvm.lib_dir.display());
     println!(
@@ -168,8 +170,9 @@ pub fn link_tests(llvm: &Llvm) {
     println!("cargo::rustc-link-arg-tests=-lLLVM-{}", llvm.major);
 }
 
-/// For build scripts: what a linker needs to be told for these components of LLVM, and all that they use, to become part of a program.
-/// Without `llvm-config`'s answer there is nothing, and the build fails with a message.
+/// For build scripts: what a linker needs to be told for these components of LLVM, and all that they use, to
+/// become part of a program. Without `llvm-config`'s answer there is nothing, and the build fails with a
+/// message.
 pub fn static_libraries(llvm: &Llvm, components: &[&str]) -> Option<Vec<String>> {
     let output = Command::new(llvm.bin_dir.join("llvm-config"))
         .args(["--link-static", "--libs"])

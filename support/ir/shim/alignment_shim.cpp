@@ -1,4 +1,5 @@
-// What code is promised of the alignment of addresses, as C functions with plain arguments. Rules: those of ir_shim.cpp.
+// What code is promised of the alignment of addresses, as C functions with plain arguments. Rules: those of
+// ir_shim.cpp.
 
 #include "llvm-c/Types.h"
 #include "llvm/ADT/STLExtras.h"
@@ -18,8 +19,8 @@ bool exceeds(const Value *Value, Align Limit) {
   return Constant && Constant->getValue().ugt(Limit.value());
 }
 
-/// For a function or a call: what it says of its parameters and its result. What is passed by a copy on the stack lies where the
-/// attribute says.
+/// For a function or a call: what it says of its parameters and its result. What is passed by a copy on the
+/// stack lies where the attribute says.
 template <typename FunctionOrCall> void limitAttributes(FunctionOrCall &Holder, unsigned Parameters, Align Limit) {
   for (unsigned Index : seq(Parameters))
     if (Holder.getParamAlign(Index).valueOrOne() > Limit && !Holder.getAttributes().hasParamAttr(Index, Attribute::ByVal)) {
@@ -60,7 +61,8 @@ void limitCall(CallBase &Call, Align Limit) {
 
 extern "C" {
 
-/// No load, store, parameter, result, assumption or loaded pointer promises more than `2^logarithm` bytes. Atomic accesses stay.
+/// No load, store, parameter, result, assumption or loaded pointer promises more than `2^logarithm` bytes.
+/// Atomic accesses stay.
 void offloom_ir_limit_alignment(LLVMModuleRef module, unsigned logarithm) {
   const Align Limit(uint64_t(1) << logarithm);
   for (Function &F : *unwrap(module)) {

@@ -1,4 +1,5 @@
-// Questions about a module's code that the LLVM C API has no answer to, as C functions with plain arguments. Rules as in ir_shim.cpp.
+// Questions about a module's code that the LLVM C API has no answer to, as C functions with plain arguments.
+// Rules as in ir_shim.cpp.
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/SmallPtrSet.h"
@@ -52,7 +53,8 @@ static BranchInst *onlyExit(const Loop &L) {
   return Branch && Branch->isConditional() ? Branch : nullptr;
 }
 
-/// The number of a branch that `offloom_ir_number_loop_exits` gave it under a kind of metadata; none if it has none.
+/// The number of a branch that `offloom_ir_number_loop_exits` gave it under a kind of metadata; none if it
+/// has none.
 static std::optional<uint64_t> numberOf(const Instruction &Branch, unsigned Kind) {
   const MDNode *Node = Branch.getMetadata(Kind);
   if (!Node)
@@ -74,7 +76,8 @@ static bool isCalledOnlyHere(const Function &F) { return F.hasLocalLinkage() && 
 
 extern "C" {
 
-/// Bits of the widest vector over 128 bits that crosses the module's boundary, with the definition it concerns, or null.
+/// Bits of the widest vector over 128 bits that crosses the module's boundary, with the definition it
+/// concerns, or null.
 uint32_t offloom_ir_widest_vector_at_boundary(LLVMModuleRef module, LLVMValueRef *function) {
   uint64_t Widest = 128;
   *function = nullptr;
@@ -119,8 +122,8 @@ void offloom_ir_loop_blocks(LLVMValueRef function, uint8_t *blocks) {
   }
 }
 
-/// Gives each branch by which alone a loop is left a number, from 0, under the kind of metadata, and takes away what was there under it.
-/// Those with branch weights get none. How many numbers there are.
+/// Gives each branch by which alone a loop is left a number, from 0, under the kind of metadata, and takes
+/// away what was there under it. Those with branch weights get none. How many numbers there are.
 uint32_t offloom_ir_number_loop_exits(LLVMModuleRef module, uint32_t kind) {
   uint32_t Next = 0;
   MDBuilder Metadata(unwrap(module)->getContext());
@@ -139,8 +142,8 @@ uint32_t offloom_ir_number_loop_exits(LLVMModuleRef module, uint32_t kind) {
   return Next;
 }
 
-/// For each numbered branch whose loop goes around a known number of times: how often control stays in the loop there. Others are left
-/// as they are.
+/// For each numbered branch whose loop goes around a known number of times: how often control stays in the
+/// loop there. Others are left as they are.
 void offloom_ir_loop_repetitions(LLVMModuleRef module, uint32_t kind, int64_t *repetitions) {
   TargetLibraryInfoImpl Library(Triple(unwrap(module)->getTargetTriple()));
   for (Function &F : *unwrap(module)) {
@@ -161,8 +164,8 @@ void offloom_ir_loop_repetitions(LLVMModuleRef module, uint32_t kind, int64_t *r
   }
 }
 
-/// Gives each numbered branch the weights of a loop that goes around so many times, unless the number is negative, and takes all numbers
-/// away.
+/// Gives each numbered branch the weights of a loop that goes around so many times, unless the number is
+/// negative, and takes all numbers away.
 void offloom_ir_weigh_loop_exits(LLVMModuleRef module, uint32_t kind, const int64_t *repetitions) {
   MDBuilder Metadata(unwrap(module)->getContext());
   for (Function &F : *unwrap(module)) {
@@ -212,8 +215,9 @@ static bool isMathematics(const CallBase &Call) {
          Library.getLibFunc(*Callee, Known);
 }
 
-/// The pointers through which an instruction writes, by itself, of which there are at most as many as it has operands; their number,
-/// or -1 if it may write elsewhere or is how threads wait for each other. `only_operands`: of a call it is known that it writes through its operands alone.
+/// The pointers through which an instruction writes, by itself, of which there are at most as many as it has
+/// operands; their number, or -1 if it may write elsewhere or is how threads wait for each other.
+/// `only_operands`: of a call it is known that it writes through its operands alone.
 int64_t offloom_ir_written_pointers(LLVMValueRef instruction, bool only_operands, LLVMValueRef *pointers) {
   auto &I = *unwrap<Instruction>(instruction);
   if (synchronizes(I))
@@ -247,7 +251,8 @@ int64_t offloom_ir_written_pointers(LLVMValueRef instruction, bool only_operands
   return 1;
 }
 
-/// What a pointer may lead into, seen from its function. Returns how many there are and writes at most `capacity` of them.
+/// What a pointer may lead into, seen from its function. Returns how many there are and writes at most
+/// `capacity` of them.
 size_t offloom_ir_underlying_objects(LLVMValueRef pointer, LLVMValueRef *objects, size_t capacity) {
   SmallVector<const Value *, 4> Found;
   getUnderlyingObjects(unwrap(pointer), Found, nullptr, /*MaxLookup=*/0);
@@ -273,8 +278,8 @@ bool offloom_ir_types_differ(LLVMValueRef write, LLVMValueRef load) {
   return Aliases.isNoAlias(MemoryLocation::get(cast<StoreInst>(Write)), MemoryLocation::get(cast<LoadInst>(Load)));
 }
 
-/// Whether the instruction is executed whenever its function is: no branch comes before it, and each instruction before it goes on to
-/// the next or is a call of the OpenMP runtime, which returns.
+/// Whether the instruction is executed whenever its function is: no branch comes before it, and each
+/// instruction before it goes on to the next or is a call of the OpenMP runtime, which returns.
 bool offloom_ir_is_always_executed(LLVMValueRef instruction) {
   auto *I = unwrap<Instruction>(instruction);
   SmallPtrSet<const BasicBlock *, 8> Seen;

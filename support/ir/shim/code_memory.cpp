@@ -1,8 +1,9 @@
 // Memory for linked objects: code_memory.h.
 //
-// Pages that other threads execute from are written to through /proc/self/mem, which may write where the process itself may not. So no page is
-// ever writable, not even under another address; threads that execute what lies beside it go on; a forked child has pages of its own; and
-// debuggers and profilers see what they are used to see. Julia has its code written in this way, too.
+// Pages that other threads execute from are written to through /proc/self/mem, which may write where the
+// process itself may not. So no page is ever writable, not even under another address; threads that execute
+// what lies beside it go on; a forked child has pages of its own; and debuggers and profilers see what they
+// are used to see. Julia has its code written in this way, too.
 
 #include "code_memory.h"
 

@@ -1,4 +1,5 @@
-// What device modules need and the LLVM C API lacks, as C functions with plain arguments. One section per Rust module that uses them.
+// What device modules need and the LLVM C API lacks, as C functions with plain arguments. One section per
+// Rust module that uses them.
 //
 // Rules: those of ir_shim.cpp.
 
@@ -74,7 +75,8 @@ size_t offloom_ir_annotation_count(LLVMModuleRef M) {
   return List ? List->getNumOperands() : 0;
 }
 
-/// The text of the annotation with that index, its length and the symbol that has it. Null if it is not of the usual form.
+/// The text of the annotation with that index, its length and the symbol that has it. Null if it is not of
+/// the usual form.
 const char *offloom_ir_annotation(LLVMModuleRef M, size_t index, size_t *length, LLVMValueRef *symbol) {
   auto *Entry = dyn_cast<ConstantStruct>(annotationList(*unwrap(M))->getOperand(index));
   if (!Entry || Entry->getNumOperands() < 2)
@@ -121,7 +123,8 @@ void offloom_ir_add_maximum_flag(LLVMModuleRef M, const char *key, size_t length
   unwrap(M)->addModuleFlag(Module::Max, StringRef(key, length), value);
 }
 
-/// The producer that a bitcode file names, as a new string to be freed with LLVMDisposeMessage; null if it names none.
+/// The producer that a bitcode file names, as a new string to be freed with LLVMDisposeMessage; null if it
+/// names none.
 char *offloom_ir_bitcode_producer(const char *bytes, size_t length) {
   return messageOf(getBitcodeProducerString(MemoryBufferRef(StringRef(bytes, length), "")));
 }
@@ -160,7 +163,8 @@ void offloom_ir_load_address(LLVMValueRef variable, LLVMValueRef reference) {
   }
 }
 
-/// Removes a variable that no code uses. Returns a symbol whose initial value needs its address, and then leaves it, or null.
+/// Removes a variable that no code uses. Returns a symbol whose initial value needs its address, and then
+/// leaves it, or null.
 LLVMValueRef offloom_ir_erase_unless_needed(LLVMValueRef variable) {
   auto *V = unwrap<GlobalVariable>(variable);
   V->removeDeadConstantUsers();
@@ -183,8 +187,9 @@ LLVMValueRef offloom_ir_erase_unless_needed(LLVMValueRef variable) {
 
 // ---- target_kernel.rs ----
 
-/// At the end of `entry`, the first block of a GPU kernel whose first parameter is the implicit one: starts the kernel in generic
-/// mode. `threads` and `teams` are limits, -1 for the target's default. Returns the block for the code of the one initial thread.
+/// At the end of `entry`, the first block of a GPU kernel whose first parameter is the implicit one: starts
+/// the kernel in generic mode. `threads` and `teams` are limits, -1 for the target's default. Returns the
+/// block for the code of the one initial thread.
 LLVMBasicBlockRef offloom_ir_begin_target_kernel(LLVMBasicBlockRef entry, int32_t threads, int32_t teams) {
   BasicBlock *Entry = unwrap(entry);
   OpenMPIRBuilder Builder(*Entry->getModule());
@@ -238,7 +243,8 @@ void offloom_ir_drop_surplus_arguments(LLVMModuleRef M) {
     }
 }
 
-/// The constants that calls of the function pass for the argument, added to `Constants`; false if there is another use, or another value.
+/// The constants that calls of the function pass for the argument, added to `Constants`; false if there is
+/// another use, or another value.
 static bool collectPassed(const Value &Function, unsigned Argument, SmallPtrSetImpl<const ConstantInt *> &Constants) {
   for (const Use &U : Function.uses()) {
     auto *Call = dyn_cast<CallBase>(U.getUser());

@@ -1,5 +1,5 @@
-// What the LLVM C API lacks for keeping floating-point results (floating_point.rs), as C functions with plain arguments. Rules as in
-// ir_shim.cpp.
+// What the LLVM C API lacks for keeping floating-point results (floating_point.rs), as C functions with plain
+// arguments. Rules as in ir_shim.cpp.
 
 #include "pipeline.h"
 
@@ -43,16 +43,17 @@ MDNode *vectorizedHint(LLVMContext &Context) {
   return MDNode::get(Context, Hint);
 }
 
-/// Whether LLVM may compute the loop in another order than it is written in: the source asks for vectors (`simd`), and the loop
-/// carries a floating-point value from one iteration to the next.
+/// Whether LLVM may compute the loop in another order than it is written in: the source asks for vectors
+/// (`simd`), and the loop carries a floating-point value from one iteration to the next.
 bool isReorderable(const Loop &L) {
   return getBooleanLoopAttribute(&L, "llvm.loop.vectorize.enable") && !getBooleanLoopAttribute(&L, IsVectorized) &&
          any_of(L.getHeader()->phis(), [](const PHINode &Phi) { return Phi.getType()->isFPOrFPVectorTy(); });
 }
 
-/// Whether it makes an integer of fewer than 32 bits of a number. What becomes of a number that does not fit is up to code generation: of one
-/// number the low bits of the integer of 32 bits, of a vector the nearest integer that fits or these bits, as the processor and the vector's
-/// length have it; and of a constant anything.
+/// Whether it makes an integer of fewer than 32 bits of a number. What becomes of a number that does not fit
+/// is up to code generation: of one number the low bits of the integer of 32 bits, of a vector the nearest
+/// integer that fits or these bits, as the processor and the vector's length have it; and of a constant
+/// anything.
 bool isNarrowConversion(const Instruction &I) {
   return (isa<FPToUIInst>(I) || isa<FPToSIInst>(I)) && I.getType()->getScalarSizeInBits() < 32;
 }
@@ -64,7 +65,8 @@ bool dependsOnVectors(const Loop &L) {
           any_of(L.blocks(), [](const BasicBlock *Block) { return any_of(*Block, isNarrowConversion); }));
 }
 
-/// Whether a block has several narrow conversions of single numbers of one kind, of which the SLP vectoriser may make a vector.
+/// Whether a block has several narrow conversions of single numbers of one kind, of which the SLP vectoriser
+/// may make a vector.
 bool mayBePacked(const BasicBlock &Block) {
   SmallSet<std::tuple<unsigned, Type *, Type *>, 4> Kinds;
   return any_of(Block, [&](const Instruction &I) {
@@ -84,8 +86,8 @@ void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
                                                   {vectorizedHint(F.getContext())}));
 }
 
-/// Ends a pipeline, for each function, with the vectorisation of its loops, which only those get whose result depends on it; or, where
-/// straight-line code has such a result, with the vectorisation of that.
+/// Ends a pipeline, for each function, with the vectorisation of its loops, which only those get whose result
+/// depends on it; or, where straight-line code has such a result, with the vectorisation of that.
 class UntilVectorized {
 public:
   /// Whether a pass of the pipeline is run.
@@ -112,7 +114,8 @@ public:
     return false;
   }
 
-  /// After the vectoriser: other loops are as before; a reorderable loop that was left alone stays as it is from now on.
+  /// After the vectoriser: other loops are as before; a reorderable loop that was left alone stays as it is
+  /// from now on.
   void leave(StringRef Pass, Function *F) {
     if (Pass != Vectoriser || !F)
       return;
@@ -129,7 +132,8 @@ private:
   /// Comes after the vectoriser of straight-line code, in every pipeline that vectorises loops.
   static constexpr StringLiteral AfterStraightLines = "VectorCombinePass";
 
-  /// Whether there is a loop whose result depends on how it is vectorised; the vectoriser does not see the other ones then.
+  /// Whether there is a loop whose result depends on how it is vectorised; the vectoriser does not see the
+  /// other ones then.
   bool hideOtherLoops(Function &F) {
     DominatorTree Tree(F);
     LoopInfo Loops(Tree);
@@ -154,8 +158,8 @@ private:
   DenseMap<const MDNode *, MDNode *> Hidden;
 };
 
-/// Functions that another module defines (`available_externally`), while OpenMPOpt runs. It copies what it may look into and hands
-/// the address of the copy to calls, where the other module's is meant.
+/// Functions that another module defines (`available_externally`), while OpenMPOpt runs. It copies what it
+/// may look into and hands the address of the copy to calls, where the other module's is meant.
 class ForeignFunctions {
 public:
   /// What the linker may replace is not copied.
@@ -189,7 +193,8 @@ Function *functionOf(const Any &IR) {
   return nullptr;
 }
 
-/// Mathematical functions whose results are the same however they are compiled, as C's library and LLVM's intrinsics name them.
+/// Mathematical functions whose results are the same however they are compiled, as C's library and LLVM's
+/// intrinsics name them.
 const StringSet<> &exactFunctions() {
   static const StringSet<> Exact{"sqrt",      "fabs",      "floor",    "ceil", "trunc", "rint", "round",
                                  "roundeven", "nearbyint", "copysign", "fma",  "fmin",  "fmax"};
@@ -226,8 +231,8 @@ SmallSetVector<Function *, 16> functionsFrom(Module &M, Function *Root) {
   return Found;
 }
 
-/// Whether the intrinsic, which is about floating-point numbers, gives the same bits however it is compiled, or moves numbers only. What
-/// `mayBeExpanded` is one of these. By name, since each LLVM has others.
+/// Whether the intrinsic, which is about floating-point numbers, gives the same bits however it is compiled,
+/// or moves numbers only. What `mayBeExpanded` is one of these. By name, since each LLVM has others.
 bool isExact(Intrinsic::ID Operation) {
   static const StringSet<> OfIntrinsics{
       "fmuladd",
@@ -249,8 +254,8 @@ bool isFloatingPoint(Type *Result) {
   return Result->isFPOrFPVectorTy();
 }
 
-/// Whether LLVM may rewrite or fold calls of the function to another result than it gives. Of an intrinsic that nothing is known about it
-/// is taken that LLVM may.
+/// Whether LLVM may rewrite or fold calls of the function to another result than it gives. Of an intrinsic
+/// that nothing is known about it is taken that LLVM may.
 bool mayBeRewritten(const Function &Callee, const TargetLibraryInfo &Library) {
   if (!isFloatingPoint(Callee.getReturnType()))
     return false;
@@ -286,13 +291,15 @@ public:
   /// Whether it multiplies and adds at once at all.
   bool fusesAny() const { return HasFused; }
 
-  /// Whether it multiplies and adds numbers of this type, or vectors of them, at once (`isFMAFasterThanFMulAndFAdd`).
+  /// Whether it multiplies and adds numbers of this type, or vectors of them, at once
+  /// (`isFMAFasterThanFMulAndFAdd`).
   bool fuses(const Type *T) const {
     const Type *Number = T->getScalarType();
     return HasFused && (Number->isFloatTy() || Number->isDoubleTy() || (Number->isHalfTy() && HasHalf));
   }
 
-  /// Whether code generation calls C's library for the lesser and the greater of two numbers of this type, `_Float16` as `float`.
+  /// Whether code generation calls C's library for the lesser and the greater of two numbers of this type,
+  /// `_Float16` as `float`.
   bool callsLibraryToChoose(const Type *T) const {
     const Type *Number = T->getScalarType();
     return Number->isX86_FP80Ty() || Number->isFP128Ty() || (Number->isHalfTy() && !HasHalf);
@@ -308,7 +315,8 @@ bool isMultiplyAdd(const IntrinsicInst &Call) {
   return Call.getIntrinsicID() == Intrinsic::fmuladd || Call.getIntrinsicID() == Intrinsic::experimental_constrained_fmuladd;
 }
 
-/// A multiplication and an addition in the place of both at once, with its rounding and exceptions where it names them.
+/// A multiplication and an addition in the place of both at once, with its rounding and exceptions where it
+/// names them.
 Value *split(IntrinsicInst &Call, IRBuilder<> &Builder) {
   Value *X = Call.getArgOperand(0), *Y = Call.getArgOperand(1), *Z = Call.getArgOperand(2);
   auto *Strict = dyn_cast<ConstrainedFPIntrinsic>(&Call);
@@ -327,16 +335,18 @@ Value *split(IntrinsicInst &Call, IRBuilder<> &Builder) {
   return Create(Intrinsic::experimental_constrained_fadd, {Product, Z});
 }
 
-/// Whether the value is a constant without a NaN. The constant itself is not asked: its inline functions use variables of LLVM 22 that LLVM 19
-/// has not, and a plugin must load there to say that it is for the other one.
+/// Whether the value is a constant without a NaN. The constant itself is not asked: its inline functions use
+/// variables of LLVM 22 that LLVM 19 has not, and a plugin must load there to say that it is for the other
+/// one.
 bool isConstantNumber(Value *V, const DataLayout &Layout) {
   auto *C = dyn_cast<Constant>(V);
   Constant *Ordered = C ? ConstantFoldCompareInstOperands(CmpInst::FCMP_ORD, C, C, Layout) : nullptr;
   return Ordered && Ordered->isAllOnesValue();
 }
 
-/// Whether code generation sees, in the block that uses the value, that it is no NaN (`SelectionDAG::isKnownNeverNaN`). In a function that is
-/// not to be optimised it looks at one instruction at a time.
+/// Whether code generation sees, in the block that uses the value, that it is no NaN
+/// (`SelectionDAG::isKnownNeverNaN`). In a function that is not to be optimised it looks at one instruction
+/// at a time.
 bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsigned Depth = 0) {
   constexpr unsigned MaxDepth = 6;
   if (Depth == MaxDepth)
@@ -393,9 +403,9 @@ bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsign
   }
 }
 
-/// `llvm.minnum` or `llvm.maxnum` as compares and selects, in the order in which code generation has them (`combineFMinNumFMaxNum`): of two
-/// zeros it takes the second where that is a number, the first where only that is one, and the first, too, where neither is. A constant
-/// comes second.
+/// `llvm.minnum` or `llvm.maxnum` as compares and selects, in the order in which code generation has them
+/// (`combineFMinNumFMaxNum`): of two zeros it takes the second where that is a number, the first where only
+/// that is one, and the first, too, where neither is. A constant comes second.
 Value *expandChoice(IntrinsicInst &Call, IRBuilder<> &Builder) {
   const DataLayout &Layout = Call.getModule()->getDataLayout();
   // Of `__bf16` it takes the upper half of a `float`, whose value only a constant tells.
@@ -417,8 +427,8 @@ Value *expandChoice(IntrinsicInst &Call, IRBuilder<> &Builder) {
   return Builder.CreateSelect(Unordered, Y, Chosen);
 }
 
-/// `llvm.minnum` or `llvm.maxnum` as a call of C's function, which code generation makes of it, operands in the same order: a constant comes
-/// second. The library's own choice of two zeros is not LLVM's.
+/// `llvm.minnum` or `llvm.maxnum` as a call of C's function, which code generation makes of it, operands in
+/// the same order: a constant comes second. The library's own choice of two zeros is not LLVM's.
 Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
   Type *Number = Call.getType()->getScalarType();
   Type *Computed = Number->isHalfTy() ? Builder.getFloatTy() : Number;
@@ -446,9 +456,10 @@ Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
   return All;
 }
 
-/// A narrow conversion as code generation has it for the processor of the ahead-of-time code, for every number. Of one number it is the
-/// low bits of what the processor's conversion to 32 bits gives, which is -2^31 for what does not fit there. Which bits a vector has only code
-/// generation for that processor knows; that it is given a constant must not be seen. The same goes for `long double`.
+/// A narrow conversion as code generation has it for the processor of the ahead-of-time code, for every
+/// number. Of one number it is the low bits of what the processor's conversion to 32 bits gives, which is
+/// -2^31 for what does not fit there. Which bits a vector has only code generation for that processor knows;
+/// that it is given a constant must not be seen. The same goes for `long double`.
 Value *convert(CastInst &Conversion, IRBuilder<> &Builder) {
   Value *Number = Conversion.getOperand(0);
   Type *T = Number->getType();
@@ -484,8 +495,8 @@ void offloom::leaveReorderableScalar(Function &F) { leaveScalar(F, isReorderable
 
 extern "C" {
 
-/// Runs a pipeline for each function up to where its loops are vectorised, and vectorises those whose result depends on it. An address
-/// of what another module defines stays that. Whether the text is a pipeline.
+/// Runs a pipeline for each function up to where its loops are vectorised, and vectorises those whose result
+/// depends on it. An address of what another module defines stays that. Whether the text is a pipeline.
 bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
                                      size_t length) {
   UntilVectorized State;
@@ -507,8 +518,8 @@ bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef 
                               Callbacks, All);
 }
 
-/// Whether code of `root`, or of the whole module where it is null, has an instruction or a loop whose result may depend on how it is
-/// compiled.
+/// Whether code of `root`, or of the whole module where it is null, has an instruction or a loop whose result
+/// may depend on how it is compiled.
 bool offloom_ir_is_compiled_in_many_ways(LLVMModuleRef module, LLVMValueRef root) {
   TargetLibraryInfoImpl Known{Triple(unwrap(module)->getTargetTriple())};
   TargetLibraryInfo Library(Known);
@@ -526,8 +537,8 @@ bool offloom_ir_is_compiled_in_many_ways(LLVMModuleRef module, LLVMValueRef root
   return false;
 }
 
-/// A function with an instruction that may be computed in more than one way (any fast-math flag), or null; among those that code of
-/// `root` can get to, or all where it is null.
+/// A function with an instruction that may be computed in more than one way (any fast-math flag), or null;
+/// among those that code of `root` can get to, or all where it is null.
 LLVMValueRef offloom_ir_inexact_function(LLVMModuleRef module, LLVMValueRef root) {
   for (Function *F : functionsFrom(*unwrap(module), dyn_cast_or_null<Function>(unwrap(root))))
     for (Instruction &I : instructions(F))
@@ -574,8 +585,9 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
   }
 }
 
-/// On x86: makes a multiplication and an addition of each `llvm.fmuladd` that code generation does not fuse, and of `llvm.minnum` and
-/// `llvm.maxnum` what it makes of them: compares and selects, or a call of C's library. Has narrow conversions give what it has them give.
+/// On x86: makes a multiplication and an addition of each `llvm.fmuladd` that code generation does not fuse,
+/// and of `llvm.minnum` and `llvm.maxnum` what it makes of them: compares and selects, or a call of C's
+/// library. Has narrow conversions give what it has them give.
 void offloom_ir_expand_operations(LLVMModuleRef module) {
   if (!Triple(unwrap(module)->getTargetTriple()).isX86())
     return;
@@ -593,7 +605,8 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
       Conversion->replaceAllUsesWith(convert(*Conversion, Builder));
       Conversion->eraseFromParent();
     }
-    // What uses a result comes first, as in code generation: it knows more of the operation than of what replaces it.
+    // What uses a result comes first, as in code generation: it knows more of the operation than of what
+    // replaces it.
     for (IntrinsicInst *Call : reverse(Calls))
       if (Value *Result = expand(*Call, Computes)) {
         Call->replaceAllUsesWith(Result);

@@ -1,4 +1,5 @@
-// What the JIT does to device code for NVIDIA GPUs, as C functions with plain arguments, for gpu.rs. Rules as in ir_shim.cpp.
+// What the JIT does to device code for NVIDIA GPUs, as C functions with plain arguments, for gpu.rs. Rules as
+// in ir_shim.cpp.
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/DenseMap.h"
@@ -19,7 +20,8 @@ using namespace llvm;
 
 namespace {
 
-/// Assembly that stands before an operand of an approximation until code is generated: opaque to LLVM, and without effect.
+/// Assembly that stands before an operand of an approximation until code is generated: opaque to LLVM, and
+/// without effect.
 constexpr char Hidden[] = "// offloom: an operand that ptxas must not see through";
 
 bool isHidden(const Value *V) {
@@ -32,8 +34,8 @@ bool namesApproximation(StringRef Name) {
   return Name.contains(".approx") || Name.contains(".full");
 }
 
-/// Whether the call is of an instruction that computes an approximation: ptxas folds those of constants, to other bits than the
-/// hardware's.
+/// Whether the call is of an instruction that computes an approximation: ptxas folds those of constants, to
+/// other bits than the hardware's.
 bool isApproximation(const CallInst &Call) {
   if (auto *Assembly = dyn_cast<InlineAsm>(Call.getCalledOperand()))
     return namesApproximation(Assembly->getAsmString()) && !isHidden(&Call);
@@ -43,7 +45,8 @@ bool isApproximation(const CallInst &Call) {
 
 bool isNumber(const Type *T) { return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy(); }
 
-/// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if LLVM does not.
+/// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if
+/// LLVM does not.
 bool isConstantNumber(Value *V) {
   if (isa<Constant>(V))
     return true;
@@ -58,8 +61,9 @@ bool isConstantNumber(Value *V) {
          all_of(Call->args(), isConstantNumber);
 }
 
-/// Finds values of which whoever propagates constants may find that they are one: nothing that such a value is made of comes from memory,
-/// from an argument or from the hardware, on some way that the program may take.
+/// Finds values of which whoever propagates constants may find that they are one: nothing that such a value
+/// is made of comes from memory, from an argument or from the hardware, on some way that the program may
+/// take.
 class Constants {
 public:
   bool mayBe(Value *V) {
@@ -98,8 +102,8 @@ private:
   DenseMap<Instruction *, bool> Answers;
 };
 
-/// Whether a variable's address matters to nobody: nothing but loads, copies out of it and functions of the device runtime, which read what
-/// describes the source, get at it.
+/// Whether a variable's address matters to nobody: nothing but loads, copies out of it and functions of the
+/// device runtime, which read what describes the source, get at it.
 bool isAddressObserved(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &Seen) {
   if (V.hasGlobalUnnamedAddr() || !Seen.insert(&V).second)
     return false;
@@ -177,7 +181,8 @@ bool offloom_ir_calls_through_pointer(LLVMValueRef function) {
   return false;
 }
 
-/// Reads the first `count` fields, all integers, of the configuration in a kernel's environment. Whether there are so many.
+/// Reads the first `count` fields, all integers, of the configuration in a kernel's environment. Whether
+/// there are so many.
 bool offloom_ir_kernel_configuration(LLVMValueRef environment, int32_t *fields, size_t count) {
   auto *V = unwrap<GlobalVariable>(environment);
   Constant *Configuration = V->hasInitializer() ? V->getInitializer()->getAggregateElement(0u) : nullptr;
@@ -190,8 +195,9 @@ bool offloom_ir_kernel_configuration(LLVMValueRef environment, int32_t *fields, 
   return Configuration;
 }
 
-/// Replaces the variables, of the table's order, by the addresses that a table holds: each function loads those that it uses at its start. Returns a
-/// variable of which an initial value needs the address, or null. Nulls among the variables are left out.
+/// Replaces the variables, of the table's order, by the addresses that a table holds: each function loads
+/// those that it uses at its start. Returns a variable of which an initial value needs the address, or null.
+/// Nulls among the variables are left out.
 LLVMValueRef offloom_ir_bind_to_table(LLVMValueRef table, const LLVMValueRef *variables, size_t count) {
   auto *Table = unwrap<GlobalVariable>(table);
   auto *Addresses = cast<ArrayType>(Table->getValueType());
@@ -221,8 +227,8 @@ LLVMValueRef offloom_ir_bind_to_table(LLVMValueRef table, const LLVMValueRef *va
   return nullptr;
 }
 
-/// Puts something opaque before the operands of approximations that are no constants yet, nor computed from constants alone: of those, ptxas folds
-/// the image's. How many there were.
+/// Puts something opaque before the operands of approximations that are no constants yet, nor computed from
+/// constants alone: of those, ptxas folds the image's. How many there were.
 size_t offloom_ir_hide_operands(LLVMModuleRef module) {
   SmallVector<Use *, 16> Operands;
   for (Function &F : *unwrap(module))
@@ -255,8 +261,8 @@ bool offloom_ir_has_constant_operand(LLVMModuleRef module) {
   return false;
 }
 
-/// Takes away what `offloom_ir_hide_operands` put in. Where an operand may be a constant, its bits are combined with what is in `zero`, a variable that
-/// holds a 64-bit 0 which nobody sees through.
+/// Takes away what `offloom_ir_hide_operands` put in. Where an operand may be a constant, its bits are
+/// combined with what is in `zero`, a variable that holds a 64-bit 0 which nobody sees through.
 void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
   for (Function &F : *unwrap(module)) {
     SmallVector<CallInst *, 16> All;
@@ -288,8 +294,8 @@ void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
   }
 }
 
-/// A sum of 32 bits that is extended to 64, of which one part was cut from 64 bits without loss, is the sum of 64 bits: neither can overflow. So a constant
-/// in it becomes part of an address. How many there were.
+/// A sum of 32 bits that is extended to 64, of which one part was cut from 64 bits without loss, is the sum
+/// of 64 bits: neither can overflow. So a constant in it becomes part of an address. How many there were.
 size_t offloom_ir_widen_sums(LLVMModuleRef M) {
   SmallVector<SExtInst *, 16> Extensions;
   for (Function &F : *unwrap(M))

@@ -1,7 +1,7 @@
 // What the LLVM C API lacks, as C functions with plain arguments. One section per Rust module that uses them.
 //
-// Rules: no exception leaves this file (it is compiled without them), no C++ type appears in a signature, and a
-// handle passed in stays the caller's unless the function's comment says otherwise.
+// Rules: no exception leaves this file (it is compiled without them), no C++ type appears in a signature, and
+// a handle passed in stays the caller's unless the function's comment says otherwise.
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/StringSet.h"
@@ -138,9 +138,10 @@ void offloom_ir_set_used(LLVMModuleRef M, bool compilerOnly, const LLVMValueRef 
 
 // ---- read_module.rs ----
 
-/// Reads text or bitcode; the buffer stays the caller's. On failure null and a message, to be freed with `LLVMDisposeMessage`.
-/// The C API has two functions for this, of which LLVM 22 has both and LLVM 19 one: called from Rust, the newer one would keep
-/// a plugin of LLVM 22 from being loaded far enough by LLVM 19 to say what is wrong.
+/// Reads text or bitcode; the buffer stays the caller's. On failure null and a message, to be freed with
+/// `LLVMDisposeMessage`. The C API has two functions for this, of which LLVM 22 has both and LLVM 19 one:
+/// called from Rust, the newer one would keep a plugin of LLVM 22 from being loaded far enough by LLVM 19 to
+/// say what is wrong.
 LLVMModuleRef offloom_ir_parse(LLVMContextRef C, LLVMMemoryBufferRef buffer, char **message) {
   SMDiagnostic Error;
   if (std::unique_ptr<Module> M = parseIR(unwrap(buffer)->getMemBufferRef(), Error, *unwrap(C)))
@@ -154,7 +155,8 @@ LLVMModuleRef offloom_ir_parse(LLVMContextRef C, LLVMMemoryBufferRef buffer, cha
 
 // ---- runtime_calls.rs ----
 
-/// Whether code generation for the module's target may call the symbol by its name for something that is no call in the IR, or read it.
+/// Whether code generation for the module's target may call the symbol by its name for something that is no
+/// call in the IR, or read it.
 bool offloom_ir_is_runtime_call(LLVMValueRef symbol) {
   auto *Symbol = unwrap<GlobalValue>(symbol);
   StringRef Name = Symbol->getName();

@@ -1,4 +1,5 @@
-// What the LLVM C API lacks for the JIT's module surgery, as C functions with plain arguments. Rules as in ir_shim.cpp.
+// What the LLVM C API lacks for the JIT's module surgery, as C functions with plain arguments. Rules as in
+// ir_shim.cpp.
 
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
@@ -28,8 +29,9 @@ using namespace llvm;
 
 namespace {
 
-/// Adds up what register allocation says of each function: the registers that it put away on the stack, into other instructions
-/// or by ones of their own. It only says so to a handler that wants to know. Everything else goes to the context's own handler.
+/// Adds up what register allocation says of each function: the registers that it put away on the stack, into
+/// other instructions or by ones of their own. It only says so to a handler that wants to know. Everything
+/// else goes to the context's own handler.
 struct SpillCounter : DiagnosticHandler {
   SpillCounter(DiagnosticHandler &others, unsigned &spills) : others(others), spills(spills) { spills = 0; }
 
@@ -92,8 +94,9 @@ extern "C" {
 
 /// Copies a module within its context. The caller gets the copy.
 ///
-/// By way of bitcode where a label's address is taken: `CloneModule` makes an address in an initialiser one of the original's block before
-/// LLVM 21, and does not survive one in another function before its own in LLVM 22.
+/// By way of bitcode where a label's address is taken: `CloneModule` makes an address in an initialiser one
+/// of the original's block before LLVM 21, and does not survive one in another function before its own in
+/// LLVM 22.
 LLVMModuleRef offloom_ir_copy_module(LLVMModuleRef module) {
   Module &M = *unwrap(module);
   if (none_of(M, hasAddressTakenBlock))
@@ -117,9 +120,9 @@ bool offloom_ir_is_interposable(LLVMValueRef global) { return unwrap<GlobalValue
 /// Whether a block of the function has its address taken (`blockaddress`).
 bool offloom_ir_has_address_taken_block(LLVMValueRef function) { return hasAddressTakenBlock(*unwrap<Function>(function)); }
 
-/// Removes what ties a global to the object it is defined in: comdat, section, visibility, `dso_local`, partition.
-/// With `drop_definition` its body or initialiser goes as well. The linkage becomes `linkage`; a declaration that may stay
-/// undefined (`extern_weak`) stays one.
+/// Removes what ties a global to the object it is defined in: comdat, section, visibility, `dso_local`,
+/// partition. With `drop_definition` its body or initialiser goes as well. The linkage becomes `linkage`; a
+/// declaration that may stay undefined (`extern_weak`) stays one.
 void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLinkage linkage) {
   auto *value = unwrap<GlobalValue>(global);
   // Deleting a body makes the linkage external, even where there is none.
@@ -145,7 +148,8 @@ void offloom_ir_detach_global(LLVMValueRef global, bool drop_definition, LLVMLin
   value->setDSOLocal(value->hasLocalLinkage());
 }
 
-/// Clones a function definition into its module, with internal linkage. The clone's name is made unique from the original's.
+/// Clones a function definition into its module, with internal linkage. The clone's name is made unique from
+/// the original's.
 LLVMValueRef offloom_ir_clone_function(LLVMValueRef function) {
   ValueToValueMapTy map;
   Function *clone = CloneFunction(unwrap<Function>(function), map);
@@ -155,8 +159,8 @@ LLVMValueRef offloom_ir_clone_function(LLVMValueRef function) {
   return wrap(clone);
 }
 
-/// Makes a variable of the module's own a constant if nothing in the module does more with it than load from it or copy out of it: its
-/// initialiser is what it holds for ever. Whether it did.
+/// Makes a variable of the module's own a constant if nothing in the module does more with it than load from
+/// it or copy out of it: its initialiser is what it holds for ever. Whether it did.
 bool offloom_ir_make_constant_if_only_loaded(LLVMValueRef variable) {
   auto *Variable = dyn_cast<GlobalVariable>(unwrap(variable));
   if (!Variable || Variable->isConstant() || !Variable->hasLocalLinkage() || !Variable->hasDefinitiveInitializer() ||
@@ -199,15 +203,18 @@ void offloom_ir_append_constructor(LLVMModuleRef module, LLVMValueRef function, 
 
 // ---- codegen.rs ----
 
-/// Has constructors go to `.init_array`, as Clang does. LLVM's own default is `.ctors`, which lld drops without a word.
+/// Has constructors go to `.init_array`, as Clang does. LLVM's own default is `.ctors`, which lld drops
+/// without a word.
 void offloom_ir_use_init_array(LLVMTargetMachineRef machine) {
   reinterpret_cast<TargetMachine *>(machine)->Options.UseInitArray = true;
 }
 
-/// Generates the object file, or null if the machine generates none. What `LLVMTargetMachineEmitToMemoryBuffer` generates is made without
-/// what the target knows of the cost and speed of its instructions: LLVM's passes then work with the figures of no processor.
+/// Generates the object file, or null if the machine generates none. What
+/// `LLVMTargetMachineEmitToMemoryBuffer` generates is made without what the target knows of the cost and
+/// speed of its instructions: LLVM's passes then work with the figures of no processor.
 ///
-/// Where `spills` is not null, it becomes the number of instructions that put registers away (`SpillCounter`).
+/// Where `spills` is not null, it becomes the number of instructions that put registers away
+/// (`SpillCounter`).
 LLVMMemoryBufferRef offloom_ir_emit_object(LLVMModuleRef module, LLVMTargetMachineRef machine, unsigned *spills) {
   return emit(module, machine, CodeGenFileType::ObjectFile, spills);
 }

@@ -27,7 +27,8 @@ struct Sink {
 /// Structures in structures deeper than this are left out.
 constexpr unsigned MostDepth = 16;
 
-/// With -g, Clang puts a region's code into a function of its own, with the source's types, which the kernel calls; it may have been inlined.
+/// With -g, Clang puts a region's code into a function of its own, with the source's types, which the kernel
+/// calls; it may have been inlined.
 const DISubprogram *withSourceTypes(const Function &F) {
   const std::string Name = (F.getName() + "_debug__").str();
   if (const Function *Debug = F.getParent()->getFunction(Name))
@@ -224,7 +225,8 @@ extern "C" void offloom_ir_describe_kernel(LLVMValueRef Kernel, const Sink *Out,
   }
   if (Parameters.empty())
     return;
-  // A function that is marked as a kernel has got the implicit first parameter later, which its debug info does not know.
+  // A function that is marked as a kernel has got the implicit first parameter later, which its debug info
+  // does not know.
   const unsigned Added = Parameters.size() + 1 == F.arg_size() ? 1 : 0;
   // More or fewer: a parameter of the source is several words, or none.
   if (Parameters.size() + Added != F.arg_size())

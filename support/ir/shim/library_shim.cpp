@@ -1,4 +1,5 @@
-// Linking a bitcode library into a module while a pass runs, as C functions with plain arguments. Rules: those of ir_shim.cpp.
+// Linking a bitcode library into a module while a pass runs, as C functions with plain arguments. Rules:
+// those of ir_shim.cpp.
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/StringSet.h"
@@ -46,8 +47,8 @@ extern "C" {
 
 // ---- library.rs ----
 
-/// Reads a library whose functions stay in `bytes`, which must outlive it, until they are needed. Null on success, else why not, to
-/// be freed with LLVMDisposeMessage.
+/// Reads a library whose functions stay in `bytes`, which must outlive it, until they are needed. Null on
+/// success, else why not, to be freed with LLVMDisposeMessage.
 char *offloom_ir_open_library(LLVMContextRef context, const char *bytes, size_t length, const char *name,
                               size_t name_length, LLVMModuleRef *library) {
   MemoryBufferRef Buffer(StringRef(bytes, length), StringRef(name, name_length));
@@ -72,8 +73,8 @@ bool offloom_ir_needs_library(LLVMModuleRef module, LLVMModuleRef library) {
   return false;
 }
 
-/// Links into the module what it needs of the library, makes that internal and frees the library. Null on success, else LLVM's
-/// errors, to be freed with LLVMDisposeMessage.
+/// Links into the module what it needs of the library, makes that internal and frees the library. Null on
+/// success, else LLVM's errors, to be freed with LLVMDisposeMessage.
 char *offloom_ir_link_library(LLVMModuleRef module, LLVMModuleRef library) {
   LLVMContext &Context = unwrap(module)->getContext();
   std::unique_ptr<DiagnosticHandler> Installed = Context.getDiagnosticHandler();

@@ -16,8 +16,8 @@ using namespace llvm;
 
 namespace {
 
-/// Makes `ident_t` constants, one for each place. LLVM's OpenMPIRBuilder has the same, but walks over all variables of the module for
-/// each one that it makes.
+/// Makes `ident_t` constants, one for each place. LLVM's OpenMPIRBuilder has the same, but walks over all
+/// variables of the module for each one that it makes.
 class Places {
 public:
   explicit Places(Module &M) : M(M) {}
@@ -71,8 +71,9 @@ private:
 
 extern "C" {
 
-/// Gives each call of the runtime functions `callees` whose first argument is null the `ident_t` of its debug location; if it has none,
-/// that of the function whose region id is among its arguments, of `functions` for `regionIds`. Returns whether there was such a call.
+/// Gives each call of the runtime functions `callees` whose first argument is null the `ident_t` of its debug
+/// location; if it has none, that of the function whose region id is among its arguments, of `functions` for
+/// `regionIds`. Returns whether there was such a call.
 bool offloom_ir_locate_calls(LLVMModuleRef M, const LLVMValueRef *callees, size_t count, const LLVMValueRef *regionIds,
                              const LLVMValueRef *functions, size_t regionCount) {
   Places Known(*unwrap(M));
@@ -104,7 +105,8 @@ bool offloom_ir_locate_calls(LLVMModuleRef M, const LLVMValueRef *callees, size_
   return Changed;
 }
 
-/// Hands over the function's name as a person has it, and where debug info has it; line 0 where that is nowhere.
+/// Hands over the function's name as a person has it, and where debug info has it; line 0 where that is
+/// nowhere.
 void offloom_ir_describe_function(LLVMValueRef function, void *receiver,
                                   void (*take)(void *, const char *, size_t, const char *, size_t, uint32_t)) {
   const auto *F = unwrap<Function>(function);

@@ -1,5 +1,5 @@
-// What ORC's C API lacks, as C functions with plain arguments. Rules as in ir_shim.cpp. A file of its own: only what links kernels
-// in memory needs ORC's symbols.
+// What ORC's C API lacks, as C functions with plain arguments. Rules as in ir_shim.cpp. A file of its own:
+// only what links kernels in memory needs ORC's symbols.
 
 #include "code_memory.h"
 #include "llvm-c/Error.h"
@@ -24,7 +24,8 @@ using namespace llvm;
 
 namespace {
 
-/// Has exception frames registered, and each linked object shown to debuggers by GDB's interface for JIT compilers.
+/// Has exception frames registered, and each linked object shown to debuggers by GDB's interface for JIT
+/// compilers.
 Error addPlugins(orc::ExecutionSession &Session, orc::ObjectLinkingLayer &Layer) {
   // Objects without debug information are shown too, for their symbols.
   const bool OnlyWithDebugSections = false, TellDebugger = true;
@@ -58,8 +59,9 @@ extern "C" {
 
 // ---- orc.rs ----
 
-/// Starts a session, and a layer that links objects with JITLink on the thread that asks for their symbols. Neither is ever
-/// destroyed. LLJIT would also make, each time, what compiles IR: target machines, a platform.
+/// Starts a session, and a layer that links objects with JITLink on the thread that asks for their symbols.
+/// Neither is ever destroyed. LLJIT would also make, each time, what compiles IR: target machines, a
+/// platform.
 LLVMErrorRef offloom_ir_orc_start_session(LLVMOrcExecutionSessionRef *session, LLVMOrcObjectLayerRef *layer) {
   auto Process =
       orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());

@@ -6,8 +6,8 @@
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
 
-// `any_cast`, by which pass callbacks are told what they are called for, compares the addresses of these, so they must be LLVM's. Since LLVM 20
-// its headers say so.
+// `any_cast`, by which pass callbacks are told what they are called for, compares the addresses of these, so
+// they must be LLVM's. Since LLVM 20 its headers say so.
 #if LLVM_VERSION_MAJOR < 20
 extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::Function *>;
 extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::Loop *>;
@@ -31,11 +31,13 @@ struct Analyses {
   }
 };
 
-/// Runs a pipeline in the syntax of `opt -passes`, with what LLVM's own loop vectoriser gets wrong kept from it. Whether the text is one.
+/// Runs a pipeline in the syntax of `opt -passes`, with what LLVM's own loop vectoriser gets wrong kept from
+/// it. Whether the text is one.
 bool runPipeline(llvm::Module &M, llvm::TargetMachine *Machine, llvm::StringRef Pipeline,
                  llvm::PassInstrumentationCallbacks &Callbacks, Analyses &All);
 
-/// Named metadata of modules whose floating-point results are settled: `jit-passes/src/match_bits.rs` marks them by it.
+/// Named metadata of modules whose floating-point results are settled: `jit-passes/src/match_bits.rs` marks
+/// them by it.
 inline constexpr llvm::StringLiteral BitsMatched = "offloom.bits_matched";
 
 /// Has loops stay scalar whose order of floating-point operations the vectoriser would choose (`simd`).

@@ -31,7 +31,8 @@ bool mayTrap(const Instruction &I) {
   return I.isIntDivRem() && !isSafeToSpeculativelyExecute(&I);
 }
 
-/// Whether the loop vectoriser may ask the first of a vector's iterations alone for the operand: an address, and an exponent that has no vector.
+/// Whether the loop vectoriser may ask the first of a vector's iterations alone for the operand: an address,
+/// and an exponent that has no vector.
 bool isAskedForOnce(const Use &Used) {
   auto *User = cast<Instruction>(Used.getUser());
   auto *Intrinsic = dyn_cast<IntrinsicInst>(User);
@@ -39,9 +40,10 @@ bool isAskedForOnce(const Use &Used) {
          (Intrinsic && Intrinsic->getIntrinsicID() == Intrinsic::powi && Used.getOperandNo() == 1);
 }
 
-/// Whether scalar evolution may see through all that a number is computed from in the loop. Only of such a one it knows that it is the same for the
-/// next iteration, or the one behind. Values that the loop begins an iteration with it may be told to see through, by a check before the loop; and in
-/// a loop that is not in the vectoriser's form yet it sees less than it will.
+/// Whether scalar evolution may see through all that a number is computed from in the loop. Only of such a
+/// one it knows that it is the same for the next iteration, or the one behind. Values that the loop begins an
+/// iteration with it may be told to see through, by a check before the loop; and in a loop that is not in the
+/// vectoriser's form yet it sees less than it will.
 bool mayBeSeenThrough(Value *Number, const Loop &L, ScalarEvolution &Evolution) {
   return !L.isLoopSimplifyForm() || !SCEVExprContains(Evolution.getSCEV(Number), [&](const SCEV *Part) {
     auto *Unknown = dyn_cast<SCEVUnknown>(Part);
@@ -52,7 +54,8 @@ bool mayBeSeenThrough(Value *Number, const Loop &L, ScalarEvolution &Evolution) 
   });
 }
 
-/// Whether what the loop vectoriser may ask the first of a vector's iterations alone for is computed from the value.
+/// Whether what the loop vectoriser may ask the first of a vector's iterations alone for is computed from the
+/// value.
 bool leadsToOne(const Instruction &Value, const Loop &L, function_ref<ScalarEvolution &()> Evolution) {
   SmallVector<const Instruction *, 16> Open{&Value};
   SmallPtrSet<const Instruction *, 16> Seen{&Value};
@@ -70,8 +73,8 @@ bool leadsToOne(const Instruction &Value, const Loop &L, function_ref<ScalarEvol
   return false;
 }
 
-/// The same division at another place, where its operands are known, and where a division that traps may be one that is never needed:
-/// it is one by 1 then.
+/// The same division at another place, where its operands are known, and where a division that traps may be
+/// one that is never needed: it is one by 1 then.
 Value *divideSafely(BinaryOperator &Division, Instruction &Place) {
   IRBuilder<> Builder(&Place);
   Type *Number = Division.getType();
@@ -88,7 +91,8 @@ Value *divideSafely(BinaryOperator &Division, Instruction &Place) {
   return Builder.CreateBinOp(Division.getOpcode(), Dividend, Divisor);
 }
 
-/// Divisions that some iterations of an innermost loop make and others do not, and that lead to what one of them alone is asked for.
+/// Divisions that some iterations of an innermost loop make and others do not, and that lead to what one of
+/// them alone is asked for.
 SmallVector<BinaryOperator *, 4> conditionalDivisions(const Loop &L, const DominatorTree &Tree,
                                                       function_ref<ScalarEvolution &()> Evolution) {
   SmallVector<BinaryOperator *, 4> Divisions;
@@ -101,14 +105,16 @@ SmallVector<BinaryOperator *, 4> conditionalDivisions(const Loop &L, const Domin
   return Divisions;
 }
 
-/// Keeps from the loop vectoriser what LLVM 19 and 22 get wrong: an address computed from a division that only some of a vector's iterations
-/// make. Where it is one address, or one after the other, the first iteration's division alone is asked, which has not been made if the
-/// condition does not hold for that one (llvm/llvm-project#142957 is such a case). A division of the same numbers in all iterations
-/// is made before the loop; with any other one the loop stays as it is. Whether anything changed.
+/// Keeps from the loop vectoriser what LLVM 19 and 22 get wrong: an address computed from a division that
+/// only some of a vector's iterations make. Where it is one address, or one after the other, the first
+/// iteration's division alone is asked, which has not been made if the condition does not hold for that one
+/// (llvm/llvm-project#142957 is such a case). A division of the same numbers in all iterations is made before
+/// the loop; with any other one the loop stays as it is. Whether anything changed.
 bool settleDivisions(Function &F, FunctionAnalysisManager &Analyses) {
   auto &Loops = Analyses.getResult<LoopAnalysis>(F);
   auto &Tree = Analyses.getResult<DominatorTreeAnalysis>(F);
-  // The vectoriser's own, and only where it has to be: what it was asked before can change what becomes of other functions' loops.
+  // The vectoriser's own, and only where it has to be: what it was asked before can change what becomes of
+  // other functions' loops.
   auto Evolution = [&]() -> ScalarEvolution & { return Analyses.getResult<ScalarEvolutionAnalysis>(F); };
   bool Changed = false;
   for (Loop *L : Loops.getLoopsInPreorder()) {
@@ -138,8 +144,9 @@ bool usesLocal(const Instruction &I) {
   });
 }
 
-/// Clang says of all that a loop with `simd` or `order(concurrent)` uses that iterations do not depend on one another by it. What is private to an
-/// iteration is one variable for all of them, though, where it stays in memory: that is to be found out as in any loop. Whether anything changed.
+/// Clang says of all that a loop with `simd` or `order(concurrent)` uses that iterations do not depend on one
+/// another by it. What is private to an iteration is one variable for all of them, though, where it stays in
+/// memory: that is to be found out as in any loop. Whether anything changed.
 bool takeBackIndependence(Function &F) {
   bool Changed = false;
   for (Instruction &I : instructions(F))

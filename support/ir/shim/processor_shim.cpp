@@ -16,7 +16,8 @@ using namespace llvm;
 
 namespace {
 
-/// Null if this LLVM has no such target. Says nothing of a processor that it does not know, if `CPU` is empty.
+/// Null if this LLVM has no such target. Says nothing of a processor that it does not know, if `CPU` is
+/// empty.
 std::unique_ptr<MCSubtargetInfo> subtarget(const char *Name, const char *CPU, StringRef Features = "") {
   std::string Error;
 #if LLVM_VERSION_MAJOR < 22
@@ -44,8 +45,8 @@ bool offloom_ir_processor_has_feature(const char *triple, const char *cpu, const
   return Info && Info->checkFeatures(std::string("+") + feature);
 }
 
-/// For each of the features, 1 if what they all come to is the same of it as the processor has by its name. Whether the others come to the same
-/// alone.
+/// For each of the features, 1 if what they all come to is the same of it as the processor has by its name.
+/// Whether the others come to the same alone.
 bool offloom_ir_has_by_name(const char *triple, const char *cpu, const char *features, uint8_t *known) {
   const std::unique_ptr<MCSubtargetInfo> Own = subtarget(triple, cpu);
   if (!Own)

@@ -24,10 +24,12 @@ using namespace llvm;
 
 namespace {
 
-/// What can be in a name that assembly has without quotation marks; `$` can too, and before a name it makes an operand of the address.
+/// What can be in a name that assembly has without quotation marks; `$` can too, and before a name it makes
+/// an operand of the address.
 bool isInWord(char C) { return isAlnum(C) || C == '_' || C == '.'; }
 
-/// The symbols that some roots need: what their bodies, their assembly and their initial values name, and whole comdats.
+/// The symbols that some roots need: what their bodies, their assembly and their initial values name, and
+/// whole comdats.
 class Reachable {
 public:
   explicit Reachable(Module &M) : M(M) {
@@ -135,8 +137,8 @@ void keepAnnotations(Module &M, Reachable &Kept) {
   offloom::setElements(*List, *Array, Elements);
 }
 
-/// Leaves what is said of kept functions in what NVPTX code generation reads about a module's: where one is gone, LLVM 19's OpenMPOpt looks
-/// for it at address 0.
+/// Leaves what is said of kept functions in what NVPTX code generation reads about a module's: where one is
+/// gone, LLVM 19's OpenMPOpt looks for it at address 0.
 void keepGpuAnnotations(Module &M, const Reachable &Kept) {
   NamedMDNode *List = M.getNamedMetadata("nvvm.annotations");
   if (!List)
@@ -156,9 +158,9 @@ void keepGpuAnnotations(Module &M, const Reachable &Kept) {
 
 /// The constructors or destructors that a module lists, by what they work on.
 ///
-/// A C++ front end gives each variable an initialiser of its own, which the list names, or which a function that the list names
-/// calls: that function does nothing but calling initialisers, which can be kept or dropped one by one. Any other function on the
-/// list is kept or dropped as a whole.
+/// A C++ front end gives each variable an initialiser of its own, which the list names, or which a function
+/// that the list names calls: that function does nothing but calling initialisers, which can be kept or
+/// dropped one by one. Any other function on the list is kept or dropped as a whole.
 class Structors {
 public:
   Structors(Module &M, StringRef Name) : M(M), Name(Name) {
@@ -221,8 +223,8 @@ private:
     return Calls;
   }
 
-  /// Notes the variables that the function works on, itself or by what it calls: not those that it only reads, or hands to a function that
-  /// works on another.
+  /// Notes the variables that the function works on, itself or by what it calls: not those that it only
+  /// reads, or hands to a function that works on another.
   void note(Function &F) {
     SmallSetVector<Function *, 8> Reached;
     Reached.insert(&F);
@@ -259,11 +261,12 @@ private:
         return true;
       if (Call->isByValArgument(Argument) || Call->onlyReadsMemory(Argument))
         return false;
-      // What is constructed or filled comes first. What comes later is, too, where the first is no other object; but host code, of which there is
-      // nothing here, may only take note of it.
+      // What is constructed or filled comes first. What comes later is, too, where the first is no other
+      // object; but host code, of which there is nothing here, may only take note of it.
       return Argument == 0 || (Callee && !Callee->isDeclaration() && !isObject(Call->getArgOperand(0)));
     }
-    // Its address in a local variable is there to be written through; in another object it is that one's value.
+    // Its address in a local variable is there to be written through; in another object it is that one's
+    // value.
     if (auto *Store = dyn_cast<StoreInst>(&I))
       return &U != &Store->getOperandUse(0) || !isObject(Store->getPointerOperand());
     return !isa<LoadInst>(I);
@@ -305,7 +308,8 @@ private:
 
 extern "C" {
 
-/// Removes every symbol that the roots do not need. Constructors and destructors of variables that are kept are kept.
+/// Removes every symbol that the roots do not need. Constructors and destructors of variables that are kept
+/// are kept.
 void offloom_ir_keep_reachable(LLVMModuleRef M, const LLVMValueRef *roots, size_t count) {
   Module &Mod = *unwrap(M);
   Reachable Kept(Mod);

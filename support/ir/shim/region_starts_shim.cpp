@@ -1,4 +1,5 @@
-// Functions that do nothing but start regions, as a C function with plain arguments. Rules: those of ir_shim.cpp.
+// Functions that do nothing but start regions, as a C function with plain arguments. Rules: those of
+// ir_shim.cpp.
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
@@ -53,8 +54,8 @@ bool startsRegion(const CallInst &Call) {
   return Callee && is_contained({"__kmpc_fork_call", "__kmpc_fork_call_if", "__kmpc_fork_teams"}, Callee->getName());
 }
 
-/// Whether all that the function does is to start regions: nothing of it is in a loop that does not start one each time round, it calls
-/// nothing but the OpenMP runtime, and computes nothing in floating point.
+/// Whether all that the function does is to start regions: nothing of it is in a loop that does not start one
+/// each time round, it calls nothing but the OpenMP runtime, and computes nothing in floating point.
 bool onlyStartsRegions(const Function &F) {
   SmallPtrSet<const BasicBlock *, 4> Starting;
   const auto IsPlain = [](const Type *T) { return !T->isFPOrFPVectorTy() && !T->isVectorTy(); };
@@ -76,7 +77,8 @@ bool onlyStartsRegions(const Function &F) {
   return !Starting.empty() && !hasCycle(F, Starting);
 }
 
-/// Whether a call names the function as what it calls: as an operand of the runtime's functions it is no more than an address.
+/// Whether a call names the function as what it calls: as an operand of the runtime's functions it is no more
+/// than an address.
 bool isCalled(const Function &F) {
   return any_of(F.uses(), [](const Use &U) {
     const auto *Call = dyn_cast<CallBase>(U.getUser());

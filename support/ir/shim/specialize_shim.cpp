@@ -1,5 +1,5 @@
-// What the LLVM C API lacks for following values into outlined functions, as C functions with plain arguments. Rules as in
-// ir_shim.cpp.
+// What the LLVM C API lacks for following values into outlined functions, as C functions with plain
+// arguments. Rules as in ir_shim.cpp.
 
 #include "pipeline.h"
 
@@ -60,7 +60,8 @@ struct Piece {
   MDNode *Tag;
 };
 
-/// The pieces that a copy of a whole object is said to have (`tbaa.struct`), none larger than a register; none if that is not known.
+/// The pieces that a copy of a whole object is said to have (`tbaa.struct`), none larger than a register;
+/// none if that is not known.
 SmallVector<Piece, 16> piecesOf(const MemCpyInst &Copy, uint64_t Length) {
   SmallVector<Piece, 16> Pieces;
   const MDNode *Struct = Copy.getMetadata(LLVMContext::MD_tbaa_struct);
@@ -90,8 +91,9 @@ extern "C" {
 
 // ---- call_sites.rs ----
 
-/// The store that decides what the alloca behind `array` holds at `offset` whenever `call`, which gets it, is reached: the only one
-/// to these bytes, if it dominates the call, and if the alloca is only written to and handed to `call`. Else null.
+/// The store that decides what the alloca behind `array` holds at `offset` whenever `call`, which gets it, is
+/// reached: the only one to these bytes, if it dominates the call, and if the alloca is only written to and
+/// handed to `call`. Else null.
 LLVMValueRef offloom_ir_argument_array_store(LLVMValueRef array, uint64_t offset, LLVMValueRef call) {
   auto *Call = unwrap<CallBase>(call);
   const DataLayout &Layout = layoutOf(Call);
@@ -129,8 +131,8 @@ LLVMValueRef offloom_ir_argument_array_store(LLVMValueRef array, uint64_t offset
 
 // ---- function_arguments.rs ----
 
-/// The constant as a value of the type, which has its size: integers, pointers and floating-point values have the same bits. Null if
-/// the sizes differ or the constant is no plain data.
+/// The constant as a value of the type, which has its size: integers, pointers and floating-point values have
+/// the same bits. Null if the sizes differ or the constant is no plain data.
 LLVMValueRef offloom_ir_constant_as(LLVMModuleRef module, LLVMValueRef constant, LLVMTypeRef type) {
   const DataLayout &Layout = unwrap(module)->getDataLayout();
   auto *From = dyn_cast<Constant>(unwrap(constant));
@@ -169,13 +171,14 @@ uint64_t offloom_ir_known_alignment(LLVMValueRef pointer, LLVMValueRef at) {
 
 // ---- pointer_uses.rs ----
 
-/// The pointer behind casts of address space and steps by constants, whose sum in bytes is written to `distance`. `at` is an
-/// instruction of the same module.
+/// The pointer behind casts of address space and steps by constants, whose sum in bytes is written to
+/// `distance`. `at` is an instruction of the same module.
 LLVMValueRef offloom_ir_pointer_behind(LLVMValueRef pointer, LLVMValueRef at, int64_t *distance) {
   return wrap(objectBehind(unwrap(pointer), layoutOf(unwrap<Instruction>(at)), *distance));
 }
 
-/// Whether a user of a pointer is a pointer to the same object at a constant distance, which is written to `distance`.
+/// Whether a user of a pointer is a pointer to the same object at a constant distance, which is written to
+/// `distance`.
 bool offloom_ir_is_derived_pointer(LLVMValueRef user, int64_t *distance) {
   *distance = 0;
   if (isa<AddrSpaceCastInst>(unwrap(user)))
@@ -199,15 +202,16 @@ bool offloom_ir_is_lifetime_marker(LLVMValueRef instruction) {
   return I->isLifetimeStartOrEnd() || (Callee && Callee->getName() == "__kmpc_free_shared");
 }
 
-/// Whether the instruction makes memory that belongs to this execution of its function: on the stack or, on a GPU, where the other
-/// threads of the team can reach it.
+/// Whether the instruction makes memory that belongs to this execution of its function: on the stack or, on a
+/// GPU, where the other threads of the team can reach it.
 bool offloom_ir_is_local_variable(LLVMValueRef instruction) {
   auto *Call = dyn_cast<CallBase>(unwrap(instruction));
   Function *Callee = Call ? Call->getCalledFunction() : nullptr;
   return isa<AllocaInst>(unwrap(instruction)) || (Callee && Callee->getName() == "__kmpc_alloc_shared");
 }
 
-/// Bytes that a load reads or a store writes; 0 for one that is volatile, atomic or of a type without a fixed size.
+/// Bytes that a load reads or a store writes; 0 for one that is volatile, atomic or of a type without a fixed
+/// size.
 uint64_t offloom_ir_access_size(LLVMValueRef access) {
   auto *I = unwrap<Instruction>(access);
   if (I->isVolatile() || I->isAtomic())
@@ -239,7 +243,8 @@ void offloom_ir_replace_load(LLVMValueRef load, LLVMValueRef value) {
   Load->eraseFromParent();
 }
 
-/// Says of a pointer that is loaded that it is aligned to `alignment` bytes. Whether that says more than was said before.
+/// Says of a pointer that is loaded that it is aligned to `alignment` bytes. Whether that says more than was
+/// said before.
 bool offloom_ir_raise_loaded_alignment(LLVMValueRef load, uint64_t alignment) {
   auto *Load = unwrap<LoadInst>(load);
   if (Load->getPointerAlignment(layoutOf(Load)).value() >= alignment)
@@ -269,7 +274,8 @@ void offloom_ir_fold_constants(LLVMModuleRef module) {
 
 // ---- target_queries.rs ----
 
-/// Replaces the calls of a function without parameters, or of an intrinsic, by a number of the type it returns. How many there were.
+/// Replaces the calls of a function without parameters, or of an intrinsic, by a number of the type it
+/// returns. How many there were.
 size_t offloom_ir_fold_queries(LLVMModuleRef module, const char *function, size_t length, uint32_t value) {
   Function *F = unwrap(module)->getFunction(StringRef(function, length));
   if (!F || !F->getReturnType()->isIntegerTy() || !F->arg_empty())
@@ -324,7 +330,8 @@ void offloom_ir_set_kernel_limits(LLVMValueRef environment, uint32_t first_field
   Variable->setInitializer(ConstantStruct::get(Whole, Parts));
 }
 
-/// Copies objects of at most `longest` bytes field by field where the fields are known, so that each can be followed.
+/// Copies objects of at most `longest` bytes field by field where the fields are known, so that each can be
+/// followed.
 void offloom_ir_split_copies(LLVMModuleRef module, uint64_t longest) {
   SmallVector<MemCpyInst *, 8> Copies;
   for (Function &F : *unwrap(module))

@@ -1,5 +1,5 @@
-// What the LLVM C API lacks for vectors of straight-line code (straight_line_vectors.rs), as C functions with plain arguments. Rules as in
-// ir_shim.cpp.
+// What the LLVM C API lacks for vectors of straight-line code (straight_line_vectors.rs), as C functions with
+// plain arguments. Rules as in ir_shim.cpp.
 
 #include "pipeline.h"
 
@@ -35,8 +35,8 @@ namespace {
 /// With more stores than this a block is not looked at: each is compared with each.
 constexpr size_t MostStores = 64;
 
-/// With more comparisons than this at its entry a loop is left alone. LLVM compares some memory twice that has many accesses; what is the
-/// same is computed once.
+/// With more comparisons than this at its entry a loop is left alone. LLVM compares some memory twice that
+/// has many accesses; what is the same is computed once.
 constexpr unsigned MostChecks = 64;
 
 /// With fewer pairs of neighbours apart there is little to win: one is a complex number.
@@ -53,8 +53,9 @@ bool mayBeReadBefore(StoreInst &First, StoreInst &Second, AAResults &Aliases) {
   });
 }
 
-/// Whether a block stores to several places next to each other, of which the SLP vectoriser would make vectors if loads between them did not stand
-/// in its way. Scalar evolution, which takes long, is asked for where it has to be.
+/// Whether a block stores to several places next to each other, of which the SLP vectoriser would make
+/// vectors if loads between them did not stand in its way. Scalar evolution, which takes long, is asked for
+/// where it has to be.
 bool storesNeighboursApart(BasicBlock &Block, AAResults &Aliases, function_ref<ScalarEvolution &()> Evolution) {
   const DataLayout &Layout = Block.getModule()->getDataLayout();
   SmallVector<StoreInst *, 16> Stores;
@@ -78,7 +79,8 @@ bool storesNeighboursApart(BasicBlock &Block, AAResults &Aliases, function_ref<S
   return false;
 }
 
-/// Whether the loop may gain by a second form for memory that does not overlap. The loop vectoriser, which makes one itself, has left it alone.
+/// Whether the loop may gain by a second form for memory that does not overlap. The loop vectoriser, which
+/// makes one itself, has left it alone.
 bool mayGain(const Loop &L, AAResults &Aliases, function_ref<ScalarEvolution &()> Evolution) {
   if (!L.isInnermost() || !L.isRotatedForm() || !L.getExitingBlock() ||
       getBooleanLoopAttribute(&L, "llvm.loop.isvectorized"))
@@ -100,7 +102,8 @@ public:
 #endif
         ) {}
 
-  /// The loop's, if comparing addresses before it can tell that nothing that it writes overlaps what else it uses.
+  /// The loop's, if comparing addresses before it can tell that nothing that it writes overlaps what else it
+  /// uses.
   const LoopAccessInfo *ofComparable(Loop &L) {
     const LoopAccessInfo &Access = All.getInfo(L);
     unsigned Checks = Access.getNumRuntimePointerChecks();
@@ -116,8 +119,8 @@ private:
   LoopAccessInfoManager All;
 };
 
-/// Gives loops of straight-line code that stores to neighbouring places a second form, entered where nothing that it writes overlaps what else it
-/// uses. Only there are the stores' vectors possible.
+/// Gives loops of straight-line code that stores to neighbouring places a second form, entered where nothing
+/// that it writes overlaps what else it uses. Only there are the stores' vectors possible.
 void versionLoops(Function &F, FunctionAnalysisManager &Analyses) {
   auto &Loops = Analyses.getResult<LoopAnalysis>(F);
   auto &Tree = Analyses.getResult<DominatorTreeAnalysis>(F);
@@ -156,8 +159,8 @@ void versionLoops(Function &F, FunctionAnalysisManager &Analyses) {
 
 extern "C" {
 
-/// Runs a pipeline, and before the SLP vectoriser gets a function, versions its loops for it; where results are settled, the order in which loops
-/// compute them stays. Whether the text is a pipeline.
+/// Runs a pipeline, and before the SLP vectoriser gets a function, versions its loops for it; where results
+/// are settled, the order in which loops compute them stays. Whether the text is a pipeline.
 bool offloom_ir_run_with_versioned_loops(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
                                          size_t length) {
   offloom::Analyses All;
@@ -167,7 +170,8 @@ bool offloom_ir_run_with_versioned_loops(LLVMModuleRef module, LLVMTargetMachine
     if (!Of)
       return;
     Function &F = *const_cast<Function *>(*Of);
-    // Sums that the ahead-of-time code has in memory: constants may have let them into registers, and their loops be computed in another order.
+    // Sums that the ahead-of-time code has in memory: constants may have let them into registers, and their
+    // loops be computed in another order.
     if (Pass == "LoopVectorizePass" && F.getParent()->getNamedMetadata(offloom::BitsMatched))
       offloom::leaveReorderableScalar(F);
     if (Pass == "SLPVectorizerPass")

@@ -22,7 +22,8 @@ pub fn has_annotation(module: &Module<'_>, prefix: &str) -> bool {
         .any(|index| annotation(module, index).is_some_and(|(_, text)| text.starts_with(prefix)))
 }
 
-/// Removes the annotations that start with `prefix` from the module and returns them, in order, without the prefix.
+/// Removes the annotations that start with `prefix` from the module and returns them, in order, without the
+/// prefix.
 pub fn take_annotations<'ctx>(module: &Module<'ctx>, prefix: &str) -> Vec<(Symbol<'ctx>, String)> {
     let mut taken = Vec::new();
     let keep: Vec<bool> = (0..count(module))
@@ -49,7 +50,8 @@ fn count(module: &Module<'_>) -> usize {
     unsafe { offloom_ir_annotation_count(module.as_mut_ptr()) }
 }
 
-/// The annotation with that index, which must be below [`count`]; `None` if it is not of the form that Clang gives them.
+/// The annotation with that index, which must be below [`count`]; `None` if it is not of the form that Clang
+/// gives them.
 fn annotation<'ctx>(module: &Module<'ctx>, index: usize) -> Option<(Symbol<'ctx>, String)> {
     let (mut length, mut symbol) = (0, std::ptr::null_mut());
     // SAFETY: the module is live, the callers stay below the count, and there is room for both results.

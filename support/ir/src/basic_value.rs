@@ -5,8 +5,8 @@ use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::values::BasicValueEnum;
 
-/// The value, if inkwell has one of its type. Of labels, metadata and what only some instructions of x86 take (`x86_amx`, `x86_mmx`) it has
-/// none, nor of nothing.
+/// The value, if inkwell has one of its type. Of labels, metadata and what only some instructions of x86 take
+/// (`x86_amx`, `x86_mmx`) it has none, nor of nothing.
 ///
 /// # Safety
 /// `value` is null or live.

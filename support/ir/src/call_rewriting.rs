@@ -32,8 +32,8 @@ pub fn set_callee<'ctx>(call: InstructionValue<'ctx>, callee: FunctionValue<'ctx
     true
 }
 
-/// Deletes an instruction that is no terminator; `value` takes the place of what it computes. Whether that was possible: the value
-/// must be of the same type, and may be left out only where nothing uses the result.
+/// Deletes an instruction that is no terminator; `value` takes the place of what it computes. Whether that
+/// was possible: the value must be of the same type, and may be left out only where nothing uses the result.
 pub fn replace_instruction<'ctx>(
     instruction: InstructionValue<'ctx>,
     value: Option<BasicValueEnum<'ctx>>,

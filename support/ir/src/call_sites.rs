@@ -1,13 +1,14 @@
-//! From where a function gets its arguments: direct calls, and the calls of the OpenMP runtime that hand a function over to be
-//! called with what else they are given.
+//! From where a function gets its arguments: direct calls, and the calls of the OpenMP runtime that hand a
+//! function over to be called with what else they are given.
 //!
 //! | runtime function | outlined function | its arguments, after two pointers to thread numbers |
 //! | --- | --- | --- |
 //! | `__kmpc_fork_call`, `__kmpc_fork_teams` | operand 2 | the operands from 3 on |
 //! | `__kmpc_parallel_51` (LLVM 19), `__kmpc_parallel_60` (LLVM 22) | operand 5 | an array of words, operand 7 |
 //!
-//! The second kind takes a wrapper too, operand 6, which workers call in generic mode: it calls the outlined function with the
-//! words of the same array. Source: `openmp/runtime/src/kmp_csupport.cpp` and the GPU runtime's `Parallelism.cpp`.
+//! The second kind takes a wrapper too, operand 6, which workers call in generic mode: it calls the outlined
+//! function with the words of the same array. Source: `openmp/runtime/src/kmp_csupport.cpp` and the GPU
+//! runtime's `Parallelism.cpp`.
 
 use std::collections::HashMap;
 
@@ -22,7 +23,8 @@ unsafe extern "C" {
     fn offloom_ir_argument_array_store(array: LLVMValueRef, offset: u64, call: LLVMValueRef) -> LLVMValueRef;
 }
 
-/// Parameters of an outlined function before those that its region captured: pointers to the global and the bound thread number.
+/// Parameters of an outlined function before those that its region captured: pointers to the global and the
+/// bound thread number.
 pub const THREAD_NUMBERS: u32 = 2;
 
 /// One way into a function.
@@ -30,8 +32,8 @@ pub const THREAD_NUMBERS: u32 = 2;
 pub struct CallSite<'ctx> {
     /// The call: of the function itself, or of the runtime function that gets it.
     pub call: InstructionValue<'ctx>,
-    /// For each parameter the value it gets, as far as that is known. A word of an argument array may have another type than the
-    /// parameter, of the same size.
+    /// For each parameter the value it gets, as far as that is known. A word of an argument array may have
+    /// another type than the parameter, of the same size.
     pub arguments: Vec<Option<Argument<'ctx>>>,
 }
 
@@ -49,7 +51,8 @@ pub struct Argument<'ctx> {
 pub struct CallSites<'ctx> {
     /// Those that are known.
     pub known: Vec<CallSite<'ctx>>,
-    /// Whether there are no others: the function is the module's own, and nothing else is done with its address.
+    /// Whether there are no others: the function is the module's own, and nothing else is done with its
+    /// address.
     pub complete: bool,
 }
 
@@ -124,7 +127,8 @@ pub fn call_sites<'ctx>(function: FunctionValue<'ctx>) -> CallSites<'ctx> {
 enum CallKind {
     Direct,
     Fork(&'static Fork),
-    /// A direct call in the wrapper that belongs to a fork of the same function: its arguments are that fork's.
+    /// A direct call in the wrapper that belongs to a fork of the same function: its arguments are that
+    /// fork's.
     InWrapper,
     Other,
 }
@@ -180,7 +184,8 @@ fn is_wrapper_of(caller: LLVMValueRef, function: FunctionValue<'_>) -> bool {
     is_local
         && !uses.is_empty()
         && uses.into_iter().all(|(user, operand)| {
-            // SAFETY: a live user; only calls are asked for a callee and for the operands that such a fork has.
+            // SAFETY: a live user; only calls are asked for a callee and for the operands that such a fork
+            // has.
             unsafe {
                 if llvm::LLVMIsACallInst(user).is_null() {
                     return false;
@@ -252,7 +257,8 @@ fn operand<'ctx>(call: LLVMValueRef, index: u32) -> Option<Argument<'ctx>> {
 
 /// A word of the argument array that is operand `array` of the call.
 fn word<'ctx>(call: LLVMValueRef, array: u32, index: u32) -> Option<Argument<'ctx>> {
-    // SAFETY: the call has this operand, and the shim is given the call itself. The result is null or a live store.
+    // SAFETY: the call has this operand, and the shim is given the call itself. The result is null or a live
+    // store.
     unsafe {
         let array = llvm::LLVMGetOperand(call, array);
         let store = offloom_ir_argument_array_store(array, u64::from(index) * 8, call);

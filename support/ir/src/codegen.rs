@@ -78,8 +78,9 @@ fn initialize_nvptx() {
     NVPTX.call_once(|| Target::initialize_nvptx(&InitializationConfig::default()));
 }
 
-/// The machine of an NVIDIA GPU, for the processor and the version of PTX that the options name: what functions say of them counts for nothing. The
-/// target is registered here, so that what never compiles for such a GPU does without.
+/// The machine of an NVIDIA GPU, for the processor and the version of PTX that the options name: what
+/// functions say of them counts for nothing. The target is registered here, so that what never compiles for
+/// such a GPU does without.
 ///
 /// # Errors
 /// When this LLVM has no such target.
@@ -88,15 +89,15 @@ pub fn nvptx_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Code
     target_machine(options)
 }
 
-/// Registers the AArch64 target, for programs whose LLVM nobody else sets up and that generate code for such hosts. What compiles kernels is
-/// a sixth smaller without it.
+/// Registers the AArch64 target, for programs whose LLVM nobody else sets up and that generate code for such
+/// hosts. What compiles kernels is a sixth smaller without it.
 pub fn initialize_aarch64() {
     static AARCH64: Once = Once::new();
     AARCH64.call_once(|| Target::initialize_aarch64(&InitializationConfig::default()));
 }
 
-/// A target machine for position-independent code. The x86 target is registered; others are the caller's to register, or of the tool that
-/// loads the plugin: Clang, opt and lld register all.
+/// A target machine for position-independent code. The x86 target is registered; others are the caller's to
+/// register, or of the tool that loads the plugin: Clang, opt and lld register all.
 ///
 /// # Errors
 /// When there is no such target.
@@ -129,8 +130,8 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
     Ok(machine)
 }
 
-/// Runs a pipeline in the syntax of `opt -passes`. Loops are not vectorised where LLVM 19 and 22 would make wrong code of them
-/// (`pipeline_shim.cpp`).
+/// Runs a pipeline in the syntax of `opt -passes`. Loops are not vectorised where LLVM 19 and 22 would make
+/// wrong code of them (`pipeline_shim.cpp`).
 ///
 /// # Errors
 /// When the text is not a pipeline, or when a pass reports an error.
@@ -182,7 +183,8 @@ pub(crate) unsafe fn run_by(
 /// Generates the module's object file in memory.
 ///
 /// # Errors
-/// When the code generator reports an error. What it cannot do at all is a fatal error of LLVM, not one of these.
+/// When the code generator reports an error. What it cannot do at all is a fatal error of LLVM, not one of
+/// these.
 pub fn emit_object(
     module: &Module<'_>,
     machine: &TargetMachine,
@@ -191,7 +193,8 @@ pub fn emit_object(
     emit(module, machine, errors, None)
 }
 
-/// The same, and in how many places register allocation put a value on the stack for want of a register, in all functions.
+/// The same, and in how many places register allocation put a value on the stack for want of a register, in
+/// all functions.
 ///
 /// # Errors
 /// As [`emit_object`].
@@ -212,8 +215,8 @@ fn emit(
     spills: Option<&mut c_uint>,
 ) -> Result<MemoryBuffer<'static>, CodegenError> {
     let spills = spills.map_or(ptr::null_mut(), ptr::from_mut);
-    // SAFETY: module and machine are live; the count, if any, is only written until the call returns; the buffer, if any, is a new one
-    // that nobody else owns.
+    // SAFETY: module and machine are live; the count, if any, is only written until the call returns; the
+    // buffer, if any, is a new one that nobody else owns.
     let object = unsafe {
         let buffer = offloom_ir_emit_object(module.as_mut_ptr(), machine.as_mut_ptr(), spills);
         (!buffer.is_null()).then(|| MemoryBuffer::new(buffer))

@@ -1,8 +1,9 @@
 //! Runs work on a thread that LLVM may lose, so that a fatal error or a hang does not end the program.
 //!
-//! LLVM aborts the process after a fatal error ("Cannot select", for instance), whatever the handler does, unless the handler
-//! does not come back. Unwinding through LLVM's frames is not possible. So work that may fail like this runs on a thread of its
-//! own, which reports the error and then sleeps for ever; one that takes too long is left alone as well. A crash is not caught.
+//! LLVM aborts the process after a fatal error ("Cannot select", for instance), whatever the handler does,
+//! unless the handler does not come back. Unwinding through LLVM's frames is not possible. So work that may
+//! fail like this runs on a thread of its own, which reports the error and then sleeps for ever; one that
+//! takes too long is left alone as well. A crash is not caught.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_char};
@@ -27,7 +28,8 @@ pub enum Lost {
     /// It took too long. The thread may still be running.
     #[error("it took longer than {} ms", .0.as_millis())]
     Deadline(Duration),
-    /// As that, but for less than half of the time the thread was at work: the process may have been stopped, or others may have had the processors.
+    /// As that, but for less than half of the time the thread was at work: the process may have been stopped,
+    /// or others may have had the processors.
     #[error("it had {} ms of processor time in the {} ms that it may take", .at_work.as_millis(), .deadline.as_millis())]
     NotAtWork {
         /// How long it might take.
@@ -41,7 +43,8 @@ pub enum Lost {
 }
 
 impl Lost {
-    /// Why there is no result at the deadline of a thread that has had so much of the processors; nothing: it has not begun.
+    /// Why there is no result at the deadline of a thread that has had so much of the processors; nothing: it
+    /// has not begun.
     pub fn late(deadline: Duration, at_work: Option<Duration>) -> Self {
         let at_work = at_work.unwrap_or_default();
         if at_work < deadline / 2 {
@@ -91,8 +94,8 @@ pub fn run_on_expendable_thread<T: Send + 'static>(
     }
 }
 
-/// From now on, a fatal error on *this* thread calls `report` with LLVM's message and parks the thread for ever. Fatal errors
-/// on threads that never called this end the process, as LLVM does by itself.
+/// From now on, a fatal error on *this* thread calls `report` with LLVM's message and parks the thread for
+/// ever. Fatal errors on threads that never called this end the process, as LLVM does by itself.
 pub fn park_this_thread_on_fatal_error(report: impl FnOnce(String) + 'static) {
     static INSTALL: Once = Once::new();
     // SAFETY: the handler is a function that lives as long as the program.

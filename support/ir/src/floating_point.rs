@@ -25,10 +25,11 @@ unsafe extern "C" {
     fn offloom_ir_has_narrow_vector_conversions(module: LLVMModuleRef) -> bool;
 }
 
-/// Runs a pipeline in the syntax of `opt -passes` for each function up to where its loops are vectorised. Loops whose order of
-/// operations the vectoriser chooses (`simd` with a floating-point value carried from one iteration to the next) are vectorised, or
-/// marked never to be. Loops that make integers of fewer than 32 bits of numbers are vectorised, where the vectoriser wants to; and a
-/// function with straight-line code of which it may make vectors of such conversions is run up to after that. Other loops stay as they are.
+/// Runs a pipeline in the syntax of `opt -passes` for each function up to where its loops are vectorised.
+/// Loops whose order of operations the vectoriser chooses (`simd` with a floating-point value carried from
+/// one iteration to the next) are vectorised, or marked never to be. Loops that make integers of fewer than
+/// 32 bits of numbers are vectorised, where the vectoriser wants to; and a function with straight-line code
+/// of which it may make vectors of such conversions is run up to after that. Other loops stay as they are.
 ///
 /// # Errors
 /// When the text is not a pipeline.
@@ -41,15 +42,15 @@ pub fn run_until_vectorized(
     unsafe { run_by(offloom_ir_run_until_vectorized, module, machine, None, pipeline) }
 }
 
-/// Whether code that `kernel` can get to, or any of the module, has operations whose result may depend on how they are compiled: what
-/// the functions here are for.
+/// Whether code that `kernel` can get to, or any of the module, has operations whose result may depend on how
+/// they are compiled: what the functions here are for.
 pub fn is_compiled_in_many_ways<'ctx>(module: &Module<'ctx>, kernel: Option<FunctionValue<'ctx>>) -> bool {
     // SAFETY: module and function are live.
     unsafe { offloom_ir_is_compiled_in_many_ways(module.as_mut_ptr(), root(kernel)) }
 }
 
-/// A function with an instruction that LLVM may compute in more than one way (a fast-math flag), among those that `kernel` can get to,
-/// or all.
+/// A function with an instruction that LLVM may compute in more than one way (a fast-math flag), among those
+/// that `kernel` can get to, or all.
 pub fn function_with_fast_math<'ctx>(
     module: &Module<'ctx>,
     kernel: Option<FunctionValue<'ctx>>,
@@ -62,31 +63,35 @@ fn root(kernel: Option<FunctionValue<'_>>) -> LLVMValueRef {
     kernel.map_or(std::ptr::null_mut(), |kernel| kernel.as_value_ref())
 }
 
-/// Has calls of mathematical functions stay as they are: not rewritten because an argument is a constant, not folded with the
-/// compiling machine's library. Those that are correctly rounded (square root, rounding, ...) are left alone.
+/// Has calls of mathematical functions stay as they are: not rewritten because an argument is a constant, not
+/// folded with the compiling machine's library. Those that are correctly rounded (square root, rounding, ...)
+/// are left alone.
 pub fn pin_library_calls(module: &Module<'_>) {
     // SAFETY: the module is live, and only attributes of calls change.
     unsafe { offloom_ir_pin_library_calls(module.as_mut_ptr()) }
 }
 
-/// For x86: has every `llvm.fmuladd` of numbers that the function's processor multiplies and adds at once be that, and nothing else: the
-/// vectoriser takes those of a sum apart, which code generation fuses. Handles to these calls are dead afterwards.
+/// For x86: has every `llvm.fmuladd` of numbers that the function's processor multiplies and adds at once be
+/// that, and nothing else: the vectoriser takes those of a sum apart, which code generation fuses. Handles to
+/// these calls are dead afterwards.
 pub fn fuse_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_fuse_operations(module.as_mut_ptr()) }
 }
 
-/// For x86: takes each `llvm.fmuladd` apart for whose type the function's processor has no fused form, and spells `llvm.minnum` and
-/// `llvm.maxnum` out, as compares and selects or as the call of C's library that they come to, so that neither constants nor a wider
-/// processor change their result. Has conversions to integers of fewer than 32 bits give for every number what they give ahead of time;
-/// where [`has_narrow_vector_conversions`], for that processor only. Handles to these calls and conversions are dead afterwards.
+/// For x86: takes each `llvm.fmuladd` apart for whose type the function's processor has no fused form, and
+/// spells `llvm.minnum` and `llvm.maxnum` out, as compares and selects or as the call of C's library that
+/// they come to, so that neither constants nor a wider processor change their result. Has conversions to
+/// integers of fewer than 32 bits give for every number what they give ahead of time; where
+/// [`has_narrow_vector_conversions`], for that processor only. Handles to these calls and conversions are
+/// dead afterwards.
 pub fn expand_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_expand_operations(module.as_mut_ptr()) }
 }
 
-/// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers. For numbers that do not fit, x86 processors with
-/// other features give other integers.
+/// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers. For numbers that
+/// do not fit, x86 processors with other features give other integers.
 pub fn has_narrow_vector_conversions(module: &Module<'_>) -> bool {
     // SAFETY: the module is live.
     unsafe { offloom_ir_has_narrow_vector_conversions(module.as_mut_ptr()) }

@@ -19,28 +19,31 @@ unsafe extern "C" {
     fn offloom_ir_split_copies(module: LLVMModuleRef, longest: u64);
 }
 
-/// Promotes local variables to values and folds what is constant, function by function. Changes no call of a library function
-/// that is not constant, and no control flow but conditions.
+/// Promotes local variables to values and folds what is constant, function by function. Changes no call of a
+/// library function that is not constant, and no control flow but conditions.
 pub fn fold_constants(module: &Module<'_>) {
-    // SAFETY: the module is live; handles to instructions are dead afterwards, and none outlives a borrow of the module here.
+    // SAFETY: the module is live; handles to instructions are dead afterwards, and none outlives a borrow of
+    // the module here.
     unsafe { offloom_ir_fold_constants(module.as_mut_ptr()) }
 }
 
-/// Copies objects of at most `longest` bytes field by field, where the fields are known (`tbaa.struct`), so that each can be followed. Bytes
-/// between fields are not copied.
+/// Copies objects of at most `longest` bytes field by field, where the fields are known (`tbaa.struct`), so
+/// that each can be followed. Bytes between fields are not copied.
 pub fn split_copies(module: &Module<'_>, longest: u64) {
-    // SAFETY: the module is live; handles to instructions are dead afterwards, and none outlives a borrow of the module here.
+    // SAFETY: the module is live; handles to instructions are dead afterwards, and none outlives a borrow of
+    // the module here.
     unsafe { offloom_ir_split_copies(module.as_mut_ptr(), longest) }
 }
 
-/// The value, if it is made of numbers alone: a constant integer or floating-point value, a null pointer, or a pointer made from
-/// an integer.
+/// The value, if it is made of numbers alone: a constant integer or floating-point value, a null pointer, or
+/// a pointer made from an integer.
 pub fn as_number<'ctx>(value: BasicValueEnum<'ctx>) -> Option<BasicValueEnum<'ctx>> {
     // SAFETY: a live value.
     unsafe { offloom_ir_is_number(value.as_value_ref()) }.then_some(value)
 }
 
-/// The constant's bits as a value of another type of the same size; `None` if the sizes differ or one of the types is an aggregate.
+/// The constant's bits as a value of another type of the same size; `None` if the sizes differ or one of the
+/// types is an aggregate.
 pub fn constant_as<'ctx>(
     module: &Module<'ctx>,
     constant: BasicValueEnum<'ctx>,
@@ -78,8 +81,8 @@ pub fn replace_argument<'ctx>(
     }
 }
 
-/// Whether the parameter is the callee's copy of what the operand points to, rather than the operand. What `sret` and `byref` point to is the
-/// caller's.
+/// Whether the parameter is the callee's copy of what the operand points to, rather than the operand. What
+/// `sret` and `byref` point to is the caller's.
 pub fn is_copied(function: FunctionValue<'_>, index: u32) -> bool {
     ["byval", "inalloca", "preallocated"].into_iter().any(|name| {
         let kind = Attribute::get_named_enum_kind_id(name);
@@ -103,7 +106,8 @@ pub fn declared_alignment(function: FunctionValue<'_>, index: u32) -> u64 {
         .map_or(1, Attribute::get_enum_value)
 }
 
-/// Declares that a pointer parameter is aligned to `alignment` bytes, a power of two. Whether it was declared with less before.
+/// Declares that a pointer parameter is aligned to `alignment` bytes, a power of two. Whether it was declared
+/// with less before.
 pub fn raise_alignment(module: &Module<'_>, function: FunctionValue<'_>, index: u32, alignment: u64) -> bool {
     if declared_alignment(function, index) >= alignment {
         return false;

@@ -21,24 +21,25 @@ unsafe extern "C" {
     fn offloom_ir_widen_sums(module: LLVMModuleRef) -> usize;
 }
 
-/// Whether the program can tell a variable's address from that of a copy: it compares the address, stores it, or hands it on. What the functions of
-/// the device runtime are handed, `__kmpc_`, they only read.
+/// Whether the program can tell a variable's address from that of a copy: it compares the address, stores it,
+/// or hands it on. What the functions of the device runtime are handed, `__kmpc_`, they only read.
 pub fn is_address_observed(variable: Global<'_>) -> bool {
     // SAFETY: only asked of live variables.
     variable.kind() == GlobalKind::Variable
         && unsafe { offloom_ir_is_address_observed(variable.as_global_value().as_value_ref()) }
 }
 
-/// Whether the function calls through a pointer that it has from elsewhere; not what the device runtime gives a worker for its parallel
-/// region.
+/// Whether the function calls through a pointer that it has from elsewhere; not what the device runtime gives
+/// a worker for its parallel region.
 pub fn calls_through_pointer(function: FunctionValue<'_>) -> bool {
     // SAFETY: a live function.
     unsafe { offloom_ir_calls_through_pointer(function.as_value_ref()) }
 }
 
-/// How many fields the configuration in a kernel's environment has: whether it uses the generic state machine, whether parallel regions may be
-/// nested, the execution mode, the fewest and the most threads, the fewest and the most teams, bytes of a reduction, and the
-/// length of its buffer (`ConfigurationEnvironmentTy`).
+/// How many fields the configuration in a kernel's environment has: whether it uses the generic state
+/// machine, whether parallel regions may be nested, the execution mode, the fewest and the most threads, the
+/// fewest and the most teams, bytes of a reduction, and the length of its buffer
+/// (`ConfigurationEnvironmentTy`).
 pub const CONFIGURATION_FIELDS: usize = 9;
 
 /// The configuration in a kernel's environment; `None` where the variable is no such environment.
@@ -49,8 +50,8 @@ pub fn kernel_configuration(environment: GlobalValue<'_>) -> Option<[i32; CONFIG
         .then_some(fields)
 }
 
-/// Replaces each variable by the address in the element of `table` that has its place among `variables`; those that are `None` are not used. The
-/// variables are gone afterwards.
+/// Replaces each variable by the address in the element of `table` that has its place among `variables`;
+/// those that are `None` are not used. The variables are gone afterwards.
 ///
 /// # Errors
 /// The name of a variable of which an initial value needs the address. The module was then changed in part.
@@ -63,7 +64,8 @@ pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Global<'_>>]) -
             })
         })
         .collect();
-    // SAFETY: the table is an array of at least as many pointers; the variables are live or null, and passed with their number.
+    // SAFETY: the table is an array of at least as many pointers; the variables are live or null, and passed
+    // with their number.
     let needed =
         unsafe { offloom_ir_bind_to_table(table.as_value_ref(), variables.as_ptr(), variables.len()) };
     if needed.is_null() {
@@ -74,7 +76,8 @@ pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Global<'_>>]) -
     Err(Global::from(needed).name())
 }
 
-/// Has LLVM not see through the operands of approximations (`ex2.approx` and the like) that are no constants yet. How many there were.
+/// Has LLVM not see through the operands of approximations (`ex2.approx` and the like) that are no constants
+/// yet. How many there were.
 pub fn hide_approximated(module: &Module<'_>) -> usize {
     // SAFETY: the module is live.
     unsafe { offloom_ir_hide_operands(module.as_mut_ptr()) }
@@ -86,16 +89,18 @@ pub fn has_approximated_constant(module: &Module<'_>) -> bool {
     unsafe { offloom_ir_has_constant_operand(module.as_mut_ptr()) }
 }
 
-/// Ends what [`hide_approximated`] began. Operands that may be constants by now become what neither LLVM nor `ptxas` sees through, by the help of `zero`:
-/// the place of eight zero bytes that somebody else might change. None: there are none such.
+/// Ends what [`hide_approximated`] began. Operands that may be constants by now become what neither LLVM nor
+/// `ptxas` sees through, by the help of `zero`: the place of eight zero bytes that somebody else might
+/// change. None: there are none such.
 pub fn show_approximated(module: &Module<'_>, zero: Option<GlobalValue<'_>>) {
     let zero = zero.map_or(std::ptr::null_mut(), |zero| zero.as_value_ref());
     // SAFETY: the module is live, and the variable one of its own.
     unsafe { offloom_ir_show_operands(module.as_mut_ptr(), zero) }
 }
 
-/// Has sums of 32 bits of which one part was cut from 64 bits without loss, and which are extended again, computed with 64 bits: LLVM keeps them as they
-/// are, and then no constant of such a sum becomes part of an address. How many there were.
+/// Has sums of 32 bits of which one part was cut from 64 bits without loss, and which are extended again,
+/// computed with 64 bits: LLVM keeps them as they are, and then no constant of such a sum becomes part of an
+/// address. How many there were.
 pub fn widen_sums(module: &Module<'_>) -> usize {
     // SAFETY: the module is live.
     unsafe { offloom_ir_widen_sums(module.as_mut_ptr()) }

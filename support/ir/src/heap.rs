@@ -5,11 +5,12 @@ use std::ffi::c_void;
 /// What is populated at once.
 const PAGE: usize = 4096;
 
-/// Has so many bytes at the begin of the heap's unused end in memory, so that whoever gets them does not wait for one page after the other. Fewer where
-/// the end is shorter, and none where the system does not do that (before Linux 5.14).
+/// Has so many bytes at the begin of the heap's unused end in memory, so that whoever gets them does not wait
+/// for one page after the other. Fewer where the end is shorter, and none where the system does not do that
+/// (before Linux 5.14).
 pub fn populate_heap(bytes: usize) {
-    // SAFETY: the block, where there is one, is freed, and only tells where the allocator is. To populate changes no byte of what is mapped, nor
-    // anything where nothing is mapped.
+    // SAFETY: the block, where there is one, is freed, and only tells where the allocator is. To populate
+    // changes no byte of what is mapped, nor anything where nothing is mapped.
     unsafe {
         let block = libc::malloc(1);
         libc::free(block);

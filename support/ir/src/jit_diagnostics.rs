@@ -1,7 +1,8 @@
-//! Keeps LLVM's diagnostics as values: what a context reports as an error is collected instead of ending the process.
+//! Keeps LLVM's diagnostics as values: what a context reports as an error is collected instead of ending the
+//! process.
 //!
-//! Without a handler of ours, an error diagnostic (from linking modules or from the code generator, for instance) makes LLVM
-//! print it and call `exit(1)`.
+//! Without a handler of ours, an error diagnostic (from linking modules or from the code generator, for
+//! instance) makes LLVM print it and call `exit(1)`.
 
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
@@ -12,7 +13,8 @@ use inkwell::llvm_sys::LLVMDiagnosticSeverity;
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMDiagnosticInfoRef};
 
-/// Collects the errors of one context from the moment it is installed until it is dropped. Warnings and remarks are dropped.
+/// Collects the errors of one context from the moment it is installed until it is dropped. Warnings and
+/// remarks are dropped.
 pub struct CollectedErrors<'ctx> {
     messages: Box<RefCell<Vec<String>>>,
     context: LLVMContextRef,
@@ -35,7 +37,8 @@ impl<'ctx> CollectedErrors<'ctx> {
     /// Makes the collector the handler of its context.
     fn set_handler(&self) {
         let messages = (&raw const *self.messages).cast_mut().cast::<c_void>();
-        // SAFETY: the context outlives `self`; the box stays where it is and outlives the handler, which is removed on drop.
+        // SAFETY: the context outlives `self`; the box stays where it is and outlives the handler, which is
+        // removed on drop.
         unsafe { llvm::LLVMContextSetDiagnosticHandler(self.context, Some(collect), messages) }
     }
 
@@ -54,8 +57,8 @@ impl Drop for CollectedErrors<'_> {
 }
 
 extern "C" fn collect(diagnostic: LLVMDiagnosticInfoRef, messages: *mut c_void) {
-    // SAFETY: LLVM hands over a live diagnostic and the pointer that was installed with this handler. A context is used by one
-    // thread at a time. The description is copied, then given back.
+    // SAFETY: LLVM hands over a live diagnostic and the pointer that was installed with this handler. A
+    // context is used by one thread at a time. The description is copied, then given back.
     unsafe {
         if !matches!(
             llvm::LLVMGetDiagInfoSeverity(diagnostic),

@@ -1,5 +1,5 @@
-//! Functions, variables and aliases of a module as one kind of thing: what they refer to, how their address is used, and
-//! how they are cut loose from the object they are defined in.
+//! Functions, variables and aliases of a module as one kind of thing: what they refer to, how their address
+//! is used, and how they are cut loose from the object they are defined in.
 
 use std::collections::HashSet;
 use std::ffi::c_int;
@@ -29,7 +29,8 @@ unsafe extern "C" {
 
 /// A function, variable, alias or indirect function of a module.
 ///
-/// Like inkwell's values it is a handle: it must not be used once the value was deleted, by a pass for instance.
+/// Like inkwell's values it is a handle: it must not be used once the value was deleted, by a pass for
+/// instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Global<'ctx> {
     value: LLVMValueRef,
@@ -78,7 +79,8 @@ impl fmt::Debug for Global<'_> {
     }
 }
 
-/// Every global of the module: functions, variables, aliases, indirect functions. Intrinsics are among the functions.
+/// Every global of the module: functions, variables, aliases, indirect functions. Intrinsics are among the
+/// functions.
 pub fn globals<'ctx>(module: &Module<'ctx>) -> Vec<Global<'ctx>> {
     let module = module.as_mut_ptr();
     let mut found = Vec::new();
@@ -112,8 +114,8 @@ pub fn find<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Global<'ctx>> {
     function.or_else(|| module.get_global(name).map(Global::from))
 }
 
-/// Replaces every alias by what it stands for. The aliases stay, without uses but in `@llvm.used` and `@llvm.compiler.used`: assembly
-/// may name them.
+/// Replaces every alias by what it stands for. The aliases stay, without uses but in `@llvm.used` and
+/// `@llvm.compiler.used`: assembly may name them.
 pub fn resolve_aliases(module: &Module<'_>) {
     let listed = UsedList::BOTH.map(|list| (list, used(module, list)));
     for alias in globals(module) {
@@ -150,7 +152,8 @@ pub fn delete_module_assembly(module: &Module<'_>) {
     unsafe { llvm::LLVMSetModuleInlineAsm2(module.as_mut_ptr(), c"".as_ptr(), 0) }
 }
 
-/// Adds a function of type `void ()` to the constructors that run when the module's object is loaded, lowest priority first.
+/// Adds a function of type `void ()` to the constructors that run when the module's object is loaded, lowest
+/// priority first.
 pub fn append_constructor(module: &Module<'_>, function: FunctionValue<'_>, priority: u16) {
     // SAFETY: both are live, and the function is the module's own.
     unsafe {
@@ -162,7 +165,8 @@ pub fn append_constructor(module: &Module<'_>, function: FunctionValue<'_>, prio
     }
 }
 
-/// Adds a function of type `void ()` to the destructors that run when the module's object is unloaded, lowest priority last.
+/// Adds a function of type `void ()` to the destructors that run when the module's object is unloaded, lowest
+/// priority last.
 pub fn append_destructor(module: &Module<'_>, function: FunctionValue<'_>, priority: u16) {
     // SAFETY: both are live, and the function is the module's own.
     unsafe {
@@ -273,8 +277,8 @@ impl<'ctx> Global<'ctx> {
         self.kind() == GlobalKind::Function && unsafe { offloom_ir_has_address_taken_block(self.value) }
     }
 
-    /// The globals that its definition refers to, each once, in no useful order: from the function's code and data, from the
-    /// variable's initialiser, or what an alias stands for.
+    /// The globals that its definition refers to, each once, in no useful order: from the function's code and
+    /// data, from the variable's initialiser, or what an alias stands for.
     pub fn references(self) -> Vec<Self> {
         let mut walk = ReferenceWalk::default();
         // SAFETY: the value is live, and only values reached from it are visited.
@@ -329,7 +333,8 @@ impl<'ctx> Global<'ctx> {
         self.kind() == GlobalKind::Function && !self.is_declaration() && !self.is_interposable()
     }
 
-    /// Whether it is an object of an empty class, defined elsewhere if at all (`std::piecewise_construct`): nothing is ever read of it.
+    /// Whether it is an object of an empty class, defined elsewhere if at all (`std::piecewise_construct`):
+    /// nothing is ever read of it.
     pub fn is_foreign_empty_object(self) -> bool {
         if self.kind() != GlobalKind::Variable || !self.is_declaration() {
             return false;
@@ -341,8 +346,9 @@ impl<'ctx> Global<'ctx> {
         matches!(fields.as_slice(), [BasicTypeEnum::IntType(byte)] if byte.get_bit_width() == 8)
     }
 
-    /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`), and does nothing before that in this module's code: one of a
-    /// library that ends the program, `longjmp`, or what Clang calls where an exception must not leave.
+    /// Whether it is a function that neither returns nor unwinds (`noreturn`, `nounwind`), and does nothing
+    /// before that in this module's code: one of a library that ends the program, `longjmp`, or what Clang
+    /// calls where an exception must not leave.
     pub fn never_returns(self) -> bool {
         const TERMINATE: &str = "__clang_call_terminate";
         let is_of_library = self.is_declaration() || self.name() == TERMINATE;
@@ -357,20 +363,22 @@ impl<'ctx> Global<'ctx> {
             })
     }
 
-    /// Makes a variable of the module's own a constant if all that the module does with it is to load from it or copy out of it. Whether
-    /// it did. What is loaded as `volatile` or atomically, is in a section, or is given away in any way stays a variable.
+    /// Makes a variable of the module's own a constant if all that the module does with it is to load from it
+    /// or copy out of it. Whether it did. What is loaded as `volatile` or atomically, is in a section, or is
+    /// given away in any way stays a variable.
     pub fn become_constant_if_only_loaded(self) -> bool {
         // SAFETY: the value is a live global.
         unsafe { offloom_ir_make_constant_if_only_loaded(self.value) }
     }
 
-    /// Makes it a declaration of something that is defined elsewhere: default visibility, no comdat, not `dso_local`.
+    /// Makes it a declaration of something that is defined elsewhere: default visibility, no comdat, not
+    /// `dso_local`.
     pub fn become_declaration(self) {
         self.detach(true, LLVMLinkage::LLVMExternalLinkage);
     }
 
-    /// As [`become_declaration`](Self::become_declaration), but its definition stays for the optimiser to look into
-    /// (`available_externally`).
+    /// As [`become_declaration`](Self::become_declaration), but its definition stays for the optimiser to
+    /// look into (`available_externally`).
     pub fn become_available_externally(self) {
         self.detach(false, LLVMLinkage::LLVMAvailableExternallyLinkage);
     }
@@ -398,8 +406,8 @@ impl<'ctx> Global<'ctx> {
 
     /// Gives a function definition an internal twin that all direct calls go to. What is left is its address.
     pub fn split_direct_calls(self) -> Self {
-        // SAFETY: the value is a live function definition; a callee operand takes any function of the same type. The next
-        // use is read before the current one moves to the clone's list.
+        // SAFETY: the value is a live function definition; a callee operand takes any function of the same
+        // type. The next use is read before the current one moves to the clone's list.
         unsafe {
             let clone = self.clone_function().value;
             let mut use_ = llvm::LLVMGetFirstUse(self.value);

@@ -1,4 +1,5 @@
-//! What is left of the source in a kernel's IR: debug info, names of parameters, and the file that was compiled.
+//! What is left of the source in a kernel's IR: debug info, names of parameters, and the file that was
+//! compiled.
 
 use std::ffi::{c_char, c_void};
 
@@ -20,7 +21,8 @@ unsafe extern "C" {
     fn offloom_ir_describe_kernel(kernel: LLVMValueRef, sink: *const Sink, most_bytes: u64, most_values: u32);
 }
 
-/// What debug info says of a kernel and its arguments; where it says nothing, the names that the kernel's parameters have in the IR.
+/// What debug info says of a kernel and its arguments; where it says nothing, the names that the kernel's
+/// parameters have in the IR.
 pub fn kernel_source(kernel: FunctionValue<'_>) -> KernelSource {
     let mut source = KernelSource::default();
     let sink = Sink {

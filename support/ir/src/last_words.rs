@@ -1,4 +1,5 @@
-//! What a process says when a thread of it crashes: whoever waits for its work can tell that from being ended from outside.
+//! What a process says when a thread of it crashes: whoever waits for its work can tell that from being ended
+//! from outside.
 
 use std::ffi::c_int;
 use std::mem;
@@ -29,17 +30,20 @@ static LAST_WORDS: OnceLock<LastWords> = OnceLock::new();
 /// The thread that has last words; 0: none.
 static THREAD: AtomicI32 = AtomicI32::new(0);
 
-/// From now on, a crash of the calling thread writes what `words` makes of the signal's name to `to`, and ends the process. At most one thread has
-/// last words, the one that called this last; what they are, and where they go, is as it was at the first call.
+/// From now on, a crash of the calling thread writes what `words` makes of the signal's name to `to`, and
+/// ends the process. At most one thread has last words, the one that called this last; what they are, and
+/// where they go, is as it was at the first call.
 ///
-/// A stack overflow is a crash that is told of on threads that Rust's standard library started in a program of Rust: others have no stack for it.
+/// A stack overflow is a crash that is told of on threads that Rust's standard library started in a program
+/// of Rust: others have no stack for it.
 pub fn leave(to: BorrowedFd<'static>, words: impl Fn(&str) -> Vec<u8>) {
     LAST_WORDS.get_or_init(|| LastWords {
         to: to.as_raw_fd(),
         words: CRASHES.map(|(_, name)| words(name)),
     });
-    // SAFETY: sets and actions are local and initialised by the calls that fill them, or all zeros, which is a valid action; the handler is a
-    // function that lives as long as the process and calls only what may be called in one.
+    // SAFETY: sets and actions are local and initialised by the calls that fill them, or all zeros, which is
+    // a valid action; the handler is a function that lives as long as the process and calls only what may be
+    // called in one.
     unsafe {
         THREAD.store(libc::gettid(), Ordering::Relaxed);
         let mut crashes = mem::zeroed::<libc::sigset_t>();

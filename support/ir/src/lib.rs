@@ -1,7 +1,7 @@
 //! LLVM calls beyond safe inkwell, and the unsafe code for them.
 //!
-//! This crate links no LLVM: the artefact that is built last does (a plugin takes LLVM's symbols from the program that loads it,
-//! a program or the JIT library links the distribution's shared libLLVM).
+//! This crate links no LLVM: the artefact that is built last does (a plugin takes LLVM's symbols from the
+//! program that loads it, a program or the JIT library links the distribution's shared libLLVM).
 #![expect(
     unsafe_code,
     reason = "this crate is the home of the LLVM C API and of our C++ shim"

@@ -82,7 +82,8 @@ impl<'ctx> Library<'ctx> {
     /// Opens the bitcode file as a library for `module`.
     ///
     /// # Errors
-    /// When the file cannot be read, is not bitcode that this LLVM reads, or is for another target than the module.
+    /// When the file cannot be read, is not bitcode that this LLVM reads, or is for another target than the
+    /// module.
     pub fn open(module: &Module<'ctx>, path: &Path) -> Result<Self, LibraryError> {
         let bytes = MemoryBuffer::create_from_file(path)
             .map_err(|reason| LibraryError::Io(reason.to_string().trim_end().to_owned()))?;
@@ -142,8 +143,8 @@ impl<'ctx> Library<'ctx> {
         unsafe { offloom_ir_needs_library(module.as_mut_ptr(), self.library.as_mut_ptr()) }
     }
 
-    /// Links what the module needs of it, directly and indirectly. What was linked becomes internal, but for what the library keeps
-    /// by `llvm.used`.
+    /// Links what the module needs of it, directly and indirectly. What was linked becomes internal, but for
+    /// what the library keeps by `llvm.used`.
     ///
     /// # Errors
     /// When a definition does not go together with the module; the module is then changed in part.
@@ -152,7 +153,8 @@ impl<'ctx> Library<'ctx> {
         let library_ref = library.as_mut_ptr();
         // The call below frees the library.
         std::mem::forget(library);
-        // SAFETY: both modules are live and of one context. The bytes that functions are read from outlive the call.
+        // SAFETY: both modules are live and of one context. The bytes that functions are read from outlive
+        // the call.
         let problem = unsafe { offloom_ir_link_library(module.as_mut_ptr(), library_ref) };
         drop(bytes);
         take_message(problem).map_or(Ok(()), |problem| Err(LibraryError::Link(problem)))
@@ -165,7 +167,8 @@ fn read_lazily<'ctx>(
     name: &str,
 ) -> Result<Module<'ctx>, LibraryError> {
     let mut library = std::ptr::null_mut();
-    // SAFETY: the context is live; bytes and name are passed with their lengths. `Library` keeps the bytes longer than the module.
+    // SAFETY: the context is live; bytes and name are passed with their lengths. `Library` keeps the bytes
+    // longer than the module.
     let problem = unsafe {
         offloom_ir_open_library(
             module.get_context().as_ctx_ref(),

@@ -56,11 +56,12 @@ pub enum LinkModulesError {
 /// Module flags that only say which kind of link-time optimisation Clang compiled for.
 const LINK_TIME_FLAGS: [&str; 3] = ["EnableSplitLTOUnit", "ThinLTO", "UnifiedLTO"];
 
-/// Links the members, each a name for messages and its bitcode, in the order given. Each module is handed to `before` first: of what it says
-/// of itself as a whole, the result has only the first one's.
+/// Links the members, each a name for messages and its bitcode, in the order given. Each module is handed to
+/// `before` first: of what it says of itself as a whole, the result has only the first one's.
 ///
 /// # Errors
-/// When a member is not bitcode of this LLVM or is for another processor than the first, or when definitions clash.
+/// When a member is not bitcode of this LLVM or is for another processor than the first, or when definitions
+/// clash.
 pub fn link_modules<'ctx>(
     context: &'ctx Context,
     errors: &CollectedErrors<'ctx>,
@@ -71,7 +72,8 @@ pub fn link_modules<'ctx>(
     for &(name, bitcode) in members {
         let module = parse_bitcode(context, errors, name, bitcode)?;
         before(&module);
-        // `-foffload-lto` and `-foffload-lto=thin` give these other values, and here both are optimised in the same way.
+        // `-foffload-lto` and `-foffload-lto=thin` give these other values, and here both are optimised in
+        // the same way.
         LINK_TIME_FLAGS
             .into_iter()
             .for_each(|flag| remove_flag(&module, flag));
@@ -88,7 +90,8 @@ pub fn link_modules<'ctx>(
                 others,
             });
         }
-        // SAFETY: both modules are live and of one context. LLVM takes the second one and frees it, so it is forgotten here.
+        // SAFETY: both modules are live and of one context. LLVM takes the second one and frees it, so it is
+        // forgotten here.
         let failed = unsafe { LLVMLinkModules2(merged.as_mut_ptr(), module.as_mut_ptr()) } != 0;
         std::mem::forget(module);
         let reason = errors.take();

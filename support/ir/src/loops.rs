@@ -43,11 +43,12 @@ pub fn loop_places<'ctx>(function: FunctionValue<'ctx>) -> HashMap<BasicBlock<'c
     blocks.into_iter().zip(places.into_iter().map(place)).collect()
 }
 
-/// Gives the loops of a module the branch weights that they have where they go around as often as in a copy of it. `change` puts numbers
-/// into the copy and follows them; which loops there are stays as it is. What is then known of the copy's trip counts need not hold of the
-/// module: weights are a guess.
+/// Gives the loops of a module the branch weights that they have where they go around as often as in a copy
+/// of it. `change` puts numbers into the copy and follows them; which loops there are stays as it is. What is
+/// then known of the copy's trip counts need not hold of the module: weights are a guess.
 ///
-/// Only loops that are left by one conditional branch, without weights yet, and whose trip count is a number in the copy.
+/// Only loops that are left by one conditional branch, without weights yet, and whose trip count is a number
+/// in the copy.
 ///
 /// # Errors
 /// What `change` fails with.
@@ -61,8 +62,8 @@ pub fn weigh_loops_as_in_copy<'ctx, E>(
     let mut repetitions = vec![-1_i64; count as usize];
     let copy = module::copy(module);
     let changed = change(&copy);
-    // SAFETY: live modules of one context; the numbers are below `count`, for which there is room. Passes may drop a number, but
-    // make none.
+    // SAFETY: live modules of one context; the numbers are below `count`, for which there is room. Passes may
+    // drop a number, but make none.
     unsafe {
         if changed.is_ok() {
             offloom_ir_loop_repetitions(copy.as_mut_ptr(), kind, repetitions.as_mut_ptr());

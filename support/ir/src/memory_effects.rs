@@ -22,8 +22,9 @@ unsafe extern "C" {
     fn offloom_ir_is_local_variable(instruction: LLVMValueRef) -> bool;
 }
 
-/// The pointers through which an instruction writes; what a function that it calls does is not counted, if `only_operands` says
-/// that it does nothing else. `None`: it may write elsewhere, or orders memory accesses between threads, or cannot be understood.
+/// The pointers through which an instruction writes; what a function that it calls does is not counted, if
+/// `only_operands` says that it does nothing else. `None`: it may write elsewhere, or orders memory accesses
+/// between threads, or cannot be understood.
 pub fn written_pointers<'ctx>(
     instruction: InstructionValue<'ctx>,
     only_operands: bool,
@@ -77,7 +78,8 @@ pub fn underlying_objects(pointer: PointerValue<'_>) -> Vec<Object<'_>> {
     objects.iter().map(what).collect()
 }
 
-/// Whether the types of a store and a load, as the source language has them (TBAA), say that they are to different memory.
+/// Whether the types of a store and a load, as the source language has them (TBAA), say that they are to
+/// different memory.
 pub fn types_differ(write: InstructionValue<'_>, load: InstructionValue<'_>) -> bool {
     // SAFETY: two live instructions.
     unsafe { offloom_ir_types_differ(write.as_value_ref(), load.as_value_ref()) }
@@ -95,7 +97,8 @@ pub fn may_be_address(load: InstructionValue<'_>) -> bool {
     load.get_opcode() != InstructionOpcode::Load || unsafe { offloom_ir_may_be_address(load.as_value_ref()) }
 }
 
-/// Bytes from a pointer parameter on that can be read whenever the function is called, as it declares (`dereferenceable`).
+/// Bytes from a pointer parameter on that can be read whenever the function is called, as it declares
+/// (`dereferenceable`).
 pub fn dereferenceable_bytes(function: FunctionValue<'_>, index: u32) -> u64 {
     let kind = Attribute::get_named_enum_kind_id("dereferenceable");
     function
@@ -103,7 +106,8 @@ pub fn dereferenceable_bytes(function: FunctionValue<'_>, index: u32) -> u64 {
         .map_or(0, Attribute::get_enum_value)
 }
 
-/// Whether what a pointer parameter leads to is, while the function runs, changed through this parameter alone (`noalias`).
+/// Whether what a pointer parameter leads to is, while the function runs, changed through this parameter
+/// alone (`noalias`).
 pub fn is_noalias(function: FunctionValue<'_>, index: u32) -> bool {
     let kind = Attribute::get_named_enum_kind_id("noalias");
     function

@@ -21,7 +21,8 @@ unsafe extern "C" {
 }
 
 /// A copy of a valid module in its context, which shares nothing with it. LLVM's own (`Module::clone`, of
-/// `llvm/lib/Transforms/Utils/CloneModule.cpp`) is wrong or crashes for some where the address of a label is taken.
+/// `llvm/lib/Transforms/Utils/CloneModule.cpp`) is wrong or crashes for some where the address of a label is
+/// taken.
 pub fn copy<'ctx>(module: &Module<'ctx>) -> Module<'ctx> {
     // SAFETY: the module handle is live; the copy is owned by nobody else, and lives in the same context.
     unsafe { Module::new(offloom_ir_copy_module(module.as_mut_ptr())) }
@@ -37,7 +38,8 @@ pub fn integer_flag(module: &Module<'_>, key: &str) -> Option<u32> {
         })
 }
 
-/// Adds the module flag `key`, which the module must not have. When modules are linked the highest value wins.
+/// Adds the module flag `key`, which the module must not have. When modules are linked the highest value
+/// wins.
 pub fn add_maximum_flag(module: &Module<'_>, key: &str, value: u32) {
     // SAFETY: the module handle is live, and the key is passed with its length.
     unsafe {
@@ -88,7 +90,8 @@ pub fn assembly_in(function: FunctionValue<'_>) -> Vec<String> {
 fn assembly_of(instruction: InstructionValue<'_>) -> Option<String> {
     let instruction = instruction.as_value_ref();
     let mut length = 0;
-    // SAFETY: a live instruction, which is asked for a callee if it has one, and that for its text if it has one.
+    // SAFETY: a live instruction, which is asked for a callee if it has one, and that for its text if it has
+    // one.
     let text = unsafe {
         let kinds = [LLVMIsACallInst, LLVMIsAInvokeInst, LLVMIsACallBrInst];
         if kinds.iter().all(|is_of_kind| is_of_kind(instruction).is_null()) {

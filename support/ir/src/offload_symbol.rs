@@ -13,7 +13,8 @@ pub const SPIR_KERNEL: u32 = 76;
 /// Calling convention of AMD kernels.
 pub const AMDGPU_KERNEL: u32 = 91;
 
-/// Whether the function is a kernel by its calling convention: `ptx_kernel`, `amdgpu_kernel` or `spir_kernel`.
+/// Whether the function is a kernel by its calling convention: `ptx_kernel`, `amdgpu_kernel` or
+/// `spir_kernel`.
 pub fn has_kernel_calling_convention(function: FunctionValue<'_>) -> bool {
     matches!(
         function.get_call_conventions(),

@@ -1,7 +1,7 @@
 //! Linking objects into the running process with ORC and JITLink.
 //!
-//! What is linked are objects, so a session is an ORC session with an object layer. LLJIT would add layers that compile IR: starting
-//! it takes as long as all else that a first link does (`docs/dev/jit-runtime.md`).
+//! What is linked are objects, so a session is an ORC session with an object layer. LLJIT would add layers
+//! that compile IR: starting it takes as long as all else that a first link does (`docs/dev/jit-runtime.md`).
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::ptr;
@@ -31,17 +31,17 @@ unsafe extern "C" {
 #[error("{0}")]
 pub struct OrcError(String);
 
-/// An ORC session for objects of this process's own architecture, which debuggers see: each linked object is registered by GDB's
-/// interface for JIT compilers, with what it holds of debug information. Dropping it is a leak, on purpose: linked code may be
-/// running until the process ends.
+/// An ORC session for objects of this process's own architecture, which debuggers see: each linked object is
+/// registered by GDB's interface for JIT compilers, with what it holds of debug information. Dropping it is a
+/// leak, on purpose: linked code may be running until the process ends.
 pub struct Session {
     session: LLVMOrcExecutionSessionRef,
     layer: LLVMOrcObjectLayerRef,
     reported: &'static Reported,
 }
 
-/// What ORC reported while it worked: a lookup that fails only says which symbols are missing because of that. Not kept by
-/// thread, since kernels are launched by threads that are ending, too.
+/// What ORC reported while it worked: a lookup that fails only says which symbols are missing because of
+/// that. Not kept by thread, since kernels are launched by threads that are ending, too.
 type Reported = Mutex<Vec<String>>;
 
 // SAFETY: LLVM's execution session locks itself; its object layer may be used from several threads.
@@ -49,14 +49,15 @@ unsafe impl Send for Session {}
 // SAFETY: as above.
 unsafe impl Sync for Session {}
 
-/// A set of linked objects and absolute symbols that see each other: one per copy of a device image, for what its variants share
-/// with it, and one per variant.
+/// A set of linked objects and absolute symbols that see each other: one per copy of a device image, for what
+/// its variants share with it, and one per variant.
 pub struct Dylib<'s> {
     session: &'s Session,
     dylib: LLVMOrcJITDylibRef,
 }
 
-// SAFETY: a JITDylib is guarded by its session's lock and lives as long as the session, which is never destroyed.
+// SAFETY: a JITDylib is guarded by its session's lock and lives as long as the session, which is never
+// destroyed.
 unsafe impl Send for Dylib<'_> {}
 // SAFETY: as above.
 unsafe impl Sync for Dylib<'_> {}
@@ -81,15 +82,16 @@ impl Session {
         })
     }
 
-    /// Makes an empty dylib. What its objects need and it does not define is looked up in the process: C and C++ library
-    /// functions that only the code generator knows of.
+    /// Makes an empty dylib. What its objects need and it does not define is looked up in the process: C and
+    /// C++ library functions that only the code generator knows of.
     ///
     /// # Errors
     /// When the process's symbols cannot be searched.
     pub fn create_dylib(&self, name: &str) -> Result<Dylib<'_>, OrcError> {
         let name = c_string(name)?;
         let mut generator = ptr::null_mut();
-        // SAFETY: the session is live, the name is copied, and the dylib takes the generator. A null filter allows every symbol.
+        // SAFETY: the session is live, the name is copied, and the dylib takes the generator. A null filter
+        // allows every symbol.
         let dylib = unsafe {
             check(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
                 &raw mut generator,
@@ -149,8 +151,8 @@ impl Dylib<'_> {
                 },
             });
         }
-        // SAFETY: the pairs are live during the call, which takes the references to their names. The dylib takes the unit unless
-        // defining fails, in which case it is given back here.
+        // SAFETY: the pairs are live during the call, which takes the references to their names. The dylib
+        // takes the unit unless defining fails, in which case it is given back here.
         unsafe {
             let unit = LLVMOrcAbsoluteSymbols(pairs.as_mut_ptr(), pairs.len());
             let result = check(LLVMOrcJITDylibDefine(self.dylib, unit));
@@ -209,8 +211,8 @@ impl Dylib<'_> {
         };
         let (sender, receiver) = std::sync::mpsc::channel::<Result<u64, OrcError>>();
         let sender = Box::into_raw(Box::new(sender)).cast::<c_void>();
-        // SAFETY: search order and set are live during the call, which takes the reference to the name; the handler is called
-        // exactly once and frees the sender.
+        // SAFETY: search order and set are live during the call, which takes the reference to the name; the
+        // handler is called exactly once and frees the sender.
         unsafe {
             LLVMOrcExecutionSessionLookup(
                 self.session.session,
@@ -247,7 +249,8 @@ extern "C" fn on_lookup(
     count: usize,
     sender: *mut c_void,
 ) {
-    // SAFETY: `sender` comes from `look_up`, which hands it over once; LLVM gives an error or `count` live pairs.
+    // SAFETY: `sender` comes from `look_up`, which hands it over once; LLVM gives an error or `count` live
+    // pairs.
     unsafe {
         let sender = Box::from_raw(sender.cast::<LookupSender>());
         let answer = check(error).and_then(|()| {

@@ -63,7 +63,8 @@ pub fn pointer_uses(pointer: PointerValue<'_>) -> Vec<PointerUse<'_>> {
     let mut found = Vec::new();
     let mut open = vec![(pointer, 0)];
     while let Some((pointer, offset)) = open.pop() {
-        // SAFETY: a live pointer, whose list of uses does not change while it is walked. Only instructions are looked at closer.
+        // SAFETY: a live pointer, whose list of uses does not change while it is walked. Only instructions
+        // are looked at closer.
         unsafe {
             let mut next = llvm::LLVMGetFirstUse(pointer.as_value_ref());
             while !next.is_null() {
@@ -118,7 +119,8 @@ fn kind<'ctx>(instruction: InstructionValue<'ctx>, pointer: PointerValue<'ctx>) 
     }
 }
 
-/// The pointer that this one was derived from by constant steps, and their sum in bytes. `at` is an instruction of the same module.
+/// The pointer that this one was derived from by constant steps, and their sum in bytes. `at` is an
+/// instruction of the same module.
 pub fn pointer_behind<'ctx>(
     pointer: PointerValue<'ctx>,
     at: InstructionValue<'ctx>,
@@ -135,8 +137,8 @@ pub fn pointer_behind<'ctx>(
     (behind, distance)
 }
 
-/// The local variables of a function: what it has on the stack and, on a GPU, what it shares with the threads of its team
-/// (`__kmpc_alloc_shared`).
+/// The local variables of a function: what it has on the stack and, on a GPU, what it shares with the threads
+/// of its team (`__kmpc_alloc_shared`).
 pub fn local_variables(function: FunctionValue<'_>) -> Vec<PointerValue<'_>> {
     function
         .get_basic_block_iter()
@@ -169,7 +171,8 @@ pub fn loaded_constant<'ctx>(
     (!value.is_null()).then(|| unsafe { BasicValueEnum::new(value) })
 }
 
-/// Replaces a load by a value of its type and deletes it: handles to it are dead afterwards. Whether it was one.
+/// Replaces a load by a value of its type and deletes it: handles to it are dead afterwards. Whether it was
+/// one.
 pub fn replace_load(load: InstructionValue<'_>, value: BasicValueEnum<'_>) -> bool {
     // SAFETY: two live values.
     let same_type =
@@ -182,7 +185,8 @@ pub fn replace_load(load: InstructionValue<'_>, value: BasicValueEnum<'_>) -> bo
     true
 }
 
-/// Says of a pointer that is loaded that it is aligned to `alignment` bytes, a power of two. Whether that says more than before.
+/// Says of a pointer that is loaded that it is aligned to `alignment` bytes, a power of two. Whether that
+/// says more than before.
 pub fn raise_loaded_alignment(load: InstructionValue<'_>, alignment: u64) -> bool {
     // SAFETY: a live load; only loads of pointers are changed.
     unsafe {

@@ -1,7 +1,8 @@
-//! How urgent the work of a thread is. It takes no rights to make a thread less urgent; to make it more urgent again does.
+//! How urgent the work of a thread is. It takes no rights to make a thread less urgent; to make it more
+//! urgent again does.
 
-/// Has the calling thread run only where a processor has nothing else to do, or others yield theirs; false if the system refuses that.
-/// What it starts inherits it.
+/// Has the calling thread run only where a processor has nothing else to do, or others yield theirs; false if
+/// the system refuses that. What it starts inherits it.
 pub fn run_when_idle() -> bool {
     // SAFETY: the parameter is live during the call.
     unsafe {

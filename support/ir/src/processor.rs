@@ -23,8 +23,8 @@ unsafe extern "C" {
     ) -> bool;
 }
 
-/// Whether LLVM knows no processor of this name for the triple's target. Of targets that this program does not have, or has not initialised,
-/// nothing is known.
+/// Whether LLVM knows no processor of this name for the triple's target. Of targets that this program does
+/// not have, or has not initialised, nothing is known.
 pub fn is_unknown_processor(triple: &str, name: &str) -> bool {
     let (Ok(triple), Ok(name)) = (CString::new(triple), CString::new(name)) else {
         return true;
@@ -35,8 +35,9 @@ pub fn is_unknown_processor(triple: &str, name: &str) -> bool {
     }
 }
 
-/// What means the same as these features for a processor, in fewer words ([`Processor::brief_features`]); empty where there is no such thing, or LLVM
-/// knows no processor of this name. Only of the first that this is asked of it is remembered: mostly there are no others in a process.
+/// What means the same as these features for a processor, in fewer words ([`Processor::brief_features`]);
+/// empty where there is no such thing, or LLVM knows no processor of this name. Only of the first that this
+/// is asked of it is remembered: mostly there are no others in a process.
 pub fn brief_features(processor: &str, features: &str) -> String {
     static FIRST: OnceLock<[String; 3]> = OnceLock::new();
     let brief = || {
@@ -68,10 +69,12 @@ impl Processor {
         known.then_some(Self(name))
     }
 
-    /// What means the same as these features (`+a,-b`) for this processor in fewer words: without those that it has, or has not, by its name. LLVM
-    /// goes through all features that it knows for each word of such a list, twice for each list.
+    /// What means the same as these features (`+a,-b`) for this processor in fewer words: without those that
+    /// it has, or has not, by its name. LLVM goes through all features that it knows for each word of such a
+    /// list, twice for each list.
     ///
-    /// None where that is not the same: one feature switches others on or off. Nor where LLVM does not know one.
+    /// None where that is not the same: one feature switches others on or off. Nor where LLVM does not know
+    /// one.
     pub fn brief_features(&self, features: &str) -> Option<String> {
         let words: Vec<&str> = features.split(',').collect();
         if words.iter().any(|word| !word.starts_with(['+', '-'])) {
@@ -79,7 +82,8 @@ impl Processor {
         }
         let list = CString::new(features).ok()?;
         let mut known = vec![0; words.len()];
-        // SAFETY: the strings live during the call, there is room for each word, and LLVM knows the processor.
+        // SAFETY: the strings live during the call, there is room for each word, and LLVM knows the
+        // processor.
         let mean_the_same = unsafe {
             offloom_ir_has_by_name(
                 TRIPLE.as_ptr(),

@@ -38,8 +38,8 @@ pub enum ReadModuleError {
 /// Reads all of the module in the file. `errors` must be installed in `context`.
 ///
 /// # Errors
-/// When there is no such file, it holds neither bitcode nor text of a module, or another LLVM release wrote it. Text names no
-/// release.
+/// When there is no such file, it holds neither bitcode nor text of a module, or another LLVM release wrote
+/// it. Text names no release.
 pub fn read_module<'ctx>(
     context: &'ctx Context,
     errors: &CollectedErrors<'ctx>,

@@ -56,10 +56,11 @@ pub fn function_in_source(function: FunctionValue<'_>) -> FunctionInSource {
     found
 }
 
-/// Gives each call of the runtime functions `callees` whose first argument is null the `ident_t` of its debug location, with the text
-/// `;file;function;line;column;;`, as Clang does. A call without one gets the place of the function that it launches, `regions` saying
-/// by its region id which that is, with column 0. Calls of which debug info knows neither stay as they are. Returns whether any call
-/// changed. Linear in the calls and the regions.
+/// Gives each call of the runtime functions `callees` whose first argument is null the `ident_t` of its debug
+/// location, with the text `;file;function;line;column;;`, as Clang does. A call without one gets the place
+/// of the function that it launches, `regions` saying by its region id which that is, with column 0. Calls of
+/// which debug info knows neither stay as they are. Returns whether any call changed. Linear in the calls and
+/// the regions.
 pub fn locate_calls<'ctx>(
     module: &Module<'ctx>,
     callees: &[FunctionValue<'ctx>],
@@ -70,7 +71,8 @@ pub fn locate_calls<'ctx>(
         .iter()
         .map(|(region_id, function)| (region_id.as_value_ref(), function.as_value_ref()))
         .unzip();
-    // SAFETY: the module is live, the functions and region ids are its own, and each list is passed with its length.
+    // SAFETY: the module is live, the functions and region ids are its own, and each list is passed with its
+    // length.
     unsafe {
         offloom_ir_locate_calls(
             module.as_mut_ptr(),

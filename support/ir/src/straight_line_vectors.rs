@@ -1,4 +1,5 @@
-//! Vectors of straight-line code where nobody knows ahead of time whether what is written overlaps what is read.
+//! Vectors of straight-line code where nobody knows ahead of time whether what is written overlaps what is
+//! read.
 
 use std::ffi::c_char;
 
@@ -19,10 +20,11 @@ unsafe extern "C" {
     ) -> bool;
 }
 
-/// Runs a pipeline in the syntax of `opt -passes`. Before the SLP vectoriser gets a function, innermost loops that store to neighbouring
-/// places, and that the loop vectoriser has left alone, get a second form (LLVM's `LoopVersioning`): control goes there if none of the memory
-/// that the loop writes overlaps other memory that it uses. The SLP vectoriser itself makes no such checks, and makes no vector of stores
-/// where a load between them might read what one of them wrote.
+/// Runs a pipeline in the syntax of `opt -passes`. Before the SLP vectoriser gets a function, innermost loops
+/// that store to neighbouring places, and that the loop vectoriser has left alone, get a second form (LLVM's
+/// `LoopVersioning`): control goes there if none of the memory that the loop writes overlaps other memory
+/// that it uses. The SLP vectoriser itself makes no such checks, and makes no vector of stores where a load
+/// between them might read what one of them wrote.
 ///
 /// # Errors
 /// When the text is not a pipeline, or when a pass reports an error.

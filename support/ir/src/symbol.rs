@@ -1,7 +1,7 @@
 //! Symbols: functions, variables, aliases and ifuncs of a module, seen alike.
 //!
-//! inkwell has one type for functions and one for variables; it has no aliases, no string attributes of variables and no comdats
-//! that may be absent.
+//! inkwell has one type for functions and one for variables; it has no aliases, no string attributes of
+//! variables and no comdats that may be absent.
 
 use inkwell::llvm_sys::LLVMComdat;
 use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMSetComdatSelectionKind};
@@ -59,7 +59,8 @@ pub enum SymbolKind {
 /// Like inkwell's values it must not be used after the symbol has been erased.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Symbol<'ctx> {
-    /// inkwell's type for global variables; its calls that ask for a variable in particular are made only for one.
+    /// inkwell's type for global variables; its calls that ask for a variable in particular are made only for
+    /// one.
     value: GlobalValue<'ctx>,
     kind: SymbolKind,
 }
@@ -109,7 +110,8 @@ impl<'ctx> Symbol<'ctx> {
         Some(Self { value, kind })
     }
 
-    /// The symbol that a constant points to, also at an offset or in another address space: `None` if there is none.
+    /// The symbol that a constant points to, also at an offset or in another address space: `None` if there
+    /// is none.
     pub fn behind(constant: &BasicValueEnum<'ctx>) -> Option<Self> {
         // SAFETY: a live value.
         Self::from_value(unsafe { offloom_ir_symbol_behind(constant.as_value_ref()) })
@@ -167,7 +169,8 @@ impl<'ctx> Symbol<'ctx> {
         self.as_variable()?.get_initializer()
     }
 
-    /// The symbols whose addresses are fields of a variable's initial value, in order; empty for another kind of symbol.
+    /// The symbols whose addresses are fields of a variable's initial value, in order; empty for another kind
+    /// of symbol.
     pub fn initializer_symbols(self) -> Vec<Self> {
         let Some(value) = self.initializer() else {
             return Vec::new();
@@ -188,7 +191,8 @@ impl<'ctx> Symbol<'ctx> {
         self.value.is_declaration()
     }
 
-    /// Whether this module emits the symbol: it is neither a declaration nor a copy that only serves optimisation.
+    /// Whether this module emits the symbol: it is neither a declaration nor a copy that only serves
+    /// optimisation.
     pub fn is_definition(self) -> bool {
         !self.is_declaration() && self.linkage() != Linkage::AvailableExternally
     }
@@ -203,8 +207,9 @@ impl<'ctx> Symbol<'ctx> {
         self.value.set_linkage(linkage);
     }
 
-    /// Has a definition that could be dropped where its module has no use of it, as those of C++'s inline functions and variables can, stay:
-    /// linkage `weak` in the place of `linkonce`. Whether it is such a one.
+    /// Has a definition that could be dropped where its module has no use of it, as those of C++'s inline
+    /// functions and variables can, stay: linkage `weak` in the place of `linkonce`. Whether it is such a
+    /// one.
     pub fn pin(self) -> bool {
         let linkage = match self.linkage() {
             Linkage::LinkOnceAny => Linkage::WeakAny,
@@ -225,7 +230,8 @@ impl<'ctx> Symbol<'ctx> {
         self.value.get_visibility()
     }
 
-    /// Sets the visibility. Only [`GlobalVisibility::Default`] goes with a local linkage. What is hidden is no longer exported from a DLL, either.
+    /// Sets the visibility. Only [`GlobalVisibility::Default`] goes with a local linkage. What is hidden is
+    /// no longer exported from a DLL, either.
     pub fn set_visibility(self, visibility: GlobalVisibility) {
         if visibility == GlobalVisibility::Hidden {
             self.value.set_dll_storage_class(DLLStorageClass::Default);
@@ -247,7 +253,8 @@ impl<'ctx> Symbol<'ctx> {
         self.value.set_section(section);
     }
 
-    /// The type of a variable's value; `None` for another kind of symbol, and for a target's own types, which inkwell has no words for.
+    /// The type of a variable's value; `None` for another kind of symbol, and for a target's own types, which
+    /// inkwell has no words for.
     pub fn variable_type(self) -> Option<BasicTypeEnum<'ctx>> {
         let variable = self.as_variable()?;
         // SAFETY: a live variable.
@@ -265,7 +272,8 @@ impl<'ctx> Symbol<'ctx> {
         kind == LLVMTypeKind::LLVMFunctionTypeKind
     }
 
-    /// Bytes that an object of the symbol's type takes, with the module's data layout. 0 for a type without a size.
+    /// Bytes that an object of the symbol's type takes, with the module's data layout. 0 for a type without a
+    /// size.
     pub fn value_size(self, module: &Module<'ctx>) -> u64 {
         if self.kind != SymbolKind::Variable {
             return 0;
@@ -334,7 +342,8 @@ impl<'ctx> Symbol<'ctx> {
 
     /// Removes the symbol from its module if nothing uses it; otherwise it stays and the answer is `false`.
     ///
-    /// Every other [`Symbol`] and inkwell value for it is dead afterwards and must not be used. Metadata that names it loses it.
+    /// Every other [`Symbol`] and inkwell value for it is dead afterwards and must not be used. Metadata that
+    /// names it loses it.
     pub fn erase_if_unused(self) -> bool {
         // SAFETY: a live symbol.
         unsafe { offloom_ir_erase_if_unused(self.value.as_value_ref()) }
@@ -379,7 +388,8 @@ pub fn symbols<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
     all
 }
 
-/// Follows one of the module's lists. The result is a copy, so that symbols may be added and erased while it is read.
+/// Follows one of the module's lists. The result is a copy, so that symbols may be added and erased while it
+/// is read.
 fn walk<'ctx>(
     module: &Module<'ctx>,
     first: unsafe extern "C" fn(LLVMModuleRef) -> LLVMValueRef,

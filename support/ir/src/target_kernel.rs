@@ -1,4 +1,5 @@
-//! Start and end of GPU kernels, made by LLVM's own `OpenMPIRBuilder`, so that they are those of this LLVM's Clang.
+//! Start and end of GPU kernels, made by LLVM's own `OpenMPIRBuilder`, so that they are those of this LLVM's
+//! Clang.
 
 use inkwell::basic_block::BasicBlock;
 use inkwell::llvm_sys::prelude::LLVMBasicBlockRef;
@@ -21,11 +22,12 @@ pub struct LaunchLimits {
     pub teams: Option<u16>,
 }
 
-/// Starts a kernel in generic mode at the end of `entry`, which must be the first block of a function of a GPU module whose first
-/// parameter is the implicit one (`dyn_ptr`), and have no terminator yet.
+/// Starts a kernel in generic mode at the end of `entry`, which must be the first block of a function of a
+/// GPU module whose first parameter is the implicit one (`dyn_ptr`), and have no terminator yet.
 ///
-/// Makes the kernel environment, the call of `__kmpc_target_init`, and the attributes and metadata with the limits. Returns the
-/// block for the code of the initial thread, without a terminator; `None` only if LLVM makes no such block.
+/// Makes the kernel environment, the call of `__kmpc_target_init`, and the attributes and metadata with the
+/// limits. Returns the block for the code of the initial thread, without a terminator; `None` only if LLVM
+/// makes no such block.
 pub fn begin_target_kernel<'ctx>(entry: BasicBlock<'ctx>, limits: LaunchLimits) -> Option<BasicBlock<'ctx>> {
     let limit = |limit: Option<u16>| limit.map_or(-1, i32::from);
     // SAFETY: a live block of a function with a parameter.
@@ -36,8 +38,8 @@ pub fn begin_target_kernel<'ctx>(entry: BasicBlock<'ctx>, limits: LaunchLimits) 
     unsafe { BasicBlock::new(block) }
 }
 
-/// Ends at the end of `block`, which must have no terminator yet, what [`begin_target_kernel`] started: the call of
-/// `__kmpc_target_deinit`.
+/// Ends at the end of `block`, which must have no terminator yet, what [`begin_target_kernel`] started: the
+/// call of `__kmpc_target_deinit`.
 pub fn end_target_kernel(block: BasicBlock<'_>) {
     // SAFETY: a live block.
     unsafe { offloom_ir_end_target_kernel(block.as_mut_ptr()) }

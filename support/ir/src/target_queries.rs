@@ -22,7 +22,8 @@ unsafe extern "C" {
 /// How a kernel's threads are used: `OMPTgtExecModeFlags` of `llvm/Frontend/OpenMP/OMPDeviceConstants.h`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionMode {
-    /// One thread starts, and has workers for parallel regions. The hardware starts more threads than the team has.
+    /// One thread starts, and has workers for parallel regions. The hardware starts more threads than the
+    /// team has.
     Generic,
     /// All threads execute the kernel.
     Spmd,
@@ -37,7 +38,8 @@ pub enum Limit {
     Teams,
 }
 
-/// Replaces the calls of a function without parameters (or of an intrinsic) by the number it returns. How many there were.
+/// Replaces the calls of a function without parameters (or of an intrinsic) by the number it returns. How
+/// many there were.
 pub fn fold_queries(module: &Module<'_>, function: &str, value: u32) -> usize {
     // SAFETY: the module is live, and the name is passed with its length.
     unsafe {
@@ -61,7 +63,8 @@ pub fn execution_mode(environment: GlobalValue<'_>) -> Option<ExecutionMode> {
     }
 }
 
-/// Sets the least and the greatest number in a kernel's environment to one value. Does nothing with a variable of another type.
+/// Sets the least and the greatest number in a kernel's environment to one value. Does nothing with a
+/// variable of another type.
 pub fn set_limits(environment: GlobalValue<'_>, limit: Limit, value: u32) {
     let first_field = match limit {
         Limit::Threads => 3,
@@ -74,7 +77,8 @@ pub fn set_limits(environment: GlobalValue<'_>, limit: Limit, value: u32) {
 /// What NVPTX code generation of LLVM 19 reads about kernels.
 const ANNOTATIONS: &str = "nvvm.annotations";
 
-/// Sets a number that NVPTX code generation of LLVM 19 reads about a kernel, in place of the one there may be.
+/// Sets a number that NVPTX code generation of LLVM 19 reads about a kernel, in place of the one there may
+/// be.
 pub fn set_nvvm_annotation(module: &Module<'_>, kernel: FunctionValue<'_>, key: &str, value: u32) {
     remove_nvvm_annotation(module, kernel, key);
     let node = [

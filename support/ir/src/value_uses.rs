@@ -18,7 +18,8 @@ pub struct ValueUse<'ctx> {
 /// The uses of an argument or of an instruction's result.
 pub fn value_uses(value: BasicValueEnum<'_>) -> Vec<ValueUse<'_>> {
     let mut found = Vec::new();
-    // SAFETY: a live value, whose list of uses does not change while it is walked; only instructions are handed out.
+    // SAFETY: a live value, whose list of uses does not change while it is walked; only instructions are
+    // handed out.
     unsafe {
         let mut next = llvm::LLVMGetFirstUse(value.as_value_ref());
         while !next.is_null() {
@@ -63,8 +64,8 @@ pub fn is_constant_operand(instruction: InstructionValue<'_>, index: u32) -> boo
         .is_some_and(|value| unsafe { llvm::LLVMIsConstant(value.as_value_ref()) != 0 })
 }
 
-/// Whether an addition, subtraction, multiplication or left shift says of neither reading of its operands that it does not overflow
-/// (LLVM's `nuw` and `nsw`).
+/// Whether an addition, subtraction, multiplication or left shift says of neither reading of its operands
+/// that it does not overflow (LLVM's `nuw` and `nsw`).
 pub fn may_overflow(instruction: InstructionValue<'_>) -> bool {
     let overflows = matches!(
         instruction.get_opcode(),

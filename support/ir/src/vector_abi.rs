@@ -19,8 +19,9 @@ pub struct VectorAtBoundary {
     pub bits: u32,
 }
 
-/// The widest vector over 128 bits that a function of the module gets from, returns to, or exchanges with code outside: by a
-/// call of a declaration or of an unknown function, or as a definition that others see or whose address is taken.
+/// The widest vector over 128 bits that a function of the module gets from, returns to, or exchanges with
+/// code outside: by a call of a declaration or of an unknown function, or as a definition that others see or
+/// whose address is taken.
 pub fn widest_vector_at_boundary(module: &Module<'_>) -> Option<VectorAtBoundary> {
     let mut function = std::ptr::null_mut();
     // SAFETY: the module is live, and there is room for a value.

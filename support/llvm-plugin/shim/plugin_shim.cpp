@@ -1,7 +1,8 @@
 // The parts of LLVM's new pass manager that have no C API, as C functions with plain arguments.
 //
-// Rules: no exception leaves this file (it is compiled without them), no C++ type appears by value in a signature.
-// A callback or a pass arrives as a pointer that this side then owns, with the function that frees it.
+// Rules: no exception leaves this file (it is compiled without them), no C++ type appears by value in a
+// signature. A callback or a pass arrives as a pointer that this side then owns, with the function that frees
+// it.
 
 #include "llvm-c/Core.h"
 #include "llvm/Config/llvm-config.h"
@@ -72,8 +73,9 @@ int levelNumber(OptimizationLevel Level) {
 /// Set while a diagnostic of ours is being handled: LLVM's default handler ends the process at an error.
 std::atomic<int> DiagnosticsUnderWay{0};
 
-/// A tool such as `opt` has opened its output file before its passes run. When our error ends the process, that empty
-/// file would stay behind: LLVM removes such files only when a signal ends the process, so ask it to.
+/// A tool such as `opt` has opened its output file before its passes run. When our error ends the process,
+/// that empty file would stay behind: LLVM removes such files only when a signal ends the process, so ask it
+/// to.
 void removeOpenedOutputs() {
   if (DiagnosticsUnderWay.load() != 0)
     sys::RunInterruptHandlers();

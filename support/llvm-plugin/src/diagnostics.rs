@@ -11,8 +11,8 @@ unsafe extern "C" {
 /// How grave a message is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
-    /// The tool fails with exit code 1 and leaves no output behind. `opt` ends at once: [`diagnose`] does not return there.
-    /// `clang` goes on to the end of the pipeline first.
+    /// The tool fails with exit code 1 and leaves no output behind. `opt` ends at once: [`diagnose`] does not
+    /// return there. `clang` goes on to the end of the pipeline first.
     Error = 0,
     /// Something is doubtful; the tool goes on.
     Warning = 1,

@@ -8,7 +8,8 @@ unsafe extern "C" {
     fn llvm_plugin_api_version() -> u32;
 }
 
-/// The structure `llvm::PassPluginLibraryInfo` of `llvm/Passes/PassPlugin.h` (19) and `llvm/Plugins/PassPlugin.h` (22).
+/// The structure `llvm::PassPluginLibraryInfo` of `llvm/Passes/PassPlugin.h` (19) and
+/// `llvm/Plugins/PassPlugin.h` (22).
 #[repr(C)]
 #[derive(Debug)]
 pub struct PassPluginLibraryInfo {
@@ -26,8 +27,8 @@ const LLVM_MAJOR: &str = env!("OFFLOOM_LLVM_MAJOR");
 
 /// Fills in the plugin information.
 ///
-/// Ends the process with a message when the program runs another LLVM: the structure returned here would be larger or
-/// smaller than the one the program expects, and returning it would overwrite the program's stack.
+/// Ends the process with a message when the program runs another LLVM: the structure returned here would be
+/// larger or smaller than the one the program expects, and returning it would overwrite the program's stack.
 pub fn plugin_info(
     name: &'static CStr,
     version: &'static CStr,

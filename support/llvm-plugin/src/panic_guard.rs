@@ -12,8 +12,8 @@ thread_local! {
 
 /// Runs `call`; a panic becomes a message that says what was panicked with and where.
 ///
-/// Nothing is printed: the caller reports the message. (The panic hook that does this belongs to the plugin's own copy of the
-/// standard library; other panics go to the hook that was there before.)
+/// Nothing is printed: the caller reports the message. (The panic hook that does this belongs to the plugin's
+/// own copy of the standard library; other panics go to the hook that was there before.)
 pub(crate) fn catch<R>(call: impl FnOnce() -> R) -> Result<R, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

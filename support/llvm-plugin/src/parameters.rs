@@ -1,7 +1,7 @@
 //! Parameters of a pass: `name<key=value;flag;key=value>`.
 //!
-//! LLVM hands a pass's parameters over inside its name. A parameter is a key with a value, or a key alone; the same key may
-//! come several times. Nothing is quoted: a value cannot hold `;`, `<` or `>`.
+//! LLVM hands a pass's parameters over inside its name. A parameter is a key with a value, or a key alone;
+//! the same key may come several times. Nothing is quoted: a value cannot hold `;`, `<` or `>`.
 
 /// A pass name taken apart.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -33,14 +33,16 @@ pub trait LlvmFunctionPass {
     ) -> PreservedAnalyses;
 }
 
-/// LLVM's analyses of modules. Nothing can be asked of it yet: it keeps the passes' signature that of the published crate.
+/// LLVM's analyses of modules. Nothing can be asked of it yet: it keeps the passes' signature that of the
+/// published crate.
 #[derive(Debug)]
 pub struct ModuleAnalysisManager {
     /// Only this crate makes one.
     _private: PhantomData<*const ()>,
 }
 
-/// LLVM's analyses of functions. Nothing can be asked of it yet: it keeps the passes' signature that of the published crate.
+/// LLVM's analyses of functions. Nothing can be asked of it yet: it keeps the passes' signature that of the
+/// published crate.
 #[derive(Debug)]
 pub struct FunctionAnalysisManager {
     /// Only this crate makes one.

@@ -87,17 +87,20 @@ impl PassBuilder {
         Self { builder }
     }
 
-    /// Asks `callback` about each name in a textual pipeline that LLVM does not know, where passes over modules may stand.
+    /// Asks `callback` about each name in a textual pipeline that LLVM does not know, where passes over
+    /// modules may stand.
     ///
-    /// A name arrives with its parameters, as `name<key=value;key=value>`; [`crate::parameters`] takes it apart. LLVM cuts a
-    /// pipeline at every comma and parenthesis, also inside of `<>`. The first name of a pipeline is asked about twice: once to
-    /// learn what kind of pass it is, with a pass manager that is thrown away.
+    /// A name arrives with its parameters, as `name<key=value;key=value>`; [`crate::parameters`] takes it
+    /// apart. LLVM cuts a pipeline at every comma and parenthesis, also inside of `<>`. The first name of a
+    /// pipeline is asked about twice: once to learn what kind of pass it is, with a pass manager that is
+    /// thrown away.
     pub fn add_module_pipeline_parsing_callback<T>(&mut self, callback: T)
     where
         T: Fn(&str, &mut ModulePassManager<'_>) -> PipelineParsing + 'static,
     {
         let callback = Box::into_raw(Box::new(callback)).cast();
-        // SAFETY: the builder is live; the callback goes over with the functions that call and free exactly this type.
+        // SAFETY: the builder is live; the callback goes over with the functions that call and free exactly
+        // this type.
         unsafe {
             llvm_plugin_add_module_parsing_callback(
                 self.builder,
@@ -114,7 +117,8 @@ impl PassBuilder {
         T: Fn(&str, &mut FunctionPassManager<'_>) -> PipelineParsing + 'static,
     {
         let callback = Box::into_raw(Box::new(callback)).cast();
-        // SAFETY: the builder is live; the callback goes over with the functions that call and free exactly this type.
+        // SAFETY: the builder is live; the callback goes over with the functions that call and free exactly
+        // this type.
         unsafe {
             llvm_plugin_add_function_parsing_callback(
                 self.builder,
@@ -125,7 +129,8 @@ impl PassBuilder {
         }
     }
 
-    /// Calls back when a pipeline starts, at every `-O` level, before any other pass. Not when LTO runs at link time.
+    /// Calls back when a pipeline starts, at every `-O` level, before any other pass. Not when LTO runs at
+    /// link time.
     pub fn add_pipeline_start_ep_callback<T>(&mut self, callback: T)
     where
         T: Fn(&mut ModulePassManager<'_>, OptimizationLevel) + 'static,
@@ -133,8 +138,8 @@ impl PassBuilder {
         self.add_extension(ExtensionPoint::PipelineStart, callback);
     }
 
-    /// Calls back at the end of the optimisation pipeline, at every `-O` level, before code generation (or, when compiling for
-    /// LTO, before the bitcode is written).
+    /// Calls back at the end of the optimisation pipeline, at every `-O` level, before code generation (or,
+    /// when compiling for LTO, before the bitcode is written).
     pub fn add_optimizer_last_ep_callback<T>(&mut self, callback: T)
     where
         T: Fn(&mut ModulePassManager<'_>, OptimizationLevel) + 'static,
@@ -163,7 +168,8 @@ impl PassBuilder {
         T: Fn(&mut ModulePassManager<'_>, OptimizationLevel) + 'static,
     {
         let callback = Box::into_raw(Box::new(callback)).cast();
-        // SAFETY: the builder is live; the callback goes over with the functions that call and free exactly this type.
+        // SAFETY: the builder is live; the callback goes over with the functions that call and free exactly
+        // this type.
         unsafe {
             llvm_plugin_add_extension_callback(
                 self.builder,

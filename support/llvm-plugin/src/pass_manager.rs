@@ -55,7 +55,8 @@ impl ModulePassManager<'_> {
     /// Appends a pass.
     pub fn add_pass<T: LlvmModulePass + 'static>(&mut self, pass: T) {
         let pass = Box::into_raw(Box::new(pass)).cast();
-        // SAFETY: the manager is live; the pass goes over with the functions that run and free exactly this type.
+        // SAFETY: the manager is live; the pass goes over with the functions that run and free exactly this
+        // type.
         unsafe { llvm_plugin_add_module_pass(self.manager, pass, delete::<T>, run_module_pass::<T>) }
     }
 }
@@ -73,7 +74,8 @@ impl FunctionPassManager<'_> {
     /// Appends a pass.
     pub fn add_pass<T: LlvmFunctionPass + 'static>(&mut self, pass: T) {
         let pass = Box::into_raw(Box::new(pass)).cast();
-        // SAFETY: the manager is live; the pass goes over with the functions that run and free exactly this type.
+        // SAFETY: the manager is live; the pass goes over with the functions that run and free exactly this
+        // type.
         unsafe { llvm_plugin_add_function_pass(self.manager, pass, delete::<T>, run_function_pass::<T>) }
     }
 }
@@ -94,9 +96,11 @@ unsafe extern "C" fn run_module_pass<T: LlvmModulePass>(
     module: LLVMModuleRef,
     _manager: *mut c_void,
 ) -> bool {
-    // SAFETY: LLVM hands over the module that its pass manager works on. It stays LLVM's, so it is never dropped here.
+    // SAFETY: LLVM hands over the module that its pass manager works on. It stays LLVM's, so it is never
+    // dropped here.
     let mut module = ManuallyDrop::new(unsafe { Module::new(module) });
-    // SAFETY: the pass that `add_pass` registered together with this function; LLVM runs it from one thread at a time.
+    // SAFETY: the pass that `add_pass` registered together with this function; LLVM runs it from one thread
+    // at a time.
     let pass = unsafe { &*pass.cast::<T>() };
     let result = panic_guard::catch(|| pass.run_pass(&mut module, &ModuleAnalysisManager::new()));
     result.unwrap_or_else(|panic| {
@@ -114,7 +118,8 @@ unsafe extern "C" fn run_function_pass<T: LlvmFunctionPass>(
     let Some(mut function_value) = (unsafe { FunctionValue::new(function) }) else {
         return true;
     };
-    // SAFETY: the pass that `add_pass` registered together with this function; LLVM runs it from one thread at a time.
+    // SAFETY: the pass that `add_pass` registered together with this function; LLVM runs it from one thread
+    // at a time.
     let pass = unsafe { &*pass.cast::<T>() };
     let result = panic_guard::catch(|| pass.run_pass(&mut function_value, &FunctionAnalysisManager::new()));
     result.unwrap_or_else(|panic| {

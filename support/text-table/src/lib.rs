@@ -1,5 +1,6 @@
-//! Tables and counts for people: columns as wide as their widest cell, columns of numbers flush right; one file, two files. Text may come from
-//! any file: no length is too much, and nothing in it controls the terminal.
+//! Tables and counts for people: columns as wide as their widest cell, columns of numbers flush right; one
+//! file, two files. Text may come from any file: no length is too much, and nothing in it controls the
+//! terminal.
 #![forbid(unsafe_code)]
 
 /// So many of something.

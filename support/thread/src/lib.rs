@@ -1,9 +1,9 @@
-//! Threads that the program they run in does not notice: no signal is delivered on them, they are not scheduled in real time, and they do
-//! not end the process.
+//! Threads that the program they run in does not notice: no signal is delivered on them, they are not
+//! scheduled in real time, and they do not end the process.
 //!
-//! The C library calls `exit` on a thread that ends as the last of the process. A thread that an exit handler has started is that, if the
-//! handler runs because the last thread ended: the thread that started it does not count any more. Handlers would then run on both at
-//! once, so such a thread waits (`OutliveStarter`).
+//! The C library calls `exit` on a thread that ends as the last of the process. A thread that an exit handler
+//! has started is that, if the handler runs because the last thread ended: the thread that started it does
+//! not count any more. Handlers would then run on both at once, so such a thread waits (`OutliveStarter`).
 #![expect(unsafe_code, reason = "the C library's calls about threads and signals")]
 
 use std::cell::Cell;
@@ -46,13 +46,14 @@ impl ProcessorClock {
     }
 }
 
-/// Starts a thread on which no signal is delivered, which is not scheduled in real time, and which does not end the process while the
-/// calling thread runs.
+/// Starts a thread on which no signal is delivered, which is not scheduled in real time, and which does not
+/// end the process while the calling thread runs.
 ///
 /// # Errors
 /// When the system has no thread left.
 pub fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    // SAFETY: both sets are local and initialised by the calls; the mask is restored before returning; a thread has an identifier.
+    // SAFETY: both sets are local and initialised by the calls; the mask is restored before returning; a
+    // thread has an identifier.
     unsafe {
         let mut all = std::mem::zeroed::<libc::sigset_t>();
         let mut before = std::mem::zeroed::<libc::sigset_t>();
@@ -63,7 +64,8 @@ pub fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result
             .name("offloom-jit".to_owned())
             .stack_size(STACK_SIZE)
             .spawn(move || {
-                // Not before: what the thread would have got is dropped on this one if there is no thread to start.
+                // Not before: what the thread would have got is dropped on this one if there is no thread to
+                // start.
                 let _starter = OutliveStarter(starter);
                 leave_real_time();
                 body();
@@ -73,8 +75,9 @@ pub fn spawn_without_signals(body: impl FnOnce() + Send + 'static) -> io::Result
     }
 }
 
-/// Has the calling thread scheduled as others are if it is scheduled in real time, which it inherits from the thread that started it: work that
-/// may take seconds would keep the rest of the machine waiting. Neither allocates nor locks.
+/// Has the calling thread scheduled as others are if it is scheduled in real time, which it inherits from the
+/// thread that started it: work that may take seconds would keep the rest of the machine waiting. Neither
+/// allocates nor locks.
 pub fn leave_real_time() {
     // SAFETY: the parameter is live during the call. Leaving needs no rights, and what cannot be left stays.
     unsafe {
@@ -86,8 +89,8 @@ pub fn leave_real_time() {
     }
 }
 
-/// The thread that started this one. Once dropped, an `exit` that this thread's end brings about waits as long as that one runs: it is then
-/// inside another `exit`.
+/// The thread that started this one. Once dropped, an `exit` that this thread's end brings about waits as
+/// long as that one runs: it is then inside another `exit`.
 struct OutliveStarter(libc::pid_t);
 
 thread_local! {
@@ -107,8 +110,8 @@ extern "C" fn outlive_starter_at_exit() {
     outlive_starter();
 }
 
-/// For exit handlers. Where this thread is one that has done its work, waits until the thread that started it has ended: that one is
-/// in another `exit`. Does nothing on other threads.
+/// For exit handlers. Where this thread is one that has done its work, waits until the thread that started it
+/// has ended: that one is in another `exit`. Does nothing on other threads.
 pub fn outlive_starter() {
     let Some(starter) = STARTER.get() else { return };
     while runs(starter) {

@@ -1,5 +1,5 @@
-//! Links the tests with the libomptarget of the chosen LLVM, tells them where its Clang is, and takes the Rust program out of the user
-//! documentation so that a test can run it.
+//! Links the tests with the libomptarget of the chosen LLVM, tells them where its Clang is, and takes the
+//! Rust program out of the user documentation so that a test can run it.
 
 use std::path::Path;
 use std::{env, fs};

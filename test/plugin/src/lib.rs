@@ -1,4 +1,5 @@
-//! Passes that only tests use: taking offload entries away, failing on purpose, showing what the plugin glue hands over.
+//! Passes that only tests use: taking offload entries away, failing on purpose, showing what the plugin glue
+//! hands over.
 #![forbid(unsafe_code)]
 
 use llvm_plugin::PassBuilder;

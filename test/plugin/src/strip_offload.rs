@@ -1,8 +1,9 @@
 //! `test-strip-offload`: takes away what `offload-entries` and `offload-visibility` must restore.
 //!
-//! Entries, their names, `omp_offload.info` and (LLVM 22) `llvm.offloading.symbols` go; on a device protected definitions get default
-//! visibility. Of what only the source knew a marker is left: which variables, `indirect` functions and tables of virtual functions are `declare target`, and how;
-//! which functions have default visibility because the source says so; the clauses of `requires` directives.
+//! Entries, their names, `omp_offload.info` and (LLVM 22) `llvm.offloading.symbols` go; on a device protected
+//! definitions get default visibility. Of what only the source knew a marker is left: which variables,
+//! `indirect` functions and tables of virtual functions are `declare target`, and how; which functions have
+//! default visibility because the source says so; the clauses of `requires` directives.
 
 use llvm_plugin::diagnostics::{Severity, diagnose};
 use llvm_plugin::inkwell::GlobalVisibility;

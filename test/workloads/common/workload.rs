@@ -1,4 +1,5 @@
-//! What the workloads in Rust share: the part of `workload.h` that they need, with the same command line and the same output.
+//! What the workloads in Rust share: the part of `workload.h` that they need, with the same command line and
+//! the same output.
 
 use std::time::Instant;
 

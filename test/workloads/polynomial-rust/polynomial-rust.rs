@@ -1,5 +1,5 @@
-//! The workload `polynomial`, in Rust: a polynomial of run-time degree at many points, by Horner's rule, in a marked kernel.
-//! It prints what the one in C++ prints.
+//! The workload `polynomial`, in Rust: a polynomial of run-time degree at many points, by Horner's rule, in a
+//! marked kernel. It prints what the one in C++ prints.
 
 use offloom_launch::{Device, Launch, LaunchError, Mapped, MappedMut, region};
 
@@ -55,7 +55,8 @@ fn measure() -> Result<(), LaunchError> {
         let mut outputs = MappedMut::from(Device::Default, &mut y)?;
         for _ in 0..launches {
             timer.time(|| {
-                // SAFETY: these are the parameters of `evaluate`, in its order, and the lengths are those of the data.
+                // SAFETY: these are the parameters of `evaluate`, in its order, and the lengths are those of
+                // the data.
                 let outcome = unsafe { Launch::new(region!(evaluate)) }
                     .mapped(&inputs)
                     .mapped_mut(&mut outputs)

@@ -1,5 +1,5 @@
-//! The workload `transpose`, in Rust: permutes the four indices of a tensor in a marked kernel, by division and modulo with run-time
-//! extents. It prints what the one in C++ prints.
+//! The workload `transpose`, in Rust: permutes the four indices of a tensor in a marked kernel, by division
+//! and modulo with run-time extents. It prints what the one in C++ prints.
 
 use offloom_launch::{Device, Launch, LaunchError, Mapped, MappedMut, region};
 
@@ -75,7 +75,8 @@ fn measure() -> Result<(), LaunchError> {
         let mut to = MappedMut::from(Device::Default, &mut output)?;
         for _ in 0..launches {
             timer.time(|| {
-                // SAFETY: these are the parameters of `permute`, in its order; the data has as many elements as the extents say.
+                // SAFETY: these are the parameters of `permute`, in its order; the data has as many elements
+                // as the extents say.
                 let outcome = unsafe { Launch::new(region!(permute)) }
                     .mapped(&from)
                     .mapped_mut(&mut to)

@@ -22,7 +22,8 @@ pub(super) fn members<'a>(path: &Path, bytes: &'a [u8]) -> Result<Vec<(&'a OsStr
         .collect()
 }
 
-/// The file of each member of the thin archive `bytes`, in order. Relative names count from the archive's folder.
+/// The file of each member of the thin archive `bytes`, in order. Relative names count from the archive's
+/// folder.
 pub(super) fn thin_member_paths(path: &Path, bytes: &[u8]) -> Result<Vec<PathBuf>> {
     let malformed = |error: object::Error| malformed(path, error.to_string());
     let archive = ArchiveFile::parse(bytes).map_err(malformed)?;

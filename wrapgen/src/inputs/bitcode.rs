@@ -1,7 +1,7 @@
 //! Finds the OffloadBinary that Clang embeds in the bitcode of a host object compiled with `-flto`.
 //!
-//! Clang embeds it as a constant array of bytes. Bitcode does not start those at a byte boundary, so they are copied
-//! out here. No LLVM is needed for that, and no other part of the module is looked at.
+//! Clang embeds it as a constant array of bytes. Bitcode does not start those at a byte boundary, so they are
+//! copied out here. No LLVM is needed for that, and no other part of the module is looked at.
 
 use offloom_abi::offload_binary::MAGIC;
 
@@ -160,8 +160,9 @@ mod tests {
         }
     }
 
-    /// A module with a record before its constants, and among these `constant` three times: as an unabbreviated
-    /// record, abbreviated in the block, and abbreviated by the block information. Once more it is no string.
+    /// A module with a record before its constants, and among these `constant` three times: as an
+    /// unabbreviated record, abbreviated in the block, and abbreviated by the block information. Once more it
+    /// is no string.
     fn module(constant: &[u8]) -> Vec<u8> {
         let mut bits = Bits::default();
         let string_abbreviation = |bits: &mut Bits, width| {

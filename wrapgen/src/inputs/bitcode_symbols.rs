@@ -1,6 +1,8 @@
-//! Lists the symbols of LLVM bitcode as a linker sees them: the globals that a module defines for others, and those it lacks.
+//! Lists the symbols of LLVM bitcode as a linker sees them: the globals that a module defines for others, and
+//! those it lacks.
 //!
-//! Only the module's own records are read, so symbols that inline assembly defines are not among them. No LLVM is needed.
+//! Only the module's own records are read, so symbols that inline assembly defines are not among them. No
+//! LLVM is needed.
 
 use super::bitcode::{MODULE_BLOCK, without_wrapper};
 use super::bitstream::{Cursor, Item, Malformed};
@@ -9,8 +11,8 @@ use super::kind::BITCODE_MAGIC;
 /// Block with the names of all globals, one after the other.
 const STRING_TABLE_BLOCK: u64 = 23;
 
-/// Records of a module, with the fields before their linkage: offset and size of the name, then three of the kind's own. Behind the
-/// linkage, each kind has its visibility in another place.
+/// Records of a module, with the fields before their linkage: offset and size of the name, then three of the
+/// kind's own. Behind the linkage, each kind has its visibility in another place.
 const VARIABLE: u64 = 7;
 const FUNCTION: u64 = 8;
 const ALIAS: u64 = 14;
@@ -94,7 +96,8 @@ pub(super) fn symbols(bytes: &[u8]) -> Result<Vec<LinkerSymbol>, Malformed> {
             let (Some(&own), Some(&linkage)) = (record.get(OWN_FIELD), record.get(LINKAGE_FIELD)) else {
                 continue;
             };
-            // Of a function whether it is only declared; of a variable the number of its initial value, or 0 without one.
+            // Of a function whether it is only declared; of a variable the number of its initial value, or 0
+            // without one.
             let declared = match wanted {
                 FUNCTION => own != 0,
                 VARIABLE => own == 0,

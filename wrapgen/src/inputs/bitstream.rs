@@ -1,7 +1,7 @@
 //! Reads LLVM's bitstream container: blocks of records, the shape of whose bits the stream itself defines.
 //!
-//! Format: "LLVM Bitcode File Format" in LLVM's documentation. Only what finding a record needs is here; what the
-//! records of a block mean is for the caller to know.
+//! Format: "LLVM Bitcode File Format" in LLVM's documentation. Only what finding a record needs is here; what
+//! the records of a block mean is for the caller to know.
 
 use std::collections::BTreeMap;
 
@@ -56,7 +56,8 @@ pub(super) struct Cursor<'a> {
 
 /// What stands next in a block.
 pub(super) enum Item {
-    /// A block inside this one; the cursor stands behind its header. Its end is known, so that it can be skipped.
+    /// A block inside this one; the cursor stands behind its header. Its end is known, so that it can be
+    /// skipped.
     Block { id: u64, width: u32, end: u64 },
     /// A record, still to be read by [`Cursor::record`].
     Record(u64),
@@ -147,8 +148,8 @@ impl<'a> Cursor<'a> {
         self.bit = end;
     }
 
-    /// Reads the record whose abbreviation number [`Cursor::next`] has found, and hands each of its values to `value`
-    /// together with the record's code.
+    /// Reads the record whose abbreviation number [`Cursor::next`] has found, and hands each of its values to
+    /// `value` together with the record's code.
     pub(super) fn record(
         &mut self,
         block: &Block,

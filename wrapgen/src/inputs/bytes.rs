@@ -1,4 +1,5 @@
-//! The bytes of a file: mapped if it is a regular file and not short, read otherwise. The one place in this crate with unsafe code.
+//! The bytes of a file: mapped if it is a regular file and not short, read otherwise. The one place in this
+//! crate with unsafe code.
 #![expect(
     unsafe_code,
     reason = "mapping a file is the one way not to copy images of hundreds of megabytes, and has no safe interface"
@@ -15,7 +16,8 @@ use rustix::fs::OFlags;
 
 use crate::error::{Error, Result};
 
-/// Regular files of at least so many bytes are mapped. To map a short one, and to unmap it, takes longer than to read it.
+/// Regular files of at least so many bytes are mapped. To map a short one, and to unmap it, takes longer than
+/// to read it.
 const MAPPED_SIZE: u64 = 16 << 10;
 
 /// The bytes of one file.
@@ -54,7 +56,8 @@ impl FileBytes {
         Self::open_any(path, false).map_err(Error::read(path))
     }
 
-    /// Opens `path`, and keeps a long file open, so that the system can copy from it without a look at it by this process.
+    /// Opens `path`, and keeps a long file open, so that the system can copy from it without a look at it by
+    /// this process.
     pub(super) fn open_to_copy(path: &Path) -> Result<Self> {
         Self::open_any(path, true).map_err(Error::read(path))
     }
@@ -85,10 +88,11 @@ impl FileBytes {
             file.take(end).read_to_end(&mut bytes)?;
             return Ok(Self::Short(bytes));
         }
-        // SAFETY: the mapping is private and read-only. It shows changes that another process makes to the file in
-        // place, as with every linker that maps its inputs: nothing here relies on bytes staying equal between two
-        // looks at them for memory safety, because each access is bounds-checked against the length of the mapping.
-        // A file cut short meanwhile ends this process by a signal; it cannot corrupt memory.
+        // SAFETY: the mapping is private and read-only. It shows changes that another process makes to the
+        // file in place, as with every linker that maps its inputs: nothing here relies on bytes staying
+        // equal between two looks at them for memory safety, because each access is bounds-checked against
+        // the length of the mapping. A file cut short meanwhile ends this process by a signal; it cannot
+        // corrupt memory.
         let map = unsafe { Mmap::map(&file) }?;
         Ok(Self::Mapped(map, keep.then_some(file)))
     }
@@ -115,7 +119,8 @@ impl FileBytes {
         }
     }
 
-    /// Where in the file `bytes` lie, which may be borrowed from it; none if it is no regular file or they are not.
+    /// Where in the file `bytes` lie, which may be borrowed from it; none if it is no regular file or they
+    /// are not.
     pub(super) fn offset_of(&self, bytes: &[u8]) -> Option<u64> {
         if matches!(self, Self::Stream(_)) {
             return None;

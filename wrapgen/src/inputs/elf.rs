@@ -34,8 +34,8 @@ impl Malformed {
     }
 }
 
-/// The sections that hold OffloadBinary members: by type as LLVM's tools do, or by name, because tools that copy
-/// sections may lose the type.
+/// The sections that hold OffloadBinary members: by type as LLVM's tools do, or by name, because tools that
+/// copy sections may lose the type.
 pub(crate) fn offloading_sections(bytes: &[u8]) -> Result<Vec<Section<'_>>, Malformed> {
     let names = [OFFLOADING_SECTION, OFFLOADING_RELOCATABLE_SECTION].map(str::as_bytes);
     sections(bytes, |kind, name| {

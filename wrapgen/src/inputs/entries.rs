@@ -1,7 +1,7 @@
 //! Reads the offload entries of a host object: which device symbols it expects in a device image.
 //!
-//! The records' pointers are relocations in an object, so the name of an entry is found through the relocation of its name
-//! field. Layout: `offloom_abi::entry`.
+//! The records' pointers are relocations in an object, so the name of an entry is found through the
+//! relocation of its name field. Layout: `offloom_abi::entry`.
 
 use std::collections::HashMap;
 
@@ -28,8 +28,8 @@ pub struct HostEntry<'a> {
     pub has_region_id: bool,
 }
 
-/// The entries of the release `version` in the relocatable ELF object `bytes`, in order, in the sections that `producer` names a producer of by
-/// their names.
+/// The entries of the release `version` in the relocatable ELF object `bytes`, in order, in the sections that
+/// `producer` names a producer of by their names.
 pub(super) fn host_entries<'a>(
     version: LlvmVersion,
     origin: Origin<'a>,

@@ -1,4 +1,5 @@
-//! Finds device code in objects of other systems than the one that is linked for: COFF and Mach-O, for looking into only.
+//! Finds device code in objects of other systems than the one that is linked for: COFF and Mach-O, for
+//! looking into only.
 
 use object::macho::{MachHeader32, MachHeader64};
 use object::read::macho::MachHeader;
@@ -30,7 +31,8 @@ pub(super) fn offloading_sections(bytes: &[u8]) -> object::Result<Vec<Section<'_
     Ok(found)
 }
 
-/// Reads the load commands, among which the sections are listed: [`File`] passes over those that it cannot read.
+/// Reads the load commands, among which the sections are listed: [`File`] passes over those that it cannot
+/// read.
 fn check_load_commands<Header: MachHeader<Endian = Endianness>>(bytes: &[u8]) -> object::Result<()> {
     let header = Header::parse(bytes, 0)?;
     let endian = header.endian()?;

@@ -1,6 +1,7 @@
 //! Reads the offload entries of a linked host program or shared library.
 //!
-//! A linked record holds the addresses themselves, or its dynamic relocations do. Layout: `offloom_abi::entry`.
+//! A linked record holds the addresses themselves, or its dynamic relocations do. Layout:
+//! `offloom_abi::entry`.
 
 use std::collections::HashMap;
 
@@ -11,8 +12,8 @@ use offloom_abi::entry::{self, Entry};
 use super::Origin;
 use crate::error::Error;
 
-/// The name and the record of each entry of the release `version` in the linked ELF file `bytes`, in order; none where there is no
-/// entry section.
+/// The name and the record of each entry of the release `version` in the linked ELF file `bytes`, in order;
+/// none where there is no entry section.
 ///
 /// # Errors
 /// The file or its table is malformed, or the name of an entry is nowhere in the file.

@@ -1,4 +1,5 @@
-//! The kernels of a device image: by the mark that each kind of GPU code has for them, and by OpenMP's names for target regions.
+//! The kernels of a device image: by the mark that each kind of GPU code has for them, and by OpenMP's names
+//! for target regions.
 
 use std::collections::BTreeSet;
 
@@ -7,11 +8,12 @@ use object::read::elf::FileHeader as _;
 use object::{Endianness, Object, ObjectSymbol, SymbolFlags, SymbolKind};
 use offloom_abi::kernel_name::KernelName;
 
-/// The end of the name of an AMD GPU kernel's descriptor, by which the runtime finds it ("Code Object V3 Symbols" of LLVM's "User Guide
-/// for AMDGPU Backend").
+/// The end of the name of an AMD GPU kernel's descriptor, by which the runtime finds it ("Code Object V3
+/// Symbols" of LLVM's "User Guide for AMDGPU Backend").
 const DESCRIPTOR_SUFFIX: &str = ".kd";
 
-/// In `st_other` of a cubin's functions: it can be launched (`STO_CUDA_ENTRY`, as `readelf` of CUDA and LLVM's cubins show it).
+/// In `st_other` of a cubin's functions: it can be launched (`STO_CUDA_ENTRY`, as `readelf` of CUDA and
+/// LLVM's cubins show it).
 const CUDA_ENTRY: u8 = 0x10;
 
 /// The names of the kernels in an ELF file.

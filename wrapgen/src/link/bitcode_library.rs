@@ -1,4 +1,5 @@
-//! Bitcode that options name: `--bitcode-library=` and `--builtin-bitcode=` of LLVM 19. It is linked after the inputs' device code.
+//! Bitcode that options name: `--bitcode-library=` and `--builtin-bitcode=` of LLVM 19. It is linked after
+//! the inputs' device code.
 
 use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE, members};

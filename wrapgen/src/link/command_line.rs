@@ -163,7 +163,8 @@ pub enum Role {
 }
 
 impl CommandLine {
-    /// Whether GCC's unwinder goes into what is linked (`-static-libgcc`), in the place of the shared library.
+    /// Whether GCC's unwinder goes into what is linked (`-static-libgcc`), in the place of the shared
+    /// library.
     pub fn has_own_unwinder(&self) -> bool {
         let is_unwinder = |role: &Role| matches!(role, Role::Library(name) if name == "gcc_eh");
         self.host.iter().any(|argument| is_unwinder(&argument.role))
@@ -197,7 +198,8 @@ impl CommandLine {
                 }
                 Shape::Separate | Shape::JoinedOrSeparate => match arguments.next() {
                     Some(value) => (value.clone(), vec![word, value]),
-                    // The host linker may know an option of this name without a value, or report it in its own words.
+                    // The host linker may know an option of this name without a value, or report it in its
+                    // own words.
                     None if row.owner == Owner::HostLinker => (OsString::new(), vec![word]),
                     None => return Err(Error::Usage(format!("{} needs a value", row.spelling))),
                 },

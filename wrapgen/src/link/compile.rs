@@ -43,9 +43,9 @@ pub struct Compiled {
 
 /// Compiles a group.
 ///
-/// Bitcode hides what neither the host program nor native code of the image nor a library among `inputs` can ask for, so that it can
-/// be optimised as a whole. With `--jit`, bitcode goes through the job that makes dispatch stubs, anchors and the bundle first; with
-/// `--jit=only` it is only merged.
+/// Bitcode hides what neither the host program nor native code of the image nor a library among `inputs` can
+/// ask for, so that it can be optimised as a whole. With `--jit`, bitcode goes through the job that makes
+/// dispatch stubs, anchors and the bundle first; with `--jit=only` it is only merged.
 ///
 /// # Errors
 /// A member cannot be written, or compiling failed.
@@ -125,7 +125,8 @@ fn jit_form(group: &Group<'_>, options: &Options) -> Option<JitForm> {
     options.jit.filter(|_| is_known)
 }
 
-/// The names of the group's bitcode that stay visible. None where there is no bitcode, or where the device linker takes it as it is.
+/// The names of the group's bitcode that stay visible. None where there is no bitcode, or where the device
+/// linker takes it as it is.
 fn kept_names(
     group: &Group<'_>,
     inputs: &[ScannedInput],
@@ -145,7 +146,8 @@ fn native_member<'g, 'a>(group: &'g Group<'a>) -> Option<&'g EmbeddedMember<'a>>
     members.find(|found| !is_bitcode(found.member.image()))
 }
 
-/// In an image of bitcode, which `option` asks for, there is no place for native code. LLVM's wrapper leaves it out without a word.
+/// In an image of bitcode, which `option` asks for, there is no place for native code. LLVM's wrapper leaves
+/// it out without a word.
 fn check_all_bitcode(group: &Group<'_>, option: &str) -> Result<()> {
     match native_member(group) {
         None => Ok(()),
@@ -214,8 +216,8 @@ fn prepare_for_jit(
         compiled.host_inputs = vec![piece, location];
         compiled.jit_bundle = Some(bundle);
     }
-    // LLVM links modules that come with a summary, as Clang's do and this one does not, behind those without. What the optimiser does to functions of
-    // the device runtime depends on the order.
+    // LLVM links modules that come with a summary, as Clang's do and this one does not, behind those without.
+    // What the optimiser does to functions of the device runtime depends on the order.
     members.bitcode = [&members.libraries[..], slice::from_ref(&base)].concat();
     members.all = [&members.bitcode[..], &members.native].concat();
     Ok(())
@@ -238,7 +240,8 @@ fn assembler_arguments(group: &Group<'_>, options: &Options) -> Vec<OsString> {
     given.chain(debug).collect()
 }
 
-/// Merges the group's bitcode to the image that the program holds, and adds what has the JIT library make another of it.
+/// Merges the group's bitcode to the image that the program holds, and adds what has the JIT library make
+/// another of it.
 fn merge_for_jit(
     group: &Group<'_>,
     line: &CommandLine,
@@ -309,8 +312,9 @@ impl MemberFiles {
 /// A function that the OpenMP device runtime of every LLVM defines, and nobody else does.
 const OF_DEVICE_RUNTIME: &[u8] = b"__kmpc_target_init";
 
-/// Whether a member of a GPU's image is the device runtime, or a library that an option names: what variants are linked with once they are
-/// specialised. Since LLVM 19 the runtime is in a static library on the command line.
+/// Whether a member of a GPU's image is the device runtime, or a library that an option names: what variants
+/// are linked with once they are specialised. Since LLVM 19 the runtime is in a static library on the command
+/// line.
 fn is_device_library(found: &EmbeddedMember<'_>, options: &Options) -> Result<bool> {
     let image = found.member.image();
     if options.jit.is_none() || !is_bitcode(image) {
@@ -331,8 +335,8 @@ fn is_library(found: &EmbeddedMember<'_>, options: &Options) -> bool {
     libraries.any(|library| library.path == found.origin.path)
 }
 
-/// Writes each member's image to a file, in the order of the inputs. Native ones that the device linker can read where they lie stay
-/// there.
+/// Writes each member's image to a file, in the order of the inputs. Native ones that the device linker can
+/// read where they lie stay there.
 ///
 /// # Errors
 /// A file cannot be written.
@@ -407,7 +411,8 @@ fn name_of_member(found: &EmbeddedMember<'_>) -> String {
     format!("{} (for {})", found.origin, target.name())
 }
 
-/// Writes a member's image, which is what `wrapgen extract` does; a library that an option names is the image itself.
+/// Writes a member's image, which is what `wrapgen extract` does; a library that an option names is the image
+/// itself.
 fn write_member(
     found: &EmbeddedMember<'_>,
     path: &Path,

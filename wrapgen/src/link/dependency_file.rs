@@ -1,8 +1,8 @@
-//! The file that a host linker writes for make (`--dependency-file=`), without the intermediate files of the link: they are gone when make
-//! reads it, so that it would link again and again.
+//! The file that a host linker writes for make (`--dependency-file=`), without the intermediate files of the
+//! link: they are gone when make reads it, so that it would link again and again.
 //!
-//! GNU ld, gold and lld write one name on each line: the output, what it was made of, and then each of these as a rule of its own.
-//! lld alone puts a backslash before what is special in a name.
+//! GNU ld, gold and lld write one name on each line: the output, what it was made of, and then each of these
+//! as a rule of its own. lld alone puts a backslash before what is special in a name.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 use crate::output::write_file;
 
-/// Takes the names `gone` out of the file that the host linker has written at `path`, and has it say `output` in the place of `linked`. A
-/// linker that writes no such file, or another kind, has its way.
+/// Takes the names `gone` out of the file that the host linker has written at `path`, and has it say `output`
+/// in the place of `linked`. A linker that writes no such file, or another kind, has its way.
 ///
 /// # Errors
 /// The file cannot be read or written.
@@ -74,7 +74,8 @@ fn is_name_of(name: &[u8], path: &Path) -> bool {
     name == path.as_bytes() || unescaped(name) == path
 }
 
-/// A name without lld's escapes: a backslash before a space or `#`, doubled backslashes before those, and `$$` for `$`.
+/// A name without lld's escapes: a backslash before a space or `#`, doubled backslashes before those, and
+/// `$$` for `$`.
 fn unescaped(name: &[u8]) -> std::ffi::OsString {
     let mut bytes = Vec::new();
     let mut rest = name;

@@ -1,6 +1,7 @@
 //! Phases 3 and 4 for every group: device code to images, for several targets at once.
 //!
-//! What a target's tools print appears behind what those of the targets before it printed, whichever is done first.
+//! What a target's tools print appears behind what those of the targets before it printed, whichever is done
+//! first.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -52,7 +53,8 @@ pub fn make_images(
         let mut made = Vec::new();
         for group in groups {
             let (messages, image) = match runner.shows_commands() || runner.print_phases {
-                // The commands tell what the files are that messages name, and each is to be seen before it is run.
+                // The commands tell what the files are that messages name, and each is to be seen before it
+                // is run.
                 true => (None, make(group, runner)),
                 false => holding_messages(runner, |runner| make(group, runner)),
             };

@@ -1,6 +1,7 @@
 //! Phase 4: links a group's objects to a device image.
 //!
-//! A module each for the devices that are known here. Any other device is linked by Clang, which knows the tools of each.
+//! A module each for the devices that are known here. Any other device is linked by Clang, which knows the
+//! tools of each.
 
 mod amdgcn;
 mod device_libraries;

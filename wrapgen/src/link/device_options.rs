@@ -154,7 +154,8 @@ const LTO_WORDS: [&[u8]; 9] = [
     b"--mllvm",
 ];
 
-/// Options that LLVM 19's linker wrapper defines beside those of LLVM's libraries, and what lld calls the same.
+/// Options that LLVM 19's linker wrapper defines beside those of LLVM's libraries, and what lld calls the
+/// same.
 const OPTIONS_OF_THE_WRAPPER: [(&str, &str); 8] = [
     ("load-pass-plugin=", "--load-pass-plugin="),
     ("passes=", "--lto-newpm-passes="),

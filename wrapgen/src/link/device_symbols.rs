@@ -1,4 +1,5 @@
-//! The symbols of device code, native or bitcode, as they decide about archive members and about what bitcode may hide.
+//! The symbols of device code, native or bitcode, as they decide about archive members and about what bitcode
+//! may hide.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -8,7 +9,8 @@ use super::scan::ScannedInput;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputKind, LinkerSymbol, bitcode_symbols, is_bitcode};
 
-/// The symbols of a member that other files can see; none of text, or of an image in a format that only its device knows.
+/// The symbols of a member that other files can see; none of text, or of an image in a format that only its
+/// device knows.
 ///
 /// # Errors
 /// The member is malformed.
@@ -47,8 +49,8 @@ fn is_hidden<'a>(symbol: &impl ObjectSymbol<'a>) -> bool {
     }
 }
 
-/// Names that `members`' bitcode defines and that somebody else defines or asks for: native members, or an object in one of the
-/// `libraries` that the image may be linked with.
+/// Names that `members`' bitcode defines and that somebody else defines or asks for: native members, or an
+/// object in one of the `libraries` that the image may be linked with.
 ///
 /// # Errors
 /// A member or a library is malformed.
@@ -70,7 +72,8 @@ pub fn names_shared_with_native_code(
     let mut shared: BTreeSet<_> = native.into_iter().filter(|name| defined.contains(name)).collect();
     for library in libraries {
         for part in library.file().parts()? {
-            // The device link gets archives as ordinary libraries, `--whole-archive` or not, and no object of the host's.
+            // The device link gets archives as ordinary libraries, `--whole-archive` or not, and no object of
+            // the host's.
             if part.origin.member.is_none() && !library.is_lazy() {
                 continue;
             }

@@ -1,8 +1,9 @@
-//! Device objects that stay in the host objects they lie in, and an image that is linked into its registration object: `wrapgen-lld`
-//! takes such parts of files in the place of files, so that an image of hundreds of megabytes is written once before the host link,
-//! not three times.
+//! Device objects that stay in the host objects they lie in, and an image that is linked into its
+//! registration object: `wrapgen-lld` takes such parts of files in the place of files, so that an image of
+//! hundreds of megabytes is written once before the host link, not three times.
 //!
-//! Where people look on (`--save-temps`, printed commands), and for other linkers, each has a file of its own.
+//! Where people look on (`--save-temps`, printed commands), and for other linkers, each has a file of its
+//! own.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -29,8 +30,8 @@ pub struct ImagePlace {
 }
 
 impl ImagePlace {
-    /// The option with which `wrapgen-lld` writes the image there. If bitcode turns up, LLVM's linker takes over and writes the file
-    /// that `-o` names.
+    /// The option with which `wrapgen-lld` writes the image there. If bitcode turns up, LLVM's linker takes
+    /// over and writes the file that `-o` names.
     pub fn option(&self) -> OsString {
         let mut option = OsString::from(format!("--offload-into={},", self.offset));
         option.push(&self.object);
@@ -44,7 +45,8 @@ pub fn takes_parts(group: &Group<'_>, options: &Options, runner: Runner<'_>) -> 
     !watched && group.linker(options) == DeviceLinker::HostLike && toolchain::own_device_linker().is_some()
 }
 
-/// The word with which `wrapgen-lld` reads a member's image where it lies in `file`; none if it does not lie there.
+/// The word with which `wrapgen-lld` reads a member's image where it lies in `file`; none if it does not lie
+/// there.
 pub fn input_word(found: &EmbeddedMember<'_>, file: &InputFile) -> Option<PathBuf> {
     let image = found.member.image();
     let (path, offset) = file.place_of(image)?;

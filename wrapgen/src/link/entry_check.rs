@@ -1,9 +1,9 @@
 //! Phase 5: checks that each device image has what the host objects' offload entries ask for.
 //!
-//! A program whose images lack a symbol of its entries links, and stops when it reaches the region: the device compile saw
-//! another source, or other macros, than the host compile. An object's entries must be in each image that its own device code
-//! went into; those of an object without device code, in some image. What an archive member asks for counts only if the host
-//! linker takes the member.
+//! A program whose images lack a symbol of its entries links, and stops when it reaches the region: the
+//! device compile saw another source, or other macros, than the host compile. An object's entries must be in
+//! each image that its own device code went into; those of an object without device code, in some image. What
+//! an archive member asks for counts only if the host linker takes the member.
 
 use std::collections::{HashMap, HashSet};
 
@@ -41,7 +41,8 @@ pub fn check_entries(
         .map(|image| ImageFile::open(&image.path, folder))
         .collect::<Result<_>>()?;
     for (group, file) in groups.iter().zip(&files) {
-        // An image that is no ELF file, such as PTX, is compiled when it is loaded: its symbols are not known yet.
+        // An image that is no ELF file, such as PTX, is compiled when it is loaded: its symbols are not known
+        // yet.
         if let Ok(symbols) = ImageSymbols::read(file.bytes()) {
             checks.push(ImageCheck {
                 group,
@@ -74,7 +75,8 @@ pub fn check_entries(
     Ok(())
 }
 
-/// Checks that no object was compiled by the other LLVM, whose entries stand in another section and have another layout.
+/// Checks that no object was compiled by the other LLVM, whose entries stand in another section and have
+/// another layout.
 fn check_release(inputs: &[ScannedInput], host: &HostSymbols<'_>) -> Result<()> {
     for input in inputs {
         for part in input.file().parts()? {
@@ -90,8 +92,8 @@ fn check_release(inputs: &[ScannedInput], host: &HostSymbols<'_>) -> Result<()> 
     Ok(())
 }
 
-/// A warning if an object has entries of OpenMP, and nothing registers them: there is no device code at all, and no object that was
-/// made by `wrapgen wrap` or `-r`.
+/// A warning if an object has entries of OpenMP, and nothing registers them: there is no device code at all,
+/// and no object that was made by `wrapgen wrap` or `-r`.
 pub fn warning_of_no_device_code(inputs: &[ScannedInput]) -> Option<String> {
     // What is malformed is for the host linker to say: nothing of its inputs is used here.
     let parts = || {

@@ -1,4 +1,5 @@
-//! Bundles the linked images of a CUDA or HIP program to the one fat binary that its runtime takes, with the vendor's program.
+//! Bundles the linked images of a CUDA or HIP program to the one fat binary that its runtime takes, with the
+//! vendor's program.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};

@@ -1,9 +1,10 @@
 //! Phase 2: sorts the device code by target and decides which archive members are linked.
 //!
-//! Targets are sorted by the rules of LLVM's linker wrapper. Of archives, the device code of each member is linked that the host linker
-//! takes, since the host code will ask for its kernels and variables, and of each that other device code needs. LLVM's wrappers take
-//! more: 19 every member that defines a symbol for others, 22 every member. They take none for targets that only archives have code for,
-//! and the program ends at its first region.
+//! Targets are sorted by the rules of LLVM's linker wrapper. Of archives, the device code of each member is
+//! linked that the host linker takes, since the host code will ask for its kernels and variables, and of each
+//! that other device code needs. LLVM's wrappers take more: 19 every member that defines a symbol for others,
+//! 22 every member. They take none for targets that only archives have code for, and the program ends at its
+//! first region.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -33,8 +34,8 @@ pub struct Group<'a> {
 /// The programming models whose device code can be linked, in the order in which their images are wrapped.
 pub(super) const LINKED_KINDS: [OffloadKind; 3] = [OffloadKind::OpenMp, OffloadKind::Cuda, OffloadKind::Hip];
 
-/// Sorts device code by target. `host` tells which archive members the host linker takes, `always_extract` are the processors of
-/// `--should-extract=`.
+/// Sorts device code by target. `host` tells which archive members the host linker takes, `always_extract`
+/// are the processors of `--should-extract=`.
 ///
 /// # Errors
 /// A member is for a programming model that cannot be linked, or it is a malformed object.
@@ -85,12 +86,15 @@ pub fn group<'a>(
     Ok(groups)
 }
 
-/// The targets of archive members that the host linker takes, and of whose device code nothing goes into the image of any group. Of a
-/// library that is for the targets of the program and for others, those others are none.
+/// The targets of archive members that the host linker takes, and of whose device code nothing goes into the
+/// image of any group. Of a library that is for the targets of the program and for others, those others are
+/// none.
 ///
-/// Nor are those of members of which nothing is known: LLVM's own library of device code for GPUs is on the command line of every program.
+/// Nor are those of members of which nothing is known: LLVM's own library of device code for GPUs is on the
+/// command line of every program.
 ///
-/// The most particular targets come first: code that fits several goes into their images and needs none of its own.
+/// The most particular targets come first: code that fits several goes into their images and needs none of
+/// its own.
 fn targets_without_image(
     lazy: &[EmbeddedMember<'_>],
     groups: &[Group<'_>],
@@ -101,7 +105,8 @@ fn targets_without_image(
         groups.iter().any(|group| group.target.takes(&target))
     });
     let mut targets = Vec::new();
-    // What the host linker takes is asked for only where it matters: to find that out takes a look at every symbol.
+    // What the host linker takes is asked for only where it matters: to find that out takes a look at every
+    // symbol.
     if others.is_empty() {
         return Ok(targets);
     }
@@ -120,8 +125,8 @@ fn targets_without_image(
     Ok(targets)
 }
 
-/// A warning if several images fit the host's own processor: libomptarget loads one of them for it (seen with 19 and 22), and ends the
-/// program at the first region that only another one has.
+/// A warning if several images fit the host's own processor: libomptarget loads one of them for it (seen with
+/// 19 and 22), and ends the program at the first region that only another one has.
 pub fn warning_of_rivals(groups: &[Group<'_>], host_triple: &str) -> Option<String> {
     let mut rivals = Vec::new();
     for group in groups.iter().filter(|group| group.target.is_host(host_triple)) {
@@ -187,8 +192,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// What to say when its link has failed, if it takes code for the same processor with other features: the same file's code may then be
-    /// there several times.
+    /// What to say when its link has failed, if it takes code for the same processor with other features: the
+    /// same file's code may then be there several times.
     pub fn note_of_features(&self) -> Option<String> {
         let mut others: Vec<String> = Vec::new();
         for found in &self.members {
@@ -225,8 +230,8 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Takes the archive members that the host linker takes, and then further ones as long as one is needed; each that is taken can
-    /// make others needed.
+    /// Takes the archive members that the host linker takes, and then further ones as long as one is needed;
+    /// each that is taken can make others needed.
     fn add_lazy(&mut self, lazy: &[EmbeddedMember<'a>], host: &HostSymbols<'_>) -> Result<()> {
         let fitting: Vec<_> = lazy
             .iter()

@@ -33,8 +33,8 @@ pub fn host_link_command(line: &CommandLine, added: &[PathBuf]) -> Result<Comman
     Ok(command)
 }
 
-/// Whether the linker would drop the entries, which only the table's start and stop symbols refer to: of the linkers that can
-/// leave out unused sections, lld alone takes no such reference for a use.
+/// Whether the linker would drop the entries, which only the table's start and stop symbols refer to: of the
+/// linkers that can leave out unused sections, lld alone takes no such reference for a use.
 fn drops_entry_table(linker: &Path, line: &CommandLine) -> bool {
     let words = || line.host.iter().flat_map(|argument| &argument.words);
     is_lld(linker) && words().any(|word| word == "--gc-sections" || word == "-gc-sections")

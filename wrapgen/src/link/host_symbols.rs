@@ -1,7 +1,7 @@
 //! Tells which archive members the host linker takes, by the symbols that objects define and lack.
 //!
-//! Where it cannot be told exactly, the answer has a member too many rather than one too few: definitions in shared libraries do
-//! not count, and what shared libraries lack may be anywhere.
+//! Where it cannot be told exactly, the answer has a member too many rather than one too few: definitions in
+//! shared libraries do not count, and what shared libraries lack may be anywhere.
 
 use std::borrow::Cow;
 use std::cell::OnceCell;
@@ -25,7 +25,8 @@ pub struct HostSymbols<'a> {
 
 #[derive(Debug)]
 enum TakenMembers<'a> {
-    /// It may be any: options rename symbols or ask for them by pattern, or host code is bitcode, whose assembly may name symbols.
+    /// It may be any: options rename symbols or ask for them by pattern, or host code is bitcode, whose
+    /// assembly may name symbols.
     Any,
     /// These.
     Known(HashSet<Origin<'a>>),
@@ -181,8 +182,8 @@ impl<'a> Resolution<'a> {
         });
     }
 
-    /// Takes members as long as one is wanted. Of several that define a name the linker takes the first; other linkers than lld
-    /// the first behind the file that lacks it, as far as there is one.
+    /// Takes members as long as one is wanted. Of several that define a name the linker takes the first;
+    /// other linkers than lld the first behind the file that lacks it, as far as there is one.
     fn take_members(mut self, any_order: bool) -> HashSet<Origin<'a>> {
         let mut taken = HashSet::new();
         while let Some((name, position)) = self.wanted.pop_front() {

@@ -81,7 +81,8 @@ impl Tokens {
     fn take(wanted: usize) -> Option<Self> {
         let flags = std::env::var_os("MAKEFLAGS")?;
         let (reading, writing) = server_files(&flags)?;
-        // A file of our own, although it is make's pipe: to wait for nothing is said for each opened file apart.
+        // A file of our own, although it is make's pipe: to wait for nothing is said for each opened file
+        // apart.
         let non_blocking = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
         let mut source = OpenOptions::new()
             .read(true)

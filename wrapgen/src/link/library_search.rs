@@ -12,8 +12,8 @@ use crate::error::{Error, Result};
 
 /// Where libraries are looked for.
 ///
-/// As in GNU ld and in lld, each `-L` counts for each `-l`, wherever it stands, and a folder is done with before the next: in each, a
-/// shared library goes before an archive.
+/// As in GNU ld and in lld, each `-L` counts for each `-l`, wherever it stands, and a folder is done with
+/// before the next: in each, a shared library goes before an archive.
 #[derive(Debug)]
 pub(super) struct LibrarySearch<'a> {
     line: &'a CommandLine,
@@ -52,8 +52,8 @@ impl<'a> LibrarySearch<'a> {
         })
     }
 
-    /// The linker's own folders, if one of the libraries on the command line, or of those looked for so far, is in none that `-L` names:
-    /// another linker has to be told.
+    /// The linker's own folders, if one of the libraries on the command line, or of those looked for so far,
+    /// is in none that `-L` names: another linker has to be told.
     pub(super) fn needed_own_folders(&self) -> &[PathBuf] {
         if let Some(folders) = self.own_folders.get() {
             return folders;
@@ -112,7 +112,8 @@ impl<'a> LibrarySearch<'a> {
         self.own_folders.get_or_init(|| self.ask_linker())
     }
 
-    /// The folders that GNU ld is built to search, which it prints as `SEARCH_DIR("=/usr/lib");`. Other linkers have none.
+    /// The folders that GNU ld is built to search, which it prints as `SEARCH_DIR("=/usr/lib");`. Other
+    /// linkers have none.
     fn ask_linker(&self) -> Vec<PathBuf> {
         let Some(linker) = &self.line.options.linker_path else {
             return Vec::new();

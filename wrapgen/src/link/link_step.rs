@@ -1,4 +1,5 @@
-//! `wrapgen link-step`: what a link does without starting a program, as commands, so that the script which `--dry-run` prints is whole.
+//! `wrapgen link-step`: what a link does without starting a program, as commands, so that the script which
+//! `--dry-run` prints is whole.
 
 use std::ffi::OsStr;
 use std::path::PathBuf;

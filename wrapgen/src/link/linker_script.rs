@@ -1,6 +1,7 @@
 //! Finds the files that a linker script names, where a library or object is expected: `INPUT` and `GROUP`.
 //!
-//! Syntax: "Command Language" in the manual of GNU ld. Such scripts are what Debian has as `libc.so` and `libm.a`.
+//! Syntax: "Command Language" in the manual of GNU ld. Such scripts are what Debian has as `libc.so` and
+//! `libm.a`.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;

@@ -123,7 +123,8 @@ const fn host(spelling: &'static str) -> Row {
     row(spelling, Shape::Separate, Owner::HostLinker, Meaning::Host, "")
 }
 
-/// Every option that the wrapper of LLVM 19 or of LLVM 22 knows, and those of host linkers that take a separate value.
+/// Every option that the wrapper of LLVM 19 or of LLVM 22 knows, and those of host linkers that take a
+/// separate value.
 pub(super) const TABLE: &[Row] = &{
     use Meaning::*;
     use Owner::{Both, Wrapper};
@@ -459,7 +460,8 @@ pub(super) const TABLE: &[Row] = &{
         row("-start-lib", Flag, Both, StartLib, ""),
         row("--end-lib", Flag, Both, EndLib, "End --start-lib"),
         row("-end-lib", Flag, Both, EndLib, ""),
-        // Symbols that the link starts from, and what makes it impossible to tell which archive members it takes.
+        // Symbols that the link starts from, and what makes it impossible to tell which archive members it
+        // takes.
         row("-u", JoinedOrSeparate, Both, Undefined, ""),
         row("--undefined=", Joined, Both, Undefined, ""),
         row("-undefined=", Joined, Both, Undefined, ""),
@@ -633,8 +635,8 @@ pub(super) fn help() -> String {
     text + "\nEvery other argument goes to the host linker as it is.\n"
 }
 
-/// The same as a command of clap's, for the man page and for completions. Spellings that clap cannot express, such as `-mllvm`,
-/// are in its closing text.
+/// The same as a command of clap's, for the man page and for completions. Spellings that clap cannot express,
+/// such as `-mllvm`, are in its closing text.
 pub(super) fn documentation() -> Command {
     let mut further = String::new();
     let mut command = Command::new("link")

@@ -13,7 +13,8 @@ use super::wrap_images::LinkedImage;
 use crate::error::{Error, Result};
 use crate::inputs::InputFile;
 
-/// The images that options name, by programming model and file, with the target that LLVM reads from their ELF headers.
+/// The images that options name, by programming model and file, with the target that LLVM reads from their
+/// ELF headers.
 ///
 /// # Errors
 /// A programming model has no images, or a file is no image of one for a device that is known.

@@ -1,9 +1,11 @@
-//! Phase 7 of a `-r` link: the merged object gets an entry table of its own, so that it can be linked like any other.
+//! Phase 7 of a `-r` link: the merged object gets an entry table of its own, so that it can be linked like
+//! any other.
 //!
-//! The object registers its own images with its own entries. Without a unique section name the final link would merge its
-//! entries with those of other objects, and every object would register all of them; with shared region ids, two objects that
-//! have a kernel of the same name would both run the one that was registered first. So both get names that belong to this
-//! object alone. Device code goes: the images hold it now, and a second offload link must not link it again.
+//! The object registers its own images with its own entries. Without a unique section name the final link
+//! would merge its entries with those of other objects, and every object would register all of them; with
+//! shared region ids, two objects that have a kernel of the same name would both run the one that was
+//! registered first. So both get names that belong to this object alone. Device code goes: the images hold it
+//! now, and a second offload link must not link it again.
 
 mod edited_object;
 

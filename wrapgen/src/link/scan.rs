@@ -50,8 +50,8 @@ pub struct DeviceCode<'a> {
     pub lazy: bool,
 }
 
-/// Opens every object and archive among the inputs, also those that linker scripts name. Files of other kinds hold nothing that is
-/// linked into this program.
+/// Opens every object and archive among the inputs, also those that linker scripts name. Files of other kinds
+/// hold nothing that is linked into this program.
 ///
 /// # Errors
 /// A library is not found, or a file cannot be read.
@@ -114,7 +114,8 @@ impl Scan<'_> {
             self.inputs.shared_libraries.push(path.to_owned());
             return Ok(());
         }
-        // The host linker has its own words for a missing file, and knows inputs that are none of our business.
+        // The host linker has its own words for a missing file, and knows inputs that are none of our
+        // business.
         let Some(file) = InputFile::open_if_regular(path)? else {
             return Ok(());
         };
@@ -140,7 +141,8 @@ impl Scan<'_> {
     fn take(&mut self, file: InputFile, lazy: bool) {
         let path = fs::canonicalize(file.path()).unwrap_or_else(|_| file.path().to_owned());
         let is_new = self.taken.insert(path);
-        // `-lgcc -lgcc_s -lc -lgcc`: a second time nothing new is found in it, nor in one that was taken whole.
+        // `-lgcc -lgcc_s -lc -lgcc`: a second time nothing new is found in it, nor in one that was taken
+        // whole.
         if !lazy || is_new {
             self.inputs.files.push(ScannedInput { file, lazy });
         }

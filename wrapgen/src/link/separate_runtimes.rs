@@ -1,9 +1,11 @@
-//! Warns of code for NVIDIA GPUs that cannot work: functions of one file, called from another, that use a device runtime of their own.
+//! Warns of code for NVIDIA GPUs that cannot work: functions of one file, called from another, that use a
+//! device runtime of their own.
 //!
-//! Without link-time optimisation, Clang links the device runtime into each file and hides it there, so each file has its own state of a team,
-//! in shared memory. A kernel initialises that of its own file. A function of another file that needs the state (for a local array, for a
-//! parallel region) reads what nobody has written; where its file has no kernel at all, the optimiser sees that, and makes of the whole
-//! function an instruction that ends the thread.
+//! Without link-time optimisation, Clang links the device runtime into each file and hides it there, so each
+//! file has its own state of a team, in shared memory. A kernel initialises that of its own file. A function
+//! of another file that needs the state (for a local array, for a parallel region) reads what nobody has
+//! written; where its file has no kernel at all, the optimiser sees that, and makes of the whole function an
+//! instruction that ends the thread.
 
 use std::collections::HashMap;
 
@@ -20,10 +22,12 @@ const SHARED_SECTIONS: [&[u8]; 2] = [b".nv.shared", b".nv_debug.shared"];
 /// What every function's code is in: this and its name.
 const CODE_SECTION: &[u8] = b".text.";
 
-/// The instruction that ends the thread, unconditionally, in the lowest bytes of the 16 that each has since sm_70.
+/// The instruction that ends the thread, unconditionally, in the lowest bytes of the 16 that each has since
+/// sm_70.
 const EXIT: [u8; 2] = [0x4d, 0x79];
 
-/// A warning for the first function of each file that another file calls and that uses a runtime of its own. What is no ELF file has none.
+/// A warning for the first function of each file that another file calls and that uses a runtime of its own.
+/// What is no ELF file has none.
 pub(super) fn warnings(groups: &[Group<'_>]) -> Vec<String> {
     let gpu = groups
         .iter()

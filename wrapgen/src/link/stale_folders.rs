@@ -1,7 +1,8 @@
 //! Removes the temporary folders of links that were killed before they could.
 //!
-//! A link holds a lock on its folder, which the system lets go however the process ends. A folder of ours that nobody holds, and that
-//! has been left alone for a while (a new one is not locked yet), belongs to no link any more.
+//! A link holds a lock on its folder, which the system lets go however the process ends. A folder of ours
+//! that nobody holds, and that has been left alone for a while (a new one is not locked yet), belongs to no
+//! link any more.
 
 use std::fs::{self, DirEntry, File};
 use std::os::unix::fs::MetadataExt;
@@ -17,18 +18,20 @@ pub(super) const PREFIX: &str = "wrapgen-link-";
 /// How long nothing has been added to a folder that is removed.
 const LEFT_ALONE: Duration = Duration::from_mins(10);
 
-/// So many entries of the folder for temporary files are looked at: there may be very many, and this is not what the link is for.
+/// So many entries of the folder for temporary files are looked at: there may be very many, and this is not
+/// what the link is for.
 const LOOKED_AT: usize = 1024;
 
-/// Takes the lock of a link's own folder. It is held as long as the file is open; without it, others may remove the folder after a
-/// while.
+/// Takes the lock of a link's own folder. It is held as long as the file is open; without it, others may
+/// remove the folder after a while.
 pub(super) fn hold(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
     Some(file)
 }
 
-/// Removes the folders in `parent` that were left. What cannot be removed stays: this is no business of the link at hand.
+/// Removes the folders in `parent` that were left. What cannot be removed stays: this is no business of the
+/// link at hand.
 pub(super) fn remove(parent: &Path) {
     let Ok(entries) = fs::read_dir(parent) else { return };
     for entry in entries.take(LOOKED_AT).flatten() {

@@ -8,14 +8,16 @@ use crate::inputs::EmbeddedMember;
 pub struct Target {
     /// Target triple.
     pub triple: String,
-    /// Processor, with its features where the device has any (`gfx90a:xnack+`); empty or `generic` where none was asked for.
+    /// Processor, with its features where the device has any (`gfx90a:xnack+`); empty or `generic` where none
+    /// was asked for.
     pub arch: String,
 }
 
 /// How a target's code is linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeviceLinker {
-    /// By `wrapgen-lld`, to the shared library that libomptarget's device for the host's own instructions opens.
+    /// By `wrapgen-lld`, to the shared library that libomptarget's device for the host's own instructions
+    /// opens.
     HostLike,
     /// The same by `ld.lld`, which compiles bitcode, too, and knows all options for that.
     HostLikeWithBitcode,
@@ -92,7 +94,8 @@ impl Target {
         matches!(self.arch.as_str(), "generic" | "all")
     }
 
-    /// The arch that the linked image carries: some releases leave the one that stands for none in particular empty.
+    /// The arch that the linked image carries: some releases leave the one that stands for none in particular
+    /// empty.
     pub fn image_arch(&self) -> &str {
         match self.arch.as_str() {
             "generic" if LLVM.generic_arch_is_empty => "",
@@ -100,9 +103,11 @@ impl Target {
         }
     }
 
-    /// Whether code for `other` can be linked into an image for this target: the rule of LLVM's linker wrapper.
+    /// Whether code for `other` can be linked into an image for this target: the rule of LLVM's linker
+    /// wrapper.
     ///
-    /// Code for `generic` fits every processor. Of AMD's processors, features that only one of the two names do not matter.
+    /// Code for `generic` fits every processor. Of AMD's processors, features that only one of the two names
+    /// do not matter.
     pub fn takes(&self, other: &Self) -> bool {
         if self.triple != other.triple {
             return false;
@@ -119,8 +124,8 @@ impl Target {
     }
 }
 
-/// Architecture and environment of a Linux triple, the same however it is spelled: `x86_64-linux-gnu`, `x86_64-pc-linux-gnu`,
-/// `x86_64-unknown-linux`.
+/// Architecture and environment of a Linux triple, the same however it is spelled: `x86_64-linux-gnu`,
+/// `x86_64-pc-linux-gnu`, `x86_64-unknown-linux`.
 fn linux_parts(triple: &str) -> Option<(&str, &str)> {
     let (before, environment) = triple.split_once("-linux")?;
     let architecture = before.split('-').next()?;

@@ -19,7 +19,8 @@ use crate::interrupt;
 use crate::output::{folder_of, write_file};
 use crate::process::{Runner, shell_line};
 
-/// Where intermediate files go: a folder that vanishes with this value, or with `--save-temps` the current folder.
+/// Where intermediate files go: a folder that vanishes with this value, or with `--save-temps` the current
+/// folder.
 #[derive(Debug)]
 pub struct WorkFolder {
     temporary: Option<TempDir>,
@@ -76,7 +77,8 @@ impl WorkFolder {
         self.image_place.as_ref().filter(|_| !path.exists())
     }
 
-    /// Prints the commands that make the folder and have it removed, so that the commands that write to it can be run as a script.
+    /// Prints the commands that make the folder and have it removed, so that the commands that write to it
+    /// can be run as a script.
     pub fn print(&self, runner: Runner<'_>) {
         if let Some(folder) = &self.temporary {
             let removal = shell_line(Command::new("rm").arg("-r").arg(folder.path()));
@@ -86,8 +88,8 @@ impl WorkFolder {
         }
     }
 
-    /// An error of a link that writes `output`, with what may be behind it: a disk that has hardly any space left. To be asked while the
-    /// folder is still there.
+    /// An error of a link that writes `output`, with what may be behind it: a disk that has hardly any space
+    /// left. To be asked while the folder is still there.
     pub fn explain(&self, error: Error, output: &Path) -> Error {
         if !matches!(
             error,
@@ -115,7 +117,8 @@ impl WorkFolder {
         error
     }
 
-    /// Writes an intermediate file. Nobody else looks into a temporary folder, so that no care is taken there.
+    /// Writes an intermediate file. Nobody else looks into a temporary folder, so that no care is taken
+    /// there.
     ///
     /// # Errors
     /// It cannot be written.
@@ -144,19 +147,22 @@ impl WorkFolder {
         self.output("merged.o")
     }
 
-    /// The file of a linked image: `<output>.<triple>.<arch>.img`, with `.bc` behind it where that is `bitcode`.
+    /// The file of a linked image: `<output>.<triple>.<arch>.img`, with `.bc` behind it where that is
+    /// `bitcode`.
     pub fn image(&self, target: &Target, bitcode: bool) -> PathBuf {
         self.named(target, if bitcode { "img.bc" } else { "img" })
     }
 
-    /// A file that belongs to a target: `<output>.<triple>.<arch>.<extension>`, without the arch where there is none.
+    /// A file that belongs to a target: `<output>.<triple>.<arch>.<extension>`, without the arch where there
+    /// is none.
     pub fn named(&self, target: &Target, extension: &str) -> PathBuf {
         let mut name = self.output_name.clone();
         name.push(format!(".{}.{extension}", target_name(target, '.')));
         self.place(name)
     }
 
-    /// The file of a group's member: `<input stem>-<triple>-<arch>.<number>.<extension>`, without the arch where there is none.
+    /// The file of a group's member: `<input stem>-<triple>-<arch>.<number>.<extension>`, without the arch
+    /// where there is none.
     pub fn member(&self, origin: &Path, target: &Target, number: usize, extension: &str) -> PathBuf {
         let stem = origin.file_stem().unwrap_or_default().to_string_lossy();
         self.place(OsString::from(format!(

@@ -60,7 +60,8 @@ pub struct RegistrationForJit {
     pub only: bool,
 }
 
-/// Writes the registration objects, one for each programming model that there are images of, and returns their files.
+/// Writes the registration objects, one for each programming model that there are images of, and returns
+/// their files.
 ///
 /// # Errors
 /// An image cannot be read, a fat binary cannot be made, or an object cannot be written.
@@ -128,8 +129,8 @@ fn bundle(
     Ok(path)
 }
 
-/// `--emit-fatbin-only`: writes to `output` what the registration object would have embedded: the OffloadBinary files of OpenMP
-/// images one behind the other, or the fat binary of CUDA or HIP.
+/// `--emit-fatbin-only`: writes to `output` what the registration object would have embedded: the
+/// OffloadBinary files of OpenMP images one behind the other, or the fat binary of CUDA or HIP.
 ///
 /// # Errors
 /// There are images of more than one programming model, or as [`wrap_images`].

@@ -1,8 +1,9 @@
 //! What the registration code needs to know of the host processor: its machine code, piece by piece.
 //!
-//! The constructor and destructor only load the addresses of a few symbols and call a few functions, so four short
-//! sequences per processor make them up. To add a processor, add a constant and list it in [`Architecture::ALL`]; the
-//! tests compare the result with what LLVM's code generator makes of the same functions.
+//! The constructor and destructor only load the addresses of a few symbols and call a few functions, so four
+//! short sequences per processor make them up. To add a processor, add a constant and list it in
+//! [`Architecture::ALL`]; the tests compare the result with what LLVM's code generator makes of the same
+//! functions.
 
 use object::elf::{self, Machine, RelocationType, SectionType};
 
@@ -36,8 +37,8 @@ pub(super) struct Architecture {
     pub(super) unwind_common: &'static [u8],
     /// Unwind instructions of the prologue.
     pub(super) unwind_prologue: &'static [u8],
-    /// Unwind instructions of the return; before them the location advances to behind the body. None where the code generator
-    /// describes the body alone.
+    /// Unwind instructions of the return; before them the location advances to behind the body. None where
+    /// the code generator describes the body alone.
     pub(super) unwind_return: &'static [u8],
     /// Bytes of the last instruction, the return.
     pub(super) return_size: usize,
@@ -98,8 +99,9 @@ static X86_64: Architecture = Architecture {
     pointer: elf::R_X86_64_64,
     distance: elf::R_X86_64_PC32,
     unwind_section: elf::SHT_X86_64_UNWIND,
-    // Version 1, augmentation "zR", code alignment 1, data alignment -8, return address in column 16, pointers as
-    // 32-bit distances; the frame is 8 bytes above %rsp, the return address at its end; two no-operations.
+    // Version 1, augmentation "zR", code alignment 1, data alignment -8, return address in column 16,
+    // pointers as 32-bit distances; the frame is 8 bytes above %rsp, the return address at its end; two
+    // no-operations.
     unwind_common: &[
         1, b'z', b'R', 0, 1, 0x78, 0x10, 1, 0x1b, 0x0c, 7, 8, 0x90, 1, 0, 0,
     ],
@@ -143,8 +145,8 @@ static AARCH64: Architecture = Architecture {
     pointer: elf::R_AARCH64_ABS64,
     distance: elf::R_AARCH64_PREL32,
     unwind_section: elf::SHT_PROGBITS,
-    // Version 1, augmentation "zR", code alignment 1, data alignment -4, return address in x30, pointers as 32-bit distances;
-    // the frame is at sp.
+    // Version 1, augmentation "zR", code alignment 1, data alignment -4, return address in x30, pointers as
+    // 32-bit distances; the frame is at sp.
     unwind_common: &[1, b'z', b'R', 0, 1, 0x7c, 30, 1, 0x1b, 0x0c, 31, 0],
     // After four bytes of code the frame is 16 bytes and x30 at its start.
     unwind_prologue: &[0x44, 0x0e, 16, 0x9e, 4],

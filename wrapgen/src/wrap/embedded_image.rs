@@ -1,4 +1,5 @@
-//! A device image as it lies in the wrapper object: usually inside an OffloadBinary, so that tools can list it.
+//! A device image as it lies in the wrapper object: usually inside an OffloadBinary, so that tools can list
+//! it.
 
 use offloom_abi::offload_binary::{DescriptionError, MemberDescription, members};
 

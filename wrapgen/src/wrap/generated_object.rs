@@ -1,7 +1,8 @@
 //! Adds device images to an object that LLVM's code generator made of a registration module.
 //!
-//! The module only declares the images, so they pass neither through IR nor through the code generator; here they become a section
-//! of the object, and their symbols local ones in it, as they are when LLVM compiles the whole module.
+//! The module only declares the images, so they pass neither through IR nor through the code generator; here
+//! they become a section of the object, and their symbols local ones in it, as they are when LLVM compiles
+//! the whole module.
 
 use object::elf::{self, FileHeader64};
 use object::read::elf::{FileHeader as _, Rela as _, SectionHeader as _, Sym as _};

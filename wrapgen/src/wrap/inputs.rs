@@ -81,8 +81,8 @@ impl<'a> WrapInputs<'a> {
     /// What is to be wrapped.
     ///
     /// # Errors
-    /// An image cannot be described in an OffloadBinary, a given OffloadBinary is malformed, or there is not one fat binary where
-    /// the runtime takes one.
+    /// An image cannot be described in an OffloadBinary, a given OffloadBinary is malformed, or there is not
+    /// one fat binary where the runtime takes one.
     pub fn content(&self) -> Result<WrapContent<'_>> {
         Ok(match self.kind {
             OffloadKind::OpenMp | OffloadKind::None => WrapContent::OpenMp(self.images()?),

@@ -37,7 +37,8 @@ pub struct Registration<'a> {
     pub relocatable: bool,
     /// JIT bundles to announce first: those of the images.
     pub jit_bundles: Vec<&'a [u8]>,
-    /// Whether the images are bitcode that the JIT library makes images of: a hidden piece of the program registers those.
+    /// Whether the images are bitcode that the JIT library makes images of: a hidden piece of the program
+    /// registers those.
     pub jit_only: bool,
 }
 
@@ -65,7 +66,8 @@ impl Registration<'_> {
         self.relocatable()?.write(output, None)
     }
 
-    /// Writes the object around its first image, which lies in the file already, where [`Registration::image_offset`] says.
+    /// Writes the object around its first image, which lies in the file already, where
+    /// [`Registration::image_offset`] says.
     ///
     /// # Errors
     /// As [`Registration::write_object`].
@@ -74,7 +76,8 @@ impl Registration<'_> {
         self.relocatable()?.write(output, Some(present))
     }
 
-    /// Where in the object the first image starts, behind the header of its OffloadBinary. It does not depend on the image's size.
+    /// Where in the object the first image starts, behind the header of its OffloadBinary. It does not depend
+    /// on the image's size.
     ///
     /// # Errors
     /// The host's processor is unknown.

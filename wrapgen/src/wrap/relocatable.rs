@@ -1,7 +1,8 @@
 //! Writes a relocatable ELF64 file whose large sections never pass through memory of ours.
 //!
-//! Everything but the contents of [`Contents::Pieces`] sections is laid out in one small buffer: headers, tables, short
-//! sections. The pieces, borrowed from open files, follow it in the file; the system copies them as they are.
+//! Everything but the contents of [`Contents::Pieces`] sections is laid out in one small buffer: headers,
+//! tables, short sections. The pieces, borrowed from open files, follow it in the file; the system copies
+//! them as they are.
 
 use object::Endianness;
 use object::elf::{self, SectionFlags, SectionType, SymbolBind, SymbolType, SymbolVisibility};
@@ -40,7 +41,8 @@ pub(super) struct Section<'a> {
 pub(super) enum Contents<'a> {
     /// Made for this file, and short.
     Bytes(Vec<u8>),
-    /// Borrowed: items that start at multiples of the section's alignment, each of pieces that follow each other.
+    /// Borrowed: items that start at multiples of the section's alignment, each of pieces that follow each
+    /// other.
     Pieces(Vec<Vec<Piece<'a>>>),
     /// So many zeros, which take no space in the file.
     Zeros(u64),

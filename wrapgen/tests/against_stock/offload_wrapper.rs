@@ -9,7 +9,8 @@ use tempfile::TempDir;
 
 use crate::tools::{llvm, succeed, wrapgen};
 
-/// The module that a wrapper makes of the file `image` in `folder`, as text without the line that names its file.
+/// The module that a wrapper makes of the file `image` in `folder`, as text without the line that names its
+/// file.
 fn module(wrapper: &mut Command, folder: &Path, kind: &str) -> String {
     succeed(wrapper.current_dir(folder).args([
         &format!("--kind={kind}"),

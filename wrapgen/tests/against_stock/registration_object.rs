@@ -81,7 +81,8 @@ impl Contents {
             else {
                 panic!("not an ELF symbol")
             };
-            // On AArch64, LLVM marks where data starts in every section; code alone has to be told from data in it.
+            // On AArch64, LLVM marks where data starts in every section; code alone has to be told from data
+            // in it.
             if st_info.st_type() != STT_SECTION && !symbol.name().unwrap().starts_with('$') {
                 contents.symbols.push(Symbol {
                     name: symbol.name().unwrap().to_owned(),
@@ -126,7 +127,8 @@ impl Contents {
         }
     }
 
-    /// Resolves the destructor's address in the constructor: LLVM's assembler does, as both are in one section.
+    /// Resolves the destructor's address in the constructor: LLVM's assembler does, as both are in one
+    /// section.
     fn resolve_within_text(&mut self) {
         let inside = |relocation: &Relocation| {
             relocation.section == relocation.target && relocation.section == ".text.startup"
@@ -339,7 +341,8 @@ fn bundles_are_announced_before_the_images() {
     );
 }
 
-/// The number of bundles decides how long the constructor is. On AArch64 its unwind information says where it ends.
+/// The number of bundles decides how long the constructor is. On AArch64 its unwind information says where it
+/// ends.
 #[test]
 fn unwinders_know_where_a_long_constructor_ends() {
     let folder = TempDir::new().unwrap();

@@ -31,8 +31,8 @@ fn pack(folder: &Path) {
     ]));
 }
 
-/// Has the stock linker wrapper link device code of SYCL. Clang starts the device linker from the current folder, where a
-/// stand-in for it delivers the images that were packed.
+/// Has the stock linker wrapper link device code of SYCL. Clang starts the device linker from the current
+/// folder, where a stand-in for it delivers the images that were packed.
 fn stock_wrapper(folder: &Path) -> Output {
     let linker = folder.join("clang-sycl-linker");
     let script = "#!/bin/sh\nwhile [ $# -gt 0 ]; do case $1 in -o) o=$2; shift;; esac; shift; done\ncp linked \"$o\"\n";

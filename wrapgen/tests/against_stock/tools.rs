@@ -48,7 +48,8 @@ pub(crate) fn images(folder: &Path, count: usize) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Has the stock linker wrapper wrap images of `kind` that are given as they are; its intermediate files lie in `folder`.
+/// Has the stock linker wrapper wrap images of `kind` that are given as they are; its intermediate files lie
+/// in `folder`.
 pub(crate) fn stock_wrapper(
     folder: &Path,
     host: &str,
@@ -71,7 +72,8 @@ pub(crate) fn stock_wrapper(
     succeed(command.args(options).args(["-o", "stock"]))
 }
 
-/// A PATH with a stand-in for CUDA's `fatbinary`, which writes a file of its own: what is in a fat binary is nobody's concern here.
+/// A PATH with a stand-in for CUDA's `fatbinary`, which writes a file of its own: what is in a fat binary is
+/// nobody's concern here.
 fn tools_of_vendors(folder: &Path) -> OsString {
     let tools = folder.join("tools");
     let tool = tools.join("fatbinary");
@@ -107,8 +109,8 @@ pub(crate) fn fat_binary_of(module: &str) -> Vec<u8> {
     bytes
 }
 
-/// Our `--image=` arguments for images as the stock wrapper describes them when they are given as they are: by the triple
-/// alone, and as soon as there are several also by an empty arch.
+/// Our `--image=` arguments for images as the stock wrapper describes them when they are given as they are:
+/// by the triple alone, and as soon as there are several also by an empty arch.
 pub(crate) fn image_arguments(images: &[PathBuf]) -> Vec<String> {
     let arch = if images.len() > 1 { ",arch=" } else { "" };
     images

@@ -1,9 +1,10 @@
-//! Every parser of foreign bytes against mutations of small real files: whatever comes in, it answers or reports an error, and
-//! neither panics nor aborts.
+//! Every parser of foreign bytes against mutations of small real files: whatever comes in, it answers or
+//! reports an error, and neither panics nor aborts.
 //!
-//! Without further words each target runs for a fixed number of inputs from a fixed seed, so a test run is repeatable. With
-//! `OFFLOOM_FUZZ_SECONDS` set (`cargo xtask fuzz` does) each runs for that long from a new seed. An input that breaks a parser is
-//! put into the target's folder under `corpus/`, where every later run starts with it.
+//! Without further words each target runs for a fixed number of inputs from a fixed seed, so a test run is
+//! repeatable. With `OFFLOOM_FUZZ_SECONDS` set (`cargo xtask fuzz` does) each runs for that long from a new
+//! seed. An input that breaks a parser is put into the target's folder under `corpus/`, where every later run
+//! starts with it.
 #![forbid(unsafe_code)]
 #![allow(
     clippy::unwrap_used,

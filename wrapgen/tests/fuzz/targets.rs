@@ -47,7 +47,8 @@ pub(crate) fn kernel_name(input: &[u8]) {
 }
 
 pub(crate) fn jit_bundle(input: &[u8]) {
-    // Past the check of magic and version, which would stop most inputs and, in another version, all of the corpus.
+    // Past the check of magic and version, which would stop most inputs and, in another version, all of the
+    // corpus.
     let mut bytes = input.to_vec();
     let header = [&jit_bundle::MAGIC[..], &jit_bundle::VERSION.to_le_bytes()].concat();
     let length = header.len().min(bytes.len());

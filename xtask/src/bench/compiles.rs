@@ -1,4 +1,5 @@
-//! What compiling took: the phases of every compile of the run that fills a workload's cache, from the JIT's own statistics.
+//! What compiling took: the phases of every compile of the run that fills a workload's cache, from the JIT's
+//! own statistics.
 
 use std::fs;
 use std::path::Path;

@@ -87,7 +87,8 @@ pub(super) struct Contender {
     pub(super) cache: Option<Cache>,
     /// Settings of the JIT.
     pub(super) settings: &'static [(&'static str, &'static str)],
-    /// Whether checksums must be those of the stock build: rounding may differ where multiply and add are fused.
+    /// Whether checksums must be those of the stock build: rounding may differ where multiply and add are
+    /// fused.
     pub(super) is_exact: bool,
     pub(super) length: Length,
 }

@@ -1,4 +1,5 @@
-//! `cargo xtask bench -- PROGRAM ARGUMENTS...`: a program of the user's own, with the JIT off, beside the launches and before them.
+//! `cargo xtask bench -- PROGRAM ARGUMENTS...`: a program of the user's own, with the JIT off, beside the
+//! launches and before them.
 
 use std::path::Path;
 use std::process::Command;

@@ -45,7 +45,8 @@ pub(super) struct Rounds<'a> {
     pub(super) goal_rounds: u32,
     /// Threads of the device.
     pub(super) threads: u32,
-    /// Threads with which what a goal is about is measured again, so that all processors are busy; nothing: it is not.
+    /// Threads with which what a goal is about is measured again, so that all processors are busy; nothing:
+    /// it is not.
     pub(super) busy_threads: Option<u32>,
     /// `large`, or a number.
     pub(super) size: &'a str,
@@ -142,8 +143,8 @@ impl Rounds<'_> {
         Ok(outcome)
     }
 
-    /// The turns of a workload that a round has. What has no goal has none in further rounds; where the question is whether a few percent are
-    /// lost, or runs are short, each such round has two.
+    /// The turns of a workload that a round has. What has no goal has none in further rounds; where the
+    /// question is whether a few percent are lost, or runs are short, each such round has two.
     fn turns(&self, workload: &Workload, length: Length, round: u32) -> Range<u32> {
         let Some(further) = round.checked_sub(self.rounds) else {
             return round..round + 1;
@@ -276,15 +277,16 @@ impl Rounds<'_> {
         };
         command.env("OMP_NUM_THREADS", threads.to_string());
         command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, contender, load));
-        // In every run: where allocations lie depends on what the process has done before, and variants on how pointers are aligned.
+        // In every run: where allocations lie depends on what the process has done before, and variants on
+        // how pointers are aligned.
         command.env("OFFLOOM_JIT_STATS", self.statistics());
         command.envs(contender.settings.iter().copied());
         command
     }
 }
 
-/// Puts what is run in one turn in the order of that turn. In as many turns as two times there are places, each has each place twice, and runs before
-/// each other one as often as behind it.
+/// Puts what is run in one turn in the order of that turn. In as many turns as two times there are places,
+/// each has each place twice, and runs before each other one as often as behind it.
 pub(super) fn put_in_order<T>(runs: &mut [T], turn: u32) {
     let places = runs.len();
     runs.rotate_left((turn / 2) as usize % places);

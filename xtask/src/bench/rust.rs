@@ -1,7 +1,7 @@
 //! Builds a workload in Rust: a library whose kernels are marked, and a `main` that calls its `run`.
 //!
-//! The steps are those of `docs/user/markers.md`. There is no stock toolchain for them, so "stock" is here: our passes, and LLVM's own
-//! tools for the links.
+//! The steps are those of `docs/user/markers.md`. There is no stock toolchain for them, so "stock" is here:
+//! our passes, and LLVM's own tools for the links.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use crate::corpus::tools;
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 use crate::workspace::{Workspace, cargo};
 
-/// Why this LLVM cannot build Rust workloads, if it cannot: bitcode of rustc is for the LLVM that rustc is built on.
+/// Why this LLVM cannot build Rust workloads, if it cannot: bitcode of rustc is for the LLVM that rustc is
+/// built on.
 pub(super) fn not_for_llvm(major: u32) -> Option<String> {
     let said = Command::new("rustc").arg("-vV").output();
     let text = said.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());

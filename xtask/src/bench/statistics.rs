@@ -1,8 +1,9 @@
 //! Ratios of paired runs, with their median and its confidence interval.
 //!
-//! A pair is two runs of one turn, so what else the machine did weighs on both. The interval of one median lies between two of the pairs, the
-//! same number of places from either end (order statistics, which assume nothing of how ratios are spread). For a mean of several medians pairs
-//! are drawn again with replacement (Efron's percentile method), with a fixed seed: the same samples give the same interval.
+//! A pair is two runs of one turn, so what else the machine did weighs on both. The interval of one median
+//! lies between two of the pairs, the same number of places from either end (order statistics, which assume
+//! nothing of how ratios are spread). For a mean of several medians pairs are drawn again with replacement
+//! (Efron's percentile method), with a fixed seed: the same samples give the same interval.
 
 use rand::rngs::StdRng;
 use rand::{RngExt as _, SeedableRng as _};
@@ -25,13 +26,14 @@ pub(crate) struct Estimate {
     pub(crate) value: f64,
     pub(crate) low: f64,
     pub(crate) high: f64,
-    /// How many values it is made of, in the group with the fewest. The interval of fewer than [`FEWEST_THAT_DECIDE`] goes from the least to the
-    /// most, and covers less than [`CONFIDENCE`].
+    /// How many values it is made of, in the group with the fewest. The interval of fewer than
+    /// [`FEWEST_THAT_DECIDE`] goes from the least to the most, and covers less than [`CONFIDENCE`].
     pub(crate) values: usize,
 }
 
 impl Estimate {
-    /// Whether this is at most `limit`; `None` where that is not shown: the limit is inside the interval, or there are too few values.
+    /// Whether this is at most `limit`; `None` where that is not shown: the limit is inside the interval, or
+    /// there are too few values.
     pub(crate) fn is_at_most(&self, limit: f64) -> Option<bool> {
         if self.values < FEWEST_THAT_DECIDE {
             None
@@ -66,7 +68,8 @@ pub(crate) fn of_median(values: &[f64]) -> Option<Estimate> {
     })
 }
 
-/// How many of so many sorted values may be left out at either end while the median still lies between the others in [`CONFIDENCE`] of all cases.
+/// How many of so many sorted values may be left out at either end while the median still lies between the
+/// others in [`CONFIDENCE`] of all cases.
 fn places_left_out(values: usize) -> usize {
     let tail = (1.0 - CONFIDENCE) / 2.0;
     let Ok(below) = Binomial::new(0.5, values as u64) else {

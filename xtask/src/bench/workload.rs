@@ -100,8 +100,8 @@ pub(super) enum Sources {
 }
 
 impl Workload {
-    /// LLVM's linker wrapper hands bitcode for x86-64 to Clang, which takes it as an object of `ld` unless all was compiled with `-flto`:
-    /// Clang's own link adds that, a link by rustc does not.
+    /// LLVM's linker wrapper hands bitcode for x86-64 to Clang, which takes it as an object of `ld` unless
+    /// all was compiled with `-flto`: Clang's own link adds that, a link by rustc does not.
     pub(super) fn can_be_built(&self, build: Build) -> bool {
         matches!(self.sources, Sources::Clang(_)) || build != Build::StockLto
     }

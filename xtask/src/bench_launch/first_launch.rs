@@ -1,4 +1,5 @@
-//! The first launch of a kernel, whose variant comes from the cache on disk or is compiled, and later ones with other variants.
+//! The first launch of a kernel, whose variant comes from the cache on disk or is compiled, and later ones
+//! with other variants.
 
 use std::path::Path;
 
@@ -23,7 +24,8 @@ const LATER: &str = "test/jit/Inputs/later-variants.c";
 /// A program that runs one of these, and adopts the process that compiles for it.
 const ADOPTING: &str = "test/jit/Inputs/run-adopting.c";
 
-/// Runs that may miss in a full cache, one after the other: objects may lie otherwise aligned than in the run that filled it.
+/// Runs that may miss in a full cache, one after the other: objects may lie otherwise aligned than in the run
+/// that filled it.
 const MISSES: u32 = 8;
 
 /// What is in the cache when the program starts.
@@ -133,7 +135,8 @@ impl Case<'_> {
         let mut wall = row("wall, ms", Some(Goal::More(most)));
         let mut processor = row("processor, ms", None);
         let mut worker = row("of that the compiling process, ms", None);
-        // Each its own: where ten thousand files were removed a moment ago, the file system takes milliseconds to make a folder.
+        // Each its own: where ten thousand files were removed a moment ago, the file system takes
+        // milliseconds to make a folder.
         let cache = self
             .programs
             .folder

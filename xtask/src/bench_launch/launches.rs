@@ -1,8 +1,8 @@
 //! Launches of a tiny kernel with the JIT and without, compared within one process.
 //!
-//! Two processes differ in where their memory lies by more than the JIT costs a launch. So one process loads the kernel from three
-//! libraries, of which one is linked for the JIT, and launches blocks from them by turns. What the two others differ by says how far a
-//! difference can be trusted.
+//! Two processes differ in where their memory lies by more than the JIT costs a launch. So one process loads
+//! the kernel from three libraries, of which one is linked for the JIT, and launches blocks from them by
+//! turns. What the two others differ by says how far a difference can be trusted.
 
 use std::fs;
 use std::path::PathBuf;
@@ -27,7 +27,8 @@ const ALL: Goal = Goal::Times(1.02);
 /// The most variants that a kernel has on one device.
 const MOST_VARIANTS: u32 = 256;
 
-/// Rounds in which nearly all variants are still timed: each of them in 8 launches, with those before the first round.
+/// Rounds in which nearly all variants are still timed: each of them in 8 launches, with those before the
+/// first round.
 const ROUNDS_ON_PROBATION: u32 = 6;
 
 /// What a launch from the library with the JIT meets.
@@ -190,15 +191,15 @@ impl Pairs<'_> {
         Ok(if is_simple { rows + &all.row() } else { rows })
     }
 
-    /// Runs the program once, which fills the cache, and looks whether launches meet what they are to meet; where there are several threads, also
-    /// whether theirs do.
+    /// Runs the program once, which fills the cache, and looks whether launches meet what they are to meet;
+    /// where there are several threads, also whether theirs do.
     fn check(&self, case: Case) -> Result<()> {
         self.check_run(Case { threads: 1, ..case }, 1)?;
         if case.threads == 1 {
             return Ok(());
         }
-        // One of them makes a variant, and what the others launch before the first round does without. So of the launches that are to be looked at there
-        // are many more.
+        // One of them makes a variant, and what the others launch before the first round does without. So of
+        // the launches that are to be looked at there are many more.
         let before = 2 * case.values;
         self.check_run(case, (40 * before).div_ceil(BLOCK))
     }
@@ -262,7 +263,8 @@ impl Pairs<'_> {
         // However often scalars change, they are specialised.
         command.env("OFFLOOM_JIT_THRESHOLD", "1000000");
         match case.state {
-            // A variant that is no faster would be dropped, and this kernel has nothing to gain: kept, it is what is measured.
+            // A variant that is no faster would be dropped, and this kernel has nothing to gain: kept, it is
+            // what is measured.
             State::Hit | State::NoRoom => command.env("OFFLOOM_JIT_RETIRE", "0"),
             // What is found out is not kept for the next run.
             State::Timed => command.env("OFFLOOM_JIT_CACHE_MODE", "ro"),

@@ -24,7 +24,8 @@ pub(super) fn measure() -> Result<String> {
     ]))?)
 }
 
-/// The table, of what the benchmark prints: variants, threads, nanoseconds and their ratio to the first line's.
+/// The table, of what the benchmark prints: variants, threads, nanoseconds and their ratio to the first
+/// line's.
 fn table(printed: &str) -> Result<String> {
     let mut lines = Vec::new();
     for line in printed.lines().skip(1) {

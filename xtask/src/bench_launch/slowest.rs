@@ -29,7 +29,8 @@ pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) 
         let run = |mode: &str| {
             let mut command = programs.command(&program, mode, &cache);
             command.args([launches / threads, values, threads].map(|number| number.to_string()));
-            // A variant that is no faster would be dropped, and this kernel has little to gain: kept, it is what is measured.
+            // A variant that is no faster would be dropped, and this kernel has little to gain: kept, it is
+            // what is measured.
             command.env("OFFLOOM_JIT_RETIRE", "0");
             if !is_warm {
                 command.env("OFFLOOM_JIT_CACHE_MODE", "off");

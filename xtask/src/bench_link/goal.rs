@@ -5,8 +5,8 @@ use std::fmt;
 use super::Contender;
 use crate::measurement::Measured;
 
-/// The most that ours, which is the last of the programs compared, may take. Of each repetition the ratio is taken, then the median:
-/// the programs of one repetition ran under the same load.
+/// The most that ours, which is the last of the programs compared, may take. Of each repetition the ratio is
+/// taken, then the median: the programs of one repetition ran under the same load.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Goal {
     /// So many times what the first program, the host link alone, takes.

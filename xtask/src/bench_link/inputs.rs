@@ -164,8 +164,8 @@ impl Bench<'_> {
             }
             list.push(member);
         }
-        // Names as in the objects, which are C++. With device code of its own, if only an empty image: members of an archive alone
-        // make no image.
+        // Names as in the objects, which are C++. With device code of its own, if only an empty image:
+        // members of an archive alone make no image.
         let main = self.compile(
             "archive-main",
             &format!("extern \"C\" {{\n{declarations}}}\nint main() {{ return 0{calls}; }}\n"),
@@ -179,7 +179,8 @@ impl Bench<'_> {
         Ok(vec![main, archive])
     }
 
-    /// Compiles C++. Clang puts device code, if only an empty image, into every object that is compiled for a device.
+    /// Compiles C++. Clang puts device code, if only an empty image, into every object that is compiled for a
+    /// device.
     fn compile(&self, name: &str, source: &str, device_code: bool) -> Result<PathBuf> {
         let file = self.folder.join(format!("{name}.cpp"));
         write(&file, source)?;
@@ -193,7 +194,8 @@ impl Bench<'_> {
         Ok(object)
     }
 
-    /// Copies an object whose symbols, those of the host and of the device inside, get another name of the same length.
+    /// Copies an object whose symbols, those of the host and of the device inside, get another name of the
+    /// same length.
     fn copy_numbered(&self, template: &Path, number: usize, object: &Path) -> Result<()> {
         let mut bytes = fs::read(template)?;
         let new = numbered(number);

@@ -3,7 +3,8 @@
 //! Evened out, because it says nothing or cannot be known after the entries were taken away:
 //! * the numbers behind the names of entry-name strings (a string is called by what it holds);
 //! * the numbers of metadata nodes (in order of use) and of attribute groups (written out);
-//! * the order of the operands of `omp_offload.info` and `llvm.offloading.symbols`, and the order numbers in the former;
+//! * the order of the operands of `omp_offload.info` and `llvm.offloading.symbols`, and the order numbers in
+//!   the former;
 //! * `local_unnamed_addr` on entries, which the optimiser adds;
 //! * the marker for functions whose source asks for default visibility, which the strip pass leaves;
 //! * operands of `omp_offload.info` for variables that the module does not have (any more).
@@ -16,7 +17,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 const ENTRY: &str = ".offloading.entry.";
 /// How entry-name strings start.
 const ENTRY_NAME: &str = "@.offloading.entry_name";
-/// What the strip pass leaves on functions whose source asks for default visibility, between other attributes.
+/// What the strip pass leaves on functions whose source asks for default visibility, between other
+/// attributes.
 const MARKER: &str = "\"offload-visibility\"=\"default\" ";
 /// Lists whose order says nothing.
 const UNORDERED: [&str; 2] = ["!omp_offload.info", "!llvm.offloading.symbols"];
@@ -84,8 +86,8 @@ impl Canonical {
         self.operands.len()
     }
 
-    /// What `self`, Clang's module, and `other`, ours, do not share; and how many operands of Clang's were left out because the
-    /// module does not have their variable.
+    /// What `self`, Clang's module, and `other`, ours, do not share; and how many operands of Clang's were
+    /// left out because the module does not have their variable.
     pub(crate) fn differences(&self, other: &Self) -> (Vec<String>, usize) {
         let (operands, dropped): (Vec<String>, Vec<String>) = self
             .operands
@@ -296,7 +298,8 @@ fn defined_name(line: &str) -> Option<&str> {
     Some(name.trim_matches('"'))
 }
 
-/// Lines that occur more often on one side, with `-` for Clang's and `+` for ours; lines that both have but in another order.
+/// Lines that occur more often on one side, with `-` for Clang's and `+` for ours; lines that both have but
+/// in another order.
 fn different_lines(clang: &[String], ours: &[String]) -> Vec<String> {
     let mut surplus: BTreeMap<&str, isize> = BTreeMap::new();
     for line in clang {

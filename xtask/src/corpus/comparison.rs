@@ -121,7 +121,8 @@ fn check_nothing_unasked(staged: &Staged, module: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Compiles the module's source for `target`; for the host of the module's device if that is not the device itself.
+/// Compiles the module's source for `target`; for the host of the module's device if that is not the device
+/// itself.
 fn compile(
     staged: &Staged,
     openmp: &OpenMp,

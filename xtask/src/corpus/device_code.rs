@@ -9,7 +9,8 @@ use crate::corpus::program::Source;
 use crate::corpus::tools;
 use crate::openmp::OpenMp;
 
-/// Compiles a source for the x86_64 device to bitcode. `header` is the folder of the workloads' common header.
+/// Compiles a source for the x86_64 device to bitcode. `header` is the folder of the workloads' common
+/// header.
 pub(crate) fn compile(
     staged: &Staged,
     openmp: &OpenMp,

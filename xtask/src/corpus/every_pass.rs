@@ -1,4 +1,5 @@
-//! Every pass over a module: the verifier is content after each, and a pass run twice gives what it gives run once.
+//! Every pass over a module: the verifier is content after each, and a pass run twice gives what it gives run
+//! once.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,7 +1,8 @@
 //! Programs built through our passes, run on the x86_64 device next to the stock build.
 //!
-//! For each source, host and device module are taken out of Clang's compile before any optimisation, stripped, regenerated, and go
-//! on as Clang's would: device code packed into the host object, then `wrapgen` links both sides.
+//! For each source, host and device module are taken out of Clang's compile before any optimisation,
+//! stripped, regenerated, and go on as Clang's would: device code packed into the host object, then `wrapgen`
+//! links both sides.
 
 use std::path::Path;
 use std::process::Command;

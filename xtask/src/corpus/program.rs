@@ -1,7 +1,7 @@
 //! The programs and sources of the corpus and what their first lines say about them.
 //!
-//! `// FLAGS: …` adds compile options, `// ONLY: 22 (reason)` limits a source to one LLVM, `// TARGETS: x86_64 (reason)` to some
-//! devices.
+//! `// FLAGS: …` adds compile options, `// ONLY: 22 (reason)` limits a source to one LLVM, `// TARGETS:
+//! x86_64 (reason)` to some devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -23,7 +23,8 @@ const PASSES: [&str; 5] = [
     "offload-visibility",
 ];
 
-/// The targets. Not AMD GPUs: `llvm-stress` makes allocas in an address space that LLVM 22's verifier rejects there.
+/// The targets. Not AMD GPUs: `llvm-stress` makes allocas in an address space that LLVM 22's verifier rejects
+/// there.
 const TARGETS: [Target; 3] = [
     Target::Host,
     Target::Device(Device::X86_64),

@@ -61,7 +61,8 @@ impl Device {
         }
     }
 
-    /// Options that choose a processor. LLVM 22 without a CUDA installation takes the oldest PTX version, which does not know it.
+    /// Options that choose a processor. LLVM 22 without a CUDA installation takes the oldest PTX version,
+    /// which does not know it.
     pub(crate) fn processor_options(self) -> &'static [&'static str] {
         match self {
             Self::X86_64 => &[],
@@ -70,8 +71,8 @@ impl Device {
         }
     }
 
-    /// Options for compiling a source with target regions for the host and this device. GPUs are compiled for without a device
-    /// runtime, which LLVM 22's packages do not have.
+    /// Options for compiling a source with target regions for the host and this device. GPUs are compiled for
+    /// without a device runtime, which LLVM 22's packages do not have.
     pub(crate) fn compile_options(self, openmp: &OpenMp) -> Vec<String> {
         if self == Self::X86_64 {
             return openmp.compile_options();

@@ -9,7 +9,8 @@ use anyhow::{Context as _, Result, ensure};
 use crate::build::Staged;
 use crate::command::shown;
 
-/// LLVM's switch in the JIT's worker process while it compiles variants: that of `jit-passes/src/pipeline.rs`, which needs LLVM to be built.
+/// LLVM's switch in the JIT's worker process while it compiles variants: that of
+/// `jit-passes/src/pipeline.rs`, which needs LLVM to be built.
 pub(crate) const VARIANT_SWITCH: &str = "-force-ordered-reductions";
 
 /// LLVM's switch that does what variants have no module flags for (`leave_out_openmp_opt` there).

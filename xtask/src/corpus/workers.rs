@@ -8,8 +8,8 @@ use anyhow::{Result, bail};
 
 use crate::progress::Progress;
 
-/// Does `work` on every item, several at a time, and hands each result to `done`, one at a time, in the order of completion. `what` is shown
-/// meanwhile, with how many are done.
+/// Does `work` on every item, several at a time, and hands each result to `done`, one at a time, in the order
+/// of completion. `what` is shown meanwhile, with how many are done.
 pub(crate) fn for_each<T: Sync, R>(
     what: &str,
     items: &[T],

@@ -1,4 +1,5 @@
-//! The walk from source to program with each job of Clang's offload compile run by itself, and ours between them.
+//! The walk from source to program with each job of Clang's offload compile run by itself, and ours between
+//! them.
 
 use anyhow::{Context as _, Result, ensure};
 
@@ -122,7 +123,8 @@ fn device_code(demo: &mut Demo) -> Result<()> {
     demo.step("device code", "Clang", &mut clang)
 }
 
-/// Shows the section table of a fat object as the design document does: where the entries and the device code are.
+/// Shows the section table of a fat object as the design document does: where the entries and the device code
+/// are.
 fn show_offloading_sections(demo: &Demo, object: &str) -> Result<()> {
     let mut readelf = demo.tool("llvm-readelf");
     readelf.args(["-W", "--section-headers", object]);

@@ -1,4 +1,5 @@
-//! What the JIT gains for a kernel that it can do something for, `docs/user/wave.cpp`: the stock build and ours, by the user's two commands, in turn.
+//! What the JIT gains for a kernel that it can do something for, `docs/user/wave.cpp`: the stock build and
+//! ours, by the user's two commands, in turn.
 
 use std::fmt;
 use std::time::Instant;
@@ -69,8 +70,8 @@ pub(super) fn measure(demo: &mut Demo) -> Result<Gain> {
     Ok(best)
 }
 
-/// Runs a build of the program; the first run's row is in the table. Returns the height that it prints, and how long a step took, in
-/// microseconds.
+/// Runs a build of the program; the first run's row is in the table. Returns the height that it prints, and
+/// how long a step took, in microseconds.
 fn run(demo: &mut Demo, program: &str, first: bool) -> Result<(String, f64)> {
     let mut command = demo.command(format!("./{program}").into());
     command.env("OMP_TARGET_OFFLOAD", "mandatory");

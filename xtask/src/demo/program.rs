@@ -91,7 +91,8 @@ impl Reference {
         self.compare_under(demo, program, PLAIN, |_| Ok("same bits"))
     }
 
-    /// The same for a build with the JIT: once with the code that was linked, once with code that the JIT makes.
+    /// The same for a build with the JIT: once with the code that was linked, once with code that the JIT
+    /// makes.
     pub(crate) fn compare_jit(&self, demo: &mut Demo, program: &str) -> Result<()> {
         self.compare_under(demo, program, AHEAD_OF_TIME, |_| Ok("same bits"))?;
         self.compare_under(demo, program, JIT, |run| {

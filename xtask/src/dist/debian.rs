@@ -1,4 +1,5 @@
-//! The Debian packages of an installation: what a node needs that only runs programs, and the rest, which builds them.
+//! The Debian packages of an installation: what a node needs that only runs programs, and the rest, which
+//! builds them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,8 @@ use super::{Packing, programs};
 use crate::command::run_shown;
 use crate::corpus::tools;
 
-/// What of an installation runs programs: the JIT's library, what it starts, and the program that tells what it did.
+/// What of an installation runs programs: the JIT's library, what it starts, and the program that tells what
+/// it did.
 const RUNTIME: [&str; 6] = [
     "bin/offloom",
     "lib/liboffloom_jit.so",
@@ -31,7 +33,8 @@ const RUNTIME_BESIDES: [&str; 4] = [
 /// Where man pages are, below `usr`.
 const PAGES: &str = "share/man/man1";
 
-/// Makes both packages of what `packing` has laid out. The one that runs programs comes first: the other one needs it.
+/// Makes both packages of what `packing` has laid out. The one that runs programs comes first: the other one
+/// needs it.
 pub(super) fn packages(packing: &Packing<'_>) -> Result<[PathBuf; 2]> {
     let major = packing.staged.llvm.major;
     let (root, name) = (packing.root(), packing.name());
@@ -70,7 +73,8 @@ pub(super) fn packages(packing: &Packing<'_>) -> Result<[PathBuf; 2]> {
                that specialises kernels, the process in which it compiles them, and the program\n \
                that tells what it did and looks after its cache. Programs also run without it.",
     };
-    // With either, Clang 22 is linked to the same libomp: `build::OPENMP`. The second lets the packages for both LLVMs be installed.
+    // With either, Clang 22 is linked to the same libomp: `build::OPENMP`. The second lets the packages for
+    // both LLVMs be installed.
     let libomp = match major {
         19 => "libomp-19-dev".to_owned(),
         _ => format!("liboffload-{major}-dev, libomp-{major}-dev | libomp-19-dev"),

@@ -145,13 +145,15 @@ impl Subject {
     }
 }
 
-/// Device code as bitcode, and a link that takes some: without it LLVM 22 hands bitcode to a linker that knows none.
+/// Device code as bitcode, and a link that takes some: without it LLVM 22 hands bitcode to a linker that
+/// knows none.
 const LTO: &str = "-foffload-lto";
 
 /// The most seconds one run may take before it counts as hanging.
 const SECONDS_PER_RUN: &str = "120";
 
-/// Device code of its own, in the executable of a program whose other code is in a library, and beside bitcode.
+/// Device code of its own, in the executable of a program whose other code is in a library, and beside
+/// bitcode.
 const COMPANION: &str = "int companion(int value) {
 #pragma omp target map(tofrom : value)
   value += 1;
@@ -331,7 +333,8 @@ impl Build<'_> {
         })
     }
 
-    /// Runs the executable on the device, whatever it ends with; returns what it printed, then what was written on the error stream.
+    /// Runs the executable on the device, whatever it ends with; returns what it printed, then what was
+    /// written on the error stream.
     pub(crate) fn all_written(&self) -> Result<String> {
         let mut command = self.executable();
         let output = command
@@ -390,7 +393,8 @@ impl Build<'_> {
         }
     }
 
-    /// The start of a compile to `object`. All code is position-independent: the same objects go into a shared library.
+    /// The start of a compile to `object`. All code is position-independent: the same objects go into a
+    /// shared library.
     fn compile(&self, is_cxx: bool, object: &str) -> Command {
         let mut command = self.clang(is_cxx);
         command.args(["-fPIC", "-c", "-o", object]);

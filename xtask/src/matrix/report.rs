@@ -21,8 +21,8 @@ pub(super) enum Outcome {
 }
 
 impl Outcome {
-    /// Compares what the stock build and ours printed. Where the stock build does not run, ours must print what the stock build
-    /// `of_objects` does.
+    /// Compares what the stock build and ours printed. Where the stock build does not run, ours must print
+    /// what the stock build `of_objects` does.
     pub(super) fn of(stock: &Result<String>, ours: Result<String>, of_objects: &Result<String>) -> Self {
         match (stock, ours) {
             (Ok(stock), Ok(ours)) if stock.is_empty() && ours.is_empty() => {

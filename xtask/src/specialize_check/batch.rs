@@ -290,8 +290,8 @@ impl Build<'_> {
     }
 }
 
-/// What all kernels need, and how each is launched: arrays on the device, where the test says how they are aligned, filled from the
-/// seed before and hashed after the launch; all NaNs are one.
+/// What all kernels need, and how each is launched: arrays on the device, where the test says how they are
+/// aligned, filled from the seed before and hashed after the launch; all NaNs are one.
 const PRELUDE: &str = r#"#include <math.h>
 #include <omp.h>
 #include <stdint.h>

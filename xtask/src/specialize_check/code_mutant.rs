@@ -1,5 +1,5 @@
-//! Mistakes made on purpose in the code of the passes: each is put into a copy of the sources, the passes are built of that, and the check has
-//! to notice.
+//! Mistakes made on purpose in the code of the passes: each is put into a copy of the sources, the passes are
+//! built of that, and the check has to notice.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -224,7 +224,8 @@ impl CodeMutant {
     }
 }
 
-/// Copies what is in the checkout; a file that is there as it is now stays, so that Cargo does not build it again.
+/// Copies what is in the checkout; a file that is there as it is now stays, so that Cargo does not build it
+/// again.
 fn copy_sources(root: &Path, to: &Path) -> Result<()> {
     let listed = output(
         Command::new("git")

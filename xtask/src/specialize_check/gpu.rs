@@ -1,12 +1,16 @@
-//! Cases on a GPU: one program, linked with `--jit`, run without variants and with a variant for every launch.
+//! Cases on a GPU: one program, linked with `--jit`, run without variants and with a variant for every
+//! launch.
 //!
-//! Each kernel is launched twice. The first launch specialises all that it can, the second one leaves alone what has changed since: what the
-//! case's descriptor does not name. What is printed for both launches is compared.
+//! Each kernel is launched twice. The first launch specialises all that it can, the second one leaves alone
+//! what has changed since: what the case's descriptor does not name. What is printed for both launches is
+//! compared.
 //!
-//! Numbers are not converted to integers that do not hold them: what that gives is undefined, and a GPU's code does not keep to it.
+//! Numbers are not converted to integers that do not hold them: what that gives is undefined, and a GPU's
+//! code does not keep to it.
 //!
-//! LLVM's OpenMPOpt takes minutes over a module of fifty such kernels. So of each fifty, four are in a program that is linked as usual, and
-//! the others in one whose link does without that pass; variants always go through it.
+//! LLVM's OpenMPOpt takes minutes over a module of fifty such kernels. So of each fifty, four are in a
+//! program that is linked as usual, and the others in one whose link does without that pass; variants always
+//! go through it.
 
 use std::fs;
 use std::path::Path;
@@ -26,7 +30,8 @@ use super::kernel::Narrows;
 /// The most seconds that a run may take before it counts as hanging: it compiles two variants of each kernel.
 const SECONDS_PER_RUN: &str = "900";
 
-/// Has a variant made before each launch and used whatever it gains, and an argument given up at its first change.
+/// Has a variant made before each launch and used whatever it gains, and an argument given up at its first
+/// change.
 const EVERY_VARIANT: [(&str, &str); 7] = [
     ("OFFLOOM_JIT", "sync"),
     ("OFFLOOM_JIT_RETIRE", "0"),
@@ -74,7 +79,8 @@ pub(super) fn run(
     let folder = scratch.path();
     let source = folder.join("cases.c");
     let text = batch.source(|kernel| kernel.earlier_launch() + &kernel.launch());
-    // LLVM's runtime makes a team of one thread of less than a warp, and then comes to a barrier for one thread, which no GPU has.
+    // LLVM's runtime makes a team of one thread of less than a warp, and then comes to a barrier for one
+    // thread, which no GPU has.
     let mut text = text.replace("(threads)", "(32 * threads)");
     let is_linked_as_usual = batch.len() <= AS_USUAL;
     if !is_linked_as_usual {
@@ -154,7 +160,8 @@ fn different(batch: &Batch, plain: &str, with_variants: &str) -> Result<Vec<u64>
     Ok(different.map(|(kernel, _)| kernel.seed).collect())
 }
 
-/// What the statistics say. Fails where a variant was not made, or not loaded for another reason than its local memory.
+/// What the statistics say. Fails where a variant was not made, or not loaded for another reason than its
+/// local memory.
 fn launches(statistics: &Path) -> Result<Launches> {
     let text = fs::read_to_string(statistics).context("cannot read the statistics")?;
     let statistics: Value = serde_json::from_str(&text).context("statistics")?;

@@ -1,8 +1,9 @@
 //! Random kernels: a function of C with one target region.
 //!
-//! What is computed does not depend on the order of threads, and on their number only where a kernel asks for it: floating-point sums stay within an iteration, sums over
-//! threads are of unsigned integers. Only to integers of 8 and 16 bits is anything converted that they do not hold, and in some kernels only:
-//! a program that does so in vectors is for one processor.
+//! What is computed does not depend on the order of threads, and on their number only where a kernel asks for
+//! it: floating-point sums stay within an iteration, sums over threads are of unsigned integers. Only to
+//! integers of 8 and 16 bits is anything converted that they do not hold, and in some kernels only: a program
+//! that does so in vectors is for one processor.
 
 use std::fmt::Write as _;
 
@@ -361,8 +362,8 @@ impl Writer<'_> {
         }
     }
 
-    /// A number as a small integer, and that as an unsigned value. A constant of the source that does not fit is none of it: the
-    /// compile ahead of time makes any number of it, and another one each time.
+    /// A number as a small integer, and that as an unsigned value. A constant of the source that does not fit
+    /// is none of it: the compile ahead of time makes any number of it, and another one each time.
     fn narrowed(&mut self, number: &str) -> String {
         const VARIABLE: [&str; 4] = ["real(", "fin[", "box.", ")j"];
         let is_constant = !VARIABLE.iter().any(|variable| number.contains(variable));

@@ -165,7 +165,8 @@ impl Scalar {
         }
     }
 
-    /// The argument of a launch before, which differs where the descriptor says nothing of it. `index`: among the kernel's scalars.
+    /// The argument of a launch before, which differs where the descriptor says nothing of it. `index`: among
+    /// the kernel's scalars.
     pub(crate) fn of_earlier_launch(&self, seed: u64, index: usize) -> Self {
         let mut random = Random::new(seed ^ (index as u64 + 1) << 40);
         match self.name.as_str() {

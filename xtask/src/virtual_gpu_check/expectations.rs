@@ -49,7 +49,8 @@ const OF_DEVICE: [(&str, &str); 9] = [
     ("transport", MATHEMATICS),
 ];
 
-/// Programs that are wrong on the GPU. `test/virtual-gpu/lit/faults-of-llvm.test` shows the causes of those that are LLVM's faults.
+/// Programs that are wrong on the GPU. `test/virtual-gpu/lit/faults-of-llvm.test` shows the causes of those
+/// that are LLVM's faults.
 const FAULTS: [Fault; 4] = [
     Fault {
         program: "begin_declare_variant.cpp",

@@ -1,4 +1,5 @@
-//! Programs linked with `--jit` or `--jit=only` for NVIDIA GPUs print what they print without, in every mode of the JIT.
+//! Programs linked with `--jit` or `--jit=only` for NVIDIA GPUs print what they print without, in every mode
+//! of the JIT.
 
 use std::fs;
 use std::path::Path;
@@ -18,8 +19,8 @@ pub(super) struct Launches {
     pub(super) ahead_of_time: u64,
 }
 
-/// Links the program for the JIT in both forms and runs it in every mode; `ptxas` makes cubins that carry their PTX. The launches are those of the
-/// program with an image.
+/// Links the program for the JIT in both forms and runs it in every mode; `ptxas` makes cubins that carry
+/// their PTX. The launches are those of the program with an image.
 ///
 /// Fails when it does not print what is expected.
 pub(super) fn check(program: &Build<'_>, ptxas: &Path, expected: &str) -> Result<Launches> {

@@ -61,7 +61,8 @@ impl DeviceRuntime {
     }
 }
 
-/// Makes the folder with the runtime of another LLVM and the function that it lacks, as bitcode and as a library.
+/// Makes the folder with the runtime of another LLVM and the function that it lacks, as bitcode and as a
+/// library.
 fn substitute(workspace: &Workspace, staged: &Staged, other: &Path) -> Result<PathBuf> {
     let folder = workspace
         .target

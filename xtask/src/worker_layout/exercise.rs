@@ -18,7 +18,8 @@ use crate::corpus::program::{Source, WORKLOADS, programs_in};
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 use crate::workspace::Workspace;
 
-/// The processor that is compiled for, whichever is there: the newest of x86-64's levels, as most users have it or nearly so.
+/// The processor that is compiled for, whichever is there: the newest of x86-64's levels, as most users have
+/// it or nearly so.
 const PROCESSOR: &str = "x86-64-v4";
 
 /// What variants are compiled with beside the processor's own features.
@@ -30,7 +31,8 @@ const MEMORY: &str = "8192";
 /// Milliseconds that a compile may take, of which a minute is more than enough.
 const DEADLINE: u32 = 600_000;
 
-/// Compiles each kernel of each workload once, in one worker, which is left to end by itself. `folder` is for what is in between.
+/// Compiles each kernel of each workload once, in one worker, which is left to end by itself. `folder` is for
+/// what is in between.
 pub(super) fn compile_workloads(
     workspace: &Workspace,
     staged: &Staged,
@@ -63,7 +65,8 @@ pub(super) fn compile_workloads(
     let compiled = wanted
         .flat_map(|program| &program.sources)
         .try_for_each(&mut compile);
-    // It ends when there is nothing more to read. Where its other end was closed, it would end at once, without a trace.
+    // It ends when there is nothing more to read. Where its other end was closed, it would end at once,
+    // without a trace.
     socket
         .shutdown(Shutdown::Write)
         .context("cannot tell the worker that nothing follows")?;

@@ -4,7 +4,8 @@ use std::ffi::OsStr;
 
 use super::{CONFIG_VARIABLE, Settings, values};
 
-/// Variables that are no settings, because they say where those or their reader are: name, values, and what each does.
+/// Variables that are no settings, because they say where those or their reader are: name, values, and what
+/// each does.
 pub const OTHER_VARIABLES: [(&str, &str, &str); 2] = [
     (
         CONFIG_VARIABLE,

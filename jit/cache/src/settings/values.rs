@@ -191,7 +191,8 @@ pub(super) fn path(text: &OsStr) -> Option<PathBuf> {
 /// What URLs of stores begin with.
 const STORE_SCHEMES: [&str; 7] = ["redis", "rediss", "redis+unix", "s3", "https", "http", "file"];
 
-/// The URL of a store. One with a user or password in it is none: settings are printed, and kept in statistics.
+/// The URL of a store. One with a user or password in it is none: settings are printed, and kept in
+/// statistics.
 pub(super) fn store_url(text: &str) -> Option<String> {
     let (scheme, rest) = text.split_once("://")?;
     let authority = rest.split(['/', '?', '#']).next()?;
@@ -202,7 +203,8 @@ pub(super) fn store_url(text: &str) -> Option<String> {
     is_url.then(|| text.to_owned())
 }
 
-/// The value of a setting as it may be printed: without the user and password that somebody has put into a URL.
+/// The value of a setting as it may be printed: without the user and password that somebody has put into a
+/// URL.
 pub(super) fn without_secrets(name: &str, value: &str) -> String {
     let parts = value
         .split_once("://")
@@ -231,7 +233,8 @@ pub(super) fn paths(text: &OsStr) -> Option<Vec<PathBuf>> {
     paths.map(|path| absolute(OsStr::from_bytes(path))).collect()
 }
 
-/// A number of bytes, with K, M or G behind it for powers of 1024, or KiB, MiB or GiB; in letters of any size.
+/// A number of bytes, with K, M or G behind it for powers of 1024, or KiB, MiB or GiB; in letters of any
+/// size.
 pub fn size(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|character: char| !character.is_ascii_digit());
     let shift = match text[digits.len()..].trim_start().to_ascii_lowercase().as_str() {

@@ -1,8 +1,9 @@
 //! Who makes an image: one process at a time, on all machines that share the directory.
 //!
-//! A claim is a file that is created only if it is not there, which every file system does atomically, NFS too; locks of files
-//! are not used. A claim whose process is gone, or that is older than any compile may take, is taken over. Two processes that take over
-//! the same claim at the same moment may both win: then an image is made twice, and published whole twice.
+//! A claim is a file that is created only if it is not there, which every file system does atomically, NFS
+//! too; locks of files are not used. A claim whose process is gone, or that is older than any compile may
+//! take, is taken over. Two processes that take over the same claim at the same moment may both win: then an
+//! image is made twice, and published whole twice.
 
 use std::fs;
 use std::io;
@@ -62,8 +63,8 @@ pub(super) fn claim(layer: &Layer, key: &str, limit: Duration) -> Result<Option<
     Ok(None)
 }
 
-/// Whether a claim's process is gone, or the claim is older than `limit` by the clock of the file system, which `fresh`, a file
-/// just written, tells.
+/// Whether a claim's process is gone, or the claim is older than `limit` by the clock of the file system,
+/// which `fresh`, a file just written, tells.
 pub(super) fn is_abandoned(path: &Path, fresh: &Path, limit: Duration) -> bool {
     match fs::read_to_string(path) {
         Ok(owner) if Process::from_name(&owner).is_some_and(|process| process.is_gone()) => true,

@@ -13,8 +13,8 @@ use super::record::Record;
 use crate::process::is_hexadecimal;
 
 impl Store {
-    /// The file of the image with this hash, as [`Store::accept`] takes it: of the first layer that has one, without what is remembered of its
-    /// launches. Nothing on any trouble.
+    /// The file of the image with this hash, as [`Store::accept`] takes it: of the first layer that has one,
+    /// without what is remembered of its launches. Nothing on any trouble.
     pub fn image_of(&self, hash: KeyHash) -> Option<Vec<u8>> {
         self.layers.iter().find_map(|layer| {
             let (_, bytes) = layer.read(&layer.image_path_of(hash)).ok()?;
@@ -37,8 +37,8 @@ impl Store {
         has(self.layers.iter(), hash)
     }
 
-    /// Takes what [`Store::image_of`] gave elsewhere into the private layer, unless that has an image there. False: it is no image of a key with this
-    /// hash.
+    /// Takes what [`Store::image_of`] gave elsewhere into the private layer, unless that has an image there.
+    /// False: it is no image of a key with this hash.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.

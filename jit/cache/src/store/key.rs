@@ -8,7 +8,8 @@ use offloom_abi::jit_bundle::BundleId;
 use offloom_descriptor::Descriptor;
 use offloom_descriptor::text::{EscapedName, unescaped_name};
 
-/// Everything that an image depends on. Two images with equal keys are interchangeable; keys that differ in any field are not.
+/// Everything that an image depends on. Two images with equal keys are interchangeable; keys that differ in
+/// any field are not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImageKey {
     /// Version of Offloom that makes the image.
@@ -23,7 +24,8 @@ pub struct ImageKey {
     pub target_features: String,
     /// Settings that change the code, in any fixed form.
     pub options: String,
-    /// What the kernel's source says of it, in the text form of [`KernelSource`](offloom_abi::kernel_source::KernelSource): of use to people alone.
+    /// What the kernel's source says of it, in the text form of
+    /// [`KernelSource`](offloom_abi::kernel_source::KernelSource): of use to people alone.
     pub source: String,
     /// What the image is specialised to; names the kernel and the architecture.
     pub descriptor: Descriptor,
@@ -55,7 +57,8 @@ impl ImageKey {
     }
 }
 
-/// The BLAKE3 hash of a key in the form that is stored: the name of its file, and of its entry in a remote store. As text, 64 hexadecimal digits.
+/// The BLAKE3 hash of a key in the form that is stored: the name of its file, and of its entry in a remote
+/// store. As text, 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct KeyHash(pub [u8; 32]);
 

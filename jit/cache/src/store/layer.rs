@@ -12,7 +12,8 @@ use super::key::KeyHash;
 use super::listing::{Kind, Listing, entries, images_in, is_absence, is_absent};
 use crate::process::{Process, is_hexadecimal};
 
-/// The folder that holds files of this version of the format. Another version has another, and each leaves the other's alone.
+/// The folder that holds files of this version of the format. Another version has another, and each leaves
+/// the other's alone.
 pub const FORMAT_FOLDER: &str = "v2";
 /// The folder of files that are being written.
 const TEMPORARY_FOLDER: &str = "temporary";
@@ -39,8 +40,9 @@ pub(super) struct Layer {
 }
 
 impl Layer {
-    /// The user's own directory, made if it is not there: it must belong to the user and be closed to all others. So are folders above it
-    /// that are made, as the XDG base directory specification says: whoever could rename it could put another in its place.
+    /// The user's own directory, made if it is not there: it must belong to the user and be closed to all
+    /// others. So are folders above it that are made, as the XDG base directory specification says: whoever
+    /// could rename it could put another in its place.
     pub(super) fn private(root: &Path) -> Result<Self, StoreError> {
         if let Some(parent) = root.parent() {
             let mut parents = DirBuilder::new();
@@ -92,8 +94,9 @@ impl Layer {
         })
     }
 
-    /// Makes the folders that every private layer has, where they are not there. What is in their place and no directory is refused: a
-    /// link would lead to files that are not the cache's, and they would be cleaned up.
+    /// Makes the folders that every private layer has, where they are not there. What is in their place and
+    /// no directory is refused: a link would lead to files that are not the cache's, and they would be
+    /// cleaned up.
     pub(super) fn make_folders(&self) -> Result<(), StoreError> {
         // It may have been removed while the program runs, with its parents.
         let root = DirBuilder::new().recursive(true).mode(0o700).create(&self.root);
@@ -107,7 +110,8 @@ impl Layer {
         inner.iter().try_for_each(|folder| make_folder(folder))
     }
 
-    /// Makes the folder of an image, if it is not there, and those above it. What is in their place and no directory is refused.
+    /// Makes the folder of an image, if it is not there, and those above it. What is in their place and no
+    /// directory is refused.
     pub(super) fn make_folder_of(&self, image: &Path) -> Result<PathBuf, StoreError> {
         self.make_folders()?;
         let folder = image.parent().unwrap_or(&self.root).to_owned();
@@ -115,8 +119,8 @@ impl Layer {
         Ok(folder)
     }
 
-    /// A directory that is only read: nobody but its owner, who is the user or root, may be able to write to it, and the user must be able to
-    /// look into it.
+    /// A directory that is only read: nobody but its owner, who is the user or root, may be able to write to
+    /// it, and the user must be able to look into it.
     pub(super) fn shared(root: &Path) -> Result<Self, StoreError> {
         let metadata = directory(root)?;
         let user = rustix::process::geteuid().as_raw();

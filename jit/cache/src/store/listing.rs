@@ -65,8 +65,8 @@ pub(super) enum Kind {
     Other,
 }
 
-/// What is in a folder, of one kind and with names that `is_name` knows: whatever else is there is not the cache's. Of a folder that is not
-/// there, nothing.
+/// What is in a folder, of one kind and with names that `is_name` knows: whatever else is there is not the
+/// cache's. Of a folder that is not there, nothing.
 pub(super) fn entries(folder: &Path, kind: Kind, is_name: impl Fn(&str) -> bool) -> Listing {
     let mut listing = Listing::default();
     let entries = match fs::read_dir(folder) {

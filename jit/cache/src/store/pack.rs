@@ -1,4 +1,5 @@
-//! Warm caches as one file, to move between machines: a magic number, then the files of the cache, each after its size.
+//! Warm caches as one file, to move between machines: a magic number, then the files of the cache, each after
+//! its size.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -28,8 +29,8 @@ pub struct Unpacked {
 }
 
 impl Store {
-    /// Writes every image of every layer, those of several once, neither failures nor what launches changed, to one file, as
-    /// [`write_whole`] does. `done` hears how many images of how many were looked at.
+    /// Writes every image of every layer, those of several once, neither failures nor what launches changed,
+    /// to one file, as [`write_whole`] does. `done` hears how many images of how many were looked at.
     ///
     /// Returns how many images are in it.
     ///
@@ -44,8 +45,8 @@ impl Store {
         write_whole(path, |file| write_pack(&images, file, &mut done)).map_err(StoreError::io("write", path))
     }
 
-    /// Takes the images of a pack into the private layer, other than those that it has. Each is checked as if it were read from a cache;
-    /// those before a damaged one are kept.
+    /// Takes the images of a pack into the private layer, other than those that it has. Each is checked as if
+    /// it were read from a cache; those before a damaged one are kept.
     ///
     /// # Errors
     /// The pack cannot be read or is damaged, or there is no directory to write.

@@ -1,5 +1,5 @@
-//! One file of the cache: the whole key, and an image (with what its launches took), the reason why there is none, or what a kernel's
-//! launches changed too often, under one checksum.
+//! One file of the cache: the whole key, and an image (with what its launches took), the reason why there is
+//! none, or what a kernel's launches changed too often, under one checksum.
 //!
 //! | field | size | |
 //! | --- | --- | --- |
@@ -11,8 +11,8 @@
 //! | key | | UTF-8, as [`ImageKey`](super::ImageKey) is printed |
 //! | contents | | ends the file |
 //!
-//! Numbers are little-endian. The version of this format is in the name of the folder ([`super::FORMAT_FOLDER`]), so another
-//! version does not even see these files.
+//! Numbers are little-endian. The version of this format is in the name of the folder
+//! ([`super::FORMAT_FOLDER`]), so another version does not even see these files.
 
 use offloom_jit_variants::probation::Times;
 use offloom_jit_variants::signature::Subject;
@@ -96,7 +96,8 @@ impl Record {
         bytes
     }
 
-    /// Reads a file: its key and its record. Nothing for bytes that are not, to the last one, what was written.
+    /// Reads a file: its key and its record. Nothing for bytes that are not, to the last one, what was
+    /// written.
     pub(super) fn decode(bytes: &[u8]) -> Option<(&str, Self)> {
         let number = |offset: usize| {
             let bytes = bytes.get(offset..offset + 8)?;

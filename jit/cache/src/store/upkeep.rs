@@ -45,7 +45,8 @@ pub struct Stats {
     pub shared_files: u64,
     /// Their size in bytes.
     pub shared_bytes: u64,
-    /// What processes that write to the private layer have found in the cache, all layers together, and what not, since the layer was cleared.
+    /// What processes that write to the private layer have found in the cache, all layers together, and what
+    /// not, since the layer was cleared.
     pub uses: Uses,
 }
 
@@ -58,7 +59,8 @@ pub struct Verified {
     pub failures: Vec<(String, String)>,
     /// Keys under which it is remembered what launches of a kernel change too often.
     pub given_up: Vec<String>,
-    /// Files that are damaged, have another key's name or another owner, and folders that cannot be read; a launch would take none of them.
+    /// Files that are damaged, have another key's name or another owner, and folders that cannot be read; a
+    /// launch would take none of them.
     pub damaged: Vec<PathBuf>,
 }
 
@@ -77,7 +79,8 @@ impl Store {
         Ok(all)
     }
 
-    /// The key of a file in the list, as it is stored, and what is kept for it. Nothing if no launch would use it.
+    /// The key of a file in the list, as it is stored, and what is kept for it. Nothing if no launch would
+    /// use it.
     pub fn read(&self, stored: &Stored) -> Option<(String, Record)> {
         let layer = self.layers.iter().find(|layer| layer.root() == stored.layer)?;
         let (_, bytes) = layer.read(&stored.path).ok()?;
@@ -137,11 +140,12 @@ impl Store {
         verified
     }
 
-    /// Removes what was used least recently until the private layer has at most `size_limit` bytes, and what killed processes left.
-    /// Returns the bytes removed.
+    /// Removes what was used least recently until the private layer has at most `size_limit` bytes, and what
+    /// killed processes left. Returns the bytes removed.
     ///
     /// # Errors
-    /// There is no directory to write, it cannot be written, or a folder cannot be read or a file removed: then the others still are.
+    /// There is no directory to write, it cannot be written, or a folder cannot be read or a file removed:
+    /// then the others still are.
     pub fn prune(&self, size_limit: u64) -> Result<u64, StoreError> {
         let layer = self.writable()?;
         layer.make_folders()?;
@@ -152,9 +156,10 @@ impl Store {
         unread.or(failed).or(uncleared).map_or(Ok(removed), Err)
     }
 
-    /// If much was written, as [`Store::prune`] to the cache's own limit, but where `sample`, one of the folders of images, says that much less than
-    /// that is there, images are neither listed nor removed: a program may be waiting, and its first compile is not to depend on how many there are.
-    /// What cannot be read or removed is passed over.
+    /// If much was written, as [`Store::prune`] to the cache's own limit, but where `sample`, one of the
+    /// folders of images, says that much less than that is there, images are neither listed nor removed: a
+    /// program may be waiting, and its first compile is not to depend on how many there are. What cannot be
+    /// read or removed is passed over.
     pub(super) fn keep_small(&self, sample: &Path) -> Result<(), StoreError> {
         let layer = self.writable()?;
         if self.written.load(Ordering::Relaxed) <= self.size_limit / 16 {
@@ -177,7 +182,8 @@ impl Store {
     /// Removes every file of this format from the private layer; returns how many there were.
     ///
     /// # Errors
-    /// There is no directory to write, or a folder cannot be read or a file removed: then the others still are.
+    /// There is no directory to write, or a folder cannot be read or a file removed: then the others still
+    /// are.
     pub fn clear(&self) -> Result<u64, StoreError> {
         let layer = self.writable()?;
         layer.make_folders()?;
@@ -225,8 +231,8 @@ fn total(files: &[Stored]) -> u64 {
     files.iter().fold(0, |sum, file| sum.saturating_add(file.size))
 }
 
-/// Where files have more bytes than `size_limit`, removes those that were used least recently until at most `goal` bytes are left. Returns the bytes
-/// removed, and why a file was not.
+/// Where files have more bytes than `size_limit`, removes those that were used least recently until at most
+/// `goal` bytes are left. Returns the bytes removed, and why a file was not.
 fn evict(mut files: Vec<Stored>, size_limit: u64, goal: u64) -> (u64, Option<StoreError>) {
     let before = total(&files);
     if before <= size_limit {
@@ -256,7 +262,8 @@ fn remove(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Removes temporary files and claims of processes that are gone, or that are older than anything takes, and what started long ago.
+/// Removes temporary files and claims of processes that are gone, or that are older than anything takes, and
+/// what started long ago.
 fn clear_left_behind(layer: &Layer, claim_limit: Duration) -> Result<(), StoreError> {
     let folder = layer.temporary_folder();
     // Its time is that of the file system's clock.

@@ -1,7 +1,8 @@
-//! How often what was wanted of the cache was there: a file to which each process appends a line when it ends.
+//! How often what was wanted of the cache was there: a file to which each process appends a line when it
+//! ends.
 //!
-//! Lines are short enough to be written at once. When they have become many, one that has their sums takes their place; what another process
-//! appends just then may be lost: these are numbers for people.
+//! Lines are short enough to be written at once. When they have become many, one that has their sums takes
+//! their place; what another process appends just then may be lost: these are numbers for people.
 
 use std::fs::OpenOptions;
 use std::io::Write;

@@ -1,6 +1,7 @@
 //! Which assembler this process compiles with.
 //!
-//! It is found when the first bundle is attached, by a thread of its own: asking it for its version takes some milliseconds, which no launch waits for.
+//! It is found when the first bundle is attached, by a thread of its own: asking it for its version takes
+//! some milliseconds, which no launch waits for.
 
 use std::env;
 use std::ffi::OsString;
@@ -38,7 +39,8 @@ pub(super) fn look_for() {
     }
 }
 
-/// The assembler, looked for with the environment as it is now, unless that was done before; else why there is none.
+/// The assembler, looked for with the environment as it is now, unless that was done before; else why there
+/// is none.
 ///
 /// # Errors
 /// One line on why there is none.

@@ -1,4 +1,5 @@
-//! Which threads execute a kernel, as its device image says. libomptarget launches by that, so a variant has to have the same.
+//! Which threads execute a kernel, as its device image says. libomptarget launches by that, so a variant has
+//! to have the same.
 
 use std::collections::HashMap;
 use std::ffi::CString;
@@ -26,7 +27,8 @@ pub(super) fn of(kernel: &'static str) -> Option<ExecutionMode> {
     lock(modes()).get(&kernel.as_ptr().addr()).copied()
 }
 
-/// Reads the mode of a kernel from an image copy. False: it has no such kernel, or one whose mode is not known.
+/// Reads the mode of a kernel from an image copy. False: it has no such kernel, or one whose mode is not
+/// known.
 pub(super) fn read(image: &'static ImageCopy, current: &Current<'_>, kernel: &'static str) -> bool {
     let read = || {
         let mut bytes = [0; BYTES];

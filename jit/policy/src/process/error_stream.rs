@@ -12,8 +12,9 @@ use crate::process::guard::write_signals::without_write_signals;
 
 /// Says it.
 pub fn line(what: impl Display) {
-    // The standard library's stream has a lock, which a thread that a forked child does not have may hold for ever.
-    // SAFETY: it is not closed here. Where the program has closed it there is nobody to tell, and writing fails.
+    // The standard library's stream has a lock, which a thread that a forked child does not have may hold for
+    // ever. SAFETY: it is not closed here. Where the program has closed it there is nobody to tell, and
+    // writing fails.
     let mut stream = ManuallyDrop::new(unsafe { File::from_raw_fd(libc::STDERR_FILENO) });
     // Names in it are those of files and of the environment.
     let what = format!("{what}");

@@ -1,9 +1,10 @@
 //! Lets work inside LLVM end before the process's exit handlers tear LLVM down.
 //!
-//! A thread that is compiling or linking while `exit` runs crashes in LLVM's destroyed state. Handlers run in reverse order of
-//! registration. One of ours is registered before LLVM is first used here; every handler that LLVM registers later, for statics
-//! inside its functions, closes the gate before it runs (by what [`guard_exit`] is given). Leading those handlers here takes some time,
-//! so it is done when work first begins, not when the program starts.
+//! A thread that is compiling or linking while `exit` runs crashes in LLVM's destroyed state. Handlers run in
+//! reverse order of registration. One of ours is registered before LLVM is first used here; every handler
+//! that LLVM registers later, for statics inside its functions, closes the gate before it runs (by what
+//! [`guard_exit`] is given). Leading those handlers here takes some time, so it is done when work first
+//! begins, not when the program starts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
@@ -16,7 +17,8 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::process::guard::guarded_interlude;
 
-/// Milliseconds for which all handlers together wait. Longer than any sound compile; a hung one must not keep the process from ending.
+/// Milliseconds for which all handlers together wait. Longer than any sound compile; a hung one must not keep
+/// the process from ending.
 const PATIENCE: u64 = 10_000;
 /// How often is looked whether work has ended.
 const PAUSE: Duration = Duration::from_micros(200);
@@ -62,8 +64,8 @@ pub type Lead = fn(first: fn());
 
 static LEAD: OnceLock<Lead> = OnceLock::new();
 
-/// Makes `exit` wait for work from here on. `lead` has the gate closed before any handler that what is worked with registers later; it is called when
-/// work first begins.
+/// Makes `exit` wait for work from here on. `lead` has the gate closed before any handler that what is worked
+/// with registers later; it is called when work first begins.
 pub fn guard_exit(lead: Lead) {
     static REGISTERED: Once = Once::new();
     let _ = LEAD.set(lead);
@@ -76,13 +78,15 @@ fn lead_handlers_here() {
     let Some(lead) = LEAD.get() else { return };
     LED.call_once(|| {
         lead(close);
-        // Others in this process use the same LLVM, and may have done so since this was done when the program was attached.
+        // Others in this process use the same LLVM, and may have done so since this was done when the program
+        // was attached.
         close_before_earlier_handlers();
     });
 }
 
 fn close_before_earlier_handlers() {
-    // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into it.
+    // SAFETY: the handler is a function of this library, which is never unloaded: images hold pointers into
+    // it.
     unsafe { atexit(close_at_exit) };
 }
 

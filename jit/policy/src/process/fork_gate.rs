@@ -1,9 +1,10 @@
 //! What a forked child may still do.
 //!
-//! A child has the memory of its parent and one of its threads. Where another thread was making a variant, its locks stay locked
-//! in the child for ever, and tables may be half changed. Such a child runs what it has and makes nothing. Two things are never cut in
-//! two, and fork waits for them: links, since the C++ runtime's table of exception frames changes in them, and starts of the worker, whose sockets
-//! the child would hold.
+//! A child has the memory of its parent and one of its threads. Where another thread was making a variant,
+//! its locks stay locked in the child for ever, and tables may be half changed. Such a child runs what it has
+//! and makes nothing. Two things are never cut in two, and fork waits for them: links, since the C++
+//! runtime's table of exception frames changes in them, and starts of the worker, whose sockets the child
+//! would hold.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Once, OnceLock};
@@ -51,8 +52,9 @@ impl Drop for Change {
 #[derive(Debug)]
 pub struct Undivided(());
 
-/// Begins something that no fork cuts in two, once no thread is forking. One that is, but waits in another handler for a lock that this thread holds,
-/// is not waited for any longer: it forks once this thread lets go of the lock.
+/// Begins something that no fork cuts in two, once no thread is forking. One that is, but waits in another
+/// handler for a lock that this thread holds, is not waited for any longer: it forks once this thread lets go
+/// of the lock.
 pub fn enter_undivided() -> Undivided {
     let start = Instant::now();
     loop {
@@ -75,8 +77,8 @@ impl Drop for Undivided {
 /// What else a forked child does, in this order. Set before forks are watched.
 static IN_CHILD: OnceLock<&'static [fn()]> = OnceLock::new();
 
-/// Has forks watched from here on. A forked child calls the functions in `in_child`, which may neither lock nor allocate; those of the first
-/// call count.
+/// Has forks watched from here on. A forked child calls the functions in `in_child`, which may neither lock
+/// nor allocate; those of the first call count.
 pub fn watch_forks(in_child: &'static [fn()]) {
     static REGISTERED: Once = Once::new();
     // SAFETY: the handlers are functions of this library, which is never unloaded.

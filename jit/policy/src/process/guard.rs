@@ -1,4 +1,5 @@
-//! What keeps this library's work from being noticed by the program: panics stay inside, and the program's thread goes on as it was.
+//! What keeps this library's work from being noticed by the program: panics stay inside, and the program's
+//! thread goes on as it was.
 
 pub mod floating_point_environment;
 pub mod write_signals;
@@ -25,10 +26,11 @@ pub fn guarded_interlude<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
 
 /// Work of this library's own on a thread of the program's, while this lives:
 ///
-/// * the thread is not cancelled (`pthread_cancel`): the unwinding would come to frames that nothing may unwind through, and end the
-///   program. A request waits for the program's own next point of cancellation;
-/// * floating point is as a process starts with it, whatever the program has set; what the program finds afterwards is what it left,
-///   exceptions that happened included (OpenMP says nothing of them, but a kernel may ask);
+/// * the thread is not cancelled (`pthread_cancel`): the unwinding would come to frames that nothing may
+///   unwind through, and end the program. A request waits for the program's own next point of cancellation;
+/// * floating point is as a process starts with it, whatever the program has set; what the program finds
+///   afterwards is what it left, exceptions that happened included (OpenMP says nothing of them, but a kernel
+///   may ask);
 /// * `errno` is kept.
 pub struct Interlude {
     cancel_state: c_int,

@@ -1,5 +1,6 @@
-//! The processors that the process may use. libomp binds the program's threads to some of them (`OMP_PROC_BIND`), and what such a thread starts
-//! inherits that: compiles would share the processor of the thread that launches, whatever others have to do.
+//! The processors that the process may use. libomp binds the program's threads to some of them
+//! (`OMP_PROC_BIND`), and what such a thread starts inherits that: compiles would share the processor of the
+//! thread that launches, whatever others have to do.
 
 use std::sync::OnceLock;
 
@@ -7,7 +8,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 static ALLOWED: OnceLock<CpuSet> = OnceLock::new();
 
-/// Notes what the calling thread may use. For the start of the program, when nothing is bound yet; later calls do nothing.
+/// Notes what the calling thread may use. For the start of the program, when nothing is bound yet; later
+/// calls do nothing.
 pub fn note() {
     if ALLOWED.get().is_none()
         && let Ok(processors) = sched_getaffinity(None)

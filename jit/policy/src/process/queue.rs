@@ -1,4 +1,5 @@
-//! What is done in the background: a bounded queue, and the one thread that takes from it while there is something.
+//! What is done in the background: a bounded queue, and the one thread that takes from it while there is
+//! something.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
@@ -55,13 +56,14 @@ pub fn offer(job: impl FnOnce() + Send + 'static) -> bool {
     queue().push(MOST_WAITING, Box::new(job))
 }
 
-/// Whether a job that is offered now is likely to be taken. Takes no lock, unless there was no thread to be had.
+/// Whether a job that is offered now is likely to be taken. Takes no lock, unless there was no thread to be
+/// had.
 pub fn has_room() -> bool {
     queue().has_room()
 }
 
-/// Has a job done after all that wait where variants are made in the background, and at once elsewhere. Without a thread for it, it is never
-/// done.
+/// Has a job done after all that wait where variants are made in the background, and at once elsewhere.
+/// Without a thread for it, it is never done.
 pub fn add(job: impl FnOnce() + Send + 'static) {
     match settings().mode {
         Mode::Async => {
@@ -167,8 +169,8 @@ impl Queue {
             self.added.notify_one();
             return true;
         }
-        // Not with the lock: to start a thread, the standard library asks the loader for a symbol, whose lock may be held by a constructor
-        // that launches, and so waits for this one.
+        // Not with the lock: to start a thread, the standard library asks the loader for a symbol, whose lock
+        // may be held by a constructor that launches, and so waits for this one.
         drop(jobs);
         if let Err(error) = spawn_without_signals(move || self.take_while_there_are_any()) {
             report::log(format_args!(

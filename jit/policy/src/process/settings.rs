@@ -9,7 +9,8 @@ use offloom_jit_cache::settings::{Found, Settings};
 
 use crate::process::error_stream;
 
-/// Other variables that are needed later, on threads that the program does not know of: it may change its environment then.
+/// Other variables that are needed later, on threads that the program does not know of: it may change its
+/// environment then.
 const KEPT_VARIABLES: [&str; 12] = {
     let [id, secret, token, region, default_region, endpoint] = CREDENTIAL_VARIABLES;
     [
@@ -32,7 +33,8 @@ const KEPT_VARIABLES: [&str; 12] = {
 struct AtStart {
     settings: Settings,
     variables: [Option<OsString>; KEPT_VARIABLES.len()],
-    /// The folder that the program was in, which it may leave before anything is written. Empty if that is not to be known.
+    /// The folder that the program was in, which it may leave before anything is written. Empty if that is
+    /// not to be known.
     folder: PathBuf,
 }
 
@@ -57,7 +59,8 @@ pub fn variable_at_start(name: &str) -> Option<OsString> {
 fn at_start() -> &'static AtStart {
     static AT_START: OnceLock<&'static AtStart> = OnceLock::new();
     AT_START.get_or_init(|| {
-        // The environment of a program with more rights than its user is the user's: no file that it names is touched.
+        // The environment of a program with more rights than its user is the user's: no file that it names is
+        // touched.
         let environment = (!runs_with_more_rights()).then(std::env::vars_os);
         let found = Found::read(environment.into_iter().flatten());
         for warning in &found.warnings {
@@ -72,7 +75,8 @@ fn at_start() -> &'static AtStart {
     })
 }
 
-/// Whether the kernel started this program with more rights than its user has: it has set-user-id or the like.
+/// Whether the kernel started this program with more rights than its user has: it has set-user-id or the
+/// like.
 pub fn runs_with_more_rights() -> bool {
     /// Not in the `libc` crate for this target.
     const AT_SECURE: libc::c_ulong = 23;
@@ -80,7 +84,8 @@ pub fn runs_with_more_rights() -> bool {
     unsafe { libc::getauxval(AT_SECURE) != 0 }
 }
 
-/// The file or folder that the user means by a path: a relative one begins in the folder that the program was in when the settings were read.
+/// The file or folder that the user means by a path: a relative one begins in the folder that the program was
+/// in when the settings were read.
 pub fn from_first_folder(path: &Path) -> PathBuf {
     at_start().folder.join(path)
 }

@@ -1,4 +1,5 @@
-//! A folder of a file system that many may write to: what is in it is trusted for its signature, not for its owner.
+//! A folder of a file system that many may write to: what is in it is trusted for its signature, not for its
+//! owner.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Write as _};

@@ -1,5 +1,5 @@
-//! `offloom-jit-replay`: the process in which `offloom replay` has `liboffloom_jit.so` run a dumped launch. Does nothing before,
-//! so that the addresses of the launch are free.
+//! `offloom-jit-replay`: the process in which `offloom replay` has `liboffloom_jit.so` run a dumped launch.
+//! Does nothing before, so that the addresses of the launch are free.
 #![expect(unsafe_code, reason = "loads a library and calls a function of it")]
 
 use std::env;
@@ -25,8 +25,8 @@ fn main() -> ExitCode {
         say("is started by `offloom replay`, not by hand");
         return ExitCode::from(2);
     };
-    // SAFETY: the library is Offloom's own; its function takes a string. It is global, since device images look for its
-    // functions.
+    // SAFETY: the library is Offloom's own; its function takes a string. It is global, since device images
+    // look for its functions.
     let end = unsafe {
         let handle = libc::dlopen(library.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL);
         let function = if handle.is_null() {

@@ -1,7 +1,8 @@
-//! The process that talks to a remote store (`jit/remote/`): started at the first question, asked over a socket, and gone when the program is.
+//! The process that talks to a remote store (`jit/remote/`): started at the first question, asked over a
+//! socket, and gone when the program is.
 //!
-//! No thread of the program waits for it longer than the caller says. An answer that comes later is passed over, or noted when something else is
-//! asked.
+//! No thread of the program waits for it longer than the caller says. An answer that comes later is passed
+//! over, or noted when something else is asked.
 
 use std::ffi::OsString;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
@@ -127,7 +128,8 @@ impl Connection {
         }
     }
 
-    /// Reads messages until `stop` has something for one, and hands it that; until `end` at most. `None`: it has not come by then.
+    /// Reads messages until `stop` has something for one, and hands it that; until `end` at most. `None`: it
+    /// has not come by then.
     fn listen(
         &self,
         end: &mut Instant,

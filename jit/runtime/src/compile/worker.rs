@@ -1,7 +1,7 @@
 //! The worker process: where kernels are compiled, so that no compile can take the program with it.
 //!
-//! Started at the first compile, serves one compile at a time, and is started again after it was lost. What it is lost over is
-//! the caller's to remember.
+//! Started at the first compile, serves one compile at a time, and is started again after it was lost. What
+//! it is lost over is the caller's to remember.
 
 mod exchange;
 pub(super) mod spawn;
@@ -26,10 +26,12 @@ use exchange::Exchange;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
 
-/// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is given up; and for the rest of an answer, after each part.
+/// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is
+/// given up; and for the rest of an answer, after each part.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// Of what this library was built (`jit/worker/sources.rs`). Objects of another build's worker are not what the cache's keys say.
+/// Of what this library was built (`jit/worker/sources.rs`). Objects of another build's worker are not what
+/// the cache's keys say.
 pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
 
 /// Why the worker has not answered.
@@ -70,7 +72,8 @@ struct Worker {
     identity: Identity,
 }
 
-/// What a socket was when it was opened: a program may close descriptors it does not know, and open others under the same number.
+/// What a socket was when it was opened: a program may close descriptors it does not know, and open others
+/// under the same number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Identity(u64, u64);
 
@@ -87,7 +90,8 @@ impl Identity {
     }
 }
 
-/// Who starts a worker. After a fork, the parent's is not ours; and one that was started before the program gave up rights has them still.
+/// Who starts a worker. After a fork, the parent's is not ours; and one that was started before the program
+/// gave up rights has them still.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Owner {
     process: u32,
@@ -107,13 +111,14 @@ impl Owner {
     }
 }
 
-/// Whether there may be a worker that stays. Where an orphan would become a child of this process, which a program that waits for its children
-/// must not meet, there is none.
+/// Whether there may be a worker that stays. Where an orphan would become a child of this process, which a
+/// program that waits for its children must not meet, there is none.
 pub(crate) fn may_be_had() -> bool {
     !spawn::adopts_orphans()
 }
 
-/// Starts the worker, if there is none, for a message that is expected soon. What goes wrong shows when it is asked.
+/// Starts the worker, if there is none, for a message that is expected soon. What goes wrong shows when it is
+/// asked.
 pub(crate) fn start(limits: Limits) {
     let mut slot = lock(worker());
     if slot.is_none() && may_be_had() {
@@ -121,8 +126,9 @@ pub(crate) fn start(limits: Limits) {
     }
 }
 
-/// Has the worker do what the message says, starting it if need be, and calls `meanwhile` once it has all of the message. Where it may not stay, that is only done for work that nothing else can do,
-/// and it is gone by the time of return.
+/// Has the worker do what the message says, starting it if need be, and calls `meanwhile` once it has all of
+/// the message. Where it may not stay, that is only done for work that nothing else can do, and it is gone by
+/// the time of return.
 ///
 /// # Errors
 /// When there is no answer. The worker is given up then, and the next call starts another one.
@@ -183,7 +189,8 @@ pub(crate) fn leave_to_parent() {
     SOCKET.close();
 }
 
-/// A socket that a forked child lets go of, without the lock, which a thread that the child does not have may hold for ever.
+/// A socket that a forked child lets go of, without the lock, which a thread that the child does not have may
+/// hold for ever.
 pub(super) struct Parting {
     descriptor: AtomicI32,
     identity: [AtomicU64; 2],
@@ -205,15 +212,16 @@ impl Parting {
         self.descriptor.store(descriptor, Ordering::Relaxed);
     }
 
-    /// Closes it, in a forked child. What else holds it there finds out that it is something else ([`Identity::is_of`]).
+    /// Closes it, in a forked child. What else holds it there finds out that it is something else
+    /// ([`Identity::is_of`]).
     pub(super) fn close(&self) {
         let socket = self.descriptor.swap(-1, Ordering::Relaxed);
         if socket < 0 {
             return;
         }
         let [device, inode] = [0, 1].map(|part| self.identity[part].load(Ordering::Relaxed));
-        // SAFETY: only asked what it is, and only if it is still what it was, closed. A parent's `Worker` is let go of as its descriptor is found then
-        // (`abandon`).
+        // SAFETY: only asked what it is, and only if it is still what it was, closed. A parent's `Worker` is
+        // let go of as its descriptor is found then (`abandon`).
         unsafe {
             if Identity(device, inode).is_of(BorrowedFd::borrow_raw(socket)) {
                 rustix::io::close(socket);
@@ -247,7 +255,8 @@ impl Worker {
         self.owner == Owner::current() && self.identity.is_of(&self.socket)
     }
 
-    /// Lets go of a worker that another process uses, that has other rights or another priority, or of a descriptor that is no longer ours to close.
+    /// Lets go of a worker that another process uses, that has other rights or another priority, or of a
+    /// descriptor that is no longer ours to close.
     fn abandon(self) {
         if !self.identity.is_of(&self.socket) {
             std::mem::forget(self.socket);
@@ -257,7 +266,8 @@ impl Worker {
     /// Ends one that became a child of this process, as if it had never been.
     fn end(self) {
         let Some(process) = self.process else { return };
-        // Nothing: it is a child, and has not ended. Others, and those that the program has waited for already, are not to be found.
+        // Nothing: it is a child, and has not ended. Others, and those that the program has waited for
+        // already, are not to be found.
         if let Ok(None) = waitpid(Some(process), WaitOptions::NOHANG) {
             let _ = kill_process(process, Signal::KILL);
             while let Err(Errno::INTR) = waitpid(Some(process), WaitOptions::empty()) {}
@@ -280,8 +290,8 @@ impl Worker {
     }
 }
 
-/// Notes where this library was loaded from, which the loader is asked. For constructors, before anything is compiled: later, the loader's
-/// lock may be held by one that waits for the worker.
+/// Notes where this library was loaded from, which the loader is asked. For constructors, before anything is
+/// compiled: later, the loader's lock may be held by one that waits for the worker.
 pub(crate) fn locate() {
     library_folder();
 }
@@ -291,7 +301,8 @@ fn library_folder() -> Option<&'static Path> {
     FOLDER.get_or_init(spawn::library_folder).as_deref()
 }
 
-/// The file of a program that this library starts: where it is installed, seen from this library, or beside it in a build folder.
+/// The file of a program that this library starts: where it is installed, seen from this library, or beside
+/// it in a build folder.
 pub(super) fn program_of(name: &str) -> Option<PathBuf> {
     let folder = library_folder()?;
     let installed = folder.join("../libexec/offloom").join(name);

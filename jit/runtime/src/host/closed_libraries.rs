@@ -1,9 +1,10 @@
 //! Keeps the addresses of closed libraries readable, where libomptarget still reads them.
 //!
-//! LLVM 19's libomptarget goes through all images that were ever registered when another library is, and reads the first bytes of each,
-//! also where the library that held it was closed since. A library that is opened again mostly comes to lie where it was; with threads
-//! that map memory meanwhile, as this library's do, it lies elsewhere, and the program crashes (`PluginManager::registerLib`; LLVM 22 goes
-//! through the new images alone). Zeros are an image that fits no device.
+//! LLVM 19's libomptarget goes through all images that were ever registered when another library is, and
+//! reads the first bytes of each, also where the library that held it was closed since. A library that is
+//! opened again mostly comes to lie where it was; with threads that map memory meanwhile, as this library's
+//! do, it lies elsewhere, and the program crashes (`PluginManager::registerLib`; LLVM 22 goes through the new
+//! images alone). Zeros are an image that fits no device.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
@@ -13,8 +14,8 @@ use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 use crate::host::libraries::LoadedObject;
 use offloom_jit_policy::process::lock::lock;
 
-/// Called before the images of the library that holds `bundle` are registered: maps zeros where libraries that were seen here lay, and
-/// nothing lies now.
+/// Called before the images of the library that holds `bundle` are registered: maps zeros where libraries
+/// that were seen here lay, and nothing lies now.
 pub(crate) fn keep_readable(bundle: &[u8]) {
     // Leaked, as all of this library's state.
     static SEEN: OnceLock<&'static Mutex<Vec<Range<usize>>>> = OnceLock::new();

@@ -15,7 +15,8 @@ use super::launch::ArgumentWords;
 use super::{Address, Host};
 
 thread_local! {
-    /// When the launch that is timed on this thread began; 0 if none is. Needs no destructor, so it can be used to the thread's very end.
+    /// When the launch that is timed on this thread began; 0 if none is. Needs no destructor, so it can be
+    /// used to the thread's very end.
     static STARTED: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -34,7 +35,8 @@ pub(crate) fn finished_function() -> Finished {
 }
 
 /// # Safety
-/// As [`Dispatch`]: `slot` is a slot of an announced image, whose state was set before this function was published in it.
+/// As [`Dispatch`]: `slot` is a slot of an announced image, whose state was set before this function was
+/// published in it.
 unsafe extern "C" fn dispatch(slot: *const Slot, arguments: *const u64) -> Choice {
     // SAFETY: as the caller promises.
     unsafe { choose::<false>(slot, arguments) }
@@ -83,7 +85,8 @@ unsafe fn choose<const COUNT: bool>(slot: *const Slot, arguments: *const u64) ->
     })
 }
 
-/// Whether variants may give other results than ahead-of-time code. Only asked where they would, since the thread does not compute as LLVM does.
+/// Whether variants may give other results than ahead-of-time code. Only asked where they would, since the
+/// thread does not compute as LLVM does.
 #[cold]
 fn results_may_differ() -> bool {
     // No lock: one that another thread held at a fork would stay locked in the child.
@@ -115,7 +118,8 @@ unsafe fn state_of(slot: *const Slot) -> &'static KernelOnDevice<Host> {
 }
 
 /// # Safety
-/// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned, for the same slot.
+/// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned, for the
+/// same slot.
 unsafe extern "C" fn finished(slot: *const Slot, ticket: u64) {
     guarded_interlude((), || {
         // A launch in which another was timed, by a task that this thread took up, says nothing.

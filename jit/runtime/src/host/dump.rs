@@ -1,7 +1,9 @@
-//! What `OFFLOOM_JIT_DUMP_DIR` asks for: the first launch of each variant, written so that it can be run by itself.
+//! What `OFFLOOM_JIT_DUMP_DIR` asks for: the first launch of each variant, written so that it can be run by
+//! itself.
 //!
-//! A launch may reach what its argument words, its image's variables, or words in memory that it may reach, point into. The sizes of mapped objects are
-//! not known here, so whole mappings of the process's own writable memory are taken, less the pages that hold nothing.
+//! A launch may reach what its argument words, its image's variables, or words in memory that it may reach,
+//! point into. The sizes of mapped objects are not known here, so whole mappings of the process's own
+//! writable memory are taken, less the pages that hold nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{CStr, OsStr};
@@ -124,7 +126,8 @@ fn write(
     Ok(writer.finish(launch, copy.bundle.bytes, &image.bytes, &name)?)
 }
 
-/// Bytes of a kernel's name in that of a folder, which may have 255: numbers follow, and a name for the time that it is written.
+/// Bytes of a kernel's name in that of a folder, which may have 255: numbers follow, and a name for the time
+/// that it is written.
 const MOST_OF_A_NAME: usize = 200;
 
 /// The characters that fit into so many bytes.
@@ -134,7 +137,8 @@ fn beginning(name: &str, bytes: usize) -> &str {
 
 /// The library that kernels take a function from.
 fn library_of(function: &CStr) -> Option<PathBuf> {
-    // SAFETY: the record is filled by the call; its strings live as long as the library, which this process needs to the end.
+    // SAFETY: the record is filled by the call; its strings live as long as the library, which this process
+    // needs to the end.
     let file = unsafe {
         let function = libc::dlsym(libc::RTLD_DEFAULT, function.as_ptr());
         let mut info = std::mem::zeroed::<libc::Dl_info>();
@@ -237,8 +241,8 @@ fn for_each_page(
     Ok(())
 }
 
-/// What is left of mappings without the pages of the image: the system takes memory behind its variables, which are no file's either, for one with
-/// what lies next to it.
+/// What is left of mappings without the pages of the image: the system takes memory behind its variables,
+/// which are no file's either, for one with what lies next to it.
 fn outside(image: Run, mappings: Vec<Run>) -> Vec<Run> {
     let pages = image.start / PAGE * PAGE..image.end().next_multiple_of(PAGE);
     let parts = mappings.into_iter().flat_map(|mapping| {

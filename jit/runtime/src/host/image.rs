@@ -21,8 +21,8 @@ use super::{Address, Host, perf_map};
 pub(crate) struct HostImage {
     /// Where its announcement is: nothing else is there as long as it is loaded.
     pub(crate) announcement: usize,
-    /// Addresses of what variants share with this copy, by anchor index. In memory of our own: the copy may be unloaded while a
-    /// variant is made for it.
+    /// Addresses of what variants share with this copy, by anchor index. In memory of our own: the copy may
+    /// be unloaded while a variant is made for it.
     anchors: Vec<*const c_void>,
     /// The variants linked against this copy.
     dylib: OnceLock<Result<Dylib<'static>, OrcError>>,
@@ -50,15 +50,17 @@ impl HostImage {
 
     /// The addresses of its kernels' slots.
     pub(crate) fn slots(&self) -> Range<u64> {
-        // SAFETY: the copy is loaded, as its kernels are launched; its announcement was checked when it was announced.
+        // SAFETY: the copy is loaded, as its kernels are launched; its announcement was checked when it was
+        // announced.
         let announcement = unsafe { &*(self.announcement as *const ImageAnnouncement) };
         let start = announcement.slots.addr() as u64;
         start..start + u64::from(announcement.slot_count) * size_of::<Slot>() as u64
     }
 }
 
-/// Does what asks the loader, and what the first link would do else. In a constructor, which holds the loader's lock: where launches
-/// link, one in another library's constructor may come to wait for a link that has begun, and that must not wait for the loader.
+/// Does what asks the loader, and what the first link would do else. In a constructor, which holds the
+/// loader's lock: where launches link, one in another library's constructor may come to wait for a link that
+/// has begun, and that must not wait for the loader.
 pub(crate) fn prepare(image: &ImageCopy<Host>) {
     if let Some(_work) = exit_gate::enter() {
         // What fails is said by the first link.
@@ -66,8 +68,8 @@ pub(crate) fn prepare(image: &ImageCopy<Host>) {
     }
 }
 
-/// Links the object of a kernel's variant against a copy and returns its code. `variant` tells the kernel's variants on this
-/// copy apart.
+/// Links the object of a kernel's variant against a copy and returns its code. `variant` tells the kernel's
+/// variants on this copy apart.
 ///
 /// # Errors
 /// What ORC or JITLink says.

@@ -26,7 +26,8 @@ impl ImageFile {
     /// # Errors
     /// What is wrong with its file, which may be gone.
     pub(crate) fn of_address(address: usize) -> Result<Self, String> {
-        // SAFETY: the record is filled by the call; its strings live as long as the image, which was loaded when this was called.
+        // SAFETY: the record is filled by the call; its strings live as long as the image, which was loaded
+        // when this was called.
         let (base, path) = unsafe {
             let mut info = std::mem::zeroed::<libc::Dl_info>();
             if libc::dladdr(address as *const libc::c_void, &raw mut info) == 0 || info.dli_fname.is_null() {

@@ -1,8 +1,8 @@
 //! What programs call to register their descriptors.
 //!
 //! The hidden piece of a program linked with `--jit=only` asks for what to register, by the names of
-//! [`offloom_abi::jit_base_image`]. Of other programs, this library sees the registrations when it was loaded before libomptarget
-//! (`LD_PRELOAD`), since it defines libomptarget's functions itself.
+//! [`offloom_abi::jit_base_image`]. Of other programs, this library sees the registrations when it was loaded
+//! before libomptarget (`LD_PRELOAD`), since it defines libomptarget's functions itself.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -15,8 +15,8 @@ use offloom_jit_policy::process::report;
 /// `__tgt_register_lib` and `__tgt_unregister_lib`.
 type Registration = unsafe extern "C" fn(*const BinaryDescriptor);
 
-/// The descriptor to register in the place of one whose images are bitcode. Null: this library cannot use the bitcode, and has said
-/// why.
+/// The descriptor to register in the place of one whose images are bitcode. Null: this library cannot use the
+/// bitcode, and has said why.
 ///
 /// # Safety
 /// `descriptor` and what it points to are as libomptarget wants them.
@@ -79,9 +79,9 @@ pub(crate) unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDe
 /// # Safety
 /// The name is that of a [`Registration`]; otherwise as for that.
 unsafe fn function_behind(name: &CStr, descriptor: *const BinaryDescriptor) -> Option<Registration> {
-    // A library that was opened for itself alone has a libomptarget that only it sees. Its table of entries lies in it; the descriptor
-    // may be one of ours.
-    // SAFETY: as the caller promises; a function of this name has this type.
+    // A library that was opened for itself alone has a libomptarget that only it sees. Its table of entries
+    // lies in it; the descriptor may be one of ours. SAFETY: as the caller promises; a function of this name
+    // has this type.
     unsafe {
         let function = symbol_seen_from((*descriptor).entries_begin, name);
         if function.is_null() {
@@ -92,7 +92,8 @@ unsafe fn function_behind(name: &CStr, descriptor: *const BinaryDescriptor) -> O
     }
 }
 
-/// An address in the libomptarget that the executable or library uses in which `inside` lies. `None`: it uses none.
+/// An address in the libomptarget that the executable or library uses in which `inside` lies. `None`: it uses
+/// none.
 ///
 /// # Safety
 /// `inside` is an address in it.
@@ -102,7 +103,8 @@ pub(crate) unsafe fn libomptarget_of(inside: *const c_void) -> Option<*const c_v
     (!function.is_null()).then_some(function.cast_const())
 }
 
-/// The symbol of this name that the executable or library in which `inside` lies would get if this library were not there. Null: none.
+/// The symbol of this name that the executable or library in which `inside` lies would get if this library
+/// were not there. Null: none.
 ///
 /// # Safety
 /// `inside` is an address in it.
@@ -127,7 +129,8 @@ unsafe fn symbol_seen_from(inside: *const c_void, name: &CStr) -> *mut c_void {
     }
 }
 
-/// Whether an address is in this library. Its own exported symbols do not tell: where another library comes before it, they are that one's here too.
+/// Whether an address is in this library. Its own exported symbols do not tell: where another library comes
+/// before it, they are that one's here too.
 fn is_of_this_library(address: *const c_void) -> bool {
     static INSIDE: u8 = 1;
     let here = LoadedObject::containing((&raw const INSIDE).cast());

@@ -18,8 +18,8 @@ pub(crate) struct ArgumentWords<'a>(&'a [u64]);
 
 impl<'a> ArgumentWords<'a> {
     /// # Safety
-    /// `words` points to `count` words that outlive this. Objects behind pointer arguments, as far as the bundle says that the
-    /// kernel reads them at every launch, are readable.
+    /// `words` points to `count` words that outlive this. Objects behind pointer arguments, as far as the
+    /// bundle says that the kernel reads them at every launch, are readable.
     pub(crate) unsafe fn new(words: *const u64, count: u32) -> Self {
         // SAFETY: as the caller promises.
         Self(unsafe { std::slice::from_raw_parts(words, count as usize) })
@@ -41,8 +41,8 @@ impl Launch for ArgumentWords<'_> {
         }
         let mut bytes = [0; 8];
         let length = length.min(bytes.len());
-        // SAFETY: the link found that the kernel reads these bytes at every launch, or they were found to be readable, so they are there;
-        // they are copied bytewise, whatever their alignment.
+        // SAFETY: the link found that the kernel reads these bytes at every launch, or they were found to be
+        // readable, so they are there; they are copied bytewise, whatever their alignment.
         unsafe {
             let start = (address as *const u8).add(offset);
             ptr::copy_nonoverlapping(start, bytes.as_mut_ptr(), length);
@@ -61,8 +61,8 @@ impl Launch for ArgumentWords<'_> {
     }
 }
 
-/// Whether the word at an aligned address can be read. The system is asked to take it for a set of signals and to do with it what it
-/// does not know: it reads the word before it says so.
+/// Whether the word at an aligned address can be read. The system is asked to take it for a set of signals
+/// and to do with it what it does not know: it reads the word before it says so.
 fn is_readable(address: u64) -> bool {
     // SAFETY: always valid; the C library gives each thread its own.
     let error = unsafe { &mut *libc::__errno_location() };

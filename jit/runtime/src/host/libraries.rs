@@ -1,4 +1,5 @@
-//! The shared libraries that device code may call: those of the program or library that brings it, which the process has loaded.
+//! The shared libraries that device code may call: those of the program or library that brings it, which the
+//! process has loaded.
 
 use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
@@ -103,7 +104,8 @@ struct Search {
 
 /// Called by the loader for each object; anything but 0 ends the search.
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-    // SAFETY: `containing` passes a search, and the loader a record that is valid during the call, with as many headers as it says.
+    // SAFETY: `containing` passes a search, and the loader a record that is valid during the call, with as
+    // many headers as it says.
     let (info, search, headers) = unsafe {
         let info = &*info;
         let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
@@ -142,12 +144,14 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
 /// The names of needed libraries in a dynamic section, whose addresses are to be added to `base`.
 ///
 /// # Safety
-/// It is the dynamic section of an object that is loaded, and the base 0 if the loader has relocated it, else the object's address.
+/// It is the dynamic section of an object that is loaded, and the base 0 if the loader has relocated it, else
+/// the object's address.
 unsafe fn needed(dynamic: *const DynamicEntry, base: usize) -> Vec<CString> {
     let mut offsets = Vec::new();
     let mut strings: *const c_char = ptr::null();
     let mut entry = dynamic;
-    // SAFETY: the section ends with an entry that says so; it holds the address of the string table, and names are offsets in that.
+    // SAFETY: the section ends with an entry that says so; it holds the address of the string table, and
+    // names are offsets in that.
     unsafe {
         while (*entry).tag != tag::END {
             let value = usize::try_from((*entry).value).unwrap_or_default();
@@ -168,7 +172,8 @@ unsafe fn needed(dynamic: *const DynamicEntry, base: usize) -> Vec<CString> {
     }
 }
 
-/// Where the loaded library of this name comes from. What is no file, as what the kernel maps into every process, has a name without a slash.
+/// Where the loaded library of this name comes from. What is no file, as what the kernel maps into every
+/// process, has a name without a slash.
 fn loaded_path(name: &CStr) -> Option<PathBuf> {
     let mut map: *const LinkMap = ptr::null();
     // SAFETY: nothing is loaded; the handle is closed after its record, which has room here, was read.

@@ -11,16 +11,19 @@ const NUM_THREADS: &str = "OMP_NUM_THREADS";
 /// What it takes the number of teams of a league from.
 const NUM_TEAMS: &str = "OMP_NUM_TEAMS";
 
-/// Whether variants should be for one team of one thread. They ask libomp at each launch, so this is no matter of right or wrong: with more
-/// threads or teams a kernel of nothing but a region runs its ahead-of-time code, others have both forms.
+/// Whether variants should be for one team of one thread. They ask libomp at each launch, so this is no
+/// matter of right or wrong: with more threads or teams a kernel of nothing but a region runs its
+/// ahead-of-time code, others have both forms.
 ///
-/// Settled once, by what the process was started with. libomp is not asked: it would take note of the thread that asks.
+/// Settled once, by what the process was started with. libomp is not asked: it would take note of the thread
+/// that asks.
 pub(crate) fn is_likely() -> bool {
     static ANSWER: OnceLock<bool> = OnceLock::new();
     *ANSWER.get_or_init(|| {
         let threads = match number_at_start(NUM_THREADS) {
             Some(list) => asks_for_one(&list),
-            // As libomp itself counts them. The standard library would also read files, about shares of a processor's time.
+            // As libomp itself counts them. The standard library would also read files, about shares of a
+            // processor's time.
             None => processors::count() == Some(1),
         };
         threads && number_at_start(NUM_TEAMS).is_none_or(|teams| asks_for_one(&teams))

@@ -1,5 +1,5 @@
-//! Tells `perf` the names of variants, in the file where it looks for the code of JIT compilers: one line for each function, with
-//! its address, its size and its name.
+//! Tells `perf` the names of variants, in the file where it looks for the code of JIT compilers: one line for
+//! each function, with its address, its size and its name.
 
 use std::fmt::Write as _;
 use std::fs::OpenOptions;
@@ -12,7 +12,8 @@ use object::{Object, ObjectSymbol, SymbolKind};
 use offloom_jit_policy::process::guard::write_signals::without_write_signals;
 use offloom_jit_policy::process::report;
 
-/// Adds the functions of an object whose function `kernel` was linked to `address`. `label` is put behind each name.
+/// Adds the functions of an object whose function `kernel` was linked to `address`. `label` is put behind
+/// each name.
 pub(crate) fn add(object: &[u8], kernel: &str, address: u64, label: &str) {
     let lines = lines(object, kernel, address, label).unwrap_or_default();
     let file = format!("/tmp/perf-{}.map", std::process::id());

@@ -1,7 +1,8 @@
-//! Runs a dumped launch by itself: its ahead-of-time code and its variant, in turns, each from the same memory.
+//! Runs a dumped launch by itself: its ahead-of-time code and its variant, in turns, each from the same
+//! memory.
 //!
-//! Memory is put where it was, so that what points into it is right. The device image is wherever the loader puts it: words that
-//! pointed into it are moved along with it.
+//! Memory is put where it was, so that what points into it is right. The device image is wherever the loader
+//! puts it: words that pointed into it are moved along with it.
 
 mod call;
 mod memory;
@@ -66,10 +67,10 @@ enum Failure {
     NoVariant(String),
 }
 
-/// Runs the dumped launch in a folder, its ahead-of-time code and its variant, compares what they leave in memory, and prints, one
-/// on a line, how far it is: [`Progress`]. What the kernel prints goes to the standard error
-/// stream. For a process of its own, which has done nothing yet, with `OFFLOOM_JIT=sync`. Returns 0, or 1 when other things lie at
-/// the addresses of the dump: the next process may be luckier.
+/// Runs the dumped launch in a folder, its ahead-of-time code and its variant, compares what they leave in
+/// memory, and prints, one on a line, how far it is: [`Progress`]. What the kernel prints goes to the
+/// standard error stream. For a process of its own, which has done nothing yet, with `OFFLOOM_JIT=sync`.
+/// Returns 0, or 1 when other things lie at the addresses of the dump: the next process may be luckier.
 ///
 /// # Safety
 /// `folder` points to a string that ends with NUL. The code in the dump is run.
@@ -200,7 +201,8 @@ fn open(library: &Path) -> Result<(), Failure> {
         reason,
     };
     let name = CString::new(library.as_os_str().as_bytes()).map_err(|error| failed(error.to_string()))?;
-    // SAFETY: the file's constructors are run, as whoever replays a dump wants; the message is read before the next call.
+    // SAFETY: the file's constructors are run, as whoever replays a dump wants; the message is read before
+    // the next call.
     unsafe {
         if !libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL).is_null() {
             return Ok(());

@@ -7,7 +7,8 @@ use offloom_jit_policy::backend::Target;
 use offloom_jit_policy::process::error_stream;
 use offloom_jit_policy::process::settings::settings;
 
-/// The processor that variants are compiled for, and its features. One that was asked for and cannot be is said the first time.
+/// The processor that variants are compiled for, and its features. One that was asked for and cannot be is
+/// said the first time.
 pub(crate) fn target() -> &'static Target {
     static TARGET: OnceLock<Target> = OnceLock::new();
     TARGET.get_or_init(|| {

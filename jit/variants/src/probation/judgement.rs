@@ -1,4 +1,5 @@
-//! What timed launches of a variant and of the ahead-of-time body say: in which order they are timed, and when it is known which is faster.
+//! What timed launches of a variant and of the ahead-of-time body say: in which order they are timed, and
+//! when it is known which is faster.
 
 use super::Times;
 
@@ -8,14 +9,15 @@ const SAMPLES: u32 = 8;
 const SAMPLES_FOR_A_CLEAR_CASE: u32 = 3;
 /// What makes a difference clear: this share of the other's time.
 const CLEAR: (u64, u64) = (9, 10);
-/// A variant that takes more than this share of the other's time in the end is not shown to be faster: the fastest of eight launches
-/// of one code differ by as much where memory decides.
+/// A variant that takes more than this share of the other's time in the end is not shown to be faster: the
+/// fastest of eight launches of one code differ by as much where memory decides.
 const SHOWN: (u64, u64) = (31, 32);
-/// Launches from so many nanoseconds on are long: what disturbs a launch is small beside one, and a program may have few of them.
+/// Launches from so many nanoseconds on are long: what disturbs a launch is small beside one, and a program
+/// may have few of them.
 const LONG: u64 = 20_000_000;
-/// From this many long launches of each kind on, a clear difference keeps the variant, and a large one retires it: what is retired for no
-/// reason loses what there was to gain, what is kept for none was nearly as fast. Not from one: the first may find memory that no
-/// launch has touched yet.
+/// From this many long launches of each kind on, a clear difference keeps the variant, and a large one
+/// retires it: what is retired for no reason loses what there was to gain, what is kept for none was nearly
+/// as fast. Not from one: the first may find memory that no launch has touched yet.
 const SAMPLES_IF_LONG: u32 = 2;
 /// What makes a difference large: this share of the other's time.
 const LARGE: (u64, u64) = (4, 5);
@@ -32,8 +34,9 @@ pub enum Verdict {
     Retire = 2,
 }
 
-/// Whether the variant is run when its launches are timed, not the ahead-of-time body. First the one, then the other twice, then the
-/// one: programs whose launches are long and short by turns favour neither, and one whose launches become shorter favours one by a launch's step.
+/// Whether the variant is run when its launches are timed, not the ahead-of-time body. First the one, then
+/// the other twice, then the one: programs whose launches are long and short by turns favour neither, and one
+/// whose launches become shorter favours one by a launch's step.
 pub(super) const fn is_turn_of_variant(turn: u32) -> bool {
     matches!(turn % 4, 0 | 3)
 }
@@ -138,7 +141,8 @@ mod tests {
         assert_eq!(clear_difference(times(u64::MAX, u64::MAX)), None);
     }
 
-    /// The fastest of each kind among launches that take what `time` says, whoever runs: neither is slower than the other in truth.
+    /// The fastest of each kind among launches that take what `time` says, whoever runs: neither is slower
+    /// than the other in truth.
     fn fastest(launches: u32, time: impl Fn(u32) -> u64) -> [u64; 2] {
         [true, false].map(|of_variant| {
             let turns = (0..launches).filter(|turn| is_turn_of_variant(*turn) == of_variant);

@@ -1,4 +1,5 @@
-//! Launches beside the verdict, in every order that the memory model allows: code is freed once nobody runs it, and somebody frees it.
+//! Launches beside the verdict, in every order that the memory model allows: code is freed once nobody runs
+//! it, and somebody frees it.
 //!
 //! `cargo test -p offloom-jit-cache --features loom --lib orders`.
 

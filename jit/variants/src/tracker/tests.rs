@@ -128,7 +128,8 @@ fn what_each_of_several_devices_asks_for_is_counted_once() {
                 key(&tracker, &Words::of([value]));
             }
         }
-        // After the eleventh it is too much, as the next one finds; devices that take turns with seven values need seven.
+        // After the eleventh it is too much, as the next one finds; devices that take turns with seven values
+        // need seven.
         assert_eq!(values, if same_on_all { 12 } else { 100 });
     }
 }

@@ -1,11 +1,12 @@
 //! A hash table of short keys that is read without a lock while one thread changes it.
 //!
-//! Open addressing with linear probing. Every word of the table is an atomic, so nothing here is unsafe, and each slot has
-//! a version that is odd while the slot is written: a reader that saw the version change takes the slot for another key. A
-//! reader may so miss a key, for that once; it never takes one key for another.
+//! Open addressing with linear probing. Every word of the table is an atomic, so nothing here is unsafe, and
+//! each slot has a version that is odd while the slot is written: a reader that saw the version change takes
+//! the slot for another key. A reader may so miss a key, for that once; it never takes one key for another.
 //!
-//! Tables double when they fill up, and one that is mostly removed entries is written anew into its twin of the same size.
-//! No table is ever freed while others read: there are two of each size, all together at most four times the largest.
+//! Tables double when they fill up, and one that is mostly removed entries is written anew into its twin of
+//! the same size. No table is ever freed while others read: there are two of each size, all together at most
+//! four times the largest.
 
 use std::borrow::Borrow;
 use std::sync::OnceLock;
@@ -186,7 +187,8 @@ impl Table {
         None
     }
 
-    /// The slot of a key, and its value. Only the thread that changes the table calls this, so nothing changes meanwhile.
+    /// The slot of a key, and its value. Only the thread that changes the table calls this, so nothing
+    /// changes meanwhile.
     fn slot_of(&self, shape: usize, key: &[u64]) -> Option<(usize, Value)> {
         for index in self.probe(hash(shape, key)) {
             let slot = self.slot(index);
@@ -268,7 +270,8 @@ impl Table {
     }
 }
 
-/// Whether a slot has this key. Compares all words and branches once: nearly every slot that is looked at has it.
+/// Whether a slot has this key. Compares all words and branches once: nearly every slot that is looked at has
+/// it.
 #[inline]
 fn holds(slot: &[AtomicU64], shape: usize, key: &[u64]) -> bool {
     let words = slot[HEADER..].iter().zip(key);
@@ -279,12 +282,14 @@ fn holds(slot: &[AtomicU64], shape: usize, key: &[u64]) -> bool {
     difference == 0
 }
 
-/// A hash in whose every bit each word counts, in its place; words past the last whole [`KEY_BLOCK`] do not. Keys come from the program itself, so nobody gains by collisions.
+/// A hash in whose every bit each word counts, in its place; words past the last whole [`KEY_BLOCK`] do not.
+/// Keys come from the program itself, so nobody gains by collisions.
 ///
 /// Two lanes take two words each at a time, so that one multiplication need not wait for the other.
 #[inline]
 fn hash(shape: usize, key: &[u64]) -> u64 {
-    /// Odd numbers without pattern: the fractions of the golden ratio, of the square roots of 2 and 3, and of pi.
+    /// Odd numbers without pattern: the fractions of the golden ratio, of the square roots of 2 and 3, and of
+    /// pi.
     const CONSTANTS: [u64; 4] = [
         0x9e37_79b9_7f4a_7c15,
         0x6a09_e667_f3bc_c909,

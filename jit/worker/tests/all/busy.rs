@@ -11,7 +11,8 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use crate::device_code::DeviceCode;
 use crate::worker::Worker;
 
-/// A compile at idle priority has less than a thirtieth beside so many, at whatever niceness all of this runs.
+/// A compile at idle priority has less than a thirtieth beside so many, at whatever niceness all of this
+/// runs.
 const MANY: usize = 16;
 
 /// Threads that share a processor with the thread that started them, until this is dropped.

@@ -1,5 +1,6 @@
-//! Kernels to compile: those of the workload `fmm`, for a processor on which LLVM leaves its complex numbers scalar (the cost of the vectors is
-//! 3 more, of 156 operations). Nothing is run, so the processor need not be there.
+//! Kernels to compile: those of the workload `fmm`, for a processor on which LLVM leaves its complex numbers
+//! scalar (the cost of the vectors is 3 more, of 156 operations). Nothing is run, so the processor need not
+//! be there.
 
 use std::ffi::OsStr;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! The worker process compiles a kernel that spills many registers once more, with more vectors, and no other.
+//! The worker process compiles a kernel that spills many registers once more, with more vectors, and no
+//! other.
 
 use offloom_abi::jit_compile::Priority;
 

@@ -1,4 +1,5 @@
-//! The images in a fat binary: CUDA's, which `fatbinary` writes, and HIP's, which `clang-offload-bundler` writes.
+//! The images in a fat binary: CUDA's, which `fatbinary` writes, and HIP's, which `clang-offload-bundler`
+//! writes.
 //!
 //! Source: "Code Object Bundle" of LLVM's "Clang Offload Bundler"; CUDA's format as `cuobjdump` shows it.
 

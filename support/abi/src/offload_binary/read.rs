@@ -7,8 +7,8 @@ use zerocopy::FromBytes;
 use super::{ALIGNMENT, ARCH, Entry, Header, ImageKind, MAGIC, StringPair, TRIPLE, VERSION};
 use crate::{FormatError, OffloadKind, Problem};
 
-/// Most bytes that the strings of one member may hold altogether. Strings may overlap, so without a limit a small
-/// hostile member could make a reader look at its bytes again and again.
+/// Most bytes that the strings of one member may hold altogether. Strings may overlap, so without a limit a
+/// small hostile member could make a reader look at its bytes again and again.
 pub const MAX_STRING_BYTES: u64 = 1 << 20;
 
 /// One member, borrowed from the bytes it was read from. Every offset in it has been checked.

@@ -1,8 +1,8 @@
 //! Writes the bytes of an OffloadBinary member that stand before and behind its image.
 //!
-//! The image itself never passes through here: the caller writes [`MemberHeader::bytes`], then the image, then
-//! [`MemberHeader::padding`] zeros. For strings in the same order the bytes equal those that LLVM's tools write: same
-//! layout, same string table with shared tails.
+//! The image itself never passes through here: the caller writes [`MemberHeader::bytes`], then the image,
+//! then [`MemberHeader::padding`] zeros. For strings in the same order the bytes equal those that LLVM's
+//! tools write: same layout, same string table with shared tails.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -16,12 +16,13 @@ use super::{ALIGNMENT, Entry, Header, ImageKind, MAGIC, StringPair, VERSION};
 pub struct MemberDescription<'a> {
     /// What the image holds.
     pub image_kind: ImageKind,
-    /// The programming model's number: [`OffloadKind::number`](crate::OffloadKind::number) of the release that is
-    /// to read it.
+    /// The programming model's number: [`OffloadKind::number`](crate::OffloadKind::number) of the release
+    /// that is to read it.
     pub offload_kind: u16,
     /// Flags; 0.
     pub flags: u32,
-    /// Keys and values, stored in this order; of a key given twice the last value counts, in the place of the first.
+    /// Keys and values, stored in this order; of a key given twice the last value counts, in the place of the
+    /// first.
     pub strings: Vec<(&'a str, &'a str)>,
 }
 
@@ -139,7 +140,8 @@ impl MemberDescription<'_> {
     }
 }
 
-/// NUL-terminated strings, those that end alike sharing their tails, laid out as LLVM's `StringTableBuilder` does.
+/// NUL-terminated strings, those that end alike sharing their tails, laid out as LLVM's `StringTableBuilder`
+/// does.
 struct StringTable<'a> {
     bytes: Vec<u8>,
     offsets: BTreeMap<&'a str, u64>,

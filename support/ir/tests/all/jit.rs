@@ -158,8 +158,9 @@ fn work_that_takes_too_long_is_left_alone() {
     let (never_sent, never_received) = std::sync::mpsc::channel::<()>();
     let outcome = run_on_expendable_thread(Duration::from_millis(20), move || never_received.recv());
     assert!(matches!(outcome, Err(Lost::NotAtWork { .. })), "{outcome:?}");
-    // At work, unless others have the processors for more than half of the time. That is so short a time that they do not in all of many tries,
-    // however many they are; and a try begins when the one before it has left the processors.
+    // At work, unless others have the processors for more than half of the time. That is so short a time that
+    // they do not in all of many tries, however many they are; and a try begins when the one before it has
+    // left the processors.
     let mut tries = (0..10_000).map(|_| {
         let (alive, dead) = std::sync::mpsc::channel::<()>();
         let outcome = run_on_expendable_thread(Duration::from_millis(2), move || {

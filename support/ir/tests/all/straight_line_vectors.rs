@@ -8,8 +8,8 @@ use offloom_ir::straight_line_vectors::run_with_versioned_loops;
 
 use crate::parse;
 
-/// Four sums of products, each stored before what the next one is made of is loaded: no loop is in the body any more, as with small matrices of
-/// known extents.
+/// Four sums of products, each stored before what the next one is made of is loaded: no loop is in the body
+/// any more, as with small matrices of known extents.
 fn sums() -> String {
     let mut body = String::new();
     for at in 0..4 {

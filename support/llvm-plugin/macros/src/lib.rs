@@ -8,9 +8,9 @@ use syn::{Error, Ident, ItemFn, LitCStr, LitStr, Token, parse_macro_input};
 
 /// Makes a function the registrar of a plugin: `#[plugin(name = "…", version = "…")]`.
 ///
-/// The function takes `&mut llvm_plugin::PassBuilder` and registers the plugin's passes on it. The attribute also exports
-/// `llvmGetPassPluginInfo`, the symbol LLVM looks for, so it can stand once in a crate, which must be a `cdylib`, and not in a
-/// crate that another plugin links.
+/// The function takes `&mut llvm_plugin::PassBuilder` and registers the plugin's passes on it. The attribute
+/// also exports `llvmGetPassPluginInfo`, the symbol LLVM looks for, so it can stand once in a crate, which
+/// must be a `cdylib`, and not in a crate that another plugin links.
 #[proc_macro_attribute]
 pub fn plugin(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let Arguments { name, version } = parse_macro_input!(arguments as Arguments);

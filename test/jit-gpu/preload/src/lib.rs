@@ -1,4 +1,5 @@
-//! Launches variants that were made by hand, in a program that knows nothing of it: to be loaded by `LD_PRELOAD`.
+//! Launches variants that were made by hand, in a program that knows nothing of it: to be loaded by
+//! `LD_PRELOAD`.
 //!
 //! | variable | means |
 //! | --- | --- |
@@ -19,7 +20,8 @@ use offloom_jit_cuda::install::install;
 
 use policy::POLICY;
 
-/// Has the launches of a program seen that keeps the driver's functions in a table of its own, as libomptarget does. `inside` is an address in it.
+/// Has the launches of a program seen that keeps the driver's functions in a table of its own, as
+/// libomptarget does. `inside` is an address in it.
 #[unsafe(no_mangle)]
 pub extern "C" fn jit_cuda_test_install(inside: *const c_void) {
     match install(inside, &POLICY) {
@@ -31,7 +33,8 @@ pub extern "C" fn jit_cuda_test_install(inside: *const c_void) {
     }
 }
 
-/// Registers the images of a program, which opens the driver if they are for it; from then on launches come here.
+/// Registers the images of a program, which opens the driver if they are for it; from then on launches come
+/// here.
 ///
 /// # Safety
 /// As libomptarget says.

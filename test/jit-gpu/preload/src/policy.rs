@@ -38,7 +38,8 @@ struct Settings {
     unload_after: Option<u64>,
 }
 
-/// A variant that is loaded. Each launch that is told when it is done holds one of these; after the last the variant is unloaded.
+/// A variant that is loaded. Each launch that is told when it is done holds one of these; after the last the
+/// variant is unloaded.
 #[derive(Debug)]
 struct Loaded {
     state: &'static State,
@@ -259,7 +260,8 @@ impl State {
         self.lock_loaded().clone()
     }
 
-    /// Waits until it is known what became of the launches so far: how soon times are read depends on what else the machine does.
+    /// Waits until it is known what became of the launches so far: how soon times are read depends on what
+    /// else the machine does.
     fn wait_for_times(&self, launches: u64) {
         let known = || {
             let counters = [&self.timed[0], &self.timed[1], &self.not_timed];

@@ -1,5 +1,5 @@
-//! What the pass `offload-entries` and `wrapgen` make of a marked Rust module, made by hand: region ids, offload entries, and the
-//! registration of a device image.
+//! What the pass `offload-entries` and `wrapgen` make of a marked Rust module, made by hand: region ids,
+//! offload entries, and the registration of a device image.
 #![expect(unsafe_code, reason = "defines symbols and hands addresses to libomptarget")]
 #![expect(clippy::unwrap_used, reason = "only tests call it")]
 
@@ -28,7 +28,8 @@ pub struct DeviceSymbol {
     pub flags: EntryFlags,
 }
 
-/// Defines the pointer to the variable that `variable` points to and is marked `link`, and gives its [`DeviceSymbol`].
+/// Defines the pointer to the variable that `variable` points to and is marked `link`, and gives its
+/// [`DeviceSymbol`].
 #[macro_export]
 macro_rules! link_variable {
     ($name:literal, $variable:expr) => {{

@@ -1,4 +1,5 @@
-//! Launches from Rust on the x86_64 device. Device code and entries are made by hand: see the library of this package.
+//! Launches from Rust on the x86_64 device. Device code and entries are made by hand: see the library of this
+//! package.
 #![expect(unsafe_code, reason = "promises that arguments fit their kernels")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
@@ -141,7 +142,8 @@ fn each_map_type_copies_what_it_says() {
     set_up();
     let to = [1, 2];
     let (mut from, mut tofrom, mut alloc) = ([7, 7], [10, 20], [7, 7]);
-    // SAFETY: the kernel's parameters, in its order. It writes to the device's copy of `to`, which never comes back.
+    // SAFETY: the kernel's parameters, in its order. It writes to the device's copy of `to`, which never
+    // comes back.
     let outcome = unsafe { Launch::new(region!(map_types)) }
         .value(2_usize)
         .map_to(&to)

@@ -1,9 +1,9 @@
 //! Approximations (PTX ISA 9.7.3): one deterministic rule in the place of a device's tables.
 //!
-//! The result is the function's value, computed in double precision by `libm` (not the host's library, so that all
-//! hosts agree) and rounded to nearest. Where the device computes only the high half of a double-precision result
-//! (`rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`), the low half is zero here too. What PTX says of special values
-//! holds: subnormal inputs with `.ftz`, signs of zeros, infinities, NaNs.
+//! The result is the function's value, computed in double precision by `libm` (not the host's library, so
+//! that all hosts agree) and rounded to nearest. Where the device computes only the high half of a
+//! double-precision result (`rcp.approx.ftz.f64`, `rsqrt.approx.ftz.f64`), the low half is zero here too.
+//! What PTX says of special values holds: subnormal inputs with `.ftz`, signs of zeros, infinities, NaNs.
 //! `ex2`, `lg2`, `sin` and `cos` flush subnormal inputs where a device does so for both forms.
 
 use crate::float::{Float as _, flush};
@@ -80,8 +80,8 @@ fn double(opcode: &Opcode<'_>) -> Option<Operation> {
     })
 }
 
-/// What the device reads of the input: the high half, which makes a NaN with a small payload an infinity; a subnormal
-/// number is a zero.
+/// What the device reads of the input: the high half, which makes a NaN with a small payload an infinity; a
+/// subnormal number is a zero.
 fn flushed_high_half(lane: u64) -> f64 {
     let value = f64::from_bits(lane & !0xffff_ffff);
     if value.is_subnormal() {

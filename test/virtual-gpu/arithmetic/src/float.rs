@@ -1,7 +1,7 @@
 //! Floating-point instructions with IEEE results (PTX ISA 9.7.3, 9.7.4).
 //!
-//! Where results are rounded to nearest, the host's own arithmetic computes them; the other directions and the
-//! half-precision formats are LLVM's software floating point (`rustc_apfloat`).
+//! Where results are rounded to nearest, the host's own arithmetic computes them; the other directions and
+//! the half-precision formats are LLVM's software floating point (`rustc_apfloat`).
 
 mod directed;
 mod half;

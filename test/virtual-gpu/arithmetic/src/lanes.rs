@@ -3,8 +3,8 @@
 /// Threads of a warp.
 pub const LANES: usize = 32;
 
-/// One register of all lanes. A value narrower than 64 bits lies in the low bits. Results have zeros above their
-/// type's width; of inputs only the bits of the type are read.
+/// One register of all lanes. A value narrower than 64 bits lies in the low bits. Results have zeros above
+/// their type's width; of inputs only the bits of the type are read.
 pub type Lanes = [u64; LANES];
 
 /// What an instruction computes, by its number of inputs.
@@ -24,7 +24,8 @@ pub enum Operation {
     Test(fn(&Lanes) -> u32),
 }
 
-/// An operation made of what one lane computes. The closure captures nothing, so that it becomes a plain function.
+/// An operation made of what one lane computes. The closure captures nothing, so that it becomes a plain
+/// function.
 macro_rules! lanes {
     (|$a:ident| $body:expr) => {
         $crate::lanes::Operation::Unary(|a| {

@@ -1,8 +1,8 @@
 //! What an H100 answered, instruction by instruction.
 //!
-//! `golden.txt.gz` holds what one computed from inputs in memory (driver 580.159, ptxas 12.9 at -O1):
-//! `= INSTRUCTION INPUT-TYPES -> RESULT-TYPE ROWS`, then a row a line, inputs and result in hexadecimal, predicates
-//! as 1 and 0. Approximations are compared by distance, all others by bits.
+//! `golden.txt.gz` holds what one computed from inputs in memory (driver 580.159, ptxas 12.9 at -O1): `=
+//! INSTRUCTION INPUT-TYPES -> RESULT-TYPE ROWS`, then a row a line, inputs and result in hexadecimal,
+//! predicates as 1 and 0. Approximations are compared by distance, all others by bits.
 
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a broken fixture ends the test")]
 

@@ -86,7 +86,8 @@ fn stream_here(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
     Ok((driver, stream))
 }
 
-/// The stream of a handle, to wait for it or to ask about it: only the default streams are those of a current context.
+/// The stream of a handle, to wait for it or to ask about it: only the default streams are those of a current
+/// context.
 fn stream_itself(handle: Handle) -> Result<(&'static Driver, Arc<Stream>)> {
     if matches!(handle, 0 | LEGACY_STREAM | THREAD_STREAM) {
         return stream_here(handle);

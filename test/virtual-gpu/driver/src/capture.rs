@@ -1,7 +1,7 @@
 //! Recording of graphs: launches on a stream that do not run, but become a graph.
 //!
-//! Of graphs there are those of launches on one stream, in their order. While one is recorded, calls that could wait for the stream, or for all
-//! streams, are errors, and spoil it.
+//! Of graphs there are those of launches on one stream, in their order. While one is recorded, calls that
+//! could wait for the stream, or for all streams, are errors, and spoil it.
 
 use std::cell::Cell;
 use std::sync::{Arc, Mutex};

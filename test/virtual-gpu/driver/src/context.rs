@@ -66,8 +66,8 @@ pub(crate) struct Limits {
 }
 
 thread_local! {
-    /// The contexts of this thread; the last is current. Never dropped: programs call the driver while they end, after the
-    /// thread's variables with destructors are gone.
+    /// The contexts of this thread; the last is current. Never dropped: programs call the driver while they
+    /// end, after the thread's variables with destructors are gone.
     static CURRENT: RefCell<ManuallyDrop<Vec<Arc<Context>>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }

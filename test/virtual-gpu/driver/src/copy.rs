@@ -1,7 +1,8 @@
 //! Copies and fills between memory of hosts and devices.
 //!
-//! An address of the virtual GPU's memory is told from a host pointer by its value, as with unified addressing. Everything else
-//! is memory of the program: that it is there is the program's promise, as with the real driver.
+//! An address of the virtual GPU's memory is told from a host pointer by its value, as with unified
+//! addressing. Everything else is memory of the program: that it is there is the program's promise, as with
+//! the real driver.
 
 use std::sync::Arc;
 
@@ -27,7 +28,8 @@ pub(crate) struct Piece {
 pub(crate) enum Timing {
     /// It has ended when the function returns.
     Synchronous,
-    /// It ends at the stream's turn; only memory that can be paged out is read or written before the function returns.
+    /// It ends at the stream's turn; only memory that can be paged out is read or written before the function
+    /// returns.
     Asynchronous,
 }
 
@@ -189,13 +191,15 @@ fn write(driver: &Driver, to: u64, bytes: &[u8]) -> Result<()> {
 
 fn host_bytes<'a>(address: u64, size: u64) -> Result<&'a [u8]> {
     let size = usize::try_from(size).map_err(|_| CudaError::INVALID_VALUE)?;
-    // SAFETY: the program says that it is memory of it, of so many bytes, and leaves it alone until the copy has ended.
+    // SAFETY: the program says that it is memory of it, of so many bytes, and leaves it alone until the copy
+    // has ended.
     Ok(unsafe { std::slice::from_raw_parts(address as *const u8, size) })
 }
 
 fn host_bytes_mut<'a>(address: u64, size: u64) -> Result<&'a mut [u8]> {
     let size = usize::try_from(size).map_err(|_| CudaError::INVALID_VALUE)?;
-    // SAFETY: the program says that it is memory of it, of so many bytes, and leaves it alone until the copy has ended.
+    // SAFETY: the program says that it is memory of it, of so many bytes, and leaves it alone until the copy
+    // has ended.
     Ok(unsafe { std::slice::from_raw_parts_mut(address as *mut u8, size) })
 }
 

@@ -94,8 +94,8 @@ impl Driver {
     }
 }
 
-/// What a handle of a program looks like: an address at which nothing is, so that a program that looks into a handle gets a
-/// signal.
+/// What a handle of a program looks like: an address at which nothing is, so that a program that looks into a
+/// handle gets a signal.
 static NEXT_HANDLE: AtomicU64 = AtomicU64::new(0xF100_0000_0000_1000);
 
 /// The objects of one kind that programs hold handles to.

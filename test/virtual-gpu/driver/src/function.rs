@@ -93,7 +93,8 @@ impl Function {
             .min(max_blocks(properties.compute_capability))
     }
 
-    /// The size of blocks with which most threads run on a multiprocessor, and the blocks that fill the device.
+    /// The size of blocks with which most threads run on a multiprocessor, and the blocks that fill the
+    /// device.
     pub(crate) fn best_block(&self, limit: u32, dynamic_shared: impl Fn(u32) -> u64) -> (u32, u32) {
         let most = if limit == 0 { u32::MAX } else { limit }.min(self.max_threads());
         let mut best = (0, 0);

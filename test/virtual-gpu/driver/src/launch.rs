@@ -135,7 +135,8 @@ fn run(function: &Function, request: &Request, options: &LaunchOptions, counts: 
     }
 }
 
-/// Adds a line on a launch to a file: the kernel, and the instructions that lanes and warps have executed, with tabs between them.
+/// Adds a line on a launch to a file: the kernel, and the instructions that lanes and warps have executed,
+/// with tabs between them.
 fn note(file: &Path, kernel: &str, statistics: &Statistics) -> io::Result<()> {
     let line = format!(
         "{kernel}\t{}\t{}\n",
@@ -173,10 +174,12 @@ fn tell(report: &Report) {
     }
 }
 
-/// The program's own standard output, through its C library: what a kernel prints keeps its place among what the host prints.
+/// The program's own standard output, through its C library: what a kernel prints keeps its place among what
+/// the host prints.
 fn standard_output() -> Output {
     Arc::new(|bytes| {
-        // SAFETY: `fwrite` reads so many bytes; `stdout` is a stream of the C library as long as the process runs.
+        // SAFETY: `fwrite` reads so many bytes; `stdout` is a stream of the C library as long as the process
+        // runs.
         unsafe { fwrite(bytes.as_ptr().cast(), 1, bytes.len(), stdout) };
     })
 }

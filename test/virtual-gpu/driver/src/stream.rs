@@ -1,7 +1,7 @@
 //! Streams: work in order, beside the caller. Each has a host thread as soon as it has work.
 //!
-//! The default stream waits for the work of all streams that block, and they for its: whatever was submitted before. Work only
-//! ever waits for work that was submitted before it, so nothing waits for itself.
+//! The default stream waits for the work of all streams that block, and they for its: whatever was submitted
+//! before. Work only ever waits for work that was submitted before it, so nothing waits for itself.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -53,7 +53,8 @@ struct Task {
     work: Work,
 }
 
-/// What a stream does at its turn. It gets the error with which a kernel of the context has failed, if one has.
+/// What a stream does at its turn. It gets the error with which a kernel of the context has failed, if one
+/// has.
 pub(crate) type Work = Box<dyn FnOnce(Result<()>) -> Result<()> + Send>;
 
 /// A point in a stream: it is reached when everything that was submitted before it is done.

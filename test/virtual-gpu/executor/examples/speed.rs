@@ -1,4 +1,5 @@
-//! How many lane-instructions one core executes in a second: kernels of whole warps that compute, load and branch.
+//! How many lane-instructions one core executes in a second: kernels of whole warps that compute, load and
+//! branch.
 //!
 //! `cargo run --release -p offloom-virtual-gpu --example speed`
 #![expect(clippy::unwrap_used, reason = "a fault ends the benchmark")]

@@ -1,7 +1,8 @@
 //! Barriers of a block, with counts.
 //!
-//! A warp arrives when all its live threads have: threads that have exited count as arrived, threads that are alive do
-//! not. It then counts as 32 threads. A barrier without a count waits for all warps that have live threads.
+//! A warp arrives when all its live threads have: threads that have exited count as arrived, threads that are
+//! alive do not. It then counts as 32 threads. A barrier without a count waits for all warps that have live
+//! threads.
 
 /// Barriers of a block.
 pub(crate) const BARRIERS: usize = 16;
@@ -38,7 +39,8 @@ pub(crate) struct Barriers {
 }
 
 impl Barriers {
-    /// Threads of a warp arrive; those of `condition` with a true predicate. The barrier's outcome, if that completes it.
+    /// Threads of a warp arrive; those of `condition` with a true predicate. The barrier's outcome, if that
+    /// completes it.
     pub(crate) fn arrive(
         &mut self,
         number: usize,

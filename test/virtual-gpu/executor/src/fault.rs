@@ -17,13 +17,16 @@ pub enum FaultKind {
     StackOverflow,
     /// An instruction that cannot be executed as it is written (`CUDA_ERROR_ILLEGAL_INSTRUCTION`, 715).
     IllegalInstruction,
-    /// The kernel would never end: it took too long, or all its threads wait (`CUDA_ERROR_LAUNCH_TIMEOUT`, 702).
+    /// The kernel would never end: it took too long, or all its threads wait (`CUDA_ERROR_LAUNCH_TIMEOUT`,
+    /// 702).
     Watchdog,
     /// `__assertfail` (`CUDA_ERROR_ASSERT`, 710).
     Assert,
-    /// Too many threads, too much shared memory (`CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`, 701). Nothing was executed.
+    /// Too many threads, too much shared memory (`CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES`, 701). Nothing was
+    /// executed.
     TooManyResources,
-    /// The grid, a block or the parameters cannot be launched (`CUDA_ERROR_INVALID_VALUE`, 1). Nothing was executed.
+    /// The grid, a block or the parameters cannot be launched (`CUDA_ERROR_INVALID_VALUE`, 1). Nothing was
+    /// executed.
     InvalidLaunch,
     /// A use of bytes that no one has written, where [`Poison::Fault`](crate::Poison::Fault) is asked for
     /// (`CUDA_ERROR_LAUNCH_FAILED`, 719).
@@ -124,11 +127,11 @@ pub enum ReportKind {
     PoisonAddress,
     /// A value of which no bit was ever written goes to global memory.
     PoisonStore,
-    /// `exit` in a function that is no kernel ended threads. Compilers write that where they believe that no thread can
-    /// come, so the function was compiled from code with undefined behaviour.
+    /// `exit` in a function that is no kernel ended threads. Compilers write that where they believe that no
+    /// thread can come, so the function was compiled from code with undefined behaviour.
     ExitInFunction,
-    /// An operation such as `shfl.sync` whose mask names threads that wait at a barrier of the block, so that they could not come.
-    /// It was executed without them.
+    /// An operation such as `shfl.sync` whose mask names threads that wait at a barrier of the block, so that
+    /// they could not come. It was executed without them.
     AbsentMembers,
 }
 

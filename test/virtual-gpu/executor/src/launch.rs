@@ -16,11 +16,12 @@ use crate::program::{Details, Kernel, Program};
 /// In which order the threads of a block take turns.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Schedule {
-    /// Threads of a warp keep together where they can, every thread gets its turn. Deterministic within a block.
+    /// Threads of a warp keep together where they can, every thread gets its turn. Deterministic within a
+    /// block.
     #[default]
     Converging,
-    /// At random moments a random group of threads of a random warp goes on. With one worker, a seed gives the same
-    /// order each time.
+    /// At random moments a random group of threads of a random warp goes on. With one worker, a seed gives
+    /// the same order each time.
     Random {
         /// Each seed gives another order.
         seed: u64,
@@ -29,9 +30,9 @@ pub enum Schedule {
 
 /// What becomes of the use of bytes and registers that nothing has written.
 ///
-/// Shared and local memory, call parameters and registers are tracked, bit by bit, from the start of a block or call.
-/// Global memory is not: what is loaded from it counts as written. Copies are no use; decisions, addresses and stores of
-/// wholly unwritten values to global memory are.
+/// Shared and local memory, call parameters and registers are tracked, bit by bit, from the start of a block
+/// or call. Global memory is not: what is loaded from it counts as written. Copies are no use; decisions,
+/// addresses and stores of wholly unwritten values to global memory are.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub enum Poison {
     /// Nothing is tracked. Memory and registers still begin with a pattern, not with zeros.
@@ -39,8 +40,8 @@ pub enum Poison {
     /// Uses are in [`Statistics::reports`].
     #[default]
     Report,
-    /// The first decision or address that uses such bytes is a fault. Stores are only reported: compilers copy the
-    /// padding of structures.
+    /// The first decision or address that uses such bytes is a fault. Stores are only reported: compilers
+    /// copy the padding of structures.
     Fault,
 }
 
@@ -60,7 +61,8 @@ pub struct LaunchOptions {
     pub stack_bytes: u32,
     /// Wall time after which a launch is ended with [`FaultKind::Watchdog`].
     pub time_limit: Option<Duration>,
-    /// Instructions of one block, counted once for each group of threads, after which a launch is ended with [`FaultKind::Watchdog`].
+    /// Instructions of one block, counted once for each group of threads, after which a launch is ended with
+    /// [`FaultKind::Watchdog`].
     pub instruction_limit: Option<u64>,
     /// Where `vprintf` prints. `None`: standard output.
     pub output: Option<Output>,

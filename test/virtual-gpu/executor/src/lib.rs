@@ -1,8 +1,9 @@
 //! A virtual NVIDIA GPU: executes PTX on the processor, so that GPU programs can be tested where no GPU is.
 //!
-//! It is an interpreter of a decoded form of PTX. What tests depend on is as on a device: threads of a warp that take
-//! their own ways and wait for each other, barriers, shuffles, atomics, address spaces, faults. What it has not: time
-//! (nothing here says how fast a device would be) and a weak memory model (stores are seen in order).
+//! It is an interpreter of a decoded form of PTX. What tests depend on is as on a device: threads of a warp
+//! that take their own ways and wait for each other, barriers, shuffles, atomics, address spaces, faults.
+//! What it has not: time (nothing here says how fast a device would be) and a weak memory model (stores are
+//! seen in order).
 //!
 //! | module | job |
 //! | --- | --- |

@@ -17,7 +17,8 @@ pub(crate) struct Local {
 }
 
 impl Local {
-    /// Makes bytes `from` to `to` unwritten for these lanes; both are multiples of 8. The shadow is kept if asked for.
+    /// Makes bytes `from` to `to` unwritten for these lanes; both are multiples of 8. The shadow is kept if
+    /// asked for.
     pub(crate) fn begin(&mut self, from: u32, to: u32, mask: u32, track: bool) {
         let (from, to) = (from as usize / 8, to as usize / 8);
         let old = self.rows.len();

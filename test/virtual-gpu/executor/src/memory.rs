@@ -12,8 +12,8 @@ use thiserror::Error;
 
 use raw::Region;
 
-/// Where addresses of devices begin. No host pointer of x86_64 or AArch64 Linux lies there, so a program that follows
-/// a device's address on the host gets a signal, not somebody's bytes.
+/// Where addresses of devices begin. No host pointer of x86_64 or AArch64 Linux lies there, so a program that
+/// follows a device's address on the host gets a signal, not somebody's bytes.
 const FIRST_ADDRESS: u64 = 0x9000_0000_0000;
 /// Where addresses of devices end.
 const END_OF_ADDRESSES: u64 = 0xE000_0000_0000;
@@ -129,13 +129,13 @@ struct Usage {
 
 /// The global memory of all devices of a process, and host memory that devices reach: one space of addresses.
 ///
-/// Every access is checked against live allocations. Addresses are never used twice, so that what is freed stays
-/// detectable. Device memory is not addressable by the host. Memory of [`Owner::Host`] has the same address on both
-/// sides: it is the host pointer.
+/// Every access is checked against live allocations. Addresses are never used twice, so that what is freed
+/// stays detectable. Device memory is not addressable by the host. Memory of [`Owner::Host`] has the same
+/// address on both sides: it is the host pointer.
 ///
-/// Kernels, copies and the host program may work on the same bytes at the same time: each aligned element of up to 8
-/// bytes is read and written by one atomic access of the processor (relaxed or stronger), as devices do; larger copies
-/// have no order.
+/// Kernels, copies and the host program may work on the same bytes at the same time: each aligned element of
+/// up to 8 bytes is read and written by one atomic access of the processor (relaxed or stronger), as devices
+/// do; larger copies have no order.
 #[derive(Debug)]
 pub struct Memory {
     state: RwLock<State>,
@@ -146,7 +146,8 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Memory of devices with so many bytes each. The heap of a device's kernels may hold 8 MiB of it at first.
+    /// Memory of devices with so many bytes each. The heap of a device's kernels may hold 8 MiB of it at
+    /// first.
     #[must_use]
     pub fn new(bytes_of_devices: &[u64]) -> Arc<Self> {
         let devices = bytes_of_devices.iter().map(|&limit| Usage {
@@ -174,14 +175,16 @@ impl Memory {
         }
     }
 
-    /// Sets whether kernels reach all memory that the process may read and write, as on devices that take part in the host's paging.
+    /// Sets whether kernels reach all memory that the process may read and write, as on devices that take
+    /// part in the host's paging.
     ///
     /// The program must not unmap memory that a kernel accesses.
     pub fn set_reaches_host(&self, reaches_host: bool) {
         self.reaches_host.store(reaches_host, Ordering::Relaxed);
     }
 
-    /// Lets kernels reach memory that the program has from elsewhere (`cuMemHostRegister`), until [`unregister`](Self::unregister).
+    /// Lets kernels reach memory that the program has from elsewhere (`cuMemHostRegister`), until
+    /// [`unregister`](Self::unregister).
     ///
     /// # Errors
     ///
@@ -218,7 +221,8 @@ impl Memory {
         Some((usage.limit, usage.limit - usage.used))
     }
 
-    /// Allocates `size` bytes and returns their address, a multiple of 512 (4,096 for [`Owner::Host`]). They are zero.
+    /// Allocates `size` bytes and returns their address, a multiple of 512 (4,096 for [`Owner::Host`]). They
+    /// are zero.
     ///
     /// # Errors
     ///
@@ -367,8 +371,8 @@ impl Memory {
         Ok(())
     }
 
-    /// Copies `size` bytes. Source and destination may overlap: the result is then as if the source had been read
-    /// before.
+    /// Copies `size` bytes. Source and destination may overlap: the result is then as if the source had been
+    /// read before.
     ///
     /// # Errors
     ///
@@ -411,7 +415,8 @@ impl Memory {
         Some(Arc::clone(allocation))
     }
 
-    /// What kernels reach at an address: live allocations, registered memory and, if that is set, all of the process.
+    /// What kernels reach at an address: live allocations, registered memory and, if that is set, all of the
+    /// process.
     pub(crate) fn reached(&self, address: u64, size: u64) -> Option<Arc<Allocation>> {
         if let Some(allocation) = self.allocation(address, size) {
             return Some(allocation);

@@ -233,7 +233,8 @@ impl Program {
         self.placed.addresses.iter().map(size).sum()
     }
 
-    /// Instructions that the executor cannot run: the line and what is wrong. A thread that comes there is a fault.
+    /// Instructions that the executor cannot run: the line and what is wrong. A thread that comes there is a
+    /// fault.
     pub fn unsupported(&self) -> impl Iterator<Item = (u32, &str)> {
         let code = self.code.instructions.iter().zip(&self.code.origins);
         code.filter_map(|(instruction, origin)| match &instruction.operation {

@@ -27,7 +27,8 @@ const CODE_BITS: u32 = 28;
 /// Bytes between the addresses of functions.
 pub(crate) const FUNCTION_SIZE: u64 = 16;
 
-/// Where shared variables begin in shared memory, so that null is no variable (devices keep 1 KiB for themselves).
+/// Where shared variables begin in shared memory, so that null is no variable (devices keep 1 KiB for
+/// themselves).
 pub(crate) const SHARED_START: u32 = 1024;
 /// Where frames begin in local memory, so that null is no variable.
 pub(crate) const LOCAL_START: u32 = 256;

@@ -284,8 +284,9 @@ impl Warp {
         *old = (*old & !mask) | (poison & mask);
     }
 
-    /// The lanes that run next. Those that are deepest in calls, then those at the lowest instruction, so that the others
-    /// wait where ways meet; `fair`: those that have not run for longest, so that nobody waits for ever.
+    /// The lanes that run next. Those that are deepest in calls, then those at the lowest instruction, so
+    /// that the others wait where ways meet; `fair`: those that have not run for longest, so that nobody
+    /// waits for ever.
     pub(crate) fn select(&mut self, fair: bool) -> Group {
         let mut leader = self.runnable.trailing_zeros() as usize % LANES;
         for lane in lanes(self.runnable) {

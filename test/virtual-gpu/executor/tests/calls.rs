@@ -227,7 +227,8 @@ fn the_heap_gives_and_takes() {
     }
 }
 
-/// As the runtime makes its table of thread states: what the first warp does after `malloc`, others do not see before they have read.
+/// As the runtime makes its table of thread states: what the first warp does after `malloc`, others do not
+/// see before they have read.
 #[test]
 fn others_go_on_while_one_warp_allocates() {
     let code = kernel(

@@ -173,7 +173,8 @@ fn nobody_has_written_what_a_block_finds() {
     );
 }
 
-/// Two threads of a warp reduce over all of it while the others wait for them, as LLVM's runtime does with `num_threads(2)`.
+/// Two threads of a warp reduce over all of it while the others wait for them, as LLVM's runtime does with
+/// `num_threads(2)`.
 #[test]
 fn exchanges_go_on_without_threads_at_barriers() {
     let device = Device::new(&kernel(

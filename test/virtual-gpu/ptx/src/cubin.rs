@@ -1,8 +1,8 @@
 //! What a cubin says of its kernels and variables.
 //!
-//! Kernels and variables are symbols of an ELF file; `st_other` tells kernels from functions, the section the memory of a
-//! variable. What a kernel needs is in the records of `.nv.info` (about all functions) and `.nv.info.KERNEL`, and in the size of
-//! `.nv.shared.KERNEL`.
+//! Kernels and variables are symbols of an ELF file; `st_other` tells kernels from functions, the section the
+//! memory of a variable. What a kernel needs is in the records of `.nv.info` (about all functions) and
+//! `.nv.info.KERNEL`, and in the size of `.nv.shared.KERNEL`.
 
 mod records;
 
@@ -169,7 +169,8 @@ pub fn read(cubin: &[u8]) -> Result<Cubin, CubinError> {
     Ok(result)
 }
 
-/// The memory of the variables in a section. Blocks of parameters, and what the assembler itself keeps, are in other sections.
+/// The memory of the variables in a section. Blocks of parameters, and what the assembler itself keeps, are
+/// in other sections.
 fn space(section: &[u8]) -> Option<StateSpace> {
     match section {
         b".nv.global" | b".nv.global.init" => Some(StateSpace::Global),
@@ -178,7 +179,8 @@ fn space(section: &[u8]) -> Option<StateSpace> {
     }
 }
 
-/// Whether the linked PTX is that of the cubin: it has all its kernels and all variables that other files see, with the same sizes.
+/// Whether the linked PTX is that of the cubin: it has all its kernels and all variables that other files
+/// see, with the same sizes.
 ///
 /// # Errors
 ///

@@ -7,8 +7,8 @@
 //! | the text | PTX, as it was given to the assembler |
 //! | zero bytes | to a multiple of 8 |
 //!
-//! A device link concatenates the sections of its inputs, so a linked image has one part for each PTX file. The driver and
-//! NVIDIA's tools ignore the section.
+//! A device link concatenates the sections of its inputs, so a linked image has one part for each PTX file.
+//! The driver and NVIDIA's tools ignore the section.
 
 use thiserror::Error;
 
@@ -58,7 +58,8 @@ pub enum ImageError {
     TooManySections,
 }
 
-/// The PTX files that an image was assembled from, in the order of the link. None when the image carries none.
+/// The PTX files that an image was assembled from, in the order of the link. None when the image carries
+/// none.
 ///
 /// # Errors
 ///

@@ -29,7 +29,8 @@ pub(crate) enum Kind {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Token<'a> {
     pub(crate) kind: Kind,
-    /// The token as it is written, without quotation marks. Bytes that are not UTF-8 are only in texts, which are then empty.
+    /// The token as it is written, without quotation marks. Bytes that are not UTF-8 are only in texts, which
+    /// are then empty.
     pub(crate) text: &'a str,
     /// From 1.
     pub(crate) line: u32,
@@ -246,7 +247,8 @@ fn is_word(byte: u8) -> bool {
 }
 
 fn number(text: &str) -> Option<Kind> {
-    // What is allowed as a digit but is not one (`+` in Rust's parsers) cannot be here: letters, digits and points alone are.
+    // What is allowed as a digit but is not one (`+` in Rust's parsers) cannot be here: letters, digits and
+    // points alone are.
     let bits = |digits: &str, wanted: usize| {
         let whole = digits.len() == wanted;
         u64::from_str_radix(digits, 16).ok().filter(|_| whole)

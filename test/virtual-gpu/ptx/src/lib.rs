@@ -8,14 +8,15 @@
 //! | [`cubin`] | what a cubin says of its kernels and variables |
 //! | [`error`] | what is wrong with a file, where, and what to do |
 //!
-//! The parser takes hostile bytes: it answers with an [`Error`], never with a panic, and needs memory in proportion to the
-//! file.
+//! The parser takes hostile bytes: it answers with an [`Error`], never with a panic, and needs memory in
+//! proportion to the file.
 //!
-//! Why a parser of our own: of the crates that parse PTX, `ptoxide` (the part of the language that its own examples use),
-//! `ptx-ir` and `ptx-syntax` read almost none of the files that LLVM writes for OpenMP, as the calls, the parameters in arrays
-//! and the initialisers with addresses in them are missing; the one of ZLUDA is on no registry. Parser libraries would save
-//! little: PTX has nine kinds of tokens and statements that the first token tells apart. The generated lexers of `logos` may
-//! call themselves for each byte where code is not optimised, which hostile files turn into a stack overflow.
+//! Why a parser of our own: of the crates that parse PTX, `ptoxide` (the part of the language that its own
+//! examples use), `ptx-ir` and `ptx-syntax` read almost none of the files that LLVM writes for OpenMP, as the
+//! calls, the parameters in arrays and the initialisers with addresses in them are missing; the one of ZLUDA
+//! is on no registry. Parser libraries would save little: PTX has nine kinds of tokens and statements that
+//! the first token tells apart. The generated lexers of `logos` may call themselves for each byte where code
+//! is not optimised, which hostile files turn into a stack overflow.
 #![forbid(unsafe_code)]
 
 pub mod cubin;

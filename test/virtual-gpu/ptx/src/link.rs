@@ -1,9 +1,9 @@
 //! Links several modules into one, as a device link does with the objects that were assembled from them.
 //!
-//! A name without a linkage is its file's own: two files may have two. Of the others there is one each: a `.visible`
-//! definition counts more than a `.weak` one, that more than a `.common` one; of several weak ones the first counts, of
-//! several common ones the largest. What no file defines stays `.extern`: functions of the driver, and shared memory whose
-//! size the launch says.
+//! A name without a linkage is its file's own: two files may have two. Of the others there is one each: a
+//! `.visible` definition counts more than a `.weak` one, that more than a `.common` one; of several weak ones
+//! the first counts, of several common ones the largest. What no file defines stays `.extern`: functions of
+//! the driver, and shared memory whose size the launch says.
 
 mod check;
 mod renumber;

@@ -1,8 +1,9 @@
 //! The syntax tree of a PTX file, with names resolved.
 //!
-//! Module-level names are indices into [`Module::symbols`], registers are dense numbers of their function, branch targets
-//! are indices of instructions. Scopes in bodies are gone: each register and variable of an inner scope is one of the
-//! function's own. Statements that say nothing about the result (`.pragma`, debug sections) are left out.
+//! Module-level names are indices into [`Module::symbols`], registers are dense numbers of their function,
+//! branch targets are indices of instructions. Scopes in bodies are gone: each register and variable of an
+//! inner scope is one of the function's own. Statements that say nothing about the result (`.pragma`, debug
+//! sections) are left out.
 
 use std::sync::Arc;
 
@@ -55,7 +56,8 @@ pub struct SourceFile {
 /// A name of the module.
 #[derive(Clone, Debug)]
 pub struct Symbol {
-    /// The name. A `.shared` variable `x` that function `f` declares in its body is `f::x` (and `f::x::2` the second one).
+    /// The name. A `.shared` variable `x` that function `f` declares in its body is `f::x` (and `f::x::2` the
+    /// second one).
     pub name: String,
     /// Who sees the name.
     pub linkage: Linkage,
@@ -369,7 +371,8 @@ pub enum Operand {
     Pair(Box<(Operand, Operand)>),
     /// `_`: a result that no one wants.
     Sink,
-    /// A branch target: an index into [`Body::instructions`]. The number of instructions is the end of the function.
+    /// A branch target: an index into [`Body::instructions`]. The number of instructions is the end of the
+    /// function.
     Label(u32),
     /// The targets of `brx.idx`, each as [`Operand::Label`].
     Targets(Arc<[u32]>),
@@ -441,7 +444,8 @@ pub enum CallTarget {
     Indirect(RegisterIndex, Arc<Prototype>),
 }
 
-/// `.callprototype`: what a function that is called through a pointer takes and returns; names are empty or `_`.
+/// `.callprototype`: what a function that is called through a pointer takes and returns; names are empty or
+/// `_`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prototype {
     /// What it returns.

@@ -1,6 +1,7 @@
 //! What is read from a cubin is what `ptxas -v` printed when it made it, and what the PTX says.
 //!
-//! `ptxas` 12.9 said of `data/kernel.cubin`: 24 bytes gmem, 4 bytes cmem[3], 64 bytes stack frame, 10 registers, 48 bytes smem.
+//! `ptxas` 12.9 said of `data/kernel.cubin`: 24 bytes gmem, 4 bytes cmem[3], 64 bytes stack frame, 10
+//! registers, 48 bytes smem.
 
 use offloom_ptx::cubin::{self, CubinError, CubinKernel, CubinVariable, Mismatch};
 use offloom_ptx::image;

@@ -1,4 +1,5 @@
-//! What both jobs on device code begin with: the bitcode files of one target, merged, and the machine to compile them for.
+//! What both jobs on device code begin with: the bitcode files of one target, merged, and the machine to
+//! compile them for.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -61,7 +62,8 @@ fn target_of(triple: &str) -> String {
     }
 }
 
-/// Links bitcode files into one module; `before` is called with the module of each. The files are mapped only meanwhile.
+/// Links bitcode files into one module; `before` is called with the module of each. The files are mapped only
+/// meanwhile.
 ///
 /// # Errors
 /// A file cannot be read, is no bitcode of this LLVM, or clashes with another.

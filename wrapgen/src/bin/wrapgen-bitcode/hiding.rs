@@ -8,8 +8,8 @@ use offloom_jit_passes::internalize::internalize_unlisted;
 /// The names of what others than this bitcode define or use.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct KeptNames {
-    /// The name of what others than this bitcode define or use: a definition of it stays visible. What neither the runtime nor the host
-    /// program asks for is hidden otherwise.
+    /// The name of what others than this bitcode define or use: a definition of it stays visible. What
+    /// neither the runtime nor the host program asks for is hidden otherwise.
     #[arg(long = "keep-name", value_name = "NAME", allow_hyphen_values = true)]
     kept_names: Vec<OsString>,
 }

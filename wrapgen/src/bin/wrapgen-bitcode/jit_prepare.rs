@@ -17,7 +17,8 @@ use crate::device_bitcode::{DeviceBitcode, MergeError};
 use crate::gpu_options::GpuOptions;
 use crate::hiding::KeptNames;
 
-/// Merge device bitcode and give its kernels dispatch stubs, so that variants of them can be compiled at run time.
+/// Merge device bitcode and give its kernels dispatch stubs, so that variants of them can be compiled at run
+/// time.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct JitPrepareArgs {
     /// The bitcode of the base image to write: one file in place of all inputs in the device link.
@@ -28,7 +29,8 @@ pub(crate) struct JitPrepareArgs {
     #[arg(long, value_name = "FILE")]
     bundle: PathBuf,
 
-    /// The base image is hidden before it is linked, as by the job `lto`: not where the device linker takes bitcode.
+    /// The base image is hidden before it is linked, as by the job `lto`: not where the device linker takes
+    /// bitcode.
     #[arg(long)]
     hide: bool,
 
@@ -126,7 +128,8 @@ impl JitPrepareArgs {
         Ok(())
     }
 
-    /// With --save-temps the file has the same name in each link, and whether it is there tells whether this one made a bundle.
+    /// With --save-temps the file has the same name in each link, and whether it is there tells whether this
+    /// one made a bundle.
     fn remove_earlier_bundle(&self) -> Result<(), wrapgen::Error> {
         match fs::remove_file(&self.bundle) {
             Err(error) if error.kind() != ErrorKind::NotFound => {

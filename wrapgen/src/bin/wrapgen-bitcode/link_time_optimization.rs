@@ -1,4 +1,5 @@
-//! The job `lto`: device bitcode of one target in, one object for the device linker out, or the optimised bitcode.
+//! The job `lto`: device bitcode of one target in, one object for the device linker out, or the optimised
+//! bitcode.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,5 @@
-//! The half of wrapgen that needs LLVM, in a process of its own: `wrapgen` starts it when bitcode has to be touched.
+//! The half of wrapgen that needs LLVM, in a process of its own: `wrapgen` starts it when bitcode has to be
+//! touched.
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stderr, clippy::print_stdout)]
 

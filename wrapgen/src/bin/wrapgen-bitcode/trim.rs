@@ -1,4 +1,5 @@
-//! The job `trim`: device bitcode in that link-time optimisation has made one, the same without what nothing executes out.
+//! The job `trim`: device bitcode in that link-time optimisation has made one, the same without what nothing
+//! executes out.
 
 use std::path::PathBuf;
 
@@ -11,7 +12,8 @@ use wrapgen::output::write_file;
 
 use crate::device_bitcode::MergeError;
 
-/// Leave out of linked device bitcode what nothing executes and code generation for NVIDIA GPUs cannot take: below -O2 no pass of LLVM does.
+/// Leave out of linked device bitcode what nothing executes and code generation for NVIDIA GPUs cannot take:
+/// below -O2 no pass of LLVM does.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct TrimArgs {
     /// The bitcode to write.

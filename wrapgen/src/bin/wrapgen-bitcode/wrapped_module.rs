@@ -1,7 +1,9 @@
-//! The job `wrapped-module`: the registration module, equal to what LLVM's linker wrapper makes, as LLVM IR or compiled.
+//! The job `wrapped-module`: the registration module, equal to what LLVM's linker wrapper makes, as LLVM IR
+//! or compiled.
 //!
-//! The module is put together as text, in the order in which LLVM's wrapper creates it, and read by LLVM, which checks it. The text
-//! only declares the images: their bytes are given to LLVM for IR, and added behind the code generator for an object.
+//! The module is put together as text, in the order in which LLVM's wrapper creates it, and read by LLVM,
+//! which checks it. The text only declares the images: their bytes are given to LLVM for IR, and added behind
+//! the code generator for an object.
 
 mod fat_binary;
 mod openmp;
@@ -37,7 +39,8 @@ pub(crate) enum WrappedModuleError {
     Codegen(#[from] CodegenError),
 }
 
-/// What LLVM's code generator starts globals of more than 16 bytes at a multiple of, where IR names no alignment.
+/// What LLVM's code generator starts globals of more than 16 bytes at a multiple of, where IR names no
+/// alignment.
 const LARGE_GLOBAL_ALIGNMENT: u64 = 16;
 
 /// A registration module whose images are only declared.
@@ -111,8 +114,8 @@ fn declared_image(name: &str, attribute: &str, size: u64, section: &str, alignme
     format!("@{name} = external hidden {attribute}constant [{size} x i8], section \"{section}\"{alignment}\n")
 }
 
-/// The entry type and the symbols around the entries of `section`: first and last declared, and an empty entry, so that the
-/// section exists in every program.
+/// The entry type and the symbols around the entries of `section`: first and last declared, and an empty
+/// entry, so that the section exists in every program.
 fn entry_range(section: &str) -> String {
     let (entry_type, definition) = (entry::IR_STRUCT_NAME, entry_type());
     let alignment = match entry::alignment(offloom_ir::LLVM) {

@@ -1,6 +1,7 @@
 //! The device link for AMD GPUs: `ld.lld` makes the code object, and compiles bitcode on the way.
 //!
-//! The command is the one that Clang would start; starting Clang to do so would take longer than linking objects does.
+//! The command is the one that Clang would start; starting Clang to do so would take longer than linking
+//! objects does.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,8 +13,8 @@ use crate::error::Result;
 use crate::process::Runner;
 use crate::toolchain;
 
-/// The command that links `inputs`, objects and bitcode, to `image`: an AMD code object or, if that is wanted, their bitcode, merged and
-/// optimised.
+/// The command that links `inputs`, objects and bitcode, to `image`: an AMD code object or, if that is
+/// wanted, their bitcode, merged and optimised.
 ///
 /// # Errors
 /// There is no `ld.lld`.

@@ -1,4 +1,5 @@
-//! Libraries that a device link names: where they are looked for, and what to do about the one that is often not there.
+//! Libraries that a device link names: where they are looked for, and what to do about the one that is often
+//! not there.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
@@ -20,8 +21,8 @@ pub(super) fn folders(target: &Target) -> Vec<PathBuf> {
 
 /// The arguments of a device linker without the device runtime, where it is not installed.
 ///
-/// Debian's LLVM 22 has none for GPUs. Kernels that call nothing of it link without, so this is a warning; what is missing
-/// for others the device linker says.
+/// Debian's LLVM 22 has none for GPUs. Kernels that call nothing of it link without, so this is a warning;
+/// what is missing for others the device linker says.
 pub(super) fn without_missing_runtime(
     arguments: &[OsString],
     target: &Target,

@@ -1,7 +1,8 @@
 //! The device link for the host's own instructions: the shared library that libomptarget opens.
 //!
-//! lld is run directly: starting Clang only to have it start the linker would double the time. Start files and libraries are those
-//! that the host link names. Only options that nobody but Clang can read have Clang start the linker.
+//! lld is run directly: starting Clang only to have it start the linker would double the time. Start files
+//! and libraries are those that the host link names. Only options that nobody but Clang can read have Clang
+//! start the linker.
 
 use std::cell::OnceCell;
 use std::ffi::{OsStr, OsString};
@@ -22,8 +23,8 @@ use crate::error::{Error, Result};
 use crate::inputs::{InputFile, InputKind};
 use crate::toolchain;
 
-/// The command with which lld links objects to `image`. With `compiles_bitcode`, there is bitcode among the inputs, which takes LLVM's
-/// own linker.
+/// The command with which lld links objects to `image`. With `compiles_bitcode`, there is bitcode among the
+/// inputs, which takes LLVM's own linker.
 ///
 /// # Errors
 /// There is no linker, or the files that frame a shared library are not found.
@@ -92,7 +93,8 @@ pub(super) fn clang_command(
     let device = DeviceOptions::new(&line.options, &target.triple);
     let mut command = Command::new(toolchain::llvm_program("clang")?);
     command.args(["--no-default-config", "-o"]).arg(image);
-    // What the link writes besides, such as records of optimisations, has names that start like this in LLVM's linker wrapper.
+    // What the link writes besides, such as records of optimisations, has names that start like this in
+    // LLVM's linker wrapper.
     let output = line.output();
     let mut names = OsString::from(output.file_name().unwrap_or_default());
     names.push(format!(".{}.{}.img.", target.architecture(), target.image_arch()));
@@ -123,10 +125,11 @@ pub(super) fn clang_command(
     Ok(command)
 }
 
-/// Whether an image must have a definition of each name that it uses, in itself or in a library that it names.
+/// Whether an image must have a definition of each name that it uses, in itself or in a library that it
+/// names.
 ///
-/// Not the image of an object to be linked again: it is linked without libraries, and finds them in the program that loads it. Nor one
-/// in a program with a sanitizer, whose functions are the program's own.
+/// Not the image of an object to be linked again: it is linked without libraries, and finds them in the
+/// program that loads it. Nor one in a program with a sanitizer, whose functions are the program's own.
 fn must_define_all(line: &CommandLine) -> bool {
     !line.options.relocatable && sanitizer_runtime::of_program(line).is_none()
 }
@@ -147,7 +150,8 @@ fn library_words(line: &CommandLine) -> Result<Vec<OsString>> {
             | Role::AsNeeded
             | Role::PushState
             | Role::PopState => words.extend_from_slice(&argument.words),
-            // Each instrumented image writes a profile of its own, once something asks for the code that does so.
+            // Each instrumented image writes a profile of its own, once something asks for the code that does
+            // so.
             Role::Undefined(name) if name == sanitizer_runtime::PROFILE_WRITER => {
                 words.extend_from_slice(&argument.words);
             }
@@ -198,8 +202,9 @@ struct StartFiles {
 }
 
 impl StartFiles {
-    /// Finds them beside those of the host link, which may be of the kinds for executables, else in its library folders, else where
-    /// Clang looks for them: a host link that Clang did not write, such as one with `-r`, may name neither.
+    /// Finds them beside those of the host link, which may be of the kinds for executables, else in its
+    /// library folders, else where Clang looks for them: a host link that Clang did not write, such as one
+    /// with `-r`, may name neither.
     fn find(line: &CommandLine, triple: &str) -> Result<Self> {
         let inputs = || {
             line.host.iter().filter_map(|argument| match &argument.role {
@@ -265,8 +270,8 @@ fn folders_of_clang(line: &CommandLine, triple: &str) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether an input of the host link is a library that device code may use, too: an archive, a shared library, or a linker script that
-/// names such files alone.
+/// Whether an input of the host link is a library that device code may use, too: an archive, a shared
+/// library, or a linker script that names such files alone.
 fn is_library(path: &Path, search: &LibrarySearch<'_>, depth: usize) -> Result<bool> {
     let object = path.extension() == Some(OsStr::new("o"));
     if object || !path.is_file() {

@@ -1,8 +1,10 @@
-//! The device link for NVIDIA GPUs: bitcode to PTX, PTX to a cubin by `ptxas`, cubins to the image by `nvlink`.
+//! The device link for NVIDIA GPUs: bitcode to PTX, PTX to a cubin by `ptxas`, cubins to the image by
+//! `nvlink`.
 //!
-//! Objects go to `nvlink` as they are. Bitcode becomes PTX by the same steps as in Clang, so that the same PTX comes out, except below -O2,
-//! where Clang's steps fail with many programs; Clang is started for it because it alone knows which version of PTX the CUDA installation
-//! takes. `ptxas` is run from here, since Clang's linker gives no way to hand it arguments.
+//! Objects go to `nvlink` as they are. Bitcode becomes PTX by the same steps as in Clang, so that the same
+//! PTX comes out, except below -O2, where Clang's steps fail with many programs; Clang is started for it
+//! because it alone knows which version of PTX the CUDA installation takes. `ptxas` is run from here, since
+//! Clang's linker gives no way to hand it arguments.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -52,7 +54,8 @@ pub(super) fn link(
     }
     let mut cubins = Vec::new();
     for path in inputs {
-        // As files of members are called (`compile::write_members`). The bitcode may be one file for several members.
+        // As files of members are called (`compile::write_members`). The bitcode may be one file for several
+        // members.
         if path.extension().is_some_and(|extension| extension == "cubin") {
             cubins.push(path.clone());
         }
@@ -101,8 +104,9 @@ fn warning_of_abi_version(image: &Path, target: &Target) -> Option<String> {
     })
 }
 
-/// The level from which LLVM's own pipeline removes what nothing executes. Below, functions of the device runtime stay that code generation
-/// cannot take (LLVM 19: atomic stores), and calls that `ptxas` refuses since they have too many arguments (OpenMPOpt makes them).
+/// The level from which LLVM's own pipeline removes what nothing executes. Below, functions of the device
+/// runtime stay that code generation cannot take (LLVM 19: atomic stores), and calls that `ptxas` refuses
+/// since they have too many arguments (OpenMPOpt makes them).
 const TRIMMED_BY_LLVM: u8 = 2;
 
 /// One link, and how it is to be done.
@@ -116,8 +120,8 @@ struct NvptxLink<'a> {
 }
 
 impl NvptxLink<'_> {
-    /// The command that compiles the bitcode among `inputs` to what `form` says, PTX or bitcode. The objects among them say what must
-    /// keep its name.
+    /// The command that compiles the bitcode among `inputs` to what `form` says, PTX or bitcode. The objects
+    /// among them say what must keep its name.
     fn compile(&self, inputs: &[PathBuf], form: &str, output: &Path) -> Result<Command> {
         let mut linker: Vec<OsString> = vec![form.into()];
         // Elsewhere Clang hands these on.

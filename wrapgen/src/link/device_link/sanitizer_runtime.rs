@@ -1,16 +1,18 @@
-//! Clang's runtime libraries, which Clang links into programs compiled with `-fsanitize=`, `-fprofile-instr-generate` and the like: which of
-//! them a device image gets.
+//! Clang's runtime libraries, which Clang links into programs compiled with `-fsanitize=`,
+//! `-fprofile-instr-generate` and the like: which of them a device image gets.
 //!
-//! An image of the host's kind is a shared library that the program loads, so it gets what Clang gives shared libraries. A sanitizer is
-//! there once in a process, in the program or in a shared library of its own: a second copy of AddressSanitizer, for instance, finds the
-//! first one's shadow memory in its way and ends the program.
+//! An image of the host's kind is a shared library that the program loads, so it gets what Clang gives shared
+//! libraries. A sanitizer is there once in a process, in the program or in a shared library of its own: a
+//! second copy of AddressSanitizer, for instance, finds the first one's shadow memory in its way and ends the
+//! program.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
 use super::super::command_line::CommandLine;
 
-/// How the names of these libraries start, for instance `libclang_rt.asan-x86_64.a` or, with a folder for each target, `libclang_rt.asan.a`.
+/// How the names of these libraries start, for instance `libclang_rt.asan-x86_64.a` or, with a folder for
+/// each target, `libclang_rt.asan.a`.
 const PREFIX: &str = "libclang_rt.";
 
 /// The archives that Clang links into shared libraries, too: a second copy does no harm.

@@ -1,7 +1,7 @@
 //! Writes a relocatable ELF object again with names changed and sections emptied.
 //!
-//! Indices of sections and symbols stay as they are, so groups, relocations and whatever else counts by them is copied
-//! unread: contents of one section after the other, with the section headers behind them.
+//! Indices of sections and symbols stay as they are, so groups, relocations and whatever else counts by them
+//! is copied unread: contents of one section after the other, with the section headers behind them.
 
 use std::collections::HashMap;
 
@@ -159,7 +159,8 @@ fn pad(output: &mut OutputFile, size: u64) -> Result<()> {
     output.write(&vec![0; usize::try_from(size).unwrap_or_default()])
 }
 
-/// Where the new name of what is called by the text at `offset` stands in the string section; `None`: it keeps its name.
+/// Where the new name of what is called by the text at `offset` stands in the string section; `None`: it
+/// keeps its name.
 fn new_name(
     contents: &[Option<(&[u8], Vec<u8>)>],
     added: &mut HashMap<usize, Vec<u8>>,

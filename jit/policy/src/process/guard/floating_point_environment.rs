@@ -1,6 +1,7 @@
-//! How a thread of the program computes. LLVM computes constants as the processor does by default: to nearest, with all the digits of the type, and with
-//! subnormal numbers. A program that has the processor do otherwise (`fesetround`, or a link with `-ffast-math`, after which subnormal
-//! numbers are zeros) gets other results from ahead-of-time code, which computes what a variant holds as a constant.
+//! How a thread of the program computes. LLVM computes constants as the processor does by default: to
+//! nearest, with all the digits of the type, and with subnormal numbers. A program that has the processor do
+//! otherwise (`fesetround`, or a link with `-ffast-math`, after which subnormal numbers are zeros) gets other
+//! results from ahead-of-time code, which computes what a variant holds as a constant.
 
 use std::arch::asm;
 

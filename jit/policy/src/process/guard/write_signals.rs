@@ -7,8 +7,9 @@ use std::ptr;
 /// A pipe that nobody reads any more, and a file that is larger than the process may write (`ulimit -f`).
 const SIGNALS: [libc::c_int; 2] = [libc::SIGPIPE, libc::SIGXFSZ];
 
-/// Runs what may write on a thread of the program's, which sees neither signal of it: each goes to the thread that writes, and is taken before the
-/// program may have it. What could not be written is an error all the same.
+/// Runs what may write on a thread of the program's, which sees neither signal of it: each goes to the thread
+/// that writes, and is taken before the program may have it. What could not be written is an error all the
+/// same.
 pub fn without_write_signals<T>(write: impl FnOnce() -> T) -> T {
     // SAFETY: the sets are initialised by the calls that fill them; only this thread's signals are looked at.
     unsafe {

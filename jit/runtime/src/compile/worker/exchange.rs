@@ -1,4 +1,5 @@
-//! Sends a request and reads the answer, both until one moment, whatever signals interrupt it. An answer that has begun to come may take longer.
+//! Sends a request and reads the answer, both until one moment, whatever signals interrupt it. An answer that
+//! has begun to come may take longer.
 
 use std::cell::Cell;
 use std::io::IoSlice;
@@ -29,8 +30,9 @@ impl<'s> Exchange<'s> {
         }
     }
 
-    /// Sends all parts of a message at once, as far as the socket takes them: were the other end woken by the first alone, it might run in this thread's
-    /// place and wait for the next. A worker that is gone is an error here, not a signal to the program.
+    /// Sends all parts of a message at once, as far as the socket takes them: were the other end woken by the
+    /// first alone, it might run in this thread's place and wait for the next. A worker that is gone is an
+    /// error here, not a signal to the program.
     pub(super) fn send<const N: usize>(&self, parts: [&[u8]; N]) -> Result<(), WorkerError> {
         let mut parts = parts.map(IoSlice::new);
         let mut rest = &mut parts[..];
@@ -65,7 +67,8 @@ impl<'s> Exchange<'s> {
         Ok(bytes)
     }
 
-    /// Waits until what failed may be tried again. After a signal it is waited for what is left of the time, not for all of it.
+    /// Waits until what failed may be tried again. After a signal it is waited for what is left of the time,
+    /// not for all of it.
     fn wait(&self, error: Errno, event: PollFlags) -> Result<(), WorkerError> {
         if error != Errno::AGAIN && error != Errno::INTR {
             return Err(WorkerError::Died);

@@ -1,4 +1,5 @@
-//! Starts a process that is not the program's child: a program that waits for its children must not meet ours.
+//! Starts a process that is not the program's child: a program that waits for its children must not meet
+//! ours.
 
 use std::ffi::{CStr, CString, c_int, c_void};
 use std::io;
@@ -17,8 +18,8 @@ use rustix::process::Pid;
 use offloom_jit_policy::process::processors;
 use offloom_jit_policy::process::settings::variable_at_start;
 
-/// How the worker's C library gets memory: for its one busy thread as for the first, and in large steps. By default that thread's memory
-/// grows by a page or two at a time, 200 times in the first compile.
+/// How the worker's C library gets memory: for its one busy thread as for the first, and in large steps. By
+/// default that thread's memory grows by a page or two at a time, 200 times in the first compile.
 const ALLOCATION: &CStr = c"GLIBC_TUNABLES=glibc.malloc.arena_max=1:glibc.malloc.top_pad=4194304";
 
 /// The first descriptor that is no standard stream.
@@ -51,8 +52,8 @@ pub(super) fn adopts_orphans() -> bool {
     subreaper != 0 || std::process::id() == 1
 }
 
-/// A pair of sockets, neither of which is a standard stream: a program that was started without these may print to what has their
-/// numbers.
+/// A pair of sockets, neither of which is a standard stream: a program that was started without these may
+/// print to what has their numbers.
 ///
 /// # Errors
 /// When there is none.
@@ -77,7 +78,8 @@ pub(in super::super) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 fn without_standard_streams<T>(open: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-    // They keep the lowest numbers until the sockets have others. What is printed to them meanwhile is lost, as it is without them.
+    // They keep the lowest numbers until the sockets have others. What is printed to them meanwhile is lost,
+    // as it is without them.
     let mut taken = Vec::new();
     while let Ok(file) = memfd_create(c"taken", MemfdFlags::CLOEXEC)
         && file.as_raw_fd() < FIRST_OTHER
@@ -87,10 +89,12 @@ fn without_standard_streams<T>(open: impl FnOnce() -> io::Result<T>) -> io::Resu
     open()
 }
 
-/// Starts `program` with `numbers` as arguments, `socket` (which is no standard stream) as standard input and nothing else open. It blocks
-/// all signals, and is no child of this process by the time this returns, unless this one [`adopts_orphans`]: its end is seen at the socket.
+/// Starts `program` with `numbers` as arguments, `socket` (which is no standard stream) as standard input and
+/// nothing else open. It blocks all signals, and is no child of this process by the time this returns, unless
+/// this one [`adopts_orphans`]: its end is seen at the socket.
 ///
-/// Memory is not copied (the children share it until exec), so the time does not depend on how large the program is.
+/// Memory is not copied (the children share it until exec), so the time does not depend on how large the
+/// program is.
 ///
 /// # Errors
 /// When it cannot be started.
@@ -125,9 +129,10 @@ pub(in super::super) fn spawn_detached(
         error: 0,
     };
     let mut stack = Box::new(Stack([0; 16 << 10]));
-    // SAFETY: the sets are initialised by the calls that fill them. The child runs on a stack of its own while this thread waits
-    // (CLONE_VFORK), and uses only what `plan` holds. No signal handler of the program can run in it, since it inherits the
-    // blocked signals. It is reaped here: without an exit signal only __WCLONE sees it.
+    // SAFETY: the sets are initialised by the calls that fill them. The child runs on a stack of its own
+    // while this thread waits (CLONE_VFORK), and uses only what `plan` holds. No signal handler of the
+    // program can run in it, since it inherits the blocked signals. It is reaped here: without an exit signal
+    // only __WCLONE sees it.
     unsafe {
         let mut all = mem::zeroed::<libc::sigset_t>();
         let mut before = mem::zeroed::<libc::sigset_t>();
@@ -158,7 +163,8 @@ fn top(stack: &mut Stack) -> *mut c_void {
     stack.0.as_mut_ptr_range().end.cast()
 }
 
-/// The child in between: starts the real one and ends, which makes that one an orphan. Runs in the program's memory.
+/// The child in between: starts the real one and ends, which makes that one an orphan. Runs in the program's
+/// memory.
 extern "C" fn between(plan: *mut c_void) -> c_int {
     // SAFETY: `spawn_detached` waits and keeps the plan; nobody else uses it.
     unsafe {
@@ -190,7 +196,8 @@ extern "C" fn become_worker(plan: *mut c_void) -> c_int {
         let plan = plan.cast::<Plan>();
         processors::use_all();
         leave_real_time();
-        // Exec would keep that the program ignores it, and the worker could not wait for the linker that it runs.
+        // Exec would keep that the program ignores it, and the worker could not wait for the linker that it
+        // runs.
         let default: libc::sigaction = mem::zeroed();
         libc::sigaction(libc::SIGCHLD, &raw const default, ptr::null_mut());
         // It may be a standard stream itself, if the program has closed one. The socket is none.
@@ -233,7 +240,8 @@ unsafe fn close_others_at_exec() {
         {
             return;
         }
-        // Linux before 5.11, or a filter of system calls. A limit on descriptors says little: it may be a billion.
+        // Linux before 5.11, or a filter of system calls. A limit on descriptors says little: it may be a
+        // billion.
         if !close_listed_at_exec() {
             (FIRST_OTHER..MOST_UNLISTED).for_each(|descriptor| close_at_exec(descriptor));
         }
@@ -289,8 +297,8 @@ fn number(name: &[u8]) -> Option<c_int> {
 
 /// The folder that this library was loaded from.
 pub(super) fn library_folder() -> Option<PathBuf> {
-    // SAFETY: the record is filled by the call, which is given an address of this library; its strings live as long as the
-    // library, which is never unloaded.
+    // SAFETY: the record is filled by the call, which is given an address of this library; its strings live
+    // as long as the library, which is never unloaded.
     let file = unsafe {
         let mut info = mem::zeroed::<libc::Dl_info>();
         let found = libc::dladdr(library_folder as *const c_void, &raw mut info) != 0;

@@ -16,12 +16,12 @@ struct OnStack([u64; ON_STACK]);
 
 type Kernel = unsafe extern "C" fn(u64, u64, u64, u64, u64, u64, OnStack);
 
-/// Calls `kernel` with words, of which each is one argument; the caller takes them off the stack, so there may be more than it has
-/// parameters.
+/// Calls `kernel` with words, of which each is one argument; the caller takes them off the stack, so there
+/// may be more than it has parameters.
 ///
 /// # Safety
-/// `kernel` is a function of the 64-bit System V ABI that takes integers or pointers, as many as there are words at most, and is
-/// right for these.
+/// `kernel` is a function of the 64-bit System V ABI that takes integers or pointers, as many as there are
+/// words at most, and is right for these.
 pub(super) unsafe fn call(kernel: *const c_void, words: &[u64]) {
     let mut all = [0; MOST_ARGUMENTS];
     let count = words.len().min(MOST_ARGUMENTS);

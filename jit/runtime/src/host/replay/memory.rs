@@ -95,7 +95,8 @@ impl Memory {
         self.variables.clear();
         for run in &self.runs {
             let start = moved.word(run.start);
-            // SAFETY: the run is in a region, or in the image's variables, as was checked; no kernel is running.
+            // SAFETY: the run is in a region, or in the image's variables, as was checked; no kernel is
+            // running.
             let bytes =
                 unsafe { std::slice::from_raw_parts_mut(start as usize as *mut u8, run.length as usize) };
             self.file.read_exact_at(bytes, offset)?;

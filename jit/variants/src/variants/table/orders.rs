@@ -1,6 +1,8 @@
-//! The table read beside changes, in every order that the memory model allows: loom runs each test once for each of them.
+//! The table read beside changes, in every order that the memory model allows: loom runs each test once for
+//! each of them.
 //!
-//! `cargo test -p offloom-jit-cache --features loom --lib orders`. The smallest table has two slots here, so that few keys fill it.
+//! `cargo test -p offloom-jit-cache --features loom --lib orders`. The smallest table has two slots here, so
+//! that few keys fill it.
 
 use super::{Growing, Table, Value, hash};
 use crate::testing::in_every_order;

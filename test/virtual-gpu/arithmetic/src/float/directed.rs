@@ -157,8 +157,8 @@ fn round_double<D: Direction>(value: f64) -> Single {
         .value
 }
 
-/// The square root, rounded in one direction. The host's is the nearest number; its square, which quadruple precision
-/// holds exactly, says on which side the root is.
+/// The square root, rounded in one direction. The host's is the nearest number; its square, which quadruple
+/// precision holds exactly, says on which side the root is.
 fn square_root<D: Direction>(value: f64) -> f64 {
     let root = value.sqrt();
     if !root.is_finite() || root == 0.0 {

@@ -1,5 +1,5 @@
-//! Pointers that programs pass. C's callers alone make these types; the driver's interface says that such a pointer is null or
-//! leads to what its type says, for as long as the function runs.
+//! Pointers that programs pass. C's callers alone make these types; the driver's interface says that such a
+//! pointer is null or leads to what its type says, for as long as the function runs.
 
 use std::ffi::{CStr, c_char, c_void};
 

@@ -137,8 +137,8 @@ fn attribute(driver: &Driver, attribute: c_uint, device: c_int) -> Result<c_int>
         13 | 36 => return Ok(CLOCK_RATE),
         14 | 30 | 51 => return Ok(ALIGNMENT),
         16 => properties.multiprocessors,
-        // Copies beside kernels; kernels beside each other; host memory that devices reach; unified addressing; priorities;
-        // caches; managed memory; cooperative launches; registered memory; pools.
+        // Copies beside kernels; kernels beside each other; host memory that devices reach; unified
+        // addressing; priorities; caches; managed memory; cooperative launches; registered memory; pools.
         15 | 19 | 31 | 40 | 41 | 78 | 79 | 80 | 83 | 95 | 99 | 115 => 1,
         // All of the host's memory; registered memory at the host's address.
         88 => u32::from(driver.settings.reaches_host),

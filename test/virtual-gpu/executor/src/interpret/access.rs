@@ -54,8 +54,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Elements of all lanes at once, and which bits of them were not written, where all are in one place. Otherwise, and
-    /// where something is wrong, nothing.
+    /// Elements of all lanes at once, and which bits of them were not written, where all are in one place.
+    /// Otherwise, and where something is wrong, nothing.
     #[inline]
     fn gather(
         &mut self,
@@ -178,8 +178,8 @@ impl Machine<'_> {
         Ok(())
     }
 
-    /// Writes written elements of all lanes at once, where all are in one allocation or in shared memory: whether they
-    /// are.
+    /// Writes written elements of all lanes at once, where all are in one allocation or in shared memory:
+    /// whether they are.
     #[inline]
     fn scatter(
         &mut self,

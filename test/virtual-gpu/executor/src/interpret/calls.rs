@@ -273,7 +273,8 @@ impl Machine<'_> {
             }
         }
         warp.stand_at(at.exec, at.pc + 1);
-        // The device runtime of LLVM 19 takes it for granted that `malloc` in one warp ends after others have read a word.
+        // The device runtime of LLVM 19 takes it for granted that `malloc` in one warp ends after others have
+        // read a word.
         self.gives_way = true;
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! What the threads of a warp tell each other: `shfl`, `vote`, `match`, `redux`, `bar.warp`.
 //!
-//! An operation happens when all live members of its mask have come to it. Usually they come together; else those who
-//! are early leave what they bring and wait. They meet at the same operation with the same members, wherever it stands in
-//! the code.
+//! An operation happens when all live members of its mask have come to it. Usually they come together; else
+//! those who are early leave what they bring and wait. They meet at the same operation with the same members,
+//! wherever it stands in the code.
 
 use offloom_ptx_arithmetic::{LANES, Lanes};
 
@@ -97,8 +97,9 @@ impl Machine<'_> {
         self.exchange_among(warp, 0);
     }
 
-    /// Executes exchanges whose other members all wait at a barrier of the block, without them, when nothing else can go on. The
-    /// device runtime of LLVM 19 reduces over whole warps of which `num_threads` lets a part work. Whether there were any.
+    /// Executes exchanges whose other members all wait at a barrier of the block, without them, when nothing
+    /// else can go on. The device runtime of LLVM 19 reduces over whole warps of which `num_threads` lets a
+    /// part work. Whether there were any.
     pub(crate) fn exchange_without_absent(&mut self, block: &Block, warp: &mut Warp) -> bool {
         let at_barriers = lanes(warp.live).filter(|&lane| matches!(warp.waits[lane], Wait::Barrier(_)));
         let absent = at_barriers.fold(0, |mask, lane| mask | 1 << lane);
@@ -111,7 +112,8 @@ impl Machine<'_> {
         done != 0
     }
 
-    /// Executes exchanges for which all live members wait, but for those that may be absent. Returns who went on.
+    /// Executes exchanges for which all live members wait, but for those that may be absent. Returns who went
+    /// on.
     fn exchange_among(&mut self, warp: &mut Warp, absent: u32) -> u32 {
         let mut done = 0;
         let mut left = warp.waiting(Wait::Warp);
@@ -196,7 +198,8 @@ fn give(kind: ExchangeKind, together: u32, brought: &Brought<'_>) -> Given {
         Kind::ShuffleUp | Kind::ShuffleDown | Kind::ShuffleButterfly | Kind::ShuffleIndex => {
             for lane in lanes(together) {
                 let (from, in_range) = source_lane(kind, lane as u32, brought.b[lane], brought.c[lane]);
-                // A lane that takes no part has nothing to give: the device's answer is undefined, here it is one's own.
+                // A lane that takes no part has nothing to give: the device's answer is undefined, here it is
+                // one's own.
                 let from = if together >> from & 1 == 1 {
                     from as usize
                 } else {

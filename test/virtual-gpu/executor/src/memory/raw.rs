@@ -1,8 +1,8 @@
 //! Bytes that several threads read and write at the same time, some of them outside of Rust.
 //!
-//! Host memory for `cuMemAllocHost` is written by the program under test while kernels run, so no Rust reference to
-//! such bytes may exist. All accesses here go through atomics made for one access at a time: in range, aligned, and of
-//! a region that is alive as long as the [`Region`] is.
+//! Host memory for `cuMemAllocHost` is written by the program under test while kernels run, so no Rust
+//! reference to such bytes may exist. All accesses here go through atomics made for one access at a time: in
+//! range, aligned, and of a region that is alive as long as the [`Region`] is.
 #![expect(
     unsafe_code,
     reason = "memory that the program under test shares has no owner in Rust; accesses are checked here"
@@ -32,8 +32,8 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// `length` zeroed bytes at a multiple of `alignment`, a power of two of at least 8. `None` where there is no
-    /// memory or the length is 0.
+    /// `length` zeroed bytes at a multiple of `alignment`, a power of two of at least 8. `None` where there
+    /// is no memory or the length is 0.
     pub(crate) fn new(length: usize, alignment: usize) -> Option<Self> {
         // Whole words, so that the last bytes can be read as part of one.
         let layout = Layout::from_size_align(length.checked_next_multiple_of(8)?, alignment.max(8)).ok()?;
@@ -89,7 +89,8 @@ impl Region {
 
     #[inline]
     fn byte(&self, offset: usize) -> &AtomicU8 {
-        // SAFETY: `at` checks range and alignment; the reference lives as long as the region; all accesses are atomic.
+        // SAFETY: `at` checks range and alignment; the reference lives as long as the region; all accesses
+        // are atomic.
         unsafe { AtomicU8::from_ptr(self.at(offset, 1)) }
     }
 
@@ -158,8 +159,8 @@ impl Region {
         }
     }
 
-    /// Replaces an element of 2, 4 or 8 bytes by what `change` makes of it, in one step for all threads, and returns
-    /// what was there.
+    /// Replaces an element of 2, 4 or 8 bytes by what `change` makes of it, in one step for all threads, and
+    /// returns what was there.
     #[inline]
     pub(crate) fn update(&self, offset: usize, size: usize, change: impl Fn(u64) -> u64) -> u64 {
         const ORDER: Ordering = Ordering::SeqCst;

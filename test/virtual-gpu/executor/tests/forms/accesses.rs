@@ -175,7 +175,8 @@ fn store(form: &str, space: Option<&str>, kind: &str, count: usize) -> Case {
     .with(module)
 }
 
-/// What was there and three times what is there then. The first word is changed; the second and third are operands.
+/// What was there and three times what is there then. The first word is changed; the second and third are
+/// operands.
 fn atomic(form: &str, space: Option<&str>, kind: &str) -> Option<Case> {
     let bits = bits_of(kind);
     let name = form.split('.').find(|part| {

@@ -1,4 +1,5 @@
-//! Arithmetic: a kernel must give what the function of the opcode gives, which is compared with an H100 elsewhere.
+//! Arithmetic: a kernel must give what the function of the opcode gives, which is compared with an H100
+//! elsewhere.
 
 use offloom_ptx_arithmetic::{LANES, Lanes, Operation, operation};
 

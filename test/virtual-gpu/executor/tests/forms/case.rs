@@ -25,7 +25,8 @@ pub(crate) const UNTOUCHED: u64 = 0xEEEE_EEEE_EEEE_EEEE;
 pub(crate) struct Case {
     /// Variables and functions of the module.
     pub(crate) module: String,
-    /// Instructions that leave their result in `%d0`. `%a` is the address of the thread's words, `%x` its number.
+    /// Instructions that leave their result in `%d0`. `%a` is the address of the thread's words, `%x` its
+    /// number.
     pub(crate) code: String,
     /// The words of each thread.
     pub(crate) words: Vec<Words>,
@@ -34,7 +35,8 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// A case without variables in which all threads have these words, and the result is that of a function of words and thread.
+    /// A case without variables in which all threads have these words, and the result is that of a function
+    /// of words and thread.
     pub(crate) fn new(
         code: impl Into<String>,
         words: Vec<Words>,

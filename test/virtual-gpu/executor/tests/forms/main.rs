@@ -1,7 +1,7 @@
 //! Every opcode form of the PTX that there is to run is executed, and gives what it must.
 //!
-//! Each form gets a kernel of its own, in which 32 threads apply it to words of their own. What an H100 answered to arithmetic
-//! instructions goes through kernels too, row by row.
+//! Each form gets a kernel of its own, in which 32 threads apply it to words of their own. What an H100
+//! answered to arithmetic instructions goes through kernels too, row by row.
 //!
 //! | module | job |
 //! | --- | --- |

@@ -1,8 +1,8 @@
 //! Records of a cubin about its functions.
 //!
-//! A record is a byte for its form, one for its attribute, and either two bytes of value or, in form 4, their number and as
-//! many bytes. NVIDIA documents neither; the numbers are those that its disassembler names, and what they mean was compared
-//! with what `ptxas -v` prints.
+//! A record is a byte for its form, one for its attribute, and either two bytes of value or, in form 4, their
+//! number and as many bytes. NVIDIA documents neither; the numbers are those that its disassembler names, and
+//! what they mean was compared with what `ptxas -v` prints.
 
 use std::collections::HashMap;
 

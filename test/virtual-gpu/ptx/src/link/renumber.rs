@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use crate::tree::{Base, CallTarget, Operand, Reference, Symbol, SymbolIndex, SymbolKind};
 
-/// Gives a symbol's references the indices of the linked module, and its source lines the numbers of the files there.
+/// Gives a symbol's references the indices of the linked module, and its source lines the numbers of the
+/// files there.
 pub(super) fn symbol(symbol: &mut Symbol, indices: &[SymbolIndex], files: &HashMap<u32, u32>) {
     references(symbol, indices);
     if let SymbolKind::Function(function) = &mut symbol.kind

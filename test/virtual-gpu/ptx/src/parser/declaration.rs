@@ -173,7 +173,8 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// A parameter or a result of a function, of which `end` bytes lie before it. Registers are left to the caller.
+    /// A parameter or a result of a function, of which `end` bytes lie before it. Registers are left to the
+    /// caller.
     pub(super) fn parameter(&mut self, end: u64) -> Result<(Token<'a>, Parameter)> {
         let form = self.form()?;
         let name = self.word("the parameter's name")?;

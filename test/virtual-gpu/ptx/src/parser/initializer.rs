@@ -42,8 +42,8 @@ impl Parser<'_> {
         Ok(initializer)
     }
 
-    /// A value, or a list of values of the dimensions that are left, from byte `offset` to at most byte `limit`. Calls itself
-    /// once for each dimension. Answers with the byte behind the last value.
+    /// A value, or a list of values of the dimensions that are left, from byte `offset` to at most byte
+    /// `limit`. Calls itself once for each dimension. Answers with the byte behind the last value.
     fn values(
         &mut self,
         scalar: ScalarType,

@@ -1,7 +1,8 @@
 //! `nvlink` of a CUDA folder for tests, on the library nvJitLink of the same folder.
 //!
-//! NVIDIA offers nvlink 12 in no package for Python, and nvlink 13 writes ELF marks that the libomptarget of LLVM 19 refuses. It
-//! takes what `clang-nvlink-wrapper` and `clang-linker-wrapper` pass: `-o`, `-arch`, `-L`, `-g`, `-v` and cubins.
+//! NVIDIA offers nvlink 12 in no package for Python, and nvlink 13 writes ELF marks that the libomptarget of
+//! LLVM 19 refuses. It takes what `clang-nvlink-wrapper` and `clang-linker-wrapper` pass: `-o`, `-arch`,
+//! `-L`, `-g`, `-v` and cubins.
 #![expect(unsafe_code, reason = "nvJitLink has a C interface")]
 
 use std::env;

@@ -1,7 +1,8 @@
 //! `ptxas` of a CUDA folder for tests: runs the real assembler and leaves the PTX in its output.
 //!
-//! The real one is `libexec/ptxas` of the same folder. It gets the options as they are; what it prints and how it ends is passed
-//! on. A cubin that it made then carries its input in a section of its own (`offloom_ptx::image`).
+//! The real one is `libexec/ptxas` of the same folder. It gets the options as they are; what it prints and
+//! how it ends is passed on. A cubin that it made then carries its input in a section of its own
+//! (`offloom_ptx::image`).
 #![forbid(unsafe_code)]
 
 use std::env;
@@ -71,7 +72,8 @@ fn output(arguments: &[OsString]) -> PathBuf {
     output
 }
 
-/// The PTX among the files that the options name. Their names do not tell it: Clang writes `.s` where it keeps them.
+/// The PTX among the files that the options name. Their names do not tell it: Clang writes `.s` where it
+/// keeps them.
 fn inputs(arguments: &[OsString], output: &Path) -> Vec<Vec<u8>> {
     let is_file =
         |argument: &&OsString| !argument.as_bytes().starts_with(b"-") && Path::new(argument) != output;

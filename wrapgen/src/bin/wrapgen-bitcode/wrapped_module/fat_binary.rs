@@ -1,4 +1,5 @@
-//! The registration module of CUDA and HIP: the fat binary, and a loop over the entries that registers kernels and variables.
+//! The registration module of CUDA and HIP: the fat binary, and a loop over the entries that registers
+//! kernels and variables.
 
 use std::collections::BTreeMap;
 
@@ -206,8 +207,8 @@ while.end:
     ))
 }
 
-/// Numbers the values written as `%~name` as LLVM numbers values without a name: in the order of their definitions, behind the
-/// one parameter.
+/// Numbers the values written as `%~name` as LLVM numbers values without a name: in the order of their
+/// definitions, behind the one parameter.
 fn number_anonymous(function: &str) -> String {
     let mut numbers = BTreeMap::new();
     for line in function.lines() {
