@@ -262,6 +262,12 @@ def slow_and_garbage():
             assert origins == {"compiled": VARIANTS} and len(without_log(says)) <= 2, (origins, says)
 
 
+class WebServers(http.server.ThreadingHTTPServer):
+    """As many connections at once as a client makes."""
+
+    request_queue_size = 128
+
+
 class WebServer(http.server.BaseHTTPRequestHandler):
     """Keeps what is put, for one user."""
 
@@ -295,7 +301,7 @@ class WebServer(http.server.BaseHTTPRequestHandler):
 def other_stores():
     folder = HERE / "store"
     folder.mkdir()
-    web = http.server.ThreadingHTTPServer(("127.0.0.1", 0), WebServer)
+    web = WebServers(("127.0.0.1", 0), WebServer)
     threading.Thread(target=web.serve_forever, daemon=True).start()
     secrets = HERE / "secrets"
     secrets.write_text("user = 'me'\npassword = 'hush'\n", encoding="utf-8")
