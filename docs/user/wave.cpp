@@ -1,5 +1,4 @@
-// Smooths a wave 400 times with a filter of run-time width, and compares what is left of it with what theory
-// says.
+// Smooths a wave 400 times with a filter of run-time width, and compares what is left of it with theory.
 #include <chrono>
 #include <cmath>
 #include <cstdio>
