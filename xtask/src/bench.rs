@@ -8,7 +8,7 @@
 //! | [`builds`], [`rust`] | builds it |
 //! | [`sample`], [`rounds`] | runs it, and compares results |
 //! | [`samples`], [`statistics`], [`goals`], [`compiles`] | what the times say |
-//! | [`report`], [`plots`], [`machine`], [`readme`] | writes that down |
+//! | [`report`], [`plots`], [`machine`], [`results_page`] | writes that down |
 //! | [`own_program`] | `cargo xtask bench -- PROGRAM` |
 
 mod builds;
