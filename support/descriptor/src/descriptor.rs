@@ -30,7 +30,7 @@ pub enum Argument {
     /// A scalar often has about this value: the code is right for every one, and made to be fast with this.
     Expected(Scalar),
     /// A scalar has this value. Pointer parameters that carry a literal take it too, as
-    /// [`ScalarType::Integer`] of 64 bits.
+    /// [`ScalarType::Integer`](crate::ScalarType::Integer) of 64 bits.
     Value(Scalar),
     /// A small object passed by value has these bytes.
     Bytes(Vec<u8>),
