@@ -1,12 +1,19 @@
 //! Phase 7: runs the host linker with the arguments it was given and what the link added to them.
 
 use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use super::command_line::CommandLine;
 use crate::error::{Error, Result};
+use crate::output::folder_of;
 use crate::process::Runner;
+
+/// How far times of files may lie behind the clock.
+const CLOCK_LAG: Duration = Duration::from_secs(1);
 
 /// The host linker.
 ///
@@ -64,13 +71,44 @@ pub fn command_writing(line: &CommandLine, added: &[PathBuf], output: &Path) -> 
 /// # Errors
 /// It cannot be started or fails.
 pub fn link(line: &CommandLine, added: &[PathBuf], runner: Runner) -> Result<()> {
+    let started = SystemTime::now();
     let linked = runner.run(&mut host_link_command(line, added)?);
     let output = line.output();
+    // If something cannot be removed, nobody is left to be told.
     if matches!(linked, Err(Error::Interrupted { .. })) && output.is_file() {
-        // If it cannot be removed, nobody is left to be told.
-        let _ = fs::remove_file(output);
+        let _ = fs::remove_file(&output);
+    }
+    if linked.is_err() && host_linker(line).is_ok_and(is_lld) {
+        let _ = remove_unfinished(&output, started);
     }
     linked
+}
+
+/// Removes what lld has begun to write since a time: it writes beside the output, under its name with `.tmp` and
+/// seven hexadecimal digits behind it, and does not always come to remove that when a full disk ends it by SIGBUS.
+fn remove_unfinished(output: &Path, since: SystemTime) -> io::Result<()> {
+    let Some(name) = output.file_name() else {
+        return Ok(());
+    };
+    let mut start = name.as_bytes().to_owned();
+    start.extend_from_slice(b".tmp");
+    for entry in fs::read_dir(folder_of(output))? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let is_of_lld = name
+            .as_bytes()
+            .strip_prefix(start.as_slice())
+            .is_some_and(|digits| digits.len() == 7 && digits.iter().all(u8::is_ascii_hexdigit));
+        if !is_of_lld {
+            continue;
+        }
+        let about = entry.metadata()?;
+        // Times of files lag behind the clock by some milliseconds.
+        if about.is_file() && about.modified()? + CLOCK_LAG >= since {
+            fs::remove_file(entry.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Becomes the host linker, for a link without device code: there is nothing to do afterwards.
