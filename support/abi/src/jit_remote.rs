@@ -2,8 +2,8 @@
 //!
 //! Each message is one packet (`SOCK_SEQPACKET`) of at most [`MOST_BYTES`]: [`VERSION`], the kind, the number
 //! of the question, and the kind's fields. Numbers are 32 bits, little-endian; strings and byte runs are
-//! behind their length; hashes are 32 bytes ([`type@Hash`]). An answer has its question's number; one that nobody
-//! has asked for has 0.
+//! behind their length; hashes are 32 bytes ([`type@Hash`]). An answer has its question's number; one that
+//! nobody has asked for has 0.
 
 use crate::wire::{Damage, Fields, put_run, put_string};
 

@@ -84,8 +84,9 @@ pub fn link(line: &CommandLine, added: &[PathBuf], runner: Runner) -> Result<()>
     linked
 }
 
-/// Removes what lld has begun to write since a time: it writes beside the output, under its name with `.tmp` and
-/// seven hexadecimal digits behind it, and does not always come to remove that when a full disk ends it by SIGBUS.
+/// Removes what lld has begun to write since a time: it writes beside the output, under its name with `.tmp`
+/// and seven hexadecimal digits behind it, and does not always come to remove that when a full disk ends it
+/// by SIGBUS.
 fn remove_unfinished(output: &Path, since: SystemTime) -> io::Result<()> {
     let Some(name) = output.file_name() else {
         return Ok(());
