@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use offloom_abi::jit_bundle::ExecutionMode;
-use offloom_abi::jit_compile::{GpuForm, GpuRequest, Phases, Request};
+use offloom_abi::jit_compile::{GpuRequest, Phases, Request};
 use offloom_abi::jit_device_image::{DEVICE_ENVIRONMENT_SYMBOL, kernel_environment, variant_entry};
 use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_descriptor::Descriptor;
@@ -157,9 +157,7 @@ fn finish(module: &Module<'_>, request: &Request<'_>, gpu: &GpuRequest<'_>) -> R
     let kernel = find(module, request.kernel)
         .and_then(Global::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
-    if gpu.form == GpuForm::WholeProgram {
-        have_all_registers(module, kernel);
-    }
+    have_all_registers(module, kernel);
     Global::from(kernel).set_name(&variant_entry(request.kernel));
     Ok(())
 }

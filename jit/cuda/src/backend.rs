@@ -15,7 +15,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_abi::jit_compile::{GpuForm, GpuRequest, Priority, Request, join_words};
+use offloom_abi::jit_compile::{GpuRequest, Priority, Request, join_words};
 use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::Mode;
@@ -188,7 +188,6 @@ impl Backend for Cuda {
         let gpu = GpuRequest {
             assembler: &assembler.path,
             assembler_arguments: &arguments,
-            form: GpuForm::WholeProgram,
             mode,
             anchor_count: job.bundle.anchors.len() as u32,
             device_runtime: gpu.device_runtime,

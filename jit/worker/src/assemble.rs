@@ -7,11 +7,15 @@ use std::io::{self, Read, Seek, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use offloom_abi::jit_compile::{GpuForm, GpuRequest, GpuResources, Request, words};
+use offloom_abi::jit_compile::{GpuRequest, GpuResources, Phases, Reply, Request, words};
 use offloom_abi::jit_device_image::variant_entry;
+use offloom_jit_passes::compile::Compiled;
+use offloom_jit_passes::gpu::assembly::Ptx;
 use rustix::fs::{MemfdFlags, memfd_create};
 
+use crate::replies::{failure, unable};
 use crate::watch::Watch;
 
 /// Bytes that are read of what the assembler says.
@@ -22,7 +26,7 @@ const LONGEST_REASON: usize = 600;
 
 /// Why there is no cubin.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum AssembleError {
+enum AssembleError {
     /// The assembler is not there, or memory is not.
     #[error("cannot run the assembler '{program}': {error}")]
     Run {
@@ -57,7 +61,7 @@ pub(crate) enum AssembleError {
 
 impl AssembleError {
     /// Whether another try may have another end.
-    pub(crate) const fn is_of_process(&self) -> bool {
+    const fn is_of_process(&self) -> bool {
         matches!(self, Self::Run { .. } | Self::Killed { .. })
     }
 }
@@ -73,34 +77,44 @@ pub(crate) struct Assembly<'a> {
     pub(crate) processor: &'a str,
     /// How far to optimise, 0 to 3.
     pub(crate) optimization_level: u32,
-    /// Whether it is to be linked with more.
-    pub(crate) is_relocatable: bool,
 }
 
-/// Assembles a kernel's PTX.
+/// Assembles a kernel's PTX, which takes one of the phases.
 pub(crate) fn assemble_kernel(
-    ptx: &[u8],
+    ptx: &Ptx,
     request: &Request<'_>,
     gpu: &GpuRequest<'_>,
     watch: &Watch,
-) -> Result<(Vec<u8>, GpuResources), AssembleError> {
+) -> Result<(Compiled, GpuResources), Reply> {
     let assembly = Assembly {
         program: gpu.assembler,
         arguments: gpu.assembler_arguments,
         processor: request.processor,
         optimization_level: request.optimization_level,
-        is_relocatable: gpu.form == GpuForm::Relocatable,
     };
-    let (cubin, said) = assemble(ptx, &assembly, watch)?;
-    Ok((cubin, resources(&said, &variant_entry(request.kernel))))
+    let (compiled, said) = assemble(ptx, &assembly, watch)?;
+    Ok((compiled, resources(&said, &variant_entry(request.kernel))))
 }
 
-/// Assembles PTX. With the cubin comes what the assembler says of it.
+/// Assembles PTX, which takes one of the phases. With the cubin comes what the assembler says of it.
 pub(crate) fn assemble(
-    ptx: &[u8],
+    ptx: &Ptx,
     assembly: &Assembly<'_>,
     watch: &Watch,
-) -> Result<(Vec<u8>, String), AssembleError> {
+) -> Result<(Compiled, String), Reply> {
+    let start = Instant::now();
+    let (object, said) = run(&ptx.text, assembly, watch).map_err(|error| match error.is_of_process() {
+        true => unable(error),
+        false => failure(error),
+    })?;
+    let phases = Phases {
+        assemble: u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX),
+        ..ptx.phases
+    };
+    Ok((Compiled { object, phases }, said))
+}
+
+fn run(ptx: &[u8], assembly: &Assembly<'_>, watch: &Watch) -> Result<(Vec<u8>, String), AssembleError> {
     let program = || assembly.program.to_owned();
     let cannot_run = |error| AssembleError::Run {
         program: program(),
@@ -118,9 +132,6 @@ pub(crate) fn assemble(
         .arg(format!("-O{}", assembly.optimization_level))
         .args(["--gpu-name", assembly.processor])
         .args(words(assembly.arguments));
-    if assembly.is_relocatable {
-        command.arg("-c");
-    }
     command.arg("--output-file").arg(path(&output)).arg(path(&input));
     command
         .stdin(Stdio::null())

@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::exit;
 use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_bundle::ExecutionMode;
@@ -21,7 +21,7 @@ use offloom_ir::last_words;
 use offloom_ir::processor::brief_features;
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::gpu::assembly::{Ptx, compile_to_ptx};
+use offloom_jit_passes::gpu::assembly::compile_to_ptx;
 use offloom_jit_passes::pipeline::VARIANT_SWITCH;
 use offloom_jit_passes::retarget::native_processor;
 use offloom_thread::spawn_without_signals;
@@ -150,16 +150,10 @@ pub(crate) fn keep_generic_kernels(on: bool) -> Result<(), Reply> {
 fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Result<Reply, Reply> {
     // With arguments as constants, what kept LLVM from it may be gone.
     keep_generic_kernels(gpu.mode == ExecutionMode::Generic)?;
-    let Ptx { text, mut phases } = compile_to_ptx(request, gpu).map_err(failure)?;
-    let start = Instant::now();
-    let (cubin, resources) =
-        assemble_kernel(&text, request, gpu, watch).map_err(|error| match error.is_of_process() {
-            true => unable(error),
-            false => failure(error),
-        })?;
-    phases.assemble = u32::try_from(start.elapsed().as_micros()).unwrap_or(u32::MAX);
+    let ptx = compile_to_ptx(request, gpu).map_err(failure)?;
+    let (Compiled { object, phases }, resources) = assemble_kernel(&ptx, request, gpu, watch)?;
     Ok(Reply::Object {
-        object: cubin,
+        object,
         phases,
         resources: Some(resources),
     })

@@ -118,8 +118,6 @@ pub struct GpuRequest<'a> {
     pub assembler: &'a str,
     /// More arguments for it: words, each with a NUL behind it ([`words`], [`join_words`]).
     pub assembler_arguments: &'a str,
-    /// How the kernel is assembled.
-    pub form: GpuForm,
     /// The execution mode in the base image's environment of the kernel, by which it is launched
     /// ([`execution_mode_in`](crate::jit_device_image::execution_mode_in)): the variant has the same, or
     /// there is none.
@@ -128,28 +126,6 @@ pub struct GpuRequest<'a> {
     pub anchor_count: u32,
     /// The device runtime's bitcode ([`Gpu::device_runtime`](crate::jit_bundle::Gpu::device_runtime)).
     pub device_runtime: &'a [u8],
-}
-
-/// How a GPU's kernel is assembled. Neither is always faster.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u32)]
-pub enum GpuForm {
-    /// As a whole program, with as many registers as one block for a multiprocessor may have (`.minnctapersm
-    /// 1`).
-    WholeProgram = 0,
-    /// As something to be linked (`ptxas -c`), as base images are.
-    Relocatable = 1,
-}
-
-impl GpuForm {
-    /// The one that has this number.
-    pub const fn from_number(number: u32) -> Option<Self> {
-        match number {
-            0 => Some(Self::WholeProgram),
-            1 => Some(Self::Relocatable),
-            _ => None,
-        }
-    }
 }
 
 /// Words as one string, each with a NUL behind it. A word ends at a NUL of its own.
@@ -263,7 +239,7 @@ impl<'a> Request<'a> {
         if let Some(gpu) = &self.gpu {
             put_string(&mut bytes, gpu.assembler);
             put_string(&mut bytes, gpu.assembler_arguments);
-            for number in [gpu.form as u32, gpu.mode as u32, gpu.anchor_count] {
+            for number in [gpu.mode as u32, gpu.anchor_count] {
                 bytes.extend_from_slice(&number.to_le_bytes());
             }
             put_run(&mut bytes, gpu.device_runtime);
@@ -297,14 +273,12 @@ impl<'a> GpuRequest<'a> {
         let assembler = fields.string("the assembler")?;
         let assembler_arguments = fields.string("the assembler's arguments")?;
         let offset = fields.offset();
-        let form = fields.u32("the form of the code")?;
         let mode = fields.u32("the execution mode")?;
         let mode = u8::try_from(mode).ok().and_then(ExecutionMode::from_number);
         Ok(Self {
             assembler,
             assembler_arguments,
-            form: GpuForm::from_number(form).ok_or(Damage::at("the form of the code", offset))?,
-            mode: mode.ok_or(Damage::at("the execution mode", offset + 4))?,
+            mode: mode.ok_or(Damage::at("the execution mode", offset))?,
             anchor_count: fields.u32("the number of anchors")?,
             device_runtime: fields.run("the device runtime")?,
         })
@@ -455,11 +429,10 @@ mod tests {
                 descriptor: &strings[4],
                 match_floating_point: numbers.1,
                 deadline: numbers.2,
-                gpu: gpu.as_ref().map(|(assembler, _, (relocatable, anchor_count))| GpuRequest {
+                gpu: gpu.as_ref().map(|(assembler, _, (is_spmd, anchor_count))| GpuRequest {
                     assembler,
                     assembler_arguments: &joined,
-                    mode: if *relocatable { ExecutionMode::Spmd } else { ExecutionMode::Generic },
-                    form: if *relocatable { GpuForm::Relocatable } else { GpuForm::WholeProgram },
+                    mode: if *is_spmd { ExecutionMode::Spmd } else { ExecutionMode::Generic },
                     anchor_count: *anchor_count,
                     device_runtime: &bitcode,
                 }),

@@ -7,7 +7,7 @@
 use crate::wire::{Damage, Fields};
 
 /// Version of the messages; in every header.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 const MAGIC: [u8; 4] = *b"OFJC";
 

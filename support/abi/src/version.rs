@@ -4,6 +4,9 @@
 //! (take its neighbour's and let the tests say what differs), a Cargo feature, and what its C++ headers
 //! demand of the shims. How: `docs/dev/extending.md`.
 
+/// Where an ELF file says which version of its processor's format it has.
+const EI_ABIVERSION: usize = 8;
+
 /// The layout of offload entries. Source: `llvm/Frontend/Offloading/Utility.cpp`, `getEntryTy`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EntryFormat {
@@ -110,6 +113,16 @@ impl LlvmVersion {
         newest_cubin: 8,
         keeps_closed_images: false,
     };
+
+    /// Bytes of a cubin that [`too_new_for_libomptarget`](Self::too_new_for_libomptarget) looks at.
+    pub const CUBIN_START: usize = EI_ABIVERSION + 1;
+
+    /// The ABI version of a cubin, of which these are the first bytes, if libomptarget would take it for one
+    /// that fits no device.
+    pub fn too_new_for_libomptarget(&self, cubin: &[u8]) -> Option<u8> {
+        let version = *cubin.get(EI_ABIVERSION)?;
+        (cubin.starts_with(b"\x7fELF") && version > self.newest_cubin).then_some(version)
+    }
 
     /// Every release, oldest first.
     pub const ALL: [Self; 2] = [Self::V19, Self::V22];

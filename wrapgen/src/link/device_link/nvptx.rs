@@ -12,9 +12,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use object::elf::ELFMAG;
 use offloom_abi::OffloadKind;
-use offloom_abi::version::DeviceLinkDriver;
+use offloom_abi::version::{DeviceLinkDriver, LlvmVersion};
 
 use super::super::command_line::Options;
 use super::super::device_options::DeviceOptions;
@@ -85,15 +84,11 @@ pub(super) fn link(
     Ok(())
 }
 
-/// Where an ELF file says which version of its processor's format it has.
-const EI_ABIVERSION: usize = 8;
-
 /// A warning if libomptarget would take `image` for one that fits no device.
 fn warning_of_abi_version(image: &Path, target: &Target) -> Option<String> {
-    let mut start = [0; EI_ABIVERSION + 1];
+    let mut start = [0; LlvmVersion::CUBIN_START];
     File::open(image).ok()?.read_exact(&mut start).ok()?;
-    let version = start[EI_ABIVERSION];
-    (start.starts_with(&ELFMAG) && version > LLVM.newest_cubin).then(|| {
+    LLVM.too_new_for_libomptarget(&start).map(|version| {
         format!(
             "wrapgen: warning: the image for {} starts on no GPU: its cubins have the ABI version {version}, and libomptarget of LLVM {} \
              knows versions up to {}: use ptxas and nvlink of CUDA 12, whose folder --cuda-path= names",
