@@ -13,19 +13,18 @@ const LIBRARIES: [&CStr; 2] = [c"libcuda.so", c"libcuda.so.1"];
 /// Defines the table of functions: those that every driver has, then those that came later or that this
 /// library can do without.
 macro_rules! functions {
-    (needed { $($(#[$attribute:meta])* $field:ident = $symbol:literal($($kind:ty),* $(,)?);)* }
+    ($(#[$of_table:meta])* $visibility:vis struct $table:ident;
+     needed { $($(#[$attribute:meta])* $field:ident = $symbol:literal($($kind:ty),* $(,)?);)* }
      optional { $($(#[$optional_attribute:meta])* $optional:ident = $optional_symbol:literal($($optional_kind:ty),* $(,)?);)* }) => {
-        /// The driver's functions.
-        ///
-        /// A thread may be cancelled inside them, which unwinds through the caller.
+        $(#[$of_table])*
         #[derive(Debug)]
-        pub struct Driver {
+        $visibility struct $table {
             $($(#[$attribute])* pub(crate) $field: unsafe extern "C-unwind" fn($($kind),*) -> Status,)*
             $($(#[$optional_attribute])*
               pub(crate) $optional: Option<unsafe extern "C-unwind" fn($($optional_kind),*) -> Status>,)*
         }
 
-        impl Driver {
+        impl $table {
             /// The functions that `find` knows; else the name of one that every driver has and this one has
             /// not.
             fn with(find: impl Fn(&CStr) -> *mut c_void) -> Result<Self, &'static CStr> {
@@ -52,7 +51,13 @@ macro_rules! functions {
     };
 }
 
+pub(crate) use functions;
+
 functions! {
+    /// The driver's functions.
+    ///
+    /// A thread may be cancelled inside them, which unwinds through the caller.
+    pub struct Driver;
     needed {
     /// Starts a kernel.
     launch_kernel = c"cuLaunchKernel"(

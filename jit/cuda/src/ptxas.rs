@@ -3,13 +3,16 @@
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read as _};
-use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 /// The program's name.
 const NAME: &str = "ptxas";
@@ -150,24 +153,12 @@ fn output(path: &Path, limit: Duration) -> Result<(Vec<u8>, bool), NoPtxas> {
 fn is_readable(stdout: &ChildStdout, late: Instant) -> io::Result<bool> {
     loop {
         let left = late.saturating_duration_since(Instant::now());
-        let mut asked = libc::pollfd {
-            fd: stdout.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        };
-        // Rounded up: with 0 it would not wait at all.
-        let milliseconds = i32::try_from(left.as_millis() + 1).unwrap_or(i32::MAX);
-        // SAFETY: the one record is there while it is asked.
-        match unsafe { libc::poll(&raw mut asked, 1, milliseconds) } {
-            0 if Instant::now() >= late => return Ok(false),
-            0 => {}
-            1.. => return Ok(true),
-            _ => {
-                let error = io::Error::last_os_error();
-                if error.kind() != io::ErrorKind::Interrupted {
-                    return Err(error);
-                }
-            }
+        let left = Timespec::try_from(left).map_err(io::Error::other)?;
+        match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&left)) {
+            Ok(0) if Instant::now() >= late => return Ok(false),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(error) => return Err(error.into()),
         }
     }
 }
@@ -184,10 +175,8 @@ impl Drop for Group {
         if self.is_ended {
             return;
         }
-        if let Ok(leader) = i32::try_from(self.leader.id()) {
-            // SAFETY: only sends a signal. The leader was not waited for, so the number is still its own.
-            let _ = unsafe { libc::kill(-leader, libc::SIGKILL) };
-        }
+        // The leader was not waited for, so the number is still its own.
+        let _ = kill_process_group(Pid::from_child(&self.leader), Signal::KILL);
         // It is ended: this does not take long.
         let _ = self.leader.wait();
     }
@@ -258,9 +247,13 @@ mod tests {
         let error = version(&hangs, Duration::from_millis(500)).unwrap_err();
         assert!(matches!(error, NoPtxas::Hangs(..)), "{error}");
         let child = fs::read_to_string(child).unwrap();
-        let state = fs::read_to_string(format!("/proc/{}/stat", child.trim()));
-        // Gone, or waiting for whoever is to hear of its end.
-        assert!(state.as_ref().is_err() || state.unwrap().contains(") Z "));
+        let state = || fs::read_to_string(format!("/proc/{}/stat", child.trim()));
+        // Gone, or waiting for whoever is to hear of its end. The signal may be on its way still.
+        let end = Instant::now() + Duration::from_secs(60);
+        while state().is_ok_and(|state| !state.contains(") Z ")) {
+            assert!(Instant::now() < end, "it is not ended");
+            thread::sleep(Duration::from_millis(1));
+        }
     }
 
     #[test]
