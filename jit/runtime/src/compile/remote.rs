@@ -218,14 +218,15 @@ fn reply_of(answer: &Answer<'_>) -> Option<Reply> {
 impl Process {
     /// The connection to the process, which is started if need be.
     fn connection(state: &mut State) -> Result<Arc<Connection>, Reply> {
-        if let Some(connection) = state.connection.take_if(|connection| connection.is_ours()) {
-            state.connection = Some(Arc::clone(&connection));
-            return Ok(connection);
+        if let Some(connection) = state
+            .connection
+            .as_ref()
+            .filter(|connection| connection.is_ours())
+        {
+            return Ok(Arc::clone(connection));
         }
         let connection = Connection::start(&state.lists).map_err(Reply::Unusable)?;
-        let connection = Arc::new(connection);
-        state.connection = Some(Arc::clone(&connection));
-        Ok(connection)
+        Ok(Arc::clone(state.connection.insert(Arc::new(connection))))
     }
 
     /// Waits until nobody else asks.
@@ -323,16 +324,13 @@ impl Transport for Process {
             return;
         }
         state.lists.push(list);
-        let is_told = state.connection.is_none();
-        drop(state);
-        if !is_told {
+        if state.connection.is_some() {
+            drop(state);
             self.tell(&Question::Expect { list: list.0 });
-        } else if now {
-            let mut state = lock(&self.state);
-            if let Err(reply) = Self::connection(&mut state) {
-                drop(state);
-                remote::note(&reply);
-            }
+        } else if now && let Err(reply) = Self::connection(&mut state) {
+            // A process that is started is told of all lists.
+            drop(state);
+            remote::note(&reply);
         }
     }
 
