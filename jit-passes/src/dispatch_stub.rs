@@ -3,8 +3,8 @@
 //! The records and the protocol are those of [`offloom_abi::jit_image`]. A stub is three functions, of which
 //! each jumps to code or to the next, with all arguments where they are: that under the kernel's name looks
 //! at the first key of the [inline cache](inline_cache), one at the other keys, and one asks the runtime.
-//! Only the first is the kernel's own: the others are shared by kernels of one type, and find in a register
-//! which slot it is about. So a kernel more costs a link little.
+//! Only the first is the kernel's own: the others are shared by kernels of as many parameters, and find in a
+//! register which slot it is about. So a kernel more costs a link little.
 
 mod inline_cache;
 

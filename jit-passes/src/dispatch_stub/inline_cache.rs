@@ -27,8 +27,7 @@ const SAVED_SLOT: &str = "-32(%rsp)";
 /// slots, of which the kernel's has this number, what looks at the other keys, what asks the runtime.
 pub(super) fn first_key(parameters: usize, slot: u32) -> String {
     let mut text = Assembly::default();
-    let slot = slot as usize * size_of::<Slot>();
-    let address = slot + offset_of!(Slot, inline_cache);
+    let address = place(slot) + offset_of!(Slot, inline_cache);
     text.line(format!("movq ${{0:c}}+{address}(%rip), %rax"));
     text.line("testq %rax, %rax");
     text.line("je 2f");
@@ -52,11 +51,9 @@ pub(super) fn first_key(parameters: usize, slot: u32) -> String {
     text.line(format!("jmpq *{}(%rax)", offset_of!(InlineCache, code)));
     // Apart from the conditions, which then jump over no more than a line of the processor's cache or two.
     text.line("1:");
-    text.line(format!("leaq ${{0:c}}+{slot}(%rip), %r10"));
-    text.line("jmp ${1:P}");
+    text.jump_with_slot(slot, "${1:P}");
     text.line("2:");
-    text.line(format!("leaq ${{0:c}}+{slot}(%rip), %r10"));
-    text.line("jmp ${2:P}");
+    text.jump_with_slot(slot, "${2:P}");
     text.0
 }
 
@@ -64,9 +61,7 @@ pub(super) fn first_key(parameters: usize, slot: u32) -> String {
 /// which the kernel's has this number, what asks the runtime.
 pub(super) fn no_key(slot: u32) -> String {
     let mut text = Assembly::default();
-    let slot = slot as usize * size_of::<Slot>();
-    text.line(format!("leaq ${{0:c}}+{slot}(%rip), %r10"));
-    text.line("jmp ${1:P}");
+    text.jump_with_slot(slot, "${1:P}");
     text.0
 }
 
@@ -137,12 +132,23 @@ impl Assembly {
         let _ = writeln!(self.0, "{}", line.as_ref());
     }
 
+    /// To what needs the address of the slot of this number; operand 0 is the slots.
+    fn jump_with_slot(&mut self, slot: u32, to: &str) {
+        self.line(format!("leaq ${{0:c}}+{}(%rip), %r10", place(slot)));
+        self.line(format!("jmp {to}"));
+    }
+
     /// The bits of a parameter's argument that count, in a register.
     fn masked(&mut self, parameter: usize, argument: &str, cache: &str, register: &str) {
         let mask = condition(parameter) + offset_of!(Condition, mask);
         self.line(format!("movq {mask}({cache}), {register}"));
         self.line(format!("andq {argument}, {register}"));
     }
+}
+
+/// Where the slot of this number is among the slots.
+const fn place(slot: u32) -> usize {
+    slot as usize * size_of::<Slot>()
 }
 
 /// Where the condition of a parameter is in the cache.
