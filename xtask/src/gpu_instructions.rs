@@ -76,13 +76,9 @@ impl Row {
 
 fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> {
     let major = staged.llvm.major;
-    let Some(targets) = Targets::find(workspace, staged)? else {
+    let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
         return Ok(());
     };
-    if targets.has_substitute {
-        println!("LLVM {major}: left out: its packages hold no device runtime for NVIDIA GPUs");
-        return Ok(());
-    }
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let mut subjects = matrix::subjects(workspace, major)?;
     let workloads = workspace.root.join(WORKLOADS);

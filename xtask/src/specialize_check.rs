@@ -130,7 +130,7 @@ impl<'a> Runner<'a> {
         let gpu = match device {
             Device::Host => None,
             Device::Gpu => {
-                let Some(targets) = Targets::find(workspace, staged)? else {
+                let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
                     return Ok(None);
                 };
                 Some(targets)

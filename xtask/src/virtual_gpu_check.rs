@@ -184,7 +184,6 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: 
             let extras = EXTRAS.iter().enumerate();
             let extras = extras.filter(|(extra, _)| (extra + index).is_multiple_of(every.get()));
             let extras: Vec<_> = extras.map(|(_, &extra)| extra).collect();
-            // The JIT for GPUs takes the device runtime of its LLVM.
             let with_jit =
                 parts.jit_every != 0 && index.is_multiple_of(parts.jit_every) && !targets.has_substitute;
             Comparison {
@@ -318,23 +317,24 @@ impl<'a> Comparison<'a> {
         for &extra in extras {
             match extra {
                 Extra::Form(form) if form == plain || !(is_one_file || form == Form::Lto) => {}
-                Extra::Form(form) => compare_form(&builds, form, &form.to_string(), &expected, &mut outcome),
+                Extra::Form(form) => {
+                    let by_llvm = output_of_llvm(&builds, form);
+                    compare_form(&builds, form, &form.to_string(), by_llvm, &expected, &mut outcome);
+                }
                 Extra::Lto(variant) => {
                     let builds = self.builds(variant, one)?;
+                    let by_llvm = output_of_llvm(&builds, Form::Lto);
                     // LLVM's link cannot compile all that `-O0` leaves of the device runtime: the measure is
                     // its link of objects then.
-                    let by_llvm = builds
-                        .stock
-                        .output(Form::Lto)
-                        .or_else(|_| builds.stock.output(plain));
-                    let what = format!("{} {variant}", Form::Lto);
-                    match by_llvm {
+                    let measure = match &by_llvm {
+                        Some(Ok(printed)) => Ok(printed.clone()),
+                        _ => builds.stock.output(plain),
+                    };
+                    match measure {
                         // The level decides which calls of the mathematical library are folded.
-                        Ok(by_llvm) if is_by_llvm => {
-                            compare_form(&builds, Form::Lto, &what, &by_llvm, &mut outcome);
-                        }
-                        Ok(by_llvm) if by_llvm == expected => {
-                            compare_form(&builds, Form::Lto, &what, &expected, &mut outcome);
+                        Ok(measure) if is_by_llvm || measure == expected => {
+                            let what = format!("{} {variant}", Form::Lto);
+                            compare_form(&builds, Form::Lto, &what, by_llvm, &measure, &mut outcome);
                         }
                         _ => {
                             let why = format!("at {variant}, all that LLVM's tools link of it is wrong");
@@ -360,11 +360,24 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// Builds a program in a form by LLVM's tools and by ours, and runs both.
-fn compare_form(builds: &Builds<'_>, form: Form, what: &str, expected: &str, outcome: &mut Outcome) {
-    let built = builds.stock.build(form).is_ok();
-    if built {
-        outcome.note(format!("{what}, LLVM"), builds.stock.run(&[]), expected);
+/// What a program prints that LLVM's tools build in this form. None where they cannot link it.
+fn output_of_llvm(builds: &Builds<'_>, form: Form) -> Option<Result<String>> {
+    let built = builds.stock.build(form);
+    built.is_ok().then(|| builds.stock.run(&[]))
+}
+
+/// Builds a program in a form by our tools, runs it, and notes that beside [`output_of_llvm`].
+fn compare_form(
+    builds: &Builds<'_>,
+    form: Form,
+    what: &str,
+    by_llvm: Option<Result<String>>,
+    expected: &str,
+    outcome: &mut Outcome,
+) {
+    let built = by_llvm.is_some();
+    if let Some(printed) = by_llvm {
+        outcome.note(format!("{what}, LLVM"), printed, expected);
     }
     // What LLVM's own tools cannot link in this form, nobody expects of ours.
     match builds.ours.build(form) {
@@ -394,8 +407,8 @@ pub(crate) struct Targets {
     name: String,
     /// Whether it is a real GPU.
     is_real: bool,
-    /// Whether the device runtime is that of another LLVM.
-    pub(crate) has_substitute: bool,
+    /// Whether the device runtime is that of another LLVM. The JIT for GPUs takes that of its own.
+    has_substitute: bool,
     /// CUDA's tools.
     pub(crate) cuda: PathBuf,
     /// The x86_64 device.
@@ -409,9 +422,23 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
+    /// As [`find`](Self::find), for programs that are linked for the JIT. None, too, where the LLVM has no
+    /// device runtime of its own.
+    pub(crate) fn find_for_jit(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
+        let found = Self::find(workspace, staged)?;
+        if found.as_ref().is_some_and(|targets| targets.has_substitute) {
+            println!(
+                "LLVM {}: left out: its packages hold no device runtime for NVIDIA GPUs",
+                staged.llvm.major
+            );
+            return Ok(None);
+        }
+        Ok(found)
+    }
+
     /// The virtual GPU, or the real one where `OFFLOOM_TEST_GPU` asks for it. None where CUDA's tools or a
-    /// device runtime are missing.
-    pub(crate) fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
+    /// device runtime are missing, which is said.
+    fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
         let major = staged.llvm.major;
         let Some(cuda) = cuda::folder(workspace, major)? else {
             println!("LLVM {major}: left out: `cargo xtask setup` installs CUDA's tools");

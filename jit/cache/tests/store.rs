@@ -382,6 +382,31 @@ fn an_image_of_a_shared_layer_counts_more_than_a_failure_of_ones_own() {
 }
 
 #[test]
+fn a_failure_and_a_damaged_file_are_no_image() {
+    let (_folder, _, maker) = new_store();
+    maker.publish(&key(1), &image(1)).unwrap();
+    let hash = key(1).hash();
+    let made = maker.image_of(hash).unwrap();
+
+    let has_image = |store: &Store| {
+        let is_in = [store.is_in_private_layer(hash), store.is_in_any_layer(hash)];
+        assert_eq!(is_in, [store.image_of(hash).is_some(); 2]);
+        is_in[0]
+    };
+    let (_folder, _, store) = new_store();
+    assert!(!has_image(&store));
+    store.publish(&key(1), &failure("no memory")).unwrap();
+    assert!(!has_image(&store));
+    assert!(store.accept(hash, &made).unwrap());
+    assert!(has_image(&store));
+    fs::write(only_file(&store), "damaged").unwrap();
+    assert!(!has_image(&store));
+    assert!(store.accept(hash, &made).unwrap());
+    assert!(has_image(&store));
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+}
+
+#[test]
 fn what_publishing_would_do_else_may_be_done_before() {
     let (_folder, directory, store) = new_store();
     // Of a process on another machine, long ago.

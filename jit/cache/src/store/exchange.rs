@@ -16,25 +16,21 @@ impl Store {
     /// The file of the image with this hash, as [`Store::accept`] takes it: of the first layer that has one,
     /// without what is remembered of its launches. Nothing on any trouble.
     pub fn image_of(&self, hash: KeyHash) -> Option<Vec<u8>> {
-        self.layers.iter().find_map(|layer| {
-            let (_, bytes) = layer.read(&layer.image_path_of(hash)).ok()?;
-            match Record::decode(&bytes)? {
-                (key, Record::Image(image) | Record::Timed(_, image)) if KeyHash::of(key) == hash => {
-                    Some(Record::Image(image).encode(key))
-                }
-                _ => None,
-            }
-        })
+        let mut images = self.layers.iter().filter_map(|layer| image_in(layer, hash));
+        images
+            .next()
+            .map(|(key, image)| Record::Image(image).encode(&key))
     }
 
-    /// Whether the private layer has a file for this hash, which may be damaged.
+    /// Whether the private layer has the image with this hash.
     pub fn is_in_private_layer(&self, hash: KeyHash) -> bool {
-        has(self.layers.iter().filter(|layer| layer.is_private()), hash)
+        let mut private = self.layers.iter().filter(|layer| layer.is_private());
+        private.any(|layer| image_in(layer, hash).is_some())
     }
 
-    /// Whether any layer has a file for this hash, which may be damaged.
+    /// Whether any layer has the image with this hash.
     pub fn is_in_any_layer(&self, hash: KeyHash) -> bool {
-        has(self.layers.iter(), hash)
+        self.layers.iter().any(|layer| image_in(layer, hash).is_some())
     }
 
     /// Takes what [`Store::image_of`] gave elsewhere into the private layer, unless that has an image there.
@@ -50,10 +46,7 @@ impl Store {
         if KeyHash::of(key) != hash {
             return Ok(false);
         }
-        if !matches!(
-            self.load_from(layer, key),
-            Some(Record::Image(_) | Record::Timed(..))
-        ) {
+        if image_in(layer, hash).is_none() {
             self.write(key, bytes)?;
         }
         Ok(true)
@@ -104,8 +97,16 @@ impl Store {
     }
 }
 
-fn has<'l>(mut layers: impl Iterator<Item = &'l Layer>, hash: KeyHash) -> bool {
-    layers.any(|layer| layer.image_path_of(hash).symlink_metadata().is_ok())
+/// The key and the image that a layer has for this hash. The file alone says nothing: it may be damaged, or
+/// hold a failure.
+fn image_in(layer: &Layer, hash: KeyHash) -> Option<(String, Vec<u8>)> {
+    let (_, bytes) = layer.read(&layer.image_path_of(hash)).ok()?;
+    match Record::decode(&bytes)? {
+        (key, Record::Image(image) | Record::Timed(_, image)) if KeyHash::of(key) == hash => {
+            Some((key.to_owned(), image))
+        }
+        _ => None,
+    }
 }
 
 /// The hash that a file of an image is named by, with its folder.
