@@ -9,6 +9,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 
 from offloom_lit import device, rust
 from offloom_lit.format import CleanShTest
@@ -43,14 +44,16 @@ def load(config, lit_config):
     config.environment["PATH"] = os.pathsep.join([helpers, config.environment["PATH"]])
 
     config.substitutions += _substitutions(build)
+    # For the tests of this configuration itself.
+    config.substitutions.append((r"%lit\b", shlex.join([sys.executable, os.path.abspath(sys.argv[0])])))
+    config.substitutions.append((r"%build_file\b", _build_file(lit_config, root)))
     config.available_features.add(f"llvm-{build['llvm']}")
     if build["other_llvm_bin"]:
         config.available_features.add("both-llvms")
     if build["other_dist"]:
         config.available_features.add("both-builds")
     _add_device_libraries(config, build)
-    config.available_features.add("virtual-gpu")
-    config.substitutions.append((r"%virtual_gpu\b", build["virtual_gpu"]))
+    _add_gpu(config, lit_config, build)
     _add_clang_runtimes(config, llvm_bin)
     mount = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", config.test_source_root]
     if shutil.which("unshare") and subprocess.run(mount, capture_output=True, check=False).returncode == 0:
@@ -77,15 +80,18 @@ def load(config, lit_config):
 
 def _read_build(lit_config, root):
     """The description of the build under test."""
-    path = lit_config.params.get("config")
-    if path is None:
-        target = os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target"))
-        path = os.path.join(target, "lit", f"llvm-{lit_config.params.get('llvm', '19')}", "config.json")
+    path = _build_file(lit_config, root)
     try:
         with open(path, encoding="utf-8") as file:
             return json.load(file)
     except OSError as error:
         lit_config.fatal(f"{error}: run `cargo xtask lit` once, it writes this file")
+
+
+def _build_file(lit_config, root):
+    target = os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target"))
+    by_default = os.path.join(target, "lit", f"llvm-{lit_config.params.get('llvm', '19')}", "config.json")
+    return lit_config.params.get("config", by_default)
 
 
 def _link_helpers(lit_config, folder, llvm_bin):
@@ -115,6 +121,24 @@ def _add_device_libraries(config, build):
         if folder:
             config.available_features.add(feature)
             config.substitutions.append((rf"%{feature.replace('-', '_')}_folder\b", folder))
+
+
+def _add_gpu(config, lit_config, build):
+    """The GPU that tests run programs on: the virtual one, or with `OFFLOOM_TEST_GPU=1` the machine's."""
+    run, processor = "env OMP_TARGET_OFFLOAD=MANDATORY", "sm_80"
+    if os.environ.get("OFFLOOM_TEST_GPU") == "1":
+        try:
+            processor = device.real_gpu()
+        except device.NoGpu as problem:
+            lit_config.fatal(f"`OFFLOOM_TEST_GPU=1` asks for a GPU: {problem}")
+        config.name += f", GPU {processor}"
+    else:
+        config.available_features.add("virtual-gpu")
+        run += f" LD_LIBRARY_PATH={build['virtual_gpu']}"
+    config.available_features.add("gpu")
+    config.substitutions.append((r"%virtual_gpu\b", build["virtual_gpu"]))
+    config.substitutions.append((r"%gpu_processor\b", processor))
+    config.substitutions.append((r"%run_gpu\b", run))
 
 
 def _add_clang_runtimes(config, llvm_bin):

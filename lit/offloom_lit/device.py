@@ -1,4 +1,4 @@
-"""Finds out whether a target region really runs here, by running one with the stock tools."""
+"""Finds out which devices there are: whether a target region really runs on the host's, and which GPU the machine has."""
 
 import os
 import subprocess
@@ -13,6 +13,23 @@ int main() {
   return where - 2;
 }
 """
+
+
+class NoGpu(Exception):
+    """The machine has no NVIDIA GPU, or does not say which."""
+
+
+def real_gpu():
+    """The processor of the first NVIDIA GPU, as in `sm_90`."""
+    command = ["nvidia-smi", "--query-gpu=compute_cap", "--format=csv,noheader"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise NoGpu(f"`nvidia-smi` does not answer: {error}") from error
+    version = done.stdout.partition("\n")[0].strip()
+    if done.returncode != 0 or not version.replace(".", "", 1).isdecimal():
+        raise NoGpu(f"`nvidia-smi` finds none: {done.stdout}{done.stderr}")
+    return f"sm_{version.replace('.', '')}"
 
 
 def probe(build, folder):

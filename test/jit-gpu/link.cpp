@@ -1,23 +1,23 @@
 // A link with --jit for an NVIDIA GPU: the image is what a link without it makes, and an exported table of addresses. The bundle says what variants
 // are compiled with, and how kernels are launched.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: llvm-19, cuda, device-runtime, gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// DEFINE: %{options} = -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin
+// DEFINE: %{options} = -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=%gpu_processor --cuda-path=%cuda -B %dropin
 // DEFINE: %{link} = %clangxx %{options} a.o %omp_link -Wl,--save-temps -L%device_runtime_folder
-// DEFINE: %{run} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY
+// DEFINE: %{run} = %run_gpu OFFLOOM_VIRTUAL_GPU=%gpu_processor
 // RUN: %clangxx %{options} -c %s -o a.o
 // RUN: %{link} -o plain
 // RUN: %{link} -o jit -Xoffload-linker --jit -Xcuda-ptxas -maxrregcount=64
 
-// RUN: FileCheck --check-prefix=TABLE --input-file=jit.nvptx64-nvidia-cuda.sm_80.lto.s %s
+// RUN: FileCheck --check-prefix=TABLE --input-file=jit.nvptx64-nvidia-cuda.%gpu_processor.lto.s %s
 // TABLE: .visible .global .align 8 .u64 __offloom_jit_image[7] = {5137849951900288591, 1, {{[0-9]+}}, {{[0-9]+}}, 2, generic({{counter|_ZL5calls}}), generic({{counter|_ZL5calls}})};
 // The rest is the same; variables of the device runtime come in another order.
-// RUN: sed -e /__offloom_jit_image/d jit.nvptx64-nvidia-cuda.sm_80.lto.s | sort > jit.sorted
-// RUN: sort plain.nvptx64-nvidia-cuda.sm_80.lto.s | diff - jit.sorted
-// RUN: sed -n -e /entry/,//p jit.nvptx64-nvidia-cuda.sm_80.lto.s > jit.kernels
-// RUN: sed -n -e /entry/,//p plain.nvptx64-nvidia-cuda.sm_80.lto.s | diff - jit.kernels
+// RUN: sed -e /__offloom_jit_image/d jit.nvptx64-nvidia-cuda.%gpu_processor.lto.s | sort > jit.sorted
+// RUN: sort plain.nvptx64-nvidia-cuda.%gpu_processor.lto.s | diff - jit.sorted
+// RUN: sed -n -e /entry/,//p jit.nvptx64-nvidia-cuda.%gpu_processor.lto.s > jit.kernels
+// RUN: sed -n -e /entry/,//p plain.nvptx64-nvidia-cuda.%gpu_processor.lto.s | diff - jit.kernels
 
-// RUN: python3 %S/../jit/Inputs/bundle_bitcode.py jit.nvptx64-nvidia-cuda.sm_80.jit variant.bc matched.bc runtime.bc | FileCheck --check-prefix=BUNDLE %s
+// RUN: python3 %S/../jit/Inputs/bundle_bitcode.py jit.nvptx64-nvidia-cuda.%gpu_processor.jit variant.bc matched.bc runtime.bc | FileCheck --check-prefix=BUNDLE %s
 // BUNDLE: bundle for LLVM 19, -O2, nvptx64-nvidia-cuda
 // BUNDLE: kernel {{.*}}scale
 // BUNDLE-NEXT: parameter 0: launch environment
@@ -31,7 +31,7 @@
 // BUNDLE: anchor __offloom_anchor_0
 // BUNDLE-NEXT: anchor __offloom_anchor_1
 // BUNDLE-NEXT: left ahead of time {{.*}}call{{.*}}: `{{.*}}` calls through a pointer, which may lead into the base image
-// BUNDLE-NEXT: processor sm_80 +ptx
+// BUNDLE-NEXT: processor sm_{{[0-9a]+}} +ptx
 // BUNDLE-NEXT: assembler -maxrregcount=64
 // Its function for parallel regions has arms for the numbers of arguments that those of the program have, of 65.
 // RUN: %llvm_bin/opt -passes=verify -S runtime.bc -o - | FileCheck --check-prefix=RUNTIME --implicit-check-not='@__kmpc_omp_task(' --implicit-check-not='i64 64, label' %s
@@ -52,7 +52,7 @@
 // PRINTED: 16 100 10
 
 // Objects without bitcode have nothing for the JIT, which is told.
-// RUN: %clangxx %{options} -fno-offload-lto --libomptarget-nvptx-bc-path=%device_runtime_folder/libomptarget-nvptx-sm_80.bc -c %s -o native.o
+// RUN: %clangxx %{options} -fno-offload-lto --libomptarget-nvptx-bc-path=%device_runtime_folder/libomptarget-nvptx-%gpu_processor.bc -c %s -o native.o
 // RUN: %clangxx %{options} native.o %omp_link -o native -Xoffload-linker --jit 2>&1 | FileCheck --check-prefix=NATIVE %s
 // NATIVE: warning: --jit has no device bitcode to work on for nvptx64-nvidia-cuda: compile with -foffload-lto
 // RUN: %{run} ./native | diff expected.txt -

@@ -1,9 +1,9 @@
 // A weak function may be replaced by that of a native object. Where all device code of an image is bitcode, none can be, and its kernels have variants,
 // with the function that the link chose.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: llvm-19, cuda, device-runtime, gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// DEFINE: %{options} = -O2 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=sm_80 --cuda-path=%cuda -B %dropin
-// DEFINE: %{native} = --libomptarget-nvptx-bc-path=%device_runtime_folder/libomptarget-nvptx-sm_80.bc
+// DEFINE: %{options} = -O2 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=%gpu_processor --cuda-path=%cuda -B %dropin
+// DEFINE: %{native} = --libomptarget-nvptx-bc-path=%device_runtime_folder/libomptarget-nvptx-%gpu_processor.bc
 // RUN: %clangxx %{options} -foffload-lto -c %s -o main.o
 // RUN: %clangxx %{options} -foffload-lto -DSTRONG -c %s -o strong.o
 // RUN: %clangxx %{options} -fno-offload-lto %{native} -DSTRONG -c %s -o native.o
@@ -13,7 +13,7 @@
 // RUN: %{link} main.o native.o -o native 2>&1 | FileCheck --check-prefix=NATIVE %s
 // ALL: remark: {{.*}}main{{.*}}: the JIT may specialise it
 // NATIVE: remark: {{.*}}main{{.*}}: stays ahead of time: it calls `{{.*}}scale{{.*}}`, which another definition may replace (a weak symbol)
-// DEFINE: %{run} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT_STRICT=1 \
+// DEFINE: %{run} = %run_gpu OFFLOOM_VIRTUAL_GPU=%gpu_processor OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT_STRICT=1 \
 // DEFINE:   OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_LOG=1
 // RUN: %{run} ./alone 2> alone.log | FileCheck --check-prefix=WEAK %s
 // RUN: FileCheck --check-prefix=RAN --input-file=alone.log %s
