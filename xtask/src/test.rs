@@ -1,6 +1,7 @@
 //! `cargo xtask test`: everything that must hold before a change is good, for every LLVM.
 
 use std::process::Command;
+use std::slice;
 
 use anyhow::Result;
 use offloom_find_llvm::Llvm;
@@ -34,15 +35,16 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
     let majors = arguments.llvm.majors();
     let runner = Runner::find();
-    // Set-up, CUDA's tools, links by GNU ld and every order of steps are for all LLVMs; for each there are
-    // builds and what is checked with them.
-    let mut steps = Steps::of(4 + lint::steps(majors.len()) + majors.len() * (runner.steps() + 11));
+    // Set-up, CUDA's tools, lint, links by GNU ld and every order of steps are for all LLVMs; for each there
+    // are builds and what is checked with them.
+    let mut steps = Steps::of(4 + lint::steps(1) + majors.len() * (runner.steps() + 11));
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         return steps.finish();
     };
     steps.run("CUDA's tools", || cuda::install(&workspace));
-    lint::lint(&workspace, &llvms, &mut steps);
     if let Some(llvm) = llvms.first() {
+        // The source is the same for all.
+        lint::lint(&workspace, slice::from_ref(llvm), &mut steps);
         steps.run("links by GNU ld", || build::link_by_gnu_ld(&workspace, llvm));
     }
     for (index, llvm) in llvms.iter().enumerate() {

@@ -105,6 +105,17 @@ fn every_source_file_opens_by_saying_what_it_is_for() {
 }
 
 #[test]
+fn the_source_is_the_same_for_every_llvm() {
+    // `cargo xtask test` looks for warnings with one LLVM alone.
+    check(|file| {
+        let is_ours = extension(&file.path) == "rs" && file.path != "xtask/src/tidy_tests.rs";
+        let text: String = file.text.split_whitespace().collect();
+        let depends = is_ours && text.contains("feature=\"llvm");
+        depends.then(|| "what depends on the LLVM is a row of support/abi/src/version.rs".to_owned())
+    });
+}
+
+#[test]
 fn unsafe_code_stays_in_its_crates() {
     // The workspace denies unsafe code; what remains to check is that every package listens and that no other
     // one opts out.
