@@ -165,18 +165,29 @@ pub fn native_processor() -> (String, String) {
 /// # Errors
 /// When it is unknown, or this machine's processor cannot run its code.
 pub fn x86_processor(name: &str) -> Result<(String, String), UnusableProcessor> {
+    if name != NATIVE
+        && let Some(processor) = Processor::named(name)
+        && processor.has("64bit")
+        && let Some((missing, _)) = host_features()
+            .iter()
+            .find(|&(feature, here)| !here && processor.has(feature))
+    {
+        return Err(UnusableProcessor::Missing(missing.to_owned()));
+    }
+    x86_processor_anywhere(name)
+}
+
+/// As [`x86_processor`], for variants that may be for another machine to run.
+///
+/// # Errors
+/// When it is unknown, or no x86_64 processor.
+pub fn x86_processor_anywhere(name: &str) -> Result<(String, String), UnusableProcessor> {
     if name == NATIVE {
         return Ok(native_processor());
     }
     let processor = Processor::named(name).ok_or(UnusableProcessor::Unknown)?;
     if !processor.has("64bit") {
         return Err(UnusableProcessor::NotX86_64);
-    }
-    if let Some((missing, _)) = host_features()
-        .iter()
-        .find(|&(feature, here)| !here && processor.has(feature))
-    {
-        return Err(UnusableProcessor::Missing(missing.to_owned()));
     }
     Ok(for_variants(name.to_owned(), Features::default()))
 }

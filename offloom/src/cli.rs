@@ -12,9 +12,10 @@ use crate::cache::CacheCommand;
 use crate::error::{Error, Result, warn};
 use crate::installation::VERSION;
 use crate::names::Naming;
+use crate::precompile::PrecompileArgs;
 use crate::remote::{KeyCommand, RemoteCommand};
 use crate::run::RunArgs;
-use crate::{cache, config, doctor, explain, remote, replay, report, run};
+use crate::{cache, config, doctor, explain, precompile, remote, replay, report, run};
 
 /// Looks after the JIT: its cache, what it did in a program, and whether it can work here.
 #[derive(Debug, Parser)]
@@ -68,6 +69,9 @@ enum Command {
         /// run.
         dump: PathBuf,
     },
+    /// Compile the variants that a run of a program asked for, for other processors, and keep them in the
+    /// cache. Nothing of the program is run.
+    Precompile(PrecompileArgs),
     /// Print how programs are built with Offloom.
     Config {
         /// Print the table of settings instead.
@@ -130,6 +134,7 @@ fn execute(cli: &Cli) -> Result<ExitCode> {
             naming,
         } => report::run(statistics, output.as_deref(), *naming)?,
         Command::Replay { dump } => replay::run(dump, cli.json)?,
+        Command::Precompile(arguments) => precompile::run(arguments, cli.json)?,
         Command::Config { environment: true } => config::environment(cli.json).into(),
         Command::Config { environment: false } => config::build(cli.json)?.into(),
         Command::Doctor { options } => doctor::run(options, cli.json)?,

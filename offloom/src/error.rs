@@ -59,6 +59,12 @@ pub(crate) enum Error {
         /// The reason.
         reason: String,
     },
+    /// Variants cannot be made of the program.
+    #[error("cannot precompile {0}")]
+    Precompile(String),
+    /// Some were not made.
+    #[error("{} not be compiled", counted(*.0 as u64, "variant could", "variants could"))]
+    NotPrecompiled(usize),
     /// What was named holds dumps and is none.
     #[error("`{}` is no dump, but a folder of them: name one that is in it, such as `{}`", folder.display(), dump.display())]
     ManyDumps {

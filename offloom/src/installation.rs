@@ -56,9 +56,9 @@ impl Installation {
         self.0.join("lib/liboffloom_jit.so")
     }
 
-    /// What runs dumped launches.
-    pub(crate) fn replayer(&self) -> PathBuf {
-        self.0.join("libexec/offloom/offloom-jit-replay")
+    /// What has the JIT library do something in a process of its own.
+    pub(crate) fn caller(&self) -> PathBuf {
+        self.0.join("libexec/offloom/offloom-jit-call")
     }
 
     /// What talks to remote stores.
@@ -75,7 +75,7 @@ impl Installation {
                 "JIT compile worker",
                 self.0.join("libexec/offloom/offloom-jit-worker"),
             ),
-            ("JIT replay", self.replayer()),
+            ("JIT replay and precompilation", self.caller()),
             ("JIT remote store", self.remote()),
         ]
     }

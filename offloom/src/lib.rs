@@ -7,6 +7,7 @@
 //! | [`explain`] | `offloom explain`: what became of a program's launches |
 //! | [`report`] | `offloom report`: the same as a page |
 //! | [`run`] | `offloom run`: runs a program and explains what became of its launches |
+//! | [`precompile`] | `offloom precompile`: variants for other processors |
 //! | [`replay`] | `offloom replay`: one launch by itself |
 //! | [`config`] | `offloom config`: how programs are built, and the settings there are |
 //! | [`doctor`] | `offloom doctor`: whether programs can be built and run here |
@@ -27,6 +28,7 @@ mod explain;
 mod installation;
 mod names;
 mod outcome;
+mod precompile;
 mod processes;
 mod progress;
 mod remote;

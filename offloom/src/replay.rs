@@ -75,9 +75,12 @@ fn dump_in(folder: &Path) -> Option<PathBuf> {
 /// Runs the launch; how the process ended, and how far it came.
 fn replay(dump: &Path, launch: &Launch) -> io::Result<(ExitStatus, Option<Progress>)> {
     let installation = Installation::find().map_err(io::Error::other)?;
-    let program = installation.replayer();
+    let program = installation.caller();
     let mut command = Command::new(&program);
-    command.arg(installation.jit_library()).arg(dump);
+    command
+        .arg(installation.jit_library())
+        .arg("offloom_jit_replay")
+        .arg(dump);
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(is_openmp_variable) {
             command.env_remove(name);

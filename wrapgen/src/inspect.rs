@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::offload_binary::ImageKind;
-use offloom_abi::{LlvmVersion, entry};
+use offloom_abi::{LlvmVersion, entry, jit_bundle};
 use offloom_text_table::{Table, counted, printable};
 use serde_json::{Value, json};
 
@@ -18,7 +18,6 @@ use self::host_entries::HostEntries;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind, bitcode_symbols, elf, is_bitcode};
 use crate::output;
-use crate::wrap::JIT_BUNDLE_SECTION;
 
 /// Show the device images that a file holds.
 #[derive(Debug, clap::Args)]
@@ -113,7 +112,7 @@ impl Report {
             }
             host_entries.add(&part)?;
             fat_binaries.add(&part)?;
-            has_jit_bundle |= part.has_section(JIT_BUNDLE_SECTION)?;
+            has_jit_bundle |= part.has_section(jit_bundle::SECTION)?;
         }
         Ok(Self {
             input,

@@ -20,7 +20,6 @@ use offloom_abi::OffloadKind;
 pub use embedded_image::EmbeddedImage;
 pub use generated_object::ImageSection;
 pub use inputs::{SyclImage, WrapContent, WrapInputs};
-pub(crate) use registration::JIT_BUNDLE_SECTION;
 pub use registration::Registration;
 
 use crate::LLVM;

@@ -36,7 +36,7 @@ const STAGED: [(&str, &str); 8] = [
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
     ("offloom-jit-remote", "libexec/offloom"),
-    ("offloom-jit-replay", "libexec/offloom"),
+    ("offloom-jit-call", "libexec/offloom"),
     ("wrapgen-lld", "libexec/offloom"),
     ("liboffloom_passes.so", "lib"),
     ("liboffloom_jit.so", "lib"),

@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | [`dump`] | one launch on disk, to be run by itself |
 //! | [`output`] | files for the user, written whole or not at all |
+//! | [`precompile`] | what is to be made for later runs |
 //! | [`settings`] | what the user asked for, from the environment and a file |
 //! | [`stats`] | what became of a process's launches: the file that `OFFLOOM_JIT_STATS` names |
 //! | [`store`] | images on disk, shared by processes and runs (the JIT paper's 4.6, level 2) |
@@ -12,6 +13,7 @@
 
 pub mod dump;
 pub mod output;
+pub mod precompile;
 mod process;
 pub mod settings;
 pub mod stats;

@@ -14,7 +14,7 @@ use std::ffi::{CString, c_void};
 use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
-use offloom_abi::jit_bundle::BundleId;
+use offloom_abi::jit_bundle::{BundleId, ExecutionMode};
 use offloom_abi::jit_compile::{GpuRequest, Priority, Request, join_words};
 use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
 use offloom_descriptor::Descriptor;
@@ -35,7 +35,7 @@ use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
-use crate::variant::{self, Load, Needs, Variant};
+use crate::variant::{self, Load, LoadError, Needs, Variant};
 use offloom_jit_policy::process::lock::lock;
 
 /// NVIDIA GPUs.
@@ -115,6 +115,28 @@ pub fn attach(id: BundleId, bytes: &[u8], services: Services) -> Option<Attached
     let attached = Cuda::registry().attach(id, bytes)?;
     assembler::look_for();
     Some(attached)
+}
+
+/// The kernels of an attached bundle that variants can be made of without a device, and what those are
+/// compiled for. `mode_of` says which threads execute a kernel in the device image.
+///
+/// # Errors
+/// One line: the bundle is not attached, or there is no assembler.
+pub fn without_device(
+    id: BundleId,
+    mode_of: impl Fn(&str) -> Option<ExecutionMode>,
+) -> Result<(Vec<&'static PolicyKernel<Cuda>>, &'static Target), String> {
+    let attached = Cuda::registry().attached(id);
+    let (attached, gpu) = attached
+        .and_then(|attached| Some((attached, attached.bundle.contents.gpu.as_ref()?)))
+        .ok_or("a device image does not match its bundle")?;
+    assembler::find_now()?;
+    let target = policy::target_of(gpu)?;
+    let kernels = attached.kernels.iter().filter(|kernel| {
+        let mode = mode_of(kernel.name).filter(|_| kernel.left_ahead_of_time.is_none());
+        mode.inspect(|mode| modes::note(kernel.name, *mode)).is_some()
+    });
+    Ok((kernels.collect(), target))
 }
 
 impl Cuda {
@@ -277,7 +299,10 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
         .with_current(|current| variant::load(current, of_driver, &load));
     let variant = loaded
         .map_err(|_| LoadFailure::TooLate)?
-        .map_err(|error| failed(error.to_string()))?;
+        .map_err(|error| match error {
+            LoadError::LocalMemory { .. } => LoadFailure::Declined(error.to_string()),
+            _ => failed(error.to_string()),
+        })?;
     Ok(Code {
         entry: variant,
         loaded: variant,

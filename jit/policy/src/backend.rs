@@ -143,6 +143,9 @@ pub enum LoadFailure {
     /// What the device, or its loader, says: one line.
     #[error("{0}")]
     Failed(String),
+    /// The code is as it should be, and not worth what it would cost there: why, in one line.
+    #[error("{0}")]
+    Declined(String),
     /// The process is ending.
     #[error("the program is ending")]
     TooLate,

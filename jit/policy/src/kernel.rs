@@ -142,7 +142,7 @@ impl<B: Backend> Kernel<B> {
     /// it yet. Its cell holds `None` when it cannot be compiled, which is said once and not tried again.
     pub(crate) fn object(&self, target: &'static Target, key: &LaunchKey) -> Arc<Making> {
         let object = self.making(target, key);
-        object.get_or_init(|| self.find_or_compile(target, key));
+        object.get_or_init(|| self.find_or_compile(target, self.descriptor(key)));
         object
     }
 
@@ -152,7 +152,7 @@ impl<B: Backend> Kernel<B> {
         if !settings().retire {
             return None;
         }
-        let image_key = self.image_key(target, key, B::usual_place());
+        let image_key = self.image_key(target, self.descriptor(key), B::usual_place());
         let Some(Known::Object(bytes, times)) = disk_cache::find(&image_key) else {
             return None;
         };
@@ -195,7 +195,8 @@ impl<B: Backend> Kernel<B> {
     pub(crate) fn remember_times(&'static self, target: &'static Target, key: &LaunchKey, times: Times) {
         let key = key.clone();
         queue::add(move || {
-            disk_cache::remember_times(&self.image_key(target, &key, B::usual_place()), times);
+            let image_key = self.image_key(target, self.descriptor(&key), B::usual_place());
+            disk_cache::remember_times(&image_key, times);
             if time_worth_waiting(times).is_some() {
                 self.bundle.note_long_launches();
             }
@@ -222,8 +223,8 @@ impl<B: Backend> Kernel<B> {
             .collect()
     }
 
-    /// What the object for this key is kept under, if it is compiled at this place.
-    fn image_key(&self, target: &Target, key: &LaunchKey, place: Place) -> ImageKey {
+    /// What the object for this descriptor is kept under, if it is compiled at this place.
+    fn image_key(&self, target: &Target, descriptor: Descriptor, place: Place) -> ImageKey {
         let floating_point = match settings().floating_point {
             FloatingPoint::Match => "fp=match",
             FloatingPoint::Source => "fp=source",
@@ -235,8 +236,7 @@ impl<B: Backend> Kernel<B> {
         let space = if target.tools.is_empty() { "" } else { " " };
         let options = format!("{floating_point}{place}{space}{}", target.tools);
         let processor = format!("{} {}", target.processor, target.features);
-        self.bundle
-            .cache_key(processor, options, self.source, self.descriptor(key))
+        self.bundle.cache_key(processor, options, self.source, descriptor)
     }
 
     /// What is kept under this is no image, but what launches changed too often by the limits of this
@@ -251,9 +251,15 @@ impl<B: Backend> Kernel<B> {
         )
     }
 
-    fn find_or_compile(&self, target: &'static Target, key: &LaunchKey) -> Option<Object> {
+    /// Has the cache hold the object for this descriptor, for a later process: the history says what came of
+    /// it.
+    pub fn precompile(&self, target: &'static Target, descriptor: Descriptor) {
+        self.find_or_compile(target, descriptor);
+    }
+
+    fn find_or_compile(&self, target: &'static Target, descriptor: Descriptor) -> Option<Object> {
         let usual_place = B::usual_place();
-        let image_key = self.image_key(target, key, usual_place);
+        let image_key = self.image_key(target, descriptor, usual_place);
         let descriptor = &image_key.descriptor;
         match disk_cache::wait_for_others(&image_key, settings().time_limit) {
             Known::Object(bytes, times) => Some(self.found(&image_key, bytes, times)),

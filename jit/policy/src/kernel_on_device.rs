@@ -246,6 +246,14 @@ impl<B: Backend> KernelOnDevice<B> {
         B::load(self, number, &object.bytes, Box::new(loaded));
     }
 
+    /// That there is no variant here, for this reason.
+    fn not_loaded(&self, reason: &str) -> String {
+        format!(
+            "{}: stays ahead of time on image copy {}: {reason}",
+            self.kernel.name, self.image.number
+        )
+    }
+
     /// Enters what loading gave.
     fn enter_loaded(
         &'static self,
@@ -259,10 +267,12 @@ impl<B: Backend> KernelOnDevice<B> {
             Ok(code) => code,
             Err(LoadFailure::TooLate) => return self.enter(key, None),
             Err(LoadFailure::Failed(reason)) => {
-                report::failure(format_args!(
-                    "{}: stays ahead of time on image copy {}: {reason}",
-                    self.kernel.name, self.image.number
-                ));
+                report::failure(self.not_loaded(&reason));
+                self.remember(key, took, stats::Verdict::Failed(reason), times, None);
+                return self.enter(key, None);
+            }
+            Err(LoadFailure::Declined(reason)) => {
+                report::log(self.not_loaded(&reason));
                 self.remember(key, took, stats::Verdict::Failed(reason), times, None);
                 return self.enter(key, None);
             }

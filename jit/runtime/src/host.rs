@@ -25,7 +25,7 @@ pub(crate) mod libraries;
 mod one_thread;
 mod perf_map;
 mod replay;
-mod target;
+pub(crate) mod target;
 
 use std::ffi::c_void;
 use std::ptr::NonNull;

@@ -8,6 +8,7 @@
 //! | --- | --- |
 //! | [`attach`] | takes bundles, and takes part in the process's exit |
 //! | [`registration`], [`base_image`] | replaces bitcode images in the descriptors that programs register; the images that are made of bitcode |
+//! | [`precompile`] | makes variants for later processes |
 //! | [`host`] | the host as a device |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`exit_handlers`] | has something done before any exit handler of LLVM's own |
@@ -24,6 +25,7 @@ mod base_image;
 mod compile;
 mod exit_handlers;
 mod host;
+mod precompile;
 mod registration;
 mod stats;
 

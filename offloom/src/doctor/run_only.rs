@@ -35,14 +35,15 @@ pub(super) fn checks(installation: &Installation) -> Vec<Check> {
 fn load(installation: &Installation) -> Result<String, Problem> {
     let folder = ScratchFolder::new()
         .map_err(|error| Problem::new(format!("no temporary folder: {error}"), "set TMPDIR to one"))?;
-    let replayer = installation.replayer();
-    let output = Command::new(&replayer)
+    let caller = installation.caller();
+    let output = Command::new(&caller)
         .arg(installation.jit_library())
+        .arg("offloom_jit_replay")
         .arg(folder.path())
         .output()
         .map_err(|error| {
             Problem::new(
-                format!("`{}` cannot be run: {error}", replayer.display()),
+                format!("`{}` cannot be run: {error}", caller.display()),
                 "install Offloom again",
             )
         })?;
@@ -51,7 +52,7 @@ fn load(installation: &Installation) -> Result<String, Problem> {
     }
     let errors = String::from_utf8_lossy(&output.stderr);
     let line = errors.lines().next().unwrap_or("it said nothing");
-    let reason = line.strip_prefix("offloom-jit-replay: ").unwrap_or(line);
+    let reason = line.strip_prefix("offloom-jit-call: ").unwrap_or(line);
     Err(Problem::new(
         format!("{}; {reason}", output.status),
         format!("install the Debian package libllvm{LLVM_MAJOR}, or what else the message names"),

@@ -7,7 +7,7 @@ use object::elf;
 use offloom_abi::device_image::{descriptor, image, wrapper_symbol};
 use offloom_abi::jit_base_image::{HIDDEN_REGISTER_SYMBOL, HIDDEN_UNREGISTER_SYMBOL};
 use offloom_abi::jit_image::HIDDEN_ATTACH_SYMBOL;
-use offloom_abi::{LlvmVersion, device_image, entry, names};
+use offloom_abi::{LlvmVersion, device_image, entry, jit_bundle, names};
 
 use super::EmbeddedImage;
 use super::architecture::{Architecture, Code};
@@ -15,14 +15,10 @@ use super::relocatable::{Contents, Place, Relocatable, Relocation, Section, Symb
 use crate::error::{Error, Result};
 use crate::output::OutputFile;
 
-/// The section of the JIT bundles.
-pub(crate) const JIT_BUNDLE_SECTION: &str = ".offloom.jit_bundle";
 /// Local symbol at the start of the first JIT bundle; those of further ones have a number behind the name.
 const JIT_BUNDLE_START: &str = "__offloom_jit_bundle_start";
 /// Local symbol at the end of the first JIT bundle.
 const JIT_BUNDLE_END: &str = "__offloom_jit_bundle_end";
-/// What bundles start at a multiple of.
-const JIT_BUNDLE_ALIGNMENT: u64 = 16;
 
 /// What a registration object holds.
 #[derive(Debug)]
@@ -196,9 +192,9 @@ impl<'a> Layout<'a> {
         let bundles = &self.registration.jit_bundles;
         if !bundles.is_empty() {
             let mut section = self.section(
-                JIT_BUNDLE_SECTION,
+                jit_bundle::SECTION,
                 elf::SHF_ALLOC,
-                JIT_BUNDLE_ALIGNMENT,
+                jit_bundle::SECTION_ALIGNMENT as u64,
                 Vec::new(),
             );
             let pieces = bundles.iter().map(|&bundle| vec![bundle.into()]);
@@ -284,7 +280,7 @@ impl<'a> Layout<'a> {
         let mut offset = 0u64;
         for (number, bundle) in jit_bundles.iter().enumerate() {
             let size = bundle.len() as u64;
-            let start = offset.next_multiple_of(JIT_BUNDLE_ALIGNMENT);
+            let start = offset.next_multiple_of(jit_bundle::SECTION_ALIGNMENT as u64);
             offset = start + size;
             let place = |offset| Place::Section(JIT_BUNDLE, offset);
             let name = |name| numbered(name, number);

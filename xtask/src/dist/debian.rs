@@ -18,7 +18,7 @@ const RUNTIME: [&str; 6] = [
     "lib/liboffloom_jit.so",
     "libexec/offloom/offloom-jit-remote",
     "libexec/offloom/offloom-jit-worker",
-    "libexec/offloom/offloom-jit-replay",
+    "libexec/offloom/offloom-jit-call",
     "libexec/offloom/wrapgen-lld",
 ];
 

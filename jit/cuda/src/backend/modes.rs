@@ -40,6 +40,11 @@ pub(super) fn read(image: &'static ImageCopy, current: &Current<'_>, kernel: &'s
         execution_mode_in(&bytes)
     };
     let Some(mode) = read() else { return false };
-    lock(modes()).insert(kernel.as_ptr().addr(), mode);
+    note(kernel, mode);
     true
+}
+
+/// Notes the mode of the kernel with this name of a bundle.
+pub(super) fn note(kernel: &'static str, mode: ExecutionMode) {
+    lock(modes()).insert(kernel.as_ptr().addr(), mode);
 }

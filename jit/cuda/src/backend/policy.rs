@@ -5,6 +5,7 @@ use std::ffi::{CStr, CString};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use offloom_abi::jit_bundle::Gpu;
 use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL};
 use offloom_jit_policy::backend::{Backend as _, Target};
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
@@ -183,8 +184,8 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
     if of_bundle.iter().all(|kernel| kernel.left_ahead_of_time.is_some()) {
         return Ok(false);
     }
-    let assembler = match assembler::found() {
-        Ok(assembler) => assembler,
+    let target = match target_of(gpu) {
+        Ok(target) => target,
         Err(reason) => {
             static SAID: AtomicBool = AtomicBool::new(false);
             return if SAID.swap(true, Ordering::Relaxed) {
@@ -194,11 +195,6 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
             };
         }
     };
-    let target = target(Target {
-        processor: gpu.processor.to_owned(),
-        features: gpu.features.to_owned(),
-        tools: format!("ptxas {}", assembler.version),
-    });
     let device = CudaImage {
         image,
         anchors,
@@ -229,6 +225,19 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
     lock(kernels()).insert(image.number(), on_device.clone());
     Cuda::registry().announce(policy, on_device);
     Ok(true)
+}
+
+/// What variants of a bundle are compiled for.
+///
+/// # Errors
+/// One line on why there is no assembler.
+pub(super) fn target_of(gpu: &Gpu<'_>) -> Result<&'static Target, String> {
+    let assembler = assembler::found()?;
+    Ok(target(Target {
+        processor: gpu.processor.to_owned(),
+        features: gpu.features.to_owned(),
+        tools: format!("ptxas {}", assembler.version),
+    }))
 }
 
 /// One of the few things that are compiled for, kept for good.

@@ -56,6 +56,14 @@ pub(crate) struct LoadedObject {
 }
 
 impl LoadedObject {
+    /// One that is not in memory.
+    pub(crate) fn not_loaded(path: CString) -> Self {
+        Self {
+            path,
+            ..Self::default()
+        }
+    }
+
     /// The one that this address is in.
     pub(crate) fn containing(address: *const c_void) -> Self {
         let mut search = Search {

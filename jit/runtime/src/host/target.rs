@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use offloom_jit_passes::retarget::{NATIVE, native_processor, x86_processor};
+use offloom_jit_passes::retarget::{NATIVE, native_processor, x86_processor, x86_processor_anywhere};
 use offloom_jit_policy::backend::Target;
 use offloom_jit_policy::process::error_stream;
 use offloom_jit_policy::process::settings::settings;
@@ -13,14 +13,28 @@ pub(crate) fn target() -> &'static Target {
     static TARGET: OnceLock<Target> = OnceLock::new();
     TARGET.get_or_init(|| {
         let name = settings().target.as_deref().unwrap_or(NATIVE);
-        let (processor, features) = x86_processor(name).unwrap_or_else(|reason| {
+        let named = x86_processor(name).unwrap_or_else(|reason| {
             error_stream::line(format_args!("OFFLOOM_JIT_TARGET=`{name}` is ignored: {reason}"));
             native_processor()
         });
-        Target {
-            processor,
-            features,
-            tools: String::new(),
-        }
+        of(named)
     })
+}
+
+/// The processor with this name, which may be another machine's.
+///
+/// # Errors
+/// One line on why there is no such one.
+pub(crate) fn named(name: &str) -> Result<Target, String> {
+    x86_processor_anywhere(name)
+        .map(of)
+        .map_err(|reason| reason.to_string())
+}
+
+fn of((processor, features): (String, String)) -> Target {
+    Target {
+        processor,
+        features,
+        tools: String::new(),
+    }
 }

@@ -1,0 +1,228 @@
+//! Makes variants that a recorded run has asked for, and puts them into the cache, for later processes: of
+//! this program, and of other processors than this machine has.
+//!
+//! Nothing of the program is run. Its bundles, and the device images that say how kernels are launched, are
+//! read from its file; images of code for NVIDIA GPUs that is bitcode are made first.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, OsStr, c_char, c_int};
+use std::fs;
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
+use offloom_abi::jit_bundle::{self, Bundle, BundleId, ExecutionMode, bundles_in};
+use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL, execution_mode_in, kernel_environment};
+use offloom_abi::jit_gpu_code::GpuCode;
+use offloom_abi::names::OFFLOADING_SECTION;
+use offloom_abi::offload_binary;
+use offloom_descriptor::Descriptor;
+use offloom_jit_cache::precompile::Order;
+use offloom_jit_cuda::backend;
+use offloom_jit_policy::backend::{Backend, Target};
+use offloom_jit_policy::kernel::Kernel;
+use offloom_jit_policy::process::fork_gate;
+use offloom_jit_policy::process::guard::guarded;
+
+use crate::attach::{attach, join_process};
+use crate::base_image::{DeviceCode, base_image};
+use crate::compile::worker;
+use crate::host::libraries::LoadedObject;
+use crate::host::{Host, target};
+
+/// How processors of NVIDIA's GPUs are named.
+const GPU: &str = "sm_";
+/// How the triples of their code begin.
+const GPU_TRIPLE: &str = "nvptx64";
+
+/// Does what the [`Order`] in a file says. For a process of its own, with `OFFLOOM_JIT=sync`; what came of
+/// each variant is in the statistics that it writes. Returns 0; or 1, and one line on the standard output,
+/// when there was nothing to be made.
+///
+/// # Safety
+/// `order` points to a string that ends with NUL.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn offloom_jit_precompile(order: *const c_char) -> c_int {
+    guarded(1, || {
+        // SAFETY: as the caller promises.
+        let path = unsafe { CStr::from_ptr(order) };
+        match precompile(Path::new(OsStr::from_bytes(path.to_bytes()))) {
+            Ok(()) => 0,
+            Err(reason) => {
+                // Whoever reads it says that there is nothing.
+                let _ = writeln!(io::stdout(), "{reason}");
+                1
+            }
+        }
+    })
+}
+
+fn precompile(path: &Path) -> Result<(), String> {
+    let order = Order::read(path).map_err(|error| format!("`{}`: {error}", path.display()))?;
+    let failed = |reason: &dyn std::fmt::Display| format!("`{}`: {reason}", order.program.display());
+    let bytes = fs::read(&order.program).map_err(|error| failed(&error))?;
+    let program = object::File::parse(&*bytes).map_err(|error| failed(&error))?;
+    let section = |name| {
+        let section = program.section_by_name(name);
+        section
+            .and_then(|section| section.data().ok())
+            .unwrap_or_default()
+    };
+    join_process();
+    worker::locate();
+    let mut bundles = Vec::new();
+    for bundle in bundles_in(section(jit_bundle::SECTION)) {
+        let bytes = bundle.map_err(|error| failed(&error))?;
+        let (_, id) = Bundle::parse(bytes).map_err(|error| failed(&error))?;
+        attach(bytes);
+        bundles.push(id);
+    }
+    let made = if order.processor.starts_with(GPU) {
+        let name = CString::new(order.program.as_os_str().as_bytes()).unwrap_or_default();
+        for_gpu(&order, &name, section(OFFLOADING_SECTION)).map_err(|reason| failed(&reason))?
+    } else {
+        for_host(&order, &bundles)?
+    };
+    match made {
+        0 => Err(failed(&format_args!(
+            "it has no kernel for `{}` of which the statistics have a variant",
+            order.processor
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// How many variants there are to be.
+fn for_host(order: &Order, bundles: &[BundleId]) -> Result<usize, String> {
+    let target =
+        target::named(&order.processor).map_err(|reason| format!("for `{}`: {reason}", order.processor))?;
+    let target = Box::leak(Box::new(target));
+    let attached = bundles.iter().filter_map(|id| Host::registry().attached(*id));
+    let kernels = attached.flat_map(|attached| attached.kernels);
+    Ok(make_all(
+        order,
+        kernels.filter(|kernel| kernel.left_ahead_of_time.is_none()),
+        target,
+    ))
+}
+
+/// As [`for_host`]. `containers`: where the program has its device images.
+fn for_gpu(order: &Order, program: &CStr, containers: &[u8]) -> Result<usize, String> {
+    let mut images = Vec::new();
+    let mut others = Vec::new();
+    for member in offload_binary::members(containers) {
+        let member = member.map_err(|error| error.to_string())?;
+        if !member.triple().starts_with(GPU_TRIPLE) {
+            continue;
+        }
+        let code = GpuCode::parse(member.image()).map_err(|error| error.to_string())?;
+        let processor = match code {
+            Some(code) if code.processor == order.processor => Some(order.processor.clone()),
+            Some(code) => capability(&order.processor).and_then(|device| code.processor_for(device)),
+            None => Some(member.arch().to_owned()),
+        };
+        if processor.as_deref() != Some(&order.processor) {
+            others.push(member.arch());
+            continue;
+        }
+        let Some(code) = code else {
+            images.push(member.image());
+            continue;
+        };
+        let Some(_change) = fork_gate::enter() else {
+            continue;
+        };
+        let object = LoadedObject::not_loaded(program.to_owned());
+        let code = DeviceCode {
+            bytes: member.image(),
+            triple: member.triple(),
+            gpu: Some((code, &order.processor)),
+        };
+        images.extend(base_image(&code, &object));
+    }
+    if images.is_empty() {
+        return Err(match others.as_slice() {
+            [] => "it has no device code for NVIDIA GPUs that can be used".to_owned(),
+            others => format!(
+                "its device code is for {}: link it for {} too, or with --jit=only for the earliest",
+                others.join(" and "),
+                order.processor
+            ),
+        });
+    }
+    let mut made = 0;
+    for image in images {
+        let image = GpuImage::parse(image)?;
+        let Some(id) = image.bundle()? else { continue };
+        let (kernels, target) = backend::without_device(id, |kernel| image.execution_mode(kernel))?;
+        made += make_all(order, kernels.into_iter(), target);
+    }
+    Ok(made)
+}
+
+/// Has the cache hold all that is wanted of these kernels. How many variants that are.
+fn make_all<B: Backend>(
+    order: &Order,
+    kernels: impl Iterator<Item = &'static Kernel<B>>,
+    target: &'static Target,
+) -> usize {
+    let mut made = 0;
+    for kernel in kernels {
+        let wanted = order.kernels.get(kernel.name).into_iter().flatten();
+        // Kernels of all devices have the same names.
+        let wanted = wanted
+            .filter_map(|text| text.parse().ok())
+            .filter(|descriptor: &Descriptor| descriptor.architecture == B::ARCHITECTURE);
+        for descriptor in wanted {
+            kernel.precompile(target, descriptor);
+            made += 1;
+        }
+    }
+    made
+}
+
+/// Major and minor number of a processor that has no letter in its name.
+fn capability(processor: &str) -> Option<[u32; 2]> {
+    let number: u32 = processor.strip_prefix(GPU)?.parse().ok()?;
+    Some([number / 10, number % 10])
+}
+
+/// A device image for an NVIDIA GPU, as a file.
+struct GpuImage<'a> {
+    file: object::File<'a>,
+    variables: BTreeMap<&'a str, object::SymbolIndex>,
+}
+
+impl<'a> GpuImage<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let damaged = |error: object::Error| format!("a device image of it is damaged: {error}");
+        let file = object::File::parse(bytes).map_err(damaged)?;
+        let symbols = file.symbols();
+        let variables = symbols.filter_map(|symbol| Some((symbol.name().ok()?, symbol.index())));
+        let variables = variables.collect();
+        Ok(Self { file, variables })
+    }
+
+    /// The bytes that a variable has before anybody has written to it.
+    fn variable(&self, name: &str) -> Option<&'a [u8]> {
+        let symbol = self.file.symbol_by_index(*self.variables.get(name)?).ok()?;
+        let section = self.file.section_by_index(symbol.section_index()?).ok()?;
+        let start = usize::try_from(symbol.address().checked_sub(section.address())?).ok()?;
+        let end = start.checked_add(usize::try_from(symbol.size()).ok()?)?;
+        section.data().ok()?.get(start..end)
+    }
+
+    /// The bundle that it was linked with; none: there is nothing for the JIT.
+    fn bundle(&self) -> Result<Option<BundleId>, String> {
+        let Some(bytes) = self.variable(IMAGE_SYMBOL) else {
+            return Ok(None);
+        };
+        let image = DeviceImage::parse(bytes).map_err(|error| error.to_string())?;
+        Ok(Some(image.bundle))
+    }
+
+    fn execution_mode(&self, kernel: &str) -> Option<ExecutionMode> {
+        execution_mode_in(self.variable(&kernel_environment(kernel))?)
+    }
+}
