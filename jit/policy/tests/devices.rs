@@ -152,6 +152,9 @@ impl Backend for Double {
             if object.contains("cannot_be_loaded") {
                 return done(Err(LoadFailure::Failed("out of device memory".to_owned())));
             }
+            if object.contains("is_declined") {
+                return done(Err(LoadFailure::Declined("more local memory".to_owned())));
+            }
             let mut loaded = LOADED.lock().unwrap();
             let entry = loaded.len();
             loaded.push((object, true));
@@ -358,6 +361,7 @@ fn what_cannot_be_made_stays_ahead_of_time() {
     for name in [
         "__omp_offloading_1_2_cannot_be_compiled_l1",
         "__omp_offloading_1_2_cannot_be_loaded_l1",
+        "__omp_offloading_1_2_is_declined_l1",
     ] {
         let [kernel, _] = kernels_on_devices(name);
         let settled = SETTLED.load(Ordering::SeqCst);

@@ -710,7 +710,44 @@ mod tests {
         assert!(matches!(Bundle::parse(&bytes), Err(BundleError::Damaged { .. })));
     }
 
+    #[test]
+    fn a_section_holds_bundles_one_behind_the_other() {
+        let bundle = |bitcode: &'static [u8]| {
+            let bundle = Bundle { bitcode, ..example() };
+            bundle.encode().0
+        };
+        let bundles = [bundle(b"one"), bundle(b"another"), bundle(b"")];
+        let mut section = Vec::new();
+        for bundle in &bundles {
+            section.resize(section.len().next_multiple_of(SECTION_ALIGNMENT), 0);
+            section.extend_from_slice(bundle);
+        }
+        let found: Result<Vec<_>, _> = bundles_in(&section).collect();
+        assert_eq!(found.unwrap(), bundles);
+        assert_eq!(bundles_in(&[]).count(), 0);
+        let end = section.len();
+        section.resize(end.next_multiple_of(SECTION_ALIGNMENT) + 1, 1);
+        let found: Vec<_> = bundles_in(&section).collect();
+        assert!(found.len() == 4 && found[3].is_err());
+        section.truncate(end - 1);
+        assert!(bundles_in(&section).nth(2).unwrap().is_err());
+    }
+
     proptest! {
+        #[test]
+        fn any_bytes_in_a_section_are_read_without_a_panic(
+            size in any::<u64>(),
+            mut bytes in prop::collection::vec(any::<u8>(), 0..100),
+        ) {
+            if let Some(field) = bytes.get_mut(ID_END..ID_END + 8) {
+                field.copy_from_slice(&size.to_le_bytes());
+            }
+            if let Some(magic) = bytes.get_mut(..MAGIC.len()) {
+                magic.copy_from_slice(&MAGIC);
+            }
+            prop_assert!(bundles_in(&bytes).count() <= bytes.len());
+        }
+
         #[test]
         fn what_is_written_is_read(
             llvm_major in any::<u32>(),
