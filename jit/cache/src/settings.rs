@@ -74,6 +74,8 @@ pub struct Settings {
     pub time_limit: u32,
     /// Memory that the worker process may use, in bytes of address space.
     pub memory_limit: u64,
+    /// Memory that variants may take on a GPU, in bytes of their cubins.
+    pub device_memory: u64,
     /// Where statistics are written at exit.
     pub stats: Option<PathBuf>,
     /// Where launches are dumped, each to be run by itself.
@@ -108,6 +110,7 @@ impl Default for Settings {
             worker: true,
             time_limit: 10_000,
             memory_limit: 4 << 30,
+            device_memory: 256 << 20,
             stats: None,
             dump_directory: None,
             log: false,

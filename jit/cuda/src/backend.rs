@@ -293,6 +293,7 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
         cubin: object,
         name: &name,
         anchors: Some((&table, &device.anchors)),
+        most_bytes: settings().device_memory,
     };
     let loaded = device
         .image
@@ -300,7 +301,9 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     let variant = loaded
         .map_err(|_| LoadFailure::TooLate)?
         .map_err(|error| match error {
-            LoadError::LocalMemory { .. } => LoadFailure::Declined(error.to_string()),
+            LoadError::LocalMemory { .. } | LoadError::Full { .. } => {
+                LoadFailure::Declined(error.to_string())
+            }
             _ => failed(error.to_string()),
         })?;
     Ok(Code {

@@ -1,7 +1,7 @@
 //! Contexts, and work on a thread that has one current.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use crate::driver::Driver;
@@ -35,6 +35,8 @@ pub struct Context {
     stream: AtomicUsize,
     /// Times launches.
     pub(crate) timer: Timer,
+    /// The bytes of cubins of variants that are loaded.
+    pub(crate) variant_bytes: AtomicU64,
 }
 
 /// The contexts so far.
@@ -80,6 +82,7 @@ impl Context {
             capability,
             stream: AtomicUsize::new(0),
             timer: Timer::default(),
+            variant_bytes: AtomicU64::new(0),
         }));
         contexts.push(context);
         Ok(context)

@@ -170,6 +170,7 @@ pub(crate) fn withdraw(driver: &'static Driver, module: ModuleHandle) {
         client.withdraw(image);
     }
     for variant in lock(&image.variants).drain(..) {
+        variant.note_unloaded();
         // It would have failed for the base image too.
         let _ = current.unload(variant.module());
     }

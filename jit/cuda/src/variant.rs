@@ -28,6 +28,8 @@ pub struct Variant {
     function: FunctionHandle,
     needs: Needs,
     needs_of_base: Needs,
+    /// Bytes of its cubin.
+    bytes: u64,
     /// Whether it was launched: the first launch is slower than later ones.
     was_launched: AtomicBool,
     /// Whether the driver has refused to launch it.
@@ -56,6 +58,8 @@ pub struct Load<'a> {
     pub name: &'a CStr,
     /// The variable of the cubin that takes addresses of the base image, and these addresses.
     pub anchors: Option<(&'a CStr, &'a [u64])>,
+    /// How many bytes of cubins the context may have loaded, with this one.
+    pub most_bytes: u64,
 }
 
 /// Why a variant cannot be used.
@@ -95,6 +99,14 @@ pub enum LoadError {
         /// By the base kernel.
         base: u32,
     },
+    /// The variants of the context would take more memory than they may.
+    #[error("with its {cubin} bytes, variants would take more than {most} bytes of the device's memory")]
+    Full {
+        /// Of this cubin.
+        cubin: u64,
+        /// Of all.
+        most: u64,
+    },
 }
 
 /// What the driver did not do.
@@ -108,6 +120,30 @@ fn failed(what: &'static str) -> impl FnOnce(CudaError) -> LoadError {
 /// # Errors
 /// When the variant cannot be used. Nothing of it is loaded then.
 pub fn load(
+    current: &Current<'_>,
+    kernel: &'static Kernel,
+    load: &Load<'_>,
+) -> Result<&'static Variant, LoadError> {
+    let bytes = load.cubin.len() as u64;
+    let held = &kernel.image().context().variant_bytes;
+    let more = |held: u64| held.checked_add(bytes).filter(|held| *held <= load.most_bytes);
+    if held
+        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+        .is_err()
+    {
+        return Err(LoadError::Full {
+            cubin: bytes,
+            most: load.most_bytes,
+        });
+    }
+    let loaded = load_module(current, kernel, load);
+    if loaded.is_err() {
+        held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+    loaded
+}
+
+fn load_module(
     current: &Current<'_>,
     kernel: &'static Kernel,
     load: &Load<'_>,
@@ -171,6 +207,7 @@ fn prepare(
         function,
         needs,
         needs_of_base,
+        bytes: load.cubin.len() as u64,
         was_launched: AtomicBool::new(false),
         is_given_up: AtomicBool::new(false),
     }));
@@ -217,6 +254,7 @@ pub fn unload(current: &Current<'_>, variant: &'static Variant) -> Result<(), Cu
     let Some(place) = place else { return Ok(()) };
     loaded.swap_remove(place);
     drop(loaded);
+    variant.note_unloaded();
     current.unload(variant.module)
 }
 
@@ -234,6 +272,12 @@ impl Variant {
     /// What the program's own kernel needs.
     pub fn needs_of_base(&self) -> Needs {
         self.needs_of_base
+    }
+
+    /// Its context has room for another.
+    pub(crate) fn note_unloaded(&self) {
+        let held = &self.kernel.image().context().variant_bytes;
+        held.fetch_sub(self.bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn function(&self) -> FunctionHandle {

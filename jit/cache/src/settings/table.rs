@@ -205,6 +205,13 @@ pub const SETTINGS: &[Setting] = &[
         show: |settings| values::shown_size(settings.memory_limit),
     },
     Setting {
+        name: "OFFLOOM_JIT_DEVICE_MEMORY",
+        values: "a number of bytes, or with K, M or G (KiB, MiB, GiB) behind it",
+        help: "memory that variants may take on each GPU, in bytes of their cubins; 256M by default",
+        set: Set::Text(|settings, value| values::set(&mut settings.device_memory, values::size(value))),
+        show: |settings| values::shown_size(settings.device_memory),
+    },
+    Setting {
         name: "OFFLOOM_JIT_STATS",
         values: "a file",
         help: "statistics are written to it, as JSON, when the program ends",

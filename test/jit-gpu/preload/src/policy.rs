@@ -237,6 +237,7 @@ impl State {
             cubin: self.cubin,
             name: &self.name,
             anchors: None,
+            most_bytes: u64::MAX,
         };
         let loaded = self
             .image
