@@ -78,7 +78,7 @@ pub(crate) fn noted_optimization_level(module: &Module<'_>) -> Option<u32> {
 ///
 /// # Errors
 /// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
-/// come back here ([`offloom_ir::expendable_thread`]).
+/// come back here ([`offloom_ir::sacrificial_thread`]).
 pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> {
     let start = Instant::now();
     let context = Context::create();

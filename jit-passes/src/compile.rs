@@ -66,7 +66,7 @@ pub enum CompileError {
 ///
 /// # Errors
 /// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
-/// come back here ([`offloom_ir::expendable_thread`]).
+/// come back here ([`offloom_ir::sacrificial_thread`]).
 pub fn compile(request: &Request<'_>) -> Result<Compiled, CompileError> {
     compile_and_count_spills(request).map(|(compiled, _)| compiled)
 }

@@ -8,7 +8,7 @@
 //! | [`variant_module`] | makes the module that variants are compiled from: anchors are external, all else is its own |
 //! | [`dispatch_stub`] | gives each kernel of the base image its stub and slot |
 //! | [`announce`] | gives the base image its anchor table and the constructor that announces both |
-//! | [`usefulness`](mod@usefulness) | says for each argument of a kernel whether a constant can make better code |
+//! | [`profitability`](mod@profitability) | says for each argument of a kernel whether a constant can make better code |
 //! | [`kernel_sources`] | says where in the source a kernel is, and what its arguments are called there |
 //! | [`prepare`] | runs these in order and writes the bundle |
 //!
@@ -44,12 +44,12 @@ pub mod object_contents;
 pub mod one_thread;
 pub mod pipeline;
 pub mod prepare;
+pub mod profitability;
 pub mod propagate;
 pub mod prune;
 pub mod retarget;
 pub mod specialize;
 pub mod survey;
-pub mod usefulness;
 pub mod variant_module;
 
 pub use error::JitPassError;

@@ -24,8 +24,8 @@ use crate::kernel_sources::kernel_source;
 use crate::match_bits::{settle_bits, settle_gpu_bits};
 use crate::object_contents::noted::ConstantBytes;
 use crate::pipeline::link_time_pipeline;
+use crate::profitability::{KernelProfitability, profitability};
 use crate::survey::{Obstacle, Survey, survey};
-use crate::usefulness::{KernelUsefulness, usefulness};
 use crate::variant_module::{defines_all, delete_other_code, make_variant_module};
 
 /// What preparation leaves besides the changed module.
@@ -173,11 +173,11 @@ fn bundle(
     optimization_level: u32,
     gpu: Option<&GpuLink<'_, '_>>,
 ) -> (Vec<PreparedKernel>, Vec<u8>, BundleId) {
-    let usefulness = usefulness(module);
+    let profitability = profitability(module);
     let sources = survey
         .kernels
         .iter()
-        .map(|name| source(module, name, &usefulness));
+        .map(|name| source(module, name, &profitability));
     let sources: Vec<_> = sources.collect();
     let triple = module.get_triple();
     let left = survey.left_ahead_of_time.iter();
@@ -200,7 +200,7 @@ fn bundle(
                 name,
                 source,
                 has_fast_math: has_fast_math(&code.settled, name),
-                parameters: parameters(module, name, &usefulness, gpu.is_some()),
+                parameters: parameters(module, name, &profitability, gpu.is_some()),
                 launch: gpu.and_then(|_| launch_facts(module, name)),
             })
             .collect(),
@@ -261,12 +261,12 @@ fn keep_weak_functions(module: &Module<'_>) {
 fn parameters(
     module: &Module<'_>,
     kernel: &str,
-    usefulness: &[KernelUsefulness],
+    profitability: &[KernelProfitability],
     is_gpu: bool,
 ) -> Vec<Parameter> {
     let function = find(module, kernel).and_then(Global::as_function);
     let parameters = function.into_iter().flat_map(FunctionValue::get_params);
-    let analysed = usefulness.iter().find(|known| known.kernel == kernel);
+    let analysed = profitability.iter().find(|known| known.kernel == kernel);
     let describe = |(position, parameter): (usize, BasicValueEnum<'_>)| {
         let known = analysed.and_then(|kernel| kernel.parameters.get(position));
         let contents = known.filter(|_| !is_gpu);
@@ -286,8 +286,8 @@ fn parameters(
 }
 
 /// What is known of a kernel's source, as the bundle has it.
-fn source(module: &Module<'_>, kernel: &str, usefulness: &[KernelUsefulness]) -> String {
-    let analysed = usefulness.iter().find(|known| known.kernel == kernel);
+fn source(module: &Module<'_>, kernel: &str, profitability: &[KernelProfitability]) -> String {
+    let analysed = profitability.iter().find(|known| known.kernel == kernel);
     let floating = analysed
         .into_iter()
         .flat_map(|known| &known.parameters)

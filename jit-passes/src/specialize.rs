@@ -6,7 +6,6 @@
 //! | [`alignment`] | the alignment of pointer arguments |
 //! | [`contents`] | what mapped objects hold that the kernel only reads |
 //! | [`launch`] | the numbers of teams and threads |
-//! | [`trip_counts`] | how often loops are expected to go around |
 //!
 //! Each puts in what the descriptor says at the kernel; [`propagate`](crate::propagate) carries it into the
 //! regions.
@@ -15,7 +14,6 @@ pub mod alignment;
 pub mod arguments;
 pub mod contents;
 pub mod launch;
-pub mod trip_counts;
 
 use offloom_descriptor::{Argument, Descriptor, Pointer};
 use offloom_ir::inkwell::builder::BuilderError;
@@ -118,9 +116,6 @@ pub fn specialize(
         launch::specialize_launch(module, kernel, descriptor);
     }
     propagate(module);
-    if transforms.arguments {
-        trip_counts::expect_trip_counts(module, descriptor)?;
-    }
     if transforms.launch && launch::is_one_team_of_one_thread(module, descriptor) {
         add_one_thread_bodies(module, kernel)?;
     }

@@ -238,10 +238,10 @@ fn verify(opened: &Opened) -> (String, Value, usize) {
         counted(verified.failures.len() as u64, "failure", "failures"),
         counted(verified.damaged.len() as u64, "damaged file", "damaged files")
     );
-    if !verified.given_up.is_empty() {
+    if !verified.megamorphic.is_empty() {
         text += &format!(
             "what keeps changing is remembered of {}\n",
-            counted(verified.given_up.len() as u64, "kernel", "kernels")
+            counted(verified.megamorphic.len() as u64, "kernel", "kernels")
         );
     }
     for path in &verified.damaged {
@@ -249,7 +249,7 @@ fn verify(opened: &Opened) -> (String, Value, usize) {
     }
     let value = json!({
         "kernels": verified.images.len(), "failures": verified.failures.len(),
-        "given_up": verified.given_up.len(), "damaged": verified.damaged.iter().map(|path| text_of(path)).collect::<Vec<_>>(),
+        "megamorphic": verified.megamorphic.len(), "damaged": verified.damaged.iter().map(|path| text_of(path)).collect::<Vec<_>>(),
     });
     (text, value, verified.damaged.len())
 }

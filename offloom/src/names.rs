@@ -111,9 +111,6 @@ impl<'a> SourceKernel<'a> {
         match argument {
             Argument::Any => {}
             Argument::Value(scalar) => known.push(format!("{} = {}", name(), self.scalar(index, *scalar))),
-            Argument::Expected(scalar) => {
-                known.push(format!("{} often {}", name(), self.scalar(index, *scalar)));
-            }
             Argument::Bytes(bytes) => known.push(format!("{} = bytes {}", name(), hexadecimal(bytes))),
             Argument::Pointer(pointer) => {
                 if let Some(alignment) = pointer.alignment() {

@@ -7,8 +7,8 @@ use crate::environment::UnaskedParameters;
 use crate::error::PassError;
 use crate::parameters::Parameters;
 use crate::{
-    offload_device, offload_entries, offload_internalize, offload_match_bits, offload_prune,
-    offload_retarget, offload_runtime, offload_specialize, offload_team_state, offload_usefulness,
+    offload_device, offload_entries, offload_internalize, offload_match_bits, offload_profitability,
+    offload_prune, offload_retarget, offload_runtime, offload_specialize, offload_team_state,
     offload_visibility,
 };
 use llvm_plugin::diagnostics::{Severity, diagnose};
@@ -25,6 +25,7 @@ pub(crate) const PASSES: &[Pass] = &[
     offload_entries::PASS,
     offload_internalize::PASS,
     offload_match_bits::PASS,
+    offload_profitability::PASS,
     offload_prune::PASS,
     offload_retarget::PASS,
     offload_runtime::PASS,
@@ -34,7 +35,6 @@ pub(crate) const PASSES: &[Pass] = &[
     offload_specialize::CONTENTS,
     offload_specialize::LAUNCH,
     offload_team_state::PASS,
-    offload_usefulness::PASS,
     offload_visibility::PASS,
 ];
 

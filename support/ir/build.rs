@@ -1,14 +1,17 @@
-//! Compiles the C++ shim against the chosen LLVM's headers. Links no LLVM: the final artefact decides how.
+//! Compiles the C++ shims and passes against the chosen LLVM's headers. Links no LLVM: the final artefact
+//! decides how.
 
 fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
         return;
     };
     println!("cargo::rerun-if-changed=shim");
+    println!("cargo::rerun-if-changed=passes");
     cc::Build::new()
         .cpp(true)
         .std("c++17")
         .include(&llvm.include_dir)
+        .include("shim")
         // As LLVM itself is built: neither run-time type information nor exceptions.
         .flag("-fno-rtti")
         .flag("-fno-exceptions")
@@ -20,8 +23,8 @@ fn main() {
         .file("shim/analysis_shim.cpp")
         .file("shim/code_memory.cpp")
         .file("shim/device_shim.cpp")
-        .file("shim/floating_point_shim.cpp")
-        .file("shim/gpu_shim.cpp")
+        .file("passes/floating_point.cpp")
+        .file("passes/gpu.cpp")
         .file("shim/jit_shim.cpp")
         .file("shim/kernel_source_shim.cpp")
         .file("shim/library_shim.cpp")
@@ -29,10 +32,10 @@ fn main() {
         .file("shim/orc_shim.cpp")
         .file("shim/pipeline_shim.cpp")
         .file("shim/processor_shim.cpp")
-        .file("shim/reachable_shim.cpp")
-        .file("shim/region_starts_shim.cpp")
-        .file("shim/specialize_shim.cpp")
-        .file("shim/vectors_shim.cpp")
+        .file("passes/reachable.cpp")
+        .file("passes/region_starts.cpp")
+        .file("passes/specialize.cpp")
+        .file("passes/vectors.cpp")
         .compile("offloom_ir_shim");
     offloom_find_llvm::link_tests(&llvm);
 }

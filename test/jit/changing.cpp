@@ -12,7 +12,7 @@
 // RUN: env OFFLOOM_JIT=sync %{log} %run_offload ./jit 2> retired | cmp - stock.out
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_THRESHOLD=2 OFFLOOM_JIT_RATIO=0 OFFLOOM_JIT_RETIRE=0 %{log} %run_offload ./jit 2> early | cmp - stock.out
 
-// Every launch has another first factor; the second is the same in all. T = 16 by default, R = 0.5: the first factor is given up
+// Every launch has another first factor; the second is the same in all. T = 16 by default, R = 0.5: the first factor is megamorphic
 // by the seventeenth variant or so, and what comes then has the second alone.
 // RUN: awk '/compiled in/ { ++count } END { exit count > 60 }' sync
 // RUN: awk '/compiled in/ { ++count } END { exit count > 60 }' async

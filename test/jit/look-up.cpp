@@ -24,7 +24,7 @@
 // With T=4 and R=0.5: five values, then one variant for every other, without a further compile. The argument that does not
 // change stays specialised.
 // CHECK: l[[#CHANGING:]]: 0 ahead of time, 40 of variants, 6 specializations, 6 made
-// CHECK-NEXT: l[[#CHANGING]]: value of [[#]]: 5, given up, for {{.*}}loop bound
+// CHECK-NEXT: l[[#CHANGING]]: value of [[#]]: 5, megamorphic, for {{.*}}loop bound
 // CHECK: l[[#CHANGING]]: value of [[#]]: 1, specialized, for {{.*}}
 // CHECK-COUNT-5: l[[#CHANGING]]: made {{.*}}: compiled; copy 0: kept, 1 launches
 // CHECK-NEXT: l[[#CHANGING]]: made {{.*}}: compiled; copy 0: kept, 35 launches

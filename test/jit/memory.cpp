@@ -1,4 +1,4 @@
-// Scalars that change at every launch, none of them often enough to be given up: memory, and the number of variants, stay bounded.
+// Scalars that change at every launch, none of them often enough to be megamorphic: memory, and the number of variants, stay bounded.
 // REQUIRES: x86_64-device
 // DEFINE: %{jit} = env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT_STATS=stats %run_offload ./jit
 // RUN: rm -rf %t && mkdir -p %t && cd %t
@@ -14,7 +14,7 @@
 // RUN: grep -c '"evicted"' stats > evicted
 // RUN: grep -c 'memory of a retired variant: given back' log | cmp - evicted
 
-// Variants that are never given up are as many at most.
+// Variants that are never megamorphic are as many at most.
 // RUN: env OFFLOOM_JIT_RETIRE=0 %{jit} | FileCheck %s
 // RUN: python3 %S/Inputs/stats.py stats | FileCheck --check-prefix=KEPT %s
 // KEPT: , 256 specializations, 256 made

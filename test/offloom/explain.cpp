@@ -1,4 +1,4 @@
-// What `offloom explain` says of a real program: launches, why and to what its kernel was specialised, what was given up, and what
+// What `offloom explain` says of a real program: launches, why and to what its kernel was specialised, what was megamorphic, and what
 // could not be made.
 // REQUIRES: x86_64-device
 // DEFINE: %{run} = env OFFLOOM_JIT=sync OFFLOOM_JIT_STATS=stats OFFLOOM_JIT_THRESHOLD=1

@@ -4,7 +4,7 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`workload`] | what there is to run |
-//! | [`contender`] | what is compared |
+//! | [`configuration`] | what is compared |
 //! | [`builds`], [`rust`] | builds it |
 //! | [`sample`], [`rounds`] | runs it, and compares results |
 //! | [`samples`], [`statistics`], [`goals`], [`compiles`] | what the times say |
@@ -13,7 +13,7 @@
 
 mod builds;
 pub(crate) mod compiles;
-mod contender;
+mod configuration;
 mod goals;
 pub(crate) mod machine;
 mod own_program;
@@ -36,7 +36,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 
 use self::builds::Builds;
-use self::contender::{Build, Contender, Length};
+use self::configuration::{Build, Configuration, Length};
 use self::machine::Machine;
 use self::report::Report;
 use self::rounds::{Outcome, Rounds};
@@ -67,8 +67,8 @@ pub(crate) struct Extent {
     /// Rounds: how often each is run
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
-    /// Further rounds, of the contenders alone that a goal is about; nulls, guards and short runs have two
-    /// turns in each
+    /// Further rounds, of the configurations alone that a goal is about; nulls, guards and short runs have
+    /// two turns in each
     #[arg(long, value_name = "N", default_value_t = 5)]
     goal_samples: u32,
     /// Begin no further round that would end later than this many minutes after the first one began
@@ -77,9 +77,9 @@ pub(crate) struct Extent {
     /// Only workloads whose name contains this; may be given several times
     #[arg(long, value_name = "NAME")]
     only: Vec<String>,
-    /// Only this contender beside the stock build; may be given several times
-    #[arg(long = "contender", value_name = "NAME")]
-    contenders: Vec<String>,
+    /// Only this configuration beside the stock build; may be given several times
+    #[arg(long = "configuration", value_name = "NAME")]
+    configurations: Vec<String>,
     /// Few launches in all runs: minutes instead of a quarter of an hour, and nothing has time to pay for a
     /// compile
     #[arg(long)]
@@ -99,7 +99,7 @@ pub(crate) struct Extent {
 }
 
 impl Extent {
-    /// A minute at most: small runs of a few workloads, which show that the chore works and that results are
+    /// A minute at most: small runs of a few workloads, which show that the task works and that results are
     /// right.
     pub(crate) fn short() -> Self {
         Self {
@@ -107,7 +107,7 @@ impl Extent {
             goal_samples: 0,
             minutes: 15,
             only: ["polynomial", "transpose"].map(str::to_owned).into(),
-            contenders: contender::WITH_GOALS.map(str::to_owned).into(),
+            configurations: configuration::WITH_GOALS.map(str::to_owned).into(),
             quick: true,
             size: "small".to_owned(),
             threads: 1,
@@ -119,7 +119,7 @@ impl Extent {
     /// Whether nothing is left out that goals are about.
     fn is_whole(&self) -> bool {
         self.only.is_empty()
-            && self.contenders.is_empty()
+            && self.configurations.is_empty()
             && !self.quick
             && self.size == "large"
             && self.threads == 1
@@ -199,8 +199,11 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         folder: &folder,
         libraries,
     };
-    let contenders = contenders(arguments)?;
-    let mut to_build: BTreeSet<_> = contenders.iter().map(|contender| contender.build).collect();
+    let configurations = configurations(arguments)?;
+    let mut to_build: BTreeSet<_> = configurations
+        .iter()
+        .map(|configuration| configuration.build)
+        .collect();
     to_build.insert(Build::Stock);
     builds.all(&workloads, &to_build)?;
 
@@ -215,7 +218,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
     } = Rounds {
         builds: &builds,
         workloads: &workloads,
-        contenders: &contenders,
+        configurations: &configurations,
         rounds: arguments.samples,
         goal_rounds: arguments.goal_samples,
         threads: arguments.threads,
@@ -248,7 +251,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         machine: &machine,
         llvm: &staged.llvm.version,
         workloads: &workloads,
-        contenders: &contenders,
+        configurations: &configurations,
         samples: &samples,
         busy: &busy,
         compiles: &compiles,
@@ -299,27 +302,28 @@ fn revision(root: &Path) -> String {
 }
 
 /// Those that were asked for and can run here.
-fn contenders(arguments: &Extent) -> Result<Vec<Contender>> {
-    let names = &arguments.contenders;
-    let all = contender::ALL;
+fn configurations(arguments: &Extent) -> Result<Vec<Configuration>> {
+    let names = &arguments.configurations;
+    let all = configuration::ALL;
     for name in names {
         ensure!(
-            all.iter().any(|contender| contender.name == name.as_str()),
-            "there is no contender `{name}`; there are {}",
-            all.map(|contender| contender.name).join(", ")
+            all.iter()
+                .any(|configuration| configuration.name == name.as_str()),
+            "there is no configuration `{name}`; there are {}",
+            all.map(|configuration| configuration.name).join(", ")
         );
     }
     Ok(all
         .into_iter()
-        .filter(|contender| names.is_empty() || names.iter().any(|name| name == contender.name))
-        .filter(|contender| contender::cannot_run(contender).is_none())
-        .map(|contender| Contender {
+        .filter(|configuration| names.is_empty() || names.iter().any(|name| name == configuration.name))
+        .filter(|configuration| configuration::cannot_run(configuration).is_none())
+        .map(|configuration| Configuration {
             length: if arguments.quick {
                 Length::Short
             } else {
-                contender.length
+                configuration.length
             },
-            ..contender
+            ..configuration
         })
         .collect())
 }

@@ -120,13 +120,13 @@ struct Bench<'a> {
 }
 
 /// A program under measurement.
-struct Contender {
+struct Configuration {
     name: &'static str,
     command: Command,
     runs: Vec<Measured>,
 }
 
-impl Contender {
+impl Configuration {
     fn new(name: &'static str, command: Command) -> Self {
         Self {
             name,
@@ -216,12 +216,12 @@ impl Bench<'_> {
         if device_code {
             host.arg("out.openmp.image.wrapper.o");
         }
-        let contenders = vec![
-            Contender::new("host", host),
-            Contender::new("stock", stock),
-            Contender::new("ours", ours()),
+        let configurations = vec![
+            Configuration::new("host", host),
+            Configuration::new("stock", stock),
+            Configuration::new("ours", ours()),
         ];
-        let mut figures = self.compare(title, contenders, goal)?;
+        let mut figures = self.compare(title, configurations, goal)?;
         let output = ours()
             .arg("--time")
             .output()
@@ -253,12 +253,12 @@ impl Bench<'_> {
         };
         let mut ours = link(&bitcode, &[BITCODE, "-Xoffload-linker", "--jit"]);
         ours.arg("-B").arg(self.staged.dist.join("libexec/offloom"));
-        let contenders = vec![
-            Contender::new("native", link(&native, &[])),
-            Contender::new("bitcode", link(&bitcode, &[BITCODE])),
-            Contender::new("--jit", ours),
+        let configurations = vec![
+            Configuration::new("native", link(&native, &[])),
+            Configuration::new("bitcode", link(&bitcode, &[BITCODE])),
+            Configuration::new("--jit", ours),
         ];
-        self.compare(title, contenders, goal)
+        self.compare(title, configurations, goal)
     }
 
     /// Measures wrapping an image of `bytes` bytes beside copying it.
@@ -270,52 +270,54 @@ impl Bench<'_> {
         let mut wrap = Command::new(self.wrapgen());
         wrap.current_dir(self.folder)
             .args(["wrap", "image", "-o", "wrapped.o"]);
-        let contenders = vec![Contender::new("cp", copy), Contender::new("wrap", wrap)];
-        self.compare(title, contenders, Goal::TimesOfHost(1.2))
+        let configurations = vec![Configuration::new("cp", copy), Configuration::new("wrap", wrap)];
+        self.compare(title, configurations, Goal::TimesOfHost(1.2))
     }
 
-    /// Runs the contenders in turn and writes down their figures.
-    fn compare(&self, title: &str, mut contenders: Vec<Contender>, goal: Goal) -> Result<String> {
+    /// Runs the configurations in turn and writes down their figures.
+    fn compare(&self, title: &str, mut configurations: Vec<Configuration>, goal: Goal) -> Result<String> {
         println!("LLVM {}: {title}", self.staged.llvm.major);
         for repetition in 0..=self.repetitions {
-            for contender in &mut contenders {
-                let measured = measurement::measure(&mut contender.command)?;
+            for configuration in &mut configurations {
+                let measured = measurement::measure(&mut configuration.command)?;
                 // The first run warms the file cache.
                 if repetition > 0 {
-                    contender.runs.push(measured);
+                    configuration.runs.push(measured);
                 }
             }
         }
         let mut text = format!(
             "\n| | wall: minimum, median, maximum | processor: minimum, median, maximum | peak memory, with the linkers | private memory | \
              wall / {first} | processor / {first} |\n| --- | --- | --- | --- | --- | --- | --- |\n",
-            first = contenders.first().map_or("", |contender| contender.name)
+            first = configurations
+                .first()
+                .map_or("", |configuration| configuration.name)
         );
         let mut bases: Option<(Figures, Figures)> = None;
-        for contender in &mut contenders {
+        for configuration in &mut configurations {
             let milliseconds =
-                |time: fn(&Measured) -> f64| Figures::of(contender.runs.iter().map(time).collect());
+                |time: fn(&Measured) -> f64| Figures::of(configuration.runs.iter().map(time).collect());
             let wall = milliseconds(|run| run.wall.as_secs_f64() * 1e3);
             let processor = milliseconds(|run| run.processor.as_secs_f64() * 1e3);
-            let resident = contender
+            let resident = configuration
                 .runs
                 .iter()
                 .map(|run| run.resident)
                 .max()
                 .unwrap_or_default();
-            let private = measurement::private_memory(&mut contender.command)?;
+            let private = measurement::private_memory(&mut configuration.command)?;
             let (wall_base, processor_base) = bases.get_or_insert((wall, processor));
             let _ = writeln!(
                 text,
                 "| {} | {wall} | {processor} | {} | {} | {:.2} | {:.2} |",
-                contender.name,
+                configuration.name,
                 resident >> 20,
                 private >> 20,
                 wall.minimum / wall_base.minimum,
                 processor.minimum / processor_base.minimum,
             );
         }
-        text.push_str(&goal.verdict(&contenders));
+        text.push_str(&goal.verdict(&configurations));
         print!("{text}");
         Ok(text)
     }

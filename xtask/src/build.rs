@@ -83,7 +83,7 @@ const OPENMP: [(&str, &str); 2] = [
     ),
 ];
 
-/// The builds that a chore works on: options of `cargo xtask build`, and of every chore that builds first.
+/// The builds that a task works on: options of `cargo xtask build`, and of every task that builds first.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct LlvmBuilds {
     #[command(flatten)]

@@ -1,6 +1,6 @@
-//! A page of `docs/results` that a chore writes: what it measured last of each title with each LLVM.
+//! A page of `docs/results` that a task writes: what it measured last of each title with each LLVM.
 //!
-//! The page itself is what is kept: each figure takes its place there as soon as it is measured, so a chore
+//! The page itself is what is kept: each figure takes its place there as soon as it is measured, so a task
 //! that is stopped, or measures only some, loses none.
 
 use std::fmt::Write as _;
@@ -19,7 +19,7 @@ use crate::workspace::{Workspace, remove_folder, write_whole};
 /// A page, of which each LLVM has every title.
 #[derive(Debug)]
 pub(crate) struct FiguresDocument {
-    /// The page's name in `docs/results`, without its ending; with `bench-` before it, the chore's.
+    /// The page's name in `docs/results`, without its ending; with `bench-` before it, the task's.
     pub(crate) name: &'static str,
     /// How the page begins.
     pub(crate) introduction: &'static str,

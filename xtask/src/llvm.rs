@@ -1,4 +1,4 @@
-//! Which LLVMs a chore is for, and the Cargo options that choose one.
+//! Which LLVMs a task is for, and the Cargo options that choose one.
 
 use anyhow::{Result, bail};
 use offloom_abi::LlvmVersion;
@@ -18,7 +18,7 @@ pub(crate) const SUPPORTED: [u32; LlvmVersion::ALL.len()] = {
     majors
 };
 
-/// The command-line choice of LLVMs, shared by all chores.
+/// The command-line choice of LLVMs, shared by all tasks.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct Choice {
     /// Only this LLVM; may be given twice. Default: every supported one that is installed

@@ -1,4 +1,4 @@
-//! Every chore of this project; `task.rs` lists them.
+//! Every task of this project; `task.rs` lists them.
 #![forbid(unsafe_code)]
 
 mod bench;

@@ -1,4 +1,4 @@
-//! The choice of programs and measurements by parts of their names, as chores take it on the command line.
+//! The choice of programs and measurements by parts of their names, as tasks take it on the command line.
 
 /// Whether `name` contains one of `parts`, or nothing was chosen.
 pub(crate) fn is_wanted(name: &str, parts: &[String]) -> bool {

@@ -1,4 +1,4 @@
-//! A chore's steps: each is announced with its number, timed and remembered for the summary at the end.
+//! A task's steps: each is announced with its number, timed and remembered for the summary at the end.
 
 use std::time::{Duration, Instant};
 
@@ -22,7 +22,7 @@ struct Step {
 }
 
 impl Steps {
-    /// For a chore of so many steps, if none that others depend on fails.
+    /// For a task of so many steps, if none that others depend on fails.
     pub(crate) fn of(planned: usize) -> Self {
         Self {
             start: Instant::now(),

@@ -1,4 +1,4 @@
-//! The command line: one subcommand for each chore. To add a chore: a module of its own, and a row in `Task`
+//! The command line: one subcommand for each task. To add a task: a module of its own, and a row in `Task`
 //! and in `run`.
 
 use anyhow::Result;
@@ -9,7 +9,7 @@ use crate::{
     virtual_gpu_check,
 };
 
-/// Chores of the Offloom project.
+/// Tasks of the Offloom project.
 #[derive(clap::Parser, Debug)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask")]
 pub(crate) struct Arguments {
@@ -17,7 +17,7 @@ pub(crate) struct Arguments {
     task: Task,
 }
 
-/// One chore.
+/// One task.
 #[derive(clap::Subcommand, Debug)]
 enum Task {
     /// Install the Debian packages that are missing
@@ -69,7 +69,7 @@ enum Task {
 }
 
 impl Arguments {
-    /// Does the chore.
+    /// Does the task.
     pub(crate) fn run(&self) -> Result<()> {
         match &self.task {
             Task::Setup(arguments) => setup::run(arguments),

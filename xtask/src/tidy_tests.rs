@@ -115,6 +115,36 @@ fn the_source_is_the_same_for_every_llvm() {
     });
 }
 
+/// The most lines of a source file.
+const MOST_LINES: usize = 600;
+
+/// Longer ones, and why no seam goes through them.
+const LONG_FILES: [(&str, &str); 3] = [
+    (
+        "support/ir/passes/floating_point.cpp",
+        "one pass, whose rules lean on one another",
+    ),
+    (
+        "test/virtual-gpu/executor/src/decode/body.rs",
+        "one arm for each form of an instruction",
+    ),
+    ("wrapgen/src/link/options.rs", "the table of all options"),
+];
+
+#[test]
+fn a_long_file_has_a_reason() {
+    check(|file| {
+        let is_source = matches!(extension(&file.path), "rs" | "c" | "cpp" | "h" | "py");
+        let lines = file.text.lines().count();
+        let has_reason = LONG_FILES.iter().any(|(path, _)| *path == file.path);
+        match (is_source && lines > MOST_LINES, has_reason) {
+            (true, false) => Some(format!("{lines} lines, at most {MOST_LINES}: split it")),
+            (false, true) => Some("it is short enough now: take it out of `LONG_FILES`".to_owned()),
+            _ => None,
+        }
+    });
+}
+
 #[test]
 fn unsafe_code_stays_in_its_crates() {
     // The workspace denies unsafe code; what remains to check is that every package listens and that no other

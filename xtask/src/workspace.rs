@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 use tempfile::NamedTempFile;
 
-/// The folders that every chore works with.
+/// The folders that every task works with.
 #[derive(Debug, Clone)]
 pub(crate) struct Workspace {
     /// The root of the checkout.

@@ -50,7 +50,7 @@ pub struct Ptx {
 ///
 /// # Errors
 /// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
-/// come back here ([`offloom_ir::expendable_thread`]).
+/// come back here ([`offloom_ir::sacrificial_thread`]).
 pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx, CompileError> {
     let start = Instant::now();
     let context = Context::create();

@@ -38,7 +38,7 @@ pub struct GpuImage {
 ///
 /// # Errors
 /// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
-/// come back here ([`offloom_ir::expendable_thread`]).
+/// come back here ([`offloom_ir::sacrificial_thread`]).
 pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<GpuImage, BaseImageError> {
     let start = Instant::now();
     let context = Context::create();

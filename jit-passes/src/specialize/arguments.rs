@@ -58,7 +58,7 @@ fn word(argument: &Argument) -> Option<Word> {
                 bits: bytes.len() as u32 * 8,
             })
         }
-        Argument::Bytes(_) | Argument::Any | Argument::Expected(_) | Argument::Pointer(_) => None,
+        Argument::Bytes(_) | Argument::Any | Argument::Pointer(_) => None,
     }
 }
 

@@ -26,8 +26,8 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
-use offloom_jit_variants::probation::Times;
 use offloom_jit_variants::signature::Subject;
+use offloom_jit_variants::trial::Times;
 use tempfile::Builder;
 
 use crate::process::Process;
@@ -151,7 +151,7 @@ impl Store {
             .duration_since(modified)
             .unwrap_or_else(|error| error.duration());
         match record {
-            Record::Failure(_) | Record::GivenUp(_) if age > MEMORY => None,
+            Record::Failure(_) | Record::Megamorphic(_) if age > MEMORY => None,
             Record::Timed(_, image) if age > MEMORY => {
                 let image = Record::Image(image);
                 // The time of the file, which was when it was timed, becomes that of its use again.
@@ -215,7 +215,7 @@ impl Store {
         self.writable()?;
         match self.load(key) {
             Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)).map(drop),
-            Some(Record::Timed(..) | Record::Failure(_) | Record::GivenUp(_)) | None => Ok(()),
+            Some(Record::Timed(..) | Record::Failure(_) | Record::Megamorphic(_)) | None => Ok(()),
         }
     }
 
@@ -225,10 +225,10 @@ impl Store {
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
-    pub fn remember_given_up(&self, key: &ImageKey, subjects: &[Subject]) -> Result<(), StoreError> {
+    pub fn remember_megamorphic(&self, key: &ImageKey, subjects: &[Subject]) -> Result<(), StoreError> {
         self.writable()?;
         let mut all = match self.load(key) {
-            Some(Record::GivenUp(known)) => known,
+            Some(Record::Megamorphic(known)) => known,
             _ => Vec::new(),
         };
         let known = all.len();
@@ -240,7 +240,7 @@ impl Store {
         if all.len() == known {
             return Ok(());
         }
-        self.publish(key, &Record::GivenUp(all)).map(drop)
+        self.publish(key, &Record::Megamorphic(all)).map(drop)
     }
 
     /// Notes that what may ask for images has started, and tells whether it is the first that may: nothing

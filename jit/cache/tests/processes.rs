@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions};
-use offloom_jit_variants::probation::Times;
 use offloom_jit_variants::signature::Subject;
+use offloom_jit_variants::trial::Times;
 
 /// Different images that the processes make.
 const KEYS: u64 = 40;
@@ -112,9 +112,9 @@ fn work(directory: &Path, seed: u64) {
         // One that no image has.
         let of_kernel = key(KEYS);
         let subject = Subject::Value(value as usize);
-        store.remember_given_up(&of_kernel, &[subject]).unwrap();
+        store.remember_megamorphic(&of_kernel, &[subject]).unwrap();
         match store.load(&of_kernel) {
-            Some(Record::GivenUp(subjects)) => {
+            Some(Record::Megamorphic(subjects)) => {
                 let distinct: HashSet<_> = subjects.iter().collect();
                 assert!(distinct.len() == subjects.len() && subjects.len() as u64 <= KEYS);
             }
@@ -131,7 +131,7 @@ fn work(directory: &Path, seed: u64) {
                 "a wrong image of {value}, or wrong times, were served"
             ),
             Some(Record::Failure(failure)) => unreachable!("{failure:?}"),
-            Some(Record::GivenUp(subjects)) => unreachable!("{subjects:?}"),
+            Some(Record::Megamorphic(subjects)) => unreachable!("{subjects:?}"),
             None => {
                 let claim = store.claim(&key(value)).unwrap();
                 if claim.is_some() {

@@ -33,7 +33,7 @@ pub struct Variant {
     /// Whether it was launched: the first launch is slower than later ones.
     was_launched: AtomicBool,
     /// Whether the driver has refused to launch it.
-    is_given_up: AtomicBool,
+    is_refused: AtomicBool,
 }
 
 /// What a kernel needs of the device.
@@ -209,7 +209,7 @@ fn prepare(
         needs_of_base,
         bytes: load.cubin.len() as u64,
         was_launched: AtomicBool::new(false),
-        is_given_up: AtomicBool::new(false),
+        is_refused: AtomicBool::new(false),
     }));
     lock(&kernel.image().variants).push(variant);
     drop(set);
@@ -290,13 +290,13 @@ impl Variant {
 
     /// Whether it is no longer launched.
     #[inline]
-    pub(crate) fn is_given_up(&self) -> bool {
-        self.is_given_up.load(Ordering::Relaxed)
+    pub(crate) fn is_refused(&self) -> bool {
+        self.is_refused.load(Ordering::Relaxed)
     }
 
     /// Has it no longer launched; false if that was so before.
-    pub(crate) fn give_up(&self) -> bool {
-        !self.is_given_up.swap(true, Ordering::Relaxed)
+    pub(crate) fn refuse(&self) -> bool {
+        !self.is_refused.swap(true, Ordering::Relaxed)
     }
 
     /// Whether this is asked for the first time.

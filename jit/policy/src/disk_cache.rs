@@ -12,8 +12,8 @@ use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{
     Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreError, StoreOptions, Uses,
 };
-use offloom_jit_variants::probation::Times;
 use offloom_jit_variants::signature::Subject;
+use offloom_jit_variants::trial::Times;
 use rustix::process::{Resource, getrlimit};
 
 use crate::backend::Compiler;
@@ -166,7 +166,7 @@ fn load(store: &Store, key: &ImageKey) -> Option<Known> {
         Record::Timed(times, object) => Known::Object(object, Some(times)),
         Record::Failure(failure) if failure.limits.cover(limits()) => Known::Failure(failure.reason),
         // It was tried with less time or memory; or is kept under other keys.
-        Record::Failure(_) | Record::GivenUp(_) => return None,
+        Record::Failure(_) | Record::Megamorphic(_) => return None,
     })
 }
 
@@ -264,17 +264,17 @@ pub fn remember_times(key: &ImageKey, times: Times) {
 }
 
 /// What launches of a kernel changed too often lately, if that is remembered under this key.
-pub fn given_up(key: &ImageKey) -> Vec<Subject> {
+pub fn megamorphic(key: &ImageKey) -> Vec<Subject> {
     match with_store(|store| store.load(key)).flatten() {
-        Some(Record::GivenUp(subjects)) => subjects,
+        Some(Record::Megamorphic(subjects)) => subjects,
         _ => Vec::new(),
     }
 }
 
 /// Keeps what launches of a kernel changed too often. A cache that cannot be written is some useless variants
 /// more next time.
-pub fn remember_given_up(key: &ImageKey, subjects: &[Subject]) {
-    if let Some(Err(error)) = with_store(|store| store.remember_given_up(key, subjects)) {
+pub fn remember_megamorphic(key: &ImageKey, subjects: &[Subject]) {
+    if let Some(Err(error)) = with_store(|store| store.remember_megamorphic(key, subjects)) {
         report::log(error);
     }
 }

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile;
 use offloom_jit_cache::stats::{Linked, OnGpu, Origin, Phases, Progress, Variant, Verdict};
-use offloom_jit_variants::probation::Times;
+use offloom_jit_variants::trial::Times;
 
 use crate::process::lock::lock;
 use crate::process::settings::settings;

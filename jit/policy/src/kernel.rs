@@ -12,10 +12,10 @@ use offloom_descriptor::{Descriptor, ScalarType};
 use offloom_jit_cache::settings::{FloatingPoint, Mode};
 use offloom_jit_cache::stats::{LeftAheadOfTime, Origin};
 use offloom_jit_cache::store::{ImageKey, Record};
-use offloom_jit_variants::probation::Times;
-use offloom_jit_variants::probation::{Difference, clear_difference};
 use offloom_jit_variants::signature::{Parameter, Signature, Subject};
 use offloom_jit_variants::tracker::{Decision, LaunchKey, Limits, Tracker};
+use offloom_jit_variants::trial::Times;
+use offloom_jit_variants::trial::{Difference, clear_difference};
 
 use crate::backend::{Backend, Compiled, Failure, Job, Place, Target};
 use crate::bundle::AttachedBundle;
@@ -97,7 +97,7 @@ impl<B: Backend> Kernel<B> {
     }
 
     /// What code for a launch that found none is to be specialised to. `None`: to less than before, so it may
-    /// find code now. The next run is told what was given up, unless this one `had_use` of several
+    /// find code now. The next run is told what is megamorphic, unless this one `had_use` of several
     /// specialisations until then, as one with a few long phases has.
     pub(crate) fn decide(
         &'static self,
@@ -105,30 +105,32 @@ impl<B: Backend> Kernel<B> {
         had_use: impl FnOnce() -> bool,
     ) -> Option<LaunchKey> {
         if settings().retire {
-            self.tracker.expect_changes(|| self.given_up_earlier());
+            self.tracker.expect_changes(|| self.megamorphic_earlier());
         }
         match self.tracker.decide(launch) {
             Decision::Specialize(key) => Some(key),
             Decision::LookAgain => None,
-            Decision::GiveUp(subjects) => {
+            Decision::Megamorphic(subjects) => {
                 for subject in &subjects {
                     report::log(format_args!(
-                        "{}: {subject} keeps changing: it is given up",
+                        "{}: {subject} keeps changing: it is no longer specialised",
                         self.name
                     ));
                 }
                 if settings().retire && !had_use() {
                     // Where there is a thread for it. Variants for these that wait before it are not made.
-                    queue::add(move || disk_cache::remember_given_up(&self.key_of_given_up(), &subjects));
+                    queue::add(move || {
+                        disk_cache::remember_megamorphic(&self.key_of_megamorphic(), &subjects);
+                    });
                 }
                 None
             }
         }
     }
 
-    /// What an earlier run gave up, if the cache remembers that.
-    fn given_up_earlier(&self) -> Vec<Subject> {
-        let subjects = disk_cache::given_up(&self.key_of_given_up());
+    /// What was megamorphic in an earlier run, if the cache remembers that.
+    fn megamorphic_earlier(&self) -> Vec<Subject> {
+        let subjects = disk_cache::megamorphic(&self.key_of_megamorphic());
         for subject in &subjects {
             report::log(format_args!(
                 "{}: {subject} kept changing lately: its first change is the last",
@@ -241,11 +243,11 @@ impl<B: Backend> Kernel<B> {
 
     /// What is kept under this is no image, but what launches changed too often by the limits of this
     /// process, on whatever processor.
-    fn key_of_given_up(&self) -> ImageKey {
+    fn key_of_megamorphic(&self) -> ImageKey {
         let (threshold, ratio) = (settings().threshold, settings().ratio);
         self.bundle.cache_key(
             String::new(),
-            format!("given-up threshold={threshold} ratio={ratio}"),
+            format!("megamorphic threshold={threshold} ratio={ratio}"),
             self.source,
             Descriptor::unspecialized(self.name, B::ARCHITECTURE),
         )
@@ -295,7 +297,7 @@ impl<B: Backend> Kernel<B> {
                         self.stays_ahead_of_time(descriptor, failure.reason, "");
                         None
                     }
-                    Record::GivenUp(_) => None,
+                    Record::Megamorphic(_) => None,
                 }
             }
         }

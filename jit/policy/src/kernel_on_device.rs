@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats;
-use offloom_jit_variants::probation::Times;
-use offloom_jit_variants::probation::{Difference, Verdict, clear_difference};
 use offloom_jit_variants::tracker::LaunchKey;
+use offloom_jit_variants::trial::Times;
+use offloom_jit_variants::trial::{Difference, Verdict, clear_difference};
 use offloom_jit_variants::variants::{Code as Place, Entry, Found, Variants};
 
 use crate::backend::{Backend, Code, LoadFailure};
@@ -25,7 +25,7 @@ use crate::image::ImageCopy;
 use crate::kernel::{Kernel, time_worth_waiting};
 use crate::process::exit_gate;
 use crate::process::fork_gate;
-use crate::process::guard::Interlude;
+use crate::process::guard::ForeignThreadGuard;
 use crate::process::lock::lock;
 use crate::process::queue;
 use crate::process::report;
@@ -114,7 +114,7 @@ impl<B: Backend> KernelOnDevice<B> {
 
     #[cold]
     fn choose_the_first_time<const COUNT: bool>(&'static self, launch: B::Launch<'_>) -> Choice<B::Entry> {
-        let _interlude = Interlude::begin();
+        let _guard = ForeignThreadGuard::begin();
         let fitting = self.fitting(&launch);
         let fits = || choice::<B, COUNT>(fitting);
         let Some(change) = fork_gate::enter() else {
@@ -206,8 +206,8 @@ impl<B: Backend> KernelOnDevice<B> {
         made.recv_timeout(saved).ok().flatten()
     }
 
-    /// Makes the variant for a key that was claimed a while ago, unless an argument was given up since:
-    /// launches look for something more general then.
+    /// Makes the variant for a key that was claimed a while ago, unless an argument has become megamorphic
+    /// since: launches look for something more general then.
     fn make_if_asked_for(&'static self, key: LaunchKey, then: Then<B>) {
         if self.kernel.tracker.is_outdated(&key) {
             self.variants.remove(&key);

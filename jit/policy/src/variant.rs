@@ -1,7 +1,7 @@
 //! A variant that is loaded for one image copy: its code, and whether it is any faster than the ahead-of-time
 //! body.
 //!
-//! Until that is known, launches with the same key are timed by the backend ([`Probation`]). A variant that
+//! Until that is known, launches with the same key are timed by the backend ([`Trial`]). A variant that
 //! is no faster is retired, and its code freed when no launch runs it any more. Once the verdict is known, a
 //! launch costs nothing more.
 
@@ -9,14 +9,14 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 
 use offloom_jit_cache::stats;
-use offloom_jit_variants::probation::Times;
-use offloom_jit_variants::probation::{Entered, Probation, Verdict};
 use offloom_jit_variants::tracker::LaunchKey;
+use offloom_jit_variants::trial::Times;
+use offloom_jit_variants::trial::{Entered, Trial, Verdict};
 
 use crate::backend::{Backend, Code, Done, LoadFailure};
 use crate::history::Copy;
 use crate::process::fork_gate;
-use crate::process::guard::Interlude;
+use crate::process::guard::ForeignThreadGuard;
 use crate::process::lock::lock;
 use crate::process::queue;
 use crate::process::report;
@@ -39,7 +39,7 @@ pub struct Choice<Entry> {
 #[repr(C, align(64))]
 pub struct Variant<B: Backend> {
     entry: B::Entry,
-    probation: Probation,
+    trial: Trial,
     /// The launches it is for.
     pub(crate) key: LaunchKey,
     /// Kernel and image copy, for people.
@@ -64,7 +64,7 @@ impl<B: Backend> Variant<B> {
             label,
             entry: code.entry,
             holder: Mutex::new(Some(code.loaded)),
-            probation: Probation::new(measure),
+            trial: Trial::new(measure),
             history,
         }
     }
@@ -84,7 +84,7 @@ impl<B: Backend> Variant<B> {
 
     #[inline]
     fn choose_uncounted(&'static self) -> Choice<B::Entry> {
-        if self.probation.is_kept() {
+        if self.trial.is_kept() {
             return Choice {
                 entry: Some(self.entry),
                 ticket: 0,
@@ -97,7 +97,7 @@ impl<B: Backend> Variant<B> {
     fn choose_and_time(&'static self) -> Choice<B::Entry> {
         let choice = |entry, ticket| Choice { entry, ticket };
         let timed = ptr::from_ref(self) as u64;
-        match self.probation.enter() {
+        match self.trial.enter() {
             Entered::TimedVariant => choice(Some(self.entry), timed),
             Entered::TimedAheadOfTime => choice(None, timed | AHEAD_OF_TIME),
             Entered::Kept => {
@@ -113,7 +113,7 @@ impl<B: Backend> Variant<B> {
 
     /// Takes note of what a timed launch took; returns the verdict if this is the launch that brings it.
     fn note(&self, ahead_of_time: bool, nanoseconds: u64) -> Option<Verdict> {
-        let verdict = self.probation.note(!ahead_of_time, nanoseconds);
+        let verdict = self.trial.note(!ahead_of_time, nanoseconds);
         if let Some(history) = &self.history {
             let verdict = match verdict {
                 Some(Verdict::Keep) => Some(stats::Verdict::Kept),
@@ -132,23 +132,23 @@ impl<B: Backend> Variant<B> {
 
     /// Whether it was launched since this was asked before. Launches of a kept variant are not counted.
     pub(crate) fn was_launched(&self) -> bool {
-        self.probation.was_launched()
+        self.trial.was_launched()
     }
 
     /// Whether its launches run it for good, without being counted.
     pub(crate) fn is_kept(&self) -> bool {
-        self.probation.is_kept()
+        self.trial.is_kept()
     }
 
     /// Whether no launch runs it any more.
     pub(crate) fn is_retired(&self) -> bool {
-        self.probation.is_retired()
+        self.trial.is_retired()
     }
 
     /// Gives it up while it is being measured; false if there is a verdict. Its code is freed after the last
     /// launch that runs it.
     pub(crate) fn evict(&'static self) -> bool {
-        let evicted = self.probation.give_up();
+        let evicted = self.trial.abandon();
         if evicted && let Some(history) = &self.history {
             history.note(self.times(), Some(stats::Verdict::Evicted));
         }
@@ -165,8 +165,8 @@ impl<B: Backend> Variant<B> {
 
     /// Ends a timed launch. After the last one of a retired variant its code is freed.
     pub(crate) fn leave(&'static self) {
-        if self.probation.leave() {
-            let _interlude = Interlude::begin();
+        if self.trial.leave() {
+            let _guard = ForeignThreadGuard::begin();
             queue::add(|| self.give_back());
         }
     }
@@ -201,7 +201,7 @@ impl<B: Backend> Variant<B> {
 
     /// The fastest timed launches so far; `u64::MAX` where there is none.
     pub(crate) fn times(&self) -> Times {
-        self.probation.times()
+        self.trial.times()
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Once;
 
 use libc::atexit;
 use offloom_abi::jit_bundle::Bundle;
-use offloom_ir::expendable_thread::run_on_expendable_thread;
+use offloom_ir::sacrificial_thread::run_on_sacrificial_thread;
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats as stats_file;
 use offloom_jit_cuda::backend::{self, Cuda, Services};
@@ -14,7 +14,7 @@ use offloom_jit_policy::disk_cache;
 use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::process::exit_gate;
 use offloom_jit_policy::process::fork_gate;
-use offloom_jit_policy::process::guard::guarded_interlude;
+use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 use offloom_jit_policy::process::processors;
 use offloom_jit_policy::process::queue;
 use offloom_jit_policy::process::report;
@@ -150,17 +150,17 @@ fn statistics() -> Vec<stats_file::Kernel> {
 }
 
 extern "C" fn at_exit() {
-    guarded_interlude((), || {
+    guarded_on_foreign_thread((), || {
         // A thread that this process does not have may have held the lock when it was forked.
         let Some(_change) = fork_gate::enter() else { return };
         Host::registry().log_launches();
         Cuda::registry().log_launches();
     });
-    guarded_interlude((), || stats::write(statistics));
-    guarded_interlude((), || {
+    guarded_on_foreign_thread((), || stats::write(statistics));
+    guarded_on_foreign_thread((), || {
         // Not on a thread that may wait for a file server for ever.
         if disk_cache::has_uses() {
-            let _ = run_on_expendable_thread(stats::PATIENCE, disk_cache::note_uses);
+            let _ = run_on_sacrificial_thread(stats::PATIENCE, disk_cache::note_uses);
         }
     });
 }

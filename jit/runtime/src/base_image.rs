@@ -158,7 +158,7 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
     match record {
         Record::Image(bytes) | Record::Timed(_, bytes) => Ok(bytes),
         Record::Failure(failure) => Err(failure.reason),
-        Record::GivenUp(_) => Err("the cache holds something else".to_owned()),
+        Record::Megamorphic(_) => Err("the cache holds something else".to_owned()),
     }
 }
 

@@ -11,8 +11,8 @@ use std::time::Duration;
 use offloom_abi::jit_base_image::BaseImageRequest;
 use offloom_abi::jit_compile::{Priority, Reply, Request, Work};
 use offloom_abi::jit_message::Header;
-use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_ir::inkwell::support::get_llvm_version;
+use offloom_ir::sacrificial_thread::{Lost, run_on_sacrificial_thread};
 use offloom_jit_cache::settings::{SETTINGS, Settings};
 use offloom_jit_passes::compile::compile as compile_here;
 use offloom_jit_policy::backend::{Compiled, Compiler, Failure, Place};
@@ -193,7 +193,7 @@ fn compile_in_process(request: &Request<'_>, priority: Priority) -> Result<(Comp
     let message = [&request.encode_head()[Header::SIZE..], request.bitcode].concat();
     // The program's end waits for the thread, which may go on after its deadline, not for this call.
     let work = exit_gate::enter().ok_or(Failure::TooLate)?;
-    let outcome = run_on_expendable_thread(deadline, move || {
+    let outcome = run_on_sacrificial_thread(deadline, move || {
         let _work = work;
         if priority != Priority::Program {
             // Never idle: it may hold locks that the program's threads wait for.

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use offloom_ir::inkwell::llvm_sys::core::LLVMGetVersion;
 
-use offloom_jit_policy::process::guard::guarded_interlude;
+use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 
 /// The function that C++ registers handlers with.
 const REGISTRATION: &CStr = c"__cxa_atexit";
@@ -60,7 +60,7 @@ unsafe extern "C" fn register_behind(handler: Handler, argument: *mut c_void, li
 
 unsafe extern "C" fn run_behind(registered: *mut c_void) {
     if let Some((first, _)) = FIRST.get() {
-        guarded_interlude((), first);
+        guarded_on_foreign_thread((), first);
     }
     // SAFETY: the C library hands over, once, what was registered.
     unsafe {

@@ -34,7 +34,7 @@ use std::ffi::c_void;
 use offloom_abi::jit_image::ImageAnnouncement;
 
 use host::announce;
-use offloom_jit_policy::process::guard::guarded_interlude;
+use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 
 /// Takes the bundle of an executable or shared library, before its images are registered with libomptarget.
 /// The bytes are copied. A bundle that cannot be used is refused with one line on the standard error stream.
@@ -43,7 +43,7 @@ use offloom_jit_policy::process::guard::guarded_interlude;
 /// `bundle` points to `size` readable bytes.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) {
-    guarded_interlude((), || {
+    guarded_on_foreign_thread((), || {
         if bundle.is_null() {
             return;
         }
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
 /// `inside` is an address in the executable or library.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_registered(inside: *const c_void) {
-    guarded_interlude((), || attach::registered(inside));
+    guarded_on_foreign_thread((), || attach::registered(inside));
 }
 
 /// Forgets one copy of a device image, from the image's destructor, and frees what was made for it.
@@ -70,7 +70,7 @@ pub unsafe extern "C" fn offloom_jit_registered(inside: *const c_void) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_withdraw_image(announcement: *const ImageAnnouncement) {
     // SAFETY: as the caller promises.
-    guarded_interlude((), || unsafe { announce::withdraw(announcement) });
+    guarded_on_foreign_thread((), || unsafe { announce::withdraw(announcement) });
 }
 
 /// Takes the announcement of one copy of a device image, from the image's constructor. Images of bundles that
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn offloom_jit_withdraw_image(announcement: *const ImageAn
 /// record.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn offloom_jit_announce_image(announcement: *const ImageAnnouncement) {
-    guarded_interlude((), || {
+    guarded_on_foreign_thread((), || {
         if announcement.is_null() {
             return;
         }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use offloom_ir::expendable_thread::run_on_expendable_thread;
+use offloom_ir::sacrificial_thread::run_on_sacrificial_thread;
 use offloom_jit_cache::settings::{SETTINGS, Settings};
 use offloom_jit_cache::stats::{Kernel, Statistics, VERSION};
 use rustix::system::uname;
@@ -71,7 +71,7 @@ pub(crate) fn write(kernels: fn() -> Vec<Kernel>) {
         };
         statistics.write(&path)
     };
-    match run_on_expendable_thread(PATIENCE, statistics) {
+    match run_on_sacrificial_thread(PATIENCE, statistics) {
         Ok(Ok(())) => {}
         Ok(Err(error)) => report::line(format_args!("OFFLOOM_JIT_STATS: {error}")),
         Err(lost) => report::line(format_args!(

@@ -3,7 +3,7 @@
 //! | module | what it does |
 //! | --- | --- |
 //! | [`inline_cache`] | what a slot's stub knows of launches without asking |
-//! | [`probation`] | whether a variant is faster, and when its code may be freed |
+//! | [`trial`] | whether a variant is faster, and when its code may be freed |
 //! | [`signature`] | what of a kernel's launches can be specialised, and how a launch is read |
 //! | [`tracker`] | what of them still is (the JIT paper's 4.7) |
 //! | [`variants`] | the code that launches may run, found by hash (the JIT paper's 4.6, level 1) |
@@ -12,10 +12,10 @@
 mod atomics;
 mod guard;
 pub mod inline_cache;
-pub mod probation;
 mod program;
 pub mod signature;
 #[cfg(test)]
 mod testing;
 pub mod tracker;
+pub mod trial;
 pub mod variants;

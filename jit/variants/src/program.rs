@@ -154,10 +154,10 @@ mod tests {
         };
         let fields = &signature.fields;
         let masks_of_all: Vec<_> = fields.iter().map(|field| field.mask).collect();
-        // Each field given up in turn.
-        for given_up in 0..=fields.len() {
+        // Each field megamorphic in turn.
+        for megamorphic in 0..=fields.len() {
             let mut masks = masks_of_all.clone();
-            if let Some(mask) = masks.get_mut(given_up) {
+            if let Some(mask) = masks.get_mut(megamorphic) {
                 *mask = 0;
             }
             let mut words = vec![0; fields.len()];

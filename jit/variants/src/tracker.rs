@@ -11,12 +11,13 @@
 //! launch has shown so far. So 0x1230 and 0x4560 share a variant in whichever order they come, and a pointer
 //! whose class changes from launch to launch costs at most five variants.
 //!
-//! What a run gave up so, later runs are told ([`Tracker::expect_changes`]), and give it up at its first
-//! change: not before, since their launches may have one value.
+//! What keeps changing is megamorphic: it is no longer specialised. Later runs are told
+//! ([`Tracker::expect_changes`]), and for them it is so at its first change: not before, since their launches
+//! may have one value.
 //!
 //! What is specialised at one time is a [`Shape`]. Shapes follow one another, each more general than the
-//! last, and there are at most as many as there is to give up, so they are kept for good: a launch reads the
-//! current one without a lock.
+//! last, and there are at most as many as there is to specialise, so they are kept for good: a launch reads
+//! the current one without a lock.
 
 use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -68,7 +69,7 @@ pub enum Decision {
     LookAgain,
     /// As above, because these changed too often: worth telling later runs, which do not have to find out
     /// then.
-    GiveUp(Vec<Subject>),
+    Megamorphic(Vec<Subject>),
     /// Code for this key is to be made; it is counted.
     Specialize(LaunchKey),
 }
@@ -83,7 +84,7 @@ pub struct Tracker {
     /// The number of the current shape. Stored with release ordering once the shape is there.
     current: AtomicUsize,
     counts: Mutex<Counts>,
-    /// What an earlier run gave up, by index in [`Signature::subjects`].
+    /// What was megamorphic in an earlier run, by index in [`Signature::subjects`].
     expected_to_change: OnceLock<Box<[bool]>>,
 }
 
@@ -103,7 +104,7 @@ pub struct Counts {
 impl Tracker {
     /// A kernel that was never launched: everything that its signature allows is specialised.
     pub fn new(signature: Signature, limits: Limits) -> Self {
-        // Each step gives up one alignment class or one subject.
+        // Each step is one alignment class or one subject less.
         let steps: u32 = signature
             .fields
             .iter()
@@ -130,16 +131,16 @@ impl Tracker {
         }
     }
 
-    /// Has what an earlier run gave up be given up at its first change. `given_up` says what that is; it is
-    /// asked once, when a second specialisation is in sight: one alone needs no answer.
-    pub fn expect_changes(&self, given_up: impl FnOnce() -> Vec<Subject>) {
+    /// Has what was megamorphic in an earlier run be so at its first change. `megamorphic` says what that is;
+    /// it is asked once, when a second specialisation is in sight: one alone needs no answer.
+    pub fn expect_changes(&self, megamorphic: impl FnOnce() -> Vec<Subject>) {
         if self.lock().total == 0 {
             return;
         }
         self.expected_to_change.get_or_init(|| {
-            let given_up = given_up();
+            let megamorphic = megamorphic();
             let subjects = self.signature.subjects.iter();
-            subjects.map(|subject| given_up.contains(subject)).collect()
+            subjects.map(|subject| megamorphic.contains(subject)).collect()
         });
     }
 
@@ -232,11 +233,11 @@ impl Tracker {
             let _ = self.shapes[number + 1].set(Shape::new(&self.signature, narrowed));
             self.current.store(number + 1, Ordering::Release);
             counts.counted.clear();
-            let exceeded = self.given_up_with(masks, |subject| counts.exceed(self.limits, subject));
+            let exceeded = self.megamorphic_by(masks, |subject| counts.exceed(self.limits, subject));
             return if exceeded.is_empty() {
                 Decision::LookAgain
             } else {
-                Decision::GiveUp(exceeded)
+                Decision::Megamorphic(exceeded)
             };
         }
         counts.counted.insert(key.clone());
@@ -248,22 +249,22 @@ impl Tracker {
     }
 
     /// The masks that remain: without alignments that the launch does not have, and without subjects that are
-    /// to be given up.
-    fn narrow(&self, masks: &[u64], words: &[u64], give_up: impl Fn(usize) -> bool) -> Box<[u64]> {
+    /// megamorphic.
+    fn narrow(&self, masks: &[u64], words: &[u64], is_megamorphic: impl Fn(usize) -> bool) -> Box<[u64]> {
         let fields = self.signature.fields.iter().zip(masks.iter().zip(words));
         let narrowed = fields.map(|(field, (&mask, &word))| match field.source {
-            _ if give_up(field.subject) => 0,
+            _ if is_megamorphic(field.subject) => 0,
             Source::Alignment(_) => mask & word,
             _ => mask,
         });
         narrowed.collect()
     }
 
-    /// The subjects of which `masks` still specialise something and for which `give_up` says so.
-    fn given_up_with(&self, masks: &[u64], give_up: impl Fn(usize) -> bool) -> Vec<Subject> {
+    /// The subjects of which `masks` still specialise something and for which `is_megamorphic` says so.
+    fn megamorphic_by(&self, masks: &[u64], is_megamorphic: impl Fn(usize) -> bool) -> Vec<Subject> {
         let fields = self.signature.fields.iter().zip(masks);
         let mut subjects: Vec<_> = fields
-            .filter(|(field, mask)| **mask != 0 && give_up(field.subject))
+            .filter(|(field, mask)| **mask != 0 && is_megamorphic(field.subject))
             .map(|(field, _)| self.signature.subjects[field.subject])
             .collect();
         // The fields of one subject follow one another.

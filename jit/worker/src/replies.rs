@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use offloom_abi::jit_compile::Reply;
-use offloom_ir::expendable_thread::Lost;
+use offloom_ir::sacrificial_thread::Lost;
 use offloom_jit_passes::compile::Compiled;
 
 /// Of what the worker was built (`sources.rs`); the runtime compares it with its own.

@@ -15,10 +15,10 @@ use offloom_abi::jit_bundle::ExecutionMode;
 use offloom_abi::jit_compile::{GpuRequest, Priority, Reply, Request, WORKER_NAME, Work};
 use offloom_abi::jit_message::{Header, MessageError};
 use offloom_ir::command_line::set_llvm_options;
-use offloom_ir::expendable_thread::{Lost, park_this_thread_on_fatal_error};
+use offloom_ir::crash_report;
 use offloom_ir::heap::populate_heap;
-use offloom_ir::last_words;
 use offloom_ir::processor::brief_features;
+use offloom_ir::sacrificial_thread::{Lost, park_this_thread_on_fatal_error};
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::gpu::assembly::compile_to_ptx;
@@ -98,7 +98,7 @@ fn answer_all(
     switch: &mut VariantSwitch,
     watch: &Arc<Watch>,
 ) -> Result<(), ServeError> {
-    last_words::leave(stdin(), |signal| crash(signal).encode(SOURCES));
+    crash_report::leave(stdin(), |signal| crash(signal).encode(SOURCES));
     let lost = Arc::clone(watch);
     park_this_thread_on_fatal_error(move |reason| {
         lost.give_up(last_failure(Lost::FatalError(reason)));

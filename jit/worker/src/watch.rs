@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_compile::{Priority, Reply};
-use offloom_ir::expendable_thread::Lost;
+use offloom_ir::sacrificial_thread::Lost;
 use offloom_thread::ProcessorClock;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;

@@ -34,7 +34,7 @@ pub(super) fn list(store: &Store, naming: Naming) -> Result<(String, Value)> {
         let of_source = SourceKernel::new(&kernel, &field("source"), naming);
         let specialized = of_source.known(&descriptor);
         let layer = if stored.private { "private" } else { "shared" };
-        let (mut failure, mut times, mut given_up) = (None, None, None);
+        let (mut failure, mut times, mut megamorphic) = (None, None, None);
         let specialized = match &record {
             Record::Image(_) => specialized,
             Record::Timed(of_launches, _) => {
@@ -47,13 +47,13 @@ pub(super) fn list(store: &Store, naming: Naming) -> Result<(String, Value)> {
                 failure = Some(reason);
                 format!("{specialized} (failed: {reason})")
             }
-            Record::GivenUp(subjects) => {
+            Record::Megamorphic(subjects) => {
                 let shown: Vec<_> = subjects
                     .iter()
                     .map(|subject| of_source.subject(*subject))
                     .collect();
                 let text = format!("(kept changing: {})", shown.join(", "));
-                given_up = Some(subjects.iter().map(ToString::to_string).collect::<Vec<_>>());
+                megamorphic = Some(subjects.iter().map(ToString::to_string).collect::<Vec<_>>());
                 text
             }
         };
@@ -69,7 +69,7 @@ pub(super) fn list(store: &Store, naming: Naming) -> Result<(String, Value)> {
             "kernel": kernel, "source": of_source.json(), "specialized_to": of_source.known(&descriptor), "descriptor": descriptor, "bytes": stored.size, "seconds_since_use": seconds_since_use(stored),
             "llvm": field("llvm"), "offloom": field("offloom"), "bundle": field("bundle"), "options": field("options"),
             "failure": failure, "variant_ns": times.map(|times| times.variant),
-            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "given_up": given_up, "layer": layer, "path": text_of(&stored.path),
+            "ahead_of_time_ns": times.map(|times| times.ahead_of_time), "megamorphic": megamorphic, "layer": layer, "path": text_of(&stored.path),
         }));
     }
     Ok((table.lines(0), Value::Array(values)))

@@ -27,8 +27,6 @@ pub struct Descriptor {
 pub enum Argument {
     /// Nothing: the code is right for every value.
     Any,
-    /// A scalar often has about this value: the code is right for every one, and made to be fast with this.
-    Expected(Scalar),
     /// A scalar has this value. Pointer parameters that carry a literal take it too, as
     /// [`ScalarType::Integer`](crate::ScalarType::Integer) of 64 bits.
     Value(Scalar),
@@ -63,7 +61,7 @@ impl Argument {
     /// Whether code specialised to `self` is right for a launch of which exactly `launch` is known.
     pub fn is_right_for(&self, launch: &Self) -> bool {
         match (self, launch) {
-            (Self::Any | Self::Expected(_), _) => true,
+            (Self::Any, _) => true,
             (Self::Pointer(code), Self::Pointer(launch)) => {
                 // `None` is below every alignment.
                 let aligned = code.alignment <= launch.alignment;

@@ -10,7 +10,6 @@
 //! | `arch=NAME` | the device architecture; required |
 //! | `N=any` | nothing is known of argument N, counted from 0 |
 //! | `N=i32:0x2a` | a scalar (`i1` to `i64`, `half`, `bfloat`, `float`, `double`) has these bits; integers also in decimal (`i8:-1`), `float` and `double` also as a number (`double:2.5`) |
-//! | `N=expect:i32:0x2a` | a scalar often has about this value, and may have any |
 //! | `N=bytes:00ff` | an object passed by value has these bytes, in hexadecimal |
 //! | `N=align:64` | a pointer has at least this alignment: 128, 64, 32, 16 or 8 |
 //! | `N=contents:00ff??` | a pointer leads to an object that begins with these bytes; `??` is one that is not known |
@@ -124,10 +123,6 @@ impl fmt::Display for Argument {
         match self {
             Self::Any => formatter.write_str("any"),
             Self::Value(scalar) => write_scalar(formatter, *scalar),
-            Self::Expected(scalar) => {
-                formatter.write_str("expect:")?;
-                write_scalar(formatter, *scalar)
-            }
             Self::Bytes(bytes) => {
                 formatter.write_str("bytes:")?;
                 bytes.iter().try_for_each(|byte| write!(formatter, "{byte:02x}"))
@@ -305,10 +300,6 @@ impl FromStr for Argument {
                     Some(Some(bytes)) => Some(contents(bytes)?),
                 };
                 Ok(Self::pointer(Some(alignment), contents))
-            }
-            "expect" => {
-                let (kind, value) = value.split_once(':').ok_or(Problem::BadArgument)?;
-                Ok(Self::Expected(typed_scalar(kind, value)?))
             }
             _ => Ok(Self::Value(typed_scalar(kind, value)?)),
         }

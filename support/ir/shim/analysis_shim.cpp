@@ -4,11 +4,8 @@
 #include "llvm-c/Core.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
-#include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryLocation.h"
-#include "llvm/Analysis/ScalarEvolution.h"
-#include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TypeBasedAliasAnalysis.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -17,10 +14,8 @@
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InstrTypes.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/TargetParser/Triple.h"
-#include <optional>
 
 using namespace llvm;
 
@@ -44,31 +39,6 @@ static uint64_t widestVectorPassed(const FunctionType *T) {
   for (Type *Parameter : T->params())
     Widest = std::max(Widest, widestVector(Parameter));
   return Widest;
-}
-
-/// The conditional branch by which alone a loop is left, or null.
-static BranchInst *onlyExit(const Loop &L) {
-  BasicBlock *Exiting = L.getExitingBlock();
-  auto *Branch = Exiting ? dyn_cast<BranchInst>(Exiting->getTerminator()) : nullptr;
-  return Branch && Branch->isConditional() ? Branch : nullptr;
-}
-
-/// The number of a branch that `offloom_ir_number_loop_exits` gave it under a kind of metadata; none if it
-/// has none.
-static std::optional<uint64_t> numberOf(const Instruction &Branch, unsigned Kind) {
-  const MDNode *Node = Branch.getMetadata(Kind);
-  if (!Node)
-    return std::nullopt;
-  return mdconst::extract<ConstantInt>(Node->getOperand(0))->getZExtValue();
-}
-
-/// The branches of a function that have a number.
-static SmallVector<Instruction *> numberedBranches(Function &F, unsigned Kind) {
-  SmallVector<Instruction *> Numbered;
-  for (BasicBlock &B : F)
-    if (B.getTerminator()->hasMetadata(Kind))
-      Numbered.push_back(B.getTerminator());
-  return Numbered;
 }
 
 /// Whether only direct calls in the module reach the function.
@@ -119,72 +89,6 @@ void offloom_ir_loop_blocks(LLVMValueRef function, uint8_t *blocks) {
   for (BasicBlock &B : *F) {
     const Loop *L = Loops.getLoopFor(&B);
     *blocks++ = !L ? 0 : L->isLoopExiting(&B) ? 3 : 1;
-  }
-}
-
-/// Gives each branch by which alone a loop is left a number, from 0, under the kind of metadata, and takes
-/// away what was there under it. Those with branch weights get none. How many numbers there are.
-uint32_t offloom_ir_number_loop_exits(LLVMModuleRef module, uint32_t kind) {
-  uint32_t Next = 0;
-  MDBuilder Metadata(unwrap(module)->getContext());
-  Type *Number = Type::getInt32Ty(unwrap(module)->getContext());
-  for (Function &F : *unwrap(module)) {
-    if (F.isDeclaration())
-      continue;
-    for (BasicBlock &B : F)
-      B.getTerminator()->setMetadata(kind, nullptr);
-    DominatorTree Tree(F);
-    LoopInfo Loops(Tree);
-    for (const Loop *L : Loops.getLoopsInPreorder())
-      if (BranchInst *Exit = onlyExit(*L); Exit && !Exit->hasMetadata(LLVMContext::MD_prof))
-        Exit->setMetadata(kind, MDNode::get(F.getContext(), Metadata.createConstant(ConstantInt::get(Number, Next++))));
-  }
-  return Next;
-}
-
-/// For each numbered branch whose loop goes around a known number of times: how often control stays in the
-/// loop there. Others are left as they are.
-void offloom_ir_loop_repetitions(LLVMModuleRef module, uint32_t kind, int64_t *repetitions) {
-  TargetLibraryInfoImpl Library(Triple(unwrap(module)->getTargetTriple()));
-  for (Function &F : *unwrap(module)) {
-    if (numberedBranches(F, kind).empty())
-      continue;
-    DominatorTree Tree(F);
-    LoopInfo Loops(Tree);
-    AssumptionCache Assumptions(F);
-    TargetLibraryInfo Functions(Library, &F);
-    ScalarEvolution Evolution(F, Functions, Assumptions, Tree, Loops);
-    for (const Loop *L : Loops.getLoopsInPreorder()) {
-      BranchInst *Exit = onlyExit(*L);
-      auto Number = Exit ? numberOf(*Exit, kind) : std::nullopt;
-      auto *Count = Number ? dyn_cast<SCEVConstant>(Evolution.getBackedgeTakenCount(L)) : nullptr;
-      if (Count && Count->getAPInt().getActiveBits() < 32)
-        repetitions[*Number] = static_cast<int64_t>(Count->getAPInt().getZExtValue());
-    }
-  }
-}
-
-/// Gives each numbered branch the weights of a loop that goes around so many times, unless the number is
-/// negative, and takes all numbers away.
-void offloom_ir_weigh_loop_exits(LLVMModuleRef module, uint32_t kind, const int64_t *repetitions) {
-  MDBuilder Metadata(unwrap(module)->getContext());
-  for (Function &F : *unwrap(module)) {
-    auto Numbered = numberedBranches(F, kind);
-    if (Numbered.empty())
-      continue;
-    DominatorTree Tree(F);
-    LoopInfo Loops(Tree);
-    for (Instruction *Exit : Numbered) {
-      int64_t Stays = repetitions[*numberOf(*Exit, kind)];
-      Exit->setMetadata(kind, nullptr);
-      const Loop *L = Loops.getLoopFor(Exit->getParent());
-      if (Stays < 0 || !L)
-        continue;
-      bool StaysFirst = L->contains(Exit->getSuccessor(0));
-      auto Weight = static_cast<uint32_t>(Stays);
-      Exit->setMetadata(LLVMContext::MD_prof, StaysFirst ? Metadata.createBranchWeights(Weight, 1)
-                                                         : Metadata.createBranchWeights(1, Weight));
-    }
   }
 }
 

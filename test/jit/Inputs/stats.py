@@ -11,7 +11,7 @@ for kernel in stats["kernels"]:
     print(f"{name}: {kernel['launches_ahead_of_time']} ahead of time, {kernel['launches_of_variants']} of variants,"
           f" {kernel['specializations']} specializations, {len(kernel['variants'])} made")
     for subject in kernel["subjects"]:
-        state = "specialized" if subject["specialized"] else "given up"
+        state = "specialized" if subject["specialized"] else "megamorphic"
         print(f"{name}: {subject['what']} of {subject['argument']}: {subject['specializations']}, {state},"
               f" for {', '.join(subject['uses'])}")
     launches = 0

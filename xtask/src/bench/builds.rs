@@ -8,7 +8,7 @@ use std::sync::Mutex;
 
 use anyhow::{Context as _, Result, bail};
 
-use super::contender::Build;
+use super::configuration::Build;
 use super::rust::{self, Libraries};
 use super::workload::{Sources, Workload};
 use crate::build::Staged;

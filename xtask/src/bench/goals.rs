@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::contender::{COLD, LINKED, Length, WARM};
+use super::configuration::{COLD, LINKED, Length, WARM};
 use super::samples::{Samples, Time};
 use super::statistics::{self, Estimate};
 use super::workload::{Group, Workload};
@@ -81,7 +81,7 @@ fn rows(workloads: &[Workload], samples: &Samples, busy: &Samples, found: fn(&Fi
 #[derive(Debug)]
 struct Goal {
     what: &'static str,
-    contender: &'static str,
+    configuration: &'static str,
     length: Length,
     time: Time,
     limit: f64,
@@ -100,7 +100,7 @@ enum Of {
 const GOALS: [Goal; 7] = [
     Goal {
         what: "kernel time, warm cache",
-        contender: WARM,
+        configuration: WARM,
         length: Length::Full,
         time: Time::Kernel,
         limit: 2.2,
@@ -108,7 +108,7 @@ const GOALS: [Goal; 7] = [
     },
     Goal {
         what: "kernel time, warm cache",
-        contender: WARM,
+        configuration: WARM,
         length: Length::Full,
         time: Time::Kernel,
         limit: 0.98,
@@ -116,7 +116,7 @@ const GOALS: [Goal; 7] = [
     },
     Goal {
         what: "end to end, warm cache",
-        contender: WARM,
+        configuration: WARM,
         length: Length::Full,
         time: Time::EndToEnd,
         limit: 1.8,
@@ -124,7 +124,7 @@ const GOALS: [Goal; 7] = [
     },
     Goal {
         what: "end to end, warm cache",
-        contender: WARM,
+        configuration: WARM,
         length: Length::Full,
         time: Time::EndToEnd,
         limit: 0.99,
@@ -132,7 +132,7 @@ const GOALS: [Goal; 7] = [
     },
     Goal {
         what: "end to end, empty cache, compiling beside the program",
-        contender: COLD,
+        configuration: COLD,
         length: Length::Full,
         time: Time::EndToEnd,
         limit: 0.97,
@@ -140,7 +140,7 @@ const GOALS: [Goal; 7] = [
     },
     Goal {
         what: "kernel time, link-time optimisation alone",
-        contender: LINKED,
+        configuration: LINKED,
         length: Length::Short,
         time: Time::Kernel,
         limit: 0.98,
@@ -148,7 +148,7 @@ const GOALS: [Goal; 7] = [
     },
     Goal {
         what: "kernel time, link-time optimisation alone, workloads of several files",
-        contender: LINKED,
+        configuration: LINKED,
         length: Length::Short,
         time: Time::Kernel,
         limit: 1.0,
@@ -180,7 +180,7 @@ impl Goal {
 
     fn find_mean<'a>(&self, workloads: impl Iterator<Item = &'a Workload>, samples: &Samples) -> Finding {
         let ratios: Vec<_> = workloads
-            .map(|workload| samples.ratios(&workload.name, self.contender, self.length, self.time))
+            .map(|workload| samples.ratios(&workload.name, self.configuration, self.length, self.time))
             .collect();
         let mean = statistics::of_geometric_mean(&ratios);
         let found = mean.map_or(String::new(), speed);
@@ -195,7 +195,8 @@ impl Goal {
         let (mut below, mut open) = (Vec::new(), Vec::new());
         let mut count = 0;
         for workload in workloads {
-            let Some(ratio) = samples.ratio(&workload.name, self.contender, self.length, self.time) else {
+            let Some(ratio) = samples.ratio(&workload.name, self.configuration, self.length, self.time)
+            else {
                 continue;
             };
             count += 1;
@@ -243,7 +244,7 @@ mod tests {
     use std::path::PathBuf;
 
     use super::*;
-    use crate::bench::contender::BASE;
+    use crate::bench::configuration::BASE;
     use crate::bench::samples::tests::sample;
     use crate::bench::workload::Sources;
 

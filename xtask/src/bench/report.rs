@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use serde_json::json;
 
 use super::compiles::{self, Compiles};
-use super::contender::{self, Contender, LEVELS, Length, WITH_GOALS, cannot_run};
+use super::configuration::{self, Configuration, LEVELS, Length, WITH_GOALS, cannot_run};
 use super::goals;
 use super::machine::Machine;
 use super::plots::{self, Bar, Bars, Matrix, Row};
@@ -26,12 +26,12 @@ pub(super) struct Report<'a> {
     pub(super) machine: &'a Machine,
     pub(super) llvm: &'a str,
     pub(super) workloads: &'a [Workload],
-    pub(super) contenders: &'a [Contender],
+    pub(super) configurations: &'a [Configuration],
     pub(super) samples: &'a Samples,
     /// Those with all processors busy.
     pub(super) busy: &'a Samples,
     pub(super) compiles: &'a [Compiles],
-    /// Rounds of all contenders.
+    /// Rounds of all configurations.
     pub(super) rounds: u32,
     /// Rounds of those that a goal is about.
     pub(super) goal_rounds: u32,
@@ -89,10 +89,10 @@ impl Report<'_> {
         let mut text = format!(
             "# Evaluation, LLVM {}\n\n\
              Written by `cargo xtask bench`, of revision {}; every run is in [samples.json](samples.json). {}\n\n\
-             Rounds: {}. In each, the contenders of a workload run one after the other, each once, in an order in which each comes before each other \
+             Rounds: {}. In each, the configurations of a workload run one after the other, each once, in an order in which each comes before each other \
              one as often as behind it. Then rounds of the stock \
              build and those alone that a goal is about ({}): {}, in which nulls, guards and short runs have two turns, where the question is \
-             whether a few percent are lost. A figure is the median over turns of a contender's time divided by that of the stock build in the \
+             whether a few percent are lost. A figure is the median over turns of a configuration's time divided by that of the stock build in the \
              same turn: **below 1 is faster**. In brackets the interval that holds the median in {:.0} % of all cases, which takes {} turns (of fewer \
              the least and the most; of one there is no interval). The means are geometric, over the group `measured`, with a bootstrap interval. \
              Every run must print what the stock build \
@@ -100,10 +100,10 @@ impl Report<'_> {
              inside the interval, or where there are too few turns.\n\n\
              `stock` is Clang and LLVM's tools, `ours` the same Clang with Offloom's; `-lto` links device code as bitcode. `jit-warm` \
              starts with the cache that a run before left, `jit-cold` with an empty one; both compile beside the program, `-sync` before the \
-             launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; contenders that need no \
+             launch. `-source` allows results as those of the source with constants in it. The workloads' large sizes; configurations that need no \
              time to pay for a compile run fewer launches of the same size, and are compared with stock runs of that length. Compiles beside the program \
              have a processor to themselves where there are more hardware threads than the programs use. Where there is a column *all processors busy*, \
-             the same programs have as many threads as the hardware, stock and contender by turns, so that compiles have only what these leave.\n\n",
+             the same programs have as many threads as the hardware, stock and configuration by turns, so that compiles have only what these leave.\n\n",
             self.llvm,
             self.revision,
             self.machine,
@@ -120,7 +120,7 @@ impl Report<'_> {
                 goals::table(self.workloads, self.samples, self.busy)
             );
         } else {
-            text += "## Goals\n\nThey are about all workloads, contenders and large sizes: this is a part, which says nothing of them.\n\n";
+            text += "## Goals\n\nThey are about all workloads, configurations and large sizes: this is a part, which says nothing of them.\n\n";
         }
         let _ = writeln!(
             text,
@@ -160,28 +160,34 @@ impl Report<'_> {
         text
     }
 
-    fn length(&self, contender: &str) -> Option<Length> {
-        let mut contenders = self.contenders.iter();
-        Some(contenders.find(|candidate| candidate.name == contender)?.length)
+    fn length(&self, configuration: &str) -> Option<Length> {
+        let mut configurations = self.configurations.iter();
+        Some(
+            configurations
+                .find(|candidate| candidate.name == configuration)?
+                .length,
+        )
     }
 
-    fn shown(&self, is_shown: &dyn Fn(&str) -> bool) -> Vec<Contender> {
-        let contenders = self.contenders.iter().copied();
-        contenders.filter(|contender| is_shown(contender.name)).collect()
+    fn shown(&self, is_shown: &dyn Fn(&str) -> bool) -> Vec<Configuration> {
+        let configurations = self.configurations.iter().copied();
+        configurations
+            .filter(|configuration| is_shown(configuration.name))
+            .collect()
     }
 
-    /// One row a workload, one column a contender.
+    /// One row a workload, one column a configuration.
     fn table(&self, samples: &Samples, time: Time, is_shown: impl Fn(&str) -> bool) -> String {
-        let contenders = self.shown(&is_shown);
+        let configurations = self.shown(&is_shown);
         let mut text = "| workload | group | stock, s (least to most) |".to_owned();
-        for contender in &contenders {
-            let _ = write!(text, " {} |", contender.name);
+        for configuration in &configurations {
+            let _ = write!(text, " {} |", configuration.name);
         }
-        text += &format!("\n| --- | --- | --- |{}\n", " --- |".repeat(contenders.len()));
+        text += &format!("\n| --- | --- | --- |{}\n", " --- |".repeat(configurations.len()));
         for workload in self.workloads {
             let seconds = Length::ALL
                 .into_iter()
-                .map(|length| samples.seconds(&workload.name, contender::BASE, length, time))
+                .map(|length| samples.seconds(&workload.name, configuration::BASE, length, time))
                 .find(|seconds| !seconds.is_empty())
                 .unwrap_or_default();
             let least = seconds.iter().copied().fold(f64::INFINITY, f64::min);
@@ -193,27 +199,27 @@ impl Report<'_> {
                 workload.group.name(),
                 statistics::median(&seconds)
             );
-            for contender in &contenders {
-                let ratio = samples.ratio(&workload.name, contender.name, contender.length, time);
+            for configuration in &configurations {
+                let ratio = samples.ratio(&workload.name, configuration.name, configuration.length, time);
                 let _ = write!(text, " {} |", cell(ratio));
             }
             text.push('\n');
         }
         text += "| **geometric mean** | measured | |";
-        for contender in &contenders {
-            let _ = write!(text, " {} |", cell(self.mean(samples, contender, time)));
+        for configuration in &configurations {
+            let _ = write!(text, " {} |", cell(self.mean(samples, configuration, time)));
         }
         text.push('\n');
         text
     }
 
-    fn mean(&self, samples: &Samples, contender: &Contender, time: Time) -> Option<Estimate> {
+    fn mean(&self, samples: &Samples, configuration: &Configuration, time: Time) -> Option<Estimate> {
         let measured = self
             .workloads
             .iter()
             .filter(|workload| workload.group == Group::Measured);
         let ratios: Vec<_> = measured
-            .map(|workload| samples.ratios(&workload.name, contender.name, contender.length, time))
+            .map(|workload| samples.ratios(&workload.name, configuration.name, configuration.length, time))
             .collect();
         statistics::of_geometric_mean(&ratios)
     }
@@ -225,18 +231,18 @@ impl Report<'_> {
             .map(|workload| workload.name.clone())
             .collect();
         groups.push("geometric mean".to_owned());
-        let bars = self.shown(&is_shown).into_iter().map(|contender| {
+        let bars = self.shown(&is_shown).into_iter().map(|configuration| {
             let of = |workload: &Workload| {
                 self.samples
-                    .ratio(&workload.name, contender.name, contender.length, time)
+                    .ratio(&workload.name, configuration.name, configuration.length, time)
             };
             let mut values: Vec<_> = self.workloads.iter().map(of).collect();
-            values.push(self.mean(self.samples, &contender, time));
+            values.push(self.mean(self.samples, &configuration, time));
             Bar {
-                name: contender.name.to_owned(),
-                colour: contender::ALL
+                name: configuration.name.to_owned(),
+                colour: configuration::ALL
                     .iter()
-                    .position(|other| other.name == contender.name)
+                    .position(|other| other.name == configuration.name)
                     .unwrap_or_default(),
                 values,
             }
@@ -254,8 +260,10 @@ impl Report<'_> {
         let mut rows = Vec::new();
         for level in LEVELS {
             let name = level.trim_start_matches("jit-").to_owned();
-            let contender = contender::ALL.iter().find(|contender| contender.name == level);
-            let cells = match contender.map(cannot_run) {
+            let configuration = configuration::ALL
+                .iter()
+                .find(|configuration| configuration.name == level);
+            let cells = match configuration.map(cannot_run) {
                 Some(Some(reason)) => Err(format!("not measured: {reason}")),
                 _ if self.length(level).is_none() => Err("not measured in this run".to_owned()),
                 _ => {

@@ -1,4 +1,4 @@
-//! Runs contenders in turn, round by round, and compares what they print.
+//! Runs configurations in turn, round by round, and compares what they print.
 
 use std::fs::{self, DirBuilder};
 use std::iter;
@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result};
 
 use super::builds::Builds;
 use super::compiles::Compiles;
-use super::contender::{BASE, Cache, Contender, Length, WARM, WITH_GOALS, base};
+use super::configuration::{BASE, Cache, Configuration, Length, WARM, WITH_GOALS, base};
 use super::sample::{self, SECONDS_PER_RUN};
 use super::samples::{Sample, Samples};
 use super::workload::{Group, Printed, Workload};
@@ -27,7 +27,7 @@ pub(super) struct Outcome {
     pub(super) busy: Samples,
     /// Every result that was wrong.
     pub(super) wrong: Vec<String>,
-    /// Rounds of all contenders that were done.
+    /// Rounds of all configurations that were done.
     pub(super) rounds: u32,
     /// Further rounds that were done, of those that a goal is about.
     pub(super) goal_rounds: u32,
@@ -39,7 +39,7 @@ pub(super) struct Outcome {
 pub(super) struct Rounds<'a> {
     pub(super) builds: &'a Builds<'a>,
     pub(super) workloads: &'a [Workload],
-    pub(super) contenders: &'a [Contender],
+    pub(super) configurations: &'a [Configuration],
     pub(super) rounds: u32,
     /// How often after that those are run that a goal is about.
     pub(super) goal_rounds: u32,
@@ -50,7 +50,7 @@ pub(super) struct Rounds<'a> {
     pub(super) busy_threads: Option<u32>,
     /// `large`, or a number.
     pub(super) size: &'a str,
-    /// Only the short runs, of all contenders.
+    /// Only the short runs, of all configurations.
     pub(super) only_short: bool,
     /// A round that would end later is not begun; the first one always is.
     pub(super) most: Duration,
@@ -79,34 +79,34 @@ impl Rounds<'_> {
     pub(super) fn run(&self) -> Result<Outcome> {
         let mut outcome = Outcome::default();
         let with_goals: Vec<_> = self
-            .contenders
+            .configurations
             .iter()
-            .filter(|contender| WITH_GOALS.contains(&contender.name))
+            .filter(|configuration| WITH_GOALS.contains(&configuration.name))
             .copied()
             .collect();
         let busy = self.busy_threads.map(Load::Busy);
         for workload in self.workloads {
-            for contender in self.with_warm_cache(self.contenders) {
-                let compiles = self.fill_cache(workload, contender, Load::Usual)?;
-                if contender.name == WARM {
+            for configuration in self.with_warm_cache(self.configurations) {
+                let compiles = self.fill_cache(workload, configuration, Load::Usual)?;
+                if configuration.name == WARM {
                     outcome.compiles.push(compiles);
                 }
             }
             if let Some(load) = busy {
-                for contender in self.with_warm_cache(&with_goals) {
-                    self.fill_cache(workload, contender, load)?;
+                for configuration in self.with_warm_cache(&with_goals) {
+                    self.fill_cache(workload, configuration, load)?;
                 }
             }
         }
-        let all = iter::repeat_n(self.contenders, self.rounds as usize);
+        let all = iter::repeat_n(self.configurations, self.rounds as usize);
         let rounds = all.chain(iter::repeat_n(with_goals.as_slice(), self.goal_rounds as usize));
         let runs = self.workloads.len() * Length::ALL.len() * (self.rounds + self.goal_rounds) as usize;
         let progress = Progress::parts("measuring", runs);
         let start = Instant::now();
         let mut before = Duration::ZERO;
-        for (round, contenders) in (0..).zip(rounds) {
+        for (round, configurations) in (0..).zip(rounds) {
             let begin = start.elapsed();
-            // As long as the one before it; the first one of fewer contenders is shorter.
+            // As long as the one before it; the first one of fewer configurations is shorter.
             if round > 0 && begin + before > self.most {
                 progress.around(|| println!("no time for round {}", round + 1));
                 break;
@@ -115,15 +115,15 @@ impl Rounds<'_> {
             for workload in self.workloads {
                 for length in Length::ALL {
                     for turn in self.turns(workload, length, round) {
-                        let loads = [(Load::Usual, contenders)].into_iter();
-                        for (load, contenders) in loads.chain(busy.map(|busy| (busy, &*with_goals))) {
+                        let loads = [(Load::Usual, configurations)].into_iter();
+                        for (load, configurations) in loads.chain(busy.map(|busy| (busy, &*with_goals))) {
                             let place = Place {
                                 workload,
                                 length,
                                 turn,
                                 load,
                             };
-                            self.turn(place, contenders, &mut outcome, &progress)?;
+                            self.turn(place, configurations, &mut outcome, &progress)?;
                         }
                     }
                     progress.advance();
@@ -158,16 +158,19 @@ impl Rounds<'_> {
         first..first + turns
     }
 
-    fn with_warm_cache<'a>(&self, contenders: &'a [Contender]) -> impl Iterator<Item = &'a Contender> {
-        let is_warm = |contender: &&Contender| contender.cache == Some(Cache::Warm);
-        contenders.iter().filter(is_warm)
+    fn with_warm_cache<'a>(
+        &self,
+        configurations: &'a [Configuration],
+    ) -> impl Iterator<Item = &'a Configuration> {
+        let is_warm = |configuration: &&Configuration| configuration.cache == Some(Cache::Warm);
+        configurations.iter().filter(is_warm)
     }
 
-    /// Each contender of that length once, in an order that changes from turn to turn.
+    /// Each configuration of that length once, in an order that changes from turn to turn.
     fn turn(
         &self,
         place: Place<'_>,
-        contenders: &[Contender],
+        configurations: &[Configuration],
         outcome: &mut Outcome,
         progress: &Progress,
     ) -> Result<()> {
@@ -177,30 +180,29 @@ impl Rounds<'_> {
             turn,
             load,
         } = place;
-        let contenders = contenders
-            .iter()
-            .copied()
-            .filter(|contender| contender.length == length && workload.can_be_built(contender.build));
-        let mut order: Vec<_> = contenders.collect();
+        let configurations = configurations.iter().copied().filter(|configuration| {
+            configuration.length == length && workload.can_be_built(configuration.build)
+        });
+        let mut order: Vec<_> = configurations.collect();
         if order.is_empty() {
             return Ok(());
         }
         order.push(base(length));
         put_in_order(&mut order, turn);
         let mut printed = Vec::new();
-        for contender in order {
-            if contender.cache == Some(Cache::Cold) {
-                empty(&self.cache(workload, &contender, load))?;
+        for configuration in order {
+            if configuration.cache == Some(Cache::Cold) {
+                empty(&self.cache(workload, &configuration, load))?;
             }
-            let mut command = self.command(workload, &contender, load);
+            let mut command = self.command(workload, &configuration, load);
             let (said, taken) = sample::run(&mut command, self.builds.folder)
-                .with_context(|| format!("{}, {}", workload.name, contender.name))?;
+                .with_context(|| format!("{}, {}", workload.name, configuration.name))?;
             progress.around(|| {
                 println!(
                     "{:16} {:5} {:16} kernels {:.3} s, all {:.3} s{}",
                     workload.name,
                     length.name(),
-                    contender.name,
+                    configuration.name,
                     taken.kernel_s.unwrap_or_default(),
                     taken.total_s,
                     if load == Load::Usual {
@@ -216,18 +218,20 @@ impl Rounds<'_> {
             };
             samples.0.push(Sample {
                 workload: workload.name.clone(),
-                contender: contender.name,
+                configuration: configuration.name,
                 length: length.name(),
                 turn,
                 taken,
             });
-            printed.push((contender, said));
+            printed.push((configuration, said));
         }
-        let expected = printed.iter().find(|(contender, _)| contender.name == BASE);
+        let expected = printed
+            .iter()
+            .find(|(configuration, _)| configuration.name == BASE);
         if let Some((_, expected)) = expected {
-            for (contender, said) in &printed {
-                if let Some(difference) = difference(expected, said, contender.is_exact) {
-                    let difference = format!("{}, {}: {difference}", workload.name, contender.name);
+            for (configuration, said) in &printed {
+                if let Some(difference) = difference(expected, said, configuration.is_exact) {
+                    let difference = format!("{}, {}: {difference}", workload.name, configuration.name);
                     progress.around(|| println!("WRONG: {difference}"));
                     outcome.wrong.push(difference);
                 }
@@ -237,9 +241,9 @@ impl Rounds<'_> {
     }
 
     /// Makes the cache as a run leaves it in which no variant was too late, and says what that took.
-    fn fill_cache(&self, workload: &Workload, contender: &Contender, load: Load) -> Result<Compiles> {
-        empty(&self.cache(workload, contender, load))?;
-        let mut command = self.command(workload, contender, load);
+    fn fill_cache(&self, workload: &Workload, configuration: &Configuration, load: Load) -> Result<Compiles> {
+        empty(&self.cache(workload, configuration, load))?;
+        let mut command = self.command(workload, configuration, load);
         let statistics = self.statistics();
         if statistics.exists() {
             fs::remove_file(&statistics)
@@ -247,27 +251,27 @@ impl Rounds<'_> {
         }
         command.env("OFFLOOM_JIT", "sync");
         sample::run(&mut command, self.builds.folder)
-            .with_context(|| format!("{}, {}, filling the cache", workload.name, contender.name))?;
+            .with_context(|| format!("{}, {}, filling the cache", workload.name, configuration.name))?;
         Compiles::read(&workload.name, &statistics)
     }
 
     /// Programs with more threads have a cache of their own: variants may be for a number of threads.
-    fn cache(&self, workload: &Workload, contender: &Contender, load: Load) -> PathBuf {
+    fn cache(&self, workload: &Workload, configuration: &Configuration, load: Load) -> PathBuf {
         let folder = self.builds.folder.join("cache");
         let suffix = if load == Load::Usual { "" } else { "-busy" };
-        folder.join(format!("{}-{}{suffix}", workload.name, contender.name))
+        folder.join(format!("{}-{}{suffix}", workload.name, configuration.name))
     }
 
     fn statistics(&self) -> PathBuf {
         self.builds.folder.join("statistics")
     }
 
-    fn command(&self, workload: &Workload, contender: &Contender, load: Load) -> Command {
+    fn command(&self, workload: &Workload, configuration: &Configuration, load: Load) -> Command {
         let mut command = Command::new("timeout");
         command.arg(SECONDS_PER_RUN);
-        command.arg(self.builds.executable(workload, contender.build));
+        command.arg(self.builds.executable(workload, configuration.build));
         command.args(["--size", self.size]).args(&workload.arguments);
-        if contender.length == Length::Short || self.only_short {
+        if configuration.length == Length::Short || self.only_short {
             command.args(&workload.short);
         }
         leave_out_settings(&mut command);
@@ -276,11 +280,11 @@ impl Rounds<'_> {
             Load::Busy(threads) => threads,
         };
         command.env("OMP_NUM_THREADS", threads.to_string());
-        command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, contender, load));
+        command.env("OFFLOOM_JIT_CACHE_DIR", self.cache(workload, configuration, load));
         // In every run: where allocations lie depends on what the process has done before, and variants on
         // how pointers are aligned.
         command.env("OFFLOOM_JIT_STATS", self.statistics());
-        command.envs(contender.settings.iter().copied());
+        command.envs(configuration.settings.iter().copied());
         command
     }
 }

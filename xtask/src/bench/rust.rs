@@ -9,7 +9,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use super::contender::Build;
+use super::configuration::Build;
 use crate::build::Staged;
 use crate::corpus::tools;
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::contender::{BASE, Length};
+use super::configuration::{BASE, Length};
 use super::sample::Taken;
 use super::statistics::{self, Estimate};
 
@@ -12,7 +12,7 @@ use super::statistics::{self, Estimate};
 #[derive(Debug, Clone, Serialize)]
 pub(super) struct Sample {
     pub(super) workload: String,
-    pub(super) contender: &'static str,
+    pub(super) configuration: &'static str,
     /// `full` or `short`.
     pub(super) length: &'static str,
     /// Samples of one turn, workload and length were taken one after the other.
@@ -47,27 +47,35 @@ impl Samples {
     fn of<'a>(
         &'a self,
         workload: &'a str,
-        contender: &'a str,
+        configuration: &'a str,
         length: Length,
     ) -> impl Iterator<Item = &'a Sample> {
         self.0.iter().filter(move |sample| {
-            sample.workload == workload && sample.contender == contender && sample.length == length.name()
+            sample.workload == workload
+                && sample.configuration == configuration
+                && sample.length == length.name()
         })
     }
 
-    /// The seconds that a contender took.
-    pub(super) fn seconds(&self, workload: &str, contender: &str, length: Length, time: Time) -> Vec<f64> {
-        let samples = self.of(workload, contender, length);
+    /// The seconds that a configuration took.
+    pub(super) fn seconds(
+        &self,
+        workload: &str,
+        configuration: &str,
+        length: Length,
+        time: Time,
+    ) -> Vec<f64> {
+        let samples = self.of(workload, configuration, length);
         samples.filter_map(|sample| time.of(&sample.taken)).collect()
     }
 
-    /// The time of a contender relative to the stock build's in the same turn, for each turn.
-    pub(super) fn ratios(&self, workload: &str, contender: &str, length: Length, time: Time) -> Vec<f64> {
+    /// The time of a configuration relative to the stock build's in the same turn, for each turn.
+    pub(super) fn ratios(&self, workload: &str, configuration: &str, length: Length, time: Time) -> Vec<f64> {
         let bases: BTreeMap<_, _> = self
             .of(workload, BASE, length)
             .filter_map(|sample| Some((sample.turn, time.of(&sample.taken)?)))
             .collect();
-        self.of(workload, contender, length)
+        self.of(workload, configuration, length)
             .filter_map(|sample| Some(time.of(&sample.taken)? / bases.get(&sample.turn)?))
             .collect()
     }
@@ -76,11 +84,11 @@ impl Samples {
     pub(super) fn ratio(
         &self,
         workload: &str,
-        contender: &str,
+        configuration: &str,
         length: Length,
         time: Time,
     ) -> Option<Estimate> {
-        statistics::of_median(&self.ratios(workload, contender, length, time))
+        statistics::of_median(&self.ratios(workload, configuration, length, time))
     }
 }
 
@@ -90,13 +98,13 @@ pub(super) mod tests {
 
     pub(in crate::bench) fn sample(
         workload: &str,
-        contender: &'static str,
+        configuration: &'static str,
         turn: u32,
         seconds: f64,
     ) -> Sample {
         Sample {
             workload: workload.to_owned(),
-            contender,
+            configuration,
             length: Length::Full.name(),
             turn,
             taken: Taken {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use super::contender::Build;
+use super::configuration::Build;
 use crate::corpus::program::{self, Program, WORKLOADS};
 
 /// What a workload is there for.

@@ -29,7 +29,7 @@ const MOST_VARIANTS: u32 = 256;
 
 /// Rounds in which nearly all variants are still timed: each of them in 8 launches, with those before the
 /// first round.
-const ROUNDS_ON_PROBATION: u32 = 6;
+const ROUNDS_ON_TRIAL: u32 = 6;
 
 /// What a launch from the library with the JIT meets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,12 +105,7 @@ const CASES: [Case; 13] = [
     ),
     Case {
         state: State::Timed,
-        ..hit(
-            "ten arguments, 256 variants, all on probation",
-            10,
-            MOST_VARIANTS,
-            1,
-        )
+        ..hit("ten arguments, 256 variants, all on trial", 10, MOST_VARIANTS, 1)
     },
     Case {
         state: State::Failed,
@@ -173,7 +168,7 @@ impl Pairs<'_> {
         let mut one = comparison("a launch, ns", is_hit.then_some(A_LAUNCH));
         let mut all = comparison(&format!("{launches} launches, ms"), is_simple.then_some(ALL));
         let rounds = match case.state {
-            State::Timed => ROUNDS_ON_PROBATION,
+            State::Timed => ROUNDS_ON_TRIAL,
             _ => (launches / case.threads / BLOCK).max(1),
         };
         for repetition in 0..repetitions {

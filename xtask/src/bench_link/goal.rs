@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::Contender;
+use super::Configuration;
 use crate::measurement::Measured;
 
 /// The most that ours, which is the last of the programs compared, may take. Of each repetition the ratio is
@@ -19,9 +19,9 @@ pub(super) enum Goal {
 
 impl Goal {
     /// A paragraph that says what was to be reached and what was.
-    pub(super) fn verdict(&self, contenders: &[Contender]) -> String {
-        let wall = self.median(contenders, |run| run.wall.as_secs_f64());
-        let processor = self.median(contenders, |run| run.processor.as_secs_f64());
+    pub(super) fn verdict(&self, configurations: &[Configuration]) -> String {
+        let wall = self.median(configurations, |run| run.wall.as_secs_f64());
+        let processor = self.median(configurations, |run| run.processor.as_secs_f64());
         let verdict = match (wall <= self.most(), processor <= self.most()) {
             (true, true) => "met",
             (false, true) => "met in processor time only",
@@ -39,14 +39,14 @@ impl Goal {
         }
     }
 
-    fn median(self, contenders: &[Contender], time: fn(&Measured) -> f64) -> f64 {
-        let (Some(first), Some(last)) = (contenders.first(), contenders.last()) else {
+    fn median(self, configurations: &[Configuration], time: fn(&Measured) -> f64) -> f64 {
+        let (Some(first), Some(last)) = (configurations.first(), configurations.last()) else {
             return f64::NAN;
         };
-        let stock = contenders.get(1).unwrap_or(first);
+        let stock = configurations.get(1).unwrap_or(first);
         let mut ratios: Vec<f64> = (0..last.runs.len())
             .filter_map(|repetition| {
-                let of = |contender: &Contender| contender.runs.get(repetition).map(time);
+                let of = |configuration: &Configuration| configuration.runs.get(repetition).map(time);
                 let (host, stock, ours) = (of(first)?, of(stock)?, of(last)?);
                 Some(match self {
                     Self::TimesOfHost(_) => ours / host,

@@ -30,7 +30,7 @@ use super::kernel::Narrows;
 /// The most seconds that a run may take before it counts as hanging: it compiles two variants of each kernel.
 const SECONDS_PER_RUN: &str = "900";
 
-/// Has a variant made before each launch and used whatever it gains, and an argument given up at its first
+/// Has a variant made before each launch and used whatever it gains, and an argument megamorphic at its first
 /// change.
 const EVERY_VARIANT: [(&str, &str); 7] = [
     ("OFFLOOM_JIT", "sync"),

@@ -14,8 +14,8 @@
 //! Numbers are little-endian. The version of this format is in the name of the folder
 //! ([`super::FORMAT_FOLDER`]), so another version does not even see these files.
 
-use offloom_jit_variants::probation::Times;
 use offloom_jit_variants::signature::Subject;
+use offloom_jit_variants::trial::Times;
 
 /// The first eight bytes of a file.
 pub(super) const MAGIC: [u8; 8] = *b"OFFLOOMI";
@@ -34,7 +34,7 @@ pub enum Record {
     /// Making the image failed; it is not to be tried again in a loop.
     Failure(Failure),
     /// No image: what the launches of a kernel changed too often to be specialised any longer.
-    GivenUp(Vec<Subject>),
+    Megamorphic(Vec<Subject>),
 }
 
 /// Why there is no image.
@@ -65,19 +65,19 @@ impl CompileLimits {
 impl Record {
     /// The bytes of a file.
     pub(super) fn encode(&self, key: &str) -> Vec<u8> {
-        let given_up;
+        let megamorphic;
         let (kind, numbers, contents) = match self {
             Self::Image(image) => (0_u64, None, image.as_slice()),
             Self::Failure(Failure { reason, limits }) => {
                 (1, Some([limits.time, limits.memory]), reason.as_bytes())
             }
             Self::Timed(times, image) => (2, Some([times.variant, times.ahead_of_time]), image.as_slice()),
-            Self::GivenUp(subjects) => {
-                given_up = subjects
+            Self::Megamorphic(subjects) => {
+                megamorphic = subjects
                     .iter()
                     .map(|subject| format!("{subject}\n"))
                     .collect::<String>();
-                (3, None, given_up.as_bytes())
+                (3, None, megamorphic.as_bytes())
             }
         };
         let numbers = numbers.map(|[first, second]| encode(first, second));
@@ -133,7 +133,7 @@ impl Record {
             }
             3 => {
                 let lines = std::str::from_utf8(contents).ok()?.lines();
-                Self::GivenUp(lines.map(|line| line.parse().ok()).collect::<Option<_>>()?)
+                Self::Megamorphic(lines.map(|line| line.parse().ok()).collect::<Option<_>>()?)
             }
             _ => return None,
         };
@@ -184,7 +184,7 @@ mod tests {
                     limits: CompileLimits { time, memory },
                 })
             }),
-            prop::collection::vec(subject(), 0..5).prop_map(Record::GivenUp),
+            prop::collection::vec(subject(), 0..5).prop_map(Record::Megamorphic),
             (any::<[u64; 2]>(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(times, image)| {
                 let [variant, ahead_of_time] = times;
                 Record::Timed(

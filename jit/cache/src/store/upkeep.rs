@@ -58,7 +58,7 @@ pub struct Verified {
     /// Keys of failures that are remembered, each with its reason.
     pub failures: Vec<(String, String)>,
     /// Keys under which it is remembered what launches of a kernel change too often.
-    pub given_up: Vec<String>,
+    pub megamorphic: Vec<String>,
     /// Files that are damaged, have another key's name or another owner, and folders that cannot be read; a
     /// launch would take none of them.
     pub damaged: Vec<PathBuf>,
@@ -131,7 +131,7 @@ impl Store {
                         Record::Failure(failure) => {
                             verified.failures.push((key.to_owned(), failure.reason));
                         }
-                        Record::GivenUp(_) => verified.given_up.push(key.to_owned()),
+                        Record::Megamorphic(_) => verified.megamorphic.push(key.to_owned()),
                     },
                     _ => verified.damaged.push(path),
                 }

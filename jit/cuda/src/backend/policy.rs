@@ -11,7 +11,7 @@ use offloom_jit_policy::backend::{Backend as _, Target};
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::fork_gate;
-use offloom_jit_policy::process::guard::{guarded, guarded_interlude};
+use offloom_jit_policy::process::guard::{guarded, guarded_on_foreign_thread};
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::counts_launches;
 use offloom_jit_policy::registry::Attached;
@@ -51,7 +51,7 @@ fn state_of(kernel: &Kernel) -> &'static OnDevice {
 
 impl Client for Policy {
     fn adopt(&self, image: &'static ImageCopy, current: &Current<'_>) -> bool {
-        guarded_interlude(false, || match adopt(image, current) {
+        guarded_on_foreign_thread(false, || match adopt(image, current) {
             Ok(is_ours) => is_ours,
             Err(reason) => {
                 report::failure(format_args!(
@@ -81,15 +81,15 @@ impl Client for Policy {
             Outcome::Took(nanoseconds) => Some(nanoseconds),
             Outcome::NotTimed => None,
         };
-        guarded_interlude((), || {
+        guarded_on_foreign_thread((), || {
             // SAFETY: the ticket is from a choice for this kernel, and comes back once.
             unsafe { state_of(kernel).finished(ticket, nanoseconds) };
         });
     }
 
     fn refused(&self, kernel: &'static Kernel, variant: &'static Variant, error: CudaError) {
-        guarded_interlude((), || {
-            if !variant.give_up() {
+        guarded_on_foreign_thread((), || {
+            if !variant.refuse() {
                 return;
             }
             let state = state_of(kernel);
@@ -102,7 +102,7 @@ impl Client for Policy {
     }
 
     fn withdraw(&self, image: &'static ImageCopy) {
-        guarded_interlude((), || {
+        guarded_on_foreign_thread((), || {
             lock(kernels()).remove(&image.number());
             // SAFETY: the program unloads the image, so it launches none of its kernels.
             unsafe { Cuda::registry().withdraw(|other| std::ptr::eq(other.device.image, image)) };
@@ -132,7 +132,7 @@ fn choose(launch: &Launch<'_>) -> Choice {
         state.choose::<false>(words)
     };
     match choice.entry {
-        Some(variant) if variant.is_given_up() => untimed(state, choice.ticket),
+        Some(variant) if variant.is_refused() => untimed(state, choice.ticket),
         variant => Choice {
             variant,
             ticket: choice.ticket,

@@ -15,7 +15,7 @@ use libc::atexit;
 use offloom_thread::outlive_starter;
 use rustix::time::{ClockId, clock_gettime};
 
-use crate::process::guard::guarded_interlude;
+use crate::process::guard::guarded_on_foreign_thread;
 
 /// Milliseconds for which all handlers together wait. Longer than any sound compile; a hung one must not keep
 /// the process from ending.
@@ -116,5 +116,5 @@ pub fn forget_work() {
 }
 
 extern "C" fn close_at_exit() {
-    guarded_interlude((), close);
+    guarded_on_foreign_thread((), close);
 }

@@ -12,7 +12,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::process::exit_gate;
-use crate::process::guard::guarded_interlude;
+use crate::process::guard::guarded_on_foreign_thread;
 
 /// Far longer than a link or a start takes; one that waits for the forking thread must not keep it for ever.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -89,7 +89,7 @@ pub fn watch_forks(in_child: &'static [fn()]) {
 }
 
 unsafe extern "C" fn before_fork() {
-    guarded_interlude((), || {
+    guarded_on_foreign_thread((), || {
         FORKING.fetch_add(1, Ordering::SeqCst);
         let start = Instant::now();
         while UNDIVIDED.load(Ordering::SeqCst) > 0 && start.elapsed() < PATIENCE {
@@ -110,6 +110,6 @@ unsafe extern "C" fn in_this_child() {
     FORKING.store(0, Ordering::SeqCst);
     exit_gate::forget_work();
     for act in IN_CHILD.get().copied().unwrap_or_default() {
-        guarded_interlude((), act);
+        guarded_on_foreign_thread((), act);
     }
 }

@@ -18,9 +18,9 @@ pub fn guarded<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
     })
 }
 
-/// As [`guarded`], in an [`Interlude`].
-pub fn guarded_interlude<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
-    let _interlude = Interlude::begin();
+/// As [`guarded`], in a [`ForeignThreadGuard`].
+pub fn guarded_on_foreign_thread<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+    let _guard = ForeignThreadGuard::begin();
     guarded(otherwise, body)
 }
 
@@ -32,7 +32,7 @@ pub fn guarded_interlude<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
 ///   afterwards is what it left, exceptions that happened included (OpenMP says nothing of them, but a kernel
 ///   may ask);
 /// * `errno` is kept.
-pub struct Interlude {
+pub struct ForeignThreadGuard {
     cancel_state: c_int,
     error: c_int,
     floating_point: u32,
@@ -46,7 +46,7 @@ unsafe extern "C" {
 /// `PTHREAD_CANCEL_DISABLE` of glibc.
 const CANCEL_DISABLE: c_int = 1;
 
-impl Interlude {
+impl ForeignThreadGuard {
     /// From now on.
     pub fn begin() -> Self {
         let mut cancel_state = 0;
@@ -63,7 +63,7 @@ impl Interlude {
     }
 }
 
-impl Drop for Interlude {
+impl Drop for ForeignThreadGuard {
     fn drop(&mut self) {
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = self.error };

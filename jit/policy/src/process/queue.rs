@@ -10,7 +10,7 @@ use offloom_jit_cache::settings::Mode;
 use offloom_thread::spawn_without_signals;
 
 use crate::process::fork_gate;
-use crate::process::guard::{Interlude, guarded};
+use crate::process::guard::{ForeignThreadGuard, guarded};
 use crate::process::lock::lock;
 use crate::process::processors;
 use crate::process::report;
@@ -89,7 +89,7 @@ pub fn resume_after_fork() {
 #[cold]
 fn resume() {
     if FORKED.swap(false, Ordering::Relaxed) {
-        let _interlude = Interlude::begin();
+        let _guard = ForeignThreadGuard::begin();
         // The thread begins with what waits.
         if let Some(_change) = fork_gate::enter() {
             add(|| ());

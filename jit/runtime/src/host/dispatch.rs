@@ -7,7 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use offloom_abi::jit_image::{Choice, Dispatch, Finished, Slot};
 use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
-use offloom_jit_policy::process::guard::{Interlude, floating_point_environment, guarded, guarded_interlude};
+use offloom_jit_policy::process::guard::{
+    ForeignThreadGuard, floating_point_environment, guarded, guarded_on_foreign_thread,
+};
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::{counts_launches, settings};
 
@@ -95,7 +97,7 @@ fn results_may_differ() -> bool {
         return true;
     }
     if !SAID.load(Ordering::Relaxed) && !SAID.swap(true, Ordering::Relaxed) {
-        let _interlude = Interlude::begin();
+        let _guard = ForeignThreadGuard::begin();
         report::log(format_args!(
             "launches of a thread run ahead-of-time code: it rounds otherwise, or takes subnormal numbers for zeros (-ffast-math when the \
              program was linked, fesetround), which OFFLOOM_JIT_FP=match does not allow for"
@@ -121,7 +123,7 @@ unsafe fn state_of(slot: *const Slot) -> &'static KernelOnDevice<Host> {
 /// As [`Finished`]: on the launching thread, with the ticket of the choice that has just returned, for the
 /// same slot.
 unsafe extern "C" fn finished(slot: *const Slot, ticket: u64) {
-    guarded_interlude((), || {
+    guarded_on_foreign_thread((), || {
         // A launch in which another was timed, by a task that this thread took up, says nothing.
         let started = STARTED.replace(0);
         let nanoseconds = (started != 0).then(|| now().saturating_sub(started));

@@ -9,7 +9,7 @@ use std::ptr;
 
 use crate::host::libraries::LoadedObject;
 use crate::registration::{BinaryDescriptor, forget_replacement, replacement};
-use offloom_jit_policy::process::guard::{Interlude, guarded, guarded_interlude};
+use offloom_jit_policy::process::guard::{ForeignThreadGuard, guarded, guarded_on_foreign_thread};
 use offloom_jit_policy::process::report;
 
 /// `__tgt_register_lib` and `__tgt_unregister_lib`.
@@ -25,7 +25,7 @@ pub(crate) unsafe extern "C" fn offloom_jit_replace_images(
     descriptor: *const BinaryDescriptor,
 ) -> *const BinaryDescriptor {
     // SAFETY: as the caller promises.
-    guarded_interlude(ptr::null(), || unsafe {
+    guarded_on_foreign_thread(ptr::null(), || unsafe {
         replacement(descriptor).unwrap_or(ptr::null())
     })
 }
@@ -35,7 +35,7 @@ pub(crate) unsafe extern "C" fn offloom_jit_replace_images(
 pub(crate) extern "C" fn offloom_jit_forget_images(
     descriptor: *const BinaryDescriptor,
 ) -> *const BinaryDescriptor {
-    guarded_interlude(ptr::null(), || {
+    guarded_on_foreign_thread(ptr::null(), || {
         forget_replacement(descriptor).unwrap_or(ptr::null())
     })
 }
@@ -49,9 +49,9 @@ pub(crate) unsafe extern "C" fn __tgt_register_lib(descriptor: *const BinaryDesc
     // SAFETY: as the caller promises.
     guarded((), || unsafe {
         if let Some(register) = function_behind(c"__tgt_register_lib", descriptor) {
-            let interlude = Interlude::begin();
+            let guard = ForeignThreadGuard::begin();
             let replacement = replacement(descriptor).unwrap_or(descriptor);
-            drop(interlude);
+            drop(guard);
             register(replacement);
         }
     });
@@ -66,9 +66,9 @@ pub(crate) unsafe extern "C" fn __tgt_unregister_lib(descriptor: *const BinaryDe
     // SAFETY: as the caller promises.
     guarded((), || unsafe {
         if let Some(unregister) = function_behind(c"__tgt_unregister_lib", descriptor) {
-            let interlude = Interlude::begin();
+            let guard = ForeignThreadGuard::begin();
             let replacement = forget_replacement(descriptor).unwrap_or(descriptor);
-            drop(interlude);
+            drop(guard);
             unregister(replacement);
         }
     });

@@ -1,4 +1,4 @@
-//! The JIT paper's conditions for when launches share a variant and when an argument is given up.
+//! The JIT paper's conditions for when launches share a variant and when an argument is megamorphic.
 
 use super::*;
 use crate::testing::Words;
@@ -135,7 +135,7 @@ fn what_each_of_several_devices_asks_for_is_counted_once() {
 }
 
 #[test]
-fn nothing_is_given_up_before_more_than_t_specializations() {
+fn nothing_is_megamorphic_before_more_than_t_specializations() {
     let limits = Limits {
         threshold: 10,
         ratio: 0.5,
@@ -149,13 +149,13 @@ fn nothing_is_given_up_before_more_than_t_specializations() {
         ));
     }
     // N is 11 now, so N > T.
-    let given_up = Decision::GiveUp(vec![Subject::Value(0)]);
-    assert_eq!(tracker.decide(&Words::of([11])), given_up);
+    let megamorphic = Decision::Megamorphic(vec![Subject::Value(0)]);
+    assert_eq!(tracker.decide(&Words::of([11])), megamorphic);
     assert!(!tracker.specializes(Subject::Value(0)));
 }
 
 #[test]
-fn only_the_argument_that_changes_is_given_up_and_then_all_launches_share_a_key() {
+fn only_the_argument_that_changes_is_megamorphic_and_then_all_launches_share_a_key() {
     let limits = Limits {
         threshold: 4,
         ratio: 0.5,
@@ -191,7 +191,7 @@ fn the_ratio_must_be_exceeded_not_reached() {
 }
 
 #[test]
-fn contents_of_an_object_are_counted_once_and_given_up_whole() {
+fn contents_of_an_object_are_counted_once_and_megamorphic_as_a_whole() {
     let limits = Limits {
         threshold: 2,
         ratio: 0.5,
@@ -211,13 +211,13 @@ fn contents_of_an_object_are_counted_once_and_given_up_whole() {
         assert!(matches!(tracker.decide(&launch(byte)), Decision::Specialize(_)));
     }
     assert_eq!(tracker.counts().of_subject, [3]);
-    let given_up = Decision::GiveUp(vec![Subject::Contents(0)]);
-    assert_eq!(tracker.decide(&launch(3)), given_up);
+    let megamorphic = Decision::Megamorphic(vec![Subject::Contents(0)]);
+    assert_eq!(tracker.decide(&launch(3)), megamorphic);
     assert_eq!(items(&tracker, &launch(4)), "0=any");
 }
 
 #[test]
-fn what_an_earlier_run_gave_up_is_given_up_at_its_first_change() {
+fn what_an_earlier_run_gave_up_is_megamorphic_at_its_first_change() {
     let tracker = tracker(vec![i32(), i32()], NEVER);
     let earlier = || vec![Subject::Value(1), Subject::Contents(7)];
     tracker.expect_changes(|| unreachable!("nothing was specialised yet"));
@@ -237,7 +237,7 @@ fn what_an_earlier_run_gave_up_is_given_up_at_its_first_change() {
 }
 
 #[test]
-fn what_is_given_up_for_other_reasons_is_told_once() {
+fn what_is_megamorphic_for_other_reasons_is_told_once() {
     let limits = Limits {
         threshold: 2,
         ratio: 0.0,
@@ -257,8 +257,11 @@ fn what_is_given_up_for_other_reasons_is_told_once() {
     );
     key(&tracker, &Words::of([2, 2, 64]));
     key(&tracker, &Words::of([2, 3, 64]));
-    let given_up = vec![Subject::Value(1), Subject::Alignment(2)];
-    assert_eq!(tracker.decide(&Words::of([2, 4, 64])), Decision::GiveUp(given_up));
+    let megamorphic = vec![Subject::Value(1), Subject::Alignment(2)];
+    assert_eq!(
+        tracker.decide(&Words::of([2, 4, 64])),
+        Decision::Megamorphic(megamorphic)
+    );
     assert_eq!(items(&tracker, &Words::of([2, 5, 64])), "0=any;1=any;2=any");
 }
 
@@ -279,6 +282,6 @@ fn a_launch_that_was_counted_gives_nothing_up() {
         );
     }
     assert_eq!(tracker.counts().total, 2);
-    let given_up = Decision::GiveUp(vec![Subject::Value(0)]);
-    assert_eq!(tracker.decide(&Words::of([3])), given_up);
+    let megamorphic = Decision::Megamorphic(vec![Subject::Value(0)]);
+    assert_eq!(tracker.decide(&Words::of([3])), megamorphic);
 }

@@ -153,7 +153,7 @@ fn after_t_and_r_are_exceeded_nothing_more_is_made() {
 }
 
 #[test]
-fn arguments_that_change_in_turn_are_given_up_one_after_the_other() {
+fn arguments_that_change_in_turn_become_megamorphic_one_after_the_other() {
     let (tracker, variants) = kernel(3, 8);
     let launches = (0..100).flat_map(|outer| (0..100).map(move |inner| Words::of([outer, inner, 1])));
     let made = made_for(&tracker, &variants, launches);

@@ -17,7 +17,7 @@ fn every_form_is_read() {
         2=align:64+contents:00fF??  # the third byte is a pointer's
         3=any
         4=double:0x4000000000000000;5=bytes:0102;6=contents:07;
-        8=i8:-1;9=expect:i32:1000
+        8=i8:-1
         teams=1;threads=16
     ";
     let i32 = ScalarType::integer(32).unwrap();
@@ -35,7 +35,6 @@ fn every_form_is_read() {
             Argument::pointer(None, Some(Contents::known(&[7]))),
             Argument::Any,
             Argument::Value(Scalar::from_word(i8, 0xff)),
-            Argument::Expected(Scalar::from_word(i32, 1000)),
         ],
         teams: Some(1),
         threads: Some(16),
@@ -166,14 +165,8 @@ fn arguments() -> impl Strategy<Value = Argument> {
     let contents = prop::collection::vec(any::<Option<u8>>(), 0..20).prop_map(Contents::new);
     prop_oneof![
         Just(Argument::Any),
-        (scalar_type, any::<u64>(), any::<bool>()).prop_map(|(scalar_type, word, is_expected)| {
-            let scalar = Scalar::from_word(scalar_type, word);
-            if is_expected {
-                Argument::Expected(scalar)
-            } else {
-                Argument::Value(scalar)
-            }
-        }),
+        (scalar_type, any::<u64>())
+            .prop_map(|(scalar_type, word)| Argument::Value(Scalar::from_word(scalar_type, word))),
         prop::collection::vec(any::<u8>(), 1..20).prop_map(Argument::Bytes),
         (any::<Option<u16>>(), prop::option::of(contents)).prop_map(|(address, contents)| {
             Argument::pointer(

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
-use offloom_ir::expendable_thread::{Lost, run_on_expendable_thread};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::jit_globals::{append_constructor, find};
 use offloom_ir::link_modules::{LinkModulesError, link_modules};
 use offloom_ir::orc::Session;
+use offloom_ir::sacrificial_thread::{Lost, run_on_sacrificial_thread};
 use offloom_thread::ProcessorClock;
 
 use crate::parse;
@@ -132,7 +132,7 @@ fn a_fatal_error_ends_neither_the_process_nor_later_work() {
         define <16 x float> @f(<16 x float> %x) {\n\
         %y = call <16 x float> @llvm.x86.avx512.rcp14.ps.512(<16 x float> %x, <16 x float> %x, i16 -1)\n\
         ret <16 x float> %y\n}";
-    let outcome = run_on_expendable_thread(Duration::from_secs(60), move || object(text).len());
+    let outcome = run_on_sacrificial_thread(Duration::from_secs(60), move || object(text).len());
     assert!(
         matches!(&outcome, Err(Lost::FatalError(reason)) if !reason.is_empty()),
         "{outcome:?}"
@@ -156,14 +156,14 @@ fn half_of_the_time_at_work_is_enough_to_be_late() {
 #[test]
 fn work_that_takes_too_long_is_left_alone() {
     let (never_sent, never_received) = std::sync::mpsc::channel::<()>();
-    let outcome = run_on_expendable_thread(Duration::from_millis(20), move || never_received.recv());
+    let outcome = run_on_sacrificial_thread(Duration::from_millis(20), move || never_received.recv());
     assert!(matches!(outcome, Err(Lost::NotAtWork { .. })), "{outcome:?}");
     // At work, unless others have the processors for more than half of the time. That is so short a time that
     // they do not in all of many tries, however many they are; and a try begins when the one before it has
     // left the processors.
     let mut tries = (0..10_000).map(|_| {
         let (alive, dead) = std::sync::mpsc::channel::<()>();
-        let outcome = run_on_expendable_thread(Duration::from_millis(2), move || {
+        let outcome = run_on_sacrificial_thread(Duration::from_millis(2), move || {
             let clock = ProcessorClock::of_this_thread();
             while clock.now() < Duration::from_millis(10) {
                 std::hint::spin_loop();
@@ -175,6 +175,6 @@ fn work_that_takes_too_long_is_left_alone() {
     });
     assert!(tries.any(|outcome| matches!(outcome, Err(Lost::Deadline(_)))));
     drop(never_sent);
-    let sum = run_on_expendable_thread(Duration::from_secs(60), || 2 + 2);
+    let sum = run_on_sacrificial_thread(Duration::from_secs(60), || 2 + 2);
     assert_eq!(sum.ok(), Some(4));
 }

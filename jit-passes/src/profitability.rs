@@ -1,0 +1,225 @@
+//! Profitability: for each argument of a kernel, whether a constant in its place can make better code, and
+//! why.
+//!
+//! What would become a number is followed from the kernel into the bodies of its regions and the functions
+//! they call. A use counts where it is executed over and over, so within a loop; and the bounds of a loop
+//! that the runtime splits among teams or threads do not count, since each of them gets its own. For a
+//! pointer the same is asked of what the kernel loads from the start of the object behind it, at offsets that
+//! are known.
+//!
+//! The answer is only advice: it decides whether a variant is worth its compile, never whether it is right.
+
+mod flow;
+mod rules;
+
+use std::collections::HashSet;
+use std::fmt;
+
+use offloom_abi::jit_bundle::ParameterUses;
+use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode};
+use offloom_ir::jit_globals::{Global, globals};
+use offloom_ir::module;
+use offloom_ir::value_uses::{result, value_uses};
+
+use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
+use crate::survey::is_kernel;
+use flow::{Program, Walk};
+
+/// What a constant in place of a kernel's arguments is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KernelProfitability {
+    /// The kernel's name.
+    pub kernel: String,
+    /// For each parameter, the implicit first one included.
+    pub parameters: Vec<ParameterProfitability>,
+}
+
+/// What a constant in place of an argument is good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ParameterProfitability {
+    /// Whether it is a pointer: then the uses are those of the contents of the object behind it.
+    pub is_pointer: bool,
+    /// For a pointer, the bytes from the start of the object behind it of which a constant makes better code,
+    /// and which the kernel only reads ([`object_contents`](crate::object_contents)). Past the end: none.
+    pub contents: Vec<bool>,
+    /// Whether the kernel reads these at every launch.
+    pub contents_are_there: bool,
+    /// Bytes of the word that the kernel looks at, 1 to 8.
+    pub size: u8,
+    /// Whether all that looks at the word takes it for a floating-point number.
+    pub is_floating: bool,
+    /// Uses that a constant changes.
+    pub uses: ParameterUses,
+}
+
+/// Analyses every kernel of a module, which stays as it is: a copy has its local variables promoted.
+pub fn profitability(module: &Module<'_>) -> Vec<KernelProfitability> {
+    let copy = module::copy(module);
+    expose_loads(&copy);
+    let program = Program::of(&copy);
+    let sources = PointerSources::of(&copy);
+    globals(&copy)
+        .into_iter()
+        .filter(|&global| is_kernel(global))
+        .filter_map(Global::as_function)
+        .map(|kernel| {
+            let memory = KernelMemory::of(&sources, kernel);
+            KernelProfitability {
+                kernel: Global::from(kernel).name(),
+                parameters: (0..)
+                    .zip(kernel.get_param_iter())
+                    .map(|(index, parameter)| of_parameter(&program, &memory, index, parameter))
+                    .collect(),
+            }
+        })
+        .collect()
+}
+
+fn of_parameter<'ctx>(
+    program: &Program<'ctx>,
+    memory: &KernelMemory<'_, 'ctx>,
+    index: u32,
+    parameter: BasicValueEnum<'ctx>,
+) -> ParameterProfitability {
+    let mut walk = Walk::new(program);
+    let is_pointer = matches!(parameter, BasicValueEnum::PointerValue(_));
+    match parameter {
+        // The launch environment.
+        _ if index == 0 => {}
+        BasicValueEnum::PointerValue(object) => {
+            for load in program.loads_from(object) {
+                if let Some(value) = result(load.instruction) {
+                    walk.add_number(value);
+                }
+            }
+        }
+        scalar => walk.add_number(scalar),
+    }
+    let loads = if is_pointer && index > 0 {
+        memory.constant_loads(index)
+    } else {
+        Vec::new()
+    };
+    let contents = useful_contents(program, &loads);
+    ParameterProfitability {
+        is_pointer,
+        contents_are_there: memory.reads_at_launch(index, &contents),
+        contents,
+        size: used_bytes(program, parameter),
+        is_floating: is_floating(program, parameter),
+        uses: walk.finish(),
+    }
+}
+
+/// Bytes whose loads, as constants, make better code.
+fn useful_contents<'ctx>(program: &Program<'ctx>, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
+    let mut bytes = Vec::new();
+    for load in loads {
+        let mut walk = Walk::new(program);
+        if let Some(value) = result(load.instruction) {
+            walk.add_number(value);
+        }
+        // Other fields may be known as well, and decide things together with this one.
+        for other in loads {
+            if let Some(value) = result(other.instruction) {
+                walk.assume_number(value);
+            }
+        }
+        if !walk.finish().is_empty() {
+            let end = load.offset + load.size;
+            bytes.resize(bytes.len().max(end), false);
+            bytes[load.offset..end].fill(true);
+        }
+    }
+    bytes
+}
+
+/// Bytes at the start of an argument word that are looked at, here and in the functions that it is handed to.
+fn used_bytes<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> u8 {
+    // A parameter that nothing uses has to have a size.
+    let mut used = 1;
+    // A function that hands the word to itself looks at no more of it.
+    let mut seen = HashSet::from([word]);
+    let mut open = vec![word];
+    while let Some(value) = open.pop() {
+        let BasicValueEnum::IntValue(number) = value else {
+            return 8;
+        };
+        let whole = number.get_type().get_bit_width().div_ceil(8).min(8) as u8;
+        for use_ in value_uses(value) {
+            let received = program.receivers(use_.instruction, value);
+            if received.is_empty() {
+                let bytes = rules::low_bytes(use_.instruction).unwrap_or(whole);
+                used = used.max(bytes.min(whole));
+            }
+            open.extend(received.iter().filter(|&&parameter| seen.insert(parameter)));
+        }
+    }
+    used
+}
+
+/// Whether whatever looks at an argument word takes its low bits for a floating-point number, here and in the
+/// functions that it is handed to.
+fn is_floating<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> bool {
+    let mut found = false;
+    let mut seen = HashSet::from([word]);
+    let mut open = vec![word];
+    while let Some(value) = open.pop() {
+        for use_ in value_uses(value) {
+            let received = program.receivers(use_.instruction, value);
+            let converted = result(use_.instruction);
+            match (use_.instruction.get_opcode(), converted) {
+                _ if !received.is_empty() => {
+                    open.extend(received.iter().filter(|&&parameter| seen.insert(parameter)));
+                }
+                (InstructionOpcode::BitCast, Some(BasicValueEnum::FloatValue(_))) => found = true,
+                (InstructionOpcode::Trunc, Some(low)) if seen.insert(low) => open.push(low),
+                _ => return false,
+            }
+        }
+    }
+    found
+}
+
+impl fmt::Display for KernelProfitability {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(formatter, "{}", self.kernel)?;
+        for (index, parameter) in self.parameters.iter().enumerate().skip(1) {
+            let ParameterProfitability {
+                is_pointer,
+                ref contents,
+                contents_are_there,
+                size,
+                uses,
+                is_floating: _,
+            } = *parameter;
+            write!(formatter, "  argument {index}, ")?;
+            if is_pointer {
+                let only_read = contents.iter().filter(|&&byte| byte).count();
+                if only_read > 0 {
+                    let not_always = if contents_are_there {
+                        ""
+                    } else {
+                        " (not all read at every launch)"
+                    };
+                    write!(formatter, "{only_read} constant bytes{not_always} of ")?;
+                }
+                write!(formatter, "contents: ")?;
+            } else {
+                write!(formatter, "{size} bytes: ")?;
+            }
+            let names: Vec<_> = ParameterUses::NAMES
+                .into_iter()
+                .filter(|&(use_, _)| uses.contains(use_))
+                .map(|(_, name)| name)
+                .collect();
+            if names.is_empty() {
+                writeln!(formatter, "a constant makes no difference")?;
+            } else {
+                writeln!(formatter, "{}", names.join(", "))?;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,184 @@
+//! A variant on trial: launches run it or the ahead-of-time body in turns and are timed, until it is
+//! known which is faster.
+//!
+//! One that is no faster is retired, and its code freed. So launches are counted while they are timed: the
+//! last one of a retired variant says that the code may go. A launch of what is kept counts nothing.
+
+mod judgement;
+#[cfg(all(test, feature = "loom"))]
+mod orders;
+
+use crate::atomics::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+pub use judgement::{Difference, Verdict, clear_difference};
+
+use judgement::{is_turn_of_variant, verdict};
+
+/// The fastest timed launches, in nanoseconds: what the cache remembers of a variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Times {
+    /// Of the image.
+    pub variant: u64,
+    /// Of the ahead-of-time code, with the same descriptor.
+    pub ahead_of_time: u64,
+}
+
+/// Whether a variant is of use, and how many launches may be running it.
+#[derive(Debug)]
+pub struct Trial {
+    /// Launches that entered and did not leave.
+    running: AtomicUsize,
+    verdict: AtomicU8,
+    turn: AtomicU32,
+    /// `turn` when it was last asked whether the variant is used.
+    turn_looked_at: AtomicU32,
+    variant: Fastest,
+    ahead_of_time: Fastest,
+}
+
+/// What a launch that entered runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entered {
+    /// The variant, and it is timed.
+    TimedVariant,
+    /// The ahead-of-time body, and it is timed.
+    TimedAheadOfTime,
+    /// The variant, once it has left: it is kept.
+    Kept,
+    /// The ahead-of-time body: the variant is retired.
+    Retired,
+}
+
+/// The fastest of some launches.
+#[derive(Debug)]
+struct Fastest {
+    count: AtomicU32,
+    nanoseconds: AtomicU64,
+}
+
+impl Trial {
+    /// With launches to be timed if `measure`; otherwise the variant is kept.
+    pub fn new(measure: bool) -> Self {
+        let verdict = if measure {
+            Verdict::Measuring
+        } else {
+            Verdict::Keep
+        };
+        Self {
+            running: AtomicUsize::new(0),
+            verdict: AtomicU8::new(verdict as u8),
+            turn: AtomicU32::new(0),
+            turn_looked_at: AtomicU32::new(0),
+            variant: Fastest::none(),
+            ahead_of_time: Fastest::none(),
+        }
+    }
+
+    /// Whether launches run the variant, without being counted. It stays so.
+    #[inline]
+    pub fn is_kept(&self) -> bool {
+        self.verdict.load(Ordering::Relaxed) == Verdict::Keep as u8
+    }
+
+    /// Whether no launch that enters from now on runs it.
+    pub fn is_retired(&self) -> bool {
+        self.verdict.load(Ordering::SeqCst) == Verdict::Retire as u8
+    }
+
+    /// Counts a launch. [`Self::leave`] follows in any case: after the launch, or at once where it is not
+    /// timed.
+    pub fn enter(&self) -> Entered {
+        // Counted before the verdict is read, which is written before the count is read: either this launch
+        // sees that the variant is retired, or whoever leaves last sees this launch.
+        self.running.fetch_add(1, Ordering::SeqCst);
+        let verdict = self.verdict.load(Ordering::SeqCst);
+        if verdict == Verdict::Keep as u8 {
+            Entered::Kept
+        } else if verdict == Verdict::Retire as u8 {
+            Entered::Retired
+        } else if is_turn_of_variant(self.turn.fetch_add(1, Ordering::Relaxed)) {
+            Entered::TimedVariant
+        } else {
+            Entered::TimedAheadOfTime
+        }
+    }
+
+    /// Takes note of what a timed launch took, in nanoseconds; returns the verdict if this launch brings it.
+    pub fn note(&self, of_variant: bool, nanoseconds: u64) -> Option<Verdict> {
+        let fastest = if of_variant {
+            &self.variant
+        } else {
+            &self.ahead_of_time
+        };
+        fastest.add(nanoseconds);
+        let verdict = self.judge();
+        (verdict != Verdict::Measuring && self.decide(verdict)).then_some(verdict)
+    }
+
+    /// Retires it while launches are still timed; false if there is a verdict. [`Self::leave`] follows in any
+    /// case, as if this were a launch: so somebody is the last to leave.
+    pub fn abandon(&self) -> bool {
+        self.running.fetch_add(1, Ordering::SeqCst);
+        self.decide(Verdict::Retire)
+    }
+
+    /// Ends what [`Self::enter`] or [`Self::abandon`] began. True: it is retired, and no launch runs its
+    /// code, nor will any. Several may be told so.
+    #[must_use]
+    pub fn leave(&self) -> bool {
+        self.running.fetch_sub(1, Ordering::SeqCst);
+        // Whoever is counted after the verdict sees it and runs no code; so once nobody is counted, nobody
+        // runs it or will.
+        self.is_retired() && self.running.load(Ordering::SeqCst) == 0
+    }
+
+    /// Whether a launch was timed since this was asked before.
+    pub fn was_launched(&self) -> bool {
+        let turn = self.turn.load(Ordering::Relaxed);
+        self.turn_looked_at.swap(turn, Ordering::Relaxed) != turn
+    }
+
+    /// The fastest timed launches so far; `u64::MAX` where there is none.
+    pub fn times(&self) -> Times {
+        Times {
+            variant: self.variant.nanoseconds.load(Ordering::Relaxed),
+            ahead_of_time: self.ahead_of_time.nanoseconds.load(Ordering::Relaxed),
+        }
+    }
+
+    fn judge(&self) -> Verdict {
+        // Read before the times, of which there are then at least as many.
+        let samples = self
+            .variant
+            .count
+            .load(Ordering::Acquire)
+            .min(self.ahead_of_time.count.load(Ordering::Acquire));
+        verdict(samples, self.times())
+    }
+
+    /// The first verdict counts.
+    fn decide(&self, verdict: Verdict) -> bool {
+        self.verdict
+            .compare_exchange(
+                Verdict::Measuring as u8,
+                verdict as u8,
+                Ordering::SeqCst,
+                Ordering::Relaxed,
+            )
+            .is_ok()
+    }
+}
+
+impl Fastest {
+    fn none() -> Self {
+        Self {
+            count: AtomicU32::new(0),
+            nanoseconds: AtomicU64::new(u64::MAX),
+        }
+    }
+
+    fn add(&self, nanoseconds: u64) {
+        self.nanoseconds.fetch_min(nanoseconds, Ordering::Relaxed);
+        self.count.fetch_add(1, Ordering::Release);
+    }
+}

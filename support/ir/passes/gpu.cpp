@@ -1,0 +1,332 @@
+// What the JIT does to device code for NVIDIA GPUs, as C functions with plain arguments, for gpu.rs. Rules as
+// in shim/ir_shim.cpp.
+
+#include "llvm-c/Core.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
+#include "llvm/IR/ReplaceConstant.h"
+
+using namespace llvm;
+
+namespace {
+
+/// Assembly that stands before an operand of an approximation until code is generated: opaque to LLVM, and
+/// without effect.
+constexpr char Hidden[] = "// offloom: an operand that ptxas must not see through";
+
+bool isHidden(const Value *V) {
+  auto *Call = dyn_cast<CallInst>(V);
+  auto *Assembly = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
+  return Assembly && StringRef(Assembly->getAsmString()).starts_with(Hidden);
+}
+
+bool namesApproximation(StringRef Name) {
+  return Name.contains(".approx") || Name.contains(".full");
+}
+
+/// Whether the call is of an instruction that computes an approximation: ptxas folds those of constants, to
+/// other bits than the hardware's.
+bool isApproximation(const CallInst &Call) {
+  if (auto *Assembly = dyn_cast<InlineAsm>(Call.getCalledOperand()))
+    return namesApproximation(Assembly->getAsmString()) && !isHidden(&Call);
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && Callee->getName().starts_with("llvm.nvvm.") && namesApproximation(Callee->getName());
+}
+
+bool isNumber(const Type *T) { return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy(); }
+
+/// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if
+/// LLVM does not.
+bool isConstantNumber(Value *V) {
+  if (isa<Constant>(V))
+    return true;
+  auto *I = dyn_cast<Instruction>(V);
+  if (!I || isa<PHINode>(I) || isa<AllocaInst>(I) || I->mayReadOrWriteMemory() || isHidden(I) || I->getNumOperands() == 0)
+    return false;
+  auto *Call = dyn_cast<CallInst>(I);
+  if (!Call)
+    return all_of(I->operands(), isConstantNumber);
+  const Function *Callee = Call->getCalledFunction();
+  return Callee && Callee->isIntrinsic() && Call->doesNotAccessMemory() && !Call->arg_empty() &&
+         all_of(Call->args(), isConstantNumber);
+}
+
+/// Finds values of which whoever propagates constants may find that they are one: nothing that such a value
+/// is made of comes from memory, from an argument or from the hardware, on some way that the program may
+/// take.
+class Constants {
+public:
+  bool mayBe(Value *V) {
+    if (isa<Constant>(V))
+      return true;
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I)
+      return false;
+    // While it is looked at, it is none: a value that goes around in a loop comes from elsewhere.
+    auto [Known, New] = Answers.try_emplace(I, false);
+    if (!New)
+      return Known->second;
+    bool Answer = look(*I);
+    return Answers[I] = Answer;
+  }
+
+private:
+  bool look(Instruction &I) {
+    if (isHidden(&I))
+      return mayBe(I.getOperand(0));
+    if (auto *Phi = dyn_cast<PHINode>(&I))
+      return any_of(Phi->incoming_values(), [this](Value *Incoming) { return mayBe(Incoming); });
+    if (auto *Choice = dyn_cast<SelectInst>(&I))
+      return mayBe(Choice->getTrueValue()) || mayBe(Choice->getFalseValue());
+    if (auto *Call = dyn_cast<CallInst>(&I)) {
+      const Function *Callee = Call->getCalledFunction();
+      if (!Callee || !Callee->isIntrinsic() || !Call->doesNotAccessMemory() || Call->arg_empty())
+        return false;
+      return all_of(Call->args(), [this](Value *Argument) { return mayBe(Argument); });
+    }
+    if (I.mayReadOrWriteMemory() || isa<AllocaInst>(I))
+      return false;
+    return all_of(I.operands(), [this](Value *Operand) { return mayBe(Operand); });
+  }
+
+  DenseMap<Instruction *, bool> Answers;
+};
+
+/// Whether a variable's address matters to nobody: nothing but loads, copies out of it and functions of the
+/// device runtime, which read what describes the source, get at it.
+bool isAddressObserved(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &Seen) {
+  if (V.hasGlobalUnnamedAddr() || !Seen.insert(&V).second)
+    return false;
+  SmallVector<Value *, 8> Pending{&V};
+  SmallPtrSet<Value *, 8> Walked;
+  while (!Pending.empty()) {
+    Value *Pointer = Pending.pop_back_val();
+    for (Use &U : Pointer->uses()) {
+      User *By = U.getUser();
+      if (auto *Holder = dyn_cast<GlobalVariable>(By)) {
+        // Who loads the address from there may do anything with it.
+        if (!Holder->getName().starts_with("llvm.") &&
+            any_of(Holder->users(), [](const User *Of) { return isa<Instruction>(Of); }) &&
+            !Holder->hasGlobalUnnamedAddr())
+          return true;
+        continue;
+      }
+      if (isa<GEPOperator>(By) || isa<AddrSpaceCastOperator>(By) || isa<BitCastOperator>(By) || isa<ConstantAggregate>(By)) {
+        if (Walked.insert(By).second)
+          Pending.push_back(By);
+        continue;
+      }
+      if (isa<LoadInst>(By))
+        continue;
+      if (auto *Copy = dyn_cast<MemTransferInst>(By); Copy && &U == &Copy->getRawSourceUse())
+        continue;
+      auto *Call = dyn_cast<CallInst>(By);
+      const Function *Callee = Call && Call->isArgOperand(&U) ? Call->getCalledFunction() : nullptr;
+      if (!Callee || !Callee->isDeclaration() || !Callee->getName().starts_with("__kmpc_"))
+        return true;
+    }
+  }
+  return false;
+}
+
+/// Whether the pointer is the one that the device runtime gives a worker for its parallel region.
+bool isFromRuntime(const Value *Pointer) {
+  auto *Load = dyn_cast<LoadInst>(Pointer->stripPointerCasts());
+  const Value *Place = Load ? Load->getPointerOperand()->stripPointerCasts() : nullptr;
+  if (!Place || !isa<AllocaInst>(Place))
+    return false;
+  SmallVector<const Value *, 4> Pending{Place};
+  while (!Pending.empty())
+    for (const User *By : Pending.pop_back_val()->users()) {
+      if (isa<AddrSpaceCastInst>(By) || isa<BitCastInst>(By))
+        Pending.push_back(By);
+      auto *Call = dyn_cast<CallInst>(By);
+      const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+      if (Callee && Callee->getName() == "__kmpc_kernel_parallel")
+        return true;
+    }
+  return false;
+}
+
+} // namespace
+
+extern "C" {
+
+/// Whether the program can tell the variable's address from that of a copy.
+bool offloom_ir_is_address_observed(LLVMValueRef variable) {
+  SmallPtrSet<GlobalVariable *, 4> Seen;
+  return isAddressObserved(*unwrap<GlobalVariable>(variable), Seen);
+}
+
+/// Whether the function calls through a pointer that it has from elsewhere.
+bool offloom_ir_calls_through_pointer(LLVMValueRef function) {
+  for (Instruction &I : instructions(*unwrap<Function>(function))) {
+    auto *Call = dyn_cast<CallBase>(&I);
+    if (!Call || Call->isInlineAsm() || Call->getCalledFunction())
+      continue;
+    Value *Callee = Call->getCalledOperand()->stripPointerCasts();
+    if (!isa<Function>(Callee) && !isFromRuntime(Callee))
+      return true;
+  }
+  return false;
+}
+
+/// Reads the first `count` fields, all integers, of the configuration in a kernel's environment. Whether
+/// there are so many.
+bool offloom_ir_kernel_configuration(LLVMValueRef environment, int32_t *fields, size_t count) {
+  auto *V = unwrap<GlobalVariable>(environment);
+  Constant *Configuration = V->hasInitializer() ? V->getInitializer()->getAggregateElement(0u) : nullptr;
+  for (size_t I = 0; Configuration && I != count; ++I) {
+    auto *Field = dyn_cast_or_null<ConstantInt>(Configuration->getAggregateElement(I));
+    if (!Field || Field->getBitWidth() > 32)
+      return false;
+    fields[I] = Field->getSExtValue();
+  }
+  return Configuration;
+}
+
+/// Replaces the variables, of the table's order, by the addresses that a table holds: each function loads
+/// those that it uses at its start. Returns a variable of which an initial value needs the address, or null.
+/// Nulls among the variables are left out.
+LLVMValueRef offloom_ir_bind_to_table(LLVMValueRef table, const LLVMValueRef *variables, size_t count) {
+  auto *Table = unwrap<GlobalVariable>(table);
+  auto *Addresses = cast<ArrayType>(Table->getValueType());
+  for (size_t Index = 0; Index != count; ++Index) {
+    if (!variables[Index])
+      continue;
+    auto *V = unwrap<GlobalVariable>(variables[Index]);
+    V->removeDeadConstantUsers();
+    convertUsersOfConstantsToInstructions({V});
+    DenseMap<Function *, Value *> Loaded;
+    for (Use &U : make_early_inc_range(V->uses())) {
+      auto *User = dyn_cast<Instruction>(U.getUser());
+      if (!User)
+        return variables[Index];
+      Value *&Address = Loaded[User->getFunction()];
+      if (!Address) {
+        IRBuilder<> Builder(&*User->getFunction()->getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+        Value *Place = Builder.CreateConstInBoundsGEP2_64(Addresses, Table, 0, Index);
+        LoadInst *Load = Builder.CreateAlignedLoad(Addresses->getElementType(), Place, Align(8));
+        Load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(V->getContext(), {}));
+        Address = Load->getType() == V->getType() ? Load : Builder.CreateAddrSpaceCast(Load, V->getType());
+      }
+      U.set(Address);
+    }
+    V->eraseFromParent();
+  }
+  return nullptr;
+}
+
+/// Puts something opaque before the operands of approximations that are no constants yet, nor computed from
+/// constants alone: of those, ptxas folds the image's. How many there were.
+size_t offloom_ir_hide_operands(LLVMModuleRef module) {
+  SmallVector<Use *, 16> Operands;
+  for (Function &F : *unwrap(module))
+    for (Instruction &I : instructions(F))
+      if (auto *Call = dyn_cast<CallInst>(&I); Call && isApproximation(*Call))
+        for (Use &U : Call->args())
+          if (!isConstantNumber(U.get()) && isNumber(U->getType()) && !isHidden(U.get()))
+            Operands.push_back(&U);
+  for (Use *U : Operands) {
+    Type *T = U->get()->getType();
+    auto *Signature = FunctionType::get(T, {T}, /*isVarArg=*/false);
+    const char *Constraints = T->isFloatTy() ? "=f,0" : T->isDoubleTy() ? "=d,0" : T->isHalfTy() ? "=h,0" : T->isIntegerTy(64) ? "=l,0" : "=r,0";
+    auto *Assembly = InlineAsm::get(Signature, Hidden, Constraints, /*hasSideEffects=*/false);
+    IRBuilder<> Builder(cast<Instruction>(U->getUser()));
+    CallInst *Call = Builder.CreateCall(Signature, Assembly, {U->get()});
+    Call->setDoesNotAccessMemory();
+    Call->setDoesNotThrow();
+    Call->addFnAttr(Attribute::WillReturn);
+    U->set(Call);
+  }
+  return Operands.size();
+}
+
+/// Whether an operand that was hidden may be a constant by now.
+bool offloom_ir_has_constant_operand(LLVMModuleRef module) {
+  for (Function &F : *unwrap(module))
+    for (Instruction &I : instructions(F))
+      if (isHidden(&I) && Constants().mayBe(I.getOperand(0)))
+        return true;
+  return false;
+}
+
+/// Takes away what `offloom_ir_hide_operands` put in. Where an operand may be a constant, its bits are
+/// combined with what is in `zero`, a variable that holds a 64-bit 0 which nobody sees through.
+void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
+  for (Function &F : *unwrap(module)) {
+    SmallVector<CallInst *, 16> All;
+    for (Instruction &I : instructions(F))
+      if (isHidden(&I))
+        All.push_back(cast<CallInst>(&I));
+    SmallVector<bool, 16> IsConstant;
+    for (CallInst *Call : All)
+      IsConstant.push_back(Constants().mayBe(Call->getArgOperand(0)));
+    Value *Zero = nullptr;
+    for (auto [Call, Constant] : zip(All, IsConstant)) {
+      Value *Operand = Call->getArgOperand(0);
+      if (Constant && zero) {
+        if (!Zero) {
+          IRBuilder<> Builder(&*F.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+          LoadInst *Load = Builder.CreateAlignedLoad(Builder.getInt64Ty(), unwrap(zero), Align(8));
+          Load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(F.getContext(), {}));
+          Zero = Load;
+        }
+        IRBuilder<> Builder(Call);
+        Type *T = Operand->getType();
+        IntegerType *Bits = Builder.getIntNTy(T->getScalarSizeInBits());
+        Value *Mixed = Builder.CreateXor(Builder.CreateBitCast(Operand, Bits), Builder.CreateTrunc(Zero, Bits));
+        Operand = Builder.CreateBitCast(Mixed, T);
+      }
+      Call->replaceAllUsesWith(Operand);
+      Call->eraseFromParent();
+    }
+  }
+}
+
+/// A sum of 32 bits that is extended to 64, of which one part was cut from 64 bits without loss, is the sum
+/// of 64 bits: neither can overflow. So a constant in it becomes part of an address. How many there were.
+size_t offloom_ir_widen_sums(LLVMModuleRef M) {
+  SmallVector<SExtInst *, 16> Extensions;
+  for (Function &F : *unwrap(M))
+    for (Instruction &I : instructions(F))
+      if (auto *Extension = dyn_cast<SExtInst>(&I))
+        Extensions.push_back(Extension);
+  size_t Count = 0;
+  for (SExtInst *Extension : Extensions) {
+    auto *Sum = dyn_cast<BinaryOperator>(Extension->getOperand(0));
+    if (!Sum || (Sum->getOpcode() != Instruction::Add && Sum->getOpcode() != Instruction::Sub) || !Sum->hasNoSignedWrap())
+      continue;
+    Type *Wide = Extension->getType();
+    auto Uncut = [&](Value *Part) -> Value * {
+      auto *Cut = dyn_cast<TruncInst>(Part);
+      return Cut && Cut->hasNoSignedWrap() && Cut->getSrcTy() == Wide ? Cut->getOperand(0) : nullptr;
+    };
+    Value *Left = Uncut(Sum->getOperand(0));
+    Value *Right = Uncut(Sum->getOperand(1));
+    if (!Left && !Right)
+      continue;
+    IRBuilder<> Builder(Extension);
+    if (!Left)
+      Left = Builder.CreateSExt(Sum->getOperand(0), Wide);
+    if (!Right)
+      Right = Builder.CreateSExt(Sum->getOperand(1), Wide);
+    Extension->replaceAllUsesWith(Sum->getOpcode() == Instruction::Add ? Builder.CreateNSWAdd(Left, Right)
+                                                                       : Builder.CreateNSWSub(Left, Right));
+    Extension->eraseFromParent();
+    ++Count;
+  }
+  return Count;
+}
+
+} // extern "C"
