@@ -150,7 +150,6 @@ mod tests {
         for code in [
             "",
             "0=i32:7",
-            "0=expect:i32:8",
             "1=align:64",
             "1=align:8",
             "1=contents:0102",
