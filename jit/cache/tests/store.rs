@@ -129,7 +129,8 @@ fn directories_of_other_users_are_refused() {
         Ok(()) => directory,
         Err(_) => PathBuf::from("/usr"),
     };
-    let (_, errors) = Store::open(&options(&foreign));
+    let (store, errors) = Store::open(&options(&foreign));
+    assert!(store.is_private_refused());
     assert!(
         matches!(errors[..], [StoreError::NotPrivate { .. }]),
         "{errors:?}"
@@ -355,7 +356,8 @@ fn shared_layers_are_read_and_never_written() {
     assert!(file.exists());
     for mode in [0o775, 0o757] {
         fs::set_permissions(&site, Permissions::from_mode(mode)).unwrap();
-        let (_, errors) = Store::open(&layered);
+        let (store, errors) = Store::open(&layered);
+        assert!(!store.is_private_refused());
         assert!(
             errors
                 .iter()
