@@ -63,6 +63,9 @@ def load(config, lit_config):
         config.available_features.add("browser")
     if shutil.which("redis-server") and shutil.which("redis-cli"):
         config.available_features.add("redis")
+    if build["s3_server"]:
+        config.available_features.add("s3")
+        config.substitutions.append((r"%s3_server\b", build["s3_server"]))
     if shutil.which("mpicxx") and shutil.which("mpirun"):
         config.available_features.add("mpi")
     if os.path.exists("/usr/include/pybind11/pybind11.h"):

@@ -1,12 +1,13 @@
 // A remote store, with a real Redis server, with a folder and with a web server: what one machine has compiled others run; what is altered, moved or
-// signed by somebody else is compiled again; and a store that is killed, full, slow or answers garbage costs nothing but that.
-// `Inputs/remote_cache.py` has the cases.
+// signed by somebody else, or by a wrong clock, is compiled again; and a store that is killed, restarted, full, slow, forgets or answers garbage costs
+// nothing but that. Of 64 processes on eight machines one or two compile each kernel. `Inputs/remote_cache.py` has the cases.
 // REQUIRES: x86_64-device, redis
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 %omp_compile %s -o stock %omp_link
 // RUN: %run_offload ./stock > stock.out
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit %omp_link
-// RUN: env %run_offload OMP_NUM_THREADS=1 python3 %S/Inputs/remote_cache.py %offloom ./jit stock.out
+// RUN: %clang -O1 -shared -fPIC %S/Inputs/wrong_clock.c -o wrong_clock.so
+// RUN: env %run_offload OMP_NUM_THREADS=1 python3 %S/Inputs/remote_cache.py %offloom ./jit stock.out redis %t/wrong_clock.so
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>

@@ -13,6 +13,7 @@ use crate::command::shown;
 use crate::cuda;
 use crate::llvm;
 use crate::openmp::OpenMp;
+use crate::s3_server;
 use crate::virtual_gpu;
 use crate::workspace::Workspace;
 
@@ -191,6 +192,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "test_plugin": staged.test_plugin,
         "jit_cuda_test": staged.jit_cuda_test,
         "cuda": cuda::folder(workspace, staged.llvm.major)?,
+        "s3_server": s3_server::program(workspace),
         "virtual_gpu": virtual_gpu::library_folder(workspace)?,
         "omp_compile": openmp.compile_options(),
         "omp_link": openmp.link_options,

@@ -28,6 +28,7 @@ mod openmp;
 mod pass_times;
 mod progress;
 mod ptx;
+mod s3_server;
 mod setup;
 mod specialize_check;
 mod steps;

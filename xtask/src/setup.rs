@@ -1,5 +1,5 @@
-//! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools for the tests. The
-//! demo needs some of them alone.
+//! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools and an S3 server for
+//! the tests. The demo needs some of them alone.
 
 use std::collections::HashSet;
 use std::env;
@@ -13,6 +13,7 @@ use offloom_find_llvm::Llvm;
 use crate::cuda;
 use crate::llvm::Choice;
 use crate::progress::run_folded;
+use crate::s3_server;
 use crate::workspace::Workspace;
 
 /// A Debian package and what it is needed for.
@@ -123,7 +124,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         println!("LLVM {} is in {}", llvm.version, llvm.bin_dir.display());
     }
     if extent == Extent::All {
-        cuda::install(&Workspace::find()?)?;
+        let workspace = Workspace::find()?;
+        cuda::install(&workspace)?;
+        s3_server::install(&workspace)?;
     }
     Ok(())
 }

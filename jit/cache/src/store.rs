@@ -72,6 +72,8 @@ pub struct Store {
     layers: Vec<Layer>,
     /// The private layer, if it may be written.
     writable: Option<Layer>,
+    /// Whether the private directory cannot be opened.
+    is_private_refused: bool,
     size_limit: u64,
     claim_limit: Duration,
     /// Bytes written since the size was last looked at.
@@ -86,6 +88,7 @@ impl Store {
         let mut store = Self {
             layers: Vec::new(),
             writable: None,
+            is_private_refused: false,
             size_limit: options.size_limit,
             claim_limit: options.claim_limit,
             // The first publication looks at the size, and clears what a killed process left behind.
@@ -102,7 +105,10 @@ impl Store {
                     store.writable = layer.clone().filter(|_| !options.read_only);
                     store.layers.extend(layer);
                 }
-                Err(error) => errors.push(error),
+                Err(error) => {
+                    store.is_private_refused = true;
+                    errors.push(error);
+                }
             }
         }
         for directory in &options.shared {
@@ -112,6 +118,11 @@ impl Store {
             }
         }
         (store, errors)
+    }
+
+    /// Whether the private directory could not be opened: the first error of [`Store::open`] says why.
+    pub fn is_private_refused(&self) -> bool {
+        self.is_private_refused
     }
 
     /// What is kept for a key, from the first layer that has an image, or else from the first that has

@@ -102,7 +102,7 @@ pub fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
 
 /// What the remote store has of a key that nobody makes on this machine; else what is known without it.
 fn or_from_remote(key: &ImageKey, known: Known) -> Known {
-    if !matches!(known, Known::Nothing(Some(_))) || !remote::bring(key.hash()) {
+    if !matches!(known, Known::Nothing(Some(_))) || !remote::bring(key) {
         return known;
     }
     // The claim has no use any more.
@@ -228,7 +228,7 @@ pub fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
 pub fn publish(key: &ImageKey, record: Record) -> Record {
     let published = with_store(|store| store.publish(key, &record));
     if let (Some(Ok(None)), Record::Image(_)) = (&published, &record) {
-        remote::publish(key.hash());
+        remote::publish(key);
     }
     match published {
         Some(Ok(Some(others))) => others,

@@ -5,24 +5,19 @@
 //! of order three times is left alone for a while, by the processes that start meanwhile too.
 
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
+use offloom_jit_cache::remote::{Health, PATIENCE, REST};
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats::RemoteUses;
-use offloom_jit_cache::store::KeyHash;
+use offloom_jit_cache::store::{ImageKey, KeyHash};
 
 use crate::disk_cache::with_store;
+use crate::process::fork_gate;
 use crate::process::lock::lock;
 use crate::process::report;
 use crate::process::settings::settings;
-
-/// Failures, one after the other, after which the store is left alone; and for how long.
-const MOST_FAILURES: u32 = 3;
-const REST: Duration = Duration::from_secs(60);
-/// How long it is waited beside the program for an object that another machine is making.
-const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How the store is asked.
 pub trait Transport: Sync {
@@ -56,27 +51,18 @@ pub enum Reply {
 }
 
 static TRANSPORT: OnceLock<&'static dyn Transport> = OnceLock::new();
-/// No store can be asked.
-static UNUSABLE: AtomicBool = AtomicBool::new(false);
-/// Failures since the last success.
-static FAILURES: AtomicU32 = AtomicU32::new(0);
 
-static FETCHED: AtomicU64 = AtomicU64::new(0);
-static FETCHED_AHEAD: AtomicU64 = AtomicU64::new(0);
-static ABSENT: AtomicU64 = AtomicU64::new(0);
-static REFUSED: AtomicU64 = AtomicU64::new(0);
-static FAILED: AtomicU64 = AtomicU64::new(0);
-static PUBLISHED: AtomicU64 = AtomicU64::new(0);
-
-/// What changes rarely.
+/// What is known of the store, and what was asked of it.
 #[derive(Default)]
 struct State {
-    /// Until when the store is left alone.
-    rests_until: Option<Instant>,
+    health: Health,
+    /// No store can be asked.
+    is_unusable: bool,
     /// Whether it was looked if other processes leave it alone.
     has_looked: bool,
     /// What this process has had brought.
     brought: HashSet<KeyHash>,
+    uses: RemoteUses,
 }
 
 fn state() -> &'static Mutex<State> {
@@ -97,20 +83,22 @@ pub fn is_wanted() -> bool {
 
 /// The way to the store, unless it is to be left alone.
 fn transport() -> Option<&'static dyn Transport> {
-    if !is_wanted() || UNUSABLE.load(Ordering::Relaxed) {
+    if !is_wanted() {
         return None;
     }
     let transport = *TRANSPORT.get()?;
     let mut state = lock(state());
+    if state.is_unusable {
+        return None;
+    }
     if !state.has_looked {
         state.has_looked = true;
         if with_store(|store| store.is_out_of_order(&name_of_trouble(), REST)).unwrap_or(true) {
             report::log("the remote store is left alone: another process has found it out of order");
-            state.rests_until = Some(Instant::now() + REST);
+            state.health.rest(Instant::now());
         }
     }
-    let rests = state.rests_until.is_some_and(|until| Instant::now() < until);
-    (!rests).then_some(transport)
+    state.health.is_to_be_asked(Instant::now()).then_some(transport)
 }
 
 /// Under this the cache remembers that the store is out of order.
@@ -123,10 +111,11 @@ fn name_of_trouble() -> String {
 
 /// Has an object put into the private folder, if the store has it, and waits for that within the deadline.
 /// True: it is there.
-pub(crate) fn bring(hash: KeyHash) -> bool {
+pub(crate) fn bring(key: &ImageKey) -> bool {
     let Some(transport) = transport() else {
         return false;
     };
+    let hash = key.hash();
     let deadline = Duration::from_millis(u64::from(settings().remote_deadline));
     let patience = match settings().mode {
         // A launch waits.
@@ -142,10 +131,10 @@ pub(crate) fn bring(hash: KeyHash) -> bool {
 }
 
 /// Has an object that was just compiled put into the store.
-pub(crate) fn publish(hash: KeyHash) {
+pub(crate) fn publish(key: &ImageKey) {
     if let Some(transport) = transport() {
-        PUBLISHED.fetch_add(1, Ordering::Relaxed);
-        transport.publish(hash);
+        lock(state()).uses.published += 1;
+        transport.publish(key.hash());
     }
 }
 
@@ -173,7 +162,7 @@ pub fn note_brought(hashes: impl IntoIterator<Item = KeyHash>) {
     let before = state.brought.len();
     state.brought.extend(hashes);
     let more = state.brought.len() - before;
-    FETCHED_AHEAD.fetch_add(more as u64, Ordering::Relaxed);
+    state.uses.fetched_ahead += more as u64;
 }
 
 /// Takes note of what came of asking, also where nobody waited for it.
@@ -181,21 +170,32 @@ pub fn note(reply: &Reply) {
     static SAID_FAILED: Once = Once::new();
     static SAID_REFUSED: Once = Once::new();
     static SAID_UNUSABLE: Once = Once::new();
+    let mut state = lock(state());
+    let uses = &mut state.uses;
     let counter = match reply {
-        Reply::Arrived => &FETCHED,
-        Reply::Absent | Reply::Busy => &ABSENT,
+        Reply::Arrived => &mut uses.fetched,
+        Reply::Absent | Reply::Busy => &mut uses.absent,
+        Reply::Refused(_) => &mut uses.refused,
+        Reply::Failed(_) | Reply::Unusable(_) => &mut uses.failed,
+    };
+    *counter += 1;
+    match reply {
+        Reply::Arrived | Reply::Absent => state.health.note_answer(),
+        Reply::Busy => {}
         Reply::Refused(reason) => {
+            state.health.note_answer();
+            drop(state);
             SAID_REFUSED.call_once(|| {
                 report::line(format_args!(
                     "an entry of the remote store is not used: {reason}. What it is for is compiled here; more such entries are only counted"
                 ));
             });
-            &REFUSED
         }
         Reply::Failed(reason) => {
+            let is_left_alone = state.health.note_failure(Instant::now());
+            drop(state);
             report::log(format_args!("the remote store: {reason}"));
-            if FAILURES.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_FAILURES {
-                lock(state()).rests_until = Some(Instant::now() + REST);
+            if is_left_alone {
                 with_store(|store| store.note_out_of_order(&name_of_trouble()));
                 SAID_FAILED.call_once(|| {
                     report::line(format_args!(
@@ -204,17 +204,12 @@ pub fn note(reply: &Reply) {
                     ));
                 });
             }
-            &FAILED
         }
         Reply::Unusable(reason) => {
-            UNUSABLE.store(true, Ordering::Relaxed);
+            state.is_unusable = true;
+            drop(state);
             SAID_UNUSABLE.call_once(|| report::line(format_args!("no remote store is used: {reason}")));
-            &FAILED
         }
-    };
-    counter.fetch_add(1, Ordering::Relaxed);
-    if matches!(reply, Reply::Arrived | Reply::Absent | Reply::Refused(_)) {
-        FAILURES.store(0, Ordering::Relaxed);
     }
 }
 
@@ -223,16 +218,10 @@ pub fn uses() -> Option<RemoteUses> {
     if !is_wanted() {
         return None;
     }
+    // A child that was forked while another thread held a lock cannot tell.
+    let _change = fork_gate::enter()?;
     if let Some(transport) = TRANSPORT.get() {
         transport.catch_up();
     }
-    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    Some(RemoteUses {
-        fetched: count(&FETCHED),
-        fetched_ahead: count(&FETCHED_AHEAD),
-        absent: count(&ABSENT),
-        refused: count(&REFUSED),
-        failed: count(&FAILED),
-        published: count(&PUBLISHED),
-    })
+    Some(lock(state()).uses)
 }

@@ -3,14 +3,15 @@
 
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
+use std::fs::OpenOptions;
 use std::io::Read as _;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use offloom_abi::jit_remote::CREDENTIAL_VARIABLES;
+use rustix::fs::OFlags;
 use rustix::process::geteuid;
 use serde::Deserialize;
 
@@ -88,7 +89,12 @@ fn of_file(path: &Path) -> Result<Credentials, String> {
     let named =
         |what: &dyn fmt::Display| format!("the credentials `{}` are not used: {what}", path.display());
     let mut text = String::new();
-    let file = File::open(path).map_err(|error| named(&error))?;
+    // No pipe that never ends.
+    let file = OpenOptions::new()
+        .read(true)
+        .custom_flags(OFlags::NONBLOCK.bits() as i32)
+        .open(path)
+        .map_err(|error| named(&error))?;
     let metadata = file.metadata().map_err(|error| named(&error))?;
     if metadata.uid() != geteuid().as_raw() || metadata.mode() & 0o077 != 0 || !metadata.is_file() {
         return Err(named(&"it must be a file that belongs to you and has mode 600"));
@@ -108,6 +114,7 @@ fn of_file(path: &Path) -> Result<Credentials, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rustix::fs::Mode;
     use std::fs;
     use std::os::unix::fs::PermissionsExt as _;
 
@@ -133,6 +140,10 @@ mod tests {
             error.contains("no other keys") && !error.contains("hush"),
             "{error}"
         );
+        // A pipe that nobody writes to is refused, and not waited for.
+        fs::remove_file(&path).unwrap();
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, Mode::RUSR, 0).unwrap();
+        assert!(read(0o600).unwrap_err().contains("mode 600"));
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! | [`credentials`] | what a store wants of its users |
 //! | [`stores`] | Redis, S3, WebDAV and folders behind one trait |
 //! | [`session`] | objects and lists from the cache into the store, and back |
+//! | [`machine`] | which kind of machine this is |
 //! | [`memory`] | the limit of this process |
 //! | [`serve`] | serves a program |
 //! | [`commands`] | serves people |
@@ -21,6 +22,7 @@ mod commands;
 mod credentials;
 mod entry;
 mod keys;
+mod machine;
 mod memory;
 mod serve;
 mod session;

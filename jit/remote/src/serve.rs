@@ -11,29 +11,21 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_remote::{Answer, MOST_BYTES, MOST_HASHES, Question};
+use offloom_jit_cache::remote::{Absences, CLAIM, Health, Wait};
 use offloom_jit_cache::settings::Found;
 use offloom_jit_cache::store::KeyHash;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::stdio::stdin;
 
+use crate::machine;
 use crate::session::{Got, Session, claim_name};
 use crate::stores::{Limits, RemoteStore, StoreFailure};
 
-/// How long it is remembered that the store does not have an object.
-const ABSENT_FOR: Duration = Duration::from_secs(60);
-/// How long a machine may make an object before others make it too.
-const CLAIM: Duration = Duration::from_secs(10);
-/// How long it is waited before it is looked again whether another machine has made it: a fraction of what
-/// was waited, between these.
-const PAUSES: [Duration; 2] = [Duration::from_millis(5), Duration::from_millis(50)];
 /// Objects that wait to be put into the store. What comes when so many wait is not put there.
 const MOST_WAITING: usize = 256;
 /// How long it is tried, once the program has ended, to put what waits into the store.
 const LAST_TRIES: Duration = Duration::from_secs(20);
-/// Failures, one after the other, after which nothing more is put into the store for a while; and the while.
-const MOST_FAILURES: u32 = 3;
-const REST: Duration = Duration::from_secs(60);
 
 /// What is to be put into the store.
 enum Job {
@@ -55,8 +47,8 @@ struct Shared {
 struct State {
     /// Objects that were asked for together, and are not there yet.
     coming: HashSet<KeyHash>,
-    /// When the store said that it does not have these.
-    absent: HashMap<KeyHash, Instant>,
+    /// What the store said that it does not have.
+    absent: Absences,
     /// The programs' lists.
     lists: Vec<KeyHash>,
     /// What this run has wanted of the store or made.
@@ -145,13 +137,10 @@ fn answer_all(shared: &Arc<Shared>, jobs: &SyncSender<Job>, buffer: &mut [u8]) -
                 deadline,
                 patience,
             } => {
-                let asked = Asked {
-                    hash: KeyHash(hash),
-                    begun: Instant::now(),
-                    deadline: Duration::from_millis(deadline.into()),
-                    patience: Duration::from_millis(patience.into()),
-                };
-                match fetch(shared, remote.as_mut(), &asked, || {
+                let [deadline, patience] =
+                    [deadline, patience].map(|time| Duration::from_millis(time.into()));
+                let wait = Wait::new(Instant::now(), deadline, patience);
+                match fetch(shared, remote.as_mut(), KeyHash(hash), wait, || {
                     tell(number, &Answer::Elsewhere);
                 }) {
                     Ok(Got::Arrived) => tell(number, &Answer::Arrived),
@@ -165,39 +154,30 @@ fn answer_all(shared: &Arc<Shared>, jobs: &SyncSender<Job>, buffer: &mut [u8]) -
                 let _ = jobs.try_send(Job::Put(KeyHash(hash)));
             }
             Question::Expect { list } => {
-                shared.state().lists.push(KeyHash(list));
+                let list = KeyHash::of(&format!("{} on\n{}", KeyHash(list), machine::model()));
+                shared.state().lists.push(list);
                 let shared = Arc::clone(shared);
-                thread::spawn(move || bring(&shared, KeyHash(list)));
+                thread::spawn(move || bring(&shared, list));
             }
         }
     }
     Ok(())
 }
 
-/// An object that somebody waits for.
-struct Asked {
-    hash: KeyHash,
-    begun: Instant,
-    /// How long it is waited for the store.
-    deadline: Duration,
-    /// How long it is waited for another machine that makes the object.
-    patience: Duration,
-}
-
 /// Asks the store. `elsewhere` is called once if another machine is making the object.
 fn fetch(
     shared: &Shared,
     remote: &mut dyn RemoteStore,
-    asked: &Asked,
+    hash: KeyHash,
+    mut wait: Wait,
     elsewhere: impl FnOnce(),
 ) -> Result<Got, StoreFailure> {
-    let hash = asked.hash;
     let mut elsewhere = Some(elsewhere);
     {
         let mut state = shared.state();
         state.wanted.push(hash);
         while state.coming.contains(&hash) {
-            let left = asked.deadline.saturating_sub(asked.begun.elapsed());
+            let left = wait.left(Instant::now());
             if left.is_zero() {
                 return Ok(Got::Absent);
             }
@@ -207,11 +187,7 @@ fn fetch(
                 .unwrap_or_else(PoisonError::into_inner)
                 .0;
         }
-        if state
-            .absent
-            .get(&hash)
-            .is_some_and(|since| since.elapsed() < ABSENT_FOR)
-        {
+        if state.absent.has(hash, Instant::now()) {
             return Ok(Got::Absent);
         }
     }
@@ -223,21 +199,22 @@ fn fetch(
         if got != Got::Absent {
             return Ok(got);
         }
-        let waited = asked.begun.elapsed();
         // Who cannot sign makes it for itself, and keeps nobody waiting. A store that is full takes no
         // claims, and can still be read.
-        let is_ours =
-            shared.session.private.is_none() || remote.claim(&claim_name(hash), CLAIM).unwrap_or(true);
-        if is_ours || waited >= asked.deadline.max(asked.patience) {
+        if shared.session.private.is_none()
+            || wait.is_to_be_claimed(Instant::now()) && remote.claim(&claim_name(hash), CLAIM).unwrap_or(true)
+        {
             break;
         }
+        let Some(pause) = wait.before_next(Instant::now()) else {
+            break;
+        };
         if let Some(elsewhere) = elsewhere.take() {
             elsewhere();
         }
-        let [shortest, longest] = PAUSES;
-        thread::sleep((waited / 4).clamp(shortest, longest));
+        thread::sleep(pause);
     }
-    shared.state().absent.insert(hash, Instant::now());
+    shared.state().absent.note(hash, Instant::now());
     Ok(Got::Absent)
 }
 
@@ -263,25 +240,16 @@ fn bring(shared: &Shared, list: KeyHash) {
             }
         };
         let after = |hashes: &[KeyHash]| {
-            let mut state = shared.state();
-            for hash in hashes {
-                state.coming.remove(hash);
-            }
-            drop(state);
+            shared.state().coming.retain(|hash| !hashes.contains(hash));
             shared.changed.notify_all();
         };
         let got = shared.session.get_many(remote.as_mut(), &missing, before, after);
-        let mut state = shared.state();
-        for hash in &missing {
-            state.coming.remove(hash);
-        }
-        drop(state);
+        after(&missing);
         if let Some((refusal, _)) = got?.refused {
             tell(0, &Answer::Refused(&refusal.to_string()));
         }
         Ok(())
     });
-    shared.changed.notify_all();
     if let Err(StoreFailure(reason)) = brought {
         tell(0, &Answer::Failed(&reason));
     }
@@ -293,25 +261,23 @@ fn publish(shared: &Shared, jobs: &Receiver<Job>) {
     let Ok(mut remote) = session.connect(Limits::BESIDE) else {
         return;
     };
-    let mut failures = 0;
-    let mut rests_since: Option<Instant> = None;
+    let mut health = Health::default();
     let mut put = Vec::new();
     while let Ok(Job::Put(hash)) = jobs.recv() {
-        if session.private.is_none() || rests_since.is_some_and(|since| since.elapsed() < REST) {
+        if session.private.is_none() || !health.is_to_be_asked(Instant::now()) {
             continue;
         }
         match session.put(remote.as_mut(), hash) {
             Ok(done) => {
-                failures = 0;
+                health.note_answer();
                 put.extend(done.map(|_| hash));
             }
             Err(_) => {
-                failures += 1;
-                rests_since = (failures >= MOST_FAILURES).then(Instant::now);
+                health.note_failure(Instant::now());
             }
         }
     }
-    if rests_since.is_some() || session.private.is_none() {
+    if !health.is_to_be_asked(Instant::now()) || session.private.is_none() {
         return;
     }
     let state = shared.state();

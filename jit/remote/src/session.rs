@@ -11,7 +11,7 @@ use offloom_jit_cache::store::{KeyHash, Store, StoreOptions};
 use crate::credentials::Credentials;
 use crate::entry::{self, Kind, LIFETIME, Refusal};
 use crate::keys::Keys;
-use crate::stores::{self, Limits, RemoteStore, StoreFailure};
+use crate::stores::{self, Limits, Put, RemoteStore, StoreFailure};
 
 /// What names in a store begin with, with the version of the entries.
 const PREFIX: &str = "offloom/1";
@@ -105,10 +105,7 @@ impl Session {
             claim_limit: settings.claim_limit(),
         });
         // Of those that are only read programs tell.
-        if let Some(error) = errors
-            .into_iter()
-            .find(|error| error.path() == settings.private_cache_directory(&variable).as_deref())
-        {
+        if let Some(error) = errors.first().filter(|_| store.is_private_refused()) {
             return Err(error.to_string());
         }
         Ok(Self {
@@ -202,7 +199,8 @@ impl Session {
         if entry.len() > entry::MOST_BYTES {
             return Ok(None);
         }
-        remote.put_new(&object_name(hash), &entry, LIFETIME).map(Some)
+        let put = remote.put(&object_name(hash), &entry, LIFETIME, Put::New);
+        put.map(Some)
     }
 
     /// The objects of a list; none where there is no list, or none that is to be trusted.
@@ -223,7 +221,8 @@ impl Session {
 
     /// Puts something without contents into the store, always under the same name.
     pub(crate) fn try_to_write(&self, remote: &mut dyn RemoteStore) -> Result<(), StoreFailure> {
-        remote.put(&format!("{PREFIX}/try"), b"", TRIAL)
+        let put = remote.put(&format!("{PREFIX}/try"), b"", TRIAL, Put::Replacing);
+        put.map(drop)
     }
 
     /// Adds objects to a list. Where two do so at once, what one has added may be lost: it is compiled once
@@ -249,7 +248,8 @@ impl Session {
         let kept = &all[all.len().saturating_sub(LONGEST_LIST)..];
         let contents: Vec<u8> = kept.iter().flat_map(|hash| hash.0).collect();
         let entry = entry::sign(key, Kind::List, list, &contents, now());
-        remote.put(&list_name(list), &entry, LIFETIME)
+        let put = remote.put(&list_name(list), &entry, LIFETIME, Put::Replacing);
+        put.map(drop)
     }
 }
 

@@ -9,6 +9,7 @@ mod s3;
 use std::time::Duration;
 
 use crate::credentials::Credentials;
+use http::Web;
 
 /// Why a store cannot be asked: in one line, without secrets.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +21,19 @@ impl StoreFailure {
     fn of(error: impl std::fmt::Display) -> Self {
         Self(error.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
     }
+
+    fn in_time() -> Self {
+        Self("it has not answered in time".to_owned())
+    }
+}
+
+/// What becomes of what is under a name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Put {
+    /// It stays.
+    New,
+    /// It is replaced.
+    Replacing,
 }
 
 /// A connection to a store, used by one thread. Each request ends within the limits that it was opened with.
@@ -30,12 +44,9 @@ pub(crate) trait RemoteStore: Send {
     /// What is there under several names, in their order: in one go where the store can do that.
     fn get_many(&mut self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreFailure>;
 
-    /// Puts something under a name, if nothing is there: false where something is. Where the store cannot
+    /// Puts something under a name: false where something is there that is to stay. Where the store cannot
     /// tell, what was there is replaced.
-    fn put_new(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<bool, StoreFailure>;
-
-    /// Puts something under a name, in place of what is there.
-    fn put(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<(), StoreFailure>;
+    fn put(&mut self, name: &str, bytes: &[u8], lifetime: Duration, how: Put) -> Result<bool, StoreFailure>;
 
     /// Takes a name for a while: false if somebody has it. Where the store cannot do that everyone gets it.
     fn claim(&mut self, name: &str, lifetime: Duration) -> Result<bool, StoreFailure>;
@@ -81,8 +92,8 @@ pub(crate) fn open(
         .ok_or_else(|| StoreFailure(format!("`{url}` is no URL")))?;
     Ok(match scheme {
         "redis" | "rediss" | "redis+unix" => Box::new(redis::Redis::new(url, credentials, limits)?),
-        "s3" => Box::new(s3::S3::new(rest, credentials, limits)?),
-        "http" | "https" => Box::new(http::Http::new(url, credentials, limits)),
+        "s3" => Box::new(Web::new(s3::Folder::new(rest, credentials)?, limits)),
+        "http" | "https" => Box::new(Web::new(http::Folder::new(url, credentials), limits)),
         "file" => Box::new(folder::Folder::new(rest)?),
         _ => {
             return Err(StoreFailure(format!(

@@ -4,7 +4,7 @@ use std::env;
 use std::path::{Path, PathBuf};
 
 use offloom_jit_cache::settings::{CacheMode, Found, Settings};
-use offloom_jit_cache::store::{FORMAT_FOLDER, Store, StoreError, StoreOptions, is_absent};
+use offloom_jit_cache::store::{Store, StoreError, StoreOptions, is_absent};
 
 use crate::error::{Error, Result};
 
@@ -56,14 +56,8 @@ impl Opened {
             size_limit: settings.cache_size,
             claim_limit: settings.claim_limit(),
         });
-        let is_shared = |error: &StoreError| {
-            error.path().is_some_and(|path| {
-                let is_of = |layer: &PathBuf| path == layer || path == layer.join(FORMAT_FOLDER);
-                !directory.as_ref().is_some_and(is_of) && settings.cache_path.iter().any(is_of)
-            })
-        };
-        if let Some(index) = errors.iter().position(|error| !is_shared(error)) {
-            return Err(errors.swap_remove(index).into());
+        if store.is_private_refused() {
+            return Err(errors.swap_remove(0).into());
         }
         Ok(Self {
             store,

@@ -13,6 +13,8 @@ pub const REMOTE_NAME: &str = "offloom-jit-remote";
 pub const MOST_BYTES: usize = 64 << 10;
 /// The most hashes of a message.
 pub const MOST_HASHES: usize = 512;
+/// The most bytes of a reason.
+const MOST_OF_REASON: usize = 1000;
 /// Version of these messages; in each of them.
 const VERSION: u32 = 1;
 
@@ -199,10 +201,7 @@ impl<'a> Answer<'a> {
     pub fn encode(&self, number: u32) -> Vec<u8> {
         let with_reason = |kind, reason: &str| {
             let mut bytes = begun(kind, number);
-            let most = (0..=reason.len().min(1000))
-                .rev()
-                .find(|end| reason.is_char_boundary(*end));
-            put_string(&mut bytes, &reason[..most.unwrap_or(0)]);
+            put_string(&mut bytes, &reason[..reason.floor_char_boundary(MOST_OF_REASON)]);
             bytes
         };
         match self {

@@ -1,6 +1,6 @@
 """The JIT's remote cache, with stores that this starts and ends: see remote.cpp.
 
-Arguments: the program offloom, the program under test, the file with what it prints.
+Arguments: the program offloom, the program under test, the file with what it prints, which cases, and what those take.
 """
 
 import collections
@@ -18,6 +18,7 @@ import threading
 import time
 
 OFFLOOM, PROGRAM, EXPECTED = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).read_text(encoding="utf-8")
+CASES, GIVEN = sys.argv[4], sys.argv[5]
 VARIANTS = 5
 # Far more than a look-up takes on a machine that does much else. Cases about stores that are too slow have less.
 LONG = 60000
@@ -61,6 +62,41 @@ class Redis:
         self.socket.unlink(missing_ok=True)
 
 
+class S3:
+    """A server of its own, with one bucket, which is a folder."""
+
+    def __init__(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        self.folder = HERE / "buckets"
+        self.prefix = self.folder / "builds" / "ci" / "offloom" / "1"
+        shutil.rmtree(self.folder, ignore_errors=True)
+        (self.folder / "builds").mkdir(parents=True)
+        command = [GIVEN, "--host", "127.0.0.1", "--port", str(port), "--access-key", "us", "--secret-key", "hush", self.folder]
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
+        self.url = "s3://builds/ci"
+        os.environ |= {
+            "AWS_ACCESS_KEY_ID": "us", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "eu-central-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        }
+
+        def answers():
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+                return True
+
+        until(answers, "the S3 server does not start")
+
+    def keys(self, kind):
+        return sorted(str(file) for file in self.prefix.glob(f"{kind}/*") if not file.name.startswith("."))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.wait()
+
+
 class Node:
     """A machine: a cache and keys of its own."""
 
@@ -81,8 +117,8 @@ class Node:
     def public(self):
         return self.folder / "keys" / f"{self.folder.name}.pub"
 
-    def offloom(self, *words, fails=False):
-        done = subprocess.run([OFFLOOM, *words], env=self.environment, capture_output=True, text=True, check=False)
+    def offloom(self, *words, fails=False, **more):
+        done = subprocess.run([OFFLOOM, *words], env=self.environment | more, capture_output=True, text=True, check=False)
         assert (done.returncode != 0) == fails, done
         return done.stderr if fails else done.stdout
 
@@ -128,11 +164,11 @@ def fetched_all(node, origin="remote"):
     return remote
 
 
-def fill(name, redis, **more):
+def fill(name, store, **more):
     """A machine that has compiled all into a store."""
-    maker = Node(name, redis.url, signs=True, **more)
+    maker = Node(name, store.url, signs=True, **more)
     remote = compiled_all(maker, published=VARIANTS, refused=0, failed=0)
-    until(lambda: len(redis.keys("object")) == VARIANTS and redis.keys("list"), "what was compiled is not put into the store")
+    until(lambda: len(store.keys("object")) == VARIANTS and store.keys("list"), "what was compiled is not put into the store")
     return maker, remote
 
 
@@ -262,6 +298,76 @@ def slow_and_garbage():
             assert origins == {"compiled": VARIANTS} and len(without_log(says)) <= 2, (origins, says)
 
 
+@contextlib.contextmanager
+def between(redis, answer):
+    """A store in front of a server, with which `answer` answers bytes that were asked: nothing ends the connection."""
+
+    def serve(client):
+        with contextlib.suppress(OSError), client, socket.socket(socket.AF_UNIX) as store:
+            store.connect(str(redis.socket))
+
+            def ask(asked):
+                store.sendall(asked)
+                return store.recv(1 << 20)
+
+            while (asked := client.recv(1 << 20)) and (answered := answer(ask, asked)):
+                client.sendall(answered)
+
+    with server(serve) as url:
+        yield url
+
+
+def loses_writes():
+    """Says that it has kept what it has not."""
+    with Redis() as redis:
+        with between(redis, lambda ask, asked: b"+OK\r\n" if b"\r\nSET\r\n" in asked else ask(asked)) as url:
+            maker = Node("forgotten", url, signs=True)
+            for number in range(2):
+                node = Node(f"forgotten{number}", url)
+                shutil.copytree(maker.folder / "keys", node.folder / "keys")
+                compiled_all(node, fetched=0, fetched_ahead=0, absent=VARIANTS, refused=0, failed=0, published=VARIANTS)
+                assert not redis.keys("*"), redis.cli("keys", "*")
+            assert "answers in" in maker.offloom("cache", "remote", "status")
+
+
+def restarts_meanwhile():
+    """A server that is restarted again and again while a program asks it: it is asked anew, and not left alone."""
+    with Redis() as redis:
+        maker, _ = fill("maker", redis)
+        redis.cli("del", *redis.keys("list"))
+
+        objects = []
+
+        def interrupted(ask, asked):
+            if b"/object/" in asked:
+                objects.append(asked)
+                if len(objects) % 2 == 0:
+                    return b""
+            return ask(asked)
+
+        with between(redis, interrupted) as url:
+            origins, remote, says = Node("reader", url, trusts=maker).run()
+        assert len(objects) == VARIANTS and origins == {"remote": 3, "compiled": 2}, (objects, origins, remote, says)
+        assert remote["failed"] == 2 and not without_log(says), (remote, says)
+
+
+def wrong_clocks():
+    """Machines whose clocks are days off, by a library that is loaded before all others: as signer and as reader."""
+    ahead, behind = ({"LD_PRELOAD": GIVEN, "CLOCK_OFFSET": str(days * 86400)} for days in (40, -40))
+    with Redis() as redis:
+        maker, _ = fill("maker", redis)
+        for clock, reason in ((ahead, "made after today"), (behind, "has expired")):
+            redis.cli("flushall")
+            assert f"pushed {VARIANTS} kernels" in maker.offloom("cache", "push", **clock)
+            compiled_all(Node("reader", redis.url, trusts=maker), reason, refused=VARIANTS, failed=0)
+        redis.cli("flushall")
+        maker.offloom("cache", "push", "--list", "a")
+        for clock, reason in ((ahead, "has expired"), (behind, "made after today")):
+            reader = Node("reader", redis.url, trusts=maker)
+            assert reason in reader.offloom("cache", "pull", "--list", "a", fails=True, **clock)
+        assert f"pulled {VARIANTS} kernels" in reader.offloom("cache", "pull", "--list", "a")
+
+
 class WebServers(http.server.ThreadingHTTPServer):
     """As many connections at once as a client makes."""
 
@@ -311,7 +417,7 @@ def other_stores():
                        (f"http://127.0.0.1:{web.server_port}/cache", lambda: len(WebServer.kept))):
         maker = Node("maker", url, signs=True)
         compiled_all(maker, published=VARIANTS, refused=0, failed=0)
-        until(lambda: count() == VARIANTS + 1, "what was compiled is not put into the store")
+        until(lambda: count() == 2 * VARIANTS + 1, "what was compiled is not put into the store")
         fetched_all(Node("reader", url, trusts=maker))
         # By hand: what is there already is not put there again, and nothing runs that a key has not signed.
         assert f"pushed 0 kernels, {VARIANTS} more were there already" in maker.offloom("cache", "push", "--list", "a")
@@ -329,14 +435,14 @@ def other_stores():
     del os.environ["OFFLOOM_JIT_REMOTE_CREDENTIALS"]
 
 
-def many_at_once():
-    """Cold: several processes on each of several machines, all at once."""
-    machines, processes = 8, int(os.environ.get("OFFLOOM_TEST_PROCESSES", "2"))
-    with Redis() as redis:
-        first = Node("machine", redis.url, signs=True)
+def many_at_once(kind):
+    """Cold: eight processes on each of eight machines, all at once."""
+    machines, processes = 8, 8
+    with kind() as store:
+        first = Node("machine", store.url, signs=True)
         nodes = []
         for number in range(machines):
-            node = Node(f"machine{number}", redis.url)
+            node = Node(f"machine{number}", store.url)
             shutil.copytree(first.folder / "keys", node.folder / "keys")
             nodes.append(node)
         started = [(node, node.start()) for _ in range(processes) for node in nodes]
@@ -347,13 +453,96 @@ def many_at_once():
         assert len(compiles) == VARIANTS and max(compiles.values()) <= 2, compiles
 
 
+class NoBucket(http.server.BaseHTTPRequestHandler):
+    """Answers as Amazon's servers where there is no such bucket. The server that the tests have makes one."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        body = b'<?xml version="1.0"?><Error><Code>NoSuchBucket</Code><BucketName>none</BucketName></Error>'
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        self.send_response(404)
+        self.send_header("content-length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_PUT = do_GET
+
+    def log_message(self, *_):
+        pass
+
+
+def s3_serves_others():
+    with S3() as s3:
+        maker, remote = fill("maker", s3)
+        assert remote["absent"] == VARIANTS, remote
+        assert len(s3.keys("claim")) == VARIANTS, s3.keys("claim")
+        assert maker.run()[0] == {"cache": VARIANTS}
+        reader = Node("reader", s3.url, trusts=maker)
+        fetched_all(reader)
+        assert reader.run()[0] == {"cache": VARIANTS}
+        status = reader.offloom("cache", "remote", "status")
+        assert "only read" in status and "answers in" in status, status
+        assert "signed and put into it" in maker.offloom("cache", "remote", "status")
+        assert s3.url in reader.offloom("doctor")
+        # By hand.
+        assert f"pushed 0 kernels, {VARIANTS} more were there already" in maker.offloom("cache", "push", "--list", "a")
+        puller = Node("puller", s3.url, trusts=maker)
+        assert f"pulled {VARIANTS} kernels" in puller.offloom("cache", "pull", "--list", "a")
+        assert puller.run()[0] == {"cache": VARIANTS}
+        assert "no list `b`" in puller.offloom("cache", "pull", "--list", "b", fails=True)
+
+        # A secret that is wrong, and a bucket that is not there: as without a store, and it is said once why.
+        wrong = Node("wrong", s3.url, trusts=maker)
+        wrong.environment["AWS_SECRET_ACCESS_KEY"] = "else"
+        remote = compiled_all(wrong, "is left alone, and tried again in a minute: the store answers a GET with 403", fetched=0)
+        assert remote["failed"] <= 4, remote
+        says = wrong.offloom("cache", "remote", "status", fails=True)
+        assert "403" in says and "else" not in says and "X-Amz" not in says, says
+        web = WebServers(("127.0.0.1", 0), NoBucket)
+        threading.Thread(target=web.serve_forever, daemon=True).start()
+        missing = Node("missing", "s3://none/ci", signs=True)
+        missing.environment["AWS_ENDPOINT_URL"] = f"http://127.0.0.1:{web.server_port}"
+        compiled_all(missing, "there is no such bucket", fetched=0)
+        assert "there is no such bucket" in missing.offloom("cache", "remote", "status", fails=True)
+        assert "there is no such bucket" in missing.offloom("cache", "push", fails=True)
+        web.shutdown()
+        web.server_close()
+
+        # Altered, with what the server keeps beside it as it is.
+        for file in s3.keys("object"):
+            with open(file, "r+b") as opened:
+                opened.seek(500)
+                opened.write(b"altered!")
+        shutil.rmtree(s3.prefix / "list")
+        compiled_all(Node("altered", s3.url, trusts=maker), "not used: its signature is wrong", refused=VARIANTS)
+
+        # The claims of a machine that is gone are taken over once they are old.
+        for kind in ("object", "list"):
+            shutil.rmtree(s3.prefix / kind, ignore_errors=True)
+        for file in s3.keys("claim"):
+            os.utime(file, (time.time() - 60, time.time() - 60))
+        fill("heir", s3)
+        assert all(os.stat(file).st_mtime > time.time() - 50 for file in s3.keys("claim")), s3.keys("claim")
+    remote = compiled_all(Node("late", s3.url, trusts=maker), "is left alone", fetched=0)
+    assert remote["failed"] <= 4, remote
+
+
 def main():
-    redis_serves_others()
-    killed_and_restarted()
-    full()
-    slow_and_garbage()
-    other_stores()
-    many_at_once()
+    match CASES:
+        case "redis":
+            redis_serves_others()
+            killed_and_restarted()
+            full()
+            slow_and_garbage()
+            loses_writes()
+            restarts_meanwhile()
+            wrong_clocks()
+            other_stores()
+            many_at_once(Redis)
+        case "s3":
+            s3_serves_others()
+            many_at_once(S3)
 
 
 main()

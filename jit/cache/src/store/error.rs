@@ -83,20 +83,6 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// The file or directory that it is about, if it is about one.
-    pub fn path(&self) -> Option<&Path> {
-        match self {
-            Self::Io { path, .. }
-            | Self::NotADirectory { path }
-            | Self::NotAFolder { path }
-            | Self::NotPrivate { path, .. }
-            | Self::Writable { path, .. }
-            | Self::AfterPack { path }
-            | Self::BadPack { path, .. } => Some(path),
-            Self::ReadOnly => None,
-        }
-    }
-
     pub(super) fn io(what: &'static str, path: &Path) -> impl Fn(io::Error) -> Self + use<> {
         let path = path.to_owned();
         move |source| Self::Io {

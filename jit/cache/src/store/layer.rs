@@ -197,14 +197,12 @@ impl Layer {
 
     /// The claim on a key.
     pub(super) fn claim_path(&self, key: &str) -> PathBuf {
-        self.claim_folder()
-            .join(blake3::hash(key.as_bytes()).to_hex().as_str())
+        self.claim_folder().join(KeyHash::of(key).to_string())
     }
 
     /// The file that says that something with this key has started.
     pub(super) fn started_path(&self, key: &str) -> PathBuf {
-        self.started_folder()
-            .join(blake3::hash(key.as_bytes()).to_hex().as_str())
+        self.started_folder().join(KeyHash::of(key).to_string())
     }
 
     /// Opens and reads a file of this layer. A file that someone else could have written counts as absent.

@@ -40,7 +40,8 @@ fn directories_of_other_users_are_refused() {
         Ok(()) => directory,
         Err(_) => PathBuf::from("/usr"),
     };
-    let (_, errors) = Store::open(&options(&foreign));
+    let (store, errors) = Store::open(&options(&foreign));
+    assert!(store.is_private_refused());
     assert!(
         matches!(errors[..], [StoreError::NotPrivate { .. }]),
         "{errors:?}"

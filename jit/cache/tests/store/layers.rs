@@ -34,7 +34,8 @@ fn shared_layers_are_read_and_never_written() {
     assert!(file.exists());
     for mode in [0o775, 0o757] {
         fs::set_permissions(&site, Permissions::from_mode(mode)).unwrap();
-        let (_, errors) = Store::open(&layered);
+        let (store, errors) = Store::open(&layered);
+        assert!(!store.is_private_refused());
         assert!(
             errors
                 .iter()

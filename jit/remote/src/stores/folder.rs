@@ -1,7 +1,7 @@
 //! A folder of a file system that many may write to: what is in it is trusted for its signature, not for its
 //! owner.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::{RemoteStore, StoreFailure};
+use super::{Put, RemoteStore, StoreFailure};
 use crate::entry::MOST_BYTES;
 
 /// The folder.
@@ -69,23 +69,62 @@ impl RemoteStore for Folder {
         names.iter().map(|name| self.get(name)).collect()
     }
 
-    fn put_new(&mut self, name: &str, bytes: &[u8], _: Duration) -> Result<bool, StoreFailure> {
+    fn put(&mut self, name: &str, bytes: &[u8], _: Duration, how: Put) -> Result<bool, StoreFailure> {
         let file = self.written(bytes).map_err(|error| self.failed(&error))?;
-        match file.persist_noclobber(self.place(name)) {
+        let kept = match how {
+            Put::New => file.persist_noclobber(self.place(name)),
+            Put::Replacing => file.persist(self.place(name)),
+        };
+        match kept {
             Ok(_) => Ok(true),
-            Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+            Err(error) if how == Put::New && error.error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             Err(error) => Err(self.failed(&error.error)),
         }
     }
 
-    fn put(&mut self, name: &str, bytes: &[u8], _: Duration) -> Result<(), StoreFailure> {
-        let file = self.written(bytes).map_err(|error| self.failed(&error))?;
-        let kept = file.persist(self.place(name));
-        kept.map(drop).map_err(|error| self.failed(&error.error))
+    fn claim(&mut self, name: &str, lifetime: Duration) -> Result<bool, StoreFailure> {
+        let failed = |error| self.failed(&error);
+        let ours = self.written(b"").map_err(failed)?;
+        // By the clock of the file server: that of this machine may differ.
+        let now = ours.as_file().metadata().and_then(|file| file.modified());
+        let now = now.map_err(failed)?;
+        let Err(taken) = ours.persist_noclobber(self.place(name)) else {
+            return Ok(true);
+        };
+        if taken.error.kind() != io::ErrorKind::AlreadyExists {
+            return Err(failed(taken.error));
+        }
+        let since = fs::symlink_metadata(self.place(name)).and_then(|file| file.modified());
+        // One that is gone meanwhile was that of a machine which is at it, or of one that another took over.
+        let is_over = since.is_ok_and(|since| now.duration_since(since).is_ok_and(|age| age >= lifetime));
+        if !is_over {
+            return Ok(false);
+        }
+        // Two at once may both take it over: then both make the object.
+        let kept = taken.file.persist(self.place(name));
+        kept.map(|_| true).map_err(|error| failed(error.error))
     }
+}
 
-    fn claim(&mut self, _: &str, _: Duration) -> Result<bool, StoreFailure> {
-        // What is put stays: the claim of a machine that is gone would never end.
-        Ok(true)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::SystemTime;
+
+    #[test]
+    fn a_claim_ends_by_itself() {
+        const LIFETIME: Duration = Duration::from_secs(10);
+        let place = tempfile::tempdir().unwrap();
+        let mut folder = Folder::new(place.path().to_str().unwrap()).unwrap();
+        assert_eq!(folder.claim("a/b", LIFETIME), Ok(true));
+        assert_eq!(folder.claim("a/b", LIFETIME), Ok(false));
+        assert_eq!(folder.claim("a/c", LIFETIME), Ok(true));
+        let file = File::open(place.path().join("a-b")).unwrap();
+        file.set_modified(SystemTime::now() - LIFETIME - Duration::from_secs(1))
+            .unwrap();
+        assert_eq!(folder.claim("a/b", LIFETIME), Ok(true));
+        assert_eq!(folder.claim("a/b", LIFETIME), Ok(false));
+        // Nothing is left beside them.
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
     }
 }

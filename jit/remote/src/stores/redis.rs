@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Connection, ConnectionAddr, ConnectionInfo, FromRedisValue, IntoConnectionInfo as _, cmd};
 
-use super::{Limits, RemoteStore, StoreFailure};
+use super::{Limits, Put, RemoteStore, StoreFailure};
 use crate::credentials::Credentials;
 
 /// A server.
@@ -55,19 +55,6 @@ impl Redis {
         self.connection = Some(connection);
         Ok(answer)
     }
-
-    /// `SET` if nothing is there.
-    fn set_new(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<bool, StoreFailure> {
-        let mut command = cmd("SET");
-        command
-            .arg(name)
-            .arg(bytes)
-            .arg("NX")
-            .arg("PX")
-            .arg(milliseconds(lifetime));
-        let set: Option<String> = self.ask(&command)?;
-        Ok(set.is_some())
-    }
 }
 
 impl RemoteStore for Redis {
@@ -83,28 +70,25 @@ impl RemoteStore for Redis {
         }
     }
 
-    fn put_new(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<bool, StoreFailure> {
-        self.set_new(name, bytes, lifetime)
-    }
-
-    fn put(&mut self, name: &str, bytes: &[u8], lifetime: Duration) -> Result<(), StoreFailure> {
+    fn put(&mut self, name: &str, bytes: &[u8], lifetime: Duration, how: Put) -> Result<bool, StoreFailure> {
+        let milliseconds = u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX);
         let mut command = cmd("SET");
-        command.arg(name).arg(bytes).arg("PX").arg(milliseconds(lifetime));
-        self.ask(&command)
+        command.arg(name).arg(bytes).arg("PX").arg(milliseconds);
+        if how == Put::New {
+            command.arg("NX");
+        }
+        let set: Option<String> = self.ask(&command)?;
+        Ok(set.is_some())
     }
 
     fn claim(&mut self, name: &str, lifetime: Duration) -> Result<bool, StoreFailure> {
-        self.set_new(name, b"", lifetime)
+        self.put(name, b"", lifetime, Put::New)
     }
 }
 
 fn failure(error: redis::RedisError) -> StoreFailure {
     match error.is_timeout() {
-        true => StoreFailure("it has not answered in time".to_owned()),
+        true => StoreFailure::in_time(),
         false => StoreFailure::of(error),
     }
-}
-
-fn milliseconds(lifetime: Duration) -> u64 {
-    u64::try_from(lifetime.as_millis()).unwrap_or(u64::MAX)
 }

@@ -4,26 +4,24 @@ use std::time::Duration;
 
 use rusty_s3::actions::{GetObject, PutObject, S3Action as _};
 use rusty_s3::{Bucket, UrlStyle};
-use ureq::Agent;
 
-use super::http::{agent, get, put};
-use super::{Limits, RemoteStore, StoreFailure, get_each};
+use super::StoreFailure;
+use super::http::Places;
 use crate::credentials::Credentials;
 
 /// How long the signature of a request holds.
 const SIGNED_FOR: Duration = Duration::from_secs(300);
 
-/// A bucket, and a folder in it.
-pub(super) struct S3 {
-    agent: Agent,
+/// A folder in a bucket.
+pub(super) struct Folder {
     bucket: Bucket,
     prefix: String,
     credentials: Option<rusty_s3::Credentials>,
 }
 
-impl S3 {
+impl Folder {
     /// `place`: the bucket, and what names in it begin with.
-    pub(super) fn new(place: &str, credentials: &Credentials, limits: Limits) -> Result<Self, StoreFailure> {
+    pub(super) fn new(place: &str, credentials: &Credentials) -> Result<Self, StoreFailure> {
         let (bucket, prefix) = place.split_once('/').unwrap_or((place, ""));
         let region = credentials
             .region
@@ -50,7 +48,6 @@ impl S3 {
             _ => None,
         };
         Ok(Self {
-            agent: agent(limits),
             bucket,
             prefix: match prefix.trim_matches('/') {
                 "" => String::new(),
@@ -60,45 +57,25 @@ impl S3 {
         })
     }
 
-    fn get_one(&self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
-        let object = format!("{}{name}", self.prefix);
-        let action = GetObject::new(&self.bucket, self.credentials.as_ref(), &object);
-        get(&self.agent, action.sign(SIGNED_FOR).as_str(), None)
-    }
-
-    fn put_one(&self, name: &str, bytes: &[u8], only_new: bool) -> Result<bool, StoreFailure> {
-        let object = format!("{}{name}", self.prefix);
-        let action = PutObject::new(&self.bucket, self.credentials.as_ref(), &object);
-        put(
-            &self.agent,
-            action.sign(SIGNED_FOR).as_str(),
-            None,
-            bytes,
-            only_new,
-        )
+    fn object(&self, name: &str) -> String {
+        format!("{}{name}", self.prefix)
     }
 }
 
-impl RemoteStore for S3 {
-    fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
-        self.get_one(name)
+impl Places for Folder {
+    fn to_get(&self, name: &str) -> String {
+        let object = self.object(name);
+        let action = GetObject::new(&self.bucket, self.credentials.as_ref(), &object);
+        action.sign(SIGNED_FOR).into()
     }
 
-    fn get_many(&mut self, names: &[String]) -> Result<Vec<Option<Vec<u8>>>, StoreFailure> {
-        let this = &*self;
-        get_each(names, |name| this.get_one(name))
+    fn to_put(&self, name: &str) -> String {
+        let object = self.object(name);
+        let action = PutObject::new(&self.bucket, self.credentials.as_ref(), &object);
+        action.sign(SIGNED_FOR).into()
     }
 
-    fn put_new(&mut self, name: &str, bytes: &[u8], _: Duration) -> Result<bool, StoreFailure> {
-        self.put_one(name, bytes, true)
-    }
-
-    fn put(&mut self, name: &str, bytes: &[u8], _: Duration) -> Result<(), StoreFailure> {
-        self.put_one(name, bytes, false).map(drop)
-    }
-
-    fn claim(&mut self, _: &str, _: Duration) -> Result<bool, StoreFailure> {
-        // What is put stays: the claim of a machine that is gone would never end.
-        Ok(true)
+    fn authorization(&self) -> Option<&str> {
+        None
     }
 }

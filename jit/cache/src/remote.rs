@@ -1,0 +1,172 @@
+//! What goes for every remote store: when it is asked, how long an answer is waited for, and what is
+//! remembered. Without a clock and a store of its own: the process that talks to stores, the library, and the
+//! simulation of a cluster (`tests/cluster.rs`) go by this.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant};
+
+use crate::store::KeyHash;
+
+/// Failures, one after the other, after which a store is left alone.
+pub const MOST_FAILURES: u32 = 3;
+/// For how long it is left alone then.
+pub const REST: Duration = Duration::from_secs(60);
+/// How long it is remembered that a store does not have an object.
+pub const ABSENT_FOR: Duration = Duration::from_secs(60);
+/// How long a machine may make an object before others make it too: as long as most compiles take.
+pub const CLAIM: Duration = Duration::from_secs(10);
+/// How long it is waited beside a program for an object that another machine is making.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+/// How long it is waited before it is looked again whether another machine has made an object: as long as was
+/// waited so far, between these. Thousands of machines may wait for the same object.
+const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(250)];
+
+/// Whether a store works.
+#[derive(Debug, Clone, Default)]
+pub struct Health {
+    /// Since the last success.
+    failures: u32,
+    rests_until: Option<Instant>,
+}
+
+impl Health {
+    /// Whether the store is to be asked.
+    pub fn is_to_be_asked(&self, now: Instant) -> bool {
+        self.rests_until.is_none_or(|until| now >= until)
+    }
+
+    /// Takes note of an answer, whatever it says.
+    pub fn note_answer(&mut self) {
+        self.failures = 0;
+    }
+
+    /// Takes note of a request that failed. True: the store is left alone from now on.
+    pub fn note_failure(&mut self, now: Instant) -> bool {
+        self.failures = self.failures.saturating_add(1);
+        let is_out_of_order = self.failures >= MOST_FAILURES;
+        if is_out_of_order {
+            self.rest(now);
+        }
+        is_out_of_order
+    }
+
+    /// Has the store left alone: it failed elsewhere.
+    pub fn rest(&mut self, now: Instant) {
+        self.rests_until = Some(now + REST);
+    }
+}
+
+/// What a store did not have.
+#[derive(Debug, Clone, Default)]
+pub struct Absences(HashMap<KeyHash, Instant>);
+
+impl Absences {
+    /// Takes note that the store does not have an object.
+    pub fn note(&mut self, hash: KeyHash, now: Instant) {
+        self.0.insert(hash, now);
+    }
+
+    /// Whether that was noted lately.
+    pub fn has(&self, hash: KeyHash, now: Instant) -> bool {
+        self.0
+            .get(&hash)
+            .is_some_and(|since| now.saturating_duration_since(*since) < ABSENT_FOR)
+    }
+}
+
+/// An object that somebody waits for.
+#[derive(Debug, Clone, Copy)]
+pub struct Wait {
+    begun: Instant,
+    deadline: Duration,
+    patience: Duration,
+    /// When it was found last that another machine is making the object.
+    claimed: Option<Instant>,
+}
+
+impl Wait {
+    /// Begins now. `deadline`: how long it is waited for the store; `patience`: for another machine that
+    /// makes the object.
+    pub fn new(now: Instant, deadline: Duration, patience: Duration) -> Self {
+        Self {
+            begun: now,
+            deadline,
+            patience,
+            claimed: None,
+        }
+    }
+
+    /// What is left of the deadline.
+    pub fn left(&self, now: Instant) -> Duration {
+        self.deadline
+            .saturating_sub(now.saturating_duration_since(self.begun))
+    }
+
+    /// The store does not have the object: whether to claim it, since no claim of another machine can hold.
+    pub fn is_to_be_claimed(&self, now: Instant) -> bool {
+        self.claimed
+            .is_none_or(|since| now.saturating_duration_since(since) >= CLAIM)
+    }
+
+    /// Another machine has claimed the object: how long to wait until the store is asked again. `None`: no
+    /// longer, the object is to be made here.
+    pub fn before_next(&mut self, now: Instant) -> Option<Duration> {
+        if self.is_to_be_claimed(now) {
+            self.claimed = Some(now);
+        }
+        let waited = now.saturating_duration_since(self.begun);
+        let [shortest, longest] = PAUSES;
+        (waited < self.deadline.max(self.patience)).then(|| waited.clamp(shortest, longest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_store_rests_after_failures_in_a_row_and_is_tried_again() {
+        let now = Instant::now();
+        let mut health = Health::default();
+        for _ in 1..MOST_FAILURES {
+            assert!(!health.note_failure(now));
+        }
+        health.note_answer();
+        for _ in 1..MOST_FAILURES {
+            assert!(!health.note_failure(now) && health.is_to_be_asked(now));
+        }
+        assert!(health.note_failure(now));
+        assert!(!health.is_to_be_asked(now + REST / 2));
+        assert!(health.is_to_be_asked(now + REST));
+        // One more failure is enough then.
+        assert!(health.note_failure(now + REST) && !health.is_to_be_asked(now + REST));
+    }
+
+    #[test]
+    fn what_is_absent_is_asked_for_again_later() {
+        let (now, hash) = (Instant::now(), KeyHash([1; 32]));
+        let mut absences = Absences::default();
+        assert!(!absences.has(hash, now));
+        absences.note(hash, now);
+        assert!(absences.has(hash, now + ABSENT_FOR / 2) && !absences.has(hash, now + ABSENT_FOR));
+        assert!(!absences.has(KeyHash([2; 32]), now));
+    }
+
+    #[test]
+    fn who_has_no_claim_waits_as_long_as_it_may() {
+        let begun = Instant::now();
+        let mut wait = Wait::new(begun, Duration::from_millis(50), PATIENCE);
+        assert!(wait.is_to_be_claimed(begun));
+        assert_eq!(wait.before_next(begun), Some(PAUSES[0]));
+        assert!(!wait.is_to_be_claimed(begun + PAUSES[0]));
+        assert_eq!(wait.before_next(begun + PATIENCE / 2), Some(PAUSES[1]));
+        assert_eq!(wait.before_next(begun + PATIENCE), None);
+        assert_eq!(
+            wait.left(begun + Duration::from_millis(20)),
+            Duration::from_millis(30)
+        );
+        assert_eq!(wait.left(begun + PATIENCE), Duration::ZERO);
+        // The machine that had it may be gone.
+        assert!(wait.is_to_be_claimed(begun + CLAIM));
+    }
+}
