@@ -14,7 +14,7 @@ use crate::specialize_check::Device;
 use crate::steps::Steps;
 use crate::workspace::{Workspace, cargo};
 use crate::{
-    bench, bench_launch, bench_link, corpus, cuda, dist, jit_check, lint, lit, matrix, setup,
+    bench, bench_launch, bench_link, corpus, cuda, dist, jit_check, lint, lit, matrix, s3_server, setup,
     specialize_check, virtual_gpu_check,
 };
 
@@ -35,13 +35,14 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
     let majors = arguments.llvm.majors();
     let runner = Runner::find();
-    // Set-up, CUDA's tools, lint, links by GNU ld and every order of steps are for all LLVMs; for each there
-    // are builds and what is checked with them.
-    let mut steps = Steps::of(4 + lint::steps(1) + majors.len() * (runner.steps() + 11));
+    // Set-up, CUDA's tools, an S3 server, lint, links by GNU ld and every order of steps are for all LLVMs;
+    // for each there are builds and what is checked with them.
+    let mut steps = Steps::of(5 + lint::steps(1) + majors.len() * (runner.steps() + 11));
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         return steps.finish();
     };
     steps.run("CUDA's tools", || cuda::install(&workspace));
+    steps.run("an S3 server", || s3_server::install(&workspace));
     if let Some(llvm) = llvms.first() {
         // The source is the same for all.
         lint::lint(&workspace, slice::from_ref(llvm), &mut steps);
