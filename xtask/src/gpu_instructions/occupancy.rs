@@ -1,5 +1,6 @@
-//! How many warps of a kernel fit on a multiprocessor at a time, by the published limits of NVIDIA's processors
-//! (CUDA C++ Programming Guide, "Compute Capabilities"; CUDA's occupancy calculator for the units of allocation).
+//! How many warps of a kernel fit on a multiprocessor at a time, by the published limits of NVIDIA's
+//! processors (CUDA C++ Programming Guide, "Compute Capabilities") and the units of allocation of CUDA's
+//! occupancy calculator.
 
 /// Threads of a warp.
 const WARP: u32 = 32;
