@@ -25,7 +25,7 @@ mod rust;
 mod sample;
 mod samples;
 pub(crate) mod statistics;
-mod workload;
+pub(crate) mod workload;
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};

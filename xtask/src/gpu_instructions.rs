@@ -2,7 +2,10 @@
 //! they are linked and with the JIT.
 //!
 //! This is no time: it says how much less there is to do, not how fast a GPU does it. Programs are small.
-//! What is printed is compared too.
+//! What is printed is compared too. Registers and local memory are those that `ptxas` wrote into the cubins.
+
+mod occupancy;
+mod resources;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,6 +14,8 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 
+use self::resources::Pair;
+use crate::bench::workload::gpu_sizes;
 use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::program::WORKLOADS;
 use crate::corpus::workers;
@@ -62,9 +67,21 @@ struct Row {
     variants: Executed,
     /// Launches with the JIT that ran ahead-of-time code.
     ahead_of_time: Executed,
+    /// What the code needs, if there is a variant.
+    needs: Option<Pair>,
+    /// Bytes of machine code, of the ahead-of-time code and of the variant.
+    code_bytes: [Option<u64>; 2],
 }
 
 impl Row {
+    /// Whether the variant executes more and lets fewer warps run at a time: it cannot be worth anything.
+    fn loses(&self) -> bool {
+        let has_fewer_warps = self
+            .needs
+            .is_some_and(|pair| pair.variant.warps < pair.ahead_of_time.warps);
+        has_fewer_warps && self.ratio().is_some_and(|ratio| ratio < 1.0)
+    }
+
     /// How many times fewer instructions a launch of a variant takes; nothing without variants.
     fn ratio(&self) -> Option<f64> {
         let of_launch = |executed: Executed| {
@@ -100,7 +117,7 @@ fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> 
     )?;
     rows.sort_by(|one, other| (&one.workload, &one.kernel).cmp(&(&other.workload, &other.kernel)));
     without.sort();
-    let text = page(&rows, &without, major);
+    let text = page(&rows, &without, major, &gpu_sizes(&workspace.root)?);
     print!("{text}");
     ensure!(
         rows.iter().any(|row| row.ratio().is_some()),
@@ -119,13 +136,15 @@ fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targ
         .link_for_jit(&["-foffload-lto", "-Xoffload-linker", "--jit"])?;
     let folder = builds.ours.folder().display().to_string();
     let assembler = targets.cuda.join("bin/ptxas").display().to_string();
+    let (statistics, cache) = (format!("{folder}/statistics"), format!("{folder}/variants"));
     let run = |name: &str, mode: &str| {
         let counts = format!("{folder}/{name}");
         let printed = builds.ours.run(&[
             ("OFFLOOM_JIT", mode),
             ("OFFLOOM_JIT_RETIRE", "0"),
             ("OFFLOOM_JIT_PTXAS", &assembler),
-            ("OFFLOOM_JIT_CACHE_MODE", "off"),
+            ("OFFLOOM_JIT_CACHE_DIR", &cache),
+            ("OFFLOOM_JIT_STATS", &statistics),
             ("OFFLOOM_VIRTUAL_GPU_COUNTS", &counts),
         ])?;
         Ok::<_, anyhow::Error>((printed, executed(Path::new(&counts))?))
@@ -136,12 +155,23 @@ fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targ
         printed == expected,
         "with the JIT it prints\n{printed}instead of\n{expected}"
     );
+    let needs = resources::of_kernels(Path::new(&statistics))?;
+    let of_base = resources::code_bytes(staged, &builds.ours.folder().join("program"))?;
+    let of_variants = match Path::new(&cache) {
+        cache if cache.is_dir() => resources::code_bytes(staged, cache)?,
+        _ => BTreeMap::new(),
+    };
     let rows = base.into_iter().map(|(kernel, base)| {
         let of = |name: &str| with_jit.get(name).copied().unwrap_or_default();
         Row {
             workload: subject.program.name.clone(),
             variants: of(&format!("{kernel}{VARIANT}")),
             ahead_of_time: of(&kernel),
+            needs: needs.get(&kernel).copied(),
+            code_bytes: [
+                of_base.get(&kernel).copied(),
+                of_variants.get(&format!("{kernel}{VARIANT}")).copied(),
+            ],
             kernel,
             base,
         }
@@ -165,7 +195,7 @@ fn executed(counts: &Path) -> Result<BTreeMap<String, Executed>> {
     Ok(kernels)
 }
 
-fn page(rows: &[Row], without: &[String], major: u32) -> String {
+fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<String>)]) -> String {
     let mut text = format!(
         "# Instructions on a GPU, with the JIT and without\n\n\
          What kernels of the workloads execute on the [virtual GPU](../dev/virtual-gpu.md), by `cargo xtask gpu-instructions`, with LLVM {major} at `-O3`, at\n\
@@ -206,12 +236,66 @@ fn page(rows: &[Row], without: &[String], major: u32) -> String {
             ratios.len()
         );
     }
+    text += &needs_table(rows);
+    let losing: Vec<_> = rows.iter().filter(|row| row.loses()).collect();
+    let _ = writeln!(
+        text,
+        "\n{} variants execute more than the ahead-of-time code and let fewer warps run at a time.",
+        losing.len()
+    );
+    text += "\n## Not measured on this version: times on a GPU\n\n\
+             No GPU was at hand. These are the sizes, fixed beforehand, at which a real GPU is to run the workloads:\n\n\
+             | workload | arguments |\n| --- | --- |\n";
+    for (name, arguments) in gpu_sizes {
+        let _ = writeln!(text, "| {name} | `{}` |", arguments.join(" "));
+    }
     if !without.is_empty() {
         text += "\nNot counted:\n\n";
         for why in without {
             let line = why.lines().next().unwrap_or_default();
             let _ = writeln!(text, "* {line}");
         }
+    }
+    text
+}
+
+/// The table of what the code needs.
+fn needs_table(rows: &[Row]) -> String {
+    let mut text = "\n## Registers, occupancy, code\n\n\
+         From the cubins that `ptxas` makes for sm_80. Of each pair the first is ahead of time, the second the variant\n\
+         that ran most. Local memory is that of a thread: arrays and spilled registers together. `warps` is the\n\
+         occupancy: how many of at most 64 a multiprocessor holds at a time, by NVIDIA's published formula, from\n\
+         registers, shared memory and the threads of the launch. Code is the kernel's own, without what it calls.\n\
+         Times are by the clock of the machine that wrote this page, busy or not: compile is all passes and `ptxas`,\n\
+         load is by the virtual GPU's driver.\n\n\
+         | workload | kernel | registers | local bytes | warps | bytes of code | compile, ms | load, ms |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n"
+        .to_owned();
+    let shown = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
+    for row in rows {
+        let Some(Pair {
+            ahead_of_time,
+            variant,
+            compile_ms,
+            load_ms,
+        }) = row.needs
+        else {
+            continue;
+        };
+        let _ = writeln!(
+            text,
+            "| {} | `{}` | {}, {} | {}, {} | {}, {} | {}, {} | {compile_ms:.0} | {load_ms:.1} |",
+            row.workload,
+            crate::names::short_kernel(&row.kernel),
+            ahead_of_time.registers,
+            variant.registers,
+            ahead_of_time.local_bytes,
+            variant.local_bytes,
+            shown(ahead_of_time.warps.map(u64::from)),
+            shown(variant.warps.map(u64::from)),
+            shown(row.code_bytes[0]),
+            shown(row.code_bytes[1]),
+        );
     }
     text
 }

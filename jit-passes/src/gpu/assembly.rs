@@ -9,7 +9,7 @@ use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_descriptor::Descriptor;
 use offloom_ir::LLVM;
 use offloom_ir::codegen::{MachineOptions, emit_assembly, nvptx_machine, run_pipeline};
-use offloom_ir::gpu::{has_approximated_constant, show_approximated, widen_sums};
+use offloom_ir::gpu::{has_approximated_constant, release_counted_loops, show_approximated, widen_sums};
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::{Linkage, Module};
@@ -36,6 +36,14 @@ use crate::specialize::{Transforms, specialize};
 /// The variable, in constant memory, that holds eight zero bytes. Nobody changes it, which `ptxas` does not
 /// know.
 const ZERO: &str = "__offloom_jit_zero";
+
+/// The most rounds of a loop that is unrolled after LLVM's passes: LLVM unrolls by four by default, so a loop
+/// over the rest has three.
+const MOST_ROUNDS: u32 = 8;
+
+/// Unrolls loops, and simplifies what comes of it.
+const UNROLL: &str =
+    "function(loop-simplify,lcssa,loop-unroll<O3>,sroa,instcombine,early-cse<memssa>,gvn,simplifycfg)";
 
 /// A kernel as PTX.
 #[derive(Debug, Clone)]
@@ -107,6 +115,9 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
     widen_sums(&module);
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
+    if request.optimization_level > 1 && release_counted_loops(&module, MOST_ROUNDS) > 0 {
+        run_pipeline(&module, &machine, &errors, UNROLL)?;
+    }
     finish(&module, request, gpu)?;
     if is_spmd(&module, request.kernel) != Some(gpu.mode != ExecutionMode::Generic) {
         return Err(JitPassError::OtherExecutionMode(request.kernel.to_owned()).into());

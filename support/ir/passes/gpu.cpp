@@ -6,7 +6,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/AssumptionCache.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
@@ -330,3 +335,46 @@ size_t offloom_ir_widen_sums(LLVMModuleRef M) {
 }
 
 } // extern "C"
+
+/// Takes `llvm.loop.unroll.disable` from innermost loops that run a known number of times, at most `Most`.
+/// Returns from how many.
+extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned Most) {
+  constexpr StringLiteral Mark = "llvm.loop.unroll.disable";
+  Module &Code = *unwrap(M);
+  TargetLibraryInfoImpl Library{Triple(Code.getTargetTriple())};
+  size_t Released = 0;
+  for (Function &F : Code) {
+    if (F.isDeclaration())
+      continue;
+    DominatorTree Dominators(F);
+    LoopInfo Loops(Dominators);
+    if (Loops.empty())
+      continue;
+    TargetLibraryInfo Functions(Library, &F);
+    AssumptionCache Assumptions(F);
+    ScalarEvolution Counts(F, Functions, Assumptions, Dominators, Loops);
+    for (Loop *L : Loops.getLoopsInPreorder()) {
+      MDNode *Id = L->getLoopID();
+      if (!Id || !L->isInnermost())
+        continue;
+      unsigned Count = Counts.getSmallConstantTripCount(L);
+      if (Count == 0 || Count > Most)
+        continue;
+      // The first operand is the node itself.
+      SmallVector<Metadata *, 4> Kept{nullptr};
+      for (const MDOperand &Operand : drop_begin(Id->operands())) {
+        auto *Node = dyn_cast<MDNode>(Operand);
+        auto *Name = Node && Node->getNumOperands() > 0 ? dyn_cast<MDString>(Node->getOperand(0)) : nullptr;
+        if (!Name || Name->getString() != Mark)
+          Kept.push_back(Operand);
+      }
+      if (Kept.size() == Id->getNumOperands())
+        continue;
+      MDNode *Rest = MDNode::getDistinct(F.getContext(), Kept);
+      Rest->replaceOperandWith(0, Rest);
+      L->setLoopID(Rest);
+      ++Released;
+    }
+  }
+  return Released;
+}

@@ -19,6 +19,7 @@ unsafe extern "C" {
     fn offloom_ir_has_constant_operand(module: LLVMModuleRef) -> bool;
     fn offloom_ir_show_operands(module: LLVMModuleRef, zero: LLVMValueRef);
     fn offloom_ir_widen_sums(module: LLVMModuleRef) -> usize;
+    fn offloom_ir_release_counted_loops(module: LLVMModuleRef, most: u32) -> usize;
 }
 
 /// Whether the program can tell a variable's address from that of a copy: it compares the address, stores it,
@@ -74,6 +75,16 @@ pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Global<'_>>]) -
     // SAFETY: one of the variables, which is still there.
     let needed = unsafe { GlobalValue::new(needed) };
     Err(Global::from(needed).name())
+}
+
+/// Lets LLVM unroll innermost loops that run a known number of times, at most `most`, where a mark on them
+/// forbids it. From how many the mark was taken.
+///
+/// LLVM marks the loop over the rest that unrolling leaves, so that nobody unrolls it again. Once the count
+/// is known to be small, that loop is all there is.
+pub fn release_counted_loops(module: &Module<'_>, most: u32) -> usize {
+    // SAFETY: a live module.
+    unsafe { offloom_ir_release_counted_loops(module.as_mut_ptr(), most) }
 }
 
 /// Has LLVM not see through the operands of approximations (`ex2.approx` and the like) that are no constants

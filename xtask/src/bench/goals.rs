@@ -281,6 +281,7 @@ mod tests {
             folder: String::new(),
             sources: Sources::Rust(PathBuf::new()),
             arguments: Vec::new(),
+            gpu: None,
             short: Vec::new(),
         };
         let pairs = [

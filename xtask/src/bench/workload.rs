@@ -49,6 +49,8 @@ struct Row {
     #[serde(default)]
     language: Language,
     short: Vec<String>,
+    /// Arguments with which a real GPU runs it; none where it is for the x86_64 device alone.
+    gpu: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
@@ -88,6 +90,8 @@ pub(super) struct Workload {
     pub(super) arguments: Vec<String>,
     /// Arguments after these that cut the number of launches.
     pub(super) short: Vec<String>,
+    /// Arguments with which a real GPU runs it; none where it is for the x86_64 device alone.
+    pub(super) gpu: Option<Vec<String>>,
 }
 
 /// What a workload is built of.
@@ -144,9 +148,19 @@ pub(super) fn workloads(root: &Path, only: &[String]) -> Result<Vec<Workload>> {
             has_many_files: row.files == Files::Many,
             arguments: row.arguments,
             short: row.short,
+            gpu: row.gpu,
         });
     }
     Ok(found)
+}
+
+/// The arguments with which a real GPU runs each workload, by name.
+pub(crate) fn gpu_sizes(root: &Path) -> Result<Vec<(String, Vec<String>)>> {
+    let all = workloads(root, &[])?;
+    Ok(all
+        .into_iter()
+        .filter_map(|workload| Some((workload.name, workload.gpu?)))
+        .collect())
 }
 
 /// What a program printed: its results, and the seconds that it spent in kernels.
@@ -200,5 +214,9 @@ mod tests {
         let all = workloads(root, &[]).unwrap();
         assert!(all.iter().any(|workload| workload.has_many_files));
         assert!(workloads(root, &["no-such-workload".to_owned()]).is_err());
+        for workload in all {
+            let is_for_gpus = matches!(workload.sources, Sources::Clang(_));
+            assert_eq!(workload.gpu.is_some(), is_for_gpus, "{}", workload.name);
+        }
     }
 }
