@@ -27,6 +27,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("offloom-descriptor", &[]),
     ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),
+    ("offloom-gpu-bundle", &["offloom-text-table"]),
     ("offloom-ir", &["offloom-abi", "offloom-thread"]),
     (
         "offloom-jit-cache",
@@ -121,7 +122,10 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-thread",
         ],
     ),
-    ("xtask", &["offloom-abi", "offloom-find-llvm"]),
+    (
+        "xtask",
+        &["offloom-abi", "offloom-find-llvm", "offloom-gpu-bundle"],
+    ),
 ];
 
 /// What only build scripts (and `xtask`) may use.

@@ -16,6 +16,7 @@ mod dist;
 mod figures;
 mod figures_document;
 mod fuzz;
+mod gpu_bundle;
 mod gpu_instructions;
 mod jit_check;
 mod lint;

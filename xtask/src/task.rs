@@ -5,8 +5,8 @@ use anyhow::Result;
 
 use crate::{
     bench, bench_jit_passes, bench_launch, bench_link, bench_passes, build, corpus, cuda, demo, dist, fuzz,
-    gpu_instructions, jit_check, lint, lit, matrix, ptx, setup, specialize_check, test, virtual_gpu,
-    virtual_gpu_check,
+    gpu_bundle, gpu_instructions, jit_check, lint, lit, matrix, ptx, setup, specialize_check, test,
+    virtual_gpu, virtual_gpu_check,
 };
 
 /// Tasks of the Offloom project.
@@ -46,6 +46,8 @@ enum Task {
     VirtualGpuCheck(virtual_gpu_check::Arguments),
     /// Instructions that kernels of the workloads execute on the virtual GPU, with the JIT and without
     GpuInstructions(gpu_instructions::Arguments),
+    /// One archive that runs on a bare machine with an NVIDIA GPU; and the page of what it found
+    GpuBundle(gpu_bundle::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
     /// The workloads in every form against the stock build, or a program of your own with and without the JIT
@@ -84,6 +86,7 @@ impl Arguments {
             Task::JitCheck(arguments) => jit_check::run(arguments),
             Task::VirtualGpu(arguments) => virtual_gpu::run_program(arguments),
             Task::GpuInstructions(arguments) => gpu_instructions::run(arguments),
+            Task::GpuBundle(arguments) => gpu_bundle::run_task(arguments),
             Task::VirtualGpuCheck(arguments) => virtual_gpu_check::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::Bench(arguments) => bench::run(arguments),

@@ -412,13 +412,13 @@ pub(crate) struct Targets {
     /// CUDA's tools.
     pub(crate) cuda: PathBuf,
     /// The x86_64 device.
-    host: Device,
+    pub(crate) host: Device,
     /// A GPU.
     pub(crate) one: Device,
     /// A GPU that reaches all memory of the host.
     unified: Device,
     /// A GPU, with images for two processors in the program; the second runs.
-    two: Device,
+    pub(crate) two: Device,
 }
 
 impl Targets {
