@@ -105,8 +105,10 @@ pub fn settle_bits(
 }
 
 /// The same for a GPU's module. What `ptxas` and the hardware make different bits of are approximations: of
-/// constants that come in later, `ptxas` is not to fold them.
+/// constants that come in later, `ptxas` is not to fold them. LLVM is not to fold the product of a fused
+/// operation either.
 pub(crate) fn settle_gpu_bits(module: &Module<'_>) {
+    fuse_operations(module);
     hide_approximated(module);
     mark_as_matched(module);
 }

@@ -32,11 +32,6 @@
 // COUNT-DAG: ld.const.u64 {{.*}}, [__offloom_jit_anchor_table+8];
 // COUNT-DAG: add.s32 {{.*}}, 100;
 
-// As base images are assembled: without a word on blocks.
-// RUN: %{compile} --relocatable %{bundle} count "1=i32:100;threads=128" %{assembler} relocatable.cubin
-// RUN: FileCheck --check-prefix=RELOCATABLE --implicit-check-not=minnctapersm --input-file=out.ptx %s
-// RELOCATABLE: .reqntid 128, 1, 1
-
 // The state of a reduction is the team's.
 // RUN: %{compile} %{bundle} scale "1=i32:64;4=double:0.5;teams=7;threads=96" %{assembler} scale.cubin
 // RUN: FileCheck --check-prefix=SCALE --implicit-check-not=anchor_table --implicit-check-not=ntid.x --input-file=out.ptx %s

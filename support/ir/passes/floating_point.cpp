@@ -28,6 +28,7 @@
 #include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/TargetParser/Triple.h"
+#include <optional>
 #include <string>
 #include <tuple>
 
@@ -560,17 +561,20 @@ void offloom_ir_pin_library_calls(LLVMModuleRef module) {
     }
 }
 
-/// On x86: makes `llvm.fma` of each `llvm.fmuladd` that code generation fuses.
+/// Makes `llvm.fma` of each `llvm.fmuladd` that code generation fuses: for NVIDIA's GPUs, of all.
 void offloom_ir_fuse_operations(LLVMModuleRef module) {
-  if (!Triple(unwrap(module)->getTargetTriple()).isX86())
+  Triple Target(unwrap(module)->getTargetTriple());
+  if (!Target.isX86() && !Target.isNVPTX())
     return;
   for (Function &F : *unwrap(module)) {
-    Arithmetic Computes(F);
-    if (!Computes.fusesAny())
+    std::optional<Arithmetic> Computes;
+    if (Target.isX86())
+      Computes.emplace(F);
+    if (Computes && !Computes->fusesAny())
       continue;
     for (Instruction &I : make_early_inc_range(instructions(F))) {
       auto *Call = dyn_cast<IntrinsicInst>(&I);
-      if (!Call || !isMultiplyAdd(*Call) || !Computes.fuses(Call->getType()))
+      if (!Call || !isMultiplyAdd(*Call) || (Computes && !Computes->fuses(Call->getType())))
         continue;
       bool IsStrict = isa<ConstrainedFPIntrinsic>(Call);
       IRBuilder<> Builder(Call);

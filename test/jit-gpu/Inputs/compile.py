@@ -1,6 +1,5 @@
 """Has the JIT's worker compile one kernel of a GPU's bundle, as the runtime does: BUNDLE KERNEL DESCRIPTOR ASSEMBLER CUBIN.
 
-Options before these: --source (bits of the source, not of the image), --relocatable, --mode=N (execution mode of the base image's kernel),
 --deadline=MS. KERNEL may be a part of a kernel's name. DESCRIPTOR is what follows kernel and processor; empty: nothing. Prints what the
 worker says."""
 
@@ -13,7 +12,6 @@ import sys
 parser = argparse.ArgumentParser()
 parser.add_argument("--worker", required=True)
 parser.add_argument("--source", action="store_true")
-parser.add_argument("--relocatable", action="store_true")
 parser.add_argument("--mode", type=int)
 parser.add_argument("--deadline", type=int, default=60000)
 parser.add_argument("--priority", type=int, default=0)
@@ -69,12 +67,12 @@ body = struct.pack("<I", 0)
 body += b"".join(map(string, [triple, processor, features, kernel.encode(), descriptor.encode()]))
 body += struct.pack("<IIII", level, not options.source, options.deadline, 1)
 body += string(options.assembler.encode()) + string(b"".join(argument + b"\0" for argument in arguments))
-body += struct.pack("<III", options.relocatable, options.mode or modes[kernel], len(anchors)) + string(runtime)
+body += struct.pack("<II", options.mode or modes[kernel], len(anchors)) + string(runtime)
 body += bitcode if options.source else matched
 ours, theirs = socket.socketpair()
 worker = subprocess.Popen([options.worker, "4096", str(options.priority)], stdin=theirs)
 theirs.close()
-ours.sendall(struct.pack("<4sIQ", b"OFJC", 7, len(body)) + body)
+ours.sendall(struct.pack("<4sIQ", b"OFJC", 8, len(body)) + body)
 
 
 def receive(count):
