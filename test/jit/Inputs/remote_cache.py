@@ -20,6 +20,8 @@ import time
 OFFLOOM, PROGRAM, EXPECTED = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).read_text(encoding="utf-8")
 CASES, GIVEN = sys.argv[4], sys.argv[5]
 VARIANTS = 5
+# Seconds that a claim holds (`CLAIM` in jit/cache/src/remote.rs).
+CLAIM = 10
 # Far more than a look-up takes on a machine that does much else. Cases about stores that are too slow have less.
 LONG = 60000
 # What OFFLOOM_JIT_LOG has a program say besides.
@@ -439,6 +441,7 @@ def many_at_once(kind):
     """Cold: eight processes on each of eight machines, all at once."""
     machines, processes = 8, 8
     with kind() as store:
+        begin = time.monotonic()
         first = Node("machine", store.url, signs=True)
         nodes = []
         for number in range(machines):
@@ -450,7 +453,11 @@ def many_at_once(kind):
         for node, run in started:
             node.finish(run)
             compiles.update(node.compiled)
-        assert len(compiles) == VARIANTS and max(compiles.values()) <= 2, compiles
+        # Of one machine's processes one compiles. Of the machines it is who has the claim: one, or two where the first is slow.
+        # The S3 server of the tests looks and puts in two steps, so several may get a claim; and claims end after ten seconds,
+        # which a busy machine needs for all of this.
+        most = 2 if kind is Redis and time.monotonic() - begin < CLAIM else machines
+        assert len(compiles) == VARIANTS and max(compiles.values()) <= most, (compiles, most)
 
 
 class NoBucket(http.server.BaseHTTPRequestHandler):
