@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 const TURN: Duration = Duration::from_millis(2);
 
 /// How long output is waited for once a program has ended: a process that it left behind may hold it open.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const OUTPUT_GRACE: Duration = Duration::from_secs(1);
 
 /// The most bytes that are kept of an output.
 const MOST_BYTES: u64 = 1 << 20;
@@ -62,7 +62,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
                 kill_group(child.id());
             }
             // A process that waits for the driver may not even be killed.
-            Ok(None) if begin.elapsed() >= limit + LAST_WORDS => {
+            Ok(None) if begin.elapsed() >= limit + OUTPUT_GRACE => {
                 problem = Some(format!(
                     "has not ended after {} s, and cannot be killed",
                     limit.as_secs()
@@ -118,7 +118,7 @@ fn reader(stream: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<u8>> {
 fn text(reader: JoinHandle<Vec<u8>>) -> String {
     let begin = Instant::now();
     while !reader.is_finished() {
-        if begin.elapsed() > LAST_WORDS {
+        if begin.elapsed() > OUTPUT_GRACE {
             return String::new();
         }
         thread::sleep(TURN);
