@@ -165,16 +165,18 @@ pub fn native_processor() -> (String, String) {
 /// # Errors
 /// When it is unknown, or this machine's processor cannot run its code.
 pub fn x86_processor(name: &str) -> Result<(String, String), UnusableProcessor> {
-    if name != NATIVE
-        && let Some(processor) = Processor::named(name)
-        && processor.has("64bit")
-        && let Some((missing, _)) = host_features()
-            .iter()
-            .find(|&(feature, here)| !here && processor.has(feature))
-    {
+    if name == NATIVE {
+        return Ok(native_processor());
+    }
+    let processor = processor_with_64_bits(name)?;
+    let here = host_features();
+    let missing = here
+        .iter()
+        .find(|&(feature, here)| !here && processor.has(feature));
+    if let Some((missing, _)) = missing {
         return Err(UnusableProcessor::Missing(missing.to_owned()));
     }
-    x86_processor_anywhere(name)
+    Ok(for_variants(name.to_owned(), Features::default()))
 }
 
 /// As [`x86_processor`], for variants that may be for another machine to run.
@@ -185,11 +187,16 @@ pub fn x86_processor_anywhere(name: &str) -> Result<(String, String), UnusablePr
     if name == NATIVE {
         return Ok(native_processor());
     }
-    let processor = Processor::named(name).ok_or(UnusableProcessor::Unknown)?;
-    if !processor.has("64bit") {
-        return Err(UnusableProcessor::NotX86_64);
-    }
+    processor_with_64_bits(name)?;
     Ok(for_variants(name.to_owned(), Features::default()))
+}
+
+fn processor_with_64_bits(name: &str) -> Result<Processor, UnusableProcessor> {
+    let processor = Processor::named(name).ok_or(UnusableProcessor::Unknown)?;
+    match processor.has("64bit") {
+        true => Ok(processor),
+        false => Err(UnusableProcessor::NotX86_64),
+    }
 }
 
 /// What LLVM finds that the processor has and has not.

@@ -81,6 +81,11 @@ pub(crate) fn describe() -> Result<(String, Vec<StoreError>)> {
     Ok((summary(&opened, &opened.store.stats()?), opened.refused))
 }
 
+/// Fails where programs with this environment could put nothing into the cache.
+pub(crate) fn check_that_it_can_be_written() -> Result<()> {
+    Opened::open(Access::Put).map(drop)
+}
+
 fn summary(opened: &Opened, stats: &Stats) -> String {
     let unused = match opened.settings.cache_mode {
         CacheMode::Off => ", not used: OFFLOOM_JIT_CACHE_MODE=off",

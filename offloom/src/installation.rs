@@ -1,6 +1,7 @@
 //! Where the rest of Offloom lies: beside this program, as it is installed.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use offloom_abi::LlvmVersion;
 use offloom_abi::jit_remote::REMOTE_NAME;
@@ -59,6 +60,13 @@ impl Installation {
     /// What has the JIT library do something in a process of its own.
     pub(crate) fn caller(&self) -> PathBuf {
         self.0.join("libexec/offloom/offloom-jit-call")
+    }
+
+    /// The command by which that has the library do this with a file or folder.
+    pub(crate) fn call(&self, function: &str, path: &Path) -> Command {
+        let mut command = Command::new(self.caller());
+        command.arg(self.jit_library()).arg(function).arg(path);
+        command
     }
 
     /// What talks to remote stores.

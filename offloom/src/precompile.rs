@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use offloom_jit_cache::precompile::Order;
 use offloom_jit_cache::settings::{CacheMode, Found};
@@ -14,6 +14,7 @@ use offloom_jit_cache::stats::{Origin, Statistics};
 use offloom_text_table::{Table, counted, printable_line};
 use serde_json::{Value, json};
 
+use crate::cache;
 use crate::error::{Error, Result};
 use crate::explain;
 use crate::installation::Installation;
@@ -63,13 +64,22 @@ pub(crate) fn run(arguments: &PrecompileArgs, json: bool) -> Result<Outcome> {
         let reason = "OFFLOOM_JIT_CACHE_MODE is not `rw`, so nothing would be kept";
         return Err(cannot(arguments, reason));
     }
+    cache::check_that_it_can_be_written()?;
     let scratch = ScratchFolder::new().map_err(|error| cannot(arguments, &error.to_string()))?;
+    let installation = Installation::find()?;
+    let program = fs::canonicalize(&arguments.program);
+    let mut order = Order {
+        program: program.map_err(|error| cannot(arguments, &error.to_string()))?,
+        processor: String::new(),
+        kernels,
+    };
     let targets: BTreeSet<_> = arguments.targets.iter().collect();
     let made = progress::shown("precompiling", |done| {
         let mut made = Vec::new();
         for (number, target) in targets.iter().enumerate() {
             done(number, targets.len());
-            made.push(make(arguments, target, &kernels, scratch.path())?);
+            order.processor.clone_from(target);
+            made.push(make(&installation, arguments, &order, scratch.path())?);
         }
         done(targets.len(), targets.len());
         Ok::<_, Error>(made)
@@ -114,30 +124,22 @@ fn count(made: &Made, is_counted: impl Fn(&Origin) -> bool) -> usize {
     variants.filter(|variant| is_counted(&variant.origin)).count()
 }
 
-/// Makes all for one target, in a process of its own.
+/// Makes all that is ordered, in a process of its own.
 fn make(
+    installation: &Installation,
     arguments: &PrecompileArgs,
-    target: &str,
-    kernels: &BTreeMap<String, Vec<String>>,
+    order: &Order,
     scratch: &Path,
 ) -> Result<Made> {
+    let target = &order.processor;
     let failed = |reason: String| cannot(arguments, &format!("for {target}: {reason}"));
-    let order = Order {
-        program: fs::canonicalize(&arguments.program)
-            .map_err(|error| cannot(arguments, &error.to_string()))?,
-        processor: target.to_owned(),
-        kernels: kernels.clone(),
-    };
     let (order_file, statistics) = (scratch.join("order.json"), scratch.join("statistics.json"));
     order
         .write(&order_file)
         .map_err(|error| failed(error.to_string()))?;
-    let installation = Installation::find()?;
     let caller = installation.caller();
-    let output = Command::new(&caller)
-        .arg(installation.jit_library())
-        .arg("offloom_jit_precompile")
-        .arg(&order_file)
+    let output = installation
+        .call("offloom_jit_precompile", &order_file)
         .env("OFFLOOM_JIT", "sync")
         .env("OFFLOOM_JIT_STATS", &statistics)
         .stdin(Stdio::null())
@@ -153,7 +155,7 @@ fn make(
     }
     let made = Statistics::read(&statistics).map_err(|error| failed(error.to_string()))?;
     Ok(Made {
-        target: target.to_owned(),
+        target: target.clone(),
         statistics: made,
     })
 }

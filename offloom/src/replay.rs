@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{ExitStatus, Stdio};
 
 use offloom_jit_cache::dump::{Comparison, Difference, LAUNCH_FILE, Launch, Progress, is_openmp_variable};
 use offloom_text_table::{counted, printable_line};
@@ -76,11 +76,7 @@ fn dump_in(folder: &Path) -> Option<PathBuf> {
 fn replay(dump: &Path, launch: &Launch) -> io::Result<(ExitStatus, Option<Progress>)> {
     let installation = Installation::find().map_err(io::Error::other)?;
     let program = installation.caller();
-    let mut command = Command::new(&program);
-    command
-        .arg(installation.jit_library())
-        .arg("offloom_jit_replay")
-        .arg(dump);
+    let mut command = installation.call("offloom_jit_replay", dump);
     for (name, _) in env::vars_os() {
         if name.to_str().is_some_and(is_openmp_variable) {
             command.env_remove(name);

@@ -41,6 +41,12 @@
 // RUN: FileCheck --check-prefix=IMAGE --input-file=bitcode.log %s
 // IMAGE: the image of this program for sm_90 is in the cache
 
+// Of two codes the image is made of the later one, as at the program's start, and its variants are all.
+// RUN: %{build} --offload-arch=sm_80,sm_90 -Xoffload-linker --jit=only -o codes
+// RUN: env %{environment} OFFLOOM_JIT_CACHE_DIR=%t/of-codes %offloom precompile --target sm_90 bitcode.json ./codes | FileCheck --check-prefix=BITCODE %s
+// RUN: %{run} OFFLOOM_VIRTUAL_GPU=sm_90 OFFLOOM_JIT_CACHE_DIR=%t/of-codes ./codes 2> codes.log | diff expected -
+// RUN: FileCheck --check-prefix=FOUND --implicit-check-not=compiled --input-file=codes.log %s
+
 // What cannot be.
 // RUN: not %{precompile} --target sm_75 images.json ./images 2>&1 | FileCheck --check-prefix=OTHER %s
 // OTHER: offloom: cannot precompile `{{.*}}images`: its device code is for {{sm_80 and sm_90|sm_90 and sm_80}}: link it for sm_75 too, or with --jit=only for the earliest

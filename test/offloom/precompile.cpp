@@ -33,6 +33,10 @@
 // RUN: not env OFFLOOM_JIT_CACHE_MODE=ro %offloom precompile --target native statistics.json ./program 2>&1 | FileCheck --check-prefix=MODE %s
 // MODE: offloom: cannot precompile `./program`: OFFLOOM_JIT_CACHE_MODE is not `rw`
 
+// A cache that cannot be written keeps nothing, so nothing is compiled.
+// RUN: not env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/expected %offloom precompile --target native statistics.json ./program 2>&1 | FileCheck --check-prefix=CACHE --implicit-check-not=compiled %s
+// CACHE: offloom: the cache `{{.*}}expected` is not a directory
+
 // Damaged programs are refused, and nothing is left anywhere.
 // RUN: python3 %S/Inputs/damage-bundle.py program damaged
 // RUN: not %{precompile} --target native statistics.json ./damaged 2>&1 | FileCheck --check-prefix=DAMAGED %s

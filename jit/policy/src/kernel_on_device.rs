@@ -246,14 +246,6 @@ impl<B: Backend> KernelOnDevice<B> {
         B::load(self, number, &object.bytes, Box::new(loaded));
     }
 
-    /// That there is no variant here, for this reason.
-    fn not_loaded(&self, reason: &str) -> String {
-        format!(
-            "{}: stays ahead of time on image copy {}: {reason}",
-            self.kernel.name, self.image.number
-        )
-    }
-
     /// Enters what loading gave.
     fn enter_loaded(
         &'static self,
@@ -266,14 +258,17 @@ impl<B: Backend> KernelOnDevice<B> {
         let mut code = match loaded {
             Ok(code) => code,
             Err(LoadFailure::TooLate) => return self.enter(key, None),
-            Err(LoadFailure::Failed(reason)) => {
-                report::failure(self.not_loaded(&reason));
-                self.remember(key, took, stats::Verdict::Failed(reason), times, None);
-                return self.enter(key, None);
-            }
-            Err(LoadFailure::Declined(reason)) => {
-                report::log(self.not_loaded(&reason));
-                self.remember(key, took, stats::Verdict::Failed(reason), times, None);
+            Err(failure) => {
+                let line = format!(
+                    "{}: stays ahead of time on image copy {}: {failure}",
+                    self.kernel.name, self.image.number
+                );
+                match failure {
+                    LoadFailure::Declined(_) => report::log(line),
+                    _ => report::failure(line),
+                }
+                let verdict = stats::Verdict::Failed(failure.to_string());
+                self.remember(key, took, verdict, times, None);
                 return self.enter(key, None);
             }
         };

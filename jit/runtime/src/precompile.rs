@@ -14,7 +14,7 @@ use std::path::Path;
 use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
 use offloom_abi::jit_bundle::{self, Bundle, BundleId, ExecutionMode, bundles_in};
 use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL, execution_mode_in, kernel_environment};
-use offloom_abi::jit_gpu_code::GpuCode;
+use offloom_abi::jit_gpu_code::{GpuCode, capability};
 use offloom_abi::names::OFFLOADING_SECTION;
 use offloom_abi::offload_binary;
 use offloom_descriptor::Descriptor;
@@ -109,37 +109,34 @@ fn for_host(order: &Order, bundles: &[BundleId]) -> Result<usize, String> {
 
 /// As [`for_host`]. `containers`: where the program has its device images.
 fn for_gpu(order: &Order, program: &CStr, containers: &[u8]) -> Result<usize, String> {
-    let mut images = Vec::new();
-    let mut others = Vec::new();
+    let (mut images, mut codes, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for member in offload_binary::members(containers) {
         let member = member.map_err(|error| error.to_string())?;
         if !member.triple().starts_with(GPU_TRIPLE) {
             continue;
         }
-        let code = GpuCode::parse(member.image()).map_err(|error| error.to_string())?;
-        let processor = match code {
-            Some(code) if code.processor == order.processor => Some(order.processor.clone()),
-            Some(code) => capability(&order.processor).and_then(|device| code.processor_for(device)),
-            None => Some(member.arch().to_owned()),
-        };
-        if processor.as_deref() != Some(&order.processor) {
-            others.push(member.arch());
-            continue;
+        match GpuCode::parse(member.image()).map_err(|error| error.to_string())? {
+            Some(code) => codes.push((member, code)),
+            None if member.arch() == order.processor => images.push(member.image()),
+            None => others.push(member.arch()),
         }
-        let Some(code) = code else {
-            images.push(member.image());
-            continue;
-        };
-        let Some(_change) = fork_gate::enter() else {
-            continue;
-        };
+    }
+    // The one that the program makes its image of on such a device.
+    let best = capability(&order.processor)
+        .and_then(|device| GpuCode::best_for(codes.iter().map(|(_, code)| *code), device));
+    if let Some((number, processor)) = best
+        && let Some(_change) = fork_gate::enter()
+    {
+        let (member, code) = codes[number];
         let object = LoadedObject::not_loaded(program.to_owned());
         let code = DeviceCode {
             bytes: member.image(),
             triple: member.triple(),
-            gpu: Some((code, &order.processor)),
+            gpu: Some((code, &processor)),
         };
         images.extend(base_image(&code, &object));
+    } else {
+        others.extend(codes.iter().map(|(member, _)| member.arch()));
     }
     if images.is_empty() {
         return Err(match others.as_slice() {
@@ -180,12 +177,6 @@ fn make_all<B: Backend>(
         }
     }
     made
-}
-
-/// Major and minor number of a processor that has no letter in its name.
-fn capability(processor: &str) -> Option<[u32; 2]> {
-    let number: u32 = processor.strip_prefix(GPU)?.parse().ok()?;
-    Some([number / 10, number % 10])
 }
 
 /// A device image for an NVIDIA GPU, as a file.

@@ -144,13 +144,8 @@ fn gpu_images(codes: &[(&DeviceImage, GpuCode<'_>, String)], object: &LoadedObje
     capabilities.dedup();
     let mut made = Vec::new();
     for capability in capabilities {
-        let fitting = codes.iter().filter_map(|(image, code, triple)| {
-            let processor = code.processor_for(capability)?;
-            Some((image, code, triple, processor))
-        });
-        // Names are as long as their numbers, but for those of ten and more.
-        let best = fitting.max_by_key(|(_, code, ..)| (code.processor.len(), code.processor));
-        let Some((image, code, triple, processor)) = best else {
+        let best = GpuCode::best_for(codes.iter().map(|(_, code, _)| *code), capability);
+        let Some((number, processor)) = best else {
             let [major, minor] = capability;
             let linked: Vec<_> = codes.iter().map(|(_, code, _)| code.processor).collect();
             report::failure(format_args!(
@@ -160,6 +155,7 @@ fn gpu_images(codes: &[(&DeviceImage, GpuCode<'_>, String)], object: &LoadedObje
             ));
             continue;
         };
+        let (image, code, triple) = &codes[number];
         let code = DeviceCode {
             bytes: bytes_of(image),
             triple,

@@ -3,7 +3,6 @@
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use super::{Check, Problem};
 use crate::installation::{Installation, LLVM_MAJOR};
@@ -36,10 +35,8 @@ fn load(installation: &Installation) -> Result<String, Problem> {
     let folder = ScratchFolder::new()
         .map_err(|error| Problem::new(format!("no temporary folder: {error}"), "set TMPDIR to one"))?;
     let caller = installation.caller();
-    let output = Command::new(&caller)
-        .arg(installation.jit_library())
-        .arg("offloom_jit_replay")
-        .arg(folder.path())
+    let output = installation
+        .call("offloom_jit_replay", folder.path())
         .output()
         .map_err(|error| {
             Problem::new(

@@ -128,15 +128,35 @@ impl<'a> GpuCode<'a> {
     /// major and minor. `None`: it does not run there. Code for a processor with a letter in its name
     /// (`sm_90a`) is for that one alone.
     pub fn processor_for(&self, [major, minor]: [u32; 2]) -> Option<String> {
-        let number = self.processor.strip_prefix("sm_")?;
-        let digits = number.trim_end_matches(char::is_alphabetic);
-        let own: u32 = digits.parse().ok()?;
+        let own = number_of(self.processor)?;
         let device = major.checked_mul(10)?.checked_add(minor)?;
-        match digits == number {
-            true => (own <= device).then(|| format!("sm_{device}")),
-            false => (own == device).then(|| self.processor.to_owned()),
+        match self.processor.ends_with(char::is_alphabetic) {
+            false => (own <= device).then(|| format!("sm_{device}")),
+            true => (own == device).then(|| self.processor.to_owned()),
         }
     }
+
+    /// Of several codes the one that the image for a device of this compute capability is made of: that for
+    /// the latest processor. Its number, and the processor to compile it for. `None`: none runs there.
+    pub fn best_for(codes: impl IntoIterator<Item = Self>, capability: [u32; 2]) -> Option<(usize, String)> {
+        let codes = codes.into_iter().enumerate();
+        let fitting =
+            codes.filter_map(|(number, code)| Some((number, code, code.processor_for(capability)?)));
+        // Names are as long as their numbers, but for those of ten and more.
+        let best = fitting.max_by_key(|(_, code, _)| (code.processor.len(), code.processor));
+        best.map(|(number, _, processor)| (number, processor))
+    }
+}
+
+/// Major and minor number of the compute capability of a processor, as `sm_90` or `sm_90a`.
+pub fn capability(processor: &str) -> Option<[u32; 2]> {
+    let number = number_of(processor)?;
+    Some([number / 10, number % 10])
+}
+
+fn number_of(processor: &str) -> Option<u32> {
+    let number = processor.strip_prefix("sm_")?;
+    number.trim_end_matches(char::is_alphabetic).parse().ok()
 }
 
 #[cfg(test)]
@@ -187,6 +207,24 @@ mod tests {
         assert_eq!(of("sm_90a").processor_for([10, 0]), None);
         assert_eq!(of("gfx90a").processor_for([9, 0]), None);
         assert_eq!(of("sm_80").processor_for([u32::MAX, 0]), None);
+    }
+
+    #[test]
+    fn the_code_for_the_latest_processor_that_fits_is_taken() {
+        let best = |processors: &[&'static str], capability| {
+            let codes = processors.iter().map(|processor| GpuCode { processor, ..CODE });
+            GpuCode::best_for(codes, capability)
+        };
+        let named = |number, processor: &str| Some((number, processor.to_owned()));
+        assert_eq!(best(&["sm_90", "sm_80"], [9, 0]), named(0, "sm_90"));
+        assert_eq!(best(&["sm_90", "sm_80"], [8, 6]), named(1, "sm_86"));
+        assert_eq!(best(&["sm_80", "sm_100"], [12, 0]), named(1, "sm_120"));
+        assert_eq!(best(&["sm_80", "sm_90a"], [9, 0]), named(1, "sm_90a"));
+        assert_eq!(best(&["sm_80", "sm_90a"], [10, 0]), named(0, "sm_100"));
+        assert_eq!(best(&["sm_80"], [7, 5]), None);
+        assert_eq!(capability("sm_90a"), Some([9, 0]));
+        assert_eq!(capability("sm_120"), Some([12, 0]));
+        assert_eq!(capability("gfx90a"), None);
     }
 
     proptest! {

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Runs an archive of `cargo xtask gpu-bundle`, or its folder, in a root that holds a C library, a shell and, as its
+# Runs an archive of `cargo xtask gpu-bundle` in a root that holds a C library and, as its
 # driver, the virtual GPU.
-# Usage: try.sh ARCHIVE_OR_FOLDER DRIVER_FOLDER SCRATCH; the results are left in SCRATCH.
+# Usage: try.sh ARCHIVE DRIVER_FOLDER SCRATCH; the results are left in SCRATCH.
 set -euo pipefail
-what=$1 driver=$2 scratch=$3
+archive=$1 driver=$2 scratch=$3
 
 if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   user=()
@@ -12,8 +12,7 @@ if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
 fi
 
 root=$scratch/root
-mkdir -p "$root"/{bin,dev,driver,lib,lib64,proc,tmp,bundle}
-cp -L "$(command -v dash || command -v sh)" "$root/bin/sh"
+mkdir -p "$root"/{dev,driver,lib,lib64,proc,tmp,bundle}
 for library in libc.so.6 libm.so.6 libdl.so.2 libpthread.so.0 librt.so.1; do
   cp -L "/lib/x86_64-linux-gnu/$library" "$root/lib"
 done
@@ -23,11 +22,7 @@ ln -s libcuda.so.1 "$root/driver/libcuda.so"
 touch "$root/dev/null"
 mount --bind /dev/null "$root/dev/null"
 mount --rbind /proc "$root/proc"
-if [ -d "$what" ]; then
-  mount --bind "$what" "$root/bundle"
-else
-  tar --extract --file "$what" --directory "$root/bundle" --strip-components=1
-fi
+tar --extract --file "$archive" --directory "$root/bundle" --strip-components=1
 # A driver as the system's loader finds it: in no setting.
 status=0
 env --ignore-environment LD_LIBRARY_PATH=/driver "$(command -v chroot)" "$root" /bundle/run --seconds "$OFFLOOM_BUNDLE_SECONDS" --output /tmp/gpu-results.json || status=$?

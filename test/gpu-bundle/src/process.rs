@@ -2,9 +2,11 @@
 
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
-use std::process::{Command, ExitStatus, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
 
 /// How often it is asked whether a program has ended.
 const TURN: Duration = Duration::from_millis(2);
@@ -59,7 +61,7 @@ pub fn run(command: &mut Command, limit: Duration) -> Ended {
             }
             Ok(None) if begin.elapsed() >= limit && problem.is_none() => {
                 problem = Some(format!("has not ended after {} s", limit.as_secs()));
-                kill_group(child.id());
+                kill_group(&child);
             }
             // A process that waits for the driver may not even be killed.
             Ok(None) if begin.elapsed() >= limit + OUTPUT_GRACE => {
@@ -94,12 +96,9 @@ fn failure(status: ExitStatus) -> Option<String> {
     }
 }
 
-/// Kills the processes of a group. The standard library has no call for it; a shell has, wherever there is
-/// one.
-fn kill_group(leader: u32) {
-    let mut kill = Command::new("/bin/sh");
-    kill.args(["-c", &format!("kill -KILL -{leader}")]);
-    let _ = kill.stdout(Stdio::null()).stderr(Stdio::null()).status();
+/// Kills the processes of a group.
+fn kill_group(leader: &Child) {
+    let _ = kill_process_group(Pid::from_child(leader), Signal::KILL);
 }
 
 /// Reads all of a stream, and keeps its beginning.

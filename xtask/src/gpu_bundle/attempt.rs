@@ -1,4 +1,4 @@
-//! Runs the archive where there is a C library, a shell and a driver, and nothing else.
+//! Runs the archive where there is a C library and a driver, and nothing else.
 
 use std::env;
 use std::fs;

@@ -56,6 +56,9 @@ enum Set {
     Path(fn(&mut Settings, &OsStr) -> Option<()>),
 }
 
+/// Values of settings that are sizes.
+const SIZE: &str = "a number of bytes, or with K, M or G (KiB, MiB, GiB) behind it";
+
 /// Every setting, in the order in which they are documented.
 pub const SETTINGS: &[Setting] = &[
     Setting {
@@ -134,7 +137,7 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "OFFLOOM_JIT_CACHE_SIZE",
-        values: "a number of bytes, or with K, M or G (KiB, MiB, GiB) behind it",
+        values: SIZE,
         help: "how large the private cache directory may be; 1G by default",
         set: Set::Text(|settings, value| values::set(&mut settings.cache_size, values::size(value))),
         show: |settings| values::shown_size(settings.cache_size),
@@ -199,14 +202,14 @@ pub const SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "OFFLOOM_JIT_MEMORY_LIMIT",
-        values: "a number of bytes, or with K, M or G (KiB, MiB, GiB) behind it",
+        values: SIZE,
         help: "address space that the process which compiles may use, its own code included; 4G by default",
         set: Set::Text(|settings, value| values::set(&mut settings.memory_limit, values::size(value))),
         show: |settings| values::shown_size(settings.memory_limit),
     },
     Setting {
         name: "OFFLOOM_JIT_DEVICE_MEMORY",
-        values: "a number of bytes, or with K, M or G (KiB, MiB, GiB) behind it",
+        values: SIZE,
         help: "memory that variants may take on each GPU, in bytes of their cubins; 256M by default",
         set: Set::Text(|settings, value| values::set(&mut settings.device_memory, values::size(value))),
         show: |settings| values::shown_size(settings.device_memory),
