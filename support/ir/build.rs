@@ -23,6 +23,7 @@ fn main() {
         .file("shim/analysis_shim.cpp")
         .file("shim/code_memory.cpp")
         .file("shim/device_shim.cpp")
+        .file("passes/distribution.cpp")
         .file("passes/floating_point.cpp")
         .file("passes/gpu.cpp")
         .file("shim/jit_shim.cpp")

@@ -9,6 +9,7 @@ use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_descriptor::Descriptor;
 use offloom_ir::LLVM;
 use offloom_ir::codegen::{MachineOptions, emit_assembly, nvptx_machine, run_pipeline};
+use offloom_ir::distribution::share_iterations;
 use offloom_ir::gpu::{has_approximated_constant, release_counted_loops, show_approximated, widen_sums};
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::context::Context;
@@ -23,6 +24,7 @@ use offloom_ir::used::{UsedList, set_used};
 
 use super::anchor_table::{bind_anchors, drop_bound_values};
 use super::device_runtime::Calls;
+use super::launch_facts::launch_facts;
 use super::{CONSTANT_MEMORY, GLOBAL_MEMORY, address_space, device_runtime, is_environment};
 use crate::compile::{CompileError, phases};
 use crate::error::JitPassError;
@@ -91,12 +93,19 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
         text => Some(text.parse()?),
     };
     if let Some(descriptor) = &descriptor {
+        let facts = launch_facts(&module, &descriptor.kernel);
         let transforms = Transforms {
             contents: false,
             ..Transforms::ALL
         };
         specialize(&module, descriptor, transforms)?;
         prune(&module, request.kernel)?;
+        if let (Some(facts), Some(threads), Some(true)) =
+            (facts, descriptor.threads, is_spmd(&module, request.kernel))
+            && let Some(kernel) = find(&module, request.kernel).and_then(Global::as_function)
+        {
+            share_iterations(kernel, facts.thread_limit, threads);
+        }
     }
     let calls = match is_spmd(&module, request.kernel) {
         Some(true) => Calls::OfModule,

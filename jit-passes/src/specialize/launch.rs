@@ -14,7 +14,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::target_queries::{
-    ExecutionMode, Limit, execution_mode, fold_queries, remove_nvvm_annotation, set_limits,
+    ExecutionMode, Limit, bound_queries, execution_mode, fold_queries, remove_nvvm_annotation, set_limits,
     set_nvvm_annotation,
 };
 
@@ -31,6 +31,10 @@ const TEAM_QUERIES: [&str; 3] = [
     "omp_get_num_teams",
     "llvm.nvvm.read.ptx.sreg.nctaid.x",
 ];
+
+/// Where a thread's number in its team, and that of the team, come from.
+const THREAD_NUMBER: &str = "llvm.nvvm.read.ptx.sreg.tid.x";
+const TEAM_NUMBER: &str = "llvm.nvvm.read.ptx.sreg.ctaid.x";
 
 /// The kinds of GPU, which have a word of their own for everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,11 +110,13 @@ pub fn specialize_hardware_launch<'ctx>(
         for query in TEAM_QUERIES {
             fold_queries(module, query, teams);
         }
+        bound_queries(module, TEAM_NUMBER, teams);
     }
     if let Some(threads) = descriptor.threads {
         for query in THREAD_QUERIES {
             fold_queries(module, query, threads);
         }
+        bound_queries(module, THREAD_NUMBER, threads);
         declare_threads(module, kernel, gpu, threads);
     }
 }

@@ -16,6 +16,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Metadata.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -290,6 +291,21 @@ size_t offloom_ir_fold_queries(LLVMModuleRef module, const char *function, size_
     ++Folded;
   }
   return Folded;
+}
+
+/// Has the calls of a function or intrinsic return numbers below `bound`. How many there were.
+size_t offloom_ir_bound_queries(LLVMModuleRef module, const char *function, size_t length, uint32_t bound) {
+  Function *F = unwrap(module)->getFunction(StringRef(function, length));
+  if (!F || !F->getReturnType()->isIntegerTy(32) || bound == 0)
+    return 0;
+  MDNode *Range = MDBuilder(F->getContext()).createRange(APInt(32, 0), APInt(32, bound));
+  size_t Bounded = 0;
+  for (User *U : F->users())
+    if (auto *Call = dyn_cast<CallInst>(U); Call && Call->getCalledOperand() == F) {
+      Call->setMetadata(LLVMContext::MD_range, Range);
+      ++Bounded;
+    }
+  return Bounded;
 }
 
 /// The configuration in a kernel's environment (`KernelEnvironmentTy`), or null.

@@ -19,6 +19,7 @@ pub mod call_sites;
 pub mod codegen;
 pub mod command_line;
 pub mod crash_report;
+pub mod distribution;
 pub mod floating_point;
 pub mod function_arguments;
 pub mod gpu;

@@ -9,6 +9,12 @@ use inkwell::values::{AsValueRef, FunctionValue, GlobalValue};
 use std::ffi::c_char;
 
 unsafe extern "C" {
+    fn offloom_ir_bound_queries(
+        module: LLVMModuleRef,
+        function: *const c_char,
+        length: usize,
+        bound: u32,
+    ) -> usize;
     fn offloom_ir_fold_queries(
         module: LLVMModuleRef,
         function: *const c_char,
@@ -48,6 +54,20 @@ pub fn fold_queries(module: &Module<'_>, function: &str, value: u32) -> usize {
             function.as_ptr().cast(),
             function.len(),
             value,
+        )
+    }
+}
+
+/// Has LLVM know that the calls of a function without parameters (or of an intrinsic) return numbers below
+/// `bound`. How many there were.
+pub fn bound_queries(module: &Module<'_>, function: &str, bound: u32) -> usize {
+    // SAFETY: the module is live, and the name is passed with its length.
+    unsafe {
+        offloom_ir_bound_queries(
+            module.as_mut_ptr(),
+            function.as_ptr().cast(),
+            function.len(),
+            bound,
         )
     }
 }

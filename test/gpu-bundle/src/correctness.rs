@@ -146,14 +146,15 @@ impl OneProgram<'_> {
         };
         let file = format!("programs/{}/{form}", self.program.name);
         let mut command = self.archive.command(&file, settings);
-        let statistics = scratch.join("statistics.json");
-        let _ = fs::remove_file(&statistics);
+        let kept = scratch.join(mode.replace(", ", "-"));
+        let statistics = kept.with_extension("json");
         command.args(&self.program.arguments);
         command.env(TEAMS.0, TEAMS.1);
         command.env("OFFLOOM_JIT_STRICT", "1");
         command.env("OFFLOOM_JIT_CACHE_DIR", scratch.join("cache"));
         command.env("OFFLOOM_JIT_STATS", &statistics);
         let ended = process::run(&mut command, self.limit);
+        ended.keep(&kept);
         run.seconds = ended.took.as_secs_f64();
         (run.of_variants, run.ahead_of_time) = launches(&statistics);
         if let Some(problem) = ended.problem {

@@ -2,7 +2,7 @@
 
 use std::env;
 use std::fs;
-use std::path::Path;
+use std::path::{self, Path};
 use std::process;
 use std::time::{Duration, Instant};
 
@@ -20,17 +20,22 @@ const COMPARED: f64 = 0.5;
 const TIMED: f64 = 0.85;
 
 /// Runs all that lies beside this program in about so many seconds, prints the table, and writes the results
-/// to `output`. Returns how much is bad.
+/// to `output`. What programs write stays in `keep`. Returns how much is bad.
 ///
 /// # Errors
 /// When there is no device, no plan, or no place for what is written.
-pub fn run(seconds: u32, output: &Path) -> Result<usize> {
+pub fn run(seconds: u32, output: &Path, keep: Option<&Path>) -> Result<usize> {
     let program = env::current_exe().context("cannot find out where this program is")?;
     let folder = program.parent().context("this program is in no folder")?;
-    let scratch = env::temp_dir().join(format!("offloom-gpu-bundle-{}", process::id()));
+    let scratch = match keep {
+        Some(folder) => path::absolute(folder)?,
+        None => env::temp_dir().join(format!("offloom-gpu-bundle-{}", process::id())),
+    };
     fs::create_dir(&scratch).with_context(|| format!("cannot make folder `{}`", scratch.display()))?;
     let results = all(folder, &scratch, f64::from(seconds));
-    let _ = fs::remove_dir_all(&scratch);
+    if keep.is_none() {
+        let _ = fs::remove_dir_all(&scratch);
+    }
     let results = results?;
     print!("{}", results.table());
     let text = serde_json::to_string_pretty(&results)?;

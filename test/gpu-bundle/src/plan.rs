@@ -43,6 +43,8 @@ pub struct Program {
     pub arguments: Vec<String>,
     /// Its arguments where times are taken; none: no times are taken.
     pub timed: Option<Vec<String>>,
+    /// Settings of the JIT, where times are taken, that stand behind those of the configuration.
+    pub settings: Vec<(String, String)>,
 }
 
 /// A kernel of 128 threads in one block, whose 128 words nobody has asked a GPU for.

@@ -1,7 +1,9 @@
 //! Runs a program with a limit of time, and reads what it writes.
 
+use std::fs;
 use std::io::{self, Read};
 use std::os::unix::process::{CommandExt as _, ExitStatusExt as _};
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
@@ -28,6 +30,17 @@ pub struct Ended {
     pub problem: Option<String>,
     /// How long it ran.
     pub took: Duration,
+}
+
+impl Ended {
+    /// Leaves what it wrote in files of this name, for whoever looks into what went wrong.
+    pub fn keep(&self, name: &Path) {
+        for (text, extension) in [(&self.out, "out"), (&self.err, "err")] {
+            if !text.is_empty() {
+                let _ = fs::write(name.with_extension(extension), text);
+            }
+        }
+    }
 }
 
 /// Runs `command`. After `limit`, its process group is killed.

@@ -24,7 +24,7 @@ const BREAKING: &str = "test/jit-gpu/programs.test";
 const PART: &str = "//--- ";
 
 /// Programs of the corpus: what the ones written to break the JIT have not.
-const CORPUS: [&str; 12] = [
+const CORPUS: [&str; 11] = [
     "array_reductions.cpp",
     "data_regions.c",
     "declare_target_link.c",
@@ -35,25 +35,15 @@ const CORPUS: [&str; 12] = [
     "private_copies.cpp",
     "recursion.cpp",
     "shared_globals",
-    "static_locals.cpp",
     "virtual_calls.cpp",
 ];
 
-/// Workloads whose times are taken: those that a GPU runs in a second or two.
-const TIMED: [&str; 9] = [
-    "flags",
-    "gemv",
-    "polynomial",
-    "pow-square",
-    "small-matmul",
-    "tiny-launches",
-    "transpose",
-    "xs-lookup",
-    "zaxpy",
-];
-
-/// Further workloads, of which only results are compared.
-const UNTIMED: [&str; 4] = ["changing-scalar", "fmm", "transport", "wave"];
+/// The program by which launches are timed, one by one: the arguments, and the settings that have it launch as
+/// many variants as it asks for.
+const LAUNCHES: &str = "test/gpu-bundle/Inputs/launches";
+const LAUNCHES_ARGUMENTS: [&str; 2] = ["--size", "large"];
+const LAUNCHES_SETTINGS: [(&str, &str); 2] =
+    [("OFFLOOM_JIT_THRESHOLD", "1000000"), ("OFFLOOM_JIT_RETIRE", "0")];
 
 /// How many programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +63,7 @@ struct Candidate {
     group: Group,
     arguments: Vec<String>,
     timed: Option<Vec<String>>,
+    settings: Vec<(String, String)>,
 }
 
 /// Builds all programs into folders in `folder`.
@@ -111,8 +102,8 @@ pub(super) fn build(
 fn name(candidate: &Candidate) -> &str {
     let name = &candidate.subject.program.name;
     match candidate.group {
-        Group::Breaking => name.trim_end_matches(".cpp"),
-        Group::Corpus | Group::Workload => name,
+        Group::Breaking | Group::Workload => name.trim_end_matches(".cpp"),
+        Group::Corpus => name,
     }
 }
 
@@ -123,6 +114,7 @@ fn candidates(workspace: &Workspace, parts: &Path) -> Result<Vec<Candidate>> {
         group,
         arguments: Vec::new(),
         timed: None,
+        settings: Vec::new(),
     };
     let test = workspace.root.join(BREAKING);
     split(
@@ -146,22 +138,27 @@ fn candidates(workspace: &Workspace, parts: &Path) -> Result<Vec<Candidate>> {
     );
     candidates.extend(corpus.into_iter().map(|program| plain(program, Group::Corpus)));
     let folder = workspace.root.join(WORKLOADS);
-    let short = short_arguments(&folder.join("workloads.toml"))?;
-    let wanted = |program: &Program| [&TIMED[..], &UNTIMED].concat().contains(&program.name.as_str());
-    for program in program::programs_in(&folder)?.into_iter().filter(wanted) {
-        let is_timed = TIMED.contains(&program.name.as_str());
-        let short = short
-            .get(&program.name)
-            .with_context(|| format!("`{}` is not measured", program.name))?;
-        let large = ["--size", "large"]
-            .map(str::to_owned)
-            .into_iter()
-            .chain(short.iter().cloned());
+    let timed = gpu_arguments(&folder.join("workloads.toml"))?;
+    for program in program::programs_in(&folder)? {
+        if let Some(timed) = timed.get(&program.name) {
+            candidates.push(Candidate {
+                group: Group::Workload,
+                arguments: ["--size", "small"].map(str::to_owned).to_vec(),
+                timed: Some(timed.clone()),
+                settings: Vec::new(),
+                subject: Subject::workload(program, &folder),
+            });
+        }
+    }
+    for program in program::programs_in(&workspace.root.join(LAUNCHES))? {
         candidates.push(Candidate {
             group: Group::Workload,
             arguments: ["--size", "small"].map(str::to_owned).to_vec(),
-            timed: is_timed.then(|| large.collect()),
             subject: Subject::workload(program, &folder),
+            timed: Some(LAUNCHES_ARGUMENTS.map(str::to_owned).to_vec()),
+            settings: LAUNCHES_SETTINGS
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec(),
         });
     }
     Ok(candidates)
@@ -176,8 +173,8 @@ fn split(text: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Of each workload, the arguments that make a large one short.
-fn short_arguments(list: &Path) -> Result<BTreeMap<String, Vec<String>>> {
+/// Of each workload that is made for GPUs, the arguments with which a real one runs it.
+fn gpu_arguments(list: &Path) -> Result<BTreeMap<String, Vec<String>>> {
     let text = fs::read_to_string(list).with_context(|| format!("cannot read `{}`", list.display()))?;
     let list: toml::Table = toml::from_str(&text)?;
     let workloads = list
@@ -186,7 +183,7 @@ fn short_arguments(list: &Path) -> Result<BTreeMap<String, Vec<String>>> {
         .context("no workloads")?;
     let pair = |workload: &Value| {
         let name = workload.get("name")?.as_str()?.to_owned();
-        let words = workload.get("short")?.as_array()?.iter();
+        let words = workload.get("gpu")?.as_array()?.iter();
         Some((
             name,
             words.filter_map(|word| Some(word.as_str()?.to_owned())).collect(),
@@ -225,10 +222,18 @@ fn build_one(
     Ok(plan::Program {
         name: name(candidate).to_owned(),
         group: candidate.group,
-        is_exact: of_host.is_ok_and(|of_host| of_host == expected),
+        is_exact: of_host.is_ok_and(|of_host| of_host == expected) && !approximates(&folder.join("stock"))?,
         arguments: candidate.arguments.clone(),
         timed: candidate.timed.clone(),
+        settings: candidate.settings.clone(),
     })
+}
+
+/// Whether a program's images have approximations in their PTX, which `ptxas` of the virtual GPU leaves in them: the
+/// virtual GPU rounds correctly, a GPU does not.
+fn approximates(program: &Path) -> Result<bool> {
+    let bytes = fs::read(program).with_context(|| format!("cannot read `{}`", program.display()))?;
+    Ok(bytes.windows(7).any(|word| word == b".approx"))
 }
 
 #[cfg(test)]
@@ -240,14 +245,14 @@ mod tests {
         let parts = tempfile::tempdir()?;
         let candidates = candidates(&Workspace::find()?, parts.path())?;
         let names: Vec<_> = candidates.iter().map(name).collect();
-        for expected in TIMED.iter().chain(&UNTIMED).chain(&CORPUS).chain(&FEW) {
+        for expected in CORPUS.iter().chain(&FEW) {
             assert!(names.contains(expected), "{expected} is not in {names:?}");
         }
         let timed: Vec<_> = candidates
             .iter()
             .filter(|candidate| candidate.timed.is_some())
             .collect();
-        assert_eq!(timed.len(), TIMED.len());
+        assert!(timed.len() > 25, "{}", timed.len());
         Ok(())
     }
 }
