@@ -125,7 +125,7 @@ public:
   }
 
 private:
-  /// A loop around no other of this function: its values are those of the schedule, and none is used after it.
+  /// A loop that is in no other: its values are those of the schedule, and none is used after it.
   bool isLoopOfIterations(Loop &L) {
     if (!Dominators.dominates(Start.getParent(), L.getHeader()))
       return false;
@@ -268,8 +268,8 @@ const Value *storedBefore(CallInst &Init, unsigned Argument) {
   return Stored;
 }
 
-/// Whether a number is computed from variables of a schedule, and from nothing else that changes after the call
-/// that shares the loop.
+/// Whether a number is computed from variables of a schedule, and from nothing else that changes after the
+/// call that shares the loop.
 bool isComputedFrom(const Value *V, CallInst &Init) {
   DominatorTree Dominators(*Init.getFunction());
   SmallSetVector<const Value *, 16> Parts;
@@ -317,7 +317,8 @@ const Value *handedOver(CallInst &Start, unsigned Number) {
   return Found;
 }
 
-/// The parallel region that a function starts in a loop for chunks of iterations, if it is one of all threads.
+/// The parallel region that a function starts in a loop for chunks of iterations, if it is one of all
+/// threads.
 CallInst *regionOfAllThreads(Function &F) {
   CallInst *Region = nullptr;
   for (Instruction &I : instructions(F))

@@ -14,7 +14,8 @@ pub struct Shared {
     pub by_threads: bool,
     /// The loop over a thread's iterations is gone: a thread has one of those that its team takes, or none.
     pub once: bool,
-    /// The code of the iterations is called without the device runtime, which has threads wait for each other.
+    /// The code of the iterations is called without the device runtime, which has threads wait for each
+    /// other.
     pub directly: bool,
 }
 
@@ -23,10 +24,10 @@ pub struct Shared {
 ///
 /// Without `dist_schedule`, Clang gives each team as many iterations at a time as it has threads, and LLVM's
 /// OpenMPOpt puts the limit in the place of that number. OpenMP leaves this schedule to the implementation
-/// (OpenMP 5.2, section 11.6). So that a program computes the same bits, teams take as many as before where code
-/// could tell which thread of which team runs an iteration, or in which order: where it asks for numbers of
-/// threads, adds floating-point numbers of several iterations, waits for other threads, uses memory
-/// of a team, or keeps something for the next iteration.
+/// (OpenMP 5.2, section 11.6). So that a program computes the same bits, teams take as many as before where
+/// code could tell which thread of which team runs an iteration, or in which order: where it asks for numbers
+/// of threads, adds floating-point numbers of several iterations, waits for other threads, uses memory of a
+/// team, or keeps something for the next iteration.
 pub fn share_iterations(kernel: FunctionValue<'_>, limit: u32, threads: u32) -> Shared {
     // SAFETY: a live definition.
     let done = unsafe { offloom_ir_share_iterations(kernel.as_value_ref(), limit, threads) };

@@ -188,7 +188,8 @@ pub struct Threads {
 }
 
 impl Time {
-    /// Medians of the stock link and of the other way, and of the ratios of pairs; the last says how many times faster.
+    /// Medians of the stock link and of the other way, and of the ratios of pairs; the last says how many
+    /// times faster.
     fn medians(&self) -> (Option<f64>, Option<f64>, Option<f64>) {
         let ratios: Vec<_> = self
             .stock_us

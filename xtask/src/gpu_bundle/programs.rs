@@ -38,8 +38,8 @@ const CORPUS: [&str; 11] = [
     "virtual_calls.cpp",
 ];
 
-/// The program by which launches are timed, one by one: the arguments, and the settings that have it launch as
-/// many variants as it asks for.
+/// The program by which launches are timed, one by one: the arguments, and the settings that have it launch
+/// as many variants as it asks for.
 const LAUNCHES: &str = "test/gpu-bundle/Inputs/launches";
 const LAUNCHES_ARGUMENTS: [&str; 2] = ["--size", "large"];
 const LAUNCHES_SETTINGS: [(&str, &str); 2] =
@@ -229,8 +229,8 @@ fn build_one(
     })
 }
 
-/// Whether a program's images have approximations in their PTX, which `ptxas` of the virtual GPU leaves in them: the
-/// virtual GPU rounds correctly, a GPU does not.
+/// Whether a program's images have approximations in their PTX, which `ptxas` of the virtual GPU leaves in
+/// them: the virtual GPU rounds correctly, a GPU does not.
 fn approximates(program: &Path) -> Result<bool> {
     let bytes = fs::read(program).with_context(|| format!("cannot read `{}`", program.display()))?;
     Ok(bytes.windows(7).any(|word| word == b".approx"))

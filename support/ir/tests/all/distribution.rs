@@ -1,5 +1,5 @@
-//! Which iterations of a `distribute parallel for` a thread of a GPU runs, in the form in which Clang and LLVM
-//! leave it before the link.
+//! Which iterations of a `distribute parallel for` a thread of a GPU runs, in the form in which Clang and
+//! LLVM leave it before the link.
 
 use offloom_ir::distribution::{Shared, share_iterations};
 use offloom_ir::inkwell::context::Context;
