@@ -11,7 +11,6 @@
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
@@ -46,12 +45,9 @@ bool isInitOfFor(StringRef Name) { return Name.starts_with("__kmpc_for_static_in
 
 /// Functions of the device runtime that schedule a loop, and say nothing else of threads and teams.
 bool isOfSchedule(StringRef Name) {
-  return isInitOfDistribute(Name) || isInitOfFor(Name) ||
-         StringSwitch<bool>(Name)
-             .Cases("__kmpc_target_init", "__kmpc_target_deinit", true)
-             .Cases("__kmpc_distribute_static_fini", "__kmpc_for_static_fini", true)
-             .Cases("__kmpc_parallel_51", "__kmpc_global_thread_num", true)
-             .Default(false);
+  static constexpr StringLiteral Others[] = {"__kmpc_target_init",  "__kmpc_target_deinit", "__kmpc_distribute_static_fini",
+                                             "__kmpc_for_static_fini", "__kmpc_parallel_51",   "__kmpc_global_thread_num"};
+  return isInitOfDistribute(Name) || isInitOfFor(Name) || is_contained(Others, Name);
 }
 
 /// Functions of the device runtime by which a thread has memory of its own that others could reach.
