@@ -162,7 +162,7 @@ const README: &str = "Offloom's programs for NVIDIA GPUs. `./run` runs all on th
     gpu-results.json. It needs the driver (libcuda.so.1) and the C library of Debian 12, Ubuntu 24.04 or later\n\
     (glibc 2.36).\n";
 
-/// The kernels of a file of PTX that wait for a GPU's answer. The first one has it.
+/// The kernels of a file of PTX that a GPU is asked about: all but the first, whose answer has been known.
 fn kernels(ptx: &str) -> Vec<ThreadsKernel> {
     let names = ptx
         .lines()

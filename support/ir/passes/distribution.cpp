@@ -42,12 +42,14 @@ Function *calleeOf(const Instruction &I) {
 
 bool isInitOfDistribute(StringRef Name) { return Name.starts_with("__kmpc_distribute_static_init_"); }
 bool isInitOfFor(StringRef Name) { return Name.starts_with("__kmpc_for_static_init_"); }
+bool isEndOfFor(StringRef Name) { return Name == "__kmpc_for_static_fini"; }
+bool isStartOfRegion(StringRef Name) { return Name == "__kmpc_parallel_51"; }
 
 /// Functions of the device runtime that schedule a loop, and say nothing else of threads and teams.
 bool isOfSchedule(StringRef Name) {
-  static constexpr StringLiteral Others[] = {"__kmpc_target_init",  "__kmpc_target_deinit", "__kmpc_distribute_static_fini",
-                                             "__kmpc_for_static_fini", "__kmpc_parallel_51",   "__kmpc_global_thread_num"};
-  return isInitOfDistribute(Name) || isInitOfFor(Name) || is_contained(Others, Name);
+  static constexpr StringLiteral Others[] = {"__kmpc_target_init", "__kmpc_target_deinit", "__kmpc_distribute_static_fini",
+                                             "__kmpc_global_thread_num"};
+  return isInitOfDistribute(Name) || isInitOfFor(Name) || isEndOfFor(Name) || isStartOfRegion(Name) || is_contained(Others, Name);
 }
 
 /// Functions of the device runtime by which a thread has memory of its own that others could reach.
@@ -181,7 +183,7 @@ private:
       auto *Memory = dyn_cast<AnyMemIntrinsic>(&I);
       return !Memory || !isa<AllocaInst>(getUnderlyingObject(Memory->getRawDest()));
     }
-    if (!Callee || Callee->getName() == "__kmpc_parallel_51")
+    if (!Callee || isStartOfRegion(Callee->getName()))
       return true;
     return !::isOfSchedule(Callee->getName()) && !isMemoryOfThread(Callee->getName());
   }
@@ -216,7 +218,7 @@ private:
             return false;
           continue;
         }
-        IsForRegion &= Callee && Callee->getName() == "__kmpc_parallel_51";
+        IsForRegion &= Callee && isStartOfRegion(Callee->getName());
       }
     return BeginsInLoop || IsForRegion || IsEmptyBefore;
   }
@@ -313,20 +315,26 @@ const Value *handedOver(CallInst &Start, unsigned Number) {
   return Found;
 }
 
-/// The parallel region that a function starts in a loop for chunks of iterations, if it is one of all
-/// threads.
-CallInst *regionOfAllThreads(Function &F) {
-  CallInst *Region = nullptr;
+/// A function's calls of the device runtime's functions of one kind.
+SmallVector<CallInst *, 1> callsOf(Function &F, bool (*Is)(StringRef)) {
+  SmallVector<CallInst *, 1> Found;
   for (Instruction &I : instructions(F))
-    if (Function *Callee = calleeOf(I); Callee && Callee->getName() == "__kmpc_parallel_51") {
-      if (Region)
-        return nullptr;
-      Region = cast<CallInst>(&I);
-    }
-  return Region && isNumber(Region->getArgOperand(IfArgument), 1) && isNumber(Region->getArgOperand(ThreadsArgument), -1) ? Region : nullptr;
+    if (Function *Callee = calleeOf(I); Callee && Is(Callee->getName()))
+      Found.push_back(cast<CallInst>(&I));
+  return Found;
 }
 
-/// The functions with code that a kernel may run; none where not all are known.
+/// The call that starts a function's only parallel region, if it is one of all threads.
+CallInst *regionOfAllThreads(Function &F) {
+  auto Regions = callsOf(F, isStartOfRegion);
+  if (Regions.size() != 1)
+    return nullptr;
+  CallInst *Start = Regions.front();
+  bool OfAll = isNumber(Start->getArgOperand(IfArgument), 1) && isNumber(Start->getArgOperand(ThreadsArgument), -1);
+  return OfAll ? Start : nullptr;
+}
+
+/// The functions with code that a kernel names, and so may run, itself among them.
 SmallSetVector<Function *, 16> functionsOf(Function &Kernel) {
   SmallSetVector<Function *, 16> Functions;
   Functions.insert(&Kernel);
@@ -337,16 +345,6 @@ SmallSetVector<Function *, 16> functionsOf(Function &Kernel) {
           Functions.insert(F);
   return Functions;
 }
-
-/// The calls by which a function shares loops.
-SmallVector<CallInst *, 1> callsOf(Function &F, bool (*Is)(StringRef)) {
-  SmallVector<CallInst *, 1> Found;
-  for (Instruction &I : instructions(F))
-    if (Function *Callee = calleeOf(I); Callee && Is(Callee->getName()))
-      Found.push_back(cast<CallInst>(&I));
-  return Found;
-}
-
 
 /// A kernel's only `distribute`, whose iterations a parallel region of all threads of a team shares.
 struct Composite {
@@ -470,6 +468,10 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, const Iterations &Al
     return false;
   if (any_of(drop_begin(Region.args(), FirstOfRegion), [](Argument &A) { return !A.getType()->isPointerTy() && !A.getType()->isIntegerTy(64); }))
     return false;
+  auto *Variable = dyn_cast<AllocaInst>(Parts.For->getArgOperand(FirstIteration)->stripPointerCasts());
+  Type *T = Variable ? Variable->getAllocatedType() : nullptr;
+  if (!T || !T->isIntegerTy() || All.Last->getType() != T)
+    return false;
   Function &F = *Parts.Start->getFunction();
   IRBuilder<> Entry(&*F.getEntryBlock().getFirstInsertionPt());
   Value *Number = Entry.CreateAlloca(Entry.getInt32Ty());
@@ -480,10 +482,6 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, const Iterations &Al
     Value *Place = Builder.CreateConstInBoundsGEP1_64(Builder.getPtrTy(), Parts.Start->getArgOperand(ArgumentsArgument), A.getArgNo() - FirstOfRegion);
     Arguments.push_back(Builder.CreateLoad(A.getType(), Place));
   }
-  auto *Variable = dyn_cast<AllocaInst>(Parts.For->getArgOperand(FirstIteration)->stripPointerCasts());
-  Type *T = Variable ? Variable->getAllocatedType() : nullptr;
-  if (!T || !T->isIntegerTy() || All.Last->getType() != T)
-    return false;
   // A thread whose iteration is one of all has one of the chunk too: the chunk's end need not be computed.
   Value *Last = All.Last;
   if (!All.HaveRest) {
@@ -500,9 +498,8 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, const Iterations &Al
   Share.CreateStore(Share.CreateAdd(Share.CreateLoad(T, Variable), Own, "", /*HasNUW=*/Fits, /*HasNSW=*/Fits), Variable);
   Share.CreateStore(ConstantInt::get(T, Threads), Parts.For->getArgOperand(LastVariable));
   Parts.For->eraseFromParent();
-  for (Instruction &I : make_early_inc_range(instructions(Region)))
-    if (Function *Callee = calleeOf(I); Callee && Callee->getName() == "__kmpc_for_static_fini")
-      I.eraseFromParent();
+  for (CallInst *End : callsOf(Region, isEndOfFor))
+    End->eraseFromParent();
   return true;
 }
 

@@ -47,7 +47,7 @@ pub struct Program {
     pub settings: Vec<(String, String)>,
 }
 
-/// A kernel of 128 threads in one block, whose 128 words nobody has asked a GPU for.
+/// A kernel of 128 threads in one block, whose 128 words a GPU is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ThreadsKernel {
     /// The kernel's name.

@@ -1,5 +1,5 @@
-//! Kernels about threads that nobody has asked a GPU for, each in a process of its own: some may never end,
-//! and take the context with them.
+//! Kernels about threads, for whoever has no answer of this GPU yet, each in a process of its own: some may
+//! never end, and take the context with them.
 
 use std::time::{Duration, Instant};
 

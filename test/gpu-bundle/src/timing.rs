@@ -31,15 +31,24 @@ const JIT: Configuration = Configuration {
     settings: &[("OFFLOOM_JIT", "sync"), ("OFFLOOM_JIT_CACHE_MODE", "rw")],
 };
 
-/// Further ways, each run once in a while. What is specialised is kept in all of them but the first, to see
-/// what each specialisation does.
+/// The link by LLVM's tools.
+const STOCK: Configuration = Configuration {
+    name: "stock",
+    form: "stock",
+    settings: &[],
+};
+
+/// All that can be specialised is, and kept however slow.
+const ALL: Configuration = alone("all", &alone_settings("args,align,launch"));
+
+/// Further ways, each run once in a while. Variants of a specialisation alone are kept, to see what it does.
 const OTHERS: [Configuration; 5] = [
     Configuration {
         name: "JIT, async, cold",
         form: "jit",
         settings: &[("OFFLOOM_JIT", "async"), ("OFFLOOM_JIT_CACHE_MODE", "off")],
     },
-    alone("all", &alone_settings("args,align,launch")),
+    ALL,
     alone("arguments", &alone_settings("args")),
     alone("launch", &alone_settings("align,launch")),
     Configuration {
@@ -86,8 +95,7 @@ pub fn run(archive: &Archive, limit: Duration, end: Instant) -> Vec<Time> {
             println!("{}: the first variant", program.name);
             let first = Configuration {
                 name: "first variant",
-                settings: OTHERS[1].settings,
-                ..JIT
+                ..ALL
             };
             let ran = one(archive, program, &first, 0, limit);
             first_variants(&mut times, &program.name, &ran.kernels);
@@ -131,13 +139,6 @@ pub fn run(archive: &Archive, limit: Duration, end: Instant) -> Vec<Time> {
     }
     times
 }
-
-/// The link by LLVM's tools.
-const STOCK: Configuration = Configuration {
-    name: "stock",
-    form: "stock",
-    settings: &[],
-};
 
 /// What a run of a workload says.
 #[derive(Debug, Default)]

@@ -6,9 +6,9 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
 use offloom_gpu_bundle::plan::{self, Group};
-use toml::Value;
 
 use super::{copy, make_folder};
+use crate::bench::workload::gpu_sizes;
 use crate::build::Staged;
 use crate::corpus::program::{self, Program, WORKLOADS};
 use crate::corpus::workers;
@@ -138,7 +138,7 @@ fn candidates(workspace: &Workspace, parts: &Path) -> Result<Vec<Candidate>> {
     );
     candidates.extend(corpus.into_iter().map(|program| plain(program, Group::Corpus)));
     let folder = workspace.root.join(WORKLOADS);
-    let timed = gpu_arguments(&folder.join("workloads.toml"))?;
+    let timed: BTreeMap<_, _> = gpu_sizes(&workspace.root)?.into_iter().collect();
     for program in program::programs_in(&folder)? {
         if let Some(timed) = timed.get(&program.name) {
             candidates.push(Candidate {
@@ -171,25 +171,6 @@ fn split(text: &str, folder: &Path) -> Result<()> {
         fs::write(folder.join(name), text)?;
     }
     Ok(())
-}
-
-/// Of each workload that is made for GPUs, the arguments with which a real one runs it.
-fn gpu_arguments(list: &Path) -> Result<BTreeMap<String, Vec<String>>> {
-    let text = fs::read_to_string(list).with_context(|| format!("cannot read `{}`", list.display()))?;
-    let list: toml::Table = toml::from_str(&text)?;
-    let workloads = list
-        .get("workload")
-        .and_then(Value::as_array)
-        .context("no workloads")?;
-    let pair = |workload: &Value| {
-        let name = workload.get("name")?.as_str()?.to_owned();
-        let words = workload.get("gpu")?.as_array()?.iter();
-        Some((
-            name,
-            words.filter_map(|word| Some(word.as_str()?.to_owned())).collect(),
-        ))
-    };
-    Ok(workloads.iter().filter_map(pair).collect())
 }
 
 /// Builds one program in all forms, and runs it by LLVM's tools on the virtual GPU and the x86_64 device.
@@ -248,11 +229,16 @@ mod tests {
         for expected in CORPUS.iter().chain(&FEW) {
             assert!(names.contains(expected), "{expected} is not in {names:?}");
         }
-        let timed: Vec<_> = candidates
-            .iter()
-            .filter(|candidate| candidate.timed.is_some())
-            .collect();
-        assert!(timed.len() > 25, "{}", timed.len());
+        let is_timed = |name_of_one: &str| {
+            let mut timed = candidates.iter().filter(|candidate| candidate.timed.is_some());
+            timed.any(|candidate| name(candidate) == name_of_one)
+        };
+        assert!(is_timed("launches"));
+        let root = Workspace::find()?.root;
+        for (row, _) in gpu_sizes(&root)? {
+            // A row may be another run of a program that has one of its own.
+            assert_eq!(is_timed(&row), root.join(WORKLOADS).join(&row).is_dir(), "{row}");
+        }
         Ok(())
     }
 }
