@@ -19,11 +19,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, SLOWEST, START, TITLES};
-use self::programs::Programs;
+use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, ON_A_GPU, SLOWEST, START, TITLES};
+use self::programs::{Gpu, Programs};
 use crate::build::{LlvmBuilds, Staged};
 use crate::names::is_wanted;
-use crate::openmp::OpenMp;
+use crate::virtual_gpu_check::Targets;
 use crate::workspace::Workspace;
 
 /// Launches of each run, by default.
@@ -71,7 +71,7 @@ impl Extent {
         Self {
             launches: 1000,
             repetitions: 1,
-            titles: [LAUNCHES, START, FIRST_COMPILE, SLOWEST]
+            titles: [LAUNCHES, ON_A_GPU, START, FIRST_COMPILE, SLOWEST]
                 .map(str::to_owned)
                 .to_vec(),
         }
@@ -107,12 +107,7 @@ pub(crate) fn measure(
     output: Option<&Path>,
 ) -> Result<()> {
     DOCUMENT.fill(workspace, staged, output, |page, folder| {
-        let programs = Programs {
-            staged,
-            openmp: OpenMp::prepare(workspace, &staged.llvm)?,
-            root: &workspace.root,
-            folder,
-        };
+        let programs = Programs::prepare(workspace, staged, folder, None)?;
         for title in TITLES
             .into_iter()
             .filter(|title| is_wanted(title, &extent.titles))
@@ -121,6 +116,19 @@ pub(crate) fn measure(
             let (short, long) = (10 * extent.repetitions, extent.repetitions);
             let (repetitions, figures) = match title {
                 LAUNCHES => (long, launches::measure(&programs, extent.launches, long)?),
+                ON_A_GPU => {
+                    let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
+                        continue;
+                    };
+                    let folder = folder.join("gpu");
+                    let gpu = Gpu {
+                        device: &targets.one,
+                        cuda: &targets.cuda,
+                    };
+                    let programs = Programs::prepare(workspace, staged, &folder, Some(gpu))?;
+                    // Each takes the virtual GPU tens of microseconds.
+                    (long, launches::measure(&programs, extent.launches / 10, long)?)
+                }
                 START => (short, start::measure(&programs, short)?),
                 FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
                 LOOK_UP => (1, look_up::measure()?),
@@ -132,4 +140,19 @@ pub(crate) fn measure(
         }
         Ok(())
     })
+}
+
+/// Builds, into a folder, the program that compares launches within one process, for GPUs; and the libraries
+/// that it loads, of which the last is linked for the JIT.
+pub(crate) fn build_pairs(
+    workspace: &Workspace,
+    staged: &Staged,
+    targets: &Targets,
+    folder: &Path,
+) -> Result<(PathBuf, [PathBuf; 3])> {
+    let gpu = Gpu {
+        device: &targets.two,
+        cuda: &targets.cuda,
+    };
+    launches::build(&Programs::prepare(workspace, staged, folder, Some(gpu))?)
 }

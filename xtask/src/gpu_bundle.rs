@@ -12,10 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use offloom_gpu_bundle::pairs;
 use offloom_gpu_bundle::plan::{self, Plan, ThreadsKernel};
 use offloom_gpu_bundle::results::{self, Results};
 
 use self::programs::Choice;
+use crate::bench_launch::build_pairs;
 use crate::build::{LlvmBuilds, Staged};
 use crate::command::{run, run_shown};
 use crate::corpus::tools;
@@ -112,6 +114,7 @@ fn lay_out(workspace: &Workspace, staged: &Staged, choice: Choice) -> Result<Opt
         "cuda/libexec",
         "threads",
         "programs",
+        pairs::FOLDER,
     ] {
         make_folder(&folder.join(name))?;
     }
@@ -144,6 +147,12 @@ fn lay_out(workspace: &Workspace, staged: &Staged, choice: Choice) -> Result<Opt
             &targets.cuda.join(assembler),
             &folder.join("cuda").join(assembler),
         )?;
+    }
+    let built = tempfile::tempdir()?;
+    let (program, libraries) = build_pairs(workspace, staged, &targets, built.path())?;
+    copy(&program, &folder.join(pairs::PROGRAM))?;
+    for (from, to) in libraries.iter().zip(pairs::LIBRARIES) {
+        copy(from, &folder.join(to))?;
     }
     copy(&workspace.root.join(THREADS), &folder.join("threads/threads.ptx"))?;
     let plan = Plan {

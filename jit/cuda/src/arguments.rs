@@ -18,6 +18,10 @@ const BUFFER_SIZE: usize = 2;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Layout {
     places: Box<[Place]>,
+    /// Bytes up to the end of the last parameter.
+    bytes: usize,
+    /// Whether each parameter is a word and they follow one another: a buffer holds the words as they are.
+    are_words: bool,
 }
 
 /// One parameter.
@@ -35,8 +39,12 @@ impl Layout {
         let fits =
             |place: &Place| (1..=WORD).contains(&place.size) && place.offset <= isize::MAX as usize - WORD;
         let fit = places.len() <= MOST_PARAMETERS && places.iter().all(fits);
+        let is_word = |(index, place): (usize, &Place)| place.offset == WORD * index && place.size == WORD;
+        let ends = places.iter().map(|place| place.offset.saturating_add(place.size));
         fit.then(|| Self {
             places: places.into(),
+            bytes: ends.max().unwrap_or(0),
+            are_words: places.iter().enumerate().all(is_word),
         })
     }
 
@@ -57,12 +65,6 @@ impl Layout {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
-    }
-
-    /// Bytes up to the end of the last parameter.
-    fn bytes(&self) -> usize {
-        let ends = self.places.iter().map(|place| place.offset + place.size);
-        ends.max().unwrap_or(0)
     }
 }
 
@@ -85,11 +87,12 @@ impl Default for Room {
 }
 
 /// Reads a launch's arguments: one word for each parameter, with zeros above its bytes. None if the launch
-/// does not pass what the kernel takes; the driver will say so.
+/// does not pass what the kernel takes; the driver will say so. A buffer that holds just these words, as
+/// libomptarget's does, is not copied.
 ///
 /// # Safety
 /// `parameters` and `extra` are what `cuLaunchKernel` takes for a kernel with these parameters: null, or as
-/// its documentation says.
+/// its documentation says, as long as the words are in use.
 #[inline]
 pub unsafe fn read<'a>(
     layout: &Layout,
@@ -97,8 +100,8 @@ pub unsafe fn read<'a>(
     extra: *mut *mut c_void,
     room: &'a mut Room,
 ) -> Option<&'a [u64]> {
-    let words = &mut room.0[..layout.len()];
     if extra.is_null() {
+        let words = &mut room.0[..layout.len()];
         if parameters.is_null() && !layout.is_empty() {
             return None;
         }
@@ -106,22 +109,33 @@ pub unsafe fn read<'a>(
             // SAFETY: as the caller promises, there is a pointer to each parameter.
             unsafe { word.write(read_word((*parameters.add(index)).cast(), place.size)) };
         }
-    } else {
-        if !parameters.is_null() {
-            return None;
-        }
-        // SAFETY: as the caller promises.
-        let (buffer, size) = unsafe { buffer(extra)? };
-        if buffer.is_null() || size < layout.bytes() {
-            return None;
-        }
-        for (place, word) in layout.places.iter().zip(&mut *words) {
-            // SAFETY: the buffer has so many bytes, and the parameter ends within.
-            unsafe { word.write(read_word(buffer.add(place.offset), place.size)) };
-        }
+        return Some(written(words));
     }
-    // SAFETY: each was written above, and a `MaybeUninit` has the layout of what it holds.
-    Some(unsafe { &*(&raw const *words as *const [u64]) })
+    if !parameters.is_null() {
+        return None;
+    }
+    // SAFETY: as the caller promises.
+    let (buffer, size) = unsafe { buffer(extra)? };
+    if buffer.is_null() || size < layout.bytes {
+        return None;
+    }
+    if layout.are_words && buffer.cast::<u64>().is_aligned() {
+        // SAFETY: the buffer has so many words, and the caller leaves them alone.
+        return Some(unsafe { std::slice::from_raw_parts(buffer.cast(), layout.len()) });
+    }
+    let words = &mut room.0[..layout.len()];
+    for (place, word) in layout.places.iter().zip(&mut *words) {
+        // SAFETY: the buffer has so many bytes, and the parameter ends within.
+        unsafe { word.write(read_word(buffer.add(place.offset), place.size)) };
+    }
+    Some(written(words))
+}
+
+/// Words of which each has been written.
+#[inline]
+const fn written(words: &[MaybeUninit<u64>]) -> &[u64] {
+    // SAFETY: the callers have written each, and a `MaybeUninit` has the layout of what it holds.
+    unsafe { &*(&raw const *words as *const [u64]) }
 }
 
 /// Buffer and size of a list of names and values.

@@ -71,7 +71,11 @@ pub trait Client: Sync {
     /// `None`: its launches are not asked about.
     fn kernel(&self, image: &'static ImageCopy, name: &CStr) -> Option<KernelData>;
 
-    /// What a launch runs. To be quick, and without locks where the answer is known.
+    /// What a launch runs, where that is decided for good: it is not timed, and its code stays as long as the
+    /// image copy, also for a graph that the launch may become a part of. To be quick, and without locks.
+    fn settled(&self, launch: &Launch<'_>) -> Option<Choice>;
+
+    /// What a launch runs that is not [settled](Self::settled). It is no part of a graph.
     fn choose(&self, launch: &Launch<'_>) -> Choice;
 
     /// What became of a launch that was chosen with this ticket: once for each, on whatever thread.

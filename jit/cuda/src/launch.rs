@@ -80,30 +80,40 @@ pub(crate) unsafe fn launch(
     }
 }
 
+/// What a launch runs.
+///
 /// # Safety
 /// The request is one that the driver takes.
 #[inline]
 unsafe fn choose(driver: &Driver, client: &dyn Client, kernel: &'static Kernel, request: &Request) -> Choice {
-    if is_capturing(driver, request.stream) {
-        return Choice::BASE;
-    }
     let mut room = Room::new();
     // SAFETY: as the caller promises.
     let words = unsafe { read(kernel.layout(), request.parameters, request.extra, &mut room) };
     let Some(words) = words else { return Choice::BASE };
-    client.choose(&Launch {
+    let launch = Launch {
         kernel,
         words,
         grid: request.grid,
         block: request.block,
         dynamic_shared_bytes: request.dynamic_shared_bytes,
         stream: request.stream,
-    })
+    };
+    client
+        .settled(&launch)
+        .unwrap_or_else(|| choose_what_may_change(driver, client, &launch))
+}
+
+/// Has the client choose for a launch that may be timed, or have something made or loaded.
+#[cold]
+fn choose_what_may_change(driver: &Driver, client: &dyn Client, launch: &Launch<'_>) -> Choice {
+    if is_capturing(driver, launch.stream) {
+        return Choice::BASE;
+    }
+    client.choose(launch)
 }
 
 /// Whether a launch on this stream becomes a part of a graph, which holds it for as long as the program
-/// likes.
-#[inline]
+/// likes. The driver is not asked for each launch: it takes longer than all the rest.
 fn is_capturing(driver: &Driver, stream: StreamHandle) -> bool {
     let mut status = NO_CAPTURE;
     driver.stream_is_capturing.is_some_and(|is_capturing| {

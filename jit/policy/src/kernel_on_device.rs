@@ -101,6 +101,21 @@ impl<B: Backend> KernelOnDevice<B> {
         }
     }
 
+    /// What a launch runs where that is known for good: a variant that stays, or ahead-of-time code since
+    /// there is none. Takes no lock, allocates nothing and counts nothing.
+    #[inline]
+    pub fn settled(&self, launch: B::Launch<'_>) -> Option<Choice<B::Entry>> {
+        let entry = match self.variants.find(&self.kernel.tracker, &launch) {
+            Found::Code(place) => {
+                let variant = variant_at::<B>(place);
+                Some(variant.is_kept().then(|| variant.entry())?)
+            }
+            Found::AheadOfTime => None,
+            Found::Pending | Found::Unknown => return None,
+        };
+        Some(Choice { entry, ticket: 0 })
+    }
+
     /// Code that is right for a launch which has none of its own.
     fn fitting(&self, launch: &B::Launch<'_>) -> Option<Place> {
         self.variants.fitting(&self.kernel.tracker, launch)

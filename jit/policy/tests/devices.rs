@@ -272,6 +272,14 @@ fn launch(
     ran
 }
 
+/// Whether a variant runs, where that is decided for good.
+fn settled(kernel: &'static KernelOnDevice<Double>, scalar: u64) -> Option<bool> {
+    let words = [u64::MAX, 0x1000, scalar];
+    let choice = kernel.settled(Words(&words, [100, 128]))?;
+    assert_eq!(choice.ticket, 0, "what is settled is not timed");
+    Some(choice.entry.is_some())
+}
+
 /// Tells what timed launches took.
 fn report(kernel: &'static KernelOnDevice<Double>, late: &mut Vec<(u64, u64)>) {
     for (ticket, nanoseconds) in late.drain(..) {
@@ -308,8 +316,10 @@ fn each_device_gets_code_for_its_architecture_and_launch_and_no_launch_waits_for
     let mut late = Vec::new();
     for (kernel, processor) in kernels.iter().zip(["first", "second"]) {
         assert_eq!(launch(kernel, 7, &mut late, 10), None, "nothing is there yet");
+        assert_eq!(settled(kernel, 7), None, "nothing is decided yet");
         let object = launch_until_variant(kernel, 7, 10);
         assert!(object.starts_with(processor), "{object}");
+        assert_eq!(settled(kernel, 7), None, "it is on trial");
         // Base and variant are launched in turns, and times come when both have run for long.
         let mut seen = HashSet::new();
         for _ in 0..100 {
@@ -317,6 +327,7 @@ fn each_device_gets_code_for_its_architecture_and_launch_and_no_launch_waits_for
         }
         assert_eq!(seen.len(), 2, "both are timed");
         report(kernel, &mut late);
+        assert_eq!(settled(kernel, 7), Some(true), "it is kept");
         for _ in 0..100 {
             let object = launch(kernel, 7, &mut late, 10).unwrap();
             assert!(
@@ -350,6 +361,7 @@ fn slower_code_is_unloaded_after_its_last_launch_ended() {
             .any(|(object, there)| object.contains("_slower_") && *there)
     };
     assert_eq!(launch(kernel, 7, &mut late, 5000), None, "it is retired");
+    assert_eq!(settled(kernel, 7), Some(false), "it is retired");
     thread::sleep(2 * LOADING);
     assert!(is_there(), "a launch may still be running it");
     report(kernel, &mut vec![last]);

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result};
 
 use crate::archive::Archive;
 use crate::results::Results;
-use crate::{correctness, threads, timing};
+use crate::{correctness, pairs, threads, timing};
 
 /// The most seconds of one program.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -57,8 +57,11 @@ fn all(folder: &Path, scratch: &Path, seconds: f64) -> Result<Results> {
         ..Results::default()
     };
     results.runs = correctness::run(&archive, LIMIT, after(COMPARED));
+    let (runs, pairs) = pairs::run(&archive, LIMIT, after(COMPARED));
+    results.runs.extend(runs);
     if !archive.device.is_virtual() {
         results.times = timing::run(&archive, LIMIT, after(TIMED));
+        results.times.extend(pairs);
     }
     // Last: a kernel that hangs may leave a device that nothing runs on.
     results.threads = threads::run(&archive, after(1.0));

@@ -5,7 +5,7 @@
 //! | [`plan`] | what is to be run |
 //! | [`archive`] | where it lies, and in which environment it runs |
 //! | [`process`] | runs one program, with a limit of time |
-//! | [`correctness`], [`timing`], [`threads`] | the three things that are asked |
+//! | [`correctness`], [`timing`], [`pairs`], [`threads`] | the four things that are asked |
 //! | [`everything`] | in which order, and how long |
 //! | [`results`] | the answers: table, file, page |
 #![forbid(unsafe_code)]
@@ -13,6 +13,7 @@
 pub mod archive;
 pub mod correctness;
 pub mod everything;
+pub mod pairs;
 pub mod plan;
 pub mod process;
 pub mod results;

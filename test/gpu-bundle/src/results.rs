@@ -159,6 +159,8 @@ pub enum What {
     AllLaunches,
     /// A kernel, by events of the device, as the JIT has compared it with the base image's.
     Kernel,
+    /// A launch, by the processor time of its thread, in each block of launches.
+    ProcessorTime,
     /// Making the first variant, in `sync`: compiling and loading. There is none without the JIT.
     FirstVariant,
 }
@@ -171,6 +173,7 @@ impl What {
             Self::SlowLaunch => "launch, p99.9",
             Self::AllLaunches => "all launches",
             Self::Kernel => "kernel, by events",
+            Self::ProcessorTime => "launch, processor time",
             Self::FirstVariant => "first variant",
         }
     }

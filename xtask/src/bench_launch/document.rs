@@ -4,6 +4,8 @@ use crate::figures_document::FiguresDocument;
 
 /// Launches about which everything has been decided.
 pub(super) const LAUNCHES: &str = "launches of a tiny kernel";
+/// The same, by a driver that executes kernels on the processor.
+pub(super) const ON_A_GPU: &str = "launches on a virtual GPU";
 /// Programs that do hardly more than start.
 pub(super) const START: &str = "start of a program";
 /// First launches of kernels.
@@ -14,7 +16,7 @@ pub(super) const LOOK_UP: &str = "look-up alone";
 pub(super) const SLOWEST: &str = "slowest launches of a tiny kernel";
 
 /// What is measured, in the order of the document.
-pub(super) const TITLES: [&str; 5] = [LAUNCHES, START, FIRST_COMPILE, LOOK_UP, SLOWEST];
+pub(super) const TITLES: [&str; 6] = [LAUNCHES, ON_A_GPU, START, FIRST_COMPILE, LOOK_UP, SLOWEST];
 
 /// The page.
 pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
@@ -33,6 +35,9 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         a hash. Variants in turns are also 256 pieces of code. \
         The rows with a goal hit a variant that is kept; the others are what else a launch may meet. The sum of all blocks is \
         what all launches took; start and first launches are measured by themselves, below.\n\
+        * *launches on a virtual GPU*: the same programs for an NVIDIA GPU, on the virtual one, whose driver executes kernels on threads \
+        of its own. What is measured is what the launching thread does beside waiting, so it says what the JIT adds on the host, and \
+        nothing of a real GPU or its driver.\n\
         * *start of a program*: from before it is started to after its end; processor time is that of the program with all its threads. \
         `without`: linked without `--jit`. The cache holds 10,000 images.\n\
         * *first launch of a kernel*: `OFFLOOM_JIT=sync`, so the launch waits for its variant. `without`: the same launch with \

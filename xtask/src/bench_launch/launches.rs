@@ -12,7 +12,7 @@ use anyhow::{Context as _, Result, ensure};
 use serde_json::Value;
 
 use super::comparison::{Comparison, Goal, HEAD};
-use super::programs::{Programs, WITH_JIT, WITHOUT_JIT, numbers};
+use super::programs::{Programs, WITH_JIT, numbers};
 use crate::bench::statistics::median;
 use crate::corpus::tools;
 
@@ -21,6 +21,8 @@ const BLOCK: u32 = 250;
 
 /// Nanoseconds that a launch may cost more.
 const A_LAUNCH: Goal = Goal::More(60.0);
+/// The same on a GPU.
+const A_LAUNCH_ON_A_GPU: Goal = Goal::More(100.0);
 /// What all launches together may take.
 const ALL: Goal = Goal::Times(1.02);
 
@@ -122,6 +124,19 @@ const CASES: [Case; 13] = [
     },
 ];
 
+/// On a GPU all launches ask the library, so how many variants there are may matter, and nothing else.
+const CASES_ON_A_GPU: [Case; 5] = [
+    hit("one argument", 1, 1, 1),
+    hit("ten arguments", 10, 1, 1),
+    hit("ten arguments, 8 threads", 10, 1, 8),
+    one_of_many("ten arguments, the last of 256 variants", MOST_VARIANTS - 1, 1),
+    one_of_many(
+        "ten arguments, the last of 256 variants, 8 threads",
+        MOST_VARIANTS - 1,
+        8,
+    ),
+];
+
 /// The program that is measured, and what it loads.
 struct Pairs<'a> {
     programs: &'a Programs<'a>,
@@ -134,24 +149,37 @@ struct Pairs<'a> {
 /// Nanoseconds of a launch from each of the libraries, in one round of one thread.
 type Round = [f64; 3];
 
-/// Measures all cases with so many launches from each library; the table.
-pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) -> Result<String> {
+/// Builds the program that compares launches, and the libraries that it loads: without the JIT, the same
+/// again, with the JIT.
+pub(super) fn build(programs: &Programs<'_>) -> Result<(PathBuf, [PathBuf; 3])> {
     let library = |name: &str, options: &[&str]| {
         let options = [&["-fPIC", "-shared"], options].concat();
         programs.build(name, &["test/jit/Inputs/launch-pairs-kernels.c"], &options)
     };
+    let program = programs.build("launch-pairs", &["test/jit/Inputs/launch-pairs.c"], &[])?;
+    let libraries = [
+        library("libwithout.so", &[])?,
+        library("libcontrol.so", &[])?,
+        library("libwith.so", &WITH_JIT)?,
+    ];
+    Ok((program, libraries))
+}
+
+/// Measures all cases with so many launches from each library; the table.
+pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) -> Result<String> {
+    let (program, libraries) = build(programs)?;
     let pairs = Pairs {
         programs,
         cache: programs.folder.join("launches-cache"),
-        program: programs.build("pairs", &["test/jit/Inputs/launch-pairs.c"], &WITHOUT_JIT)?,
-        libraries: [
-            library("libwithout.so", &WITHOUT_JIT)?,
-            library("libcontrol.so", &WITHOUT_JIT)?,
-            library("libwith.so", &WITH_JIT)?,
-        ],
+        program,
+        libraries,
     };
     let mut text = HEAD.to_owned();
-    for case in CASES {
+    let cases = match programs.gpu {
+        Some(_) => &CASES_ON_A_GPU[..],
+        None => &CASES,
+    };
+    for &case in cases {
         text += &pairs.compare(case, launches, repetitions)?;
     }
     Ok(text)
@@ -162,10 +190,13 @@ impl Pairs<'_> {
     fn compare(&self, case: Case, launches: u32, repetitions: u32) -> Result<String> {
         self.check(case)?;
         let is_hit = case.state == State::Hit;
-        let is_simple = is_hit && case.threads == 1 && case.values == 1;
+        let on_gpu = self.programs.gpu.is_some();
+        // What all launches take is a virtual GPU's own time.
+        let is_simple = is_hit && case.threads == 1 && case.values == 1 && !on_gpu;
+        let goal = if on_gpu { A_LAUNCH_ON_A_GPU } else { A_LAUNCH };
         let comparison = |what: &str, goal| Comparison::new(format!("{}: {what}", case.name), goal);
         let mut control = comparison("control, ns", None);
-        let mut one = comparison("a launch, ns", is_hit.then_some(A_LAUNCH));
+        let mut one = comparison("a launch, ns", is_hit.then_some(goal));
         let mut all = comparison(&format!("{launches} launches, ms"), is_simple.then_some(ALL));
         let rounds = match case.state {
             State::Timed => ROUNDS_ON_TRIAL,

@@ -1,5 +1,6 @@
 //! Builds the programs that are measured, and says how they run.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -8,12 +9,12 @@ use anyhow::{Context as _, Result};
 use crate::build::Staged;
 use crate::command::leave_out_settings;
 use crate::corpus::tools;
+use crate::matrix::builds::Device;
 use crate::openmp::OpenMp;
+use crate::workspace::Workspace;
 
 /// Options of a link whose kernels can get variants.
-pub(super) const WITH_JIT: [&str; 3] = ["-foffload-lto=thin", "-Xoffload-linker", "--jit"];
-/// The same without.
-pub(super) const WITHOUT_JIT: [&str; 1] = ["-foffload-lto=thin"];
+pub(super) const WITH_JIT: [&str; 2] = ["-Xoffload-linker", "--jit"];
 
 /// Where the programs of one LLVM are made and run.
 pub(super) struct Programs<'a> {
@@ -23,9 +24,36 @@ pub(super) struct Programs<'a> {
     pub(super) root: &'a Path,
     /// Empty at first.
     pub(super) folder: &'a Path,
+    /// The GPU that programs are for, in the place of the x86_64 device.
+    pub(super) gpu: Option<Gpu<'a>>,
 }
 
-impl Programs<'_> {
+/// A GPU.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gpu<'a> {
+    pub(super) device: &'a Device,
+    /// CUDA's tools.
+    pub(super) cuda: &'a Path,
+}
+
+impl<'a> Programs<'a> {
+    /// Makes the folder, for programs of the x86_64 device or of a GPU.
+    pub(super) fn prepare(
+        workspace: &'a Workspace,
+        staged: &'a Staged,
+        folder: &'a Path,
+        gpu: Option<Gpu<'a>>,
+    ) -> Result<Self> {
+        fs::create_dir_all(folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+        Ok(Self {
+            staged,
+            openmp: OpenMp::prepare(workspace, &staged.llvm)?,
+            root: &workspace.root,
+            folder,
+            gpu,
+        })
+    }
+
     /// Builds a program of C or C++ sources, named from the root of the checkout.
     pub(super) fn build(&self, name: &str, sources: &[&str], options: &[&str]) -> Result<PathBuf> {
         let mut objects = Vec::new();
@@ -46,7 +74,17 @@ impl Programs<'_> {
     fn clang(&self, options: &[&str], is_cxx: bool) -> Command {
         let mut clang = tools::clang(self.staged, is_cxx);
         clang.arg("-B").arg(self.staged.dist.join("libexec/offloom"));
-        clang.arg("-O3").args(self.openmp.compile_options()).args(options);
+        clang.arg("-O3");
+        match &self.gpu {
+            Some(gpu) => clang
+                .args(["-fopenmp", "-foffload-lto"])
+                .args(&self.openmp.include_options)
+                .args(&gpu.device.options),
+            None => clang
+                .arg("-foffload-lto=thin")
+                .args(self.openmp.compile_options()),
+        };
+        clang.args(options);
         clang.arg("-I").arg(self.root.join("test/workloads/common"));
         clang
     }
@@ -61,6 +99,11 @@ impl Programs<'_> {
             .env("KMP_BLOCKTIME", "0")
             .env("OFFLOOM_JIT", mode)
             .env("OFFLOOM_JIT_CACHE_DIR", cache);
+        if let Some(gpu) = &self.gpu {
+            command
+                .envs(gpu.device.environment.iter().map(|(name, value)| (name, value)))
+                .env("OFFLOOM_JIT_PTXAS", gpu.cuda.join("bin/ptxas"));
+        }
         command
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Result;
 
 use super::comparison::{Comparison, Goal, HEAD};
 use super::large_cache;
-use super::programs::{Programs, WITH_JIT, WITHOUT_JIT};
+use super::programs::{Programs, WITH_JIT};
 use crate::corpus::tools;
 use crate::measurement::measure as measure_run;
 
@@ -16,7 +16,7 @@ const GOAL: Goal = Goal::More(1.0);
 /// Measures starts without and with a launch; the table.
 pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<String> {
     let sources = ["test/jit/Inputs/start.c"];
-    let without = programs.build("start-without", &sources, &WITHOUT_JIT)?;
+    let without = programs.build("start-without", &sources, &[])?;
     let with = programs.build("start-with", &sources, &WITH_JIT)?;
     let cache = programs.folder.join("start-cache");
     tools::output(programs.command(&with, "sync", &cache).arg("launch"))?;

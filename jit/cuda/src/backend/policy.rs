@@ -72,6 +72,20 @@ impl Client for Policy {
         })
     }
 
+    fn settled(&self, launch: &Launch<'_>) -> Option<Choice> {
+        let state = state_of(launch.kernel);
+        // Where they are counted they are chosen.
+        if counts_launches() {
+            return None;
+        }
+        let Some(words) = words(launch) else {
+            return Some(Choice::BASE);
+        };
+        let choice = state.settled(words)?;
+        let variant = choice.entry.filter(|variant| !variant.is_refused());
+        Some(Choice { variant, ticket: 0 })
+    }
+
     fn choose(&self, launch: &Launch<'_>) -> Choice {
         guarded(Choice::BASE, || choose(launch))
     }
@@ -110,19 +124,25 @@ impl Client for Policy {
     }
 }
 
-fn choose(launch: &Launch<'_>) -> Choice {
-    let state = state_of(launch.kernel);
-    state.device.kernel.get_or_init(|| launch.kernel);
-    let [blocks, 1, 1] = launch.grid else {
-        return Choice::BASE;
+/// What the policy sees of a launch. `None`: its blocks or threads have more than one direction, for which
+/// no variants are made.
+#[inline]
+fn words<'a>(launch: &Launch<'a>) -> Option<Words<'a>> {
+    let ([blocks, 1, 1], [threads, 1, 1]) = (launch.grid, launch.block) else {
+        return None;
     };
-    let [threads, 1, 1] = launch.block else {
-        return Choice::BASE;
-    };
-    let words = Words {
+    Some(Words {
         words: launch.words,
         blocks,
         threads,
+    })
+}
+
+fn choose(launch: &Launch<'_>) -> Choice {
+    let state = state_of(launch.kernel);
+    state.device.kernel.get_or_init(|| launch.kernel);
+    let Some(words) = words(launch) else {
+        return Choice::BASE;
     };
     let choice = if counts_launches() {
         let choice = state.choose::<true>(words);

@@ -142,6 +142,10 @@ impl Client for Policy {
         })
     }
 
+    fn settled(&self, _: &Launch<'_>) -> Option<Choice> {
+        None
+    }
+
     fn choose(&self, launch: &Launch<'_>) -> Choice {
         let state = state_of(launch.kernel);
         let number = state.launches.fetch_add(1, Ordering::Relaxed);
