@@ -162,6 +162,8 @@ impl Backend for Cuda {
     const ARCHITECTURE: &'static str = "nvptx64";
     const SETTLES_LAUNCH_PARAMETERS: bool = true;
     const READS_CONTENTS: bool = false;
+    // Events of the device measure to a microsecond, and little else runs there.
+    const LONG_LAUNCH: u64 = 1_000_000;
 
     type Launch<'a> = Words<'a>;
     type Image = CudaImage;

@@ -57,8 +57,8 @@ pub struct KernelData {
 pub enum Outcome {
     /// The device took so many nanoseconds, from the end of what came before on its stream.
     Took(u64),
-    /// That is not known: no events were free, the launch failed, or it was the first of its variant, which
-    /// is slower than later ones.
+    /// That is not known: no events were free, or the launch failed; or it was the first of its variant, and
+    /// short, which is slower than later ones.
     NotTimed,
 }
 

@@ -151,7 +151,7 @@ fn start_timed(
 ) -> Status {
     let is_first = choice.variant.is_some_and(Variant::is_first_launch);
     let context = kernel.image().context();
-    let pair = if is_first || process::is_closed() {
+    let pair = if process::is_closed() {
         None
     } else {
         timing::begin(driver, context, request.stream)
@@ -163,7 +163,9 @@ fn start_timed(
         fault::note_launch(variant);
     }
     let is_timed = match pair {
-        Some(pair) if was_launched => timing::end(driver, kernel, request.stream, pair, choice.ticket),
+        Some(pair) if was_launched => {
+            timing::end(driver, kernel, request.stream, pair, choice.ticket, is_first)
+        }
         Some(pair) => {
             timing::give_back(context, pair);
             false

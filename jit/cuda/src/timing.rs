@@ -18,6 +18,9 @@ use offloom_jit_policy::process::lock::lock;
 const PAIRS: usize = 32;
 /// How often events are asked for.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
+/// The first launch of a variant counts if it takes so many nanoseconds: it is slower than later ones by
+/// microseconds.
+const COUNTS_AT_FIRST: u64 = 1_000_000;
 /// `CU_EVENT_DEFAULT`: with times.
 const WITH_TIMES: u32 = 0;
 
@@ -46,6 +49,17 @@ struct Pending {
     pair: Pair,
     kernel: &'static Kernel,
     ticket: u64,
+    is_first: bool,
+}
+
+impl Pending {
+    /// What is told of a launch that took so long.
+    fn outcome(&self, nanoseconds: Option<u64>) -> Outcome {
+        let counts = |nanoseconds: &u64| !self.is_first || *nanoseconds >= COUNTS_AT_FIRST;
+        nanoseconds
+            .filter(counts)
+            .map_or(Outcome::NotTimed, Outcome::Took)
+    }
 }
 
 /// Makes the events of a context, once.
@@ -82,13 +96,15 @@ pub(crate) fn begin(driver: &Driver, context: &Context, stream: StreamHandle) ->
     Some(pair)
 }
 
-/// Ends the timing of a launch that was made. False: it cannot be timed.
+/// Ends the timing of a launch that was made, which is the first of its variant or not. False: it cannot be
+/// timed.
 pub(crate) fn end(
     driver: &Driver,
     kernel: &'static Kernel,
     stream: StreamHandle,
     pair: Pair,
     ticket: u64,
+    is_first: bool,
 ) -> bool {
     let context = kernel.image().context();
     // SAFETY: as in `begin`.
@@ -97,7 +113,12 @@ pub(crate) fn end(
         return false;
     }
     PENDING.fetch_add(1, Ordering::Release);
-    let pending = Pending { pair, kernel, ticket };
+    let pending = Pending {
+        pair,
+        kernel,
+        ticket,
+        is_first,
+    };
     lock(&context.timer.pending).push(pending);
     background::wake();
     true
@@ -134,8 +155,8 @@ pub(crate) fn read(driver: &'static Driver) {
             match unsafe { (driver.event_query)(launch.pair.end) } {
                 Status::NOT_READY => pending.push(launch),
                 Status::SUCCESS => {
-                    let took = elapsed(&current, launch.pair);
-                    done.push((launch, took.map_or(Outcome::NotTimed, Outcome::Took)));
+                    let outcome = launch.outcome(elapsed(&current, launch.pair));
+                    done.push((launch, outcome));
                 }
                 _ => done.push((launch, Outcome::NotTimed)),
             }

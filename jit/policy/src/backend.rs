@@ -29,6 +29,8 @@ pub trait Backend: Sized + 'static {
     const SETTLES_LAUNCH_PARAMETERS: bool;
     /// Whether the host can read, at a launch, the objects that pointer arguments lead to.
     const READS_CONTENTS: bool;
+    /// Launches from so many nanoseconds on are long: what disturbs a launch there is small beside one.
+    const LONG_LAUNCH: u64;
 
     /// A launch as it is seen.
     type Launch<'a>: Launch + Copy;

@@ -64,7 +64,7 @@ impl<B: Backend> Variant<B> {
             label,
             entry: code.entry,
             holder: Mutex::new(Some(code.loaded)),
-            trial: Trial::new(measure),
+            trial: Trial::new(measure, B::LONG_LAUNCH),
             history,
         }
     }

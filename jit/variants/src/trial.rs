@@ -26,6 +26,8 @@ pub struct Times {
 /// Whether a variant is of use, and how many launches may be running it.
 #[derive(Debug)]
 pub struct Trial {
+    /// Launches from so many nanoseconds on are long.
+    long: u64,
     /// Launches that entered and did not leave.
     running: AtomicUsize,
     verdict: AtomicU8,
@@ -57,14 +59,16 @@ struct Fastest {
 }
 
 impl Trial {
-    /// With launches to be timed if `measure`; otherwise the variant is kept.
-    pub fn new(measure: bool) -> Self {
+    /// With launches to be timed if `measure`; otherwise the variant is kept. Of launches from `long`
+    /// nanoseconds on fewer are timed.
+    pub fn new(measure: bool, long: u64) -> Self {
         let verdict = if measure {
             Verdict::Measuring
         } else {
             Verdict::Keep
         };
         Self {
+            long,
             running: AtomicUsize::new(0),
             verdict: AtomicU8::new(verdict as u8),
             turn: AtomicU32::new(0),
@@ -153,7 +157,7 @@ impl Trial {
             .count
             .load(Ordering::Acquire)
             .min(self.ahead_of_time.count.load(Ordering::Acquire));
-        verdict(samples, self.times())
+        verdict(samples, self.times(), self.long)
     }
 
     /// The first verdict counts.

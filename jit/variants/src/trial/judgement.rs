@@ -12,15 +12,17 @@ const CLEAR: (u64, u64) = (9, 10);
 /// A variant that takes more than this share of the other's time in the end is not shown to be faster: the
 /// fastest of eight launches of one code differ by as much where memory decides.
 const SHOWN: (u64, u64) = (31, 32);
-/// Launches from so many nanoseconds on are long: what disturbs a launch is small beside one, and a program
-/// may have few of them.
-const LONG: u64 = 20_000_000;
-/// From this many long launches of each kind on, a clear difference keeps the variant, and a large one
-/// retires it: what is retired for no reason loses what there was to gain, what is kept for none was nearly
-/// as fast. Not from one: the first may find memory that no launch has touched yet.
+/// From this many launches of each kind on, if they are long, a clear difference keeps the variant, and a
+/// large one retires it: what is retired for no reason loses what there was to gain, what is kept for none was
+/// nearly as fast.
 const SAMPLES_IF_LONG: u32 = 2;
+/// From this many on, a large difference keeps it: the variant comes first, and may have found memory that no
+/// launch had touched yet, so it is no slower than it seems. For the same reason nothing is retired yet.
+const SAMPLES_FOR_A_LARGE_GAIN: u32 = 1;
 /// What makes a difference large: this share of the other's time.
 const LARGE: (u64, u64) = (4, 5);
+/// Less than can be measured: no difference is so large.
+const NEVER: (u64, u64) = (0, 1);
 
 /// How the measurement stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,21 +43,24 @@ pub(super) const fn is_turn_of_variant(turn: u32) -> bool {
     matches!(turn % 4, 0 | 3)
 }
 
-/// What so many timed launches of each kind say.
-pub(super) const fn verdict(samples: u32, fastest: Times) -> Verdict {
+/// What so many timed launches of each kind say. Those from `long` nanoseconds on are long: what disturbs a
+/// launch is small beside one, and a program may have few of them.
+pub(super) const fn verdict(samples: u32, fastest: Times, long: u64) -> Verdict {
     let Times {
         variant,
         ahead_of_time,
     } = fastest;
-    let are_long = variant >= LONG && ahead_of_time >= LONG;
-    let slower_share = if samples >= SAMPLES_FOR_A_CLEAR_CASE {
-        CLEAR
+    let are_long = variant >= long && ahead_of_time >= long;
+    let (faster, slower) = if samples >= SAMPLES_FOR_A_CLEAR_CASE {
+        (CLEAR, CLEAR)
     } else if samples >= SAMPLES_IF_LONG && are_long {
-        LARGE
+        (CLEAR, LARGE)
+    } else if samples >= SAMPLES_FOR_A_LARGE_GAIN && are_long {
+        (LARGE, NEVER)
     } else {
         return Verdict::Measuring;
     };
-    match difference(fastest, CLEAR, slower_share) {
+    match difference(fastest, faster, slower) {
         Some(Difference::Faster) => Verdict::Keep,
         Some(Difference::Slower) => Verdict::Retire,
         None if samples < SAMPLES => Verdict::Measuring,
@@ -106,6 +111,13 @@ mod tests {
         }
     }
 
+    /// As on the host.
+    const LONG: u64 = 20 * MS;
+
+    fn verdict(samples: u32, fastest: Times) -> Verdict {
+        super::verdict(samples, fastest, LONG)
+    }
+
     #[test]
     fn short_launches_need_three_of_each() {
         for samples in [0, 1, 2] {
@@ -118,8 +130,18 @@ mod tests {
     }
 
     #[test]
+    fn one_long_launch_of_each_shows_a_large_gain_and_no_loss() {
+        assert_eq!(verdict(0, times(u64::MAX, u64::MAX)), Verdict::Measuring);
+        assert_eq!(verdict(0, times(50 * MS, u64::MAX)), Verdict::Measuring);
+        assert_eq!(verdict(1, times(79 * MS, 100 * MS)), Verdict::Keep);
+        assert_eq!(verdict(1, times(85 * MS, 100 * MS)), Verdict::Measuring);
+        assert_eq!(verdict(1, times(100 * MS, 20 * MS)), Verdict::Measuring);
+        // What is long is said by whoever asks.
+        assert_eq!(super::verdict(1, times(MS, 2 * MS), MS), Verdict::Keep);
+    }
+
+    #[test]
     fn two_long_launches_of_each_show_a_clear_gain_and_a_large_loss() {
-        assert_eq!(verdict(1, times(50 * MS, 100 * MS)), Verdict::Measuring);
         assert_eq!(verdict(2, times(50 * MS, 100 * MS)), Verdict::Keep);
         assert_eq!(verdict(2, times(85 * MS, 100 * MS)), Verdict::Keep);
         assert_eq!(verdict(2, times(95 * MS, 100 * MS)), Verdict::Measuring);

@@ -22,7 +22,7 @@ struct Variant {
 impl Variant {
     fn new() -> Self {
         Self {
-            trial: Trial::new(true),
+            trial: Trial::new(true, u64::MAX),
             code: UnsafeCell::new(true),
             freed: AtomicUsize::new(0),
         }
