@@ -281,6 +281,36 @@ impl Results {
         self.times.iter().map(row).collect()
     }
 
+    /// One row for each way and each thing that is timed: over how many kernels, the geometric mean of how
+    /// many times as fast they are, and the least.
+    fn summary_rows(&self) -> Vec<[String; 5]> {
+        let mut groups: Vec<(&str, What, Vec<f64>)> = Vec::new();
+        for time in &self.times {
+            let (_, _, Some(ratio)) = time.medians() else {
+                continue;
+            };
+            let is_it = |(how, what, _): &&mut (&str, What, Vec<f64>)| {
+                *how == time.configuration && *what == time.what
+            };
+            match groups.iter_mut().find(is_it) {
+                Some((_, _, ratios)) => ratios.push(ratio),
+                None => groups.push((&time.configuration, time.what, vec![ratio])),
+            }
+        }
+        let row = |(how, what, ratios): (&str, What, Vec<f64>)| {
+            let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64;
+            let least = ratios.iter().copied().reduce(f64::min);
+            [
+                how.to_owned(),
+                what.shown().to_owned(),
+                ratios.len().to_string(),
+                number(Some(mean.exp()), 3),
+                number(least, 3),
+            ]
+        };
+        groups.into_iter().map(row).collect()
+    }
+
     fn thread_rows(&self) -> Vec<[String; 3]> {
         let row = |threads: &Threads| {
             let (word, detail) = threads.verdict.parts();
@@ -358,6 +388,9 @@ impl Results {
         if self.device.is_virtual() {
             text += "\n**This is no GPU.** It shows that the archive works.\n";
         }
+        if !self.times.is_empty() {
+            text += HOW_TO_READ;
+        }
         let mut add = |title: &str, headings: &[&str], rows: Vec<Vec<String>>| {
             if rows.is_empty() {
                 return;
@@ -371,6 +404,8 @@ impl Results {
         };
         let rows = self.program_rows().into_iter().map(Vec::from).collect();
         add("Programs", &PROGRAMS, rows);
+        let rows = self.summary_rows().into_iter().map(Vec::from).collect();
+        add("Times as fast, in summary", &SUMMARY, rows);
         let rows = self.time_rows().into_iter().map(Vec::from).collect();
         add("Times, in microseconds", &TIMES, rows);
         let rows = self.thread_rows().into_iter().map(Vec::from).collect();
@@ -379,12 +414,27 @@ impl Results {
     }
 }
 
+/// What the columns of times are.
+const HOW_TO_READ: &str = "\n\
+    Times: `JIT` is how users run it, with a cache that holds the variants, where those that are no faster are\n\
+    retired; launches on trial are in its times. `all`, `arguments` and `launch` keep every variant, however slow,\n\
+    of all specialisations or of some; where a variant was not in the cache, \"all launches\" holds its compile. A\n\
+    launch is timed by the host's clock, from its call to its end; `kernel, by events` is what the JIT itself has\n\
+    measured of a kernel on trial.\n";
+
 const PROGRAMS: [&str; 5] = [
     "program",
     "right",
     "launches of variants",
     "ahead of time",
     "what else",
+];
+const SUMMARY: [&str; 5] = [
+    "how",
+    "what",
+    "kernels",
+    "times as fast (geometric mean)",
+    "least",
 ];
 const TIMES: [&str; 7] = [
     "program",

@@ -22,6 +22,8 @@ struct Configuration {
     form: &'static str,
     /// The JIT's settings.
     settings: &'static [(&'static str, &'static str)],
+    /// Whether the variants that it uses are in the cache after the first run of all, or none are to be.
+    has_variants: bool,
 }
 
 /// As users run it: variants that are no faster are retired. The cache has all of them.
@@ -29,6 +31,7 @@ const JIT: Configuration = Configuration {
     name: "JIT",
     form: "jit",
     settings: &[("OFFLOOM_JIT", "sync"), ("OFFLOOM_JIT_CACHE_MODE", "rw")],
+    has_variants: true,
 };
 
 /// The link by LLVM's tools.
@@ -36,10 +39,14 @@ const STOCK: Configuration = Configuration {
     name: "stock",
     form: "stock",
     settings: &[],
+    has_variants: true,
 };
 
 /// All that can be specialised is, and kept however slow.
-const ALL: Configuration = alone("all", &alone_settings("args,align,launch"));
+const ALL: Configuration = Configuration {
+    has_variants: true,
+    ..alone("all", &alone_settings("args,align,launch"))
+};
 
 /// Further ways, each run once in a while. Variants of a specialisation alone are kept, to see what it does.
 const OTHERS: [Configuration; 5] = [
@@ -47,6 +54,7 @@ const OTHERS: [Configuration; 5] = [
         name: "JIT, async, cold",
         form: "jit",
         settings: &[("OFFLOOM_JIT", "async"), ("OFFLOOM_JIT_CACHE_MODE", "off")],
+        has_variants: true,
     },
     ALL,
     alone("arguments", &alone_settings("args")),
@@ -55,6 +63,7 @@ const OTHERS: [Configuration; 5] = [
         name: "--jit=only",
         form: "only",
         settings: &[("OFFLOOM_JIT", "sync"), ("OFFLOOM_JIT_CACHE_MODE", "rw")],
+        has_variants: false,
     },
 ];
 
@@ -72,6 +81,7 @@ const fn alone(name: &'static str, settings: &'static [(&'static str, &'static s
         name,
         form: "jit",
         settings,
+        has_variants: false,
     }
 }
 
@@ -126,6 +136,10 @@ pub fn run(archive: &Archive, limit: Duration, end: Instant) -> Vec<Time> {
             );
             add_events(&mut times, &program.name, &with_jit.kernels);
             for other in others {
+                if !other.has_variants {
+                    // Fills the cache.
+                    let _ = one(archive, program, other, turn, limit);
+                }
                 let ran = one(archive, program, other, turn, limit);
                 add_pairs(
                     &mut times,
