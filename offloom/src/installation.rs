@@ -75,7 +75,7 @@ impl Installation {
     }
 
     /// What programs are run with, and what it is for.
-    pub(crate) fn running_parts(&self) -> [(&'static str, PathBuf); 5] {
+    pub(crate) fn running_parts(&self) -> [(&'static str, PathBuf); 6] {
         [
             ("device linker", self.0.join("libexec/offloom/wrapgen-lld")),
             ("JIT library", self.jit_library()),
@@ -84,6 +84,10 @@ impl Installation {
                 self.0.join("libexec/offloom/offloom-jit-worker"),
             ),
             ("JIT replay and precompilation", self.caller()),
+            (
+                "JIT assembler on nvJitLink",
+                self.0.join("libexec/offloom/offloom-jit-ptxas"),
+            ),
             ("JIT remote store", self.remote()),
         ]
     }

@@ -1,7 +1,8 @@
 // `offloom report` makes a page about a run, which a browser shows: numbers, a timeline with bars for each thing that happened and for
 // launches, a table for each kernel. It is one file, and the browser has no network.
 //
-// REQUIRES: x86_64-device, browser
+// The page is made by a program that knows no LLVM: once is enough.
+// REQUIRES: llvm-19, x86_64-device, browser
 // RUN: %clangxx -O2 -B %dropin -foffload-lto -Xoffload-linker --jit %omp_compile %s -o %t %omp_link
 // RUN: rm -rf %t-cache %t-stats %t-none.html
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-stats %run_offload %t

@@ -23,7 +23,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         ],
     ),
     ("offloom-abi", &[]),
-    ("offloom-cuda-tools", &["offloom-ptx"]),
+    ("offloom-cuda-tools", &["offloom-nvjitlink", "offloom-ptx"]),
     ("offloom-descriptor", &[]),
     ("offloom-device-linker", &[]),
     ("offloom-find-llvm", &[]),
@@ -80,6 +80,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-thread",
         ],
     ),
+    ("offloom-nvjitlink", &[]),
     (
         "offloom-jit-worker",
         &[

@@ -18,11 +18,12 @@ use crate::workspace::{Workspace, cargo};
 
 /// What `cargo build` is asked for: the installed artefacts, and the plugin and the library that only tests
 /// load.
-const PACKAGES: [&str; 9] = [
+const PACKAGES: [&str; 10] = [
     "offloom",
     "wrapgen",
     "offloom-device-linker",
     "offloom-passes",
+    "offloom-nvjitlink",
     "offloom-jit-remote",
     "offloom-jit-runtime",
     "offloom-jit-worker",
@@ -31,10 +32,11 @@ const PACKAGES: [&str; 9] = [
 ];
 
 /// Files that are installed: name in Cargo's output folder, folder in the staged tree.
-const STAGED: [(&str, &str); 8] = [
+const STAGED: [(&str, &str); 9] = [
     ("offloom", "bin"),
     ("wrapgen", "bin"),
     ("wrapgen-bitcode", "libexec/offloom"),
+    ("offloom-jit-ptxas", "libexec/offloom"),
     ("offloom-jit-remote", "libexec/offloom"),
     ("offloom-jit-call", "libexec/offloom"),
     ("wrapgen-lld", "libexec/offloom"),

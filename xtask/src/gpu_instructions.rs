@@ -55,6 +55,15 @@ struct Executed {
     launches: u64,
     /// Instructions of warps.
     instructions: u64,
+    /// The sum of the most that one warp of each launch has executed.
+    longest: u64,
+}
+
+impl Executed {
+    /// How many of these there are a launch; none without launches.
+    fn a_launch(self, count: impl Fn(Self) -> u64) -> Option<f64> {
+        (self.launches > 0).then(|| count(self) as f64 / self.launches as f64)
+    }
 }
 
 /// One kernel, as it is linked and with the JIT.
@@ -84,10 +93,16 @@ impl Row {
 
     /// How many times fewer instructions a launch of a variant takes; nothing without variants.
     fn ratio(&self) -> Option<f64> {
-        let of_launch = |executed: Executed| {
-            (executed.launches > 0).then(|| executed.instructions as f64 / executed.launches as f64)
-        };
-        Some(of_launch(self.base)? / of_launch(self.variants)?)
+        self.ratio_of(|executed| executed.instructions)
+    }
+
+    /// How many times fewer its longest warp takes.
+    fn ratio_of_longest(&self) -> Option<f64> {
+        self.ratio_of(|executed| executed.longest)
+    }
+
+    fn ratio_of(&self, count: impl Fn(Executed) -> u64) -> Option<f64> {
+        Some(self.base.a_launch(&count)? / self.variants.a_launch(&count)?)
     }
 }
 
@@ -185,12 +200,14 @@ fn executed(counts: &Path) -> Result<BTreeMap<String, Executed>> {
     let mut kernels = BTreeMap::<String, Executed>::new();
     for line in text.lines() {
         let mut fields = line.split('\t');
-        let (Some(kernel), Some(warps)) = (fields.next(), fields.nth(1)) else {
+        let (Some(kernel), Some(warps), Some(longest)) = (fields.next(), fields.nth(1), fields.next()) else {
             continue;
         };
+        let count = |text: &str| text.parse::<u64>().context("a count of the virtual GPU");
         let kernel = kernels.entry(kernel.to_owned()).or_default();
         kernel.launches += 1;
-        kernel.instructions += warps.parse::<u64>().context("a count of the virtual GPU")?;
+        kernel.instructions += count(warps)?;
+        kernel.longest += count(longest)?;
     }
     Ok(kernels)
 }
@@ -199,42 +216,52 @@ fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<
     let mut text = format!(
         "# Instructions on a GPU, with the JIT and without\n\n\
          What kernels of the workloads execute on the [virtual GPU](../dev/virtual-gpu.md), by `cargo xtask gpu-instructions`, with LLVM {major} at `-O3`, at\n\
-         small sizes. Instructions are those of PTX, counted once for each warp. **This is no time, and nothing here ran on a real GPU**: it says how\n\
-         much less there is to do. An integer division counts as one, and is some twenty of a GPU's own; registers, which decide how many threads run,\n\
-         and waiting are not in it.\n\n\
-         | workload | kernel | launches | instructions a launch | of a variant | fewer by | launches ahead of time |\n\
-         | --- | --- | --- | --- | --- | --- | --- |\n"
+         small sizes. Instructions are those of PTX, counted once for each warp: of all warps together, and of the one that executes most, which is\n\
+         what a launch takes on a device that holds all warps at a time. The first grow where threads share work that a few had to do, the second\n\
+         shrink. **This is no time, and nothing here ran on a real GPU.** An integer division counts as one, and is some twenty of a GPU's own;\n\
+         registers, which decide how many threads run, and waiting are not in it.\n\n\
+         | workload | kernel | launches | all warps: instructions a launch, ahead of time and of a variant | fewer by | longest warp | shorter by | launches ahead of time |\n\
+         | --- | --- | --- | --- | --- | --- | --- | --- |\n"
     );
     for row in rows {
-        let a_launch = |executed: Executed| {
-            executed
-                .instructions
-                .checked_div(executed.launches)
-                .map_or_else(|| "none".to_owned(), |count| count.to_string())
+        let both = |count: fn(Executed) -> u64| {
+            let shown = |executed: Executed| {
+                let of_launch = executed.a_launch(count);
+                of_launch.map_or_else(|| "none".to_owned(), |count| format!("{count:.0}"))
+            };
+            format!("{}, {}", shown(row.base), shown(row.variants))
         };
-        let ratio = row
-            .ratio()
-            .map_or_else(String::new, |ratio| format!("{ratio:.2}"));
+        let ratio = |ratio: Option<f64>| ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"));
         let kernel = crate::names::short_kernel(&row.kernel);
         let _ = writeln!(
             text,
-            "| {} | `{kernel}` | {} | {} | {} | {ratio} | {} |",
+            "| {} | `{kernel}` | {} | {} | {} | {} | {} | {} |",
             row.workload,
             row.base.launches,
-            a_launch(row.base),
-            a_launch(row.variants),
+            both(|executed| executed.instructions),
+            ratio(row.ratio()),
+            both(|executed| executed.longest),
+            ratio(row.ratio_of_longest()),
             row.ahead_of_time.launches
         );
     }
-    let ratios: Vec<_> = rows.iter().filter_map(Row::ratio).collect();
-    if !ratios.is_empty() {
-        let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
-        let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let _ = writeln!(
-            text,
-            "\n{} kernels with variants: {mean:.2} times fewer instructions in the geometric mean, {least:.2} at least.",
-            ratios.len()
-        );
+    for (what, ratio) in [
+        (
+            "fewer instructions of all warps",
+            Row::ratio as fn(&Row) -> Option<f64>,
+        ),
+        ("fewer of the longest warp", Row::ratio_of_longest),
+    ] {
+        let ratios: Vec<_> = rows.iter().filter_map(ratio).collect();
+        if !ratios.is_empty() {
+            let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+            let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+            let _ = writeln!(
+                text,
+                "\n{} kernels with variants: {mean:.2} times {what} in the geometric mean, {least:.2} at least.",
+                ratios.len()
+            );
+        }
     }
     text += &needs_table(rows);
     let losing: Vec<_> = rows.iter().filter(|row| row.loses()).collect();
@@ -243,8 +270,8 @@ fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<
         "\n{} variants execute more than the ahead-of-time code and let fewer warps run at a time.",
         losing.len()
     );
-    text += "\n## Not measured on this version: times on a GPU\n\n\
-             No GPU was at hand. These are the sizes, fixed beforehand, at which a real GPU is to run the workloads:\n\n\
+    text += "\n## Sizes on a GPU\n\n\
+             Fixed beforehand: those at which a real GPU runs the workloads. What it took is on [another page](gpu.md).\n\n\
              | workload | arguments |\n| --- | --- |\n";
     for (name, arguments) in gpu_sizes {
         let _ = writeln!(text, "| {name} | `{}` |", arguments.join(" "));

@@ -32,6 +32,7 @@ use offloom_jit_policy::registry::{Attached, Registry};
 use offloom_jit_variants::signature;
 use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
+use self::assembler::OnNvJitLink;
 use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
@@ -104,6 +105,8 @@ pub struct Services {
     pub compiler: fn() -> &'static Compiler,
     /// As [`Backend::usual_place`].
     pub usual_place: fn() -> Place,
+    /// The program that assembles where there is no `ptxas`.
+    pub on_nvjitlink: OnNvJitLink,
 }
 
 static SERVICES: OnceLock<Services> = OnceLock::new();
@@ -113,7 +116,7 @@ static SERVICES: OnceLock<Services> = OnceLock::new();
 pub fn attach(id: BundleId, bytes: &[u8], services: Services) -> Option<Attached<Cuda>> {
     SERVICES.get_or_init(|| services);
     let attached = Cuda::registry().attach(id, bytes)?;
-    assembler::look_for();
+    assembler::look_for(services.on_nvjitlink);
     Some(attached)
 }
 
@@ -130,7 +133,8 @@ pub fn without_device(
     let (attached, gpu) = attached
         .and_then(|attached| Some((attached, attached.bundle.contents.gpu.as_ref()?)))
         .ok_or("a device image does not match its bundle")?;
-    assembler::find_now()?;
+    let services = SERVICES.get().ok_or("no bundle for NVIDIA GPUs is attached")?;
+    assembler::find_now(services.on_nvjitlink)?;
     let target = policy::target_of(gpu)?;
     let kernels = attached.kernels.iter().filter(|kernel| {
         let mode = mode_of(kernel.name).filter(|_| kernel.left_ahead_of_time.is_none());
@@ -208,7 +212,7 @@ impl Backend for Cuda {
         let mode = modes::of(job.kernel).ok_or_else(|| {
             Failure::OfProcess("no device image says which threads execute the kernel".to_owned())
         })?;
-        let arguments = join_words(gpu.assembler_arguments.iter().copied());
+        let arguments = assembler.arguments(&join_words(gpu.assembler_arguments.iter().copied()));
         let gpu = GpuRequest {
             assembler: &assembler.path,
             assembler_arguments: &arguments,

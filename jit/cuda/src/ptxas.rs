@@ -1,6 +1,7 @@
-//! Finds the assembler that makes cubins of PTX.
+//! Finds the assembler that makes cubins of PTX: NVIDIA's `ptxas`, or its library nvJitLink behind a program of
+//! ours that is called alike.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
 use std::os::unix::fs::PermissionsExt as _;
@@ -24,8 +25,13 @@ const FOLDERS: [&str; 2] = ["CUDA_HOME", "CUDA_PATH"];
 const SEARCH: &str = "PATH";
 /// All variables that are looked at.
 pub const VARIABLES: [&str; 3] = [FOLDERS[0], FOLDERS[1], SEARCH];
-/// Where NVIDIA's packages put it.
-const USUAL: &str = "/usr/local/cuda/bin";
+/// Where NVIDIA's packages put CUDA.
+const USUAL: &str = "/usr/local/cuda";
+/// Where programs and libraries are in a folder with CUDA.
+const PROGRAMS: &str = "bin";
+const LIBRARIES: &str = "lib64";
+/// nvJitLink. Those of CUDA 12 first: the libomptarget of LLVM 19 takes images of no later one.
+const NVJITLINK: [&str; 2] = ["libnvJitLink.so.12", "libnvJitLink.so.13"];
 
 /// More than ptxas says of its version.
 const MOST_OUTPUT: usize = 1 << 16;
@@ -34,12 +40,13 @@ const MOST_OUTPUT: usize = 1 << 16;
 #[derive(Debug, thiserror::Error)]
 pub enum NoPtxas {
     /// The one that was chosen cannot be run.
-    #[error("{VARIABLE} names `{}`, which is no program that can be run", .0.display())]
+    #[error("{VARIABLE} names `{}`, which is no program that can be run, and no nvJitLink", .0.display())]
     Chosen(PathBuf),
     /// None was found.
     #[error(
-        "there is no ptxas: it is looked for in the folders CUDA_HOME and CUDA_PATH, in PATH and in {USUAL}; install \
-         NVIDIA's package cuda-nvcc, or set {VARIABLE}"
+        "there is no ptxas: it is looked for in the folders CUDA_HOME and CUDA_PATH, in PATH and in {USUAL}; nor is there \
+         {}, which would do; install NVIDIA's package cuda-nvcc or libnvjitlink, or set {VARIABLE}",
+        NVJITLINK[0]
     )]
     Nowhere,
     /// It does not run.
@@ -56,32 +63,65 @@ pub enum NoPtxas {
     /// It is no ptxas.
     #[error("`{}` does not say its version as ptxas does", .0.display())]
     OfNoVersion(PathBuf),
+    /// The path of the library is not known, or no text.
+    #[error("`{}` does not say where nvJitLink is", .0.display())]
+    OfNoPath(PathBuf),
 }
 
-/// The assembler's path. `chosen` is what the user has set; `variable` gives the values of environment
-/// variables.
+/// Where an assembler may be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Place {
+    /// `ptxas`.
+    Ptxas(PathBuf),
+    /// A library that may be nvJitLink, by its path, or by a name that the loader finds.
+    NvJitLink(OsString),
+}
+
+/// Where the assembler may be, the first that is one. `chosen` is what the user has set; `variable` gives the
+/// values of environment variables, none of which are trusted if `is_trusted` is false.
 ///
 /// # Errors
-/// When there is none.
-pub fn find(chosen: Option<&Path>, variable: impl Fn(&str) -> Option<OsString>) -> Result<PathBuf, NoPtxas> {
-    if let Some(chosen) = chosen.map(Path::to_owned) {
-        return if is_program(&chosen) {
-            Ok(chosen)
-        } else {
-            Err(NoPtxas::Chosen(chosen))
+/// When what the user has set is none.
+pub fn places(
+    chosen: Option<&Path>,
+    variable: impl Fn(&str) -> Option<OsString>,
+    is_trusted: bool,
+) -> Result<Vec<Place>, NoPtxas> {
+    if let Some(chosen) = chosen {
+        let is_library = chosen
+            .file_name()
+            .is_some_and(|name| name.to_string_lossy().contains(".so"));
+        return match (is_library, is_program(chosen)) {
+            (true, _) if chosen.is_file() => Ok(vec![Place::NvJitLink(chosen.into())]),
+            (false, true) => Ok(vec![Place::Ptxas(chosen.to_owned())]),
+            _ => Err(NoPtxas::Chosen(chosen.to_owned())),
         };
     }
-    let folders = FOLDERS.into_iter().filter_map(&variable);
-    let folders = folders.map(|folder| PathBuf::from(folder).join("bin"));
-    let search = variable(SEARCH).unwrap_or_default();
-    let mut candidates = folders
-        .chain(std::env::split_paths(&search))
-        // Relative ones lead elsewhere once the program has left its folder, and anybody may have put
-        // anything there.
-        .filter(|folder| folder.is_absolute())
+    // Relative ones lead elsewhere once the program has left its folder, and anybody may have put anything
+    // there.
+    let folders = FOLDERS.into_iter().filter_map(&variable).map(PathBuf::from);
+    let folders: Vec<_> = folders
         .chain([PathBuf::from(USUAL)])
+        .filter(|folder| folder.is_absolute())
+        .collect();
+    let search = variable(SEARCH).unwrap_or_default();
+    let searched = std::env::split_paths(&search).filter(|folder| folder.is_absolute());
+    let named = folders.len() - 1;
+    let programs = folders[..named].iter().map(|folder| folder.join(PROGRAMS));
+    let usual = folders[named..].iter().map(|folder| folder.join(PROGRAMS));
+    let programs = programs
+        .chain(searched)
+        .chain(usual)
         .map(|folder| folder.join(NAME));
-    candidates.find(|path| is_program(path)).ok_or(NoPtxas::Nowhere)
+    if let Some(program) = programs.into_iter().find(|path| is_program(path)) {
+        return Ok(vec![Place::Ptxas(program)]);
+    }
+    let of_folder = |folder: &PathBuf| NVJITLINK.map(|name| folder.join(LIBRARIES).join(name));
+    let libraries = folders.iter().flat_map(of_folder).filter(|path| path.is_file());
+    let libraries = libraries.map(PathBuf::into_os_string);
+    // The loader may ask the environment.
+    let names = NVJITLINK.iter().filter(|_| is_trusted).map(OsString::from);
+    Ok(libraries.chain(names).map(Place::NvJitLink).collect())
 }
 
 fn is_program(path: &Path) -> bool {
@@ -93,21 +133,36 @@ fn is_program(path: &Path) -> bool {
 /// # Errors
 /// When it does not say so.
 pub fn version(path: &Path, limit: Duration) -> Result<String, NoPtxas> {
-    let (text, is_success) = output(path, limit)?;
+    let (text, is_success) = output(path, &[], limit)?;
     read_version(&String::from_utf8_lossy(&text))
         .filter(|_| is_success)
         .map(str::to_owned)
         .ok_or_else(|| NoPtxas::OfNoVersion(path.to_owned()))
 }
 
+/// Whether `library` is nvJitLink: its path and version, as `program` says, which assembles by it.
+///
+/// # Errors
+/// When it is not, or the program does not run.
+pub fn nvjitlink(program: &Path, library: &OsStr, limit: Duration) -> Result<(String, String), NoPtxas> {
+    let (text, is_success) = output(program, &["--library".as_ref(), library], limit)?;
+    let text = String::from_utf8(text).map_err(|_| NoPtxas::OfNoPath(program.to_owned()))?;
+    let version = read_version(&text).filter(|_| is_success);
+    let version = version.ok_or_else(|| NoPtxas::OfNoVersion(PathBuf::from(library)))?;
+    let path = text.lines().find_map(|line| line.strip_prefix("library="));
+    let path = path.ok_or_else(|| NoPtxas::OfNoPath(program.to_owned()))?;
+    Ok((path.to_owned(), version.to_owned()))
+}
+
 /// What a program prints when it is asked for its version, and whether it ends well.
-fn output(path: &Path, limit: Duration) -> Result<(Vec<u8>, bool), NoPtxas> {
+fn output(path: &Path, arguments: &[&OsStr], limit: Duration) -> Result<(Vec<u8>, bool), NoPtxas> {
     let failed = |error| NoPtxas::DoesNotRun {
         path: path.to_owned(),
         error,
     };
     let late = Instant::now() + limit;
     let child = Command::new(path)
+        .args(arguments)
         .arg("--version")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -218,8 +273,16 @@ mod tests {
         let mut variables: HashMap<&str, OsString> = HashMap::new();
         let search = std::env::join_paths(["relative".into(), at("no-program"), at("searched")]);
         variables.insert("PATH", search.unwrap());
-        let find_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| {
-            find(chosen, |name| variables.get(name).cloned())
+        let places_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| {
+            places(chosen, |name| variables.get(name).cloned(), true)
+        };
+        let find_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| match places_with(
+            variables, chosen,
+        )?
+        .as_slice()
+        {
+            [Place::Ptxas(program)] => Ok(program.clone()),
+            others => panic!("{others:?}"),
         };
         assert_eq!(find_with(&variables, None).unwrap(), searched);
         variables.insert("CUDA_PATH", at("nowhere").into());
@@ -228,8 +291,47 @@ mod tests {
         variables.insert("CUDA_HOME", at("home").into());
         assert_eq!(find_with(&variables, None).unwrap(), home);
         assert_eq!(find_with(&variables, Some(&chosen)).unwrap(), chosen);
-        let error = find_with(&variables, Some(&no_program)).unwrap_err();
+        let error: NoPtxas = find_with(&variables, Some(&no_program)).unwrap_err();
         assert!(matches!(error, NoPtxas::Chosen(path) if path == no_program));
+    }
+
+    #[test]
+    fn a_library_is_taken_where_there_is_no_program() {
+        let folder = tempfile::tempdir().unwrap();
+        let library = folder.path().join("lib64/libnvJitLink.so.12");
+        fs::create_dir_all(library.parent().unwrap()).unwrap();
+        fs::write(&library, "").unwrap();
+        let home = |name: &str| (name == "CUDA_HOME").then(|| folder.path().into());
+        let of_library = || Place::NvJitLink(library.clone().into());
+        // What this machine has in its usual place comes behind it.
+        let found = |is_trusted| places(None, home, is_trusted).unwrap();
+        if !Path::new(USUAL).exists() {
+            assert_eq!(found(false), [of_library()]);
+            let names = NVJITLINK.map(|name| Place::NvJitLink(name.into()));
+            assert_eq!(found(true), [&[of_library()][..], &names].concat());
+        }
+        assert_eq!(places(Some(&library), |_| None, true).unwrap(), [of_library()]);
+        let absent = folder.path().join("libnvJitLink.so.13");
+        let error = places(Some(&absent), |_| None, true).unwrap_err();
+        assert!(matches!(error, NoPtxas::Chosen(path) if path == absent));
+    }
+
+    #[test]
+    fn what_a_library_is_is_asked_of_the_program_that_loads_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let limit = Duration::from_secs(600);
+        let says = script(
+            folder.path(),
+            "[ \"$1 $3\" = '--library --version' ] && echo library=/l/$2 && echo 'it, release 12.9, V12.9'",
+        );
+        let found = nvjitlink(&says, "name".as_ref(), limit).unwrap();
+        assert_eq!(found, ("/l/name".to_owned(), "12.9".to_owned()));
+        let fails = script(
+            &folder.path().join("other"),
+            "echo 'it, release 12.9, V12.9'; exit 1",
+        );
+        let error = nvjitlink(&fails, "name".as_ref(), limit).unwrap_err();
+        assert!(matches!(error, NoPtxas::OfNoVersion(_)), "{error}");
     }
 
     fn script(folder: &Path, text: &str) -> PathBuf {

@@ -90,6 +90,7 @@ const SERVICES: Services = Services {
     compile: compile::compile,
     compiler: compile::compiler,
     usual_place: compile::usual_place,
+    on_nvjitlink: compile::assembler_on_nvjitlink,
 };
 
 /// Begins to serve a bundle.

@@ -14,7 +14,7 @@ use offloom_jit_cuda::backend::Cuda;
 use offloom_jit_cuda::backend::assembler;
 
 use crate::attach::attach;
-use crate::compile::{compile_base_image, compiler};
+use crate::compile::{assembler_on_nvjitlink, compile_base_image, compiler};
 use crate::host::Host;
 use crate::host::libraries::{LoadedObject, identity};
 use offloom_jit_policy::backend::{Backend, Failure};
@@ -93,6 +93,7 @@ fn made() -> MutexGuard<'static, Made> {
 }
 
 fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> Result<Vec<u8>, String> {
+    let assembler_arguments;
     let (libraries, gpu, made_with) = match code.gpu {
         None => {
             let libraries = object.libraries();
@@ -100,14 +101,15 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
             (libraries, None, identities.join(" "))
         }
         Some((gpu, processor)) => {
-            let assembler = assembler::find_now()?;
+            let assembler = assembler::find_now(assembler_on_nvjitlink)?;
+            assembler_arguments = assembler.arguments(gpu.assembler_arguments);
             let request = GpuImageRequest {
                 processor,
                 assembler: &assembler.path,
-                assembler_arguments: gpu.assembler_arguments,
+                assembler_arguments: &assembler_arguments,
                 device_runtime: gpu.device_runtime,
             };
-            let made_with = format!("ptxas={} processor={processor}", assembler.version);
+            let made_with = format!("assembler={} processor={processor}", assembler.identity);
             (Vec::new(), Some(request), made_with)
         }
     };

@@ -4,6 +4,7 @@
 pub(crate) mod remote;
 pub(crate) mod worker;
 
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Once, OnceLock};
 use std::time::Duration;
@@ -23,6 +24,9 @@ use offloom_jit_policy::process::exit_gate;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use worker::{Limits, Message, WorkerError};
+
+/// The program that assembles by nvJitLink (`jit/nvjitlink`).
+const ASSEMBLER_NAME: &str = "offloom-jit-ptxas";
 
 /// Kernels over which workers may be lost, one after the other, before no more is compiled: they would be
 /// over the next as well.
@@ -45,6 +49,11 @@ pub(crate) fn compiler() -> &'static Compiler {
             llvm: format!("{major}.{minor}.{patch}"),
         }
     })
+}
+
+/// The program that assembles by nvJitLink; none: it is not installed.
+pub(crate) fn assembler_on_nvjitlink() -> Option<PathBuf> {
+    worker::program_of(ASSEMBLER_NAME)
 }
 
 /// Where kernels are compiled if nothing goes wrong.

@@ -13,9 +13,10 @@ use crate::corpus::tools;
 
 /// What of an installation runs programs: the JIT's library, what it starts, and the program that tells what
 /// it did.
-const RUNTIME: [&str; 6] = [
+const RUNTIME: [&str; 7] = [
     "bin/offloom",
     "lib/liboffloom_jit.so",
+    "libexec/offloom/offloom-jit-ptxas",
     "libexec/offloom/offloom-jit-remote",
     "libexec/offloom/offloom-jit-worker",
     "libexec/offloom/offloom-jit-call",

@@ -108,7 +108,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_PTXAS",
         values: "an absolute path",
-        help: "the assembler for NVIDIA GPUs; by default `ptxas` of CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda",
+        help: "the assembler for NVIDIA GPUs; by default `ptxas` of CUDA_HOME, CUDA_PATH, PATH or /usr/local/cuda, else NVIDIA's library nvJitLink",
         set: Set::Path(|settings, value| values::set(&mut settings.ptxas, values::absolute(value).map(Some))),
         show: |settings| values::shown_path(settings.ptxas.as_deref()),
     },

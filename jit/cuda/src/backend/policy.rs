@@ -256,7 +256,7 @@ pub(super) fn target_of(gpu: &Gpu<'_>) -> Result<&'static Target, String> {
     Ok(target(Target {
         processor: gpu.processor.to_owned(),
         features: gpu.features.to_owned(),
-        tools: format!("ptxas {}", assembler.version),
+        tools: assembler.identity.clone(),
     }))
 }
 

@@ -135,12 +135,12 @@ fn run(function: &Function, request: &Request, options: &LaunchOptions, counts: 
     }
 }
 
-/// Adds a line on a launch to a file: the kernel, and the instructions that lanes and warps have executed,
-/// with tabs between them.
+/// Adds a line on a launch to a file: the kernel, the instructions that lanes and warps have executed, and the
+/// most of one warp, with tabs between them.
 fn note(file: &Path, kernel: &str, statistics: &Statistics) -> io::Result<()> {
     let line = format!(
-        "{kernel}\t{}\t{}\n",
-        statistics.lane_instructions, statistics.warp_instructions
+        "{kernel}\t{}\t{}\t{}\n",
+        statistics.lane_instructions, statistics.warp_instructions, statistics.longest_warp
     );
     // One write, so that lines of several streams do not mix.
     OpenOptions::new()

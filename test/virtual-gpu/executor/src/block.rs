@@ -94,6 +94,8 @@ impl Resident {
                 }
             }
             if self.block.live == [0; WARPS] {
+                let longest = self.warps.iter().map(|warp| warp.instructions).max();
+                machine.longest_warp = machine.longest_warp.max(longest.unwrap_or_default());
                 return Ok(Slice::Finished);
             }
             let Some(index) = self.choose(machine) else {
@@ -108,7 +110,9 @@ impl Resident {
             if let Err(raised) = machine.run(&mut self.block, warp, TURN) {
                 return Err(machine.fault(&self.block, warp, raised));
             }
-            self.instructions += machine.warp_instructions - before;
+            let executed = machine.warp_instructions - before;
+            warp.instructions += executed;
+            self.instructions += executed;
             if stop.load(Ordering::Relaxed) {
                 return Ok(Slice::Stopped);
             }

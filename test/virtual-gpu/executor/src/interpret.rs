@@ -76,6 +76,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) views: Views<'a>,
     pub(crate) lane_instructions: u64,
     pub(crate) warp_instructions: u64,
+    /// The most that one warp has executed.
+    pub(crate) longest_warp: u64,
     /// What waiting adds to them when turns are counted.
     pub(crate) cost_of_waiting: u64,
     /// What was executed takes so long on a device that the block's other warps go on meanwhile.
@@ -109,6 +111,7 @@ impl<'a> Machine<'a> {
             views: Views::new(grid.program.memory()),
             lane_instructions: 0,
             warp_instructions: 0,
+            longest_warp: 0,
             cost_of_waiting: 0,
             gives_way: false,
             track: grid.options.poison != Poison::Off,

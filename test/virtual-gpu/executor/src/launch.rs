@@ -118,6 +118,9 @@ pub struct Statistics {
     pub lane_instructions: u64,
     /// Instructions, counted once for each group of threads of a warp that executed them together.
     pub warp_instructions: u64,
+    /// The most of these that one warp has executed: what a launch takes on a device that holds all warps at a
+    /// time.
+    pub longest_warp: u64,
     /// What is wrong with the program although it ran, each place once, sorted by line.
     pub reports: Vec<Report>,
 }
@@ -191,7 +194,7 @@ pub fn launch(program: &Program, launch: &Launch<'_>, options: &LaunchOptions) -
             (0, 0)
         })
     };
-    let counts: Vec<(u64, u64)> = if workers == 1 {
+    let counts: Vec<Counts> = if workers == 1 {
         vec![work(0)]
     } else {
         std::thread::scope(|scope| {
@@ -211,8 +214,9 @@ pub fn launch(program: &Program, launch: &Launch<'_>, options: &LaunchOptions) -
     let mut reports = grid.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
     reports.sort_by_key(|report| report.place.line);
     Ok(Statistics {
-        lane_instructions: counts.iter().map(|count| count.0).sum(),
-        warp_instructions: counts.iter().map(|count| count.1).sum(),
+        lane_instructions: counts.iter().map(|count| count.lanes).sum(),
+        warp_instructions: counts.iter().map(|count| count.warps).sum(),
+        longest_warp: counts.iter().map(|count| count.longest).max().unwrap_or_default(),
         reports,
     })
 }
@@ -292,6 +296,13 @@ struct State {
     limit: usize,
 }
 
+/// Instructions, as in [`Statistics`].
+struct Counts {
+    lanes: u64,
+    warps: u64,
+    longest: u64,
+}
+
 /// A block to run.
 enum Taken {
     /// One that has not begun, by its number.
@@ -301,8 +312,8 @@ enum Taken {
 }
 
 impl Queue {
-    /// Runs blocks until there are none: instructions of lanes and of warps.
-    fn work(&self, grid: &Grid<'_>, details: &Details, threads: u32, worker: u64) -> (u64, u64) {
+    /// Runs blocks until there are none; what they have executed.
+    fn work(&self, grid: &Grid<'_>, details: &Details, threads: u32, worker: u64) -> Counts {
         let mut machine = Machine::new(grid, worker);
         let mut spare: Option<Box<Resident>> = None;
         let slice = match grid.options.schedule {
@@ -334,7 +345,11 @@ impl Queue {
                 }
             }
         }
-        (machine.lane_instructions, machine.warp_instructions)
+        Counts {
+            lanes: machine.lane_instructions,
+            warps: machine.warp_instructions,
+            longest: machine.longest_warp,
+        }
     }
 
     /// The block that runs next: a new one while the device has room.

@@ -56,6 +56,8 @@ pub(crate) struct Group {
 #[derive(Debug)]
 pub(crate) struct Warp {
     pub(crate) index: usize,
+    /// Instructions that its lanes have executed, together where they were together.
+    pub(crate) instructions: u64,
     /// Lanes that have not exited.
     pub(crate) live: u32,
     /// Live lanes that wait for nothing.
@@ -93,6 +95,7 @@ impl Warp {
     pub(crate) fn new(index: usize, track: bool) -> Self {
         Self {
             index,
+            instructions: 0,
             live: 0,
             runnable: 0,
             pc: [0; LANES],
@@ -129,6 +132,7 @@ impl Warp {
         registers: u32,
         frame_bytes: u32,
     ) {
+        self.instructions = 0;
         let threads = block[0] * block[1] * block[2];
         let first = self.index as u32 * LANES as u32;
         self.live = match threads.saturating_sub(first) {
