@@ -191,7 +191,7 @@ pub fn launch(program: &Program, launch: &Launch<'_>, options: &LaunchOptions) -
         .unwrap_or_else(|_| {
             let text = "the virtual GPU has a mistake: see the panic's message on standard error";
             queue.fail(refuse(FaultKind::IllegalInstruction, text.to_owned()));
-            (0, 0)
+            Counts::default()
         })
     };
     let counts: Vec<Counts> = if workers == 1 {
@@ -297,6 +297,7 @@ struct State {
 }
 
 /// Instructions, as in [`Statistics`].
+#[derive(Debug, Default)]
 struct Counts {
     lanes: u64,
     warps: u64,
