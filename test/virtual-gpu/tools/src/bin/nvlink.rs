@@ -151,10 +151,15 @@ impl Linker {
         type Complete = unsafe extern "C" fn(Handle) -> c_int;
         let add: Symbol<'_, AddData> = self.function("AddData")?;
         let complete: Symbol<'_, Complete> = self.function("Complete")?;
-        for input in &job.inputs {
+        // The library keeps the pointers to names, for what it says when it completes the link.
+        let names = job
+            .inputs
+            .iter()
+            .map(|input| CString::new(input.as_os_str().as_bytes()))
+            .collect::<Result<Vec<_>, _>>()?;
+        for (input, name) in job.inputs.iter().zip(&names) {
             let bytes = fs::read(input).with_context(|| format!("cannot read `{}`", input.display()))?;
-            let name = CString::new(input.as_os_str().as_bytes())?;
-            // SAFETY: the library copies the bytes.
+            // SAFETY: the library copies the bytes, and the name outlives its last call here.
             let code = unsafe { add(handle, ANY, bytes.as_ptr().cast(), bytes.len(), name.as_ptr()) };
             if code != 0 {
                 bail!(
