@@ -70,6 +70,10 @@ def load(config, lit_config):
         config.available_features.add("mpi")
     if os.path.exists("/usr/include/pybind11/pybind11.h"):
         config.available_features.add("pybind11")
+    flang = os.path.join(llvm_bin, "flang-new")
+    if os.path.exists(flang):
+        config.available_features.add("flang")
+        config.substitutions.append((r"%flang\b", flang))
     rustc = rust.find(build["llvm"])
     if rustc:
         config.available_features.add("rustc")

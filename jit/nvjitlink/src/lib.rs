@@ -172,7 +172,7 @@ impl NvJitLink {
         let add: Symbol<'_, AddData> = self.function("AddData")?;
         let complete: Symbol<'_, Complete> = self.function("Complete")?;
         for Input { name, bytes } in inputs {
-            // SAFETY: the library copies the bytes.
+            // SAFETY: the library copies the bytes; the names, which it may print later, outlive the link.
             let code = unsafe { add(handle, ANY, bytes.as_ptr().cast(), bytes.len(), name.as_ptr()) };
             if code != 0 {
                 let (name, log) = (name.clone(), self.log(handle, "ErrorLog")?);

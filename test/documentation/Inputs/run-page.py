@@ -7,7 +7,8 @@ says why in a comment right before it: `<!-- not run: REASON -->`, or `<!-- run 
 Each command runs in a shell of its own, in the folder given. The page writes of LLVM 19, of /usr/lib/llvm-19, of /usr/lib/offloom-19 and of
 dist/llvm-19: these become the LLVM under test and the installation under test (dist/llvm-19 not where the folder given holds it). Otherwise
 each command runs as it stands there, but for one thing: where Clang finds no libomp.so of its own, as LLVM 22's beside libomp-19-dev, and a
-command has `-B` in the place of our configuration file, it gets the -L that getting-started.md names for that.
+command has `-B` in the place of our configuration file, it gets the -L that getting-started.md names for that. With `--gpu`, commands see the
+LD_LIBRARY_PATH that this program has, which may lead to the virtual GPU.
 """
 
 import os
@@ -84,7 +85,8 @@ def pattern(expected):
 def main():
     if sys.argv[1] == "--all-pages":
         check_all(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]).read_text(encoding="utf-8"))
-    dist, llvm_bin, folder, page = sys.argv[1:]
+    on_gpu = sys.argv[1] == "--gpu"
+    dist, llvm_bin, folder, page = sys.argv[2:] if on_gpu else sys.argv[1:]
     llvm = pathlib.Path(llvm_bin).parent
     major = re.search(r"llvm-(\d+)", llvm_bin).group(1)
     folder = pathlib.Path(folder)
@@ -108,7 +110,7 @@ def main():
         # Open MPI asks an administrator whether this is meant, and has fewer processors than processes where tests run.
         "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
     }
-    for name in [name for name in environment if name.startswith("XDG_") or name == "LD_LIBRARY_PATH"]:
+    for name in [name for name in environment if name.startswith("XDG_") or (name == "LD_LIBRARY_PATH" and not on_gpu)]:
         del environment[name]
     without_configuration = environment
     if not (llvm / "lib/libomp.so").exists():
