@@ -35,6 +35,16 @@ pub enum DeviceLinkDriver {
     Clang,
 }
 
+/// How the OpenMP device runtimes for GPUs lie in the folder of LLVM's libraries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceRuntimes {
+    /// Bitcode for each processor (`libomptarget-nvptx-sm_80.bc`), and a library for all kinds of GPU.
+    ForProcessors,
+    /// Bitcode and a library for each kind of GPU, in a folder with the name of its triple
+    /// (`nvptx64-nvidia-cuda/libomptarget-nvptx.bc`).
+    ForTriples,
+}
+
 /// An LLVM release: what it writes and expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LlvmVersion {
@@ -71,6 +81,14 @@ pub struct LlvmVersion {
     pub newest_cubin: u8,
     /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later.
     pub keeps_closed_images: bool,
+    /// Where its OpenMP device runtimes for GPUs are.
+    pub device_runtimes: DeviceRuntimes,
+    /// Whether Debian's packages of libomptarget are `liboffload-N` and `liboffload-N-dev`; else `libomp5-N`
+    /// and `libomp-N-dev` hold it beside the host runtime.
+    pub offload_packages: bool,
+    /// The release whose OpenMP host runtime and `omp.h` Debian's stable releases have beside it: one host
+    /// runtime at a time can be installed, and `libomp-22-dev` is for that of 19.
+    pub host_runtime: u32,
 }
 
 impl LlvmVersion {
@@ -92,6 +110,32 @@ impl LlvmVersion {
         device_links: DeviceLinkDriver::Wrapper,
         newest_cubin: 7,
         keeps_closed_images: true,
+        device_runtimes: DeviceRuntimes::ForProcessors,
+        offload_packages: false,
+        host_runtime: 19,
+    };
+
+    /// LLVM 21.1.
+    pub const V21: Self = Self {
+        major: 21,
+        entries: EntryFormat::Version1,
+        kinds: KindNumbering::Mask,
+        packager: "clang-offload-packager",
+        packager_needs_triple: true,
+        lists_entry_names: true,
+        indirect_vtables: false,
+        ptx_kernel_convention: true,
+        nvvm_attributes: true,
+        convergent_on_processors: false,
+        job_server: false,
+        generic_arch_is_empty: true,
+        bundler_host: "host-x86_64-unknown-linux-gnu",
+        device_links: DeviceLinkDriver::Clang,
+        newest_cubin: 8,
+        keeps_closed_images: false,
+        device_runtimes: DeviceRuntimes::ForTriples,
+        offload_packages: true,
+        host_runtime: 21,
     };
 
     /// LLVM 22.1.
@@ -112,6 +156,9 @@ impl LlvmVersion {
         device_links: DeviceLinkDriver::Clang,
         newest_cubin: 8,
         keeps_closed_images: false,
+        device_runtimes: DeviceRuntimes::ForTriples,
+        offload_packages: true,
+        host_runtime: 19,
     };
 
     /// Bytes of a cubin that [`too_new_for_libomptarget`](Self::too_new_for_libomptarget) looks at.
@@ -125,11 +172,36 @@ impl LlvmVersion {
     }
 
     /// Every release, oldest first.
-    pub const ALL: [Self; 2] = [Self::V19, Self::V22];
+    pub const ALL: [Self; 3] = [Self::V19, Self::V21, Self::V22];
 
     /// The major version number.
     pub const fn major(self) -> u32 {
         self.major
+    }
+
+    /// Debian's package with the libomptarget that programs load.
+    pub fn libomptarget_package(self) -> String {
+        let name = if self.offload_packages {
+            "liboffload"
+        } else {
+            "libomp5"
+        };
+        format!("{name}-{}", self.major)
+    }
+
+    /// Debian's package with the libomptarget that programs are linked with.
+    pub fn libomptarget_dev_package(self) -> String {
+        let name = if self.offload_packages {
+            "liboffload"
+        } else {
+            "libomp"
+        };
+        format!("{name}-{}-dev", self.major)
+    }
+
+    /// Debian's package with `omp.h` and the OpenMP host runtime that programs are linked with.
+    pub fn host_runtime_dev_package(self) -> String {
+        format!("libomp-{}-dev", self.host_runtime)
     }
 
     /// The release with this major version number.
