@@ -1,6 +1,6 @@
 // The counters of a profile stay, because the runtime reads them off the device by name.
 
-// REQUIRES: llvm-22
+// REQUIRES: !llvm-19
 
 // RUN: %clang --target=amdgcn-amd-amdhsa -mcpu=gfx90a -nogpulib -O1 -fprofile-instr-generate -S -emit-llvm %s -o %t.ll
 // RUN: %opt -load-pass-plugin %passes -passes='offload-internalize,globaldce,verify' -S %t.ll | FileCheck %s
