@@ -18,7 +18,7 @@ const RUNTIME_FILE: &str = "libompdevice.a";
 
 /// The folders of LLVM's own device libraries for a target, of those that exist.
 pub(super) fn folders(target: &Target) -> Vec<PathBuf> {
-    let folder = toolchain::llvm_library_dir().join(&target.triple);
+    let folder = toolchain::llvm_target_library_dir(&target.triple);
     [folder].into_iter().filter(|folder| folder.is_dir()).collect()
 }
 
@@ -67,8 +67,8 @@ fn names_runtime(arguments: &[OsString]) -> bool {
 
 fn searched_folders(arguments: &[OsString], target: &Target) -> Vec<PathBuf> {
     let mut searched = folders(target);
-    searched.push(toolchain::llvm_library_dir());
     searched.extend(named_folders(arguments));
+    searched.push(toolchain::llvm_library_dir());
     searched
 }
 
