@@ -79,7 +79,8 @@ pub struct LlvmVersion {
     /// The newest ABI version of cubins, in their ELF identification, that libomptarget knows. 8 came with
     /// CUDA 13.
     pub newest_cubin: u8,
-    /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later.
+    /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later: when
+    /// others are registered, or when the program ends.
     pub keeps_closed_images: bool,
     /// Where its OpenMP device runtimes for GPUs are.
     pub device_runtimes: DeviceRuntimes,
@@ -132,7 +133,7 @@ impl LlvmVersion {
         bundler_host: "host-x86_64-unknown-linux-gnu",
         device_links: DeviceLinkDriver::Clang,
         newest_cubin: 8,
-        keeps_closed_images: false,
+        keeps_closed_images: true,
         device_runtimes: DeviceRuntimes::ForTriples,
         offload_packages: true,
         host_runtime: 21,
