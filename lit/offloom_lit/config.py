@@ -58,6 +58,9 @@ def load(config, lit_config):
     mount = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", config.test_source_root]
     if shutil.which("unshare") and subprocess.run(mount, capture_output=True, check=False).returncode == 0:
         config.available_features.add("mounts")
+    # From this version on, functions for `float` are rounded correctly.
+    if tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))) >= (2, 41):
+        config.available_features.add("rounded-mathematics")
     # Debian has it as a package; elsewhere it may be a snap, which sees no files of ours.
     if shutil.which("chromium"):
         config.available_features.add("browser")
