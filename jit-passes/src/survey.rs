@@ -114,7 +114,7 @@ pub enum Obstacle {
     #[error("it calls `{0}`, which another definition may replace (a weak symbol)")]
     Replaceable(String),
     /// Variants could not be linked.
-    #[error("the link has no device runtime as bitcode (libomptarget-nvptx-sm_N.bc)")]
+    #[error("the link has no device runtime as bitcode (libomptarget-nvptx-sm_N.bc or libompdevice.a)")]
     NoDeviceRuntime,
     /// There is no room for the table of addresses.
     #[error("the image has more variables than a variant's table has room for")]

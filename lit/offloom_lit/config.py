@@ -58,6 +58,9 @@ def load(config, lit_config):
     mount = ["unshare", "--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "none", config.test_source_root]
     if shutil.which("unshare") and subprocess.run(mount, capture_output=True, check=False).returncode == 0:
         config.available_features.add("mounts")
+    # From this version on, functions for `float` are rounded correctly.
+    if tuple(map(int, os.confstr("CS_GNU_LIBC_VERSION").split()[1].split("."))) >= (2, 41):
+        config.available_features.add("rounded-mathematics")
     # Debian has it as a package; elsewhere it may be a snap, which sees no files of ours.
     if shutil.which("chromium"):
         config.available_features.add("browser")
@@ -114,20 +117,19 @@ def _link_helpers(lit_config, folder, llvm_bin):
 
 
 def _add_device_libraries(config, build):
-    """What this machine has for GPUs: CUDA's tools, and the OpenMP device runtime as bitcode (LLVM 19 alone brings it)."""
-    prefixes = [os.path.dirname(folder) for folder in (build["llvm_bin"], build["other_llvm_bin"]) if folder]
+    """What this machine has for GPUs: CUDA's tools, and the OpenMP device runtime as bitcode, this LLVM's own or another's."""
     if build["cuda"]:
         config.available_features.add("cuda")
         config.substitutions.append((r"%cuda\b", build["cuda"]))
-    libdevice_folders = [os.path.join(build["cuda"], "nvvm", "libdevice")] if build["cuda"] else []
-    for feature, name, candidates in (
-        ("device-runtime", "libomptarget-nvptx-sm_75.bc", [os.path.join(prefix, "lib") for prefix in prefixes]),
-        ("libdevice", "libdevice.10.bc", libdevice_folders),
-    ):
-        folder = next((folder for folder in candidates if os.path.exists(os.path.join(folder, name))), None)
-        if folder:
-            config.available_features.add(feature)
-            config.substitutions.append((rf"%{feature.replace('-', '_')}_folder\b", folder))
+        libdevice = os.path.join(build["cuda"], "nvvm", "libdevice")
+        if os.path.exists(os.path.join(libdevice, "libdevice.10.bc")):
+            config.available_features.add("libdevice")
+            config.substitutions.append((r"%libdevice_folder\b", libdevice))
+    if build["device_runtime"]:
+        config.available_features.add("device-runtime")
+        if build["has_own_device_runtime"]:
+            config.available_features.add("own-device-runtime")
+        config.substitutions.append((r"%device_runtime_folder\b", os.path.dirname(build["device_runtime"])))
 
 
 def _add_gpu(config, lit_config, build):
@@ -142,6 +144,9 @@ def _add_gpu(config, lit_config, build):
     else:
         config.available_features.add("virtual-gpu")
         run += f" LD_LIBRARY_PATH={build['virtual_gpu']}"
+    if build["device_runtime"]:
+        # Where there is a file for each processor, that of sm_80 is named.
+        config.substitutions.append((r"%device_runtime\b", build["device_runtime"].replace("sm_80", processor)))
     config.available_features.add("gpu")
     config.substitutions.append((r"%virtual_gpu\b", build["virtual_gpu"]))
     config.substitutions.append((r"%gpu_processor\b", processor))

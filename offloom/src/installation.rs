@@ -9,7 +9,7 @@ use offloom_abi::jit_remote::REMOTE_NAME;
 use crate::error::{Error, Result};
 
 /// The LLVM release that this build of Offloom is for.
-const LLVM: LlvmVersion = LlvmVersion::of_build(env!("OFFLOOM_LLVM_MAJOR"));
+pub(crate) const LLVM: LlvmVersion = LlvmVersion::of_build(env!("OFFLOOM_LLVM_MAJOR"));
 
 /// Major version of the LLVM that this build of Offloom is for.
 pub(crate) const LLVM_MAJOR: u32 = LLVM.major();

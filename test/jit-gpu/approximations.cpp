@@ -1,6 +1,6 @@
 // Approximations (ex2.approx and the like): ptxas folds those of constants, to other bits than the hardware's. In a variant that has the image's bits, a
 // constant that comes in with an argument is not one for ptxas; one of the source is, as it is in the image.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{compile} = env PTX=%t/out.ptx PTXAS=%cuda/bin/ptxas python3 %S/Inputs/compile.py --worker=%dropin/offloom-jit-worker
 // DEFINE: %{bundle} = jit.nvptx64-nvidia-cuda.sm_80.jit

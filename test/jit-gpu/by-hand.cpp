@@ -4,8 +4,8 @@
 // REQUIRES: cuda, device-runtime, virtual-gpu
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // Debian has no device runtime for LLVM 22: that of LLVM 19 and the one function that it lacks.
-// RUN: %if llvm-22 %{ %llvm_bin/llvm-link %device_runtime_folder/libomptarget-nvptx-sm_80.bc %S/../virtual-gpu/lit/Inputs/parallel-60.ll -o runtime.bc %} \
-// RUN:   %else %{ cp %device_runtime_folder/libomptarget-nvptx-sm_80.bc runtime.bc %}
+// RUN: %if !own-device-runtime %{ %llvm_bin/llvm-link %device_runtime %S/../virtual-gpu/lit/Inputs/parallel-60.ll -o runtime.bc %} \
+// RUN:   %else %{ cp %device_runtime runtime.bc %}
 // RUN: %llvm_bin/llvm-ar rcs libompdevice.a runtime.bc
 // DEFINE: %{build} = %clangxx -w -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda \
 // DEFINE:   --libomptarget-nvptx-bc-path=runtime.bc -Xoffload-linker -L.

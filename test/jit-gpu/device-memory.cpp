@@ -1,6 +1,6 @@
 // Variants take no more of a device's memory than they may: launches for which there is no room run the kernel of the image. That is no failure, and
 // what unloads makes room.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=sm_80 --cuda-path=%cuda -B %dropin \
 // RUN:   -Xoffload-linker --jit %s -o program -L%device_runtime_folder %omp_link

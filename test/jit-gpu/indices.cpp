@@ -1,6 +1,6 @@
 // An index that is computed with 32 bits from a counter of 64: with arguments as constants, neighbours are at constant distances, and one instruction
 // reads each. LLVM alone computes each address anew.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O3 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder \
 // RUN:   %omp_link -Wl,--save-temps -o jit -Xoffload-linker --jit

@@ -1,6 +1,6 @@
 // What a run on one GPU asked for is compiled for others without any, and a later run there finds it all in the cache: of a program with an image for each,
 // and of one with bitcode, whose image is made too.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{build} = %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder %omp_link
 // RUN: %{build} --offload-arch=sm_80,sm_90 -Xoffload-linker --jit -o images

@@ -1,6 +1,6 @@
 // A variant that the driver refuses to launch: the launch runs the kernel of the image, later ones too, one line says so, and the statistics say what became
 // of the variant. The assembler here is given another block than that of the launch.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: sed -e 's|@PTXAS@|%cuda/bin/ptxas|' %S/Inputs/other-block.sh > other-block && chmod +x other-block
 // RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=sm_80 --cuda-path=%cuda -B %dropin \

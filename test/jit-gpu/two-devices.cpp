@@ -1,6 +1,6 @@
 // Two devices of different architecture in one process: each has an image of its own, variants of its own, and variables of its own.
 //
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=sm_80,sm_90 --cuda-path=%cuda -B %dropin \
 // RUN:   -Xoffload-linker --jit %s -o program -L%device_runtime_folder %omp_link

@@ -1,6 +1,6 @@
 // What the JIT's worker makes of a kernel for an NVIDIA GPU: constants and the numbers of the launch are folded, the base image's variables are
 // reached through the table, the team's state is the variant's own, and ptxas takes it.
-// REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{kernel} =
 // DEFINE: %{descriptor} =

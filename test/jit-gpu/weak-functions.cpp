@@ -1,9 +1,9 @@
 // A weak function may be replaced by that of a native object. Where all device code of an image is bitcode, none can be, and its kernels have variants,
 // with the function that the link chose.
-// REQUIRES: llvm-19, cuda, device-runtime, gpu, libdevice
+// REQUIRES: cuda, own-device-runtime, gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{options} = -O2 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=%gpu_processor --cuda-path=%cuda -B %dropin
-// DEFINE: %{native} = --libomptarget-nvptx-bc-path=%device_runtime_folder/libomptarget-nvptx-%gpu_processor.bc
+// DEFINE: %{native} = --libomptarget-nvptx-bc-path=%device_runtime
 // RUN: %clangxx %{options} -foffload-lto -c %s -o main.o
 // RUN: %clangxx %{options} -foffload-lto -DSTRONG -c %s -o strong.o
 // RUN: %clangxx %{options} -fno-offload-lto %{native} -DSTRONG -c %s -o native.o

@@ -1,4 +1,4 @@
-// A library that is closed, and opened again where nothing of it lay before: what is left of it in libomptarget does no harm. LLVM 19's
+// A library that is closed, and opened again where nothing of it lay before: what is left of it in libomptarget does no harm. LLVM 19's and 21's
 // libomptarget reads the images of libraries that are closed. The stock program crashes there, so the result is known otherwise.
 // REQUIRES: x86_64-device
 // RUN: rm -rf %t && mkdir -p %t && cd %t

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 
 use self::fat_binaries::FatBinaries;
 use self::host_entries::HostEntries;
+use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, InputKind, bitcode_symbols, elf, is_bitcode};
 use crate::output;
@@ -345,10 +346,20 @@ fn kind_name(kind: ImageKind) -> String {
     }
 }
 
-/// How many entries an ELF file for a device has; each release has its own section for them.
+/// A release for each layout of entries, oldest first: this build's, and one with the other layout.
+fn entry_layouts() -> Vec<LlvmVersion> {
+    let mut releases: Vec<_> = [Some(LLVM), LLVM.with_other_entries()]
+        .into_iter()
+        .flatten()
+        .collect();
+    releases.sort();
+    releases
+}
+
+/// How many entries an ELF file for a device has; each layout has its own section for them.
 fn entry_counts(bytes: &[u8]) -> Result<Vec<EntryCount>, elf::Malformed> {
     let mut counts = Vec::new();
-    for version in LlvmVersion::ALL {
+    for version in entry_layouts() {
         let sections = elf::sections_named(bytes, entry::section(version))?;
         let size: usize = sections.iter().map(|section| section.bytes.len()).sum();
         if size > 0 {

@@ -98,8 +98,8 @@ pub struct GpuFacts<'a> {
     pub processor: &'a str,
     /// Arguments for `ptxas`.
     pub assembler_arguments: Vec<OsString>,
-    /// Files of the device runtime, as bitcode.
-    pub runtime: &'a [PathBuf],
+    /// Files of the device runtime: bitcode, or a library of it.
+    pub runtime: Vec<PathBuf>,
 }
 
 impl GpuFacts<'_> {
@@ -110,7 +110,7 @@ impl GpuFacts<'_> {
             option.push(argument);
             command.arg(option);
         }
-        for file in self.runtime {
+        for file in &self.runtime {
             command.arg("--device-runtime").arg(file);
         }
     }

@@ -48,6 +48,12 @@ pub fn llvm_library_dir() -> PathBuf {
     Path::new(LLVM_BIN_DIR).with_file_name("lib")
 }
 
+/// The folder of LLVM's libraries for a target, whether it exists or not; as Clang spells it, because
+/// `nvlink` notes its options in what it links.
+pub fn llvm_target_library_dir(triple: &str) -> PathBuf {
+    Path::new(LLVM_BIN_DIR).join("../lib").join(triple)
+}
+
 /// Where CUDA is installed where nobody says otherwise.
 const CUDA_FOLDERS: [&str; 2] = ["/usr/local/cuda", "/usr/lib/cuda"];
 

@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 
 use crate::command::run_shown;
 use crate::llvm::{self, Choice};
-use crate::openmp::replace_link;
+use crate::openmp::{self, replace_link};
 use crate::progress::run_folded;
 use crate::worker_layout;
 use crate::workspace::{Workspace, cargo};
@@ -73,17 +74,22 @@ const DROP_IN_NAMES: [&str; 4] = [
 /// The programs that have man pages and completions, each written by `NAME-documentation`.
 pub(crate) const DOCUMENTED: [&str; 2] = ["offloom", "wrapgen"];
 
-/// Links, and what they name: Debian's OpenMP host runtime, which LLVM 19 and LLVM 22 share, for Clang's
-/// linker, and the header of 19 for its compiler. `libomp-22-dev` brings both, but cannot be installed beside
-/// `libomp-19-dev`, which brings them for LLVM 19 alone: with these links, it does for LLVM 22 too.
-/// `packaging/clang/llvm-22/runtime.cfg` names their folders.
-const OPENMP: [(&str, &str); 2] = [
-    ("lib/openmp/libomp.so", "/usr/lib/x86_64-linux-gnu/libomp.so.5"),
-    (
-        "lib/openmp/include/omp.h",
-        "/usr/lib/llvm-19/lib/clang/19/include/omp.h",
-    ),
-];
+/// The library that [`openmp_links`] name: of whichever release the OpenMP host runtime is.
+const OPENMP_LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/libomp.so.5";
+
+/// Links, and what they name, where Debian has an LLVM use the OpenMP host runtime of another: that runtime
+/// for Clang's linker, and its header for the compiler. `libomp-22-dev` brings both, but cannot be installed
+/// beside `libomp-19-dev`, which brings them for LLVM 19 alone: with these links, it does for LLVM 22 too.
+/// `packaging/clang/llvm-N/runtime.cfg` names their folders.
+fn openmp_links(version: LlvmVersion) -> Vec<(&'static str, PathBuf)> {
+    if version.host_runtime == version.major() {
+        return Vec::new();
+    }
+    vec![
+        ("lib/openmp/libomp.so", PathBuf::from(OPENMP_LIBRARY)),
+        ("lib/openmp/include/omp.h", openmp::header(version)),
+    ]
+}
 
 /// The builds that a task works on: options of `cargo xtask build`, and of every task that builds first.
 #[derive(clap::Args, Debug, Clone)]
@@ -214,10 +220,8 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
             Path::new("../../bin/wrapgen"),
         )?;
     }
-    if llvm.major != 19 {
-        for (link, file) in OPENMP {
-            replace_link(&dist.join(link), Path::new(file))?;
-        }
+    for (link, file) in openmp_links(llvm::version(llvm.major)?) {
+        replace_link(&dist.join(link), &file)?;
     }
     for program in DOCUMENTED {
         write_documentation(workspace, llvm.major, program, &dist.join("share"), program)?;

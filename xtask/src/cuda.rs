@@ -2,10 +2,10 @@
 //! installation.
 //!
 //! NVIDIA's packages for Python hold it ([`packages`]); Debian's CUDA is in another archive, is gigabytes,
-//! and is for PTX that LLVM 22 no longer writes. Nothing of it is linked into what we build. What tests
+//! and is for PTX that newer LLVMs no longer write. Nothing of it is linked into what we build. What tests
 //! compile with is a folder of links to it for each LLVM, in which two tools are replaced by programs of ours
 //! (`test/virtual-gpu/tools`): `ptxas` leaves the PTX in its output, so that the virtual GPU can run what a
-//! real GPU could; and LLVM 19 gets an `nvlink` of CUDA 12.
+//! real GPU could; and LLVM 19, whose libomptarget knows no cubins of CUDA 13, gets an `nvlink` of CUDA 12.
 
 mod packages;
 
@@ -16,8 +16,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use offloom_abi::LlvmVersion;
 
 use crate::command::run;
+use crate::llvm;
 use crate::openmp::replace_link;
 use crate::workspace::{Workspace, cargo};
 
@@ -38,7 +40,7 @@ const NEEDED: [&str; 4] = [
 /// Options of `cargo xtask cuda-folder`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
-    /// The LLVM that is to compile with it, 19 or 22
+    /// The LLVM that is to compile with it
     #[arg(long = "llvm", value_name = "MAJOR", default_value = "19", value_parser = crate::llvm::supported)]
     major: u32,
 }
@@ -57,7 +59,7 @@ pub(crate) fn print_folder(arguments: &Arguments) -> Result<()> {
 /// Where `CUDA_PATH` names a CUDA folder, the tools are those of that folder, with our `ptxas` before its
 /// own.
 pub(crate) fn folder(workspace: &Workspace, major: u32) -> Result<Option<PathBuf>> {
-    let sources = Sources::find(workspace, major);
+    let sources = Sources::find(workspace, llvm::version(major)?);
     if !sources.are_complete() {
         return Ok(None);
     }
@@ -89,7 +91,7 @@ struct Sources {
 }
 
 impl Sources {
-    fn find(workspace: &Workspace, major: u32) -> Self {
+    fn find(workspace: &Workspace, version: LlvmVersion) -> Self {
         let given = env::var_os("CUDA_PATH").map(PathBuf::from);
         let newest = packages::CUDA_13.folder(workspace);
         match given {
@@ -98,7 +100,7 @@ impl Sources {
                 more: None,
                 own_nvlink: false,
             },
-            None if major == 19 => Self {
+            None if packages::CUDA_12.is_for(version) => Self {
                 base: packages::CUDA_12.folder(workspace),
                 more: Some(newest),
                 own_nvlink: true,

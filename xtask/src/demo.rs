@@ -26,7 +26,7 @@ use table::Table;
 /// Runs `cargo xtask demo`.
 pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let workspace = Workspace::find()?;
-    let majors = arguments.llvm.majors();
+    let majors = arguments.llvm.wanted();
     let mut steps = Steps::of(1 + majors.len() * STEPS);
     let mut staging = arguments.staging.clone();
     staging.folded = true;

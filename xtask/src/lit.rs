@@ -15,6 +15,7 @@ use crate::llvm;
 use crate::openmp::OpenMp;
 use crate::s3_server;
 use crate::virtual_gpu;
+use crate::virtual_gpu_check::runtime;
 use crate::workspace::Workspace;
 
 /// Options of `cargo xtask lit`.
@@ -158,7 +159,7 @@ impl Counts {
     }
 }
 
-/// LLVM's own lit: `llvm-19-tools` and `llvm-22-tools` bring it, in different places.
+/// LLVM's own lit: `llvm-N-tools` brings it, in one of two places.
 fn program(llvm: &Llvm) -> Result<PathBuf> {
     let prefix = llvm
         .lib_dir
@@ -183,6 +184,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         .as_ref()
         .map(|other| staged.dist.with_file_name(format!("llvm-{}", other.major)))
         .filter(|dist| dist.is_dir());
+    let runtime = runtime::bitcode(&staged.llvm)?;
     Ok(json!({
         "llvm": staged.llvm.major,
         "llvm_bin": staged.llvm.bin_dir,
@@ -192,6 +194,8 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "test_plugin": staged.test_plugin,
         "jit_cuda_test": staged.jit_cuda_test,
         "cuda": cuda::folder(workspace, staged.llvm.major)?,
+        "device_runtime": runtime.as_ref().map(|(file, _)| file),
+        "has_own_device_runtime": runtime.as_ref().is_some_and(|(_, is_own)| *is_own),
         "s3_server": s3_server::program(workspace),
         "virtual_gpu": virtual_gpu::library_folder(workspace)?,
         "omp_compile": openmp.compile_options(),

@@ -1,10 +1,11 @@
 //! Which LLVMs a task is for, and the Cargo options that choose one.
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 use serde_json::Value;
 
+use crate::distribution::usual_majors;
 use crate::workspace;
 
 /// The supported major versions, oldest first.
@@ -35,6 +36,16 @@ impl Choice {
             .collect()
     }
 
+    /// The major versions asked for, or those that this machine's distribution has together when none was
+    /// named.
+    pub(crate) fn wanted(&self) -> Vec<u32> {
+        if self.majors.is_empty() {
+            usual_majors()
+        } else {
+            self.majors()
+        }
+    }
+
     /// The installed LLVMs to work with: those asked for, each of which must be there, or all that are there.
     pub(crate) fn find(&self) -> Result<Vec<Llvm>> {
         let mut found = Vec::new();
@@ -50,6 +61,11 @@ impl Choice {
         }
         Ok(found)
     }
+}
+
+/// What is known of a release.
+pub(crate) fn version(major: u32) -> Result<LlvmVersion> {
+    LlvmVersion::of_major(major).with_context(|| format!("LLVM {major} is not supported"))
 }
 
 /// The Cargo options that choose LLVM `major`.

@@ -1,18 +1,20 @@
 //! What it takes to compile, link and run an OpenMP offload program with the distribution's packages of one
 //! LLVM.
 //!
-//! LLVM 22 is meant to be used next to the OpenMP host runtime of 19 (Debian's `libomp-22-dev` cannot be
-//! installed beside `libomp-19-dev`). Its programs must not find the rest of that folder: linked to the
-//! `libomptarget` of 19 they crash when they start. So `omp.h` and `libomp.so` alone are linked into a folder
-//! of our own. Users have `lib/openmp` of an installation for it.
+//! Debian has an LLVM use the OpenMP host runtime of another where both are installed: LLVM 22 that of 19
+//! (`libomp-22-dev` cannot be installed beside `libomp-19-dev`). Its programs must not find the rest of that
+//! folder: linked to the `libomptarget` of 19 they crash when they start. So `omp.h` and `libomp.so` alone
+//! are linked into a folder of our own. Users have `lib/openmp` of an installation for it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 
+use crate::llvm;
 use crate::workspace::Workspace;
 
 /// The target that stands in for a GPU: the host itself, as libomptarget's x86_64 device.
@@ -35,8 +37,13 @@ impl OpenMp {
         let mut link_options = vec![format!("-L{own}")];
         if !llvm.lib_dir.join("libomp.so").exists() {
             let private = workspace.target.join(format!("openmp-{}", llvm.major));
-            link_to(&private.join("include/omp.h"), &other_header()?)?;
-            link_to(&private.join("lib/libomp.so"), &other_library()?)?;
+            let version = llvm::version(llvm.major)?;
+            link_to(
+                &private.join("include/omp.h"),
+                &present(header(version), version)?,
+            )?;
+            let library = runtime_folder(version).join("libomp.so.5");
+            link_to(&private.join("lib/libomp.so"), &present(library, version)?)?;
             include_options.push(format!("-I{}", private.join("include").display()));
             link_options.push(format!("-L{}", private.join("lib").display()));
         }
@@ -55,23 +62,22 @@ impl OpenMp {
     }
 }
 
-/// The folder of LLVM 19, the only one besides LLVM 22's own that holds an OpenMP host runtime we know to
-/// fit.
-pub(crate) const RUNTIME_FOLDER: &str = "/usr/lib/llvm-19/lib";
-
-fn other_header() -> Result<PathBuf> {
-    present(Path::new(RUNTIME_FOLDER).join("clang/19/include/omp.h"))
+/// The folder with the OpenMP host runtime that Debian has an LLVM use: its own or another's.
+pub(crate) fn runtime_folder(version: LlvmVersion) -> PathBuf {
+    PathBuf::from(format!("/usr/lib/llvm-{}/lib", version.host_runtime))
 }
 
-fn other_library() -> Result<PathBuf> {
-    present(Path::new(RUNTIME_FOLDER).join("libomp.so.5"))
+/// The `omp.h` of that runtime.
+pub(crate) fn header(version: LlvmVersion) -> PathBuf {
+    runtime_folder(version).join(format!("clang/{}/include/omp.h", version.host_runtime))
 }
 
-fn present(path: PathBuf) -> Result<PathBuf> {
+fn present(path: PathBuf, version: LlvmVersion) -> Result<PathBuf> {
     fs::metadata(&path).with_context(|| {
         format!(
-            "no `{}`: install the Debian package `libomp-19-dev`",
-            path.display()
+            "no `{}`: install the Debian package `{}`",
+            path.display(),
+            version.host_runtime_dev_package()
         )
     })?;
     Ok(path)

@@ -2,7 +2,7 @@
 //! the opcodes in it with the list that the tests of the virtual GPU use.
 //!
 //! The PTX is that of the corpus, the demo and the workloads at `-O0` and `-O3`, in cubins that carry it, as
-//! Clang makes them with LLVM 19's device runtime; of that runtime whole; and of all of libdevice. It is left
+//! Clang makes them with a device runtime; of that runtime whole, where it is of the same LLVM; and of all of libdevice. It is left
 //! in `target/ptx/llvm-N`.
 
 use std::fs;
@@ -18,6 +18,7 @@ use crate::corpus::{tools, workers};
 use crate::cuda;
 use crate::llvm::Choice;
 use crate::openmp::OpenMp;
+use crate::virtual_gpu_check::runtime;
 use crate::workspace::{Workspace, cargo};
 
 /// The list of opcodes, from the root of the checkout.
@@ -25,9 +26,6 @@ const LIST: &str = "test/virtual-gpu/ptx/opcodes.txt";
 
 /// Kernels about threads, written by hand, from the root of the checkout.
 const THREADS: &str = "test/virtual-gpu/executor/tests/data/threads.ptx";
-
-/// The device runtime, in the folder of LLVM 19's libraries. That of LLVM 22 is in no package of Debian.
-const RUNTIME: &str = "libomptarget-nvptx-sm_80.bc";
 
 /// What the runtime is called for, so that the rest of it, which LLVM 19 cannot compile, goes.
 const RUNTIME_FUNCTIONS: &str = "__kmpc_*,omp_*,__omp*,__llvm*,__tgt*,_mlir*";
@@ -95,7 +93,8 @@ fn make(workspace: &Workspace, llvm: &Llvm) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
     let cuda = cuda::folder(workspace, llvm.major)?;
     let cuda = cuda.context("CUDA's tools are not there: `cargo xtask setup` installs them")?;
-    let runtime = offloom_find_llvm::find(19)?.lib_dir.join(RUNTIME);
+    let (runtime, is_own) = runtime::bitcode(llvm)?
+        .context("no package that is installed holds a device runtime for NVIDIA GPUs")?;
     let openmp = OpenMp::prepare(workspace, llvm)?;
 
     let mut sources = program::sources(&workspace.root)?;
@@ -143,7 +142,7 @@ fn make(workspace: &Workspace, llvm: &Llvm) -> Result<Vec<PathBuf>> {
         failed.join(" ")
     );
 
-    if llvm.major == 19 {
+    if is_own {
         files.push(whole(
             llvm,
             &runtime,

@@ -1,23 +1,50 @@
 //! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools and an S3 server for
 //! the tests. The demo needs some of them alone.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 use std::env;
 use std::fs;
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
+use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 
 use crate::cuda;
-use crate::llvm::Choice;
+use crate::distribution::{Distribution, check_together};
+use crate::llvm::{self, Choice};
 use crate::progress::run_folded;
 use crate::s3_server;
 use crate::workspace::Workspace;
 
-/// A Debian package and what it is needed for.
-type Package = (&'static str, &'static str);
+/// A Debian package.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Package {
+    name: String,
+    /// What it is needed for.
+    purpose: &'static str,
+    /// The suite of the archive that it has to come from, where apt would choose another.
+    suite: Option<&'static str>,
+}
+
+impl Package {
+    fn new(name: impl Into<String>, purpose: &'static str) -> Self {
+        Self {
+            name: name.into(),
+            purpose,
+            suite: None,
+        }
+    }
+
+    /// As apt is asked for it.
+    fn word(&self) -> String {
+        match self.suite {
+            Some(suite) => format!("{}/{suite}", self.name),
+            None => self.name.clone(),
+        }
+    }
+}
 
 /// What packages are wanted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,7 +56,7 @@ pub(crate) enum Extent {
 }
 
 /// Packages that a build for any LLVM needs.
-const COMMON: &[Package] = &[
+const COMMON: &[(&str, &str)] = &[
     (
         "g++",
         "C++ compiler and standard library, for the C++ shims and for the test programs",
@@ -39,7 +66,7 @@ const COMMON: &[Package] = &[
 ];
 
 /// Packages that tests, the evaluation and packages need besides.
-const COMMON_FOR_TESTS: &[Package] = &[
+const COMMON_FOR_TESTS: &[(&str, &str)] = &[
     ("chromium", "looks at the page of `offloom report` in a test"),
     ("cmake", "builds a project with `find_package(Offloom)` in a test"),
     ("dpkg-dev", "which packages ours depend on"),
@@ -59,52 +86,6 @@ const COMMON_FOR_TESTS: &[Package] = &[
     ),
 ];
 
-/// Packages for LLVM 19.
-const FOR_19: &[Package] = &[
-    ("bolt-19", "lays out the code of the JIT's worker"),
-    ("clang-19", "the compiler"),
-    (
-        "clang-tools-19",
-        "clang-linker-wrapper and the offload packager, which our tools are compared with",
-    ),
-    (
-        "libclang-rt-19-dev",
-        "sanitizers and profiles, which tests build programs with",
-    ),
-    ("liblld-19-dev", "lld as a library, for the device linker"),
-    ("libomp-19-dev", "OpenMP runtime, libomptarget, omp.h"),
-    ("lld-19", "ld.lld"),
-    ("llvm-19-dev", "headers, libLLVM, llvm-config"),
-];
-
-/// Packages for LLVM 22. Its own `libomp-22-dev` would push `libomp-19-dev` out; the host runtime of 19
-/// serves both.
-const FOR_22: &[Package] = &[
-    ("bolt-22", "lays out the code of the JIT's worker"),
-    ("clang-22", "the compiler"),
-    (
-        "clang-tools-22",
-        "clang-linker-wrapper and the offload packager, which our tools are compared with",
-    ),
-    ("liboffload-22-dev", "libomptarget"),
-    (
-        "libclang-rt-22-dev",
-        "sanitizers and profiles, which tests build programs with",
-    ),
-    ("liblld-22-dev", "lld as a library, for the device linker"),
-    ("libomp-19-dev", "OpenMP host runtime, omp.h"),
-    ("lld-22", "ld.lld"),
-    ("llvm-22-dev", "headers, libLLVM, llvm-config"),
-];
-
-/// Packages of LLVM that tests need besides. Flang is 57 MB to download and 950 MB on the disk; that of LLVM
-/// 19 would be as much again, and makes wrong code of loops on GPUs.
-const LLVM_FOR_TESTS: [(u32, Package); 3] = [
-    (19, ("llvm-19-tools", "lit, FileCheck, not, split-file")),
-    (22, ("flang-22", "builds Fortran programs in tests")),
-    (22, ("llvm-22-tools", "lit, FileCheck, not, split-file")),
-];
-
 /// Options of `cargo xtask setup`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Arguments {
@@ -122,7 +103,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else {
         Extent::All
     };
-    for llvm in install(&arguments.llvm.majors(), extent)? {
+    for llvm in install(&arguments.llvm.wanted(), extent)? {
         println!("LLVM {} is in {}", llvm.version, llvm.bin_dir.display());
     }
     if extent == Extent::All {
@@ -135,13 +116,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 /// Installs what is missing for these LLVMs and finds them.
 pub(crate) fn install(majors: &[u32], extent: Extent) -> Result<Vec<Llvm>> {
-    let wanted = packages(majors.iter().copied().filter(|&major| !is_given(major)), extent);
+    let mut versions = Vec::new();
+    for &major in majors.iter().filter(|&&major| !is_given(major)) {
+        versions.push(llvm::version(major)?);
+    }
+    check_together(&versions)?;
+    let distribution = Distribution::here();
+    let wanted = packages(&versions, distribution, extent);
     if has_program("dpkg-query") && has_program("apt-get") {
         let missing = missing(&wanted)?;
         if missing.is_empty() {
             println!("every package is installed");
         } else {
-            install_by_apt(&missing)?;
+            check_host_runtime(&versions)?;
+            install_by_apt(&missing, &versions, distribution)?;
         }
     } else {
         println!("This is not a Debian system; have these installed by other means:");
@@ -159,51 +147,136 @@ fn is_given(major: u32) -> bool {
 }
 
 /// The packages that everything and these LLVMs need.
-fn packages(majors: impl IntoIterator<Item = u32>, extent: Extent) -> Vec<Package> {
-    let mut wanted = COMMON.to_vec();
+fn packages(
+    versions: &[LlvmVersion],
+    distribution: Option<&'static Distribution>,
+    extent: Extent,
+) -> Vec<Package> {
+    let named = |packages: &[(&'static str, &'static str)]| {
+        let packages = packages.iter();
+        packages
+            .map(|&(name, purpose)| Package::new(name, purpose))
+            .collect::<Vec<_>>()
+    };
+    let mut wanted = named(COMMON);
     if extent == Extent::All {
-        wanted.extend_from_slice(COMMON_FOR_TESTS);
+        wanted.extend(named(COMMON_FOR_TESTS));
     }
-    for major in majors {
-        wanted.extend_from_slice(if major == 19 { FOR_19 } else { FOR_22 });
-        let for_tests = LLVM_FOR_TESTS.iter().filter(|(of, _)| *of == major);
-        if extent == Extent::All {
-            wanted.extend(for_tests.map(|(_, package)| package));
-        }
+    for &version in versions {
+        wanted.extend(of_llvm(version, distribution, extent));
     }
     let mut seen = HashSet::new();
-    wanted.retain(|(name, _)| seen.insert(*name) && (*name != "python3-pip" || !has_pip()));
+    wanted
+        .retain(|package| seen.insert(package.name.clone()) && (package.name != "python3-pip" || !has_pip()));
+    wanted
+}
+
+/// The packages of one LLVM.
+fn of_llvm(
+    version: LlvmVersion,
+    distribution: Option<&'static Distribution>,
+    extent: Extent,
+) -> Vec<Package> {
+    let major = version.major();
+    let mut wanted = vec![
+        Package::new(format!("bolt-{major}"), "lays out the code of the JIT's worker"),
+        Package::new(format!("clang-{major}"), "the compiler"),
+        Package::new(
+            format!("clang-tools-{major}"),
+            "clang-linker-wrapper and the offload packager, which our tools are compared with",
+        ),
+        Package::new(
+            format!("libclang-rt-{major}-dev"),
+            "sanitizers and profiles, which tests build programs with",
+        ),
+        Package::new(
+            format!("liblld-{major}-dev"),
+            "lld as a library, for the device linker",
+        ),
+        Package::new(version.libomptarget_dev_package(), "libomptarget"),
+        Package::new(
+            version.host_runtime_dev_package(),
+            "OpenMP host runtime, omp.h, and where no other package has it, libomptarget",
+        ),
+        Package::new(format!("lld-{major}"), "ld.lld"),
+        Package::new(format!("llvm-{major}-dev"), "headers, libLLVM, llvm-config"),
+    ];
+    if extent == Extent::All {
+        wanted.push(Package::new(
+            format!("llvm-{major}-tools"),
+            "lit, FileCheck, not, split-file",
+        ));
+        // 57 MB to download and 950 MB on the disk.
+        if version.flang_shares_loops_on_gpus {
+            wanted.push(Package::new(
+                format!("flang-{major}"),
+                "builds Fortran programs in tests",
+            ));
+        }
+    }
+    if let Some(source) = distribution.and_then(|distribution| distribution.source(major)) {
+        wanted.extend(source.of_suite.iter().map(|&name| Package {
+            suite: Some(source.suite),
+            ..Package::new(name, "OpenMP host runtime of that release")
+        }));
+    }
     wanted
 }
 
 /// Those of `wanted` that are not installed.
 fn missing(wanted: &[Package]) -> Result<Vec<Package>> {
+    let installed = installed(wanted.iter().map(|package| package.name.as_str()))?;
+    let missing = wanted.iter().filter(|package| !installed.contains(&package.name));
+    Ok(missing.cloned().collect())
+}
+
+/// Those of the packages that are installed.
+fn installed<'a>(names: impl Iterator<Item = &'a str>) -> Result<HashSet<String>> {
     let output = Command::new("dpkg-query")
         .args(["--show", "--showformat=${Package} ${db:Status-Status}\n"])
-        .args(wanted.iter().map(|(name, _)| name))
+        .args(names)
         .output()
         .context("cannot run `dpkg-query`")?;
     let text = String::from_utf8_lossy(&output.stdout);
-    let installed: HashSet<_> = text
-        .lines()
-        .filter_map(|line| line.strip_suffix(" installed"))
-        .collect();
-    Ok(wanted
+    let names = text.lines().filter_map(|line| line.strip_suffix(" installed"));
+    Ok(names.map(str::to_owned).collect())
+}
+
+/// Fails where another OpenMP host runtime is installed than these LLVMs need: apt would remove it, and what
+/// uses it.
+fn check_host_runtime(versions: &[LlvmVersion]) -> Result<()> {
+    let Some(version) = versions.first() else {
+        return Ok(());
+    };
+    let others: BTreeSet<_> = LlvmVersion::ALL
         .iter()
-        .copied()
-        .filter(|(name, _)| !installed.contains(name))
-        .collect())
+        .filter(|other| other.host_runtime != version.host_runtime)
+        .map(|other| other.host_runtime_dev_package())
+        .collect();
+    let installed = installed(others.iter().map(String::as_str))?;
+    if let Some(other) = others.iter().find(|other| installed.contains(*other)) {
+        bail!(
+            "LLVM {} needs `{}`, in whose place `{other}` is installed, and Debian has one OpenMP host runtime at a time: remove that one, or              use another root (`packaging/try-clean-root.sh`)",
+            version.major(),
+            version.host_runtime_dev_package()
+        );
+    }
+    Ok(())
 }
 
 /// Installs packages, with `sudo` when this is not the administrator.
-fn install_by_apt(missing: &[Package]) -> Result<()> {
+fn install_by_apt(
+    missing: &[Package],
+    versions: &[LlvmVersion],
+    distribution: Option<&Distribution>,
+) -> Result<()> {
     println!("Debian packages to install:");
     list(missing);
-    let names = missing.iter().map(|(name, _)| *name);
+    let words: Vec<_> = missing.iter().map(Package::word).collect();
     let update = ["apt-get", "update"];
     let install: Vec<_> = ["apt-get", "install", "--yes", "--no-install-recommends"]
         .into_iter()
-        .chain(names)
+        .chain(words.iter().map(String::as_str))
         .collect();
     let by_hand = format!(
         "run this as administrator, then try again:\n  {}\n  {}",
@@ -219,14 +292,29 @@ fn install_by_apt(missing: &[Package]) -> Result<()> {
     let unavailable = unavailable(missing)?;
     ensure!(
         unavailable.is_empty(),
-        "no package source offers {}. Debian 12 has LLVM 19 in `bookworm` and LLVM 22 in `bookworm-security`, Debian 13 both in `trixie`: \
-         enable them in /etc/apt/sources.list, or choose one LLVM with `--llvm`",
-        unavailable.join(", ")
+        "no package source offers {}. {}",
+        unavailable.join(", "),
+        where_to_look(versions, distribution)
     );
     if let Some(sizes) = sizes(&install) {
         println!("{sizes}");
     }
     as_administrator(&install, "installing packages").with_context(|| by_hand)
+}
+
+/// Which distributions have these LLVMs, or in which suites of its archive this one has them.
+fn where_to_look(versions: &[LlvmVersion], distribution: Option<&Distribution>) -> String {
+    let Some(distribution) = distribution else {
+        return "Packages are known of Debian 12 and 13 alone: install LLVM by other means and name its folder by `LLVM_SYS_NN1_PREFIX`".to_owned();
+    };
+    let not_there = versions
+        .iter()
+        .find(|version| distribution.source(version.major()).is_none());
+    let offer = format!("{} has {}", distribution.name, distribution.offer());
+    match not_there {
+        Some(version) => format!("{offer}, and no LLVM {}: choose by `--llvm`", version.major()),
+        None => format!("{offer}: enable the suite in apt's sources, or choose another LLVM by `--llvm`"),
+    }
 }
 
 /// What apt says of how much it would download and how much would be on the disk then.
@@ -263,9 +351,9 @@ fn as_administrator(words: &[&str], what: &str) -> Result<()> {
 }
 
 /// The packages that no source offers.
-fn unavailable(missing: &[Package]) -> Result<Vec<&'static str>> {
+fn unavailable(missing: &[Package]) -> Result<Vec<&str>> {
     let mut none = Vec::new();
-    for (name, _) in missing {
+    for Package { name, .. } in missing {
         let output = Command::new("apt-cache")
             .args(["policy", name])
             .env("LC_ALL", "C")
@@ -275,7 +363,7 @@ fn unavailable(missing: &[Package]) -> Result<Vec<&'static str>> {
             .lines()
             .find_map(|line| line.trim().strip_prefix("Candidate: "));
         if candidate.is_none_or(|version| version == "(none)") {
-            none.push(*name);
+            none.push(name.as_str());
         }
     }
     Ok(none)
@@ -289,8 +377,8 @@ fn is_root() -> Result<bool> {
 }
 
 fn list(packages: &[Package]) {
-    for (name, purpose) in packages {
-        println!("  {name:18} {purpose}");
+    for package in packages {
+        println!("  {:18} {}", package.word(), package.purpose);
     }
 }
 
@@ -308,31 +396,34 @@ fn has_program(name: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn names(versions: &[LlvmVersion], extent: Extent) -> Vec<String> {
+        let packages = packages(versions, None, extent);
+        packages.into_iter().map(|package| package.name).collect()
+    }
+
+    fn has(names: &[String], name: &str) -> bool {
+        names.iter().any(|present| present == name)
+    }
+
     #[test]
     fn one_llvm_does_not_need_the_packages_of_the_other() {
-        let names = |majors: &[u32]| {
-            packages(majors.iter().copied(), Extent::All)
-                .into_iter()
-                .map(|(name, _)| name)
-                .collect::<Vec<_>>()
-        };
-        assert!(names(&[19]).iter().all(|name| !name.contains("22")));
-        assert!(names(&[19]).contains(&"llvm-19-tools"));
-        let for_22 = names(&[22]);
-        assert!(
-            for_22
-                .iter()
-                .all(|name| !name.contains("19") || *name == "libomp-19-dev")
-        );
-        let both = names(&[19, 22]);
-        assert_eq!(both.iter().filter(|name| **name == "libomp-19-dev").count(), 1);
+        let for_19 = names(&[LlvmVersion::V19], Extent::All);
+        assert!(for_19.iter().all(|name| !name.contains("22")));
+        assert!(has(&for_19, "llvm-19-tools") && has(&for_19, "libomp-19-dev"));
+        let for_22 = names(&[LlvmVersion::V22], Extent::All);
+        let of_19 = for_22.iter().filter(|name| name.contains("19"));
+        assert_eq!(of_19.collect::<Vec<_>>(), ["libomp-19-dev"]);
+        assert!(has(&for_22, "liboffload-22-dev"));
+        let both = names(&[LlvmVersion::V19, LlvmVersion::V22], Extent::All);
+        assert_eq!(both.iter().filter(|name| *name == "libomp-19-dev").count(), 1);
     }
 
     #[test]
     fn a_build_needs_nothing_that_only_tests_use() {
-        let all = packages([19, 22], Extent::All);
-        let build = packages([19, 22], Extent::Build);
-        assert!(build.iter().all(|package| all.contains(package)));
+        let both = [LlvmVersion::V19, LlvmVersion::V22];
+        let all = names(&both, Extent::All);
+        let build = names(&both, Extent::Build);
+        assert!(build.iter().all(|name| has(&all, name)));
         for name in [
             "chromium",
             "fonts-dejavu-core",
@@ -340,15 +431,35 @@ mod tests {
             "python3-pip",
             "llvm-19-tools",
         ] {
-            assert!(build.iter().all(|(built, _)| *built != name), "{name}");
+            assert!(!has(&build, name), "{name}");
         }
+    }
+
+    #[test]
+    fn a_package_of_two_suites_is_asked_for_by_its_suite() {
+        let os_release = "ID=debian\nVERSION_CODENAME=trixie\n";
+        let distribution = Distribution::of(os_release);
+        let packages = packages(&[LlvmVersion::V21], distribution, Extent::Build);
+        let words: Vec<_> = packages.iter().map(Package::word).collect();
+        assert!(has(&words, "libomp5/trixie-backports"), "{words:?}");
+        assert!(has(&words, "libomp-21-dev") && has(&words, "liboffload-21-dev"));
+    }
+
+    #[test]
+    fn a_release_that_a_distribution_lacks_is_told() {
+        let bookworm = Distribution::of("ID=debian\nVERSION_CODENAME=bookworm\n");
+        let told = where_to_look(&[LlvmVersion::V21], bookworm);
+        assert!(
+            told.contains("Debian 12 has") && told.contains("no LLVM 21"),
+            "{told}"
+        );
     }
 
     #[test]
     fn a_package_that_does_not_exist_is_missing() {
         if has_program("dpkg-query") {
-            let missing = missing(&[("dpkg", ""), ("no-such-package-of-offloom", "")]).unwrap();
-            assert_eq!(missing, [("no-such-package-of-offloom", "")]);
+            let wanted = ["dpkg", "no-such-package-of-offloom"].map(|name| Package::new(name, ""));
+            assert_eq!(missing(&wanted).unwrap(), wanted[1..]);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::Problem;
-use crate::installation::LLVM_MAJOR;
+use crate::installation::{LLVM, LLVM_MAJOR};
 
 /// Clang of the LLVM that this build is for.
 pub(super) fn find() -> Option<PathBuf> {
@@ -28,9 +28,7 @@ pub(super) fn missing() -> Result<String, Problem> {
 pub(super) fn no_libomptarget() -> Result<String, Problem> {
     Err(Problem::new(
         "Clang finds no libomptarget.so",
-        format!(
-            "install the Debian package libomp-{LLVM_MAJOR}-dev or liboffload-{LLVM_MAJOR}-dev, whichever has it"
-        ),
+        format!("install the Debian package {}", LLVM.libomptarget_dev_package()),
     ))
 }
 

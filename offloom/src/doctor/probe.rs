@@ -10,7 +10,7 @@ use offloom_jit_cache::stats::Statistics;
 use offloom_text_table::counted;
 
 use super::{Check, Problem};
-use crate::installation::{Installation, LLVM_MAJOR};
+use crate::installation::{Installation, LLVM, LLVM_MAJOR};
 use crate::scratch_folder::ScratchFolder;
 
 /// A kernel whose launches differ in one scalar.
@@ -170,7 +170,8 @@ fn remedy(reason: &str) -> String {
         return "mend what Clang or the linker says; options that your programs need go behind `offloom doctor --`".to_owned();
     }
     format!(
-        "install the Debian package libomp-{LLVM_MAJOR}-dev; or say where libomp.so and omp.h are: `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`"
+        "install the Debian package {}; or say where libomp.so and omp.h are: `offloom doctor -- -LFOLDER -Wl,-rpath,FOLDER`",
+        LLVM.host_runtime_dev_package()
     )
 }
 

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{Check, Problem};
-use crate::installation::{Installation, LLVM_MAJOR};
+use crate::installation::{Installation, LLVM, LLVM_MAJOR};
 use crate::scratch_folder::ScratchFolder;
 
 /// What is said of such an installation.
@@ -71,10 +71,7 @@ fn libomptarget() -> Result<String, Problem> {
             format!("there is no libomptarget.so.{LLVM_MAJOR} where Debian has it, nor in LD_LIBRARY_PATH"),
             format!(
                 "install the Debian package {}, unless your programs name another folder (-Wl,-rpath)",
-                match LLVM_MAJOR {
-                    19 => "libomp5-19".to_owned(),
-                    major => format!("liboffload-{major}"),
-                }
+                LLVM.libomptarget_package()
             ),
         )),
     }

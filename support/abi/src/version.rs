@@ -35,6 +35,16 @@ pub enum DeviceLinkDriver {
     Clang,
 }
 
+/// How the OpenMP device runtimes for GPUs lie in the folder of LLVM's libraries.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum DeviceRuntimes {
+    /// Bitcode for each processor (`libomptarget-nvptx-sm_80.bc`), and a library for all kinds of GPU.
+    ForProcessors,
+    /// Bitcode and a library for each kind of GPU, in a folder with the name of its triple
+    /// (`nvptx64-nvidia-cuda/libomptarget-nvptx.bc`).
+    ForTriples,
+}
+
 /// An LLVM release: what it writes and expects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LlvmVersion {
@@ -58,6 +68,8 @@ pub struct LlvmVersion {
     pub nvvm_attributes: bool,
     /// Whether Clang makes OpenMP device functions `convergent` for processors, too, not for GPUs alone.
     pub convergent_on_processors: bool,
+    /// Whether Flang compiles loops that threads of a GPU share to what its device runtime expects.
+    pub flang_shares_loops_on_gpus: bool,
     /// Whether the linker wrapper takes `--wrapper-jobs=jobserver`.
     pub job_server: bool,
     /// Whether images for the processor `generic` name none.
@@ -69,8 +81,17 @@ pub struct LlvmVersion {
     /// The newest ABI version of cubins, in their ELF identification, that libomptarget knows. 8 came with
     /// CUDA 13.
     pub newest_cubin: u8,
-    /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later.
+    /// Whether libomptarget keeps the images of closed libraries, and reads their first bytes later: when
+    /// others are registered, or when the program ends.
     pub keeps_closed_images: bool,
+    /// Where its OpenMP device runtimes for GPUs are.
+    pub device_runtimes: DeviceRuntimes,
+    /// Whether Debian's packages of libomptarget are `liboffload-N` and `liboffload-N-dev`; else `libomp5-N`
+    /// and `libomp-N-dev` hold it beside the host runtime.
+    pub offload_packages: bool,
+    /// The release whose OpenMP host runtime and `omp.h` Debian's stable releases have beside it: one host
+    /// runtime at a time can be installed, and `libomp-22-dev` is for that of 19.
+    pub host_runtime: u32,
 }
 
 impl LlvmVersion {
@@ -86,12 +107,41 @@ impl LlvmVersion {
         ptx_kernel_convention: false,
         nvvm_attributes: false,
         convergent_on_processors: true,
+        flang_shares_loops_on_gpus: false,
         job_server: false,
         generic_arch_is_empty: false,
         bundler_host: "host-x86_64-unknown-linux",
         device_links: DeviceLinkDriver::Wrapper,
         newest_cubin: 7,
         keeps_closed_images: true,
+        device_runtimes: DeviceRuntimes::ForProcessors,
+        offload_packages: false,
+        host_runtime: 19,
+    };
+
+    /// LLVM 21.1.
+    pub const V21: Self = Self {
+        major: 21,
+        entries: EntryFormat::Version1,
+        kinds: KindNumbering::Mask,
+        packager: "clang-offload-packager",
+        packager_needs_triple: true,
+        lists_entry_names: true,
+        indirect_vtables: false,
+        ptx_kernel_convention: true,
+        nvvm_attributes: true,
+        convergent_on_processors: false,
+        // Not tried.
+        flang_shares_loops_on_gpus: false,
+        job_server: false,
+        generic_arch_is_empty: true,
+        bundler_host: "host-x86_64-unknown-linux-gnu",
+        device_links: DeviceLinkDriver::Clang,
+        newest_cubin: 8,
+        keeps_closed_images: true,
+        device_runtimes: DeviceRuntimes::ForTriples,
+        offload_packages: true,
+        host_runtime: 21,
     };
 
     /// LLVM 22.1.
@@ -106,12 +156,16 @@ impl LlvmVersion {
         ptx_kernel_convention: true,
         nvvm_attributes: true,
         convergent_on_processors: false,
+        flang_shares_loops_on_gpus: true,
         job_server: true,
         generic_arch_is_empty: true,
         bundler_host: "host-x86_64-unknown-linux-gnu",
         device_links: DeviceLinkDriver::Clang,
         newest_cubin: 8,
         keeps_closed_images: false,
+        device_runtimes: DeviceRuntimes::ForTriples,
+        offload_packages: true,
+        host_runtime: 19,
     };
 
     /// Bytes of a cubin that [`too_new_for_libomptarget`](Self::too_new_for_libomptarget) looks at.
@@ -125,11 +179,36 @@ impl LlvmVersion {
     }
 
     /// Every release, oldest first.
-    pub const ALL: [Self; 2] = [Self::V19, Self::V22];
+    pub const ALL: [Self; 3] = [Self::V19, Self::V21, Self::V22];
 
     /// The major version number.
     pub const fn major(self) -> u32 {
         self.major
+    }
+
+    /// Debian's package with the libomptarget that programs load.
+    pub fn libomptarget_package(self) -> String {
+        let name = if self.offload_packages {
+            "liboffload"
+        } else {
+            "libomp5"
+        };
+        format!("{name}-{}", self.major)
+    }
+
+    /// Debian's package with the libomptarget that programs are linked with.
+    pub fn libomptarget_dev_package(self) -> String {
+        let name = if self.offload_packages {
+            "liboffload"
+        } else {
+            "libomp"
+        };
+        format!("{name}-{}-dev", self.major)
+    }
+
+    /// Debian's package with `omp.h` and the OpenMP host runtime that programs are linked with.
+    pub fn host_runtime_dev_package(self) -> String {
+        format!("libomp-{}-dev", self.host_runtime)
     }
 
     /// The release with this major version number.

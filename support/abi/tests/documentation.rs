@@ -15,7 +15,12 @@ fn row<T: Debug>(what: &str, of: impl Fn(LlvmVersion) -> T) -> String {
 }
 
 fn entries() -> String {
-    let mut table = "| entry | LLVM 19 | LLVM 22 |\n| --- | --- | --- |\n".to_owned();
+    let names = LlvmVersion::ALL.map(|version| format!("LLVM {}", version.major()));
+    let mut table = format!(
+        "| entry | {} |\n| --- |{}\n",
+        names.join(" | "),
+        " --- |".repeat(names.len())
+    );
     table += &row("section", entry::section);
     table += &row("first symbol", entry::start_symbol);
     table += &row("symbol behind it", entry::stop_symbol);

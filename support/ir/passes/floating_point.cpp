@@ -376,7 +376,7 @@ bool isNumber(Value *V, const BasicBlock *User, const DataLayout &Layout, unsign
   switch (Call ? Call->getIntrinsicID() : Intrinsic::not_intrinsic) {
   case Intrinsic::minnum:
   case Intrinsic::maxnum:
-#if LLVM_VERSION_MAJOR >= 22
+#if LLVM_VERSION_MAJOR >= 21
   case Intrinsic::minimumnum:
   case Intrinsic::maximumnum:
 #endif

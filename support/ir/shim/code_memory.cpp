@@ -10,6 +10,7 @@
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/Error.h"
@@ -21,6 +22,7 @@
 #include <list>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <sys/mman.h>
 #include <unistd.h>
 #include <vector>
@@ -151,6 +153,30 @@ struct Pieces {
   std::vector<WrapperFunctionCall> AtTheEnd;
 };
 
+/// Runs what a linked graph asks for before its code runs, and returns what is to be done at its end. LLVM 20
+/// and 21 hand the result to a callback, before the call returns.
+Expected<std::vector<WrapperFunctionCall>> runAtOnce(orc::shared::AllocActions &Actions) {
+#if LLVM_VERSION_MAJOR == 20 || LLVM_VERSION_MAJOR == 21
+  std::optional<Expected<std::vector<WrapperFunctionCall>>> Result;
+  orc::shared::runFinalizeActions(
+      Actions, [&](Expected<std::vector<WrapperFunctionCall>> Given) { Result.emplace(std::move(Given)); });
+  return std::move(*Result);
+#else
+  return orc::shared::runFinalizeActions(Actions);
+#endif
+}
+
+/// Runs what is to be done at the end of code; as above.
+Error runAtTheEnd(ArrayRef<WrapperFunctionCall> Actions) {
+#if LLVM_VERSION_MAJOR == 20 || LLVM_VERSION_MAJOR == 21
+  std::optional<Error> Result;
+  orc::shared::runDeallocActions(Actions, [&](Error Given) { Result.emplace(std::move(Given)); });
+  return std::move(*Result);
+#else
+  return orc::shared::runDeallocActions(Actions);
+#endif
+}
+
 class CodeMemory final : public JITLinkMemoryManager {
 public:
   explicit CodeMemory(std::unique_ptr<JITLinkMemoryManager> Other) : Other(std::move(Other)) {}
@@ -183,7 +209,7 @@ public:
       }
       Allocation.release();
       const std::unique_ptr<Pieces> Owned(Packed);
-      Failed = joinErrors(std::move(Failed), orc::shared::runDeallocActions(Owned->AtTheEnd));
+      Failed = joinErrors(std::move(Failed), runAtTheEnd(Owned->AtTheEnd));
       giveBack(*Owned);
     }
     if (Others.empty())
@@ -209,7 +235,7 @@ private:
         Part.Bytes.reset();
       }
       Memory.reset();
-      auto Actions = orc::shared::runFinalizeActions(Graph.allocActions());
+      auto Actions = runAtOnce(Graph.allocActions());
       if (!Actions)
         return fail(Actions.takeError(), OnFinalized);
       Taken->AtTheEnd = std::move(*Actions);

@@ -14,6 +14,13 @@
 
 using namespace llvm;
 
+#if LLVM_VERSION_MAJOR == 21
+/// The names in `RTLIB::RuntimeLibcallsInfo`, which its inline functions read. Weak, so that a plugin also
+/// loads into another LLVM, which has no such variable, to say that it is for this one.
+extern "C" __attribute__((weak, visibility("default"))) const char *const RuntimeFunctionNames[] __asm__(
+    "_ZN4llvm5RTLIB19RuntimeLibcallsInfo16LibCallImplNamesE");
+#endif
+
 extern "C" {
 
 // ---- module.rs ----
@@ -164,7 +171,7 @@ bool offloom_ir_is_runtime_call(LLVMValueRef symbol) {
   for (StringRef Other : {"__ssp_canary_word", "__stack_chk_guard", "bcmp", "memcmp"})
     if (Name == Other)
       return true;
-#if LLVM_VERSION_MAJOR < 22
+#if LLVM_VERSION_MAJOR < 21
   static const char *const Known[] = {
       // Only some targets have these.
       "sincos", "sincosf", "sincosl",
@@ -181,6 +188,11 @@ bool offloom_ir_is_runtime_call(LLVMValueRef symbol) {
     return *All;
   }();
   return Names.contains(Name);
+#elif LLVM_VERSION_MAJOR == 21
+  const RTLIB::RuntimeLibcallsInfo Calls(Symbol->getParent()->getTargetTriple());
+  return any_of(Calls.getLibcallImpls(), [&](RTLIB::LibcallImpl Function) {
+    return Function != RTLIB::Unsupported && Name == RuntimeFunctionNames[Function];
+  });
 #else
   // Of all functions that LLVM knows of, those that it calls on the target.
   return !RTLIB::RuntimeLibcallsInfo::lookupLibcallImplName(Name).empty() &&

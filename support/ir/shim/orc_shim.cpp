@@ -8,15 +8,18 @@
 #include "llvm/ExecutionEngine/Orc/Core.h"
 #include "llvm/ExecutionEngine/Orc/ObjectLinkingLayer.h"
 #include "llvm/ExecutionEngine/Orc/TaskDispatch.h"
-#if LLVM_VERSION_MAJOR < 22
-#include "llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h"
-#include "llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h"
+#if LLVM_VERSION_MAJOR < 21
 #include "llvm/ExecutionEngine/Orc/EPCEHFrameRegistrar.h"
 #include "llvm/ExecutionEngine/Orc/ExecutorProcessControl.h"
 #else
-#include "llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h"
 #include "llvm/ExecutionEngine/Orc/EHFrameRegistrationPlugin.h"
 #include "llvm/ExecutionEngine/Orc/SelfExecutorProcessControl.h"
+#endif
+#if LLVM_VERSION_MAJOR < 22
+#include "llvm/ExecutionEngine/Orc/DebugObjectManagerPlugin.h"
+#include "llvm/ExecutionEngine/Orc/EPCDebugObjectRegistrar.h"
+#else
+#include "llvm/ExecutionEngine/Orc/Debugging/ELFDebugObjectPlugin.h"
 #endif
 #include <memory>
 
@@ -29,27 +32,31 @@ namespace {
 Error addPlugins(orc::ExecutionSession &Session, orc::ObjectLinkingLayer &Layer) {
   // Objects without debug information are shown too, for their symbols.
   const bool OnlyWithDebugSections = false, TellDebugger = true;
-#if LLVM_VERSION_MAJOR < 22
-  auto Frames = orc::EPCEHFrameRegistrar::Create(Session);
-  if (!Frames)
-    return Frames.takeError();
-  auto Debugger = orc::createJITLoaderGDBRegistrar(Session);
-  if (!Debugger)
-    return Debugger.takeError();
-  Layer.addPlugin(std::make_unique<orc::EHFrameRegistrationPlugin>(Session, std::move(*Frames)));
-  Layer.addPlugin(std::make_unique<orc::DebugObjectManagerPlugin>(Session, std::move(*Debugger), OnlyWithDebugSections,
-                                                                  TellDebugger));
+#if LLVM_VERSION_MAJOR < 21
+  auto Registrar = orc::EPCEHFrameRegistrar::Create(Session);
+  if (!Registrar)
+    return Registrar.takeError();
+  auto Frames = std::make_unique<orc::EHFrameRegistrationPlugin>(Session, std::move(*Registrar));
 #else
-  auto Frames = orc::EHFrameRegistrationPlugin::Create(Session);
-  if (!Frames)
-    return Frames.takeError();
+  auto Created = orc::EHFrameRegistrationPlugin::Create(Session);
+  if (!Created)
+    return Created.takeError();
+  auto Frames = std::move(*Created);
+#endif
+#if LLVM_VERSION_MAJOR < 22
+  auto Registration = orc::createJITLoaderGDBRegistrar(Session);
+  if (!Registration)
+    return Registration.takeError();
+  auto Debugger = std::make_unique<orc::DebugObjectManagerPlugin>(Session, std::move(*Registration),
+                                                                  OnlyWithDebugSections, TellDebugger);
+#else
   Error Failed = Error::success();
   auto Debugger = std::make_unique<orc::ELFDebugObjectPlugin>(Session, OnlyWithDebugSections, TellDebugger, Failed);
   if (Failed)
     return Failed;
-  Layer.addPlugin(std::move(*Frames));
-  Layer.addPlugin(std::move(Debugger));
 #endif
+  Layer.addPlugin(std::move(Frames));
+  Layer.addPlugin(std::move(Debugger));
   return Error::success();
 }
 

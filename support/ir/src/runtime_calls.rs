@@ -8,7 +8,7 @@ unsafe extern "C" {
 }
 
 /// Whether code generation may call the symbol by its name, or read it, where the IR does not say so:
-/// `llvm/IR/RuntimeLibcalls.def` in LLVM 19, for any target, `RuntimeLibcalls.td` in 22, for the module's.
+/// `llvm/IR/RuntimeLibcalls.def` in LLVM 19, for any target, `RuntimeLibcalls.td` since 21, for the module's.
 /// LLVM's own LTO keeps the definitions of these.
 pub fn is_runtime_call(symbol: Symbol<'_>) -> bool {
     // SAFETY: a live symbol of a module.

@@ -1,6 +1,6 @@
 ; The record, the name and the metadata of LLVM 22, for a region, a variable and a link variable, in the module's order.
 
-; REQUIRES: llvm-22
+; REQUIRES: !llvm-19
 ; RUN: %opt -load-pass-plugin %passes -passes='offload-entries,verify' -S %s | FileCheck %s
 
 ; CHECK: %struct.__tgt_offload_entry = type { i64, i16, i16, i32, ptr, ptr, i64, i64, ptr }

@@ -7,6 +7,7 @@ use offloom_abi::{LlvmVersion, OffloadKind};
 use offloom_text_table::Table;
 use serde_json::{Value, json};
 
+use super::entry_layouts;
 use crate::LLVM;
 use crate::error::Result;
 use crate::inputs::{InputKind, InputPart, bitcode_symbols};
@@ -28,12 +29,12 @@ struct HostEntry {
 }
 
 impl HostEntries {
-    /// Adds those of a part of the file; of each release, as each has its own section for them.
+    /// Adds those of a part of the file; in each layout, as each has its own section for them.
     pub(super) fn add(&mut self, part: &InputPart<'_>) -> Result<()> {
         if part.kind == InputKind::Bitcode {
             return self.add_bitcode(part);
         }
-        for version in LlvmVersion::ALL {
+        for version in entry_layouts() {
             for (name, record) in part.named_entries(version)? {
                 self.0.push(HostEntry {
                     archive_member: part.origin.member_name(),
@@ -74,7 +75,7 @@ impl HostEntries {
     /// How many there are of each release that there are any of.
     pub(super) fn counts(&self) -> Vec<(LlvmVersion, usize)> {
         let count = |version| self.0.iter().filter(|entry| entry.version == version).count();
-        let counts = LlvmVersion::ALL
+        let counts = entry_layouts()
             .into_iter()
             .map(|version| (version, count(version)));
         counts.filter(|(_, count)| *count > 0).collect()

@@ -10,6 +10,7 @@ use std::slice;
 use offloom_abi::OffloadKind;
 
 use super::command_line::{CommandLine, JitForm, Options};
+use super::device_link::device_libraries;
 use super::device_options::DeviceOptions;
 use super::device_symbols::names_shared_with_native_code;
 use super::embedded_files::{input_word, takes_parts};
@@ -224,11 +225,16 @@ fn prepare_for_jit(
 }
 
 /// What code for a GPU is made with at run time; `None`: the group is for no GPU.
-fn gpu_facts<'a>(group: &'a Group<'_>, line: &CommandLine, members: &'a MemberFiles) -> Option<GpuFacts<'a>> {
-    jit::is_gpu(&group.target.triple).then(|| GpuFacts {
-        processor: &group.target.arch,
-        assembler_arguments: assembler_arguments(group, &line.options),
-        runtime: &members.libraries,
+fn gpu_facts<'a>(group: &'a Group<'_>, line: &CommandLine, members: &MemberFiles) -> Option<GpuFacts<'a>> {
+    jit::is_gpu(&group.target.triple).then(|| {
+        let device = DeviceOptions::new(&line.options, &group.target.triple);
+        let mut runtime = members.libraries.clone();
+        runtime.extend(device_libraries::runtime(&device.linker, &group.target));
+        GpuFacts {
+            processor: &group.target.arch,
+            assembler_arguments: assembler_arguments(group, &line.options),
+            runtime,
+        }
     })
 }
 
@@ -313,8 +319,8 @@ impl MemberFiles {
 const OF_DEVICE_RUNTIME: &[u8] = b"__kmpc_target_init";
 
 /// Whether a member of a GPU's image is the device runtime, or a library that an option names: what variants
-/// are linked with once they are specialised. Since LLVM 19 the runtime is in a static library on the command
-/// line.
+/// are linked with once they are specialised. LLVM 19 has the runtime in a static library of the host link's
+/// command line, later releases in one of the device link.
 fn is_device_library(found: &EmbeddedMember<'_>, options: &Options) -> Result<bool> {
     let image = found.member.image();
     if options.jit.is_none() || !is_bitcode(image) {

@@ -4,7 +4,7 @@
 //! tools of each.
 
 mod amdgcn;
-mod device_libraries;
+pub(super) mod device_libraries;
 mod host_like;
 mod nvptx;
 pub(super) mod sanitizer_runtime;

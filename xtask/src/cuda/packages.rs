@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use offloom_abi::LlvmVersion;
 
 use crate::progress::run_folded;
 use crate::workspace::Workspace;
@@ -20,6 +21,8 @@ const LAST_FILE: &str = "include/cuda.h";
 #[derive(Debug)]
 pub(super) struct Version {
     number: &'static str,
+    /// The ABI version of its cubins.
+    cubin: u8,
     /// Packages, and what they are needed for.
     packages: &'static [(&'static str, &'static str)],
     /// The folder in the packages that becomes the CUDA folder.
@@ -28,13 +31,14 @@ pub(super) struct Version {
     moved: &'static [(&'static str, &'static str)],
 }
 
-/// For LLVM 22, and the programs that no package of CUDA 12 holds.
+/// For LLVMs whose libomptarget knows its cubins, and the programs that no package of CUDA 12 holds.
 pub(super) const CUDA_13: Version = Version {
     number: "13.5.37",
+    cubin: 8,
     packages: &[
         (
             "nvidia-cuda-nvcc",
-            "ptxas, nvlink, fatbinary: cubins for the tests of device links with LLVM 22",
+            "ptxas, nvlink, fatbinary: cubins for the tests of device links",
         ),
         ("nvidia-nvvm", "libdevice: mathematical functions of device code"),
     ],
@@ -42,9 +46,10 @@ pub(super) const CUDA_13: Version = Version {
     moved: &[],
 };
 
-/// For LLVM 19, whose libomptarget refuses cubins with CUDA 13's ELF marks.
+/// For LLVMs whose libomptarget refuses cubins with CUDA 13's ELF marks: 19.
 pub(super) const CUDA_12: Version = Version {
     number: "12.9.86",
+    cubin: 7,
     packages: &[
         (
             "nvidia-cuda-nvcc-cu12",
@@ -63,6 +68,11 @@ impl Version {
     /// Where it is installed, if it is: named by the version, so that another is installed anew.
     pub(super) fn folder(&self, workspace: &Workspace) -> PathBuf {
         workspace.target.join(format!("cuda-{}", self.number))
+    }
+
+    /// Whether its cubins are the newest that a release's libomptarget knows.
+    pub(super) fn is_for(&self, version: LlvmVersion) -> bool {
+        version.newest_cubin == self.cubin
     }
 
     fn install(&self, workspace: &Workspace) -> Result<()> {

@@ -1,6 +1,7 @@
 //! The Debian packages of an installation: what a node needs that only runs programs, and the rest, which
 //! builds them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,6 +11,7 @@ use anyhow::{Context as _, Result};
 use super::{Packing, programs};
 use crate::command::run_shown;
 use crate::corpus::tools;
+use crate::llvm;
 
 /// What of an installation runs programs: the JIT's library, what it starts, and the program that tells what
 /// it did.
@@ -60,25 +62,29 @@ pub(super) fn packages(packing: &Packing<'_>) -> Result<[PathBuf; 2]> {
     }
     let version = env!("CARGO_PKG_VERSION");
     // libomptarget brings the libomp that it needs.
-    let libomptarget = match major {
-        19 => "libomp5-19".to_owned(),
-        _ => format!("liboffload-{major}"),
-    };
+    let row = llvm::version(major)?;
     let runtime = Package {
         name: runtime_name.clone(),
         root: runtime_root,
         section: "libs",
-        needs: libomptarget,
+        needs: row.libomptarget_package(),
         summary: format!("JIT for OpenMP target regions of Clang {major}, for running programs"),
         text: "What programs that were linked with Offloom's JIT use while they run: the library\n \
                that specialises kernels, the process in which it compiles them, and the program\n \
                that tells what it did and looks after its cache. Programs also run without it.",
     };
-    // With either, Clang 22 is linked to the same libomp: `build::OPENMP`. The second lets the packages for
-    // both LLVMs be installed.
-    let libomp = match major {
-        19 => "libomp-19-dev".to_owned(),
-        _ => format!("liboffload-{major}-dev, libomp-{major}-dev | libomp-19-dev"),
+    let (offload, host) = (row.libomptarget_dev_package(), row.host_runtime_dev_package());
+    let own = format!("libomp-{major}-dev");
+    let libomp = if own == host {
+        // One package may have both.
+        BTreeSet::from([offload, host])
+            .into_iter()
+            .collect::<Vec<_>>()
+            .join(", ")
+    } else {
+        // With either, Clang is linked to the same libomp: `build::openmp_links`. The second lets the packages
+        // for both LLVMs be installed.
+        format!("{offload}, {own} | {host}")
     };
     let build = Package {
         name,

@@ -5,15 +5,16 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use offloom_abi::LlvmVersion;
+use offloom_abi::version::DeviceRuntimes;
+use offloom_find_llvm::Llvm;
 
 use crate::build::Staged;
 use crate::command::run;
 use crate::corpus::tools;
-use crate::openmp::RUNTIME_FOLDER;
+use crate::llvm;
+use crate::openmp::runtime_folder;
 use crate::workspace::Workspace;
-
-/// The runtime's bitcode for the oldest processor that is built for.
-const BITCODE: &str = "libomptarget-nvptx-sm_80.bc";
 
 /// The one function that LLVM 19's runtime lacks for programs of LLVM 22.
 const MISSING: &str = "test/virtual-gpu/lit/Inputs/parallel-60.ll";
@@ -30,27 +31,30 @@ pub(super) struct DeviceRuntime {
 }
 
 impl DeviceRuntime {
-    /// That of the LLVM at hand, or else one made of LLVM 19's. None where neither is installed.
+    /// That of the LLVM at hand, or else one made of that of the LLVM whose OpenMP host runtime it uses. None
+    /// where neither is installed.
     pub(super) fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
-        let own = &staged.llvm.lib_dir;
-        if own.join(BITCODE).is_file() {
+        let Some((runtime, is_own)) = bitcode(&staged.llvm)? else {
+            return Ok(None);
+        };
+        if is_own {
+            let libraries = staged.llvm.lib_dir.display();
             return Ok(Some(Self {
-                options: vec![format!("--libomptarget-nvptx-bc-path={}", own.display())],
-                relocatable_options: vec![format!("-L{}", own.display()), "-lomptarget.devicertl".to_owned()],
+                options: vec![bitcode_option(&runtime)],
+                relocatable_options: match llvm::version(staged.llvm.major)?.device_runtimes {
+                    DeviceRuntimes::ForProcessors => {
+                        vec![format!("-L{libraries}"), "-lomptarget.devicertl".to_owned()]
+                    }
+                    // In a folder that the linker knows.
+                    DeviceRuntimes::ForTriples => vec!["-lompdevice".to_owned()],
+                },
                 is_substitute: false,
             }));
         }
-        let other = Path::new(RUNTIME_FOLDER).join(BITCODE);
-        if !other.is_file() {
-            return Ok(None);
-        }
-        let folder = substitute(workspace, staged, &other)?;
+        let folder = substitute(workspace, staged, &runtime)?;
         Ok(Some(Self {
             options: vec![
-                format!(
-                    "--libomptarget-nvptx-bc-path={}",
-                    folder.join("runtime.bc").display()
-                ),
+                bitcode_option(&folder.join("runtime.bc")),
                 // For what the optimiser calls after the bitcode was linked in.
                 "-Xoffload-linker".to_owned(),
                 format!("-L{}", folder.display()),
@@ -59,6 +63,30 @@ impl DeviceRuntime {
             is_substitute: true,
         }))
     }
+}
+
+/// The bitcode of the device runtime for an LLVM, for the oldest processor that is built for, and whether it
+/// is of that LLVM. Else it is of the one whose OpenMP host runtime it uses. None where neither is installed.
+pub(crate) fn bitcode(llvm: &Llvm) -> Result<Option<(PathBuf, bool)>> {
+    let version = llvm::version(llvm.major)?;
+    let own = of_release(version, &llvm.lib_dir);
+    let other = llvm::version(version.host_runtime)?;
+    let other = of_release(other, &runtime_folder(version));
+    let candidates = [(own, true), (other, false)];
+    Ok(candidates.into_iter().find(|(file, _)| file.is_file()))
+}
+
+/// Where a release has that bitcode, from the folder of its libraries.
+fn of_release(version: LlvmVersion, libraries: &Path) -> PathBuf {
+    libraries.join(match version.device_runtimes {
+        DeviceRuntimes::ForProcessors => "libomptarget-nvptx-sm_80.bc",
+        DeviceRuntimes::ForTriples => "nvptx64-nvidia-cuda/libomptarget-nvptx.bc",
+    })
+}
+
+/// The option of Clang for a runtime's bitcode.
+fn bitcode_option(file: &Path) -> String {
+    format!("--libomptarget-nvptx-bc-path={}", file.display())
 }
 
 /// Makes the folder with the runtime of another LLVM and the function that it lacks, as bitcode and as a

@@ -1,10 +1,11 @@
 //! Keeps the addresses of closed libraries readable, where libomptarget still reads them.
 //!
 //! LLVM 19's libomptarget goes through all images that were ever registered when another library is, and
-//! reads the first bytes of each, also where the library that held it was closed since. A library that is
-//! opened again mostly comes to lie where it was; with threads that map memory meanwhile, as this library's
-//! do, it lies elsewhere, and the program crashes (`PluginManager::registerLib`; LLVM 22 goes through the new
-//! images alone). Zeros are an image that fits no device.
+//! reads the first bytes of each, also where the library that held it was closed since; LLVM 21's does so when
+//! the program ends. A library that is opened again mostly comes to lie where it was; with threads that map
+//! memory meanwhile, as this library's do, it lies elsewhere, and the program crashes
+//! (`PluginManager::registerLib`; LLVM 22 goes through the new images alone). Zeros are an image that fits no
+//! device.
 
 use std::ops::Range;
 use std::sync::{Mutex, OnceLock};
@@ -12,26 +13,43 @@ use std::sync::{Mutex, OnceLock};
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous};
 
 use crate::host::libraries::LoadedObject;
+use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 use offloom_jit_policy::process::lock::lock;
 
+/// The addresses of libraries that were seen here. Leaked, as all of this library's state.
+static SEEN: OnceLock<&'static Mutex<Vec<Range<usize>>>> = OnceLock::new();
+
 /// Called before the images of the library that holds `bundle` are registered: maps zeros where libraries
-/// that were seen here lay, and nothing lies now.
+/// that were seen here lay, and nothing lies now. What is closed later is seen to when the program ends,
+/// before the images of libraries that were there earlier are taken back.
 pub(crate) fn keep_readable(bundle: &[u8]) {
-    // Leaked, as all of this library's state.
-    static SEEN: OnceLock<&'static Mutex<Vec<Range<usize>>>> = OnceLock::new();
     if !offloom_ir::LLVM.keeps_closed_images {
         return;
     }
     let mut seen = lock(SEEN.get_or_init(|| Box::leak(Box::default())));
     // The first is mostly the program, before which nothing was closed.
     if !seen.is_empty() {
-        for range in gaps(&seen, &mapped()) {
-            map_zeros(range);
-        }
+        map_what_is_gone(&seen);
+        // SAFETY: the handler may be called at any time.
+        let _ = unsafe { libc::atexit(map_at_the_end) };
     }
     let range = LoadedObject::containing(bundle.as_ptr().cast()).range;
     if !seen.contains(&range) {
         seen.push(range);
+    }
+}
+
+extern "C" fn map_at_the_end() {
+    guarded_on_foreign_thread((), || {
+        if let Some(seen) = SEEN.get() {
+            map_what_is_gone(&lock(seen));
+        }
+    });
+}
+
+fn map_what_is_gone(seen: &[Range<usize>]) {
+    for range in gaps(seen, &mapped()) {
+        map_zeros(range);
     }
 }
 

@@ -33,8 +33,8 @@ image() {
 "$bin/clang" -B "$dropin" $options main.o helper.o $link -o ours
 image ours
 case $("$bin/clang" -dumpversion)-$triple in
-# LLVM 22's own wrapper hands lld's option for this to the system's linker, which does not know it.
-22.*-x86_64*) ;;
+# Since LLVM 20 LLVM's own wrapper hands lld's option for this to the system's linker, which does not know it.
+21.*-x86_64* | 22.*-x86_64*) ;;
 *)
   "$bin/clang" $options main.o helper.o $link -o stock
   image stock

@@ -14,7 +14,7 @@ for option in $6; do
   case $option in -I*) offload="$offload $option" ;; esac
 done
 
-# A device runtime: that of LLVM 19, or the one of the tests where there is none. Nobody has AMD's library of mathematics.
+# A device runtime: LLVM's own, or the one of the tests where there is none. Nobody has AMD's library of mathematics.
 compile= link= rtl= relocatable= mixed=yes
 case $triple in
 amdgcn*) compile=-nogpulib target="-mcpu=$processor" ;;
@@ -38,10 +38,16 @@ case $("$bin/clang" -dumpversion)-$triple in
   link=runtime/mathematics.o
   ;;
 *)
-  rm -f runtime/libompdevice.a
-  "$bin/llvm-ar" rcs runtime/libompdevice.a runtime/runtime.bc runtime/mathematics.bc
+  rm -f runtime/lib*.a
   link="-Xoffload-linker -Lruntime"
-  case $triple in nvptx*) rtl=--libomptarget-nvptx-bc-path=runtime/runtime.bc mixed=no ;; esac
+  case $triple in nvptx*) mixed=no ;; esac
+  if test -e "$bin/../lib/$triple/libompdevice.a"; then
+    "$bin/llvm-ar" rcs runtime/libmathematics.a runtime/mathematics.bc
+    case $triple in amdgcn*) link="$link -Xoffload-linker -lmathematics" ;; esac
+  else
+    "$bin/llvm-ar" rcs runtime/libompdevice.a runtime/runtime.bc runtime/mathematics.bc
+    case $triple in nvptx*) rtl=--libomptarget-nvptx-bc-path=runtime/runtime.bc ;; esac
+  fi
   ;;
 esac
 

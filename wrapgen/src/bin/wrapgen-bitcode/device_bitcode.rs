@@ -75,11 +75,15 @@ pub(crate) fn link_files<'ctx>(
 ) -> Result<Module<'ctx>, MergeError> {
     let files = paths.iter().map(|path| InputFile::open(path));
     let files = files.collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<_> = paths.iter().map(|path| path.display().to_string()).collect();
+    let mut parts = Vec::new();
+    for file in &files {
+        parts.extend(file.parts()?);
+    }
+    let names: Vec<_> = parts.iter().map(|part| part.origin.to_string()).collect();
     let members: Vec<_> = names
         .iter()
         .map(String::as_str)
-        .zip(files.iter().map(InputFile::bytes))
+        .zip(parts.iter().map(|part| part.bytes))
         .collect();
     Ok(link_modules(context, errors, &members, before)?)
 }

@@ -19,7 +19,7 @@ pub(crate) struct GpuOptions {
     #[arg(long = "assembler-argument", value_name = "WORD", allow_hyphen_values = true)]
     pub(crate) assembler_arguments: Vec<String>,
 
-    /// With --gpu: bitcode of the device runtime.
+    /// With --gpu: bitcode of the device runtime, or a library of it.
     #[arg(long = "device-runtime", value_name = "FILE")]
     device_runtime: Vec<PathBuf>,
 }

@@ -11,11 +11,14 @@ use crate::process::Runner;
 use crate::toolchain;
 
 /// The OpenMP device runtime, as Clang names it to the device link since LLVM 20.
-const DEVICE_RUNTIME: &str = "ompdevice";
+const DEVICE_RUNTIME: &str = "-lompdevice";
+
+/// The library's file.
+const RUNTIME_FILE: &str = "libompdevice.a";
 
 /// The folders of LLVM's own device libraries for a target, of those that exist.
 pub(super) fn folders(target: &Target) -> Vec<PathBuf> {
-    let folder = toolchain::llvm_library_dir().join(&target.triple);
+    let folder = toolchain::llvm_target_library_dir(&target.triple);
     [folder].into_iter().filter(|folder| folder.is_dir()).collect()
 }
 
@@ -28,15 +31,11 @@ pub(super) fn without_missing_runtime(
     target: &Target,
     runner: Runner,
 ) -> Vec<OsString> {
-    let library = format!("-l{DEVICE_RUNTIME}");
-    if !arguments.iter().any(|argument| *argument == *library) {
+    if !names_runtime(arguments) {
         return arguments.to_vec();
     }
-    let mut searched = folders(target);
-    searched.push(toolchain::llvm_library_dir());
-    searched.extend(named_folders(arguments));
-    let file = format!("lib{DEVICE_RUNTIME}.a");
-    if searched.iter().any(|folder| folder.join(&file).is_file()) {
+    let searched = searched_folders(arguments, target);
+    if find_runtime(&searched).is_some() {
         return arguments.to_vec();
     }
     let searched: Vec<_> = searched
@@ -44,7 +43,7 @@ pub(super) fn without_missing_runtime(
         .map(|folder| format!("'{}'", folder.display()))
         .collect();
     runner.say(&format!(
-        "wrapgen: warning: LLVM {} has no OpenMP device runtime for {}: there is no '{file}' in {}; linking without it, \
+        "wrapgen: warning: LLVM {} has no OpenMP device runtime for {}: there is no '{RUNTIME_FILE}' in {}; linking without it, \
          which does for kernels that call none of its functions (name its folder by -Xoffload-linker -L<folder>)",
         LLVM.major(),
         target.triple,
@@ -52,9 +51,30 @@ pub(super) fn without_missing_runtime(
     ));
     arguments
         .iter()
-        .filter(|argument| **argument != *library)
+        .filter(|argument| **argument != *DEVICE_RUNTIME)
         .cloned()
         .collect()
+}
+
+/// The library of the OpenMP device runtime that a device linker with these arguments finds, if they name it.
+pub(in crate::link) fn runtime(arguments: &[OsString], target: &Target) -> Option<PathBuf> {
+    names_runtime(arguments).then(|| find_runtime(&searched_folders(arguments, target)))?
+}
+
+fn names_runtime(arguments: &[OsString]) -> bool {
+    arguments.iter().any(|argument| *argument == *DEVICE_RUNTIME)
+}
+
+fn searched_folders(arguments: &[OsString], target: &Target) -> Vec<PathBuf> {
+    let mut searched = folders(target);
+    searched.extend(named_folders(arguments));
+    searched.push(toolchain::llvm_library_dir());
+    searched
+}
+
+fn find_runtime(folders: &[PathBuf]) -> Option<PathBuf> {
+    let mut files = folders.iter().map(|folder| folder.join(RUNTIME_FILE));
+    files.find(|file| file.is_file())
 }
 
 /// The folders behind `-L`, joined or as the next word.

@@ -220,8 +220,11 @@ impl NvptxLink<'_> {
             if self.runner.verbose {
                 command.arg("-v");
             }
-            command.args(["-arch", &self.group.target.arch, "-L"]);
-            command.arg(library_folder).args(cubins);
+            command.args(["-arch", &self.group.target.arch]);
+            for folder in device_libraries::folders(&self.group.target) {
+                command.arg("-L").arg(folder);
+            }
+            command.arg("-L").arg(library_folder).args(cubins);
             return Ok(command);
         }
         // Libraries of device code are a format that `nvlink` does not know, but Clang's wrapper of it does.
@@ -234,10 +237,11 @@ impl NvptxLink<'_> {
         if let Some(path) = &self.options.cuda_path {
             command.arg(joined("--cuda-path=", path.as_os_str()));
         }
-        command.args(cubins).args(&self.libraries);
+        // In Clang's order: a library of the device runtime that options name does not come before LLVM's own.
         for folder in device_libraries::folders(&self.group.target) {
             command.arg(joined("-L", folder.as_os_str()));
         }
+        command.args(cubins).args(&self.libraries);
         command.arg(joined("-L", library_folder.as_os_str()));
         Ok(command)
     }
