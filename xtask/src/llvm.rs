@@ -5,7 +5,7 @@ use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 use serde_json::Value;
 
-use crate::distribution::usual_majors;
+use crate::setup::distribution::usual_majors;
 use crate::workspace;
 
 /// The supported major versions, oldest first.

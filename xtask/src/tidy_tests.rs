@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 const UNSAFE_PLACES: [&str; 13] = [
     "support/ir/",
     "jit/cuda/",
+    "jit/nvjitlink/",
     "jit/policy/",
     "jit/runtime/",
     "launch/",
@@ -17,7 +18,6 @@ const UNSAFE_PLACES: [&str; 13] = [
     "test/launch/",
     "test/virtual-gpu/driver/",
     "test/virtual-gpu/executor/src/memory/raw.rs",
-    "test/virtual-gpu/tools/",
     "support/thread/",
     "wrapgen/src/inputs/bytes.rs",
 ];

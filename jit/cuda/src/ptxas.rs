@@ -1,5 +1,5 @@
-//! Finds the assembler that makes cubins of PTX: NVIDIA's `ptxas`, or its library nvJitLink behind a program of
-//! ours that is called alike.
+//! Finds the assembler that makes cubins of PTX: NVIDIA's `ptxas`, or its library nvJitLink behind a program
+//! of ours that is called alike.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;

@@ -13,8 +13,8 @@ const CLEAR: (u64, u64) = (9, 10);
 /// fastest of eight launches of one code differ by as much where memory decides.
 const SHOWN: (u64, u64) = (31, 32);
 /// From this many launches of each kind on, if they are long, a clear difference keeps the variant, and a
-/// large one retires it: what is retired for no reason loses what there was to gain, what is kept for none was
-/// nearly as fast.
+/// large one retires it: what is retired for no reason loses what there was to gain, what is kept for none
+/// was nearly as fast.
 const SAMPLES_IF_LONG: u32 = 2;
 /// From this many on, a large difference keeps it: the variant comes first, and may have found memory that no
 /// launch had touched yet, so it is no slower than it seems. For the same reason nothing is retired yet.

@@ -135,8 +135,8 @@ fn run(function: &Function, request: &Request, options: &LaunchOptions, counts: 
     }
 }
 
-/// Adds a line on a launch to a file: the kernel, the instructions that lanes and warps have executed, and the
-/// most of one warp, with tabs between them.
+/// Adds a line on a launch to a file: the kernel, the instructions that lanes and warps have executed, and
+/// the most of one warp, with tabs between them.
 fn note(file: &Path, kernel: &str, statistics: &Statistics) -> io::Result<()> {
     let line = format!(
         "{kernel}\t{}\t{}\t{}\n",

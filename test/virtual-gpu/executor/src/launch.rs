@@ -118,8 +118,8 @@ pub struct Statistics {
     pub lane_instructions: u64,
     /// Instructions, counted once for each group of threads of a warp that executed them together.
     pub warp_instructions: u64,
-    /// The most of these that one warp has executed: what a launch takes on a device that holds all warps at a
-    /// time.
+    /// The most of these that one warp has executed: what a launch takes on a device that holds all warps at
+    /// a time.
     pub longest_warp: u64,
     /// What is wrong with the program although it ran, each place once, sorted by line.
     pub reports: Vec<Report>,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail, ensure};
-use offloom_nvjitlink::{Input, NvJitLink};
+use offloom_nvjitlink::library::{Input, NvJitLink};
 
 /// The library, in the CUDA folder.
 const LIBRARY: &str = "lib64/libnvJitLink.so.12";
