@@ -10,7 +10,7 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::PathBuf;
 
 use crate::error::NvJitLinkError;
-use crate::library::{Input, NAMES, NvJitLink};
+use crate::library::{Input, NvJitLink};
 
 /// What is wrong.
 #[derive(Debug, thiserror::Error)]
@@ -40,7 +40,7 @@ pub enum AssembleError {
 /// What the command line asks for.
 #[derive(Debug, Default, PartialEq)]
 struct Job {
-    /// The library; else the first of [`NAMES`] that can be loaded.
+    /// The library's path, or a name that the loader finds.
     library: Option<OsString>,
     is_version: bool,
     options: Vec<CString>,
@@ -90,14 +90,8 @@ impl Job {
 /// When that cannot be done.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> Result<(), AssembleError> {
     let job = Job::parse(arguments)?;
-    let library = match &job.library {
-        Some(library) => NvJitLink::load(library)?,
-        None => {
-            let [first, second] = NAMES;
-            NvJitLink::load(first.as_ref())
-                .or_else(|error| NvJitLink::load(second.as_ref()).map_err(|_| error))?
-        }
-    };
+    let library = job.library.ok_or(AssembleError::Missing("library"))?;
+    let library = NvJitLink::load(&library)?;
     if job.is_version {
         return say_version(&library);
     }

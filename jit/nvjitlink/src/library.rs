@@ -10,10 +10,6 @@ use libloading::{Library, Symbol};
 
 use crate::error::NvJitLinkError;
 
-/// What it is asked for by, where it lies nowhere else: those of CUDA 12 first, whose cubins all drivers take
-/// that LLVM 19's libomptarget knows.
-pub const NAMES: [&str; 2] = ["libnvJitLink.so.12", "libnvJitLink.so.13"];
-
 /// `NVJITLINK_INPUT_ANY`: the library finds out what an input is.
 const ANY: c_int = 10;
 
