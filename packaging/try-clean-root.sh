@@ -158,7 +158,7 @@ fi
 say "cargo xtask test"
 cargo xtask test "${llvms[@]}"
 INSIDE
-rm -f "$folder/srv/outcome"
+: >"$folder/srv/outcome"
 ended=0
 chroot "$folder" /bin/bash /srv/first-hour.sh "$suite" "$extent" "${majors[@]}" || ended=$?
 
@@ -170,6 +170,7 @@ cell() { awk -F'\t' -v what="$1" -v major="$2" '$1 == what && $2 == major { last
 rows() {
   [ ! -f "$page" ] || grep -E '^\| Debian [0-9]+ \|' "$page" | grep -vE "^\| $name \| ($(IFS='|'; echo "${majors[*]}")) \|" || true
   for major in "${majors[@]}"; do
+    cut -f2 "$folder/srv/outcome" | grep -qx "$major" || continue
     echo "| $name | $major | \`$revision\` | $(cell demo "$major") | $(cell packages "$major") | $(cell lit "$major") |"
   done
 }
@@ -177,9 +178,10 @@ table=$(rows | sort)
 cat >"$page" <<END
 # What ran in clean roots
 
-Written by \`packaging/try-clean-root.sh\`: each row is the last run of a distribution with an LLVM, in a root that was made for it. *Demo*:
-README's first command. *Packages*: the packages of \`cargo xtask dist\` were installed, did what getting started, building, MPI and
-shared libraries print, and were removed. *Lit*: the lit tests of passes, links, JIT, launches and \`offloom\`.
+Written by \`packaging/try-clean-root.sh\`: each row is the last run of a distribution with an LLVM, in a root
+that was made for it. *Demo*: README's first command. *Packages*: the packages of \`cargo xtask dist\` were
+installed, did what getting started, building, MPI and shared libraries print, and were removed. *Lit*: the lit
+tests of passes, links, JIT, launches and \`offloom\`.
 
 | distribution | LLVM | revision | demo | packages | lit, x86_64 device |
 | --- | --- | --- | --- | --- | --- |
