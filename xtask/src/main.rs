@@ -13,7 +13,6 @@ mod corpus;
 mod cuda;
 mod demo;
 mod dist;
-mod distribution;
 mod figures;
 mod figures_document;
 mod fuzz;

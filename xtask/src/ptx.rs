@@ -2,8 +2,8 @@
 //! the opcodes in it with the list that the tests of the virtual GPU use.
 //!
 //! The PTX is that of the corpus, the demo and the workloads at `-O0` and `-O3`, in cubins that carry it, as
-//! Clang makes them with a device runtime; of that runtime whole, where it is of the same LLVM; and of all of libdevice. It is left
-//! in `target/ptx/llvm-N`.
+//! Clang makes them with a device runtime; of that runtime whole, where it is of the same LLVM; and of all of
+//! libdevice. It is left in `target/ptx/llvm-N`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

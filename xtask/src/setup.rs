@@ -12,7 +12,7 @@ use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 
 use crate::cuda;
-use crate::distribution::{Distribution, check_together};
+use crate::llvm::distribution::{Distribution, check_together};
 use crate::llvm::{self, Choice};
 use crate::progress::run_folded;
 use crate::s3_server;

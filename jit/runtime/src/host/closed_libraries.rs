@@ -1,9 +1,9 @@
 //! Keeps the addresses of closed libraries readable, where libomptarget still reads them.
 //!
 //! LLVM 19's libomptarget goes through all images that were ever registered when another library is, and
-//! reads the first bytes of each, also where the library that held it was closed since; LLVM 21's does so when
-//! the program ends. A library that is opened again mostly comes to lie where it was; with threads that map
-//! memory meanwhile, as this library's do, it lies elsewhere, and the program crashes
+//! reads the first bytes of each, also where the library that held it was closed since; LLVM 21's does so
+//! when the program ends. A library that is opened again mostly comes to lie where it was; with threads that
+//! map memory meanwhile, as this library's do, it lies elsewhere, and the program crashes
 //! (`PluginManager::registerLib`; LLVM 22 goes through the new images alone). Zeros are an image that fits no
 //! device.
 
