@@ -3,9 +3,12 @@
 # into it, and runs there what README and the user documentation print: the demo, README's other commands, the packages (made, installed, used,
 # removed) with getting started, Make, CMake, Meson, MPI, shared libraries and Python. Needs root, debootstrap, and a network for apt and Cargo.
 # Rust: Debian 12 gets a copy of the toolchain that is in use here; Debian 13 installs its own (rustc-web).
-# Usage: try-clean-root.sh bookworm|trixie FOLDER [--llvm MAJOR]... [--mirror URL] [--demo-only] [--test]
+# What ran is written to docs/results/distributions.md of this checkout: one row for each distribution and LLVM, of its last run.
+# A root has one OpenMP host runtime: LLVM 19 and 22 share one, LLVM 21 (trixie alone) needs a root of its own.
+# Usage: try-clean-root.sh bookworm|trixie FOLDER [--llvm MAJOR]... [--mirror URL] [--demo-only] [--lit] [--test]
 #   --mirror URL  Debian's archive; by default that of this machine's apt
 #   --demo-only   README's first command alone
+#   --lit         the lit tests of the x86_64 device as well
 #   --test        README's second command as well, an hour and more
 set -euo pipefail
 
@@ -20,6 +23,7 @@ while [ $# -gt 0 ]; do
     --llvm) majors+=("${2:?}"); shift ;;
     --mirror) mirror=${2:?}; shift ;;
     --demo-only) extent=demo ;;
+    --lit) extent=lit ;;
     --test) extent=test ;;
     *) usage ;;
   esac
@@ -50,6 +54,8 @@ mirror=${mirror%/}
 {
   echo "deb $mirror $suite main"
   echo "deb $mirror $suite-updates main"
+  # LLVM 21 is there; nothing else is taken from it unasked.
+  [ "$suite" != trixie ] || echo "deb $mirror $suite-backports main"
   echo "deb $mirror-security $suite-security main"
 } >"$folder/etc/apt/sources.list"
 for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
@@ -73,6 +79,13 @@ set -euo pipefail
 suite=$1 extent=$2
 shift 2
 export HOME=/srv LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive PATH=/opt/rust/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+# For the table of what ran: what is being done for which LLVM, and how it ended.
+: >/srv/outcome
+note() { printf '%s\t%s\t%s\n' "$1" "$2" "$3" >>/srv/outcome; }
+running=
+begin() { running=$*; }
+finish() { note "${running% *}" "${running##* }" "${1:-yes}"; running=; }
+trap '[ -z "$running" ] || finish failed' EXIT
 say() { printf '\n======== %s, %s: %s\n' "$suite" "$(date +%T)" "$*"; }
 quietly() { "$@" >/srv/log 2>&1 || { cat /srv/log; return 1; }; }
 llvms=()
@@ -91,7 +104,9 @@ say "cargo xtask demo"
 size() { du --apparent-size --block-size=1MB --one-file-system --summarize --total "$@" 2>/dev/null | tail -1 | cut -f1; }
 before=$(size /) packages=$(size /var/cache/apt/archives)
 SECONDS=0
+for major in "$@"; do note demo "$major" failed; done
 cargo xtask demo "${llvms[@]}"
+for major in "$@"; do note demo "$major" yes; done
 echo "in $((SECONDS / 60)) minutes; downloaded: $(($(size /var/cache/apt/archives) - packages)) MB of packages, $(size "$HOME/.cargo/registry/cache") MB of" \
   "crates; on the disk: $(($(size /) - before)) MB more, $(size target dist) MB of them in target and dist"
 [ "$extent" != demo ] || exit 0
@@ -108,6 +123,7 @@ quietly apt-get install --yes --no-install-recommends dpkg-dev make cmake meson 
 # A user has nothing of a run before.
 rm -rf /srv/user-* "$HOME/.cache/offloom"
 for major in "$@"; do
+  begin packages "$major"
   quietly cargo xtask dist --llvm "$major"
   quietly apt-get install --yes --no-install-recommends ./dist/packages/offloom-runtime-"$major"_*.deb ./dist/packages/offloom-"$major"_*.deb
   mkdir -p "/srv/user-$major"
@@ -123,10 +139,53 @@ for major in "$@"; do
   left=$(find /usr -path "*offloom*$major*" | head -3)
   [ -z "$left" ] || { echo "removing the packages left $left"; exit 1; }
   (cd "/srv/user-$major" && OMP_TARGET_OFFLOAD=mandatory ./wave)
+  finish
 done
-[ "$extent" = test ] || exit 0
+[ "$extent" = test ] || [ "$extent" = lit ] || exit 0
+
+if [ "$extent" = lit ]; then
+  for major in "$@"; do
+    say "lit tests of the x86_64 device, LLVM $major"
+    begin lit "$major"
+    quietly cargo xtask setup --llvm "$major"
+    cargo xtask lit --llvm "$major" test/passes test/wrapgen test/jit test/launch test/offloom >/srv/lit || { grep '^FAIL' /srv/lit; counts=failed; }
+    counts=$(grep -A1 -E '^[0-9]+ passed, [0-9]+ failed$' /srv/lit | paste -sd, | sed 's/,/, /g; s/,  */, /g')
+    finish "${counts:-failed}"
+  done
+  exit 0
+fi
 
 say "cargo xtask test"
 cargo xtask test "${llvms[@]}"
 INSIDE
-exec chroot "$folder" /bin/bash /srv/first-hour.sh "$suite" "$extent" "${majors[@]}"
+: >"$folder/srv/outcome"
+ended=0
+chroot "$folder" /bin/bash /srv/first-hour.sh "$suite" "$extent" "${majors[@]}" || ended=$?
+
+# The table: what was there of other rows stays.
+page=$checkout/docs/results/distributions.md
+revision=$(git -C "$folder/srv/offloom" rev-parse --short=12 HEAD)
+case $suite in bookworm) name="Debian 12" ;; trixie) name="Debian 13" ;; esac
+cell() { awk -F'\t' -v what="$1" -v major="$2" '$1 == what && $2 == major { last = $3 } END { print last == "" ? "not run" : last }' "$folder/srv/outcome"; }
+rows() {
+  [ ! -f "$page" ] || grep -E '^\| Debian [0-9]+ \|' "$page" | grep -vE "^\| $name \| ($(IFS='|'; echo "${majors[*]}")) \|" || true
+  for major in "${majors[@]}"; do
+    cut -f2 "$folder/srv/outcome" | grep -qx "$major" || continue
+    echo "| $name | $major | \`$revision\` | $(cell demo "$major") | $(cell packages "$major") | $(cell lit "$major") |"
+  done
+}
+table=$(rows | sort)
+cat >"$page" <<END
+# What ran in clean roots
+
+Written by \`packaging/try-clean-root.sh\`: each row is the last run of a distribution with an LLVM, in a root
+that was made for it. *Demo*: README's first command. *Packages*: the packages of \`cargo xtask dist\` were
+installed, did what getting started, building, MPI and shared libraries print, and were removed. *Lit*: the lit
+tests of passes, links, JIT, launches and \`offloom\`.
+
+| distribution | LLVM | revision | demo | packages | lit, x86_64 device |
+| --- | --- | --- | --- | --- | --- |
+$table
+END
+echo "written: $page"
+exit $ended

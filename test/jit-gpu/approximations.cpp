@@ -10,7 +10,7 @@
 // RUN: %{compile} %{bundle} grow "3=float:0.5" %S/Inputs/keep-ptx.sh match.cubin
 // RUN: FileCheck --check-prefix=MATCH --input-file=out.ptx %s
 // MATCH: .visible .const .align 8 .u64 __offloom_jit_zero;
-// MATCH: ld.const.u{{32|64}} {{.*}}[__offloom_jit_zero]
+// MATCH: ld.const.{{[bu](32|64)}} {{.*}}[__offloom_jit_zero]
 // MATCH: xor.b32
 // MATCH: ex2.approx.ftz.f32
 

@@ -7,10 +7,10 @@
 // RUN: env PTX=%t/out.ptx PTXAS=%cuda/bin/ptxas python3 %S/Inputs/compile.py --worker=%dropin/offloom-jit-worker jit.nvptx64-nvidia-cuda.sm_80.jit \
 // RUN:   smooth "1=i32:1000;3=i32:40;4=i32:2;teams=8;threads=128" %S/Inputs/keep-ptx.sh out.cubin
 // RUN: FileCheck --input-file=out.ptx %s
-// CHECK-DAG: ld.global.f32 {{.*}}, [%rd{{[0-9]+}}+-4];
-// CHECK-DAG: ld.global.f32 {{.*}}, [%rd{{[0-9]+}}+4];
-// CHECK-DAG: ld.global.f32 {{.*}}, [%rd{{[0-9]+}}+-320];
-// CHECK-DAG: ld.global.f32 {{.*}}, [%rd{{[0-9]+}}+320];
+// CHECK-DAG: ld.global.{{[bf]}}32 {{.*}}, [%rd{{[0-9]+}}+-4];
+// CHECK-DAG: ld.global.{{[bf]}}32 {{.*}}, [%rd{{[0-9]+}}+4];
+// CHECK-DAG: ld.global.{{[bf]}}32 {{.*}}, [%rd{{[0-9]+}}+-320];
+// CHECK-DAG: ld.global.{{[bf]}}32 {{.*}}, [%rd{{[0-9]+}}+320];
 #include <cstdio>
 
 static void smooth(const float *in, float *out, int count, int radius, int stride) {

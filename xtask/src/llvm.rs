@@ -1,11 +1,13 @@
 //! Which LLVMs a task is for, and the Cargo options that choose one.
 
+pub(crate) mod distribution;
+
 use anyhow::{Context as _, Result, bail};
 use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 use serde_json::Value;
 
-use crate::setup::distribution::usual_majors;
+use self::distribution::usual_majors;
 use crate::workspace;
 
 /// The supported major versions, oldest first.

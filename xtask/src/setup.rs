@@ -1,8 +1,6 @@
 //! `cargo xtask setup`: installs the Debian packages that are missing, and CUDA's tools and an S3 server for
 //! the tests. The demo needs some of them alone.
 
-pub(crate) mod distribution;
-
 use std::collections::{BTreeSet, HashSet};
 use std::env;
 use std::fs;
@@ -14,10 +12,11 @@ use offloom_abi::LlvmVersion;
 use offloom_find_llvm::Llvm;
 
 use crate::cuda;
+use crate::llvm::distribution::{Distribution, check_together};
+use crate::llvm::distribution::{Distribution, check_together};
 use crate::llvm::{self, Choice};
 use crate::progress::run_folded;
 use crate::s3_server;
-use crate::setup::distribution::{Distribution, check_together};
 use crate::workspace::Workspace;
 
 /// A Debian package.

@@ -30,9 +30,9 @@ pub(crate) fn keep_readable(bundle: &[u8]) {
     // The first is mostly the program, before which nothing was closed.
     if !seen.is_empty() {
         map_what_is_gone(&seen);
-        // SAFETY: the handler may be called at any time.
-        let _ = unsafe { libc::atexit(map_at_the_end) };
     }
+    // SAFETY: the handler may be called at any time.
+    let _ = unsafe { libc::atexit(map_at_the_end) };
     let range = LoadedObject::containing(bundle.as_ptr().cast()).range;
     if !seen.contains(&range) {
         seen.push(range);

@@ -237,8 +237,7 @@ impl NvptxLink<'_> {
         if let Some(path) = &self.options.cuda_path {
             command.arg(joined("--cuda-path=", path.as_os_str()));
         }
-        // In Clang's order: a library of the device runtime that options name does not come before LLVM's
-        // own.
+        // In Clang's order: a device runtime that options name does not come before LLVM's own.
         for folder in device_libraries::folders(&self.group.target) {
             command.arg(joined("-L", folder.as_os_str()));
         }
