@@ -13,7 +13,6 @@ use offloom_find_llvm::Llvm;
 
 use crate::cuda;
 use crate::llvm::distribution::{Distribution, check_together};
-use crate::llvm::distribution::{Distribution, check_together};
 use crate::llvm::{self, Choice};
 use crate::progress::run_folded;
 use crate::s3_server;
