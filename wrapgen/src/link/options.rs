@@ -526,6 +526,7 @@ pub(super) const TABLE: &[Row] = &{
         host("-b"),
         host("--format"),
         host("-A"),
+        host("--architecture"),
         host("-a"),
         host("-c"),
         host("-F"),
