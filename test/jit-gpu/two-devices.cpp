@@ -26,7 +26,7 @@
 // RUN: env %{run} OFFLOOM_JIT_STRICT=0 OFFLOOM_JIT_PTXAS=/nonexistent OFFLOOM_JIT=sync ./program > without.out 2> without.err
 // RUN: FileCheck --input-file=without.out %s
 // RUN: FileCheck --check-prefix=WITHOUT --input-file=without.err %s
-// WITHOUT-COUNT-1: offloom-jit: OFFLOOM_JIT_PTXAS names `/nonexistent`, which is no program that can be run: kernels on NVIDIA GPUs stay ahead of time
+// WITHOUT-COUNT-1: offloom-jit: OFFLOOM_JIT_PTXAS names `/nonexistent`, which is no program that can be run, and no nvJitLink: kernels on NVIDIA GPUs stay ahead of time
 // WITHOUT-NOT: nonexistent
 #include <cstdio>
 #include <vector>
