@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use offloom_abi::LlvmVersion;
+use offloom_abi::jit_compile::ASSEMBLER_NAME;
 use offloom_abi::jit_remote::REMOTE_NAME;
 
 use crate::error::{Error, Result};
@@ -86,7 +87,7 @@ impl Installation {
             ("JIT replay and precompilation", self.caller()),
             (
                 "JIT assembler on nvJitLink",
-                self.0.join("libexec/offloom/offloom-jit-ptxas"),
+                self.0.join("libexec/offloom").join(ASSEMBLER_NAME),
             ),
             ("JIT remote store", self.remote()),
         ]

@@ -13,6 +13,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context as _, Result, ensure};
+use offloom_gpu_bundle::results::geometric_mean;
 
 use self::resources::Pair;
 use crate::bench::workload::gpu_sizes;
@@ -253,8 +254,7 @@ fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<
         ("fewer of the longest warp", Row::ratio_of_longest),
     ] {
         let ratios: Vec<_> = rows.iter().filter_map(ratio).collect();
-        if !ratios.is_empty() {
-            let mean = (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp();
+        if let Some(mean) = geometric_mean(&ratios) {
             let least = ratios.iter().copied().fold(f64::INFINITY, f64::min);
             let _ = writeln!(
                 text,

@@ -256,7 +256,8 @@ fn check_host_runtime(versions: &[LlvmVersion]) -> Result<()> {
     let installed = installed(others.iter().map(String::as_str))?;
     if let Some(other) = others.iter().find(|other| installed.contains(*other)) {
         bail!(
-            "LLVM {} needs `{}`, in whose place `{other}` is installed, and Debian has one OpenMP host runtime at a time: remove that one, or              use another root (`packaging/try-clean-root.sh`)",
+            "LLVM {} needs `{}`, in whose place `{other}` is installed, and Debian has one OpenMP host runtime at a time: remove that one, or \
+             use another root (`packaging/try-clean-root.sh`)",
             version.major(),
             version.host_runtime_dev_package()
         );

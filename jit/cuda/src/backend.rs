@@ -36,6 +36,7 @@ use self::assembler::OnNvJitLink;
 use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
+use crate::timing;
 use crate::variant::{self, Load, LoadError, Needs, Variant};
 use offloom_jit_policy::process::lock::lock;
 
@@ -166,8 +167,7 @@ impl Backend for Cuda {
     const ARCHITECTURE: &'static str = "nvptx64";
     const SETTLES_LAUNCH_PARAMETERS: bool = true;
     const READS_CONTENTS: bool = false;
-    // Events of the device measure to a microsecond, and little else runs there.
-    const LONG_LAUNCH: u64 = 1_000_000;
+    const LONG_LAUNCH: u64 = timing::LONG;
 
     type Launch<'a> = Words<'a>;
     type Image = CudaImage;

@@ -99,25 +99,23 @@ pub fn places(
     }
     // Relative ones lead elsewhere once the program has left its folder, and anybody may have put anything
     // there.
-    let folders = FOLDERS.into_iter().filter_map(&variable).map(PathBuf::from);
-    let folders: Vec<_> = folders
-        .chain([PathBuf::from(USUAL)])
-        .filter(|folder| folder.is_absolute())
-        .collect();
+    let named = FOLDERS.into_iter().filter_map(&variable).map(PathBuf::from);
+    let named: Vec<_> = named.filter(|folder| folder.is_absolute()).collect();
     let search = variable(SEARCH).unwrap_or_default();
     let searched = std::env::split_paths(&search).filter(|folder| folder.is_absolute());
-    let named = folders.len() - 1;
-    let programs = folders[..named].iter().map(|folder| folder.join(PROGRAMS));
-    let usual = folders[named..].iter().map(|folder| folder.join(PROGRAMS));
-    let programs = programs
+    let usual = PathBuf::from(USUAL);
+    let mut programs = named
+        .iter()
+        .map(|folder| folder.join(PROGRAMS))
         .chain(searched)
-        .chain(usual)
+        .chain([usual.join(PROGRAMS)])
         .map(|folder| folder.join(NAME));
-    if let Some(program) = programs.into_iter().find(|path| is_program(path)) {
+    if let Some(program) = programs.find(|path| is_program(path)) {
         return Ok(vec![Place::Ptxas(program)]);
     }
     let of_folder = |folder: &PathBuf| NVJITLINK.map(|name| folder.join(LIBRARIES).join(name));
-    let libraries = folders.iter().flat_map(of_folder).filter(|path| path.is_file());
+    let libraries = named.iter().chain([&usual]).flat_map(of_folder);
+    let libraries = libraries.filter(|path| path.is_file());
     let libraries = libraries.map(PathBuf::into_os_string);
     // The loader may ask the environment.
     let names = NVJITLINK.iter().filter(|_| is_trusted).map(OsString::from);
@@ -273,16 +271,12 @@ mod tests {
         let mut variables: HashMap<&str, OsString> = HashMap::new();
         let search = std::env::join_paths(["relative".into(), at("no-program"), at("searched")]);
         variables.insert("PATH", search.unwrap());
-        let places_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| {
-            places(chosen, |name| variables.get(name).cloned(), true)
-        };
-        let find_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| match places_with(
-            variables, chosen,
-        )?
-        .as_slice()
-        {
-            [Place::Ptxas(program)] => Ok(program.clone()),
-            others => panic!("{others:?}"),
+        let find_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| {
+            let places = places(chosen, |name| variables.get(name).cloned(), true)?;
+            let [Place::Ptxas(program)] = places.as_slice() else {
+                panic!("{places:?}");
+            };
+            Ok::<_, NoPtxas>(program.clone())
         };
         assert_eq!(find_with(&variables, None).unwrap(), searched);
         variables.insert("CUDA_PATH", at("nowhere").into());
@@ -291,7 +285,7 @@ mod tests {
         variables.insert("CUDA_HOME", at("home").into());
         assert_eq!(find_with(&variables, None).unwrap(), home);
         assert_eq!(find_with(&variables, Some(&chosen)).unwrap(), chosen);
-        let error: NoPtxas = find_with(&variables, Some(&no_program)).unwrap_err();
+        let error = find_with(&variables, Some(&no_program)).unwrap_err();
         assert!(matches!(error, NoPtxas::Chosen(path) if path == no_program));
     }
 

@@ -10,7 +10,7 @@ use std::sync::{Once, OnceLock};
 use std::time::Duration;
 
 use offloom_abi::jit_base_image::BaseImageRequest;
-use offloom_abi::jit_compile::{Priority, Reply, Request, Work};
+use offloom_abi::jit_compile::{ASSEMBLER_NAME, Priority, Reply, Request, Work};
 use offloom_abi::jit_message::Header;
 use offloom_ir::inkwell::support::get_llvm_version;
 use offloom_ir::sacrificial_thread::{Lost, run_on_sacrificial_thread};
@@ -24,9 +24,6 @@ use offloom_jit_policy::process::exit_gate;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use worker::{Limits, Message, WorkerError};
-
-/// The program that assembles by nvJitLink (`jit/nvjitlink`).
-const ASSEMBLER_NAME: &str = "offloom-jit-ptxas";
 
 /// Kernels over which workers may be lost, one after the other, before no more is compiled: they would be
 /// over the next as well.

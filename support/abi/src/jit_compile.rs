@@ -12,6 +12,9 @@ use crate::wire::{Damage, Fields, put_run, put_string};
 
 /// How the worker process's file is called; it is installed in `libexec/offloom`.
 pub const WORKER_NAME: &str = "offloom-jit-worker";
+
+/// File name of the program that assembles by nvJitLink where there is no `ptxas`, which is called alike.
+pub const ASSEMBLER_NAME: &str = "offloom-jit-ptxas";
 /// How the linker of images is called; it is installed beside the worker.
 pub const LINKER_NAME: &str = "wrapgen-lld";
 

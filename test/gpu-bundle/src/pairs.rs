@@ -51,35 +51,14 @@ pub fn run(archive: &Archive, limit: Duration, end: Instant) -> (Vec<Run>, Vec<T
             other_us: Vec::new(),
         };
         let (mut control, mut jit) = (time("the same again"), time("JIT"));
-        let (mut seconds, mut problem) = (0.0, None);
+        let (begin, mut problem) = (Instant::now(), None);
         // Each library is the first to be loaded once.
         for first in 0..LIBRARIES.len() {
-            if Instant::now() >= end || problem.is_some() {
+            if Instant::now() >= end {
                 break;
             }
-            let rounds = match archive.device.is_virtual() {
-                true => 1,
-                false => ROUNDS.div_ceil(threads),
-            };
-            let numbers = [rounds, BLOCK, 10, variants, variants - 1, 1, threads];
-            let mut libraries = LIBRARIES.map(|library| archive.folder.join(library));
-            libraries.rotate_left(first);
-            let settings = [
-                ("OFFLOOM_JIT", "sync"),
-                ("OFFLOOM_JIT_RETIRE", "0"),
-                ("OFFLOOM_JIT_THRESHOLD", "1000000"),
-                ("OFFLOOM_JIT_STRICT", "1"),
-            ];
-            let mut command = archive.command(PROGRAM, &settings);
-            command.args(numbers.map(|number| number.to_string()));
-            command.args(libraries);
-            if let Ok(scratch) = archive.scratch(NAME) {
-                command.env("OFFLOOM_JIT_CACHE_DIR", scratch.join("cache"));
-            }
-            let ended = process::run(&mut command, limit);
-            seconds += ended.took.as_secs_f64();
-            match (ended.problem, blocks(&ended.out, first)) {
-                (None, Some(blocks)) => {
+            match compare(archive, variants, threads, first, limit) {
+                Ok(blocks) => {
                     for [without, again, with] in blocks {
                         control.stock_us.push(without);
                         control.other_us.push(again);
@@ -87,8 +66,10 @@ pub fn run(archive: &Archive, limit: Duration, end: Instant) -> (Vec<Run>, Vec<T
                         jit.other_us.push(with);
                     }
                 }
-                (None, None) => problem = Some(format!("`{}` is no result", ended.out.trim())),
-                (Some(ended_by), _) => problem = Some(format!("{ended_by}: {}", ended.err.trim())),
+                Err(why) => {
+                    problem = Some(why);
+                    break;
+                }
             }
         }
         if control.stock_us.is_empty() && problem.is_none() {
@@ -99,13 +80,48 @@ pub fn run(archive: &Archive, limit: Duration, end: Instant) -> (Vec<Run>, Vec<T
             group: Group::Breaking,
             mode: case.to_owned(),
             verdict: problem.map_or(Verdict::Right, Verdict::Failed),
-            seconds,
+            seconds: begin.elapsed().as_secs_f64(),
             of_variants: 0,
             ahead_of_time: 0,
         });
         times.extend([control, jit]);
     }
     (runs, times)
+}
+
+/// Runs one process, in which the library with this number is loaded first: [`blocks`], or why there are
+/// none.
+fn compare(
+    archive: &Archive,
+    variants: u32,
+    threads: u32,
+    first: usize,
+    limit: Duration,
+) -> Result<Vec<[f64; 3]>, String> {
+    let rounds = match archive.device.is_virtual() {
+        true => 1,
+        false => ROUNDS.div_ceil(threads),
+    };
+    let numbers = [rounds, BLOCK, 10, variants, variants - 1, 1, threads];
+    let mut libraries = LIBRARIES.map(|library| archive.folder.join(library));
+    libraries.rotate_left(first);
+    let settings = [
+        ("OFFLOOM_JIT", "sync"),
+        ("OFFLOOM_JIT_RETIRE", "0"),
+        ("OFFLOOM_JIT_THRESHOLD", "1000000"),
+        ("OFFLOOM_JIT_STRICT", "1"),
+    ];
+    let mut command = archive.command(PROGRAM, &settings);
+    command.args(numbers.map(|number| number.to_string()));
+    command.args(libraries);
+    if let Ok(scratch) = archive.scratch(NAME) {
+        command.env("OFFLOOM_JIT_CACHE_DIR", scratch.join("cache"));
+    }
+    let ended = process::run(&mut command, limit);
+    match ended.problem {
+        Some(problem) => Err(format!("{problem}: {}", ended.err.trim())),
+        None => blocks(&ended.out, first).ok_or_else(|| format!("`{}` is no result", ended.out.trim())),
+    }
 }
 
 /// Microseconds of a launch in each block, in the order of [`LIBRARIES`], where that with this number was

@@ -216,6 +216,13 @@ fn median(values: &[f64]) -> Option<f64> {
     })
 }
 
+/// The geometric mean of ratios, if there are some.
+#[must_use]
+pub fn geometric_mean(ratios: &[f64]) -> Option<f64> {
+    let logarithms = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>();
+    (!ratios.is_empty()).then(|| (logarithms / ratios.len() as f64).exp())
+}
+
 /// A number with so many digits, or nothing.
 fn number(value: Option<f64>, digits: usize) -> String {
     value.map_or_else(String::new, |value| format!("{value:.digits$}"))
@@ -298,13 +305,12 @@ impl Results {
             }
         }
         let row = |(how, what, ratios): (&str, What, Vec<f64>)| {
-            let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64;
             let least = ratios.iter().copied().reduce(f64::min);
             [
                 how.to_owned(),
                 what.shown().to_owned(),
                 ratios.len().to_string(),
-                number(Some(mean.exp()), 3),
+                number(geometric_mean(&ratios), 3),
                 number(least, 3),
             ]
         };
