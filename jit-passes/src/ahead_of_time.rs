@@ -6,7 +6,7 @@
 use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_ir::jit_globals::Global;
+use offloom_ir::symbol::Symbol;
 
 use crate::survey::Anchor;
 
@@ -29,7 +29,7 @@ pub(crate) fn anchor(kernel: &str) -> Anchor {
 
 /// Notes with a kernel of the variant module that its ahead-of-time code is offered.
 pub(crate) fn note(module: &Module<'_>, kernel: FunctionValue<'_>) {
-    let name = name_of(&Global::from(kernel).name());
+    let name = name_of(&Symbol::from(kernel).name());
     let attribute = module.get_context().create_string_attribute(ATTRIBUTE, &name);
     kernel.add_attribute(AttributeLoc::Function, attribute);
 }

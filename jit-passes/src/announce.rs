@@ -8,7 +8,8 @@ use offloom_abi::jit_image::{ANNOUNCE_SYMBOL, VERSION, WITHDRAW_SYMBOL};
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, GlobalValue};
-use offloom_ir::jit_globals::{append_constructor, append_destructor, find};
+use offloom_ir::module::{append_constructor, append_destructor};
+use offloom_ir::symbol::find;
 
 use crate::error::JitPassError;
 use crate::survey::{Anchor, Survey};

@@ -9,10 +9,11 @@ use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{append_destructor, find};
 use offloom_ir::library::LibraryError;
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
 use offloom_ir::metadata::{Operand, append_node, nodes};
+use offloom_ir::module::append_destructor;
+use offloom_ir::symbol::find;
 
 use crate::compile::phases;
 use crate::error::JitPassError;

@@ -10,12 +10,12 @@ use offloom_ir::floating_point::fuse_operations;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::library::LibraryError;
 use offloom_ir::link_modules::{LinkModulesError, parse_bitcode};
 use offloom_ir::processor::brief_features;
 use offloom_ir::region_starts::leave_region_starts;
 use offloom_ir::straight_line_vectors::run_with_versioned_loops;
+use offloom_ir::symbol::{Symbol, find};
 
 use crate::error::JitPassError;
 use crate::match_bits::{MatchBitsError, match_bits};
@@ -94,7 +94,7 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
     if request.match_floating_point && changes_code(request) {
         // Before the module is cut down: a function that another kernel calls too is not optimised for this
         // one's constants.
-        let kernel = find(&module, request.kernel).and_then(Global::as_function);
+        let kernel = find(&module, request.kernel).and_then(Symbol::as_function);
         match_bits(&module, kernel, &pipeline)?;
     }
     leave_out_openmp_opt(&module);

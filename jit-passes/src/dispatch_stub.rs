@@ -19,7 +19,7 @@ use offloom_ir::inkwell::values::{
     PointerValue, StructValue,
 };
 use offloom_ir::inkwell::{AddressSpace, AtomicOrdering, IntPredicate};
-use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::symbol::{Symbol, find};
 
 use crate::ahead_of_time;
 use crate::error::JitPassError;
@@ -75,7 +75,7 @@ pub fn add_dispatch_stubs<'ctx>(
     let mut shared = Vec::new();
     let mut initial = Vec::new();
     for (index, name) in kernels.iter().enumerate() {
-        let body = find(module, name).and_then(Global::as_function);
+        let body = find(module, name).and_then(Symbol::as_function);
         let body = body.ok_or_else(|| JitPassError::NoSuchKernel(name.clone()))?;
         let stub = replace_by_stub(module, body, name);
         initial.push(initial_slot(module, slot_type, body, index as u32));
@@ -149,9 +149,9 @@ fn replace_by_stub<'ctx>(
     stub.set_call_conventions(body.get_call_conventions());
     copy_parameter_attributes(body, stub);
     body.replace_all_uses_with(stub);
-    Global::from(body).set_name(&ahead_of_time::name_of(name));
-    Global::from(stub).set_name(name);
-    Global::from(body).become_internal();
+    Symbol::from(body).set_name(&ahead_of_time::name_of(name));
+    Symbol::from(stub).set_name(name);
+    Symbol::from(body).become_internal();
     // Two copies of a kernel's code are of no use, and a stub must stay small.
     let noinline = Attribute::get_named_enum_kind_id("noinline");
     body.add_attribute(

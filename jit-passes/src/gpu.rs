@@ -23,7 +23,7 @@ pub mod obstacles;
 use offloom_abi::jit_device_image::KERNEL_ENVIRONMENT_SUFFIX;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::jit_globals::{Global, GlobalKind};
+use offloom_ir::symbol::{Symbol, SymbolKind};
 
 /// What a link knows of an image for an NVIDIA GPU that is not in its bitcode.
 #[derive(Debug, Clone, Copy)]
@@ -55,7 +55,7 @@ pub fn is_for_gpu(module: &Module<'_>) -> bool {
 }
 
 /// The address space of a global; of those that NVPTX has no use for, some number above.
-pub(crate) fn address_space(global: Global<'_>) -> u16 {
+pub(crate) fn address_space(global: Symbol<'_>) -> u16 {
     const HIGHEST: u16 = 7;
     let pointer = global.as_global_value().as_pointer_value();
     let space = pointer.get_type().get_address_space();
@@ -65,8 +65,8 @@ pub(crate) fn address_space(global: Global<'_>) -> u16 {
 }
 
 /// Whether the variable belongs to one kernel's code: its environment, and what that points to.
-pub(crate) fn is_environment(global: Global<'_>) -> bool {
+pub(crate) fn is_environment(global: Symbol<'_>) -> bool {
     let name = global.name();
-    global.kind() == GlobalKind::Variable
+    global.kind() == SymbolKind::Variable
         && (name.ends_with(KERNEL_ENVIRONMENT_SUFFIX) || name.ends_with(DYNAMIC_ENVIRONMENT_SUFFIX))
 }

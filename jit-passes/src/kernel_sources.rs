@@ -8,9 +8,8 @@ use offloom_abi::kernel_name::KernelName;
 use offloom_abi::kernel_source::{Encoding, KernelSource, SourceArgument, SourceValue};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_ir::jit_globals::{Global, globals};
 use offloom_ir::kernel_source;
-use offloom_ir::symbol::Symbol;
+use offloom_ir::symbol::{Symbol, symbols};
 
 use crate::survey::is_kernel;
 
@@ -31,7 +30,7 @@ pub struct FileIdentity {
 pub fn note_source_files(module: &Module<'_>, identify: impl Fn(&str) -> Option<FileIdentity>) {
     let file = module.get_source_file_name().to_string_lossy().into_owned();
     let Some(compiled) = identify(&file) else { return };
-    for kernel in globals(module).into_iter().filter(|&global| is_kernel(global)) {
+    for kernel in symbols(module).into_iter().filter(|&global| is_kernel(global)) {
         let name = kernel.name();
         let is_in_it = KernelName::parse(&name).is_some_and(|name| {
             let FileIdentity { device, file } = compiled;
@@ -82,6 +81,6 @@ pub(crate) fn kernel_source(kernel: FunctionValue<'_>, floating: &[Option<u8>]) 
     source
 }
 
-fn symbol(global: Global<'_>) -> Option<Symbol<'_>> {
+fn symbol(global: Symbol<'_>) -> Option<Symbol<'_>> {
     global.as_function().map(Symbol::from)
 }

@@ -20,12 +20,12 @@ use offloom_ir::function_arguments::{fold_constants, is_copied, split_copies};
 use offloom_ir::inkwell::basic_block::BasicBlock;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, InstructionValue, PointerValue};
-use offloom_ir::jit_globals::{Global, GlobalKind};
 use offloom_ir::memory_effects::{
     Object, dereferenceable_bytes, is_always_executed, is_noalias, may_be_address, types_differ,
     underlying_objects, written_pointers,
 };
 use offloom_ir::pointer_uses::{PointerUseKind, pointer_behind, pointer_uses};
+use offloom_ir::symbol::{Symbol, SymbolKind};
 use offloom_ir::value_uses::{called_function, operand};
 
 use crate::survey::reached_from;
@@ -325,9 +325,9 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         let functions = reached
             .into_iter()
             .filter(|global| {
-                global.kind() == GlobalKind::Function && !global.is_declaration() && !global.never_returns()
+                global.kind() == SymbolKind::Function && !global.is_declaration() && !global.never_returns()
             })
-            .filter_map(Global::as_function);
+            .filter_map(Symbol::as_function);
         for function in std::iter::once(self.kernel).chain(functions) {
             let instructions = function
                 .get_basic_block_iter()
@@ -351,7 +351,7 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
 
     /// The pointers that the instruction itself writes through.
     fn pointers_written(&self, instruction: InstructionValue<'ctx>) -> Option<Vec<PointerValue<'ctx>>> {
-        let Some(callee) = called_function(instruction).map(Global::from) else {
+        let Some(callee) = called_function(instruction).map(Symbol::from) else {
             return written_pointers(instruction, false);
         };
         if callee.never_returns() {
@@ -452,7 +452,7 @@ fn calls_only_what_is_known(call: InstructionValue<'_>) -> bool {
     let arguments = call.get_num_operands().saturating_sub(1);
     (0..arguments)
         .filter_map(|index| operand(call, index))
-        .filter_map(Global::from_value)
-        .filter(|global| global.kind() == GlobalKind::Function)
+        .filter_map(Symbol::of_value)
+        .filter(|global| global.kind() == SymbolKind::Function)
         .all(|function| !function.is_declaration() && !function.is_interposable())
 }

@@ -36,7 +36,7 @@ use offloom_ir::inkwell::basic_block::BasicBlock;
 use offloom_ir::inkwell::builder::BuilderError;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{FunctionValue, InstructionOpcode, InstructionValue};
-use offloom_ir::jit_globals::Global;
+use offloom_ir::symbol::Symbol;
 use offloom_ir::value_uses::{called_function, operand};
 
 use body::{Bodies, Level};
@@ -97,7 +97,7 @@ fn called_outside_regions(kernel: FunctionValue<'_>) -> Vec<FunctionValue<'_>> {
         next += 1;
         for call in calls(function) {
             if let Some(callee) = called_function(call)
-                && Global::from(callee).is_own_definition()
+                && Symbol::from(callee).is_own_definition()
                 && seen.insert(callee)
             {
                 found.push(callee);
@@ -129,8 +129,8 @@ fn regions(function: FunctionValue<'_>) -> Vec<Region<'_>> {
             let said = std::mem::take(&mut said_before);
             said_in_function -= said.len();
             let body = operand(instruction, 2)
-                .and_then(Global::from_value)
-                .and_then(Global::as_function);
+                .and_then(Symbol::of_value)
+                .and_then(Symbol::as_function);
             if let (Some(body), [] | [_]) = (body, said.as_slice())
                 && instruction.get_opcode() == InstructionOpcode::Call
             {
@@ -151,7 +151,7 @@ fn regions(function: FunctionValue<'_>) -> Vec<Region<'_>> {
 
 /// The name of the function that an instruction calls.
 pub(super) fn called_name(instruction: InstructionValue<'_>) -> Option<String> {
-    Some(Global::from(called_function(instruction)?).name())
+    Some(Symbol::from(called_function(instruction)?).name())
 }
 
 /// The calls in a function.

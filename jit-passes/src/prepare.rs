@@ -8,9 +8,9 @@ use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{Global, GlobalKind, find, globals, resolve_aliases};
 use offloom_ir::module::copy;
-use offloom_ir::symbol::functions;
+use offloom_ir::module::resolve_aliases;
+use offloom_ir::symbol::{Symbol, SymbolKind, find, functions, symbols};
 
 use crate::announce::add_announcement;
 use crate::dispatch_stub::add_dispatch_stubs;
@@ -235,8 +235,8 @@ fn bundle(
 /// variants. The host cannot write them either: what it can is in the offload entries, by a name that other
 /// objects see.
 fn make_unwritten_variables_constant(module: &Module<'_>) {
-    for global in globals(module) {
-        if global.kind() == GlobalKind::Variable {
+    for global in symbols(module) {
+        if global.kind() == SymbolKind::Variable {
             global.become_constant_if_only_loaded();
         }
     }
@@ -264,7 +264,7 @@ fn parameters(
     profitability: &[KernelProfitability],
     is_gpu: bool,
 ) -> Vec<Parameter> {
-    let function = find(module, kernel).and_then(Global::as_function);
+    let function = find(module, kernel).and_then(Symbol::as_function);
     let parameters = function.into_iter().flat_map(FunctionValue::get_params);
     let analysed = profitability.iter().find(|known| known.kernel == kernel);
     let describe = |(position, parameter): (usize, BasicValueEnum<'_>)| {
@@ -292,7 +292,7 @@ fn source(module: &Module<'_>, kernel: &str, profitability: &[KernelProfitabilit
         .into_iter()
         .flat_map(|known| &known.parameters)
         .map(|parameter| parameter.is_floating.then_some(parameter.size));
-    let function = find(module, kernel).and_then(Global::as_function);
+    let function = find(module, kernel).and_then(Symbol::as_function);
     function.map_or_else(String::new, |function| {
         kernel_source(function, &floating.collect::<Vec<_>>()).to_string()
     })
@@ -300,7 +300,7 @@ fn source(module: &Module<'_>, kernel: &str, profitability: &[KernelProfitabilit
 
 /// Whether the kernel's code in the variant module can get to instructions with fast-math flags.
 fn has_fast_math(variants: &Module<'_>, kernel: &str) -> bool {
-    let function = find(variants, kernel).and_then(Global::as_function);
+    let function = find(variants, kernel).and_then(Symbol::as_function);
     function.is_some_and(|function| function_with_fast_math(variants, Some(function)).is_some())
 }
 

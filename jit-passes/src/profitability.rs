@@ -18,8 +18,8 @@ use std::fmt;
 use offloom_abi::jit_bundle::ParameterUses;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode};
-use offloom_ir::jit_globals::{Global, globals};
 use offloom_ir::module;
+use offloom_ir::symbol::{Symbol, symbols};
 use offloom_ir::value_uses::{result, value_uses};
 
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
@@ -59,14 +59,14 @@ pub fn profitability(module: &Module<'_>) -> Vec<KernelProfitability> {
     expose_loads(&copy);
     let program = Program::of(&copy);
     let sources = PointerSources::of(&copy);
-    globals(&copy)
+    symbols(&copy)
         .into_iter()
         .filter(|&global| is_kernel(global))
-        .filter_map(Global::as_function)
+        .filter_map(Symbol::as_function)
         .map(|kernel| {
             let memory = KernelMemory::of(&sources, kernel);
             KernelProfitability {
-                kernel: Global::from(kernel).name(),
+                kernel: Symbol::from(kernel).name(),
                 parameters: (0..)
                     .zip(kernel.get_param_iter())
                     .map(|(index, parameter)| of_parameter(&program, &memory, index, parameter))

@@ -2,9 +2,8 @@
 
 use offloom_abi::jit_device_image::kernel_environment;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::jit_globals::{Global, find, globals};
 use offloom_ir::reachable::keep_reachable;
-use offloom_ir::symbol::{Symbol, find_variable};
+use offloom_ir::symbol::{Symbol, find, find_variable, symbols};
 
 use crate::error::JitPassError;
 use crate::survey::is_kernel;
@@ -19,7 +18,7 @@ use crate::survey::is_kernel;
 pub fn prune(module: &Module<'_>, kernel: &str) -> Result<(), JitPassError> {
     let function = find(module, kernel)
         .filter(|&global| is_kernel(global))
-        .and_then(Global::as_function)
+        .and_then(Symbol::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(kernel.to_owned()))?;
     let environment = find_variable(module, &kernel_environment(kernel));
     let roots: Vec<Symbol<'_>> = [Some(Symbol::from(function)), environment]
@@ -27,7 +26,7 @@ pub fn prune(module: &Module<'_>, kernel: &str) -> Result<(), JitPassError> {
         .flatten()
         .collect();
     keep_reachable(module, &roots);
-    for other in globals(module) {
+    for other in symbols(module) {
         if is_kernel(other) && other.name() != kernel {
             other.become_internal();
         }

@@ -19,7 +19,7 @@ use offloom_descriptor::{Argument, Descriptor, Pointer};
 use offloom_ir::inkwell::builder::BuilderError;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::symbol::{Symbol, find};
 
 use crate::one_thread::add_one_thread_bodies;
 use crate::propagate::propagate;
@@ -162,7 +162,7 @@ fn kernel<'ctx>(
     let name = &descriptor.kernel;
     let kernel = find(module, name)
         .filter(|kernel| !kernel.is_declaration())
-        .and_then(Global::as_function)
+        .and_then(Symbol::as_function)
         .ok_or_else(|| SpecializeError::NoSuchKernel(name.clone()))?;
     let said = descriptor.arguments.iter().rposition(Argument::is_specialized);
     match said {

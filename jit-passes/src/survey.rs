@@ -23,9 +23,9 @@ use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::types::BasicTypeEnum;
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_ir::jit_globals::{AddressUse, Global, GlobalKind, globals};
 use offloom_ir::metadata::{Operand, append_node, nodes};
 use offloom_ir::runtime_calls::is_runtime_call;
+use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind, symbols};
 
 use crate::ahead_of_time;
 use crate::assembly::Assembly;
@@ -128,8 +128,8 @@ pub enum Obstacle {
 }
 
 /// Whether the global is a kernel's entry point: defined, named by the offload scheme, exported.
-pub fn is_kernel(global: Global<'_>) -> bool {
-    global.kind() == GlobalKind::Function
+pub fn is_kernel(global: Symbol<'_>) -> bool {
+    global.kind() == SymbolKind::Function
         && !global.is_declaration()
         && !matches!(
             global.as_global_value().get_linkage(),
@@ -139,18 +139,18 @@ pub fn is_kernel(global: Global<'_>) -> bool {
 }
 
 /// Everything that a kernel's code can get at, without the kernel itself.
-pub(crate) fn reached_from(kernel: Global<'_>) -> Vec<Global<'_>> {
+pub(crate) fn reached_from(kernel: Symbol<'_>) -> Vec<Symbol<'_>> {
     Reached::from(kernel).in_order
 }
 
-/// Surveys the module. Aliases must have been resolved ([`offloom_ir::jit_globals::resolve_aliases`]). `gpu`:
+/// Surveys the module. Aliases must have been resolved ([`offloom_ir::module::resolve_aliases`]). `gpu`:
 /// what is beside a GPU's module.
 pub fn survey(module: &Module<'_>, gpu: Option<&Surroundings>) -> Survey {
     name_everything(module);
     let mut survey = Survey::default();
     let mut shared = Reached::default();
     let functions = FunctionObstacles::read(module);
-    for kernel in globals(module).into_iter().filter(|&global| is_kernel(global)) {
+    for kernel in symbols(module).into_iter().filter(|&global| is_kernel(global)) {
         let reached = Reached::from(kernel);
         let obstacle = kernel.as_function().and_then(signature_obstacle);
         let mut with_kernel = std::iter::once(kernel).chain(reached.in_order.iter().copied());
@@ -169,7 +169,7 @@ pub fn survey(module: &Module<'_>, gpu: Option<&Surroundings>) -> Survey {
         add_gpu_anchors(&mut survey, &shared);
         return survey;
     }
-    let of_code_generation = globals(module)
+    let of_code_generation = symbols(module)
         .into_iter()
         .filter(|&global| is_of_code_generation(global) && !shared.set.contains(&global))
         .collect::<Vec<_>>();
@@ -211,8 +211,8 @@ fn add_gpu_anchors(survey: &mut Survey, shared: &Reached<'_>) {
 /// Whether a variant for a GPU has to use the base image's copy: of what code writes, and of constants whose
 /// address the program may look at. What is in shared memory is the team's, and a kernel's environment goes
 /// with its code.
-fn is_gpu_anchor(global: Global<'_>) -> bool {
-    if global.kind() != GlobalKind::Variable
+fn is_gpu_anchor(global: Symbol<'_>) -> bool {
+    if global.kind() != SymbolKind::Variable
         || gpu::is_environment(global)
         || !matches!(gpu::address_space(global), 0 | gpu::GLOBAL_MEMORY)
     {
@@ -227,7 +227,7 @@ fn is_gpu_anchor(global: Global<'_>) -> bool {
 }
 
 /// Whether a constant's value has the address of an anchor in it, which only the base image's copy has.
-fn holds_anchor(constant: Global<'_>) -> bool {
+fn holds_anchor(constant: Symbol<'_>) -> bool {
     // One that holds its own address has it observed.
     constant
         .references()
@@ -237,7 +237,7 @@ fn holds_anchor(constant: Global<'_>) -> bool {
 
 /// Why no kernel that reaches this, or is it, can have variants.
 fn obstacle_of<'ctx>(
-    global: Global<'ctx>,
+    global: Symbol<'ctx>,
     functions: &FunctionObstacles<'ctx>,
     gpu: Option<&Surroundings>,
 ) -> Option<Obstacle> {
@@ -246,25 +246,25 @@ fn obstacle_of<'ctx>(
 }
 
 /// Whether a variant has to use the base image's copy.
-fn must_be_shared(global: Global<'_>) -> bool {
+fn must_be_shared(global: Symbol<'_>) -> bool {
     match global.kind() {
-        GlobalKind::Variable => true,
-        GlobalKind::Function if global.is_intrinsic() => false,
-        GlobalKind::Function => {
+        SymbolKind::Variable => true,
+        SymbolKind::Function if global.is_intrinsic() => false,
+        SymbolKind::Function => {
             global.is_declaration()
                 || global.is_interposable()
                 || is_of_code_generation(global)
                 || address_matters(global)
         }
-        GlobalKind::Alias | GlobalKind::IndirectFunction => true,
+        SymbolKind::Alias | SymbolKind::IFunc => true,
     }
 }
 
 /// Whether it is the program's own definition of a function that code generation calls by its name.
-fn is_of_code_generation(global: Global<'_>) -> bool {
+fn is_of_code_generation(global: Symbol<'_>) -> bool {
     let value = global.as_global_value();
     let is_found_by_name = !matches!(value.get_linkage(), Linkage::Internal | Linkage::Private);
-    global.kind() == GlobalKind::Function
+    global.kind() == SymbolKind::Function
         && !global.is_declaration()
         && is_found_by_name
         && is_runtime_call(value.into())
@@ -272,7 +272,7 @@ fn is_of_code_generation(global: Global<'_>) -> bool {
 
 /// Whether the program can tell which copy of a function's code an address belongs to, or call that copy
 /// after the kernel's return.
-fn address_matters(function: Global<'_>) -> bool {
+fn address_matters(function: Symbol<'_>) -> bool {
     function
         .address_uses()
         .into_iter()
@@ -280,17 +280,17 @@ fn address_matters(function: Global<'_>) -> bool {
             AddressUse::Callee | AddressUse::FunctionData => false,
             AddressUse::Argument { callee } => !is_openmp_caller(callee),
             // Aliases have been resolved: what is left of one is a name for other objects.
-            AddressUse::Initializer { of } => !is_table(of) && of.kind() != GlobalKind::Alias,
+            AddressUse::Initializer { of } => !is_table(of) && of.kind() != SymbolKind::Alias,
             AddressUse::Comparison | AddressUse::Other => true,
         })
 }
 
-fn is_openmp_caller(function: Global<'_>) -> bool {
+fn is_openmp_caller(function: Symbol<'_>) -> bool {
     function.is_declaration() && OPENMP_CALLERS.contains(&function.name().as_str())
 }
 
 /// Whether the variable is one of the tables, or an offload entry, that only hand symbols on.
-pub(crate) fn is_table(global: Global<'_>) -> bool {
+pub(crate) fn is_table(global: Symbol<'_>) -> bool {
     let name = global.name();
     TABLES.contains(&name.as_str()) || name.starts_with(offloom_abi::entry::GLOBAL_PREFIX)
 }
@@ -298,13 +298,13 @@ pub(crate) fn is_table(global: Global<'_>) -> bool {
 /// What is in the functions of a module that no variant can have.
 struct FunctionObstacles<'ctx> {
     /// Functions with inline assembly that names a symbol of the module, each with the name.
-    named_in_assembly: HashMap<Global<'ctx>, String>,
+    named_in_assembly: HashMap<Symbol<'ctx>, String>,
     own_unwinder: bool,
 }
 
 impl<'ctx> FunctionObstacles<'ctx> {
     fn read(module: &Module<'ctx>) -> Self {
-        let all = globals(module);
+        let all = symbols(module);
         let mut named_in_assembly = HashMap::new();
         for &global in &all {
             let assembly = global.as_function().map(Assembly::of_function);
@@ -322,7 +322,7 @@ impl<'ctx> FunctionObstacles<'ctx> {
         }
     }
 
-    fn of(&self, global: Global<'ctx>) -> Option<Obstacle> {
+    fn of(&self, global: Symbol<'ctx>) -> Option<Obstacle> {
         if let Some(name) = self.named_in_assembly.get(&global) {
             return Some(Obstacle::NamedInAssembly(name.clone()));
         }
@@ -354,7 +354,7 @@ fn signature_obstacle(kernel: FunctionValue<'_>) -> Option<Obstacle> {
 
 /// Unnamed globals cannot be found again in a clone of the module, nor be anchors.
 fn name_everything(module: &Module<'_>) {
-    for global in globals(module) {
+    for global in symbols(module) {
         if global.name().is_empty() {
             global.set_name("offloom.unnamed");
         }
@@ -364,18 +364,18 @@ fn name_everything(module: &Module<'_>) {
 /// What code can get at, in the order it was found.
 #[derive(Default)]
 struct Reached<'ctx> {
-    in_order: Vec<Global<'ctx>>,
-    set: HashSet<Global<'ctx>>,
+    in_order: Vec<Symbol<'ctx>>,
+    set: HashSet<Symbol<'ctx>>,
 }
 
 impl<'ctx> Reached<'ctx> {
     /// Everything reached from a kernel, without the kernel itself. What a mutable variable's initialiser
     /// refers to is not followed: a variant has no initialiser of it.
-    fn from(kernel: Global<'ctx>) -> Self {
+    fn from(kernel: Symbol<'ctx>) -> Self {
         let mut reached = Self::default();
         let mut open = vec![kernel];
         while let Some(global) = open.pop() {
-            if global.kind() == GlobalKind::Variable && !global.is_constant() {
+            if global.kind() == SymbolKind::Variable && !global.is_constant() {
                 continue;
             }
             for reference in global.references() {
@@ -390,7 +390,7 @@ impl<'ctx> Reached<'ctx> {
         reached
     }
 
-    fn insert(&mut self, global: Global<'ctx>) -> bool {
+    fn insert(&mut self, global: Symbol<'ctx>) -> bool {
         let new = self.set.insert(global);
         if new {
             self.in_order.push(global);
@@ -414,7 +414,7 @@ impl<'ctx> Reached<'ctx> {
             if !is_gpu && pointer.get_type().get_address_space() != AddressSpace::default() {
                 return Some(Obstacle::AddressSpace(global.name()));
             }
-            if global.kind() == GlobalKind::IndirectFunction {
+            if global.kind() == SymbolKind::IFunc {
                 return Some(Obstacle::IndirectFunction(global.name()));
             }
             global

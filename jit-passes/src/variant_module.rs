@@ -7,10 +7,8 @@ use offloom_ir::codegen::{CodegenError, run_pipeline};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{
-    AddressUse, Global, GlobalKind, delete_module_assembly, delete_unused_variable, find, globals,
-};
-use offloom_ir::symbol::{Symbol, functions};
+use offloom_ir::module::{delete_module_assembly, delete_unused_variable};
+use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind, find, functions, symbols};
 use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::ahead_of_time;
@@ -37,22 +35,22 @@ pub fn make_variant_module(
     machine: &TargetMachine,
     errors: &CollectedErrors<'_>,
 ) -> Result<(), CodegenError> {
-    let symbols: HashMap<&str, &str> = survey
+    let anchors: HashMap<&str, &str> = survey
         .anchors
         .iter()
         .map(|anchor| (anchor.name.as_str(), anchor.symbol.as_str()))
         .collect();
     delete_module_assembly(module);
-    let others = other_code(module, survey, &symbols);
+    let others = other_code(module, survey, &anchors);
     delete_link_tables(module);
-    for global in globals(module) {
+    for global in symbols(module) {
         let name = global.name();
         if survey.kernels.contains(&name) {
             global.become_external();
             if let Some(kernel) = global.as_function().filter(|_| !is_for_gpu(module)) {
                 ahead_of_time::note(module, kernel);
             }
-        } else if !global.is_declaration() && !symbols.contains_key(name.as_str()) {
+        } else if !global.is_declaration() && !anchors.contains_key(name.as_str()) {
             global.become_internal();
         }
     }
@@ -61,8 +59,8 @@ pub fn make_variant_module(
     // gone.
     run_pipeline(module, machine, errors, "globaldce")?;
     let mut kept = used(module, UsedList::CompilerUsed);
-    for global in globals(module) {
-        if let Some(symbol) = symbols.get(global.name().as_str()) {
+    for global in symbols(module) {
+        if let Some(symbol) = anchors.get(global.name().as_str()) {
             kept.extend(make_anchor(global, symbol));
         }
     }
@@ -103,7 +101,7 @@ fn other_code<'ctx>(
 fn is_in_link_table(function: Symbol<'_>) -> bool {
     let uses = function
         .as_function()
-        .map_or_else(Vec::new, |function| Global::from(function).address_uses());
+        .map_or_else(Vec::new, |function| Symbol::from(function).address_uses());
     uses.into_iter()
         .any(|address_use| matches!(address_use, AddressUse::Initializer { of } if is_table(of)))
 }
@@ -111,10 +109,10 @@ fn is_in_link_table(function: Symbol<'_>) -> bool {
 /// Deletes the tables that keep symbols alive or run code when an object is loaded; a variant has no use for
 /// them.
 fn delete_link_tables(module: &Module<'_>) {
-    let tables: Vec<String> = globals(module)
+    let tables: Vec<String> = symbols(module)
         .into_iter()
-        .filter(|global| global.kind() == GlobalKind::Variable)
-        .map(Global::name)
+        .filter(|global| global.kind() == SymbolKind::Variable)
+        .map(Symbol::name)
         .filter(|name| name.starts_with("llvm."))
         .collect();
     for table in tables {
@@ -123,11 +121,11 @@ fn delete_link_tables(module: &Module<'_>) {
 }
 
 /// The twin, where there is one.
-fn make_anchor<'ctx>(global: Global<'ctx>, symbol: &str) -> Option<Symbol<'ctx>> {
+fn make_anchor<'ctx>(global: Symbol<'ctx>, symbol: &str) -> Option<Symbol<'ctx>> {
     let mut twin = None;
     if global.is_declaration() || global.is_interposable() {
         global.become_declaration();
-    } else if global.kind() == GlobalKind::Function {
+    } else if global.kind() == SymbolKind::Function {
         if global.address_uses().contains(&AddressUse::Callee) {
             twin = global.split_direct_calls().as_function().map(Symbol::from);
         }

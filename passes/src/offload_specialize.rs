@@ -17,7 +17,7 @@ use crate::registry::Pass;
 use llvm_plugin::PreservedAnalyses;
 use offloom_descriptor::Descriptor;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::symbol::{Symbol, find};
 use offloom_jit_passes::match_bits::match_bits;
 use offloom_jit_passes::specialize::{Transforms, specialize};
 use std::fs;
@@ -91,7 +91,7 @@ pub(crate) const LAUNCH: Pass = Pass {
 fn match_mode(module: &Module<'_>, parameters: &Parameters) -> Result<(), PassError> {
     match parameters.value(MODE)?.unwrap_or("match") {
         "match" => {
-            let kernel = find(module, &descriptor(parameters)?.kernel).and_then(Global::as_function);
+            let kernel = find(module, &descriptor(parameters)?.kernel).and_then(Symbol::as_function);
             Ok(match_bits(module, kernel, PIPELINE)?)
         }
         "source" => Ok(()),

@@ -28,9 +28,9 @@ use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_ir::jit_globals::{Global, GlobalKind, globals};
 use offloom_ir::offload_symbol::has_kernel_calling_convention;
 use offloom_ir::source_location::function_in_source;
+use offloom_ir::symbol::{Symbol, SymbolKind, symbols};
 use std::collections::{HashMap, HashSet};
 
 pub(crate) const PASS: Pass = Pass {
@@ -81,7 +81,7 @@ fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassErr
     Ok(PreservedAnalyses::All)
 }
 
-fn message(module: &Module<'_>, function: Global<'_>, call: &str, others: usize) -> String {
+fn message(module: &Module<'_>, function: Symbol<'_>, call: &str, others: usize) -> String {
     let file = || module.get_source_file_name().to_string_lossy().into_owned();
     let found = function.as_function().map(function_in_source);
     let (name, place) = match found {
@@ -107,19 +107,19 @@ fn message(module: &Module<'_>, function: Global<'_>, call: &str, others: usize)
 /// What each definition of a module refers to.
 struct References<'ctx> {
     /// The functions that are defined, in the module's order.
-    functions: Vec<Global<'ctx>>,
-    of: HashMap<Global<'ctx>, Vec<Global<'ctx>>>,
+    functions: Vec<Symbol<'ctx>>,
+    of: HashMap<Symbol<'ctx>, Vec<Symbol<'ctx>>>,
 }
 
 impl<'ctx> References<'ctx> {
     fn read(module: &Module<'ctx>) -> Self {
-        let mut defined = globals(module);
+        let mut defined = symbols(module);
         defined.retain(|global| !global.is_declaration());
         let of = defined
             .iter()
             .map(|&global| (global, global.references()))
             .collect();
-        defined.retain(|global| global.kind() == GlobalKind::Function);
+        defined.retain(|global| global.kind() == SymbolKind::Function);
         Self {
             functions: defined,
             of,
@@ -127,7 +127,7 @@ impl<'ctx> References<'ctx> {
     }
 
     /// The functions of the runtime that come to the state of a team.
-    fn runtime_functions_with_state(&self) -> HashSet<Global<'ctx>> {
+    fn runtime_functions_with_state(&self) -> HashSet<Symbol<'ctx>> {
         let mut runtime = self.functions.clone();
         runtime.retain(|&function| is_runtime(function) && function.name() != FREE);
         runtime.retain(|&function| {
@@ -140,9 +140,9 @@ impl<'ctx> References<'ctx> {
     /// Everything that these come to, and they themselves; not through those that are not to be followed.
     fn reached_from(
         &self,
-        from: impl IntoIterator<Item = Global<'ctx>>,
-        follow: impl Fn(Global<'ctx>) -> bool,
-    ) -> HashSet<Global<'ctx>> {
+        from: impl IntoIterator<Item = Symbol<'ctx>>,
+        follow: impl Fn(Symbol<'ctx>) -> bool,
+    ) -> HashSet<Symbol<'ctx>> {
         let mut found: HashSet<_> = from.into_iter().collect();
         let mut open: Vec<_> = found.iter().copied().collect();
         while let Some(global) = open.pop() {
@@ -157,8 +157,8 @@ impl<'ctx> References<'ctx> {
 
     /// The function of the runtime by which a function comes to the state, in its own code or in what only
     /// this file can call.
-    fn state_call(&self, function: Global<'ctx>, runtime_calls: &HashSet<Global<'ctx>>) -> Option<String> {
-        let own_code = |global: Global<'ctx>| !is_runtime(global) && !is_exported(global);
+    fn state_call(&self, function: Symbol<'ctx>, runtime_calls: &HashSet<Symbol<'ctx>>) -> Option<String> {
+        let own_code = |global: Symbol<'ctx>| !is_runtime(global) && !is_exported(global);
         let mut own: Vec<_> = self.reached_from([function], own_code).into_iter().collect();
         own.retain(|&global| global == function || own_code(global));
         own.sort_by_key(|global| (*global != function, global.name()));
@@ -175,30 +175,30 @@ impl<'ctx> References<'ctx> {
 }
 
 /// Whether it is a variable that the runtime keeps the state of a team in.
-fn is_state(global: Global<'_>) -> bool {
-    global.kind() == GlobalKind::Variable && is_team_state(global.name().as_bytes()) && {
+fn is_state(global: Symbol<'_>) -> bool {
+    global.kind() == SymbolKind::Variable && is_team_state(global.name().as_bytes()) && {
         let pointer = global.as_global_value().as_pointer_value().get_type();
         pointer.get_address_space() == AddressSpace::from(SHARED)
     }
 }
 
 /// Whether other files can call the function, and find no definition of their own.
-fn is_exported(function: Global<'_>) -> bool {
+fn is_exported(function: Symbol<'_>) -> bool {
     let linkage = function.as_global_value().get_linkage();
     matches!(linkage, Linkage::External | Linkage::WeakAny) && function.name() != "main"
 }
 
-fn is_kernel(function: Global<'_>) -> bool {
+fn is_kernel(function: Symbol<'_>) -> bool {
     KernelName::parse(&function.name()).is_some()
         || function.as_function().is_some_and(has_kernel_calling_convention)
 }
 
 /// Whether it is a function of the device runtime, of which the file has its own: Clang hides what it links
 /// in.
-fn is_runtime(global: Global<'_>) -> bool {
+fn is_runtime(global: Symbol<'_>) -> bool {
     let linkage = global.as_global_value().get_linkage();
     let is_its_name = |name: &str| ["__kmpc_", "omp_"].iter().any(|start| name.starts_with(start));
-    global.kind() == GlobalKind::Function
+    global.kind() == SymbolKind::Function
         && !global.is_declaration()
         && linkage == Linkage::Internal
         && is_its_name(&global.name())

@@ -9,8 +9,7 @@ use offloom_ir::gpu::bind_to_table;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::values::GlobalValue;
 use offloom_ir::inkwell::{AddressSpace, GlobalVisibility};
-use offloom_ir::jit_globals::{Global, GlobalKind, find, globals};
-use offloom_ir::symbol::Symbol;
+use offloom_ir::symbol::{Symbol, SymbolKind, find, symbols};
 
 use super::{CONSTANT_MEMORY, GLOBAL_MEMORY};
 use crate::error::JitPassError;
@@ -37,7 +36,7 @@ pub(crate) fn export_anchors(
     let header: Vec<_> = header.map(|word| long.const_int(word, false)).into();
     let address = |name: &String| {
         let found = find(module, name).ok_or_else(|| JitPassError::NoSuchAnchor(name.clone()))?;
-        Ok(Symbol::from(found.as_global_value()).as_generic_pointer())
+        Ok(found.as_generic_pointer())
     };
     let names = survey.anchors.iter().map(|anchor| &anchor.name);
     let addresses = names.map(address).collect::<Result<Vec<_>, JitPassError>>()?;
@@ -70,7 +69,7 @@ fn half(bytes: &[u8]) -> u64 {
 /// Takes from the constants of a module those initial values that need an address of the base image, which is
 /// not known before the variant runs: what code loads of them it loads from the base image's copy.
 pub(crate) fn drop_bound_values(module: &Module<'_>) {
-    for variable in globals(module) {
+    for variable in symbols(module) {
         let is_anchor = variable.name().starts_with(ANCHOR_PREFIX);
         let needs_address = || {
             variable
@@ -79,7 +78,7 @@ pub(crate) fn drop_bound_values(module: &Module<'_>) {
                 .any(|other| other.name().starts_with(ANCHOR_PREFIX))
         };
         if is_anchor
-            && variable.kind() == GlobalKind::Variable
+            && variable.kind() == SymbolKind::Variable
             && !variable.is_declaration()
             && needs_address()
         {
@@ -94,7 +93,7 @@ pub(crate) fn drop_bound_values(module: &Module<'_>) {
 /// # Errors
 /// When an initial value needs such an address: a mistake of ours.
 pub(crate) fn bind_anchors(module: &Module<'_>, count: u32) -> Result<(), JitPassError> {
-    let anchors: Vec<Option<Global<'_>>> = (0..count)
+    let anchors: Vec<Option<Symbol<'_>>> = (0..count)
         .map(|number| find(module, &format!("{ANCHOR_PREFIX}{number}")))
         .collect();
     for anchor in anchors.iter().flatten() {

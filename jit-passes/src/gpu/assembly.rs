@@ -16,9 +16,8 @@ use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::values::{FunctionValue, GlobalValue};
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{Global, GlobalKind, find, globals};
 use offloom_ir::link_modules::parse_bitcode;
-use offloom_ir::symbol::Symbol;
+use offloom_ir::symbol::{Symbol, SymbolKind, find, symbols};
 use offloom_ir::target_queries::{self, execution_mode, has_nvvm_annotation, set_nvvm_annotation};
 use offloom_ir::used::{UsedList, set_used};
 
@@ -75,7 +74,7 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
     let pipeline = link_time_pipeline(request.optimization_level);
     let parsed = Instant::now();
     if request.match_floating_point {
-        let kernel = find(&module, request.kernel).and_then(Global::as_function);
+        let kernel = find(&module, request.kernel).and_then(Symbol::as_function);
         match_bits(&module, kernel, &pipeline)?;
     }
     prune(&module, request.kernel)?;
@@ -102,7 +101,7 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
         prune(&module, request.kernel)?;
         if let (Some(facts), Some(threads), Some(true)) =
             (facts, descriptor.threads, is_spmd(&module, request.kernel))
-            && let Some(kernel) = find(&module, request.kernel).and_then(Global::as_function)
+            && let Some(kernel) = find(&module, request.kernel).and_then(Symbol::as_function)
         {
             share_iterations(kernel, facts.thread_limit, threads);
         }
@@ -113,7 +112,7 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
     };
     device_runtime::link(&module, gpu.device_runtime, calls)?;
     let kernel = find(&module, request.kernel)
-        .and_then(Global::as_function)
+        .and_then(Symbol::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
     if let Some(descriptor) = &descriptor {
         specialize_hardware_launch(&module, kernel, descriptor);
@@ -152,7 +151,7 @@ fn keep_kernel_alone(module: &Module<'_>, kernel: &str) {
     for list in UsedList::BOTH {
         set_used(module, list, &[]);
     }
-    for global in globals(module) {
+    for global in symbols(module) {
         let name = global.name();
         if name == kernel || name == environment {
             global.become_external();
@@ -175,17 +174,17 @@ fn finish(module: &Module<'_>, request: &Request<'_>, gpu: &GpuRequest<'_>) -> R
     }
     check_state(module)?;
     let kernel = find(module, request.kernel)
-        .and_then(Global::as_function)
+        .and_then(Symbol::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
     have_all_registers(module, kernel);
-    Global::from(kernel).set_name(&variant_entry(request.kernel));
+    Symbol::from(kernel).set_name(&variant_entry(request.kernel));
     Ok(())
 }
 
 /// A variant has no variables in global memory of its own: what they hold would be another copy's.
 fn check_state(module: &Module<'_>) -> Result<(), JitPassError> {
-    let own = globals(module).into_iter().find(|&global| {
-        global.kind() == GlobalKind::Variable
+    let own = symbols(module).into_iter().find(|&global| {
+        global.kind() == SymbolKind::Variable
             && !global.is_declaration()
             && !global.is_constant()
             && matches!(address_space(global), 0 | GLOBAL_MEMORY)

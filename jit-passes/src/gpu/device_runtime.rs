@@ -5,10 +5,9 @@ use offloom_abi::jit_device_image::DEVICE_ENVIRONMENT_SYMBOL;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::jit_globals::{Global, GlobalKind, find, globals};
 use offloom_ir::library::{Library, LibraryError};
 use offloom_ir::reachable::keep_reachable;
-use offloom_ir::symbol::{Symbol, find_variable};
+use offloom_ir::symbol::{Symbol, SymbolKind, find, find_variable, symbols};
 use offloom_ir::unused_code::drop_cases_not_passed;
 use offloom_ir::used::{UsedList, set_used};
 
@@ -42,9 +41,9 @@ const MADE_BY_OPTIMIZER: [&str; 14] = [
 /// Cuts the runtime down to what `kernels`, and the optimiser, may call of it. Its configuration becomes that
 /// of `program`, whose definitions come before the runtime's in a link.
 pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>) {
-    for variable in globals(runtime) {
+    for variable in symbols(runtime) {
         let name = variable.name();
-        if variable.kind() == GlobalKind::Variable
+        if variable.kind() == SymbolKind::Variable
             && variable.is_constant()
             && name.starts_with(CONFIGURATION_PREFIX)
             && let Some(given) = program.get_global(&name)
@@ -55,16 +54,16 @@ pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>
             own.set_initializer(&value);
         }
     }
-    let called = globals(kernels)
+    let called = symbols(kernels)
         .into_iter()
         .filter(|global| global.is_declaration())
-        .map(Global::name);
+        .map(Symbol::name);
     let made = MADE_BY_OPTIMIZER.into_iter().map(str::to_owned);
     let mut roots: Vec<Symbol<'_>> = called
         .chain(made)
         .filter_map(|name| find(runtime, &name))
         .filter(|global| !global.is_declaration())
-        .filter_map(Global::as_function)
+        .filter_map(Symbol::as_function)
         .map(Symbol::from)
         .collect();
     roots.extend(find_variable(runtime, DEVICE_ENVIRONMENT_SYMBOL));
@@ -121,7 +120,7 @@ pub(crate) fn link(module: &Module<'_>, bitcode: &[u8], calls: Calls) -> Result<
     // The other release's.
     for name in declared {
         if let Some(other) = find(module, name).filter(|function| function.is_declaration()) {
-            Symbol::from(other.as_global_value()).erase_if_unused();
+            other.erase_if_unused();
         }
     }
     if let Some(environment) = module.get_global(DEVICE_ENVIRONMENT_SYMBOL) {

@@ -4,8 +4,7 @@ use offloom_abi::jit_bundle::{ExecutionMode, LaunchFacts};
 use offloom_abi::jit_device_image::kernel_environment;
 use offloom_ir::gpu::kernel_configuration;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::jit_globals::{Global, find};
-use offloom_ir::symbol::Symbol;
+use offloom_ir::symbol::{Symbol, find};
 
 /// Attributes in which Clang leaves the numbers of clauses.
 const THREAD_LIMIT: &str = "omp_target_thread_limit";
@@ -46,7 +45,7 @@ pub fn launch_facts(module: &Module<'_>, kernel: &str) -> Option<LaunchFacts> {
 /// The version of PTX that a kernel was compiled for, in LLVM's form (`+ptx83`); empty: none is said.
 pub(crate) fn ptx_version(module: &Module<'_>, kernel: &str) -> String {
     let function = find(module, kernel)
-        .and_then(Global::as_function)
+        .and_then(Symbol::as_function)
         .map(Symbol::from);
     let features = function.and_then(|function| function.string_attribute("target-features"));
     let features = features.unwrap_or_default();

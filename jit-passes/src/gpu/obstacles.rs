@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 use offloom_ir::gpu::calls_through_pointer;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::jit_globals::{AddressUse, Global, GlobalKind};
+use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind};
 
 use super::{CONSTANT_MEMORY, GLOBAL_MEMORY, SHARED_MEMORY, address_space};
 use crate::survey::{Obstacle, is_table};
@@ -45,16 +45,16 @@ impl Surroundings {
     }
 
     /// Why no kernel that reaches this, or is it, can have variants.
-    pub(crate) fn obstacle(&self, global: Global<'_>) -> Option<Obstacle> {
+    pub(crate) fn obstacle(&self, global: Symbol<'_>) -> Option<Obstacle> {
         match global.kind() {
-            GlobalKind::Variable => self.of_variable(global),
-            GlobalKind::Function => self.of_function(global),
-            GlobalKind::Alias => None,
-            GlobalKind::IndirectFunction => Some(Obstacle::IndirectFunction(global.name())),
+            SymbolKind::Variable => self.of_variable(global),
+            SymbolKind::Function => self.of_function(global),
+            SymbolKind::Alias => None,
+            SymbolKind::IFunc => Some(Obstacle::IndirectFunction(global.name())),
         }
     }
 
-    fn of_variable(&self, variable: Global<'_>) -> Option<Obstacle> {
+    fn of_variable(&self, variable: Symbol<'_>) -> Option<Obstacle> {
         let is_known = match address_space(variable) {
             0 | GLOBAL_MEMORY => true,
             SHARED_MEMORY => !variable.is_declaration(),
@@ -64,7 +64,7 @@ impl Surroundings {
         (!is_known).then(|| Obstacle::AddressSpace(variable.name()))
     }
 
-    fn of_function(&self, function: Global<'_>) -> Option<Obstacle> {
+    fn of_function(&self, function: Symbol<'_>) -> Option<Obstacle> {
         let name = function.name();
         if function.is_intrinsic() {
             return None;
@@ -90,7 +90,7 @@ impl Surroundings {
             AddressUse::Argument { callee } => {
                 !(callee.is_declaration() && callee.name().starts_with(RUNTIME_PREFIX))
             }
-            AddressUse::Initializer { of } => !is_table(of) && of.kind() != GlobalKind::Alias,
+            AddressUse::Initializer { of } => !is_table(of) && of.kind() != SymbolKind::Alias,
             AddressUse::Other => true,
         };
         function

@@ -13,9 +13,9 @@ use offloom_abi::jit_bundle::MAX_CONTENTS;
 use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, InstructionValue, PointerValue};
-use offloom_ir::jit_globals::{Global, find, globals};
 use offloom_ir::module;
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, pointer_uses};
+use offloom_ir::symbol::{Symbol, find, symbols};
 
 use super::{KernelMemory, PointerSources, expose_loads};
 use crate::survey::is_kernel;
@@ -37,14 +37,14 @@ impl ConstantBytes {
         expose_loads(&copy);
         let sources = PointerSources::of(&copy);
         let receivers = receivers(&sources);
-        let kernels = globals(&copy).into_iter().filter(|&global| is_kernel(global));
+        let kernels = symbols(&copy).into_iter().filter(|&global| is_kernel(global));
         let mut found = Vec::new();
-        for kernel in kernels.filter_map(Global::as_function) {
+        for kernel in kernels.filter_map(Symbol::as_function) {
             let memory = KernelMemory::of(&sources, kernel);
             for index in 0..kernel.count_params() {
                 let bytes = memory.constant_bytes(index, &receivers);
                 if !bytes.is_empty() {
-                    found.push((Global::from(kernel).name(), index, bytes));
+                    found.push((Symbol::from(kernel).name(), index, bytes));
                 }
             }
         }
@@ -54,7 +54,7 @@ impl ConstantBytes {
     /// Notes them with the kernels of the module, which passes have changed since.
     pub fn note(&self, module: &Module<'_>) {
         for (kernel, index, bytes) in &self.0 {
-            let Some(kernel) = find(module, kernel).and_then(Global::as_function) else {
+            let Some(kernel) = find(module, kernel).and_then(Symbol::as_function) else {
                 continue;
             };
             let text: String = bytes

@@ -12,7 +12,7 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode, InstructionValue,
 };
-use offloom_ir::jit_globals::{Global, GlobalKind};
+use offloom_ir::symbol::{Symbol, SymbolKind};
 use offloom_ir::value_uses::{called_function, operand};
 
 use super::guard::runtime_function;
@@ -71,7 +71,7 @@ impl<'module, 'ctx> Bodies<'module, 'ctx> {
         let mut seen = HashSet::from([(body, level)]);
         let mut open = vec![(body, level)];
         while let Some((function, level)) = open.pop() {
-            if !Global::from(function).is_own_definition() || function.get_type().is_var_arg() {
+            if !Symbol::from(function).is_own_definition() || function.get_type().is_var_arg() {
                 return false;
             }
             for call in calls(function) {
@@ -129,8 +129,8 @@ impl<'module, 'ctx> Bodies<'module, 'ctx> {
         open: &mut Vec<(FunctionValue<'ctx>, Level)>,
     ) -> FunctionValue<'ctx> {
         *self.copies.entry((function, level)).or_insert_with(|| {
-            let copy = Global::from(function).clone_function();
-            copy.set_name(&format!("{}{SUFFIX}", Global::from(function).name()));
+            let copy = Symbol::from(function).clone_function();
+            copy.set_name(&format!("{}{SUFFIX}", Symbol::from(function).name()));
             let copy = copy.as_function().unwrap_or(function);
             open.push((copy, level));
             copy
@@ -230,7 +230,7 @@ fn has_no_effect<'ctx>(context: ContextRef<'ctx>, call: CallSiteValue<'ctx>) {
 /// be noticed.
 fn action<'ctx>(call: InstructionValue<'ctx>, level: Level) -> Option<Action<'ctx>> {
     let callee = called_function(call)?;
-    let global = Global::from(callee);
+    let global = Symbol::from(callee);
     // What ends the program does so wherever it is called, and no region is left by `longjmp`.
     if global.is_intrinsic() || global.never_returns() {
         return Some(Action::Nothing);
@@ -247,7 +247,7 @@ fn action<'ctx>(call: InstructionValue<'ctx>, level: Level) -> Option<Action<'ct
         if outcome != Outcome::Region {
             return Some(Action::Runtime(outcome));
         }
-        let body = Global::from_value(operand(call, 2)?).and_then(Global::as_function)?;
+        let body = Symbol::of_value(operand(call, 2)?).and_then(Symbol::as_function)?;
         return takes(body, call).then_some(Action::Region(body));
     }
     (is_library_function(callee) && !CALLING_BACK.contains(&name.as_str()) && !gets_function(call))
@@ -258,6 +258,6 @@ fn action<'ctx>(call: InstructionValue<'ctx>, level: Level) -> Option<Action<'ct
 fn gets_function(call: InstructionValue<'_>) -> bool {
     (0..call.get_num_operands().saturating_sub(1))
         .filter_map(|index| operand(call, index))
-        .filter_map(Global::from_value)
-        .any(|global| global.kind() == GlobalKind::Function)
+        .filter_map(Symbol::of_value)
+        .any(|global| global.kind() == SymbolKind::Function)
 }

@@ -9,8 +9,8 @@ use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, FunctionType};
 use offloom_ir::inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FunctionValue, InstructionValue, IntValue,
 };
-use offloom_ir::jit_globals::{Global, find};
 use offloom_ir::memory_effects::{Object, underlying_objects, written_pointers};
+use offloom_ir::symbol::{Symbol, find};
 use offloom_ir::value_uses::{called_function, is_constant_operand, operand};
 
 use super::body::{BEFORE_CAPTURED, Level, build_call, captured, takes};
@@ -139,9 +139,9 @@ fn is_all_that_happens<'ctx>(kernel: FunctionValue<'ctx>, region: &Region<'ctx>)
 /// Whether nobody but the function itself can tell how often the instruction was executed.
 fn is_unnoticed(instruction: InstructionValue<'_>) -> bool {
     if let Some(callee) = called_function(instruction)
-        && !Global::from(callee).is_intrinsic()
+        && !Symbol::from(callee).is_intrinsic()
     {
-        return Global::from(callee).name() == "__kmpc_global_thread_num";
+        return Symbol::from(callee).name() == "__kmpc_global_thread_num";
     }
     let written = written_pointers(instruction, false);
     written.is_some_and(|pointers| {
@@ -176,7 +176,7 @@ pub fn decide_at_run_time<'ctx>(
     let types: Vec<BasicMetadataTypeEnum<'ctx>> = given.iter().map(|value| value.get_type().into()).collect();
     let context = module.get_context();
     let function = module.add_function(
-        &format!("{}{BEGIN_SUFFIX}", Global::from(region.body).name()),
+        &format!("{}{BEGIN_SUFFIX}", Symbol::from(region.body).name()),
         context.void_type().fn_type(&types, false),
         Some(Linkage::Internal),
     );
@@ -298,7 +298,7 @@ pub(super) fn runtime_function<'ctx>(
     function_type: FunctionType<'ctx>,
 ) -> FunctionValue<'ctx> {
     find(module, name)
-        .and_then(Global::as_function)
+        .and_then(Symbol::as_function)
         .filter(|function| function.get_type() == function_type)
         .unwrap_or_else(|| module.add_function(name, function_type, None))
 }

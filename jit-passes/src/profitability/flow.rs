@@ -9,9 +9,9 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::{
     BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue, PointerValue,
 };
-use offloom_ir::jit_globals::Global;
 use offloom_ir::loops::{LoopPlace, loop_places};
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, local_variables, pointer_uses};
+use offloom_ir::symbol::Symbol;
 use offloom_ir::value_uses::{ValueUse, called_function, result, value_uses};
 
 use super::rules::{Effect, advances_by_runtime, effect};
@@ -43,7 +43,7 @@ impl<'ctx> Program<'ctx> {
             program.places.extend(loop_places(function));
             locals.extend(local_variables(function));
             // Another definition may take its place, and look at more than this one.
-            if Global::from(function).is_interposable() {
+            if Symbol::from(function).is_interposable() {
                 continue;
             }
             for site in &sites.known {

@@ -2,8 +2,8 @@
 
 use offloom_abi::jit_bundle::ParameterUses;
 use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode, InstructionValue, PhiValue};
-use offloom_ir::jit_globals::Global;
 use offloom_ir::memory_effects::{Object, underlying_objects};
+use offloom_ir::symbol::Symbol;
 use offloom_ir::value_uses::{
     ValueUse, called_function, is_constant_operand, may_overflow, operand, result, value_uses,
 };
@@ -272,7 +272,7 @@ fn is_computation(opcode: InstructionOpcode) -> bool {
 }
 
 fn of_call<'ctx>(instruction: InstructionValue<'ctx>, others_known: bool) -> Effect<'ctx> {
-    let Some(callee) = called_function(instruction).map(Global::from) else {
+    let Some(callee) = called_function(instruction).map(Symbol::from) else {
         return Effect::Nothing;
     };
     let name = callee.name();

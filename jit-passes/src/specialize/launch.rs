@@ -12,7 +12,7 @@ use offloom_ir::LLVM;
 use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
-use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::symbol::{Symbol, find};
 use offloom_ir::target_queries::{
     ExecutionMode, Limit, bound_queries, execution_mode, fold_queries, remove_nvvm_annotation, set_limits,
     set_nvvm_annotation,
@@ -64,7 +64,7 @@ pub fn specialize_launch<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx
     let Some(gpu) = Gpu::of(module) else {
         return;
     };
-    let environment = find(module, &kernel_environment(&descriptor.kernel)).map(Global::as_global_value);
+    let environment = find(module, &kernel_environment(&descriptor.kernel)).map(Symbol::as_global_value);
     if let Some(teams) = descriptor.teams {
         for query in TEAM_QUERIES {
             fold_queries(module, query, teams);

@@ -1,10 +1,9 @@
 //! Device code for NVIDIA GPUs: how it uses addresses, tables in the place of addresses, and approximations.
 
+use crate::symbol::{Symbol, SymbolKind};
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::module::Module;
 use inkwell::values::{AsValueRef, FunctionValue, GlobalValue};
-
-use crate::jit_globals::{Global, GlobalKind};
 
 unsafe extern "C" {
     fn offloom_ir_is_address_observed(variable: LLVMValueRef) -> bool;
@@ -24,9 +23,9 @@ unsafe extern "C" {
 
 /// Whether the program can tell a variable's address from that of a copy: it compares the address, stores it,
 /// or hands it on. What the functions of the device runtime are handed, `__kmpc_`, they only read.
-pub fn is_address_observed(variable: Global<'_>) -> bool {
+pub fn is_address_observed(variable: Symbol<'_>) -> bool {
     // SAFETY: only asked of live variables.
-    variable.kind() == GlobalKind::Variable
+    variable.kind() == SymbolKind::Variable
         && unsafe { offloom_ir_is_address_observed(variable.as_global_value().as_value_ref()) }
 }
 
@@ -56,7 +55,7 @@ pub fn kernel_configuration(environment: GlobalValue<'_>) -> Option<[i32; CONFIG
 ///
 /// # Errors
 /// The name of a variable of which an initial value needs the address. The module was then changed in part.
-pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Global<'_>>]) -> Result<(), String> {
+pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Symbol<'_>>]) -> Result<(), String> {
     let variables: Vec<LLVMValueRef> = variables
         .iter()
         .map(|variable| {
@@ -74,7 +73,7 @@ pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Global<'_>>]) -
     }
     // SAFETY: one of the variables, which is still there.
     let needed = unsafe { GlobalValue::new(needed) };
-    Err(Global::from(needed).name())
+    Err(Symbol::from(needed).name())
 }
 
 /// Lets LLVM unroll innermost loops that run a known number of times, at most `most`, where a mark on them

@@ -25,7 +25,6 @@ pub mod function_arguments;
 pub mod gpu;
 pub mod heap;
 pub mod jit_diagnostics;
-pub mod jit_globals;
 pub mod kernel_source;
 pub mod library;
 pub mod link_modules;

@@ -3,21 +3,27 @@
 use crate::metadata::{Operand, nodes};
 use inkwell::basic_block::BasicBlock;
 use inkwell::llvm_sys::core::{
-    LLVMGetCalledValue, LLVMGetInlineAsmAsmString, LLVMGetModuleInlineAsm, LLVMIsACallBrInst,
-    LLVMIsACallInst, LLVMIsAInlineAsm, LLVMIsAInvokeInst, LLVMTypeIsSized,
+    LLVMAliasGetAliasee, LLVMDeleteGlobal, LLVMGetCalledValue, LLVMGetFirstUse, LLVMGetInlineAsmAsmString,
+    LLVMGetModuleInlineAsm, LLVMIsACallBrInst, LLVMIsACallInst, LLVMIsAInlineAsm, LLVMIsAInvokeInst,
+    LLVMReplaceAllUsesWith, LLVMSetModuleInlineAsm2, LLVMTypeIsSized,
 };
-use inkwell::llvm_sys::prelude::LLVMModuleRef;
+use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::llvm_sys::target::{LLVMGetModuleDataLayout, LLVMPointerSize, LLVMStoreSizeOfType};
 use inkwell::module::Module;
 use inkwell::types::{AsTypeRef, BasicTypeEnum};
 use inkwell::values::{AsValueRef, FunctionValue, InstructionValue};
-use std::ffi::c_char;
+use std::ffi::{c_char, c_int};
+
+use crate::symbol::{Symbol, SymbolKind, symbols};
+use crate::used::{UsedList, set_used, used};
 
 unsafe extern "C" {
     fn offloom_ir_erase_named_metadata(module: LLVMModuleRef, name: *const c_char, length: usize);
     fn offloom_ir_add_maximum_flag(module: LLVMModuleRef, key: *const c_char, length: usize, value: u32);
     fn offloom_ir_remove_flag(module: LLVMModuleRef, key: *const c_char, length: usize);
     fn offloom_ir_copy_module(module: LLVMModuleRef) -> LLVMModuleRef;
+    fn offloom_ir_append_constructor(module: LLVMModuleRef, function: LLVMValueRef, priority: c_int);
+    fn offloom_ir_append_destructor(module: LLVMModuleRef, function: LLVMValueRef, priority: c_int);
 }
 
 /// A copy of a valid module in its context, which shares nothing with it. LLVM's own (`Module::clone`, of
@@ -119,4 +125,68 @@ pub fn inline_assembly(module: &Module<'_>) -> String {
     // SAFETY: LLVM returns the bytes with their number, and the module keeps them.
     let bytes = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), length) };
     String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Replaces every alias by what it stands for. The aliases stay, without uses but in `@llvm.used` and
+/// `@llvm.compiler.used`: assembly may name them.
+pub fn resolve_aliases(module: &Module<'_>) {
+    let listed = UsedList::BOTH.map(|list| (list, used(module, list)));
+    for alias in symbols(module) {
+        if alias.kind() == SymbolKind::Alias {
+            // SAFETY: an alias and its target have the same type, a pointer.
+            unsafe { LLVMReplaceAllUsesWith(alias.as_value_ref(), LLVMAliasGetAliasee(alias.as_value_ref())) }
+        }
+    }
+    let is_alias = |symbol: &Symbol<'_>| symbol.kind() == SymbolKind::Alias;
+    for (list, symbols) in listed {
+        if symbols.iter().any(is_alias) {
+            set_used(module, list, &symbols);
+        }
+    }
+}
+
+/// Deletes the variable called `name` if it is there and nothing uses it, as is the case for `llvm.used` and
+/// `llvm.global_ctors`. Handles to it are dead afterwards.
+pub fn delete_unused_variable(module: &Module<'_>, name: &str) {
+    if let Some(variable) = module.get_global(name) {
+        let value = variable.as_value_ref();
+        // SAFETY: the variable is live and has no uses, so nothing in the module refers to it.
+        unsafe {
+            if LLVMGetFirstUse(value).is_null() {
+                LLVMDeleteGlobal(value);
+            }
+        }
+    }
+}
+
+/// Takes the assembly text that stands outside of functions out of the module.
+pub fn delete_module_assembly(module: &Module<'_>) {
+    // SAFETY: the module is live; the text is empty.
+    unsafe { LLVMSetModuleInlineAsm2(module.as_mut_ptr(), c"".as_ptr(), 0) }
+}
+
+/// Adds a function of type `void ()` to the constructors that run when the module's object is loaded, lowest
+/// priority first.
+pub fn append_constructor(module: &Module<'_>, function: FunctionValue<'_>, priority: u16) {
+    // SAFETY: both are live, and the function is the module's own.
+    unsafe {
+        offloom_ir_append_constructor(
+            module.as_mut_ptr(),
+            function.as_value_ref(),
+            c_int::from(priority),
+        );
+    }
+}
+
+/// Adds a function of type `void ()` to the destructors that run when the module's object is unloaded, lowest
+/// priority last.
+pub fn append_destructor(module: &Module<'_>, function: FunctionValue<'_>, priority: u16) {
+    // SAFETY: both are live, and the function is the module's own.
+    unsafe {
+        offloom_ir_append_destructor(
+            module.as_mut_ptr(),
+            function.as_value_ref(),
+            c_int::from(priority),
+        );
+    }
 }

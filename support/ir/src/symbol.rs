@@ -2,15 +2,24 @@
 //!
 //! inkwell has one type for functions and one for variables; it has no aliases, no string attributes of
 //! variables and no comdats that may be absent.
+//!
+//! | module | says or does |
+//! | --- | --- |
+//! | [`lists`] | which symbols a module has |
+//! | [`uses`] | what a symbol refers to, and how its address is used |
+//! | [`definition`] | whose its definition is; cuts it loose from its object |
+
+mod definition;
+mod lists;
+mod uses;
 
 use inkwell::llvm_sys::LLVMComdat;
 use inkwell::llvm_sys::comdat::{LLVMComdatSelectionKind, LLVMSetComdatSelectionKind};
 use inkwell::llvm_sys::core::{
-    LLVMGetFirstFunction, LLVMGetFirstGlobal, LLVMGetFirstGlobalAlias, LLVMGetFirstGlobalIFunc,
-    LLVMGetNextFunction, LLVMGetNextGlobal, LLVMGetNextGlobalAlias, LLVMGetNextGlobalIFunc,
-    LLVMGetNumOperands, LLVMGetOperand, LLVMGetTypeKind, LLVMGetValueKind, LLVMGlobalGetValueType,
+    LLVMGetNumOperands, LLVMGetOperand, LLVMGetTypeKind, LLVMGetValueKind, LLVMGetValueName2,
+    LLVMGlobalGetValueType, LLVMSetValueName2,
 };
-use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
+use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::llvm_sys::target::{LLVMABISizeOfType, LLVMGetModuleDataLayout};
 use inkwell::llvm_sys::{LLVMTypeKind, LLVMValueKind};
 use inkwell::module::{Linkage, Module};
@@ -18,7 +27,11 @@ use inkwell::types::BasicTypeEnum;
 use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, GlobalValue, PointerValue};
 use inkwell::{DLLStorageClass, GlobalVisibility};
 use std::ffi::c_char;
+use std::fmt;
 use std::ptr::NonNull;
+
+pub use lists::{find, find_variable, functions, symbols, variables};
+pub use uses::AddressUse;
 
 unsafe extern "C" {
     fn offloom_ir_string_attribute(
@@ -57,7 +70,7 @@ pub enum SymbolKind {
 /// A function, variable, alias or ifunc of a module. Equal when it is the same symbol of the same module.
 ///
 /// Like inkwell's values it must not be used after the symbol has been erased.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Symbol<'ctx> {
     /// inkwell's type for global variables; its calls that ask for a variable in particular are made only for
     /// one.
@@ -79,6 +92,12 @@ impl Comdat {
                 LLVMComdatSelectionKind::LLVMNoDuplicatesComdatSelectionKind,
             );
         }
+    }
+}
+
+impl fmt::Debug for Symbol<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "@{}", self.name())
     }
 }
 
@@ -110,6 +129,17 @@ impl<'ctx> Symbol<'ctx> {
         Some(Self { value, kind })
     }
 
+    /// The symbol that a value is, if it is one: without an offset, in its own address space.
+    pub fn of_value(value: BasicValueEnum<'ctx>) -> Option<Self> {
+        Self::from_value(value.as_value_ref())
+    }
+
+    /// The symbol that a global value is, which the callers know `value` to be.
+    fn of_global(value: LLVMValueRef) -> Self {
+        // SAFETY: the callers pass a live global value.
+        Self::from(unsafe { GlobalValue::new(value) })
+    }
+
     /// The symbol that a constant points to, also at an offset or in another address space: `None` if there
     /// is none.
     pub fn behind(constant: &BasicValueEnum<'ctx>) -> Option<Self> {
@@ -124,7 +154,19 @@ impl<'ctx> Symbol<'ctx> {
 
     /// The symbol's name, empty for an unnamed one. Bytes that are not UTF-8 are replaced.
     pub fn name(self) -> String {
-        self.value.get_name().to_string_lossy().into_owned()
+        let mut length = 0;
+        // SAFETY: a live value; LLVM gives the name with its length, and it is copied at once.
+        let bytes = unsafe {
+            let start = LLVMGetValueName2(self.as_value_ref(), &raw mut length);
+            std::slice::from_raw_parts(start.cast::<u8>(), length)
+        };
+        String::from_utf8_lossy(bytes).into_owned()
+    }
+
+    /// Renames the symbol; LLVM makes the name unique if it is taken.
+    pub fn set_name(self, name: &str) {
+        // SAFETY: a live value, and a name with its length.
+        unsafe { LLVMSetValueName2(self.as_value_ref(), name.as_ptr().cast(), name.len()) }
     }
 
     /// Whether the name is UTF-8: otherwise [`Self::name`] is another one.
@@ -144,6 +186,11 @@ impl<'ctx> Symbol<'ctx> {
         }
         // SAFETY: a live function.
         unsafe { FunctionValue::new(self.value.as_value_ref()) }
+    }
+
+    /// The symbol as inkwell's global value, which any kind of symbol can be.
+    pub fn as_global_value(self) -> GlobalValue<'ctx> {
+        self.value
     }
 
     /// The symbol's address, in its address space.
@@ -362,45 +409,4 @@ impl<'ctx> From<GlobalValue<'ctx>> for Symbol<'ctx> {
             kind: SymbolKind::Variable,
         })
     }
-}
-
-/// The variable of this name.
-pub fn find_variable<'ctx>(module: &Module<'ctx>, name: &str) -> Option<Symbol<'ctx>> {
-    module.get_global(name).map(Symbol::from)
-}
-
-/// The module's global variables, in order.
-pub fn variables<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
-    walk(module, LLVMGetFirstGlobal, LLVMGetNextGlobal)
-}
-
-/// The module's functions, in order.
-pub fn functions<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
-    walk(module, LLVMGetFirstFunction, LLVMGetNextFunction)
-}
-
-/// Every symbol of the module: variables, functions, aliases, ifuncs.
-pub fn symbols<'ctx>(module: &Module<'ctx>) -> Vec<Symbol<'ctx>> {
-    let mut all = variables(module);
-    all.extend(functions(module));
-    all.extend(walk(module, LLVMGetFirstGlobalAlias, LLVMGetNextGlobalAlias));
-    all.extend(walk(module, LLVMGetFirstGlobalIFunc, LLVMGetNextGlobalIFunc));
-    all
-}
-
-/// Follows one of the module's lists. The result is a copy, so that symbols may be added and erased while it
-/// is read.
-fn walk<'ctx>(
-    module: &Module<'ctx>,
-    first: unsafe extern "C" fn(LLVMModuleRef) -> LLVMValueRef,
-    next: unsafe extern "C" fn(LLVMValueRef) -> LLVMValueRef,
-) -> Vec<Symbol<'ctx>> {
-    // SAFETY: the module is live.
-    let first = unsafe { first(module.as_mut_ptr()) };
-    let list = std::iter::successors((!first.is_null()).then_some(first), |&value| {
-        // SAFETY: `next` is the one that belongs to `first`'s list, and is asked about a member of it.
-        let value = unsafe { next(value) };
-        (!value.is_null()).then_some(value)
-    });
-    list.filter_map(Symbol::from_value).collect()
 }

@@ -3,7 +3,7 @@
 
 use offloom_ir::distribution::{Shared, share_iterations};
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::symbol::{Symbol, find};
 
 use crate::parse;
 
@@ -113,7 +113,7 @@ declare void @omp_set_num_threads(i32)
 fn share(text: &str, threads: u32) -> (Shared, String) {
     let context = Context::create();
     let module = parse(&context, text);
-    let function = find(&module, "kernel").and_then(Global::as_function).unwrap();
+    let function = find(&module, "kernel").and_then(Symbol::as_function).unwrap();
     let shared = share_iterations(function, 128, threads);
     module.verify().unwrap();
     (shared, module.print_to_string().to_string())

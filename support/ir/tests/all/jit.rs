@@ -6,10 +6,11 @@ use offloom_ir::codegen::{MachineOptions, emit_object, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::jit_globals::{append_constructor, find};
 use offloom_ir::link_modules::{LinkModulesError, link_modules};
+use offloom_ir::module::append_constructor;
 use offloom_ir::orc::Session;
 use offloom_ir::sacrificial_thread::{Lost, run_on_sacrificial_thread};
+use offloom_ir::symbol::find;
 use offloom_thread::ProcessorClock;
 
 use crate::parse;
