@@ -1,6 +1,7 @@
 //! The S3 server that tests of the JIT's remote cache start: `s3s-fs`, which keeps objects in a folder. A
 //! tool of the tests alone, so it is no package of the workspace and not in its lock file. `cargo xtask
-//! setup` builds it once, without optimisation, which takes twice as long and gains tests nothing.
+//! setup` builds it once, without optimisation, which takes twice as long and gains tests nothing, and
+//! without debug information.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -32,6 +33,7 @@ pub(crate) fn install(workspace: &Workspace) -> Result<()> {
     let mut install = Command::new(cargo());
     install
         .current_dir(&workspace.root)
+        .env("CARGO_PROFILE_DEV_DEBUG", "0")
         .args(["install", "--debug", NAME, "--version", VERSION, "--locked"])
         .args(["--features", "binary"])
         .arg("--root")

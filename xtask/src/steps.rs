@@ -1,6 +1,7 @@
 //! A task's steps: each is announced with its number, timed and remembered for the summary at the end.
 
 use std::time::{Duration, Instant};
+use std::{fmt, fs};
 
 use anyhow::{Result, ensure};
 
@@ -17,7 +18,7 @@ pub(crate) struct Steps {
 #[derive(Debug)]
 struct Step {
     name: String,
-    time: Duration,
+    time: Time,
     failure: Option<String>,
 }
 
@@ -48,13 +49,13 @@ impl Steps {
     /// Returns what the step returned, or `None` when it failed.
     pub(crate) fn run<T>(&mut self, name: &str, step: impl FnOnce() -> Result<T>) -> Option<T> {
         self.begin(name);
-        let start = Instant::now();
+        let start = Time::so_far(self.start);
         let result = step();
-        let time = start.elapsed();
+        let time = Time::so_far(self.start).since(start);
         let failure = result.as_ref().err().map(|error| format!("{error:#}"));
         match &failure {
-            None => println!("==> {name}: ok, {:.1} s", time.as_secs_f64()),
-            Some(failure) => println!("==> {name}: FAILED after {:.1} s: {failure}", time.as_secs_f64()),
+            None => println!("==> {name}: ok, {time}"),
+            Some(failure) => println!("==> {name}: FAILED after {time}: {failure}"),
         }
         self.done.push(Step {
             name: name.to_owned(),
@@ -73,14 +74,9 @@ impl Steps {
         println!("\nSummary");
         for step in &self.done {
             let result = if step.failure.is_none() { "ok" } else { "FAILED" };
-            println!(
-                "  {:width$}  {:>7.1} s  {result}",
-                step.name,
-                step.time.as_secs_f64()
-            );
+            println!("  {:width$}  {}  {result}", step.name, step.time);
         }
-        let total: Duration = self.done.iter().map(|step| step.time).sum();
-        println!("  {:width$}  {:>7.1} s", "all", total.as_secs_f64());
+        println!("  {:width$}  {}", "all", Time::so_far(self.start));
         let failed: Vec<_> = self
             .done
             .iter()
@@ -98,6 +94,58 @@ impl Steps {
     }
 }
 
+/// What a step took.
+#[derive(Debug, Clone, Copy)]
+struct Time {
+    /// By the clock.
+    elapsed: Duration,
+    /// Of the processors, by the programs that were run and have ended. Other work on the machine does not
+    /// change it much.
+    processor: Duration,
+}
+
+impl Time {
+    fn so_far(start: Instant) -> Self {
+        Self {
+            elapsed: start.elapsed(),
+            processor: processor_time_of_children().unwrap_or_default(),
+        }
+    }
+
+    fn since(self, start: Self) -> Self {
+        Self {
+            elapsed: self.elapsed.saturating_sub(start.elapsed),
+            processor: self.processor.saturating_sub(start.processor),
+        }
+    }
+}
+
+impl fmt::Display for Time {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [elapsed, processor] = [self.elapsed, self.processor].map(|time| time.as_secs_f64());
+        write!(formatter, "{elapsed:>7.1} s, processors {processor:>7.1} s")
+    }
+}
+
+/// The time, of users and the system, that Linux has counted for this process's children (`cutime` and
+/// `cstime` in `proc_pid_stat(5)`).
+fn processor_time_of_children() -> Option<Duration> {
+    const FIRST: usize = 13;
+    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    // The name of the program, which may hold anything, is in parentheses.
+    let (_, fields) = stat.rsplit_once(')')?;
+    let ticks: u64 = fields
+        .split_ascii_whitespace()
+        .skip(FIRST)
+        .take(2)
+        .map(|field| field.parse::<u64>().ok())
+        .sum::<Option<u64>>()?;
+    let per_second = rustix::param::clock_ticks_per_second();
+    Some(Duration::from_millis(
+        ticks.saturating_mul(1000).checked_div(per_second)?,
+    ))
+}
+
 /// Minutes and seconds, for a person.
 fn minutes(time: Duration) -> String {
     let seconds = time.as_secs();
@@ -107,6 +155,18 @@ fn minutes(time: Duration) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_time_of_programs_that_ended_is_counted() {
+        let before = processor_time_of_children().unwrap();
+        let count = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
+        let ended = std::process::Command::new("sh")
+            .args(["-c", count])
+            .status()
+            .unwrap();
+        assert!(ended.success());
+        assert!(processor_time_of_children().unwrap() > before);
+    }
 
     #[test]
     fn a_failed_step_is_named_and_a_forgotten_one_told() {

@@ -2,8 +2,9 @@
 
 use std::process::Command;
 use std::slice;
+use std::thread::{self, JoinHandle};
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use offloom_find_llvm::Llvm;
 
 use crate::build::{self, LlvmBuilds};
@@ -38,11 +39,18 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     // Set-up, CUDA's tools, an S3 server, lint, links by GNU ld and every order of steps are for all LLVMs;
     // for each there are builds and what is checked with them.
     let mut steps = Steps::of(5 + lint::steps(1) + majors.len() * (runner.steps() + 11));
+    // Compiles while set-up waits for the network.
+    let s3_server = start_installing_s3_server()?;
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
+        // No program is left behind.
+        let _ = s3_server.join();
         return steps.finish();
     };
     steps.run("CUDA's tools", || cuda::install(&workspace));
-    steps.run("an S3 server", || s3_server::install(&workspace));
+    steps.run("an S3 server", || {
+        let ended = s3_server.join();
+        ended.unwrap_or_else(|_| Err(anyhow!("its installation panicked")))
+    });
     if let Some(llvm) = llvms.first() {
         // The source is the same for all.
         lint::lint(&workspace, slice::from_ref(llvm), &mut steps);
@@ -111,6 +119,11 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         );
     }
     steps.finish()
+}
+
+fn start_installing_s3_server() -> Result<JoinHandle<Result<()>>> {
+    let workspace = Workspace::find()?;
+    Ok(thread::spawn(move || s3_server::install(&workspace)))
 }
 
 /// The program that runs Rust tests.

@@ -52,7 +52,7 @@ bool isNumber(const Type *T) { return T->isFloatTy() || T->isDoubleTy() || T->is
 
 /// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if
 /// LLVM does not.
-bool isConstantNumber(Value *V) {
+bool isOneNumber(Value *V) {
   if (isa<Constant>(V))
     return true;
   auto *I = dyn_cast<Instruction>(V);
@@ -60,10 +60,10 @@ bool isConstantNumber(Value *V) {
     return false;
   auto *Call = dyn_cast<CallInst>(I);
   if (!Call)
-    return all_of(I->operands(), isConstantNumber);
+    return all_of(I->operands(), isOneNumber);
   const Function *Callee = Call->getCalledFunction();
   return Callee && Callee->isIntrinsic() && Call->doesNotAccessMemory() && !Call->arg_empty() &&
-         all_of(Call->args(), isConstantNumber);
+         all_of(Call->args(), isOneNumber);
 }
 
 /// Finds values of which whoever propagates constants may find that they are one: nothing that such a value
@@ -240,7 +240,7 @@ size_t offloom_ir_hide_operands(LLVMModuleRef module) {
     for (Instruction &I : instructions(F))
       if (auto *Call = dyn_cast<CallInst>(&I); Call && isApproximation(*Call))
         for (Use &U : Call->args())
-          if (!isConstantNumber(U.get()) && isNumber(U->getType()) && !isHidden(U.get()))
+          if (!isOneNumber(U.get()) && isNumber(U->getType()) && !isHidden(U.get()))
             Operands.push_back(&U);
   for (Use *U : Operands) {
     Type *T = U->get()->getType();
