@@ -431,6 +431,8 @@ pub(crate) struct Compare {
 pub(crate) struct Instruction {
     pub(crate) operation: Operation,
     pub(crate) guard: Condition,
+    /// Of threads that have parted, those at the lowest rank run.
+    pub(crate) rank: u32,
 }
 
 /// Where an instruction comes from, for messages.

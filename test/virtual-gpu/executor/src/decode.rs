@@ -2,6 +2,7 @@
 
 mod body;
 mod operands;
+mod order;
 
 use std::collections::HashMap;
 

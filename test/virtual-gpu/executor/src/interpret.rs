@@ -146,11 +146,11 @@ impl<'a> Machine<'a> {
                 let count = warp.runnable.count_ones() as usize;
                 let chosen = self.random_below(count).unwrap_or(0);
                 let leader = lanes(warp.runnable).nth(chosen).unwrap_or(0);
-                group = warp.group_of(leader, false);
+                group = warp.group_of(&self.code.instructions, leader, false);
                 turn = 1 + self.random_below(64).unwrap_or(0) as u32;
                 turn = turn.min(budget);
             } else {
-                group = warp.select(fair);
+                group = warp.select(&self.code.instructions, fair);
                 turn = if group.is_alone { budget } else { TURN.min(budget) };
             }
             let all = turn;
@@ -174,11 +174,11 @@ impl<'a> Machine<'a> {
         let base = group.base as usize;
         let mask = group.mask;
         loop {
-            if pc >= group.limit || *turn == 0 {
+            let instruction = &code.instructions[pc as usize];
+            if instruction.rank >= group.limit || *turn == 0 {
                 warp.stand_at(mask, pc);
                 return Ok(());
             }
-            let instruction = &code.instructions[pc as usize];
             let mut exec = mask;
             if !instruction.guard.is_always() {
                 let poison = warp.condition_poison(base, instruction.guard) & mask;

@@ -2,7 +2,7 @@
 
 use offloom_ptx_arithmetic::{LANES, Lanes};
 
-use crate::code::{Condition, Source};
+use crate::code::{Condition, Instruction, Source};
 use crate::lanes::{ALL, blend, lanes};
 use crate::local::Local;
 
@@ -46,7 +46,7 @@ pub(crate) struct Group {
     pub(crate) mask: u32,
     pub(crate) pc: u32,
     pub(crate) base: u32,
-    /// At this program counter others wait: they go on together.
+    /// At the instruction of this rank others wait: they go on together.
     pub(crate) limit: u32,
     /// No other lane of the warp can run.
     pub(crate) is_alone: bool,
@@ -288,27 +288,29 @@ impl Warp {
         *old = (*old & !mask) | (poison & mask);
     }
 
-    /// The lanes that run next. Those that are deepest in calls, then those at the lowest instruction, so
-    /// that the others wait where ways meet; `fair`: those that have not run for longest, so that nobody
-    /// waits for ever.
-    pub(crate) fn select(&mut self, fair: bool) -> Group {
+    /// The lanes that run next. Those that are deepest in calls, then those at the instruction of the lowest
+    /// rank, so that the others wait where ways meet; `fair`: those that have not run for longest, so that
+    /// nobody waits for ever.
+    pub(crate) fn select(&mut self, code: &[Instruction], fair: bool) -> Group {
         let mut leader = self.runnable.trailing_zeros() as usize % LANES;
         for lane in lanes(self.runnable) {
             let is_before = if fair {
                 self.stamps[lane] < self.stamps[leader]
             } else {
-                (self.base[leader], self.pc[lane]) < (self.base[lane], self.pc[leader])
+                (self.base[leader], rank(code, self.pc[lane]))
+                    < (self.base[lane], rank(code, self.pc[leader]))
             };
             if is_before {
                 leader = lane;
             }
         }
-        self.group_of(leader, true)
+        self.group_of(code, leader, true)
     }
 
     /// The lanes that stand where this one stands.
-    pub(crate) fn group_of(&mut self, leader: usize, merge: bool) -> Group {
+    pub(crate) fn group_of(&mut self, code: &[Instruction], leader: usize, merge: bool) -> Group {
         let (pc, base) = (self.pc[leader], self.base[leader]);
+        let own = rank(code, pc);
         let mut group = Group {
             mask: 0,
             pc,
@@ -322,8 +324,11 @@ impl Warp {
                 if self.pc[lane] == pc {
                     group.mask |= 1 << lane;
                     self.stamps[lane] = self.clock;
-                } else if merge && self.pc[lane] > pc {
-                    group.limit = group.limit.min(self.pc[lane]);
+                } else if merge {
+                    let other = rank(code, self.pc[lane]);
+                    if other > own {
+                        group.limit = group.limit.min(other);
+                    }
                 }
             }
         }
@@ -366,4 +371,11 @@ impl Warp {
             .filter(|&lane| self.waits[lane] == wait)
             .fold(0, |mask, lane| mask | 1 << lane)
     }
+}
+
+/// When those at a program counter get their turn; last, where no instruction is.
+#[inline]
+fn rank(code: &[Instruction], pc: u32) -> u32 {
+    code.get(pc as usize)
+        .map_or(u32::MAX, |instruction| instruction.rank)
 }

@@ -4,7 +4,7 @@ use offloom_ptx::Module;
 use offloom_ptx::tree::{self, CallTarget, Operand, RegisterIndex, ScalarType, StateSpace};
 
 use super::operands::{Problem, mask};
-use super::{Code, Frame, Meaning, Names, Pool};
+use super::{Code, Frame, Meaning, Names, Pool, order};
 use crate::code::{
     Access, Atomic, Barrier, BarrierKind, Call, Carry, Change, Compare, Condition, Exchange, ExchangeKind,
     Extension, From, Function, Instruction, Load, Logic, Operation, Origin, Quaternary, SINK, Slot, Source,
@@ -154,6 +154,7 @@ pub(super) fn decode(
             _ => {}
         }
     }
+    order::number(&mut code.instructions[entry as usize..], entry);
     code.functions.push(made);
     code.shared_of.push(shared);
 }
@@ -201,6 +202,7 @@ impl Body<'_> {
         self.code.instructions.push(Instruction {
             operation,
             guard: self.guard,
+            rank: 0,
         });
         self.code.origins.push(self.origin.clone());
     }
