@@ -10,11 +10,13 @@
 //! | [`samples`], [`statistics`], [`goals`], [`compiles`] | what the times say |
 //! | [`report`], [`plots`], [`machine`], [`results_page`] | writes that down |
 //! | [`own_program`] | `cargo xtask bench -- PROGRAM` |
+//! | [`gpu`] | `cargo xtask bench --device gpu` |
 
 mod builds;
 pub(crate) mod compiles;
 mod configuration;
 mod goals;
+mod gpu;
 pub(crate) mod machine;
 mod own_program;
 mod plots;
@@ -53,12 +55,24 @@ use crate::{bench_launch, bench_link};
 pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
+    /// What runs the workloads. On `gpu`, of the options below only `--only` counts
+    #[arg(long, value_enum, default_value_t = Device::Host)]
+    device: Device,
     #[command(flatten)]
     extent: Extent,
     /// A program that was linked with `--jit`, and its arguments: compare it with itself, with the JIT off,
     /// sync and async, in as many rounds as both kinds are together
     #[arg(last = true)]
     program: Vec<String>,
+}
+
+/// What runs the workloads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Device {
+    /// The x86_64 device of libomptarget.
+    Host,
+    /// NVIDIA GPUs: the virtual one, and a real one where it is.
+    Gpu,
 }
 
 /// What is measured, and how often.
@@ -153,6 +167,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     }
     let workspace = Workspace::find()?;
     let Arguments { builds, extent, .. } = arguments;
+    if arguments.device == Device::Gpu {
+        return gpu::run(&workspace, builds, &extent.only);
+    }
     builds.check_each(&workspace, |staged| check(&workspace, staged, extent))?;
     if !extent.only.is_empty() {
         return Ok(());

@@ -85,6 +85,18 @@ pub(crate) fn run_task(arguments: &Arguments) -> Result<()> {
     })
 }
 
+/// Runs what is in the archive on the GPU that is here, and makes the page of the results.
+pub(crate) fn measure_here(workspace: &Workspace, staged: &Staged) -> Result<()> {
+    let Some(folder) = lay_out(workspace, staged, Choice::All)? else {
+        return Ok(());
+    };
+    let results = workspace.target.join(results::FILE);
+    let ran = run_shown(Command::new(folder.join("run")).arg("--output").arg(&results));
+    remove_folder(&folder)?;
+    ran?;
+    write_page(workspace, &results)
+}
+
 /// Makes the page of a run's results.
 fn write_page(workspace: &Workspace, file: &Path) -> Result<()> {
     let text = fs::read_to_string(file).with_context(|| format!("cannot read `{}`", file.display()))?;

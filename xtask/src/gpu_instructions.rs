@@ -107,7 +107,8 @@ impl Row {
     }
 }
 
-fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> {
+/// Counts with one LLVM; what was counted of all workloads becomes the page.
+pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> {
     let major = staged.llvm.major;
     let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
         return Ok(());

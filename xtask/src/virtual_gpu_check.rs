@@ -16,9 +16,8 @@ use std::env;
 use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, ensure};
 
 use self::expectations::{Fault, Measure, UNIFIED, measure_of};
 use self::jit::Launches;
@@ -29,6 +28,7 @@ use crate::cuda;
 use crate::matrix;
 use crate::matrix::builds::{Builds, Device, Form, Subject, Variant};
 use crate::names::is_wanted;
+use crate::nvidia_gpu;
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 use crate::virtual_gpu::{library_folder, library_path};
 use crate::workspace::Workspace;
@@ -523,14 +523,5 @@ fn gpu(
 
 /// The processor of the first real GPU.
 fn real_processor() -> Result<String> {
-    let mut command = Command::new("nvidia-smi");
-    command.args(["--query-gpu=compute_cap", "--format=csv,noheader"]);
-    let output = command
-        .output()
-        .context("`OFFLOOM_TEST_GPU=1` asks for a GPU, and `nvidia-smi` cannot be run")?;
-    let text = String::from_utf8_lossy(&output.stdout);
-    match text.lines().next().and_then(|line| line.trim().split_once('.')) {
-        Some((major, minor)) if output.status.success() => Ok(format!("sm_{major}{minor}")),
-        _ => bail!("`OFFLOOM_TEST_GPU=1` asks for a GPU, and `nvidia-smi` finds none"),
-    }
+    nvidia_gpu::processor().context("`OFFLOOM_TEST_GPU=1` asks for a GPU, and `nvidia-smi` finds none")
 }
