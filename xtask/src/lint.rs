@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, ensure};
 use offloom_find_llvm::Llvm;
 
 use crate::command::run_shown;
@@ -38,7 +38,9 @@ pub(crate) fn lint(workspace: &Workspace, llvms: &[Llvm], steps: &mut Steps) {
             Command::new(cargo())
                 .current_dir(&workspace.root)
                 .args(["fmt", "--all", "--check"]),
-        )
+        )?;
+        let llvm = llvms.first().context("no LLVM to check with")?;
+        cpp_formatting(workspace, llvm)
     });
     for (index, llvm) in llvms.iter().enumerate() {
         let cargo_command = |task: &str| -> Result<Command> {
@@ -64,4 +66,27 @@ pub(crate) fn lint(workspace: &Workspace, llvms: &[Llvm], steps: &mut Steps) {
             )
         });
     }
+}
+
+/// Folders with C and C++ of the project. Those of tests are inputs, whose lines are often what is tested.
+const CPP: [&str; 3] = ["launch", "support", "wrapgen"];
+
+/// Checks C and C++ against `.clang-format`.
+fn cpp_formatting(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
+    let mut list = Command::new("git");
+    list.current_dir(&workspace.root)
+        .args(["ls-files", "--"])
+        .args(CPP);
+    let listed = list.output().context("cannot run `git`")?;
+    let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
+    let is_cpp = |file: &&str| [".c", ".h", ".cpp", ".hpp"].iter().any(|end| file.ends_with(end));
+    let files: Vec<_> = listed.lines().filter(is_cpp).collect();
+    ensure!(!files.is_empty(), "git lists no C++ in {}", CPP.join(", "));
+    let mut check = Command::new(llvm.bin_dir.join("clang-format"));
+    check
+        .current_dir(&workspace.root)
+        .args(["--dry-run", "-Werror"])
+        .args(files);
+    run_shown(&mut check)?;
+    Ok(())
 }

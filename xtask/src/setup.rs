@@ -206,6 +206,10 @@ fn of_llvm(
             format!("llvm-{major}-tools"),
             "lit, FileCheck, not, split-file",
         ));
+        wanted.push(Package::new(
+            format!("clang-format-{major}"),
+            "checks how our C++ is formatted",
+        ));
         // 57 MB to download and 950 MB on the disk.
         if version.flang_shares_loops_on_gpus {
             wanted.push(Package::new(
