@@ -103,7 +103,7 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
             (facts, descriptor.threads, is_spmd(&module, request.kernel))
             && let Some(kernel) = find(&module, request.kernel).and_then(Symbol::as_function)
         {
-            share_iterations(kernel, facts.thread_limit, threads);
+            share_iterations(kernel, facts.thread_limit, threads, descriptor.teams);
         }
     }
     let calls = match is_spmd(&module, request.kernel) {

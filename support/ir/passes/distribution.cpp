@@ -420,8 +420,9 @@ struct Iterations {
   }
 
   /// Whether the number of the last one, and those of so many more, are numbers of this type.
-  bool areFewerThan(uint32_t More, Type *T) const {
-    return AreKnown && NumberOfLast < APInt::getSignedMaxValue(T->getIntegerBitWidth()).getZExtValue() - More;
+  bool areFewerThan(uint64_t More, Type *T) const {
+    uint64_t Most = APInt::getSignedMaxValue(T->getIntegerBitWidth()).getZExtValue();
+    return AreKnown && More < Most && NumberOfLast < Most - More;
   }
 
   Value *Last;
@@ -459,19 +460,39 @@ bool runOnce(const Composite &Parts, bool HasRest) {
   return true;
 }
 
+/// The integer variable that a call of the device runtime leaves a schedule's first iteration in; or null.
+AllocaInst *variableOfFirst(CallInst &Init) {
+  auto *Variable = dyn_cast<AllocaInst>(Init.getArgOperand(FirstIteration)->stripPointerCasts());
+  return Variable && Variable->getAllocatedType()->isIntegerTy() ? Variable : nullptr;
+}
+
+/// Adds the thread's number to a schedule's first iteration, before `At`.
+void startAtThread(AllocaInst &Variable, Instruction *At, bool Fits) {
+  IRBuilder<> Builder(At);
+  Type *T = Variable.getAllocatedType();
+  FunctionCallee Thread = At->getModule()->getOrInsertFunction("llvm.nvvm.read.ptx.sreg.tid.x", Builder.getInt32Ty());
+  Value *Own = Builder.CreateZExt(Builder.CreateCall(Thread), T);
+  Builder.CreateStore(Builder.CreateAdd(Builder.CreateLoad(T, &Variable), Own, "", /*HasNUW=*/Fits, /*HasNSW=*/Fits), &Variable);
+}
+
 /// Has all threads call the region's code, in the place of the device runtime, which has them wait for each
-/// other around it. Returns whether it has.
-bool callDirectly(const Composite &Parts, uint32_t Threads, const Iterations &All) {
+/// other around it. Where threads may have no iteration of the last chunk, each goes through its own
+/// iterations, and ends behind its last, if `teams` (0: not known) say that their numbers stay numbers.
+/// Returns whether it has.
+bool callDirectly(const Composite &Parts, uint32_t Threads, uint32_t Teams, const Iterations &All) {
   auto *Count = dyn_cast<ConstantInt>(Parts.Start->getArgOperand(CountArgument));
   Function &Region = *Parts.Region;
   if (!Count || Region.arg_size() != Count->getZExtValue() + FirstOfRegion || !Region.getReturnType()->isVoidTy())
     return false;
   if (any_of(drop_begin(Region.args(), FirstOfRegion), [](Argument &A) { return !A.getType()->isPointerTy() && !A.getType()->isIntegerTy(64); }))
     return false;
-  auto *Variable = dyn_cast<AllocaInst>(Parts.For->getArgOperand(FirstIteration)->stripPointerCasts());
+  AllocaInst *Variable = variableOfFirst(*Parts.For), *OfTeam = variableOfFirst(*Parts.Distribute);
   Type *T = Variable ? Variable->getAllocatedType() : nullptr;
-  if (!T || !T->isIntegerTy() || All.Last->getType() != T)
+  if (!T || All.Last->getType() != T)
     return false;
+  // A step further than the last iteration, for whoever has the last number.
+  uint64_t Further = uint64_t(Threads) * (uint64_t(Teams) + 1);
+  bool GoesAlone = All.HaveRest && Teams != 0 && OfTeam && OfTeam->getAllocatedType() == T && All.areFewerThan(Further, T);
   Function &F = *Parts.Start->getFunction();
   IRBuilder<> Entry(&*F.getEntryBlock().getFirstInsertionPt());
   Value *Number = Entry.CreateAlloca(Entry.getInt32Ty());
@@ -491,12 +512,11 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, const Iterations &Al
   Arguments[LastOfRegion] = Builder.CreateZExt(Last, Builder.getInt64Ty());
   Builder.CreateCall(&Region, Arguments);
   Parts.Start->eraseFromParent();
-  IRBuilder<> Share(Parts.For);
-  FunctionCallee Thread = F.getParent()->getOrInsertFunction("llvm.nvvm.read.ptx.sreg.tid.x", Share.getInt32Ty());
-  Value *Own = Share.CreateZExt(Share.CreateCall(Thread), T);
-  bool Fits = All.areFewerThan(Threads, T);
-  Share.CreateStore(Share.CreateAdd(Share.CreateLoad(T, Variable), Own, "", /*HasNUW=*/Fits, /*HasNSW=*/Fits), Variable);
-  Share.CreateStore(ConstantInt::get(T, Threads), Parts.For->getArgOperand(LastVariable));
+  if (GoesAlone)
+    startAtThread(*OfTeam, Parts.Distribute->getNextNode(), /*Fits=*/true);
+  else
+    startAtThread(*Variable, Parts.For, All.areFewerThan(Threads, T));
+  IRBuilder<>(Parts.For).CreateStore(ConstantInt::get(T, Threads), Parts.For->getArgOperand(LastVariable));
   Parts.For->eraseFromParent();
   for (CallInst *End : callsOf(Region, isEndOfFor))
     End->eraseFromParent();
@@ -509,7 +529,7 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, const Iterations &Al
 /// where it takes as many as the kernel's limit, and each thread run its iteration, without a loop and, where
 /// that is not seen, without the device runtime. All threads must run the kernel. Returns a sum: 1 if
 /// teams take fewer iterations now, 2 if the loop is gone, 4 if the device runtime is.
-extern "C" uint32_t offloom_ir_share_iterations(LLVMValueRef kernel, uint32_t limit, uint32_t threads) {
+extern "C" uint32_t offloom_ir_share_iterations(LLVMValueRef kernel, uint32_t limit, uint32_t threads, uint32_t teams) {
   Function &Kernel = *unwrap<Function>(kernel);
   auto Functions = functionsOf(Kernel);
   std::optional<Composite> Parts = compositeOf(Kernel, Functions);
@@ -531,7 +551,7 @@ extern "C" uint32_t offloom_ir_share_iterations(LLVMValueRef kernel, uint32_t li
     return Done;
   if (runOnce(*Parts, All.HaveRest))
     Done |= 2;
-  if (IsIndependent && callDirectly(*Parts, threads, All))
+  if (IsIndependent && callDirectly(*Parts, threads, teams, All))
     Done |= 4;
   return Done;
 }

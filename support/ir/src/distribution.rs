@@ -4,7 +4,7 @@ use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::values::{AsValueRef, FunctionValue};
 
 unsafe extern "C" {
-    fn offloom_ir_share_iterations(kernel: LLVMValueRef, limit: u32, threads: u32) -> u32;
+    fn offloom_ir_share_iterations(kernel: LLVMValueRef, limit: u32, threads: u32, teams: u32) -> u32;
 }
 
 /// What [`share_iterations`] has done.
@@ -20,7 +20,7 @@ pub struct Shared {
 }
 
 /// Specialises a kernel's `distribute parallel for` to a launch with so many `threads` in each team, of at
-/// most `limit`. All threads must run the kernel (SPMD mode).
+/// most `limit`, and so many `teams`, if their number is known. All threads must run the kernel (SPMD mode).
 ///
 /// Without `dist_schedule`, Clang gives each team as many iterations at a time as it has threads, and LLVM's
 /// OpenMPOpt puts the limit in the place of that number. OpenMP leaves this schedule to the implementation
@@ -28,9 +28,11 @@ pub struct Shared {
 /// code could tell which thread of which team runs an iteration, or in which order: where it asks for numbers
 /// of threads, adds floating-point numbers of several iterations, waits for other threads, uses memory of a
 /// team, or keeps something for the next iteration.
-pub fn share_iterations(kernel: FunctionValue<'_>, limit: u32, threads: u32) -> Shared {
+pub fn share_iterations(kernel: FunctionValue<'_>, limit: u32, threads: u32, teams: Option<u32>) -> Shared {
     // SAFETY: a live definition.
-    let done = unsafe { offloom_ir_share_iterations(kernel.as_value_ref(), limit, threads) };
+    let done = unsafe {
+        offloom_ir_share_iterations(kernel.as_value_ref(), limit, threads, teams.unwrap_or_default())
+    };
     Shared {
         by_threads: done & 1 != 0,
         once: done & 2 != 0,

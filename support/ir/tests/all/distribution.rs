@@ -105,16 +105,22 @@ declare void @omp_set_num_threads(i32)
     )
 }
 
-/// What is done to the kernel for so many threads, and its code afterwards.
+/// What is done to the kernel for so many threads in each of an unknown number of teams, and its code
+/// afterwards.
+fn share(text: &str, threads: u32) -> (Shared, String) {
+    share_among(text, threads, None)
+}
+
+/// What is done to the kernel for so many threads and teams, and its code afterwards.
 #[expect(
     clippy::unwrap_used,
     reason = "a test whose kernel is not there, or whose code is wrong, has failed"
 )]
-fn share(text: &str, threads: u32) -> (Shared, String) {
+fn share_among(text: &str, threads: u32, teams: Option<u32>) -> (Shared, String) {
     let context = Context::create();
     let module = parse(&context, text);
     let function = find(&module, "kernel").and_then(Symbol::as_function).unwrap();
-    let shared = share_iterations(function, 128, threads);
+    let shared = share_iterations(function, 128, threads, teams);
     module.verify().unwrap();
     (shared, module.print_to_string().to_string())
 }
@@ -149,6 +155,28 @@ fn whether_there_is_an_iteration_is_asked_only_where_there_may_be_none() {
         let (shared, code) = share(&kernel(last, "", "", "-1"), 32);
         assert_eq!(shared, ALL, "{last}");
         assert_eq!(code.contains("br i1 %none"), is_asked, "{last}: {code}");
+    }
+}
+
+#[test]
+fn each_thread_ends_behind_its_last_iteration_where_others_go_on() {
+    for (last, teams, goes_alone) in [
+        ("999", Some(4), true),
+        ("999", None, false),
+        // Each has as many as the others.
+        ("991", Some(4), false),
+        ("%last", Some(4), false),
+        // A step behind the last would be no number.
+        ("2147483000", Some(1 << 20), false),
+    ] {
+        let (shared, code) = share_among(&kernel(last, "", "", "-1"), 32, teams);
+        assert_eq!(shared, ALL, "{last}");
+        let asks = code
+            .find("call i32 @llvm.nvvm.read.ptx.sreg.tid.x()")
+            .unwrap_or_default();
+        let region = code.find("define internal void @region").unwrap_or_default();
+        assert!(asks > 0, "{last}: {code}");
+        assert_eq!(asks < region, goes_alone, "{last}, {teams:?}: {code}");
     }
 }
 
