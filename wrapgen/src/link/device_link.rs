@@ -51,10 +51,9 @@ fn clang_link(plan: &TargetPlan<'_>, inputs: &[PathBuf], image: &Path, runner: R
     command.args(["--no-default-config", "-o"]).arg(image);
     command.arg(format!("--target={}", target.triple));
     if !target.arch.is_empty() {
-        let option = if target.triple.starts_with("amdgcn") {
-            "-mcpu"
-        } else {
-            "-march"
+        let option = match target.triple().is_amd_gpu() {
+            true => "-mcpu",
+            false => "-march",
         };
         command.arg(format!("{option}={}", target.arch));
     }
@@ -63,7 +62,7 @@ fn clang_link(plan: &TargetPlan<'_>, inputs: &[PathBuf], image: &Path, runner: R
         option.push(path);
         command.arg(option);
     }
-    if target.triple.starts_with("amdgcn") {
+    if target.triple().is_amd_gpu() {
         // Its objects are bitcode unless somebody asks for others.
         command.args(["-flto", "-Wl,--no-undefined"]);
     }

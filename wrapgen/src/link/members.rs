@@ -12,7 +12,6 @@ use super::target::{DeviceLinker, Target};
 use super::work_folder::WorkFolder;
 use crate::error::Result;
 use crate::inputs::{EmbeddedMember, bitcode_symbols, is_bitcode};
-use crate::jit;
 use crate::process::Runner;
 use crate::steps::Phase;
 use crate::toolchain;
@@ -113,7 +112,7 @@ pub fn write_members(
         runner.name_copy(&path, || name_of_member(found));
         list.push(path.clone());
         files.all.push(path.clone());
-        if jit::is_gpu(&group.target.triple) && is_device_library(found, plan)? {
+        if group.target.triple().is_nvidia_gpu() && is_device_library(found, plan)? {
             files.libraries.push(path.clone());
         }
         origins.push(found.origin.path.to_owned());

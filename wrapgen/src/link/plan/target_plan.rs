@@ -120,7 +120,7 @@ impl<'a> TargetPlan<'a> {
 /// What the JIT is to do with a group.
 fn jit_form(group: &Group<'_>, options: &Options) -> Option<JitForm> {
     let is_known =
-        jit::supports(&group.target.triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
+        jit::supports(group.target.triple()) && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
     options.jit.filter(|_| is_known)
 }
 
@@ -163,7 +163,11 @@ fn image_making(
 fn dump_prefix(group: &Group<'_>, host: &HostCommand) -> OsString {
     let target = &group.target;
     let mut prefix = OsString::from(host.output().file_name().unwrap_or_default());
-    prefix.push(format!(".{}.{}.img.", target.architecture(), target.image_arch()));
+    prefix.push(format!(
+        ".{}.{}.img.",
+        target.triple().architecture(),
+        target.image_arch()
+    ));
     prefix
 }
 
