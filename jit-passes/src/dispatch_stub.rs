@@ -8,12 +8,14 @@
 
 mod inline_cache;
 
-use offloom_abi::jit_image::INLINE_CACHE_PARAMETERS;
+use std::mem::offset_of;
+
+use offloom_abi::jit_image::{INLINE_CACHE_PARAMETERS, Slot};
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::context::ContextRef;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, PointerType, StructType};
+use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, PointerType, StructType};
 use offloom_ir::inkwell::values::{
     BasicMetadataValueEnum, BasicValue, BasicValueEnum, CallSiteValue, FunctionValue, GlobalValue, IntValue,
     PointerValue, StructValue,
@@ -48,12 +50,18 @@ const OTHER_KEYS: &str = "offloom.jit.other_keys";
 const LOOK_UP: &str = "offloom.jit.look_up";
 
 /// What fills a slot up to its size.
-const SLOT_PADDING: u32 = 16;
+const SLOT_PADDING: u32 = (size_of::<Slot>() - offset_of!(Slot, argument_count) - size_of::<u32>()) as u32;
 
-/// Fields of [`offloom_abi::jit_image::Slot`].
-const DISPATCH: u32 = 1;
-const FINISHED: u32 = 3;
-const AHEAD_OF_TIME: u32 = 4;
+/// The fields of a slot that stubs read, and how many pointers come before its numbers.
+const DISPATCH: u32 = behind_pointers(offset_of!(Slot, dispatch));
+const FINISHED: u32 = behind_pointers(offset_of!(Slot, finished));
+const AHEAD_OF_TIME: u32 = behind_pointers(offset_of!(Slot, ahead_of_time));
+const POINTERS: u32 = behind_pointers(offset_of!(Slot, kernel));
+
+/// The number of a field, by its offset, that has none but pointers before it.
+const fn behind_pointers(offset: usize) -> u32 {
+    (offset / size_of::<*const ()>()) as u32
+}
 
 /// Replaces each kernel by a stub and returns the variable with their slots.
 ///
@@ -95,15 +103,14 @@ pub fn add_dispatch_stubs<'ctx>(
     Ok(slots)
 }
 
-/// [`offloom_abi::jit_image::Slot`] in IR.
+/// [`Slot`] in IR.
 fn slot_type(context: ContextRef<'_>) -> StructType<'_> {
     let pointer = context.ptr_type(AddressSpace::default()).into();
-    let int = context.i32_type().into();
+    let int = BasicTypeEnum::from(context.i32_type());
     let padding = context.i8_type().array_type(SLOT_PADDING).into();
-    context.struct_type(
-        &[pointer, pointer, pointer, pointer, pointer, int, int, padding],
-        false,
-    )
+    let mut fields: Vec<BasicTypeEnum<'_>> = vec![pointer; POINTERS as usize];
+    fields.extend([int, int, padding]);
+    context.struct_type(&fields, false)
 }
 
 fn initial_slot<'ctx>(
@@ -114,19 +121,20 @@ fn initial_slot<'ctx>(
 ) -> StructValue<'ctx> {
     let context = module.get_context();
     let null = context.ptr_type(AddressSpace::default()).const_null();
-    slot_type.const_named_struct(&[
-        null.into(),
-        null.into(),
-        null.into(),
-        null.into(),
-        body.as_global_value().as_pointer_value().into(),
+    let pointers = (0..POINTERS).map(|field| match field {
+        AHEAD_OF_TIME => body.as_global_value().as_pointer_value(),
+        _ => null,
+    });
+    let mut fields: Vec<BasicValueEnum<'ctx>> = pointers.map(Into::into).collect();
+    fields.extend([
         context.i32_type().const_int(u64::from(index), false).into(),
         context
             .i32_type()
             .const_int(u64::from(body.count_params()), false)
             .into(),
-        context.i8_type().array_type(SLOT_PADDING).const_zero().into(),
-    ])
+        BasicValueEnum::from(context.i8_type().array_type(SLOT_PADDING).const_zero()),
+    ]);
+    slot_type.const_named_struct(&fields)
 }
 
 /// Moves the kernel's code to a body of its own and declares a function that takes over its name, uses and

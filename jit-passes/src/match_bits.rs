@@ -13,17 +13,15 @@
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
 use offloom_ir::floating_point::{
-    expand_operations, function_with_fast_math, fuse_operations, has_narrow_vector_conversions,
-    is_compiled_in_many_ways, pin_library_calls, run_until_vectorized,
+    are_bits_matched, expand_operations, function_with_fast_math, fuse_operations,
+    has_narrow_vector_conversions, is_compiled_in_many_ways, mark_bits_matched, pin_library_calls,
+    run_until_vectorized,
 };
 use offloom_ir::gpu::hide_approximated;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 
 use crate::object_contents::noted::ConstantBytes;
-
-/// Named metadata of a module that this was done to. A second time would take the constants for the source's.
-const MATCHED: &str = "offloom.bits_matched";
 
 /// Why bits cannot be kept.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +59,8 @@ pub fn match_bits<'ctx>(
             function: function.get_name().to_string_lossy().into_owned(),
         });
     }
-    if module.get_global_metadata_size(MATCHED) > 0 || !is_compiled_in_many_ways(module, kernel) {
+    // A second time would take the constants for the source's.
+    if are_bits_matched(module) || !is_compiled_in_many_ways(module, kernel) {
         return Ok(());
     }
     settle_bits(module, &ConstantBytes::find(module), pipeline)?;
@@ -71,7 +70,7 @@ pub fn match_bits<'ctx>(
 /// Whether the module's code has the ahead-of-time code's bits only on the processor that this is for: of
 /// vectors of numbers that do not fit, code generation for each processor makes other integers.
 pub(crate) fn is_bound_to_processor(module: &Module<'_>) -> bool {
-    module.get_global_metadata_size(MATCHED) > 0 && has_narrow_vector_conversions(module)
+    are_bits_matched(module) && has_narrow_vector_conversions(module)
 }
 
 /// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel
@@ -100,7 +99,7 @@ pub fn settle_bits(
     fuse_operations(module);
     expand_operations(module);
     pin_library_calls(module);
-    mark_as_matched(module);
+    mark_bits_matched(module);
     Ok(())
 }
 
@@ -110,11 +109,5 @@ pub fn settle_bits(
 pub(crate) fn settle_gpu_bits(module: &Module<'_>) {
     fuse_operations(module);
     hide_approximated(module);
-    mark_as_matched(module);
-}
-
-fn mark_as_matched(module: &Module<'_>) {
-    let mark = module.get_context().metadata_node(&[]);
-    // What could be wrong is that the metadata is no node, which it is.
-    let _ = module.add_global_metadata(MATCHED, &mark);
+    mark_bits_matched(module);
 }

@@ -9,6 +9,7 @@
 //! | NVPTX | the processor must be the image's or a later one; a PTX version too old for it goes, and LLVM takes the oldest that fits |
 //! | AMDGPU | features of the old processor go, since code generation for the new one fails on them; wavefront size, XNACK, SRAM ECC and the like are part of the image's ABI and stay |
 
+use offloom_abi::Triple;
 use offloom_ir::alignment::limit_alignment;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
@@ -230,7 +231,7 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy().into_owned();
     let (cpu, features) = resolve(device, &triple)?;
-    let architecture = triple.split('-').next().unwrap_or_default();
+    let architecture = Triple(&triple).architecture();
     let is_x86 = matches!(architecture, "x86_64" | "i386" | "i686");
     let rule: Rule = match architecture {
         "amdgcn" => amdgpu::features,
@@ -290,8 +291,7 @@ fn resolve(device: &Device<'_>, triple: &str) -> Result<(String, Features), Reta
         return Ok((device.cpu.to_owned(), asked));
     }
     let host = TargetMachine::get_default_triple();
-    let architecture = |triple: &str| triple.split('-').next().map(str::to_owned);
-    if architecture(triple) != architecture(&host.as_str().to_string_lossy()) {
+    if Triple(triple).architecture() != Triple(&host.as_str().to_string_lossy()).architecture() {
         return Err(RetargetError::NotNative {
             triple: triple.to_owned(),
         });

@@ -1,5 +1,6 @@
 //! Which side of the offloading a module is on.
 
+use offloom_abi::Triple;
 use offloom_abi::names::OPENMP_DEVICE_MODULE_FLAG;
 use offloom_ir::LLVM;
 use offloom_ir::inkwell::module::Module;
@@ -33,7 +34,7 @@ pub(crate) fn is_spirv(module: &Module<'_>) -> bool {
 fn architecture(module: &Module<'_>) -> String {
     let triple = module.get_triple();
     let triple = triple.as_str().to_string_lossy();
-    triple.split('-').next().unwrap_or_default().to_owned()
+    Triple(&triple).architecture().to_owned()
 }
 
 /// The calling convention that this LLVM's Clang gives kernels of the module's target; `None`: that of any

@@ -295,7 +295,7 @@ impl Error {
 }
 
 /// What the system said, without the path that `tempfile` adds: messages name it in their own way.
-pub(crate) fn without_path(error: io::Error) -> io::Error {
+fn without_path(error: io::Error) -> io::Error {
     match error.to_string().split_once(" at path \"") {
         Some((system, _)) => io::Error::new(error.kind(), system),
         None => error,

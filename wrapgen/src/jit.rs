@@ -9,6 +9,7 @@ use std::process::Command;
 
 use object::write::{Object, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
+use offloom_abi::Triple;
 
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
@@ -58,17 +59,8 @@ impl HostPiece {
 }
 
 /// Whether kernels of this device triple can have variants.
-pub fn supports(triple: &str) -> bool {
-    is_like_host(triple) || is_gpu(triple)
-}
-
-/// Whether the triple is that of NVIDIA GPUs.
-pub fn is_gpu(triple: &str) -> bool {
-    triple.starts_with("nvptx64-")
-}
-
-fn is_like_host(triple: &str) -> bool {
-    triple.starts_with("x86_64-") && triple.contains("linux")
+pub fn supports(triple: Triple<'_>) -> bool {
+    triple.is_jit_host() || triple.is_nvidia_gpu()
 }
 
 /// Files that a preparation reads and writes.

@@ -2,10 +2,11 @@
 //! linker.
 //!
 //! Data flows through phases, one module each: [`scan`] opens the inputs and finds device code, [`group`]
-//! sorts it by target, [`device_images`] has [`compile`] bring each group to objects and [`device_link`] link
-//! those to an image, [`entry_check`] compares it with what the host objects expect, [`wrap_images`] makes
-//! the registration object, [`host_link`] runs the host linker. Without device code the host linker takes
-//! over at once.
+//! sorts it by target, [`plan`] decides what is to be done, which no phase behind it asks the command line
+//! for. [`device_images`] has [`compile`] bring each group to objects and [`device_link`] link those to an
+//! image, [`entry_check`] compares it with what the host objects expect, [`wrap_images`] makes the
+//! registration object, [`host_link`] runs the host linker. Without device code the host linker takes over at
+//! once.
 
 pub mod bitcode_library;
 pub mod command_line;
@@ -13,20 +14,22 @@ pub mod compile;
 mod dependency_file;
 pub mod device_images;
 pub mod device_link;
-pub mod device_options;
 pub mod device_symbols;
 pub mod embedded_files;
 pub mod entry_check;
 mod fat_binary;
 pub mod group;
+pub mod host_command;
 pub mod host_link;
 pub mod host_symbols;
 pub mod jobs;
 mod library_search;
 pub mod link_step;
 pub mod linker_script;
+pub mod members;
 mod options;
 mod override_image;
+pub mod plan;
 pub mod relocatable;
 pub mod scan;
 mod separate_runtimes;
@@ -39,10 +42,11 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use self::command_line::{CommandLine, JitForm};
-use self::device_link::sanitizer_runtime;
+use self::command_line::CommandLine;
 use self::group::Group;
+use self::host_command::HostCommand;
 use self::host_symbols::HostSymbols;
+use self::plan::{LinkPlan, Product};
 use self::scan::HostInputs;
 use self::work_folder::WorkFolder;
 use self::wrap_images::RegistrationForJit;
@@ -52,7 +56,7 @@ use crate::messages;
 use crate::output;
 use crate::process::Runner;
 use crate::response_file;
-use crate::steps::{Journal, Phase, Step};
+use crate::steps::{Journal, Phase};
 
 /// Runs a link with the arguments behind the program's name.
 ///
@@ -107,126 +111,121 @@ pub fn link(line: &CommandLine) -> Result<()> {
 }
 
 fn link_in_steps(line: &CommandLine, runner: Runner<'_>) -> Result<()> {
-    let options = &line.options;
-    let host_step = |phase| Step::new(phase, options.host_triple(), "");
-    let output = line.output();
-    let host_inputs: Vec<PathBuf> = line.inputs().map(ToOwned::to_owned).collect();
-
+    let CommandLine { options, host } = line;
     let inputs = match options.override_images.is_empty() {
-        true => runner.step(&host_step(Phase::Scan).reads(&host_inputs), || {
-            scan::open_inputs(line)
+        true => runner.step(&host.step(Phase::Scan).reads(host.inputs()), || {
+            scan::open_inputs(host)
         })?,
         false => HostInputs::default(),
     };
     let libraries = bitcode_library::open(&options.bitcode_libraries)?;
-    let mut code = runner.step(&host_step(Phase::ReadDeviceCode), || {
+    let mut code = runner.step(&host.step(Phase::ReadDeviceCode), || {
         scan::device_code(&inputs.files)
     })?;
     for library in &libraries {
         code.push(library.device_code()?);
     }
-    let host_symbols = HostSymbols::new(line, &inputs);
+    let host_symbols = HostSymbols::new(host, &inputs);
     let groups = group::group(&code, &host_symbols, &options.should_extract)?;
     if groups.is_empty() && options.override_images.is_empty() {
-        if options.emit_fatbin_only {
-            return Err(Error::Usage(
+        return match plan::product(options) {
+            Product::Images => Err(Error::Usage(
                 "--emit-fatbin-only has nothing to write: there is no device code in the inputs".to_owned(),
-            ));
-        }
-        if !options.relocatable
-            && let Some(warning) = entry_check::warning_of_no_device_code(&inputs.files)
-        {
-            runner.say(&warning);
-        }
-        let step = host_step(Phase::HostLink).reads(&host_inputs).makes([&output]);
-        return runner.step(&step, || host_link::exec_host_linker(line, runner));
+            )),
+            product => link_host_code(product, host, &inputs, runner),
+        };
     }
-
-    if !options.emit_fatbin_only {
-        host_link::host_linker(line)?;
-    }
-    if options.embed_bitcode && options.jit.is_some() {
-        return Err(Error::Usage(
-            "--embed-bitcode and --jit exclude each other: libomptarget compiles the bitcode of the one, the JIT library that of the \
-             other"
-                .to_owned(),
-        ));
-    }
-    if options.jit == Some(JitForm::Only)
-        && let Some(runtime) = sanitizer_runtime::of_program(line)
-    {
-        return Err(Error::Usage(format!(
-            "--jit=only and '{}' exclude each other: an image that is made when the program starts finds no functions of the program's own; \
-             link with --jit",
-            runtime.display()
-        )));
-    }
-    let mut folder = WorkFolder::create(&output, options.save_temps)?;
+    let plan = LinkPlan::new(options, host, &groups)?;
+    let mut folder = WorkFolder::create(&plan.output, plan.keeps_files)?;
     folder.print(runner);
-    let linked = link_device_code(line, &inputs, &groups, &host_symbols, &mut folder, runner);
-    linked.map_err(|error| folder.explain(error, &output))
+    let linked = link_device_code(&plan, &inputs, &groups, &host_symbols, &mut folder, runner);
+    linked.map_err(|error| folder.explain(error, &plan.output))
+}
+
+/// A link without device code.
+fn link_host_code(
+    product: Product,
+    host: &HostCommand,
+    inputs: &HostInputs,
+    runner: Runner<'_>,
+) -> Result<()> {
+    if product != Product::Object
+        && let Some(warning) = entry_check::warning_of_no_device_code(&inputs.files)
+    {
+        runner.say(&warning);
+    }
+    let output = host.output();
+    let step = host.step(Phase::HostLink).reads(host.inputs()).makes([&output]);
+    runner.step(&step, || host_link::exec_host_linker(host, runner))
 }
 
 /// The part of a link with device code that makes files.
 fn link_device_code(
-    line: &CommandLine,
+    plan: &LinkPlan<'_>,
     inputs: &HostInputs,
     groups: &[Group<'_>],
     host_symbols: &HostSymbols<'_>,
     folder: &mut WorkFolder,
     runner: Runner<'_>,
 ) -> Result<()> {
-    let options = &line.options;
-    let host_step = |phase| Step::new(phase, options.host_triple(), "");
-    let output = line.output();
-    let host_inputs: Vec<PathBuf> = line.inputs().map(ToOwned::to_owned).collect();
-    folder.set_image_place(embedded_files::image_place(groups, options, folder, runner)?);
+    let (host, output) = (plan.host, &plan.output);
+    folder.set_image_place(embedded_files::image_place(plan, folder)?);
     let folder = &*folder;
-    let mut images = override_image::images(&options.override_images)?;
+    let mut images = override_image::images(plan.override_images)?;
     let mut added = Vec::new();
-    let mut jit = RegistrationForJit::default();
-    for made in device_images::make_images(groups, &inputs.files, line, folder, runner)? {
+    let mut jit = RegistrationForJit {
+        only: plan.makes_images_at_start(),
+        bundles: Vec::new(),
+    };
+    for made in device_images::make_images(plan, &inputs.files, folder, runner)? {
         images.push(made.image);
-        added.extend(made.host_inputs);
-        jit.bundles.extend(made.jit_bundle);
-        jit.only |= made.image_at_start;
+        added.extend(made.jit.host_inputs);
+        jit.bundles.extend(made.jit.bundle);
     }
-    if !runner.dry_run && options.override_images.is_empty() {
-        runner.step(&host_step(Phase::EntryCheck), || {
+    if !runner.dry_run && plan.override_images.is_empty() {
+        runner.step(&host.step(Phase::EntryCheck), || {
             entry_check::check_entries(&inputs.files, host_symbols, groups, &images, folder)
         })?;
     }
-    if let Some(warning) = group::warning_of_rivals(groups, options.host_triple()) {
+    if let Some(warning) = group::warning_of_rivals(groups, &host.triple) {
         runner.say(&warning);
     }
     for warning in separate_runtimes::warnings(groups) {
         runner.say(&warning);
     }
-    if options.emit_fatbin_only {
-        return wrap_images::emit_images(&images, &output, options, folder, runner);
+    if plan.product == Product::Images {
+        return wrap_images::emit_images(&images, output, &plan.wrap, folder, runner);
     }
-    let wrappers = wrap_images::wrap_images(&images, &jit, options, folder, runner)?;
+    let wrappers = wrap_images::wrap_images(&images, &jit, &plan.wrap, folder, runner)?;
     added.splice(..0, wrappers);
-    let linked = match options.relocatable {
+    link_host(plan, &added, folder, runner)
+}
+
+/// The host link with the files `added`, and what is left to do to what it has written.
+fn link_host(plan: &LinkPlan<'_>, added: &[PathBuf], folder: &WorkFolder, runner: Runner<'_>) -> Result<()> {
+    let (host, output) = (plan.host, &plan.output);
+    let is_object = plan.product == Product::Object;
+    let linked = match is_object {
         true => folder.merged_object(),
         false => output.clone(),
     };
-    let step = host_step(Phase::HostLink)
-        .reads(added.iter().chain(&host_inputs))
+    let step = host
+        .step(Phase::HostLink)
+        .reads(added.iter().chain(host.inputs()))
         .makes([&linked]);
-    runner.step(&step, || match options.relocatable {
-        true => runner.run(&mut host_link::command_writing(line, &added, &linked)?),
-        false => host_link::link(line, &added, runner),
+    runner.step(&step, || match is_object {
+        true => runner.run(&mut host_link::command_writing(host, added, &linked)?),
+        false => host_link::link(host, added, runner),
     })?;
-    if let Some(file) = line.dependency_file()
+    if let Some(file) = host.dependency_file()
         && !runner.dry_run
-        && !options.save_temps
+        && !plan.keeps_files
     {
-        dependency_file::without_intermediate_files(file, &added, &linked, &output)?;
+        dependency_file::without_intermediate_files(file, added, &linked, output)?;
     }
-    if options.relocatable {
-        let step = host_step(Phase::Independence).reads([&linked]).makes([&output]);
-        runner.step(&step, || relocatable::finish(&linked, &output, runner))?;
+    if is_object {
+        let step = host.step(Phase::Independence).reads([&linked]).makes([output]);
+        runner.step(&step, || relocatable::finish(&linked, output, runner))?;
     }
     Ok(())
 }

@@ -1,16 +1,15 @@
 //! Writes files so that nobody ever sees half of one: without a name, or beside their final name, then put
 //! into place.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FallocateFlags, OFlags, fallocate, linkat};
-use tempfile::NamedTempFile;
+use offloom_whole_file::WholeFile;
+pub(crate) use offloom_whole_file::folder_of;
+use rustix::fs::{FallocateFlags, fallocate};
 
-use crate::error::{Error, Result, without_path};
+use crate::error::{Error, Result};
 use crate::inputs::{Piece, Source};
 use crate::interrupt;
 
@@ -37,11 +36,8 @@ pub struct OutputFile {
 
 #[derive(Debug)]
 enum Target {
-    /// A file in the folder of its final name that has no name yet, so that it vanishes however the process
-    /// ends.
-    Unnamed { file: File, place: PathBuf },
-    /// The same with a name, on file systems where each file must have one.
-    Beside { file: NamedTempFile, place: PathBuf },
+    /// A file that will get its name when it is whole.
+    Whole(WholeFile),
     /// Something that is no regular file, such as `/dev/null` or a pipe: renaming onto it would replace it.
     /// Or a file that nobody else sees.
     Direct(File),
@@ -104,8 +100,8 @@ impl OutputFile {
     /// The open file, for writes that want a file rather than a [`Write`].
     pub fn file_mut(&mut self) -> &mut File {
         match &mut self.target {
-            Target::Beside { file, .. } => file.as_file_mut(),
-            Target::Unnamed { file, .. } | Target::Direct(file) => file,
+            Target::Whole(file) => file.file_mut(),
+            Target::Direct(file) => file,
         }
     }
 
@@ -164,11 +160,8 @@ impl OutputFile {
     /// ext4 otherwise does so, and writes all of it, when one is renamed onto the other, and that takes
     /// longer. Where it fails, writing will say why.
     fn reserve(&mut self, size: u64) {
-        let place = match &self.target {
-            Target::Unnamed { place, .. } | Target::Beside { place, .. } => place,
-            Target::Direct(_) => return,
-        };
-        if place.exists()
+        if let Target::Whole(file) = &self.target
+            && file.place().exists()
             && let Ok(position) = self.file_mut().stream_position()
         {
             let _ = fallocate(self.file_mut(), FallocateFlags::KEEP_SIZE, position, size);
@@ -182,11 +175,7 @@ impl OutputFile {
     pub fn commit(self) -> Result<()> {
         interrupt::check()?;
         let put = match self.target {
-            Target::Unnamed { file, place } => put_in_place(&file, &place),
-            Target::Beside { file, place } => match file.persist(place) {
-                Ok(_) => Ok(()),
-                Err(error) => Err(error.error),
-            },
+            Target::Whole(file) => file.commit(),
             Target::Direct(_) => Ok(()),
         };
         put.map_err(Error::write(&self.path))
@@ -198,70 +187,22 @@ impl Target {
         // A link is followed, as it would be by writing to it.
         let place = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
         match fs::metadata(&place) {
-            Ok(metadata) if metadata.is_dir() => return Err(ErrorKind::IsADirectory.into()),
+            Ok(metadata) if metadata.is_dir() => Err(ErrorKind::IsADirectory.into()),
             Ok(metadata) if !metadata.is_file() => {
-                return Ok(Self::Direct(File::options().write(true).open(&place)?));
+                Ok(Self::Direct(File::options().write(true).open(&place)?))
             }
-            _ => {}
+            _ => Ok(Self::Whole(WholeFile::create(
+                place,
+                mode,
+                NAME_PREFIX,
+                interrupt::watch,
+            )?)),
         }
-        let folder = folder_of(&place);
-        let without_name = OFlags::TMPFILE.bits().cast_signed();
-        let file = File::options()
-            .write(true)
-            .mode(mode)
-            .custom_flags(without_name)
-            .open(folder);
-        // It gets its name through `/proc`, which some closed-off environments lack.
-        if let Ok(file) = file
-            && path_of(&file).exists()
-        {
-            return Ok(Self::Unnamed { file, place });
-        }
-        interrupt::watch();
-        let file = tempfile::Builder::new()
-            .prefix(NAME_PREFIX)
-            .permissions(Permissions::from_mode(mode))
-            .tempfile_in(folder)
-            .map_err(without_path)?;
-        Ok(Self::Beside { file, place })
     }
 }
 
 /// How the names of files start that have not got their final one yet.
 const NAME_PREFIX: &str = ".wrapgen-";
-
-/// Gives a file without a name the name `place`, replacing what has it.
-fn put_in_place(file: &File, place: &Path) -> io::Result<()> {
-    let link = |name: &Path| {
-        let linked = linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
-        linked.map_err(io::Error::from)
-    };
-    match link(place) {
-        // A link does not replace; a rename does, but needs a name to start from.
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            let beside = tempfile::Builder::new()
-                .prefix(NAME_PREFIX)
-                .make_in(folder_of(place), link)
-                .map_err(without_path)?;
-            beside.persist(place).map_err(|error| error.error)?;
-            Ok(())
-        }
-        linked => linked,
-    }
-}
-
-/// A path that leads to an open file, whether it has a name or not.
-fn path_of(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
-
-/// The folder that holds `path`.
-pub(crate) fn folder_of(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    }
-}
 
 /// Writes a whole file.
 ///

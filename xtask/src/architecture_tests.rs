@@ -31,7 +31,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("offloom-ir", &["offloom-abi", "offloom-thread"]),
     (
         "offloom-jit-cache",
-        &["offloom-abi", "offloom-descriptor", "offloom-jit-variants"],
+        &[
+            "offloom-abi",
+            "offloom-descriptor",
+            "offloom-jit-variants",
+            "offloom-whole-file",
+        ],
     ),
     ("offloom-jit-variants", &["offloom-abi", "offloom-descriptor"]),
     (
@@ -110,6 +115,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("offloom-text-table", &[]),
     ("offloom-thread", &[]),
+    ("offloom-whole-file", &[]),
     ("offloom-virtual-cuda", &["offloom-ptx", "offloom-virtual-gpu"]),
     ("offloom-virtual-gpu", &["offloom-ptx", "offloom-ptx-arithmetic"]),
     (
@@ -121,6 +127,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-jit-policy",
             "offloom-text-table",
             "offloom-thread",
+            "offloom-whole-file",
         ],
     ),
     (

@@ -2,12 +2,11 @@
 
 use std::fs::{self, File, Metadata};
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, OFlags, linkat};
-use tempfile::Builder;
+use offloom_whole_file::WholeFile;
 
 /// Has `write` write a file that appears at `path` whole or not at all, with the permissions that the process
 /// gives new files. A symbolic link is followed, also where nothing is behind it yet. What is no regular
@@ -32,60 +31,14 @@ pub fn write_whole<T>(path: &Path, write: impl FnOnce(&mut File) -> io::Result<T
         }
     }
     let place = behind_links(path)?;
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty());
-    let folder = folder.unwrap_or_else(|| Path::new("."));
-    // Without a name it vanishes however the process ends.
-    let unnamed = File::options()
-        .read(true)
-        .write(true)
-        .mode(0o666)
-        .custom_flags(OFlags::TMPFILE.bits().cast_signed())
-        .open(folder);
-    if let Ok(mut file) = unnamed
-        // It gets its name through `/proc`, which some closed-off environments lack.
-        && path_of(&file).exists()
-    {
-        let written = write(&mut file)?;
-        put_in_place(&file, &place, folder)?;
-        return Ok(written);
-    }
-    // Opened here, since errors of the crate's own way name the scratch file.
-    let mut file = Builder::new().prefix(SCRATCH_PREFIX).make_in(folder, |scratch| {
-        File::options()
-            .read(true)
-            .write(true)
-            .create_new(true)
-            .open(scratch)
-    })?;
-    let written = write(file.as_file_mut())?;
-    file.persist(place).map_err(|error| error.error)?;
+    let mut file = WholeFile::create(place, 0o666, SCRATCH_PREFIX, || {})?;
+    let written = write(file.file_mut())?;
+    file.commit()?;
     Ok(written)
 }
 
 /// How the names of files start that have not got their own yet.
 const SCRATCH_PREFIX: &str = ".offloom-";
-
-/// Gives a file without a name the name `place` in a folder, replacing what has it.
-fn put_in_place(file: &File, place: &Path, folder: &Path) -> io::Result<()> {
-    let link = |name: &Path| {
-        let linked = linkat(CWD, path_of(file), CWD, name, AtFlags::SYMLINK_FOLLOW);
-        linked.map_err(io::Error::from)
-    };
-    match link(place) {
-        // A link does not replace; a rename does, but needs a name to start from.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let beside = Builder::new().prefix(SCRATCH_PREFIX).make_in(folder, link)?;
-            beside.persist(place).map_err(|error| error.error)?;
-            Ok(())
-        }
-        linked => linked,
-    }
-}
-
-/// A path that leads to an open file, whether it has a name or not.
-fn path_of(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
-}
 
 /// The path of the file itself, which need not be there.
 fn behind_links(path: &Path) -> io::Result<PathBuf> {
@@ -125,6 +78,7 @@ pub fn is_standard_output(path: &Path) -> bool {
 mod tests {
     use super::*;
     use std::io::{Read, Write};
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 
     fn write(path: &Path, text: &str) -> io::Result<()> {

@@ -16,6 +16,8 @@ use offloom_ir::inkwell::llvm_sys::core::LLVMGetVersion;
 
 use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 
+use crate::dynamic_section::{DynamicSection, headers, tag};
+
 /// The function that C++ registers handlers with.
 const REGISTRATION: &CStr = c"__cxa_atexit";
 
@@ -69,21 +71,7 @@ unsafe extern "C" fn run_behind(registered: *mut c_void) {
     }
 }
 
-/// An entry of a loaded library's dynamic section. The C library has made addresses of its offsets.
-#[repr(C)]
-struct Dynamic {
-    tag: i64,
-    value: u64,
-}
-
-const DT_NULL: i64 = 0;
-const DT_PLTRELSZ: i64 = 2;
-const DT_STRTAB: i64 = 5;
-const DT_SYMTAB: i64 = 6;
-const DT_RELA: i64 = 7;
-const DT_RELASZ: i64 = 8;
-const DT_JMPREL: i64 = 23;
-const DT_RELACOUNT: i64 = 0x6fff_fff9;
+/// Kinds of relocations (`<elf.h>`).
 const R_X86_64_GLOB_DAT: u64 = 6;
 const R_X86_64_JUMP_SLOT: u64 = 7;
 
@@ -104,7 +92,7 @@ unsafe extern "C" fn lead_here(
     unsafe {
         let addresses = *addresses.cast::<[*const c_void; 2]>();
         let base = (*info).dlpi_addr;
-        let headers = slice::from_raw_parts((*info).dlpi_phdr, usize::from((*info).dlpi_phnum));
+        let headers = headers(&*info);
         let range = |header: &libc::Elf64_Phdr| {
             let start = base + header.p_vaddr;
             start..start + header.p_memsz
@@ -118,8 +106,8 @@ unsafe extern "C" fn lead_here(
             return 0;
         }
         let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
-        if let Some(dynamic) = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC) {
-            for place in imports((base + dynamic.p_vaddr) as *const Dynamic, base) {
+        if let Some(section) = DynamicSection::of(headers, base as usize) {
+            for place in imports(section, base) {
                 // The loader leaves the page writable that is not all of it.
                 let is_read_only = relro.is_some_and(|relro| {
                     let Range { start, end } = range(relro);
@@ -135,23 +123,17 @@ unsafe extern "C" fn lead_here(
 /// Where a library keeps the address of [`REGISTRATION`].
 ///
 /// # Safety
-/// `dynamic` is the dynamic section of a library that is loaded at `base`.
-unsafe fn imports(dynamic: *const Dynamic, base: u64) -> Vec<*mut *mut c_void> {
+/// The section is that of a library that is loaded at `base`.
+unsafe fn imports(section: DynamicSection, base: u64) -> Vec<*mut *mut c_void> {
+    let strings = section.address::<c_char>(tag::STRINGS);
+    let symbols = section.address::<libc::Elf64_Sym>(tag::SYMBOLS);
+    let (Some(strings), Some(symbols)) = (strings, symbols) else {
+        return Vec::new();
+    };
     // SAFETY: as the caller promises.
     unsafe {
-        let find = |tag: i64| {
-            let mut entry = dynamic;
-            while (*entry).tag != DT_NULL && (*entry).tag != tag {
-                entry = entry.add(1);
-            }
-            ((*entry).tag == tag).then_some((*entry).value)
-        };
-        let (Some(strings), Some(symbols)) = (find(DT_STRTAB), find(DT_SYMTAB)) else {
-            return Vec::new();
-        };
         let is_registration = |symbol: usize| {
-            let symbol = (symbols as *const libc::Elf64_Sym).add(symbol);
-            let name = (strings as *const c_char).add((*symbol).st_name as usize);
+            let name = strings.add((*symbols.add(symbol)).st_name as usize);
             CStr::from_ptr(name) == REGISTRATION
         };
         let mut places = Vec::new();
@@ -159,13 +141,16 @@ unsafe fn imports(dynamic: *const Dynamic, base: u64) -> Vec<*mut *mut c_void> {
         // alone.
         let mut known = None;
         // Relocations without a symbol come first, and are nearly all of libLLVM's.
-        let nameless = find(DT_RELACOUNT).unwrap_or_default() as usize;
-        for (table, size, skipped) in [(DT_JMPREL, DT_PLTRELSZ, 0), (DT_RELA, DT_RELASZ, nameless)] {
-            let (Some(table), Some(size)) = (find(table), find(size)) else {
+        let nameless = section.value(tag::RELOCATIONS_WITHOUT_SYMBOL).unwrap_or_default();
+        for (table, size, skipped) in [
+            (tag::IMPORTED_FUNCTIONS, tag::SIZE_OF_IMPORTED_FUNCTIONS, 0),
+            (tag::RELOCATIONS, tag::SIZE_OF_RELOCATIONS, nameless),
+        ] {
+            let (Some(table), Some(size)) = (section.address(table), section.value(size)) else {
                 continue;
             };
-            let count = size as usize / size_of::<libc::Elf64_Rela>();
-            let relocations = slice::from_raw_parts(table as *const libc::Elf64_Rela, count);
+            let count = size / size_of::<libc::Elf64_Rela>();
+            let relocations = slice::from_raw_parts::<libc::Elf64_Rela>(table, count);
             for relocation in relocations.iter().skip(skipped) {
                 let symbol = (relocation.r_info >> 32) as usize;
                 if known.is_some_and(|known| known != symbol) {

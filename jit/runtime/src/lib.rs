@@ -23,6 +23,7 @@
 mod attach;
 mod base_image;
 mod compile;
+mod dynamic_section;
 mod exit_handlers;
 mod host;
 mod precompile;

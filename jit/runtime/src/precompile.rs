@@ -16,7 +16,7 @@ use offloom_abi::jit_bundle::{self, Bundle, BundleId, ExecutionMode, bundles_in}
 use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL, execution_mode_in, kernel_environment};
 use offloom_abi::jit_gpu_code::{GpuCode, capability};
 use offloom_abi::names::OFFLOADING_SECTION;
-use offloom_abi::offload_binary;
+use offloom_abi::{Triple, offload_binary};
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::precompile::Order;
 use offloom_jit_cuda::backend;
@@ -33,8 +33,6 @@ use crate::host::{Host, target};
 
 /// How processors of NVIDIA's GPUs are named.
 const GPU: &str = "sm_";
-/// How the triples of their code begin.
-const GPU_TRIPLE: &str = "nvptx64";
 
 /// Does what the [`Order`] in a file says. For a process of its own, with `OFFLOOM_JIT=sync`; what came of
 /// each variant is in the statistics that it writes. Returns 0; or 1, and one line on the standard output,
@@ -112,7 +110,7 @@ fn for_gpu(order: &Order, program: &CStr, containers: &[u8]) -> Result<usize, St
     let (mut images, mut codes, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for member in offload_binary::members(containers) {
         let member = member.map_err(|error| error.to_string())?;
-        if !member.triple().starts_with(GPU_TRIPLE) {
+        if !Triple(member.triple()).is_nvidia_gpu() {
             continue;
         }
         match GpuCode::parse(member.image()).map_err(|error| error.to_string())? {

@@ -22,8 +22,6 @@ pub enum Parameter {
     Unused,
     /// The value of a scalar.
     Scalar(ScalarType),
-    /// The bytes of a small object passed by value in the argument word: how many, 1 to 8.
-    Bytes(u8),
     /// A pointer.
     Pointer {
         /// The alignment in bytes that the kernel declares already, if alignment may be specialised.
@@ -203,10 +201,6 @@ impl Signature {
                         Subject::Value(index),
                         &[(Source::Argument(index), scalar_type.mask())],
                     );
-                }
-                Parameter::Bytes(length) => {
-                    let mask = u64::MAX >> (64 - 8 * u32::from((*length).clamp(1, 8)));
-                    signature.add(Subject::Value(index), &[(Source::Argument(index), mask)]);
                 }
                 Parameter::Pointer {
                     declared_alignment,

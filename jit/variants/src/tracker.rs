@@ -340,10 +340,6 @@ impl Tracker {
 fn value(parameter: &Parameter, word: u64) -> Argument {
     match parameter {
         Parameter::Scalar(scalar_type) => Argument::Value(Scalar::from_word(*scalar_type, word)),
-        Parameter::Bytes(length) => {
-            let bytes = word.to_le_bytes();
-            Argument::Bytes(bytes[..usize::from(*length).clamp(1, 8)].to_vec())
-        }
         Parameter::Unused | Parameter::Pointer { .. } => Argument::Any,
     }
 }

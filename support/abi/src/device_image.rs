@@ -7,6 +7,8 @@
 pub mod image {
     /// Name of the type in IR, without the `%`.
     pub const IR_STRUCT_NAME: &str = "__tgt_device_image";
+    /// The types of its fields in IR, in order.
+    pub const IR_FIELDS: &str = "ptr, ptr, ptr, ptr";
     /// Size of the record in bytes.
     pub const SIZE: usize = 32;
     /// Alignment of the record in bytes.
@@ -25,6 +27,8 @@ pub mod image {
 pub mod descriptor {
     /// Name of the type in IR, without the `%`.
     pub const IR_STRUCT_NAME: &str = "__tgt_bin_desc";
+    /// The types of its fields in IR, in order.
+    pub const IR_FIELDS: &str = "i32, ptr, ptr, ptr";
     /// Size of the record in bytes.
     pub const SIZE: usize = 32;
     /// Alignment of the record in bytes.

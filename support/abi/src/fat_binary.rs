@@ -9,8 +9,11 @@ pub mod images;
 use crate::version::EntryFormat;
 use crate::{LlvmVersion, OffloadKind};
 
-/// Name in IR, without the `%`, of the record `{ i32 magic, i32 version, ptr image, ptr unused }`.
+/// Name in IR, without the `%`, of the record that points to a fat binary.
 pub const IR_STRUCT_NAME: &str = "fatbin_wrapper";
+
+/// The types of the record's fields in IR: magic number, version, image, and one that is not used.
+pub const IR_FIELDS: &str = "i32, i32, ptr, ptr";
 
 /// Version field of the record.
 pub const RECORD_VERSION: u32 = 1;

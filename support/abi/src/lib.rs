@@ -22,6 +22,7 @@
 //! | [`jit_message`] | what compile requests and replies begin with | pipe between the JIT library and its worker process |
 //! | [`jit_remote`] | what is asked of remote stores, and what comes back | socket between the JIT library and the process that talks to them |
 //! | [`names`] | section names and types, metadata names | objects and IR |
+//! | [`triple`] | which device a target triple means | images, bitcode, command lines |
 //!
 //! Rules of this crate: names match the C headers of LLVM; a layout that changed between releases takes an
 //! [`LlvmVersion`]; each record has its size and offsets asserted beside it; parsers take hostile bytes and
@@ -48,9 +49,11 @@ pub mod names;
 pub mod offload_binary;
 pub mod offload_kind;
 pub mod sycl_image;
+pub mod triple;
 pub mod version;
 mod wire;
 
 pub use error::{FormatError, Problem};
 pub use offload_kind::OffloadKind;
+pub use triple::Triple;
 pub use version::LlvmVersion;

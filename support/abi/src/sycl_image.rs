@@ -3,9 +3,12 @@
 //!
 //! Source: `llvm/lib/Frontend/Offloading/OffloadWrapper.cpp` of LLVM 22.
 
-/// Name in IR, without the `%`, of an image's record: `{ i16 version, i8 kind, i8 format, ptr target, compile
-/// options, link options, image start, end, entries begin, end, properties begin, end }`.
+/// Name in IR, without the `%`, of an image's record.
 pub const IMAGE_IR_STRUCT_NAME: &str = "__sycl.tgt_device_image";
+
+/// The types of its fields in IR: version, kind, format; target, options for compiling and for linking; start
+/// and end of the image, of the entries, and of the properties.
+pub const IMAGE_IR_FIELDS: &str = "i16, i8, i8, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr";
 
 /// Version field of an image's record.
 pub const IMAGE_RECORD_VERSION: u16 = 3;
@@ -13,9 +16,11 @@ pub const IMAGE_RECORD_VERSION: u16 = 3;
 /// Format field of an image's record: not said.
 pub const IMAGE_FORMAT_NONE: u8 = 0;
 
-/// Name in IR, without the `%`, of the descriptor:
-/// `{ i16 version, i16 number of images, ptr images, host entries begin, end }`.
+/// Name in IR, without the `%`, of the descriptor.
 pub const DESCRIPTOR_IR_STRUCT_NAME: &str = "__sycl.tgt_bin_desc";
+
+/// The types of its fields in IR: version, number of images, images, start and end of the host's entries.
+pub const DESCRIPTOR_IR_FIELDS: &str = "i16, i16, ptr, ptr, ptr";
 
 /// Version field of the descriptor.
 pub const DESCRIPTOR_RECORD_VERSION: u16 = 1;

@@ -20,6 +20,7 @@
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -38,6 +39,9 @@ constexpr size_t MostStores = 64;
 /// With more comparisons than this at its entry a loop is left alone. LLVM compares some memory twice that
 /// has many accesses; what is the same is computed once.
 constexpr unsigned MostChecks = 64;
+
+/// Named metadata of modules whose floating-point results are settled.
+constexpr StringLiteral BitsMatched = "offloom.bits_matched";
 
 /// With fewer pairs of neighbours apart there is little to win: one is a complex number.
 constexpr unsigned LeastApart = 3;
@@ -159,6 +163,15 @@ void versionLoops(Function &F, FunctionAnalysisManager &Analyses) {
 
 extern "C" {
 
+/// Marks a module as one whose floating-point results are settled.
+void offloom_ir_mark_bits_matched(LLVMModuleRef module) {
+  Module &M = *unwrap(module);
+  M.getOrInsertNamedMetadata(BitsMatched)->addOperand(MDNode::get(M.getContext(), {}));
+}
+
+/// Whether a module is marked so.
+bool offloom_ir_are_bits_matched(LLVMModuleRef module) { return unwrap(module)->getNamedMetadata(BitsMatched); }
+
 /// Runs a pipeline, and before the SLP vectoriser gets a function, versions its loops for it; where results
 /// are settled, the order in which loops compute them stays. Whether the text is a pipeline.
 bool offloom_ir_run_with_versioned_loops(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
@@ -172,7 +185,7 @@ bool offloom_ir_run_with_versioned_loops(LLVMModuleRef module, LLVMTargetMachine
     Function &F = *const_cast<Function *>(*Of);
     // Sums that the ahead-of-time code has in memory: constants may have let them into registers, and their
     // loops be computed in another order.
-    if (Pass == "LoopVectorizePass" && F.getParent()->getNamedMetadata(offloom::BitsMatched))
+    if (Pass == "LoopVectorizePass" && F.getParent()->getNamedMetadata(BitsMatched))
       offloom::leaveReorderableScalar(F);
     if (Pass == "SLPVectorizerPass")
       versionLoops(F, All.OfFunctions);

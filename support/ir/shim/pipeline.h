@@ -36,10 +36,6 @@ struct Analyses {
 bool runPipeline(llvm::Module &M, llvm::TargetMachine *Machine, llvm::StringRef Pipeline,
                  llvm::PassInstrumentationCallbacks &Callbacks, Analyses &All);
 
-/// Named metadata of modules whose floating-point results are settled: `jit-passes/src/match_bits.rs` marks
-/// them by it.
-inline constexpr llvm::StringLiteral BitsMatched = "offloom.bits_matched";
-
 /// Has loops stay scalar whose order of floating-point operations the vectoriser would choose (`simd`).
 void leaveReorderableScalar(llvm::Function &F);
 

@@ -23,6 +23,8 @@ unsafe extern "C" {
     fn offloom_ir_fuse_operations(module: LLVMModuleRef);
     fn offloom_ir_expand_operations(module: LLVMModuleRef);
     fn offloom_ir_has_narrow_vector_conversions(module: LLVMModuleRef) -> bool;
+    fn offloom_ir_mark_bits_matched(module: LLVMModuleRef);
+    fn offloom_ir_are_bits_matched(module: LLVMModuleRef) -> bool;
 }
 
 /// Runs a pipeline in the syntax of `opt -passes` for each function up to where its loops are vectorised.
@@ -89,6 +91,18 @@ pub fn fuse_operations(module: &Module<'_>) {
 pub fn expand_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_expand_operations(module.as_mut_ptr()) }
+}
+
+/// Marks the module as one in which all operations are settled: later pipelines keep their order.
+pub fn mark_bits_matched(module: &Module<'_>) {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_mark_bits_matched(module.as_mut_ptr()) }
+}
+
+/// Whether the module was marked by [`mark_bits_matched`].
+pub fn are_bits_matched(module: &Module<'_>) -> bool {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_are_bits_matched(module.as_mut_ptr()) }
 }
 
 /// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers. For numbers that

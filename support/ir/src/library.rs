@@ -7,6 +7,7 @@ use inkwell::llvm_sys::core::LLVMDisposeMessage;
 use inkwell::llvm_sys::prelude::{LLVMContextRef, LLVMModuleRef};
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
+use offloom_abi::Triple;
 use std::ffi::{CStr, c_char};
 use std::path::Path;
 
@@ -114,7 +115,10 @@ impl<'ctx> Library<'ctx> {
     fn check_target(&self, module: &Module<'ctx>, producer: String) -> Result<(), LibraryError> {
         let [library, own] =
             [&self.library, module].map(|module| module.get_triple().as_str().to_string_lossy().into_owned());
-        if !library.is_empty() && !own.is_empty() && architecture(&library) != architecture(&own) {
+        if !library.is_empty()
+            && !own.is_empty()
+            && Triple(&library).architecture() != Triple(&own).architecture()
+        {
             return Err(LibraryError::OtherTarget { library, module: own });
         }
         if library == LIBDEVICE_TRIPLE {
@@ -196,8 +200,4 @@ fn take_message(message: *mut c_char) -> Option<String> {
     // SAFETY: the shim's string, freed once.
     unsafe { LLVMDisposeMessage(message) };
     Some(text)
-}
-
-fn architecture(triple: &str) -> &str {
-    triple.split('-').next().unwrap_or_default()
 }

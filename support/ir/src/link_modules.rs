@@ -4,6 +4,7 @@ use inkwell::context::Context;
 use inkwell::llvm_sys::linker::LLVMLinkModules2;
 use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
+use offloom_abi::Triple;
 
 use crate::bitcode_header::foreign_producer;
 use crate::jit_diagnostics::CollectedErrors;
@@ -83,7 +84,7 @@ pub fn link_modules<'ctx>(
         };
         let (triple, others) = (triple(&module), triple(merged));
         // LLVM would go on with the first one's.
-        if architecture(&triple) != architecture(&others) {
+        if Triple(&triple).architecture() != Triple(&others).architecture() {
             return Err(LinkModulesError::Target {
                 name: name.to_owned(),
                 triple,
@@ -107,10 +108,6 @@ pub fn link_modules<'ctx>(
 
 fn triple(module: &Module<'_>) -> String {
     module.get_triple().as_str().to_string_lossy().into_owned()
-}
-
-fn architecture(triple: &str) -> Option<&str> {
-    triple.split('-').next()
 }
 
 /// Reads all of the bitcode at once; the bytes are not needed afterwards. `name` is for messages.

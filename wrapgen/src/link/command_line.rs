@@ -1,36 +1,28 @@
-//! Splits a linker wrapper's command line into the wrapper's own options and the host linker's arguments.
-//!
-//! The host linker's arguments keep their bytes, their order and how they are split into words.
+//! Splits a linker wrapper's command line into the wrapper's own options and the host linker's command.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use offloom_abi::OffloadKind;
 
+use super::host_command::{HostArgument, HostCommand, Role};
 use super::jobs::Jobs;
 use super::options::{self, Meaning, Owner, Shape};
 use crate::error::{Error, Result};
-use crate::wrap::DEFAULT_HOST_TRIPLE;
 
 /// A command line, taken apart.
 #[derive(Debug, Default)]
 pub struct CommandLine {
     /// What the wrapper was told.
     pub options: Options,
-    /// What the host linker was told, in order.
-    pub host: Vec<HostArgument>,
+    /// What the host linker was told.
+    pub host: HostCommand,
 }
 
 /// The wrapper's own options.
 #[derive(Debug, Default)]
 pub struct Options {
-    /// `--linker-path=`: the host linker.
-    pub linker_path: Option<PathBuf>,
-    /// `--host-triple=`.
-    pub host_triple: Option<String>,
-    /// `--sysroot=`.
-    pub sysroot: Option<PathBuf>,
     /// `--device-linker=`, in order.
     pub device_linker: Vec<TargetArgument>,
     /// `--device-compiler=`, in order.
@@ -116,60 +108,7 @@ pub struct TargetArgument {
     pub value: OsString,
 }
 
-/// One argument of the host linker.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HostArgument {
-    /// Its words as given.
-    pub words: Vec<OsString>,
-    /// What it means to the wrapper.
-    pub role: Role,
-}
-
-/// What a host linker argument means to the wrapper.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
-    /// An input file.
-    Input(PathBuf),
-    /// A library to be searched for: the name behind `-l`.
-    Library(OsString),
-    /// A folder to search libraries in.
-    LibraryPath(OsString),
-    /// A run-time search path.
-    RunPath(OsString),
-    /// `--whole-archive` (true) or `--no-whole-archive`.
-    WholeArchive(bool),
-    /// `-Bstatic` (true) or `-Bdynamic`.
-    Static(bool),
-    /// `-static`: as `-Bstatic`, but said of a whole program.
-    WholeProgramStatic,
-    /// `--as-needed` or `--no-as-needed`.
-    AsNeeded,
-    /// `--push-state`.
-    PushState,
-    /// `--pop-state`.
-    PopState,
-    /// `--start-lib` (true) or `--end-lib`.
-    Lib(bool),
-    /// A symbol that the link must define: `-u`, `--entry`.
-    Undefined(OsString),
-    /// Gives symbols other names or asks for them by a pattern.
-    ChangesSymbols,
-    /// The file to write.
-    Output(PathBuf),
-    /// The file that make is to read.
-    DependencyFile(PathBuf),
-    /// Nothing.
-    Other,
-}
-
 impl CommandLine {
-    /// Whether GCC's unwinder goes into what is linked (`-static-libgcc`), in the place of the shared
-    /// library.
-    pub fn has_own_unwinder(&self) -> bool {
-        let is_unwinder = |role: &Role| matches!(role, Role::Library(name) if name == "gcc_eh");
-        self.host.iter().any(|argument| is_unwinder(&argument.role))
-    }
-
     /// Takes `arguments`, without the program's name and with response files expanded, apart.
     ///
     /// # Errors
@@ -183,7 +122,7 @@ impl CommandLine {
                     Some(b'-') => Role::Other,
                     _ => Role::Input(PathBuf::from(&word)),
                 };
-                line.host.push(HostArgument {
+                line.host.arguments.push(HostArgument {
                     words: vec![word],
                     role,
                 });
@@ -204,125 +143,50 @@ impl CommandLine {
                     None => return Err(Error::Usage(format!("{} needs a value", row.spelling))),
                 },
             };
-            let role = line.options.apply(row.meaning, value)?;
+            let role = line.apply(row.meaning, value)?;
             if row.owner != Owner::Wrapper {
-                line.host.push(HostArgument { words, role });
+                line.host.arguments.push(HostArgument { words, role });
             }
         }
         Ok(line)
     }
 
-    /// The file that the host linker will write.
-    pub fn output(&self) -> PathBuf {
-        let given = self.host.iter().rev().find_map(|argument| match &argument.role {
-            Role::Output(path) => Some(path.clone()),
-            _ => None,
-        });
-        given.unwrap_or_else(|| PathBuf::from("a.out"))
-    }
-
-    /// The input files that the host linker is given, without those that it searches for.
-    pub fn inputs(&self) -> impl Iterator<Item = &Path> {
-        self.host.iter().filter_map(|argument| match &argument.role {
-            Role::Input(path) => Some(path.as_path()),
-            _ => None,
-        })
-    }
-
-    /// The file that the host linker will write for make.
-    pub fn dependency_file(&self) -> Option<&Path> {
-        self.host.iter().rev().find_map(|argument| match &argument.role {
-            Role::DependencyFile(path) => Some(path.as_path()),
-            _ => None,
-        })
-    }
-
-    /// The host linker's words, with `inserted` behind the output file or, where none is given, in front.
-    pub fn host_words(&self, inserted: &[PathBuf]) -> Vec<OsString> {
-        self.words(None, inserted)
-    }
-
-    /// As [`Self::host_words`], but to write `output`.
-    pub fn host_words_writing(&self, output: &Path, inserted: &[PathBuf]) -> Vec<OsString> {
-        self.words(Some(output), inserted)
-    }
-
-    fn words(&self, output_instead: Option<&Path>, inserted: &[PathBuf]) -> Vec<OsString> {
-        let output = self
-            .host
-            .iter()
-            .rposition(|argument| matches!(argument.role, Role::Output(_)));
-        let mut words: Vec<OsString> = Vec::new();
-        let other = || {
-            output_instead
-                .into_iter()
-                .flat_map(|path| ["-o".into(), path.into()])
-        };
-        if output.is_none() {
-            words.extend(other());
-            words.extend(inserted.iter().map(Into::into));
-        }
-        for (position, argument) in self.host.iter().enumerate() {
-            match (&argument.role, output_instead) {
-                (Role::Output(_), Some(_)) if output == Some(position) => words.extend(other()),
-                (Role::Output(_), Some(_)) => {}
-                _ => words.extend(argument.words.iter().cloned()),
-            }
-            if output == Some(position) {
-                words.extend(inserted.iter().map(Into::into));
-            }
-        }
-        words
-    }
-}
-
-impl Options {
-    /// Target triple of the host.
-    pub fn host_triple(&self) -> &str {
-        self.host_triple.as_deref().unwrap_or(DEFAULT_HOST_TRIPLE)
-    }
-
-    fn llvm_option(&mut self, option: &str, value: &OsStr) {
-        let mut word = OsString::from(option);
-        word.push(value);
-        self.llvm_arguments.push(word);
-    }
-
     /// Notes an option; returns what it means as an argument of the host linker.
     fn apply(&mut self, meaning: Meaning, value: OsString) -> Result<Role> {
+        let options = &mut self.options;
         match meaning {
-            Meaning::LinkerPath => self.linker_path = Some(value.into()),
-            Meaning::HostTriple => self.host_triple = Some(text(meaning, value)?),
-            Meaning::CudaPath => self.cuda_path = Some(value.into()),
+            Meaning::LinkerPath => self.host.linker = Some(value.into()),
+            Meaning::HostTriple => self.host.triple = text(meaning, value)?,
+            Meaning::CudaPath => options.cuda_path = Some(value.into()),
             Meaning::DeviceLinker => {
                 let argument = TargetArgument::parse(&value);
                 match argument.value.to_str() {
-                    Some("--jit") => self.jit = Some(JitForm::WithImage),
-                    Some("--jit=only") => self.jit = Some(JitForm::Only),
-                    _ => self.device_linker.push(argument),
+                    Some("--jit") => options.jit = Some(JitForm::WithImage),
+                    Some("--jit=only") => options.jit = Some(JitForm::Only),
+                    _ => options.device_linker.push(argument),
                 }
             }
-            Meaning::DeviceCompiler => self.device_compiler.push(TargetArgument::parse(&value)),
-            Meaning::DryRun => self.dry_run = true,
-            Meaning::Verbose => self.verbose = true,
-            Meaning::PrintPhases => self.print_phases = true,
-            Meaning::Time => self.time = true,
-            Meaning::TimeTrace => self.time_trace = Some(value.into()),
-            Meaning::SaveTemps => self.save_temps = true,
-            Meaning::PrintWrappedModule => self.print_wrapped_module = true,
-            Meaning::EmbedBitcode => self.embed_bitcode = true,
-            Meaning::Jobs => self.jobs = Jobs::parse(&text(meaning, value)?)?,
+            Meaning::DeviceCompiler => options.device_compiler.push(TargetArgument::parse(&value)),
+            Meaning::DryRun => options.dry_run = true,
+            Meaning::Verbose => options.verbose = true,
+            Meaning::PrintPhases => options.print_phases = true,
+            Meaning::Time => options.time = true,
+            Meaning::TimeTrace => options.time_trace = Some(value.into()),
+            Meaning::SaveTemps => options.save_temps = true,
+            Meaning::PrintWrappedModule => options.print_wrapped_module = true,
+            Meaning::EmbedBitcode => options.embed_bitcode = true,
+            Meaning::Jobs => options.jobs = Jobs::parse(&text(meaning, value)?)?,
             Meaning::BitcodeLibrary => {
                 let library = BitcodeLibrary::parse(&text(meaning, value)?)?;
-                self.bitcode_libraries.push(library);
+                options.bitcode_libraries.push(library);
             }
             Meaning::BuiltinBitcode => {
                 let library = BitcodeLibrary::parse_builtin(&text(meaning, value)?)?;
-                self.bitcode_libraries.push(library);
+                options.bitcode_libraries.push(library);
             }
-            Meaning::EmitFatbinOnly => self.emit_fatbin_only = true,
-            Meaning::Compress => self.compress = true,
-            Meaning::CompressionLevel => self.compression_level = Some(text(meaning, value)?),
+            Meaning::EmitFatbinOnly => options.emit_fatbin_only = true,
+            Meaning::Compress => options.compress = true,
+            Meaning::CompressionLevel => options.compression_level = Some(text(meaning, value)?),
             Meaning::OverrideImage => {
                 let text = text(meaning, value)?;
                 let (kind, file) = text.split_once('=').ok_or_else(|| {
@@ -330,21 +194,21 @@ impl Options {
                         "--override-image={text}: give <kind>=<file>, such as openmp=device.so"
                     ))
                 })?;
-                self.override_images.push((kind.to_owned(), file.into()));
+                options.override_images.push((kind.to_owned(), file.into()));
             }
-            Meaning::OptLevel => self.opt_level = Some(text(meaning, value)?),
-            Meaning::DeviceDebug => self.device_debug = true,
-            Meaning::Llvm | Meaning::OffloadOpt => self.llvm_arguments.push(value),
-            Meaning::PtxasArgument => self.ptxas_arguments.push(value),
-            Meaning::PassRemarks => self.llvm_option("-pass-remarks=", &value),
-            Meaning::PassRemarksMissed => self.llvm_option("-pass-remarks-missed=", &value),
-            Meaning::PassRemarksAnalysis => self.llvm_option("-pass-remarks-analysis=", &value),
-            Meaning::ShouldExtract => self.should_extract.push(text(meaning, value)?),
-            Meaning::Jit => self.jit = Some(JitForm::WithImage),
-            Meaning::JitOnly => self.jit = Some(JitForm::Only),
-            Meaning::Help => self.help = true,
-            Meaning::Version => self.version = true,
-            Meaning::Sysroot => self.sysroot = Some(value.into()),
+            Meaning::OptLevel => options.opt_level = Some(text(meaning, value)?),
+            Meaning::DeviceDebug => options.device_debug = true,
+            Meaning::Llvm | Meaning::OffloadOpt => options.llvm_arguments.push(value),
+            Meaning::PtxasArgument => options.ptxas_arguments.push(value),
+            Meaning::PassRemarks => options.llvm_option("-pass-remarks=", &value),
+            Meaning::PassRemarksMissed => options.llvm_option("-pass-remarks-missed=", &value),
+            Meaning::PassRemarksAnalysis => options.llvm_option("-pass-remarks-analysis=", &value),
+            Meaning::ShouldExtract => options.should_extract.push(text(meaning, value)?),
+            Meaning::Jit => options.jit = Some(JitForm::WithImage),
+            Meaning::JitOnly => options.jit = Some(JitForm::Only),
+            Meaning::Help => options.help = true,
+            Meaning::Version => options.version = true,
+            Meaning::Sysroot => self.host.sysroot = Some(value.into()),
             Meaning::Output => return Ok(Role::Output(value.into())),
             Meaning::LibraryPath => return Ok(Role::LibraryPath(value)),
             Meaning::Library => return Ok(Role::Library(value)),
@@ -362,10 +226,18 @@ impl Options {
             Meaning::Undefined => return Ok(Role::Undefined(value)),
             Meaning::ChangesSymbols => return Ok(Role::ChangesSymbols),
             Meaning::DependencyFile => return Ok(Role::DependencyFile(value.into())),
-            Meaning::Relocatable => self.relocatable = true,
+            Meaning::Relocatable => options.relocatable = true,
             Meaning::Ignored | Meaning::Host => {}
         }
         Ok(Role::Other)
+    }
+}
+
+impl Options {
+    fn llvm_option(&mut self, option: &str, value: &OsStr) {
+        let mut word = OsString::from(option);
+        word.push(value);
+        self.llvm_arguments.push(word);
     }
 }
 

@@ -11,10 +11,11 @@ use std::thread;
 
 use offloom_abi::offload_binary::ImageKind;
 
-use super::command_line::CommandLine;
 use super::compile;
+use super::compile::for_jit::{self, JitParts};
 use super::device_link;
-use super::group::Group;
+use super::plan::target_plan::{DeviceLink, ImageMaking};
+use super::plan::{LinkPlan, TargetPlan};
 use super::scan::ScannedInput;
 use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
@@ -23,40 +24,35 @@ use crate::messages::HeldMessages;
 use crate::process::Runner;
 use crate::steps::Phase;
 
-/// What becomes of one group.
+/// What becomes of one target.
 #[derive(Debug)]
 pub struct DeviceImage {
     /// The image.
     pub image: LinkedImage,
-    /// Objects and libraries to add to the host link.
-    pub host_inputs: Vec<PathBuf>,
-    /// The bundle that the registration object announces to the JIT library.
-    pub jit_bundle: Option<PathBuf>,
-    /// Whether the JIT library makes the image when the program starts.
-    pub image_at_start: bool,
+    /// What the JIT adds to the program.
+    pub jit: JitParts,
 }
 
-/// Makes the image of each group, in the order of the groups.
+/// Makes the image of each target, in the order of the plan.
 ///
 /// # Errors
-/// Those of [`compile::compile`] and [`device_link::link_device`], for the first group that has one.
+/// Those of [`compile::compile`] and [`device_link::link_device`], for the first target that has one.
 pub fn make_images(
-    groups: &[Group<'_>],
+    plan: &LinkPlan<'_>,
     inputs: &[ScannedInput],
-    line: &CommandLine,
     folder: &WorkFolder,
     runner: Runner<'_>,
 ) -> Result<Vec<DeviceImage>> {
-    let make = |group: &Group<'_>, runner: Runner<'_>| make_image(group, inputs, line, folder, runner);
-    let jobs = line.options.jobs.start(groups.len());
+    let make = |target: &TargetPlan<'_>, runner: Runner<'_>| make_image(target, inputs, folder, runner);
+    let jobs = plan.jobs.start(plan.targets.len());
     if jobs.count == 1 {
         let mut made = Vec::new();
-        for group in groups {
+        for target in &plan.targets {
             let (messages, image) = match runner.shows_commands() || runner.print_phases {
                 // The commands tell what the files are that messages name, and each is to be seen before it
                 // is run.
-                true => (None, make(group, runner)),
-                false => holding_messages(runner, |runner| make(group, runner)),
+                true => (None, make(target, runner)),
+                false => holding_messages(runner, |runner| make(target, runner)),
             };
             release(messages);
             made.push(image?);
@@ -72,8 +68,10 @@ pub fn make_images(
             scope.spawn(move || {
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    let Some(group) = groups.get(number) else { break };
-                    let result = holding_messages(runner, |runner| make(group, runner));
+                    let Some(target) = plan.targets.get(number) else {
+                        break;
+                    };
+                    let result = holding_messages(runner, |runner| make(target, runner));
                     // The receiver lives as long as this scope.
                     let _ = sender.send((number, result));
                 }
@@ -110,45 +108,55 @@ fn release(messages: Option<HeldMessages>) {
 }
 
 fn make_image(
-    group: &Group<'_>,
+    plan: &TargetPlan<'_>,
     inputs: &[ScannedInput],
-    line: &CommandLine,
     folder: &WorkFolder,
     runner: Runner<'_>,
 ) -> Result<DeviceImage> {
-    let options = &line.options;
-    let compiled = compile::compile(group, inputs, line, folder, runner)?;
-    let is_bitcode = options.embed_bitcode || compiled.image_at_start;
-    let path = match compiled.bitcode_image {
-        Some(image) => image,
-        None => {
-            let image = folder.image(&group.target, options.embed_bitcode);
-            let step = group
-                .step(Phase::DeviceLink)
-                .reads(&compiled.device_inputs)
-                .makes([&image]);
-            let linked = runner.step(&step, || {
-                device_link::link_device(group, &compiled.device_inputs, line, folder, runner)
-            });
-            if let (Err(Error::Program { .. }), Some(note)) = (&linked, group.note_of_features()) {
-                runner.say(&note);
-            }
-            linked?
+    let target = &plan.group.target;
+    let path = folder.image(target, plan.image_is_bitcode);
+    let jit = match &plan.image {
+        ImageMaking::AtStart => for_jit::merge(plan, inputs, &path, folder, runner)?,
+        ImageMaking::MergedBitcode => {
+            compile::merge(plan, inputs, &path, folder, runner)?;
+            JitParts::default()
+        }
+        ImageMaking::Linked(link) => {
+            let compiled = compile::compile(plan, inputs, folder, runner)?;
+            link_objects(plan, link, &compiled.device_inputs, &path, folder, runner)?;
+            compiled.jit
         }
     };
     Ok(DeviceImage {
         image: LinkedImage {
-            triple: group.target.triple.clone(),
-            arch: Some(group.target.image_arch().to_owned()),
+            triple: target.triple.clone(),
+            arch: Some(target.image_arch().to_owned()),
             path,
-            kind: match is_bitcode {
+            kind: match plan.image_is_bitcode {
                 true => ImageKind::BITCODE,
                 false => ImageKind::OBJECT,
             },
-            kinds: group.kinds().collect(),
+            kinds: plan.group.kinds().collect(),
         },
-        host_inputs: compiled.host_inputs,
-        jit_bundle: compiled.jit_bundle,
-        image_at_start: compiled.image_at_start,
+        jit,
     })
+}
+
+/// The step that links objects to an image.
+fn link_objects(
+    plan: &TargetPlan<'_>,
+    link: &DeviceLink,
+    objects: &[PathBuf],
+    image: &PathBuf,
+    folder: &WorkFolder,
+    runner: Runner<'_>,
+) -> Result<()> {
+    let step = plan.group.step(Phase::DeviceLink).reads(objects).makes([image]);
+    let linked = runner.step(&step, || {
+        device_link::link_device(plan, link, objects, image, folder, runner)
+    });
+    if let (Err(Error::Program { .. }), Some(note)) = (&linked, plan.group.note_of_features()) {
+        runner.say(&note);
+    }
+    linked
 }

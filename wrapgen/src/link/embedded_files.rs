@@ -10,15 +10,11 @@ use std::path::{Path, PathBuf};
 
 use offloom_abi::OffloadKind;
 
-use super::command_line::Options;
-use super::group::Group;
-use super::target::DeviceLinker;
+use super::plan::LinkPlan;
 use super::work_folder::WorkFolder;
 use super::wrap_images;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, InputFile, Piece};
-use crate::process::Runner;
-use crate::toolchain;
 
 /// Where in the registration object the image is linked to.
 #[derive(Debug)]
@@ -39,12 +35,6 @@ impl ImagePlace {
     }
 }
 
-/// Whether the device link of `group` takes parts of files.
-pub fn takes_parts(group: &Group<'_>, options: &Options, runner: Runner<'_>) -> bool {
-    let watched = options.save_temps || runner.shows_commands() || runner.print_phases;
-    !watched && group.linker(options) == DeviceLinker::HostLike && toolchain::own_device_linker().is_some()
-}
-
 /// The word with which `wrapgen-lld` reads a member's image where it lies in `file`; none if it does not lie
 /// there.
 pub fn input_word(found: &EmbeddedMember<'_>, file: &InputFile) -> Option<PathBuf> {
@@ -55,29 +45,18 @@ pub fn input_word(found: &EmbeddedMember<'_>, file: &InputFile) -> Option<PathBu
     Some(PathBuf::from(word))
 }
 
-/// The place for the image of a link that makes one image, which libomptarget alone gets to see.
+/// The place for the image, if it is linked into its registration object.
 ///
 /// # Errors
 /// The host's processor is unknown.
-pub fn image_place(
-    groups: &[Group<'_>],
-    options: &Options,
-    folder: &WorkFolder,
-    runner: Runner<'_>,
-) -> Result<Option<ImagePlace>> {
-    let [group] = groups else { return Ok(None) };
-    let needs_file = options.emit_fatbin_only
-        || options.embed_bitcode
-        || options.jit.is_some()
-        || options.print_wrapped_module
-        || !options.override_images.is_empty();
-    if needs_file || !takes_parts(group, options, runner) || !group.kinds().eq([OffloadKind::OpenMp]) {
-        return Ok(None);
+pub fn image_place(plan: &LinkPlan<'_>, folder: &WorkFolder) -> Result<Option<ImagePlace>> {
+    match &plan.targets[..] {
+        [target] if plan.image_in_wrapper => Ok(Some(ImagePlace {
+            offset: wrap_images::image_offset(target.group, &plan.wrap)?,
+            object: folder.wrapper(OffloadKind::OpenMp, "o"),
+        })),
+        _ => Ok(None),
     }
-    Ok(Some(ImagePlace {
-        offset: wrap_images::image_offset(group, options)?,
-        object: folder.wrapper(OffloadKind::OpenMp, "o"),
-    }))
 }
 
 /// A linked image: a file, or the end of one.

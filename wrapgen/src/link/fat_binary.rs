@@ -7,7 +7,7 @@ use std::process::Command;
 
 use offloom_abi::OffloadKind;
 
-use super::command_line::Options;
+use super::plan::FatBinaryPlan;
 use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
 use crate::LLVM;
@@ -30,20 +30,20 @@ pub(super) fn path(kind: OffloadKind, folder: &WorkFolder) -> PathBuf {
 pub(super) fn bundle(
     kind: OffloadKind,
     images: &[&LinkedImage],
-    options: &Options,
+    plan: &FatBinaryPlan<'_>,
     path: &Path,
     runner: Runner,
 ) -> Result<()> {
     let mut command = match kind {
         OffloadKind::Cuda => {
-            let program = toolchain::cuda_program("fatbinary", options.cuda_path.as_deref())?;
+            let program = toolchain::cuda_program("fatbinary", plan.cuda_path)?;
             let mut command = Command::new(program);
             add_cuda_arguments(&mut command, images, path);
             command
         }
         _ => {
             let mut command = Command::new(toolchain::llvm_program("clang-offload-bundler")?);
-            add_hip_arguments(&mut command, images, options, path);
+            add_hip_arguments(&mut command, images, plan, path);
             command
         }
     };
@@ -62,12 +62,17 @@ fn add_cuda_arguments(command: &mut Command, images: &[&LinkedImage], output: &P
 }
 
 /// `clang-offload-bundler`, with an empty image for the host in front, which HIP's runtime expects.
-fn add_hip_arguments(command: &mut Command, images: &[&LinkedImage], options: &Options, output: &Path) {
+fn add_hip_arguments(
+    command: &mut Command,
+    images: &[&LinkedImage],
+    plan: &FatBinaryPlan<'_>,
+    output: &Path,
+) {
     command.args(["-type=o", "-bundle-align=4096"]);
-    if options.compress {
+    if plan.compress {
         command.arg("-compress");
     }
-    if let Some(level) = &options.compression_level {
+    if let Some(level) = plan.compression_level {
         command.arg(format!("-compression-level={level}"));
     }
     let mut targets = format!("-targets={}", LLVM.bundler_host);

@@ -12,10 +12,9 @@ use std::collections::{HashMap, HashSet};
 use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::ImageKind;
 
-use super::command_line::Options;
-use super::device_options::DeviceOptions;
 use super::device_symbols::device_symbols;
 use super::host_symbols::HostSymbols;
+use super::plan::device_options::DeviceOptions;
 use super::scan::DeviceCode;
 use super::target::{DeviceLinker, Target};
 use crate::error::{Error, Result};
@@ -176,18 +175,17 @@ impl<'a> Group<'a> {
         Step::new(phase, &self.target.triple, self.target.image_arch())
     }
 
-    /// What links this group: the linker of its target, or one that knows the options for it.
-    pub fn linker(&self, options: &Options) -> DeviceLinker {
-        let linker = self.target.linker(options.host_triple());
-        let device = DeviceOptions::new(options, &self.target.triple);
-        match linker {
-            DeviceLinker::HostLike if device.needs_clang() || self.has_assembly() => {
+    /// What links this group in a program for `host_triple`: the linker of its target, or one that knows the
+    /// options for it.
+    pub fn linker(&self, host_triple: &str, options: &DeviceOptions) -> DeviceLinker {
+        match self.target.linker(host_triple) {
+            DeviceLinker::HostLike if options.needs_clang() || self.has_assembly() => {
                 DeviceLinker::HostLikeByClang
             }
-            DeviceLinker::HostLike if device.linker_compiles() && self.has_bitcode() => {
+            DeviceLinker::HostLike if options.linker_compiles() && self.has_bitcode() => {
                 DeviceLinker::HostLikeWithBitcode
             }
-            DeviceLinker::Amdgcn if device.needs_clang() => DeviceLinker::AmdgcnByClang,
+            DeviceLinker::Amdgcn if options.needs_clang() => DeviceLinker::AmdgcnByClang,
             linker => linker,
         }
     }
@@ -216,6 +214,13 @@ impl<'a> Group<'a> {
     /// Whether some of its code is bitcode.
     pub fn has_bitcode(&self) -> bool {
         self.members.iter().any(|found| is_bitcode(found.member.image()))
+    }
+
+    /// The first of its code that is no bitcode.
+    pub fn native_member(&self) -> Option<&EmbeddedMember<'a>> {
+        self.members
+            .iter()
+            .find(|found| !is_bitcode(found.member.image()))
     }
 
     /// Whether some of its code is assembly text.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use super::command_line::CommandLine;
+use super::host_command::HostCommand;
 use crate::error::{Error, Result};
 use crate::output::folder_of;
 use crate::process::Runner;
@@ -19,9 +19,8 @@ const CLOCK_LAG: Duration = Duration::from_secs(1);
 ///
 /// # Errors
 /// None was named.
-pub fn host_linker(line: &CommandLine) -> Result<&Path> {
-    line.options
-        .linker_path
+pub fn host_linker(host: &HostCommand) -> Result<&Path> {
+    host.linker
         .as_deref()
         .ok_or_else(|| Error::Usage("no host linker: give --linker-path=<program>, as Clang does".to_owned()))
 }
@@ -30,20 +29,20 @@ pub fn host_linker(line: &CommandLine) -> Result<&Path> {
 ///
 /// # Errors
 /// No host linker was named.
-pub fn host_link_command(line: &CommandLine, added: &[PathBuf]) -> Result<Command> {
-    let linker = host_linker(line)?;
+pub fn host_link_command(host: &HostCommand, added: &[PathBuf]) -> Result<Command> {
+    let linker = host_linker(host)?;
     let mut command = Command::new(linker);
-    if !added.is_empty() && drops_entry_table(linker, line) {
+    if !added.is_empty() && drops_entry_table(linker, host) {
         command.args(["-z", "nostart-stop-gc"]);
     }
-    command.args(line.host_words(added));
+    command.args(host.words(added));
     Ok(command)
 }
 
 /// Whether the linker would drop the entries, which only the table's start and stop symbols refer to: of the
 /// linkers that can leave out unused sections, lld alone takes no such reference for a use.
-fn drops_entry_table(linker: &Path, line: &CommandLine) -> bool {
-    let words = || line.host.iter().flat_map(|argument| &argument.words);
+fn drops_entry_table(linker: &Path, host: &HostCommand) -> bool {
+    let words = || host.arguments.iter().flat_map(|argument| &argument.words);
     is_lld(linker) && words().any(|word| word == "--gc-sections" || word == "-gc-sections")
 }
 
@@ -60,9 +59,9 @@ pub(super) fn is_lld(linker: &Path) -> bool {
 ///
 /// # Errors
 /// No host linker was named.
-pub fn command_writing(line: &CommandLine, added: &[PathBuf], output: &Path) -> Result<Command> {
-    let mut command = Command::new(host_linker(line)?);
-    command.args(line.host_words_writing(output, added));
+pub fn command_writing(host: &HostCommand, added: &[PathBuf], output: &Path) -> Result<Command> {
+    let mut command = Command::new(host_linker(host)?);
+    command.args(host.words_writing(output, added));
     Ok(command)
 }
 
@@ -70,15 +69,15 @@ pub fn command_writing(line: &CommandLine, added: &[PathBuf], output: &Path) -> 
 ///
 /// # Errors
 /// It cannot be started or fails.
-pub fn link(line: &CommandLine, added: &[PathBuf], runner: Runner) -> Result<()> {
+pub fn link(host: &HostCommand, added: &[PathBuf], runner: Runner) -> Result<()> {
     let started = SystemTime::now();
-    let linked = runner.run(&mut host_link_command(line, added)?);
-    let output = line.output();
+    let linked = runner.run(&mut host_link_command(host, added)?);
+    let output = host.output();
     // If something cannot be removed, nobody is left to be told.
     if matches!(linked, Err(Error::Interrupted { .. })) && output.is_file() {
         let _ = fs::remove_file(&output);
     }
-    if linked.is_err() && host_linker(line).is_ok_and(is_lld) {
+    if linked.is_err() && host_linker(host).is_ok_and(is_lld) {
         let _ = remove_unfinished(&output, started);
     }
     linked
@@ -116,6 +115,6 @@ fn remove_unfinished(output: &Path, since: SystemTime) -> io::Result<()> {
 ///
 /// # Errors
 /// It cannot be started.
-pub fn exec_host_linker(line: &CommandLine, runner: Runner) -> Result<()> {
-    runner.exec(&mut host_link_command(line, &[])?)
+pub fn exec_host_linker(host: &HostCommand, runner: Runner) -> Result<()> {
+    runner.exec(&mut host_link_command(host, &[])?)
 }

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use object::{Object, ObjectSymbol};
 
-use super::command_line::{CommandLine, Role};
+use super::host_command::{HostCommand, Role};
 use super::host_link::is_lld;
 use super::scan::HostInputs;
 use crate::error::Result;
@@ -18,7 +18,7 @@ use crate::inputs::{InputFile, InputKind, InputPart, Origin};
 /// The archive members that the host linker takes, found out when somebody asks.
 #[derive(Debug)]
 pub struct HostSymbols<'a> {
-    line: &'a CommandLine,
+    host: &'a HostCommand,
     inputs: &'a HostInputs,
     taken: OnceCell<TakenMembers<'a>>,
 }
@@ -33,10 +33,10 @@ enum TakenMembers<'a> {
 }
 
 impl<'a> HostSymbols<'a> {
-    /// Those of the host link that `line` describes, with the files `inputs`.
-    pub fn new(line: &'a CommandLine, inputs: &'a HostInputs) -> Self {
+    /// Those of a host link with the files `inputs`.
+    pub fn new(host: &'a HostCommand, inputs: &'a HostInputs) -> Self {
         Self {
-            line,
+            host,
             inputs,
             taken: OnceCell::new(),
         }
@@ -75,12 +75,11 @@ impl<'a> HostSymbols<'a> {
     }
 
     fn find(&self) -> Result<TakenMembers<'a>> {
-        let arguments = || self.line.host.iter().map(|argument| &argument.role);
-        if arguments().any(|role| *role == Role::ChangesSymbols) {
+        if self.host.roles().any(|role| *role == Role::ChangesSymbols) {
             return Ok(TakenMembers::Any);
         }
         let mut resolution = Resolution::default();
-        for role in arguments() {
+        for role in self.host.roles() {
             if let Role::Undefined(name) = role {
                 resolution.want(Cow::Borrowed(name.as_encoded_bytes()), 0);
             }
@@ -107,7 +106,7 @@ impl<'a> HostSymbols<'a> {
                 }
             }
         }
-        let any_order = self.line.options.linker_path.as_deref().is_some_and(is_lld);
+        let any_order = self.host.linker.as_deref().is_some_and(is_lld);
         Ok(TakenMembers::Known(resolution.take_members(any_order)))
     }
 }

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::command_line::{CommandLine, Role};
+use super::host_command::HostCommand;
 use super::linker_script::ScriptInput;
 use crate::error::{Error, Result};
 
@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 /// before the next: in each, a shared library goes before an archive.
 #[derive(Debug)]
 pub(super) struct LibrarySearch<'a> {
-    line: &'a CommandLine,
+    host: &'a HostCommand,
     /// What was given by `-L`.
     folders: Vec<PathBuf>,
     /// What GNU ld searches behind those. Asked for only where a library is in none of them.
@@ -24,17 +24,14 @@ pub(super) struct LibrarySearch<'a> {
 }
 
 impl<'a> LibrarySearch<'a> {
-    pub(super) fn new(line: &'a CommandLine) -> Self {
+    pub(super) fn new(host: &'a HostCommand) -> Self {
         let mut search = Self {
-            line,
+            host,
             folders: Vec::new(),
             own_folders: OnceCell::new(),
         };
-        let given = line.host.iter().filter_map(|argument| match &argument.role {
-            Role::LibraryPath(folder) => Some(search.in_sysroot(folder)),
-            _ => None,
-        });
-        search.folders = given.collect();
+        let given = host.library_paths();
+        search.folders = given.map(|folder| search.in_sysroot(folder)).collect();
         search
     }
 
@@ -58,11 +55,7 @@ impl<'a> LibrarySearch<'a> {
         if let Some(folders) = self.own_folders.get() {
             return folders;
         }
-        let names = self.line.host.iter().filter_map(|argument| match &argument.role {
-            Role::Library(name) => Some(name),
-            _ => None,
-        });
-        for name in names {
+        for name in self.host.libraries() {
             if find_in(&self.folders, &file_names(name, false)).is_none() {
                 return self.own_folders();
             }
@@ -115,7 +108,7 @@ impl<'a> LibrarySearch<'a> {
     /// The folders that GNU ld is built to search, which it prints as `SEARCH_DIR("=/usr/lib");`. Other
     /// linkers have none.
     fn ask_linker(&self) -> Vec<PathBuf> {
-        let Some(linker) = &self.line.options.linker_path else {
+        let Some(linker) = &self.host.linker else {
             return Vec::new();
         };
         let Ok(output) = Command::new(linker).arg("--verbose").output() else {
@@ -144,7 +137,7 @@ impl<'a> LibrarySearch<'a> {
     }
 
     fn sysroot(&self) -> &Path {
-        self.line.options.sysroot.as_deref().unwrap_or(Path::new("/"))
+        self.host.sysroot.as_deref().unwrap_or(Path::new("/"))
     }
 }
 

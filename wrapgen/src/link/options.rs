@@ -1,7 +1,8 @@
 //! The linker wrapper's options: one table of spellings, shapes, owners and meanings.
 //!
-//! To add an option, add a row to [`TABLE`] and, if it has an effect, a variant to [`Meaning`] and an arm in
-//! `command_line.rs`. What is not in the table belongs to the host linker and is handed on as it is.
+//! To add an option, add a row to [`TABLE`] and, if it has an effect, a variant to [`Meaning`], an arm in
+//! `command_line.rs` and what it changes of the plan in `plan.rs`. What is not in the table belongs to the
+//! host linker and is handed on as it is.
 
 use clap::{Arg, ArgAction, Command, ValueHint};
 

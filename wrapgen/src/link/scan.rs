@@ -6,7 +6,7 @@ use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::command_line::{CommandLine, Role};
+use super::host_command::{HostCommand, Role};
 use super::library_search::LibrarySearch;
 use super::linker_script;
 use crate::error::{Error, Result};
@@ -55,16 +55,16 @@ pub struct DeviceCode<'a> {
 ///
 /// # Errors
 /// A library is not found, or a file cannot be read.
-pub fn open_inputs(line: &CommandLine) -> Result<HostInputs> {
+pub fn open_inputs(host: &HostCommand) -> Result<HostInputs> {
     let mut scan = Scan {
-        search: LibrarySearch::new(line),
+        search: LibrarySearch::new(host),
         inputs: HostInputs::default(),
         taken: HashSet::new(),
         state: LinkState::default(),
     };
     let mut saved = Vec::new();
-    for argument in &line.host {
-        match &argument.role {
+    for role in host.roles() {
+        match role {
             Role::WholeArchive(whole) => scan.state.whole_archive = *whole,
             Role::Static(on) => scan.state.prefer_archives = *on,
             Role::WholeProgramStatic => scan.state.prefer_archives = true,
@@ -149,7 +149,11 @@ impl Scan<'_> {
     }
 }
 
-fn kind_by_start(path: &Path) -> Result<InputKind> {
+/// The kind of a file, by its first bytes alone.
+///
+/// # Errors
+/// It cannot be read.
+pub(super) fn kind_by_start(path: &Path) -> Result<InputKind> {
     let mut start = Vec::new();
     let file = File::open(path).map_err(Error::read(path))?;
     file.take(64).read_to_end(&mut start).map_err(Error::read(path))?;

@@ -31,7 +31,7 @@ const EXIT: [u8; 2] = [0x4d, 0x79];
 pub(super) fn warnings(groups: &[Group<'_>]) -> Vec<String> {
     let gpu = groups
         .iter()
-        .filter(|group| group.target.triple.starts_with("nvptx"));
+        .filter(|group| group.target.triple().is_nvidia_gpu());
     gpu.flat_map(|group| warnings_of(&group.members)).collect()
 }
 

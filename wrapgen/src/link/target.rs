@@ -1,5 +1,7 @@
 //! Device targets: what an image is for, which linker makes it, and which code may be linked into it.
 
+use offloom_abi::Triple;
+
 use crate::LLVM;
 use crate::inputs::EmbeddedMember;
 
@@ -56,7 +58,7 @@ impl Target {
 
     /// What links its code in a program for `host_triple`, if no option asks for more than it can do.
     pub fn linker(&self, host_triple: &str) -> DeviceLinker {
-        match self.architecture() {
+        match self.triple().architecture() {
             "amdgcn" => DeviceLinker::Amdgcn,
             "nvptx64" => DeviceLinker::Nvptx,
             "x86_64" if self.is_host(host_triple) => DeviceLinker::HostLike,
@@ -67,13 +69,12 @@ impl Target {
 
     /// Whether it is the Linux of `host_triple`, which may be spelled otherwise.
     pub fn is_host(&self, host_triple: &str) -> bool {
-        let parts = linux_parts(&self.triple);
-        parts.is_some() && parts == linux_parts(host_triple)
+        self.triple().is_same_linux(Triple(host_triple))
     }
 
-    /// The first part of the triple.
-    pub fn architecture(&self) -> &str {
-        self.triple.split('-').next().unwrap_or_default()
+    /// The triple, to be asked.
+    pub fn triple(&self) -> Triple<'_> {
+        Triple(&self.triple)
     }
 
     /// The processor without its features.
@@ -115,21 +116,13 @@ impl Target {
         if self.arch == other.arch || self.is_for_any_processor() || other.is_for_any_processor() {
             return true;
         }
-        self.triple.starts_with("amdgcn")
+        self.triple().is_amd_gpu()
             && self.processor() == other.processor()
             && !["xnack", "sramecc"].into_iter().any(|name| {
                 let has = |target: &Self, sign: &str| target.arch.contains(&format!("{name}{sign}"));
                 (has(self, "+") && has(other, "-")) || (has(self, "-") && has(other, "+"))
             })
     }
-}
-
-/// Architecture and environment of a Linux triple, the same however it is spelled: `x86_64-linux-gnu`,
-/// `x86_64-pc-linux-gnu`, `x86_64-unknown-linux`.
-fn linux_parts(triple: &str) -> Option<(&str, &str)> {
-    let (before, environment) = triple.split_once("-linux")?;
-    let architecture = before.split('-').next()?;
-    Some((architecture, environment.strip_prefix('-').unwrap_or("gnu")))
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use either::Either;
 use offloom_abi::OffloadKind;
 use offloom_abi::offload_binary::{ARCH, ImageKind, MemberDescription, TRIPLE};
 
-use super::command_line::Options;
 use super::embedded_files::ImageFile;
 use super::fat_binary;
 use super::group::{Group, LINKED_KINDS};
 use super::link_step::LinkStep;
+use super::plan::WrapPlan;
 use super::work_folder::WorkFolder;
 use crate::LLVM;
 use crate::bitcode_tool::BitcodeTool;
@@ -52,7 +52,7 @@ impl LinkedImage {
 }
 
 /// What registration has to do with the JIT library.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct RegistrationForJit {
     /// Bundles to announce to it first: those of the images that have one.
     pub bundles: Vec<PathBuf>,
@@ -68,7 +68,7 @@ pub struct RegistrationForJit {
 pub fn wrap_images(
     images: &[LinkedImage],
     jit: &RegistrationForJit,
-    options: &Options,
+    plan: &WrapPlan<'_>,
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<Vec<PathBuf>> {
@@ -76,8 +76,8 @@ pub fn wrap_images(
     for (kind, images) in by_kind(images) {
         let object = folder.wrapper(kind, "o");
         let mut wrap = WrapArgs {
-            host_triple: options.host_triple().to_owned(),
-            relocatable: options.relocatable,
+            host_triple: plan.host_triple.to_owned(),
+            relocatable: plan.relocatable,
             ..WrapArgs::new(kind, &object)
         };
         match kind {
@@ -86,17 +86,17 @@ pub fn wrap_images(
                 wrap.jit_bundles.clone_from(&jit.bundles);
                 wrap.jit_only = jit.only;
             }
-            _ => wrap.files = vec![bundle(kind, &images, options, folder, runner)?],
+            _ => wrap.files = vec![bundle(kind, &images, plan, folder, runner)?],
         }
         let wrapped = match kind {
             OffloadKind::OpenMp => Either::Left(images.iter().map(|image| &image.path)),
             _ => Either::Right(wrap.files.iter()),
         };
-        let step = Step::new(Phase::Wrap, options.host_triple(), "")
+        let step = Step::new(Phase::Wrap, plan.host_triple, "")
             .reads(wrapped)
             .makes([&object]);
         runner.step(&step, || {
-            if options.print_wrapped_module && !runner.dry_run {
+            if plan.prints_module && !runner.dry_run {
                 print_module(&wrap, folder)?;
             }
             if runner.shows_commands() {
@@ -104,7 +104,7 @@ pub fn wrap_images(
             }
             match kind {
                 _ if runner.dry_run => Ok(()),
-                OffloadKind::OpenMp => register_openmp(&images, jit, options, folder),
+                OffloadKind::OpenMp => register_openmp(&images, jit, plan, folder),
                 _ => wrap.run(),
             }
         })?;
@@ -117,15 +117,17 @@ pub fn wrap_images(
 fn bundle(
     kind: OffloadKind,
     images: &[&LinkedImage],
-    options: &Options,
+    plan: &WrapPlan<'_>,
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<PathBuf> {
     let path = fat_binary::path(kind, folder);
-    let step = Step::new(Phase::Bundle, options.host_triple(), "")
+    let step = Step::new(Phase::Bundle, plan.host_triple, "")
         .reads(images.iter().map(|image| &image.path))
         .makes([&path]);
-    runner.step(&step, || fat_binary::bundle(kind, images, options, &path, runner))?;
+    runner.step(&step, || {
+        fat_binary::bundle(kind, images, &plan.fat_binary, &path, runner)
+    })?;
     Ok(path)
 }
 
@@ -137,7 +139,7 @@ fn bundle(
 pub fn emit_images(
     images: &[LinkedImage],
     output: &Path,
-    options: &Options,
+    plan: &WrapPlan<'_>,
     folder: &WorkFolder,
     runner: Runner,
 ) -> Result<()> {
@@ -153,7 +155,7 @@ pub fn emit_images(
         }
     };
     if kind != OffloadKind::OpenMp {
-        let file = bundle(kind, &images, options, folder, runner)?;
+        let file = bundle(kind, &images, plan, folder, runner)?;
         runner.print(Command::new("cp").arg(&file).arg(output));
         return match runner.dry_run {
             true => Ok(()),
@@ -161,7 +163,7 @@ pub fn emit_images(
         };
     }
     let output = output.to_owned();
-    let step = Step::new(Phase::Bundle, options.host_triple(), "")
+    let step = Step::new(Phase::Bundle, plan.host_triple, "")
         .reads(images.iter().map(|image| &image.path))
         .makes([&output]);
     runner.step(&step, || {
@@ -258,7 +260,7 @@ fn pack_one<'a>(image: &LinkedImage, count: usize, bytes: Piece<'a>) -> Result<E
 ///
 /// # Errors
 /// The host's processor is unknown, or the image cannot be described.
-pub fn image_offset(group: &Group<'_>, options: &Options) -> Result<u64> {
+pub fn image_offset(group: &Group<'_>, plan: &WrapPlan<'_>) -> Result<u64> {
     let image = LinkedImage {
         triple: group.target.triple.clone(),
         arch: Some(group.target.image_arch().to_owned()),
@@ -266,26 +268,20 @@ pub fn image_offset(group: &Group<'_>, options: &Options) -> Result<u64> {
         kind: ImageKind::OBJECT,
         kinds: vec![OffloadKind::OpenMp],
     };
-    registration(
-        vec![pack_one(&image, 1, Piece::from(&[][..]))?],
-        &[],
-        false,
-        options,
-    )
-    .image_offset()
+    registration(vec![pack_one(&image, 1, Piece::from(&[][..]))?], &[], false, plan).image_offset()
 }
 
 fn registration<'a>(
     images: Vec<EmbeddedImage<'a>>,
     jit_bundles: &'a [InputFile],
     jit_only: bool,
-    options: &'a Options,
+    plan: &'a WrapPlan<'a>,
 ) -> Registration<'a> {
     Registration {
         llvm: LLVM,
-        host_triple: options.host_triple(),
+        host_triple: plan.host_triple,
         images,
-        relocatable: options.relocatable,
+        relocatable: plan.relocatable,
         jit_bundles: jit_bundles.iter().map(InputFile::bytes).collect(),
         jit_only,
     }
@@ -295,12 +291,12 @@ fn registration<'a>(
 fn register_openmp(
     images: &[&LinkedImage],
     jit: &RegistrationForJit,
-    options: &Options,
+    plan: &WrapPlan<'_>,
     folder: &WorkFolder,
 ) -> Result<()> {
     let files = open(images, folder)?;
     let bundles = InputFile::open_all(&jit.bundles)?;
-    let registration = registration(pack(images, &files)?, &bundles, jit.only, options);
+    let registration = registration(pack(images, &files)?, &bundles, jit.only, plan);
     let place = images
         .iter()
         .find_map(|image| folder.used_image_place(&image.path));

@@ -6,6 +6,7 @@
 //! functions.
 
 use object::elf::{self, Machine, RelocationType, SectionType};
+use offloom_abi::Triple;
 
 /// One host processor.
 #[derive(Debug)]
@@ -60,7 +61,7 @@ impl Architecture {
 
     /// The processor of a target triple, if registration code can be written for it.
     pub(super) fn of_triple(triple: &str) -> Option<&'static Self> {
-        let name = triple.split('-').next()?;
+        let name = Triple(triple).architecture();
         Self::ALL
             .into_iter()
             .find(|architecture| architecture.name == name)

@@ -9,6 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 use std::ptr;
 
+use crate::dynamic_section::{DynamicSection, headers, tag};
+
 /// The least part of memory that can be mapped.
 const PAGE: usize = 4096;
 
@@ -28,20 +30,6 @@ const USUAL: [&CStr; 7] = [
 struct LinkMap {
     address: usize,
     name: *const c_char,
-}
-
-/// An entry of the dynamic section (`Elf64_Dyn`).
-#[repr(C)]
-struct DynamicEntry {
-    tag: i64,
-    value: u64,
-}
-
-/// Tags of [`DynamicEntry`] (`<elf.h>`).
-mod tag {
-    pub(super) const END: i64 = 0;
-    pub(super) const NEEDED: i64 = 1;
-    pub(super) const STRING_TABLE: i64 = 5;
 }
 
 /// A program or library of this process.
@@ -112,13 +100,8 @@ struct Search {
 
 /// Called by the loader for each object; anything but 0 ends the search.
 unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: *mut c_void) -> c_int {
-    // SAFETY: `containing` passes a search, and the loader a record that is valid during the call, with as
-    // many headers as it says.
-    let (info, search, headers) = unsafe {
-        let info = &*info;
-        let headers = std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum));
-        (info, &mut *search.cast::<Search>(), headers)
-    };
+    // SAFETY: `containing` passes a search, and the loader a record that is valid during the call.
+    let (info, search, headers) = unsafe { (&*info, &mut *search.cast::<Search>(), headers(&*info)) };
     let inside = headers.iter().any(|header| {
         let start = info.dlpi_addr + header.p_vaddr;
         header.p_type == libc::PT_LOAD && (start..start + header.p_memsz).contains(&search.address)
@@ -132,52 +115,31 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     let end = loaded
         .map(|header| address(header.p_vaddr + header.p_memsz))
         .max();
-    let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
-    // SAFETY: the loader's string; the dynamic section of an object that is loaded.
+    // SAFETY: the loader's string; an object that is loaded.
     search.found = Some(unsafe {
         LoadedObject {
             path: string(info.dlpi_name),
             range: start.unwrap_or_default() / PAGE * PAGE..end.unwrap_or_default().next_multiple_of(PAGE),
-            needed: dynamic.map_or_else(Vec::new, |header| {
-                // In a section that is only read, the loader leaves offsets (`-z rodynamic`).
-                let is_relocated = header.p_flags & libc::PF_W != 0;
-                let base = if is_relocated { 0 } else { address(0) };
-                needed(ptr::with_exposed_provenance(address(header.p_vaddr)), base)
-            }),
+            needed: DynamicSection::of(headers, address(0)).map_or_else(Vec::new, |section| needed(section)),
         }
     });
     1
 }
 
-/// The names of needed libraries in a dynamic section, whose addresses are to be added to `base`.
+/// The names of needed libraries in a dynamic section.
 ///
 /// # Safety
-/// It is the dynamic section of an object that is loaded, and the base 0 if the loader has relocated it, else
-/// the object's address.
-unsafe fn needed(dynamic: *const DynamicEntry, base: usize) -> Vec<CString> {
-    let mut offsets = Vec::new();
-    let mut strings: *const c_char = ptr::null();
-    let mut entry = dynamic;
-    // SAFETY: the section ends with an entry that says so; it holds the address of the string table, and
-    // names are offsets in that.
-    unsafe {
-        while (*entry).tag != tag::END {
-            let value = usize::try_from((*entry).value).unwrap_or_default();
-            match (*entry).tag {
-                tag::NEEDED => offsets.push(value),
-                tag::STRING_TABLE => strings = ptr::with_exposed_provenance(base + value),
-                _ => {}
-            }
-            entry = entry.add(1);
-        }
-        if strings.is_null() {
-            return Vec::new();
-        }
-        let names = offsets.into_iter();
-        names
-            .map(|offset| CStr::from_ptr(strings.add(offset)).to_owned())
-            .collect()
-    }
+/// It is that of an object that is loaded.
+unsafe fn needed(section: DynamicSection) -> Vec<CString> {
+    let Some(strings) = section.address::<c_char>(tag::STRINGS) else {
+        return Vec::new();
+    };
+    // SAFETY: names are offsets in the strings.
+    let name = |offset| unsafe { CStr::from_ptr(strings.add(offset)) };
+    section
+        .values(tag::NEEDED)
+        .map(|offset| name(offset).to_owned())
+        .collect()
 }
 
 /// Where the loaded library of this name comes from. What is no file, as what the kernel maps into every

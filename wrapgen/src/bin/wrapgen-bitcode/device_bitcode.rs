@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use offloom_abi::Triple;
 use offloom_ir::codegen::{CodegenError, MachineOptions, nvptx_machine, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
@@ -99,7 +100,7 @@ impl DeviceBitcode {
             note_source_files(module, file_identity);
         })?;
         let triple = module.get_triple().as_str().to_string_lossy().into_owned();
-        if !jit::supports(&triple) {
+        if !jit::supports(Triple(&triple)) {
             return Err(MergeError::Target {
                 input: self.inputs.first().cloned().unwrap_or_default(),
                 triple,
@@ -121,7 +122,7 @@ impl DeviceBitcode {
             features: "",
             optimization_level: self.optimization_level,
         };
-        match jit::is_gpu(&triple) {
+        match Triple(&triple).is_nvidia_gpu() {
             true => nvptx_machine(&options),
             false => target_machine(&options),
         }

@@ -10,7 +10,7 @@ mod openmp;
 mod sycl;
 
 use offloom_abi::device_image::WRAPPER_MODULE_NAME;
-use offloom_abi::entry;
+use offloom_abi::entry::{self, EntryField, FieldType};
 use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
@@ -129,6 +129,21 @@ fn entry_range(section: &str) -> String {
 @llvm.compiler.used = appending global [1 x ptr] [ptr @__dummy.{section}], section "llvm.metadata"
 "#
     )
+}
+
+/// An entry as a constant: `value` gives what of its fields is neither zero nor null.
+fn entry_record(value: impl Fn(EntryField) -> Option<String>) -> String {
+    let fields = entry::fields(offloom_ir::LLVM).iter();
+    let values = fields.map(|&(field, field_type)| {
+        let nothing = match field_type {
+            FieldType::Pointer => "null",
+            _ => "0",
+        };
+        let value = value(field).unwrap_or_else(|| nothing.to_owned());
+        format!("{} {value}", field_type.name())
+    });
+    let values: Vec<_> = values.collect();
+    format!("%{} {{ {} }}", entry::IR_STRUCT_NAME, values.join(", "))
 }
 
 /// The definition of the entry type.

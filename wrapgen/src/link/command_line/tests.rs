@@ -27,7 +27,7 @@ fn the_wrappers_own_options_do_not_reach_the_host_linker() {
         "in.o",
         "-lm",
     ]);
-    assert_eq!(line.host_words(&[]), ["-z", "now", "-o", "out", "in.o", "-lm"]);
+    assert_eq!(line.host.words(&[]), ["-z", "now", "-o", "out", "in.o", "-lm"]);
     let options = &line.options;
     assert!(options.verbose && !options.dry_run);
     assert_eq!(options.opt_level.as_deref(), Some("O3"));
@@ -47,7 +47,7 @@ fn a_value_for_a_target_need_not_be_text() {
 #[test]
 fn objects_are_inserted_behind_the_output_or_in_front() {
     let added = [PathBuf::from("wrapper.o")];
-    let words = |arguments: &[&str]| parse(arguments).host_words(&added);
+    let words = |arguments: &[&str]| parse(arguments).host.words(&added);
     assert_eq!(
         words(&["a.o", "-o", "out", "-lc"]),
         ["a.o", "-o", "out", "wrapper.o", "-lc"]
@@ -72,14 +72,9 @@ fn values_of_host_options_are_no_inputs() {
         "dir",
         "-ldl",
     ]);
-    let inputs: Vec<_> = line
-        .host
-        .iter()
-        .filter(|argument| matches!(argument.role, Role::Input(_)))
-        .collect();
-    assert_eq!(inputs.len(), 1);
-    assert_eq!(line.host[3].role, Role::LibraryPath("dir".into()));
-    assert_eq!(line.host[4].role, Role::Library("dl".into()));
+    assert_eq!(line.host.inputs().count(), 1);
+    assert_eq!(line.host.arguments[3].role, Role::LibraryPath("dir".into()));
+    assert_eq!(line.host.arguments[4].role, Role::Library("dl".into()));
 }
 
 #[test]
@@ -121,7 +116,7 @@ proptest! {
         let mut words = words;
         words.push("end".into());
         let line = CommandLine::parse(words.clone()).unwrap();
-        prop_assert_eq!(line.host_words(&[]), words);
+        prop_assert_eq!(line.host.words(&[]), words);
     }
 
     #[test]

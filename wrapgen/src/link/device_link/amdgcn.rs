@@ -6,8 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::super::device_options::DeviceOptions;
-use super::super::target::Target;
+use super::super::plan::TargetPlan;
 use super::device_libraries;
 use crate::error::Result;
 use crate::process::Runner;
@@ -19,13 +18,12 @@ use crate::toolchain;
 /// # Errors
 /// There is no `ld.lld`.
 pub(super) fn command(
-    target: &Target,
+    plan: &TargetPlan<'_>,
     inputs: &[PathBuf],
-    options: &DeviceOptions<'_>,
     image: &Path,
-    emit_bitcode: bool,
     runner: Runner,
 ) -> Result<Command> {
+    let target = &plan.group.target;
     let mut command = Command::new(toolchain::llvm_program("ld.lld")?);
     command.args(["--no-undefined", "-shared"]);
     if !matches!(target.processor(), "" | "generic") {
@@ -35,8 +33,8 @@ pub(super) fn command(
     if !features.is_empty() {
         command.arg(format!("-plugin-opt=-mattr={}", features.join(",")));
     }
-    command.args(options.lto_words());
-    if emit_bitcode {
+    command.args(plan.options.lto_words());
+    if plan.image_is_bitcode {
         command.arg("--lto-emit-llvm");
     }
     command.args(inputs);
@@ -44,7 +42,7 @@ pub(super) fn command(
         command.arg("-L").arg(folder);
     }
     command.args(device_libraries::without_missing_runtime(
-        &options.linker,
+        &plan.options.linker,
         target,
         runner,
     ));

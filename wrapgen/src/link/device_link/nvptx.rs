@@ -15,9 +15,8 @@ use std::process::Command;
 use offloom_abi::OffloadKind;
 use offloom_abi::version::{DeviceLinkDriver, LlvmVersion};
 
-use super::super::command_line::Options;
-use super::super::device_options::DeviceOptions;
-use super::super::group::Group;
+use super::super::plan::TargetPlan;
+use super::super::plan::device_options::DeviceOptions;
 use super::super::target::Target;
 use super::super::work_folder::WorkFolder;
 use super::device_libraries;
@@ -32,23 +31,21 @@ use crate::toolchain;
 /// # Errors
 /// A tool is missing or fails.
 pub(super) fn link(
-    group: &Group<'_>,
+    plan: &TargetPlan<'_>,
     inputs: &[PathBuf],
-    options: &Options,
     folder: &WorkFolder,
     image: &Path,
     runner: Runner,
 ) -> Result<()> {
-    let device = DeviceOptions::new(options, &group.target.triple);
-    let libraries = device_libraries::without_missing_runtime(&device.linker, &group.target, runner);
+    let (target, options) = (&plan.group.target, &plan.options);
     let link = NvptxLink {
-        group,
+        plan,
+        target,
         options,
-        device,
-        libraries,
+        libraries: device_libraries::without_missing_runtime(&options.linker, target, runner),
         runner,
     };
-    if options.embed_bitcode {
+    if plan.image_is_bitcode {
         return runner.run(&mut link.compile(inputs, "--lto-emit-llvm", image)?);
     }
     let mut cubins = Vec::new();
@@ -60,11 +57,11 @@ pub(super) fn link(
         }
     }
     if cubins.len() < inputs.len() {
-        let ptx = folder.named(&group.target, "lto.s");
-        let cubin = folder.named(&group.target, "lto.cubin");
-        if link.device.level.is_some_and(|level| level < TRIMMED_BY_LLVM) {
-            let linked = folder.named(&group.target, "lto.bc");
-            let trimmed = folder.named(&group.target, "lto.trimmed.bc");
+        let ptx = folder.named(target, "lto.s");
+        let cubin = folder.named(target, "lto.cubin");
+        if options.level.is_some_and(|level| level < TRIMMED_BY_LLVM) {
+            let linked = folder.named(target, "lto.bc");
+            let trimmed = folder.named(target, "lto.trimmed.bc");
             runner.run(&mut link.compile(inputs, "--lto-emit-llvm", &linked)?)?;
             let mut trim = Command::new(BitcodeTool::find()?.program());
             runner.run(trim.arg("trim").arg("-o").arg(&trimmed).arg(&linked))?;
@@ -76,8 +73,8 @@ pub(super) fn link(
         cubins.insert(0, cubin);
     }
     runner.run(&mut link.link(&cubins, image)?)?;
-    if group.kinds().any(|kind| kind == OffloadKind::OpenMp)
-        && let Some(warning) = warning_of_abi_version(image, &group.target)
+    if plan.group.kinds().any(|kind| kind == OffloadKind::OpenMp)
+        && let Some(warning) = warning_of_abi_version(image, target)
     {
         runner.say(&warning);
     }
@@ -106,9 +103,9 @@ const TRIMMED_BY_LLVM: u8 = 2;
 
 /// One link, and how it is to be done.
 struct NvptxLink<'a> {
-    group: &'a Group<'a>,
-    options: &'a Options,
-    device: DeviceOptions<'a>,
+    plan: &'a TargetPlan<'a>,
+    target: &'a Target,
+    options: &'a DeviceOptions,
     /// Arguments for the device linker.
     libraries: Vec<OsString>,
     runner: Runner<'a>,
@@ -125,9 +122,9 @@ impl NvptxLink<'_> {
             if !features.is_empty() {
                 linker.extend(["--feature".into(), features.join(",").into()]);
             }
-            linker.push(format!("--plugin-opt=O{}", self.device.level.unwrap_or(2)).into());
+            linker.push(format!("--plugin-opt=O{}", self.options.level_of_link()).into());
         }
-        let llvm = self.device.llvm.iter();
+        let llvm = self.options.llvm.iter();
         linker.extend(llvm.map(|option| joined("--plugin-opt=", option)));
         self.clang(inputs, &linker, output)
     }
@@ -136,16 +133,16 @@ impl NvptxLink<'_> {
     fn clang(&self, inputs: &[PathBuf], linker: &[OsString], output: &Path) -> Result<Command> {
         let mut command = Command::new(toolchain::llvm_program("clang")?);
         command.args(["--no-default-config", "-o"]).arg(output);
-        command.arg(format!("--target={}", self.group.target.triple));
-        command.arg(format!("-march={}", self.group.target.arch));
-        if let Some(path) = &self.options.cuda_path {
+        command.arg(format!("--target={}", self.target.triple));
+        command.arg(format!("-march={}", self.target.arch));
+        if let Some(path) = self.plan.cuda_path {
             command.arg(joined("--cuda-path=", path.as_os_str()));
         }
         command.args(inputs);
         for word in linker.iter().chain(&self.libraries) {
             command.arg("-Xlinker").arg(word);
         }
-        command.args(&self.device.compiler);
+        command.args(&self.options.compiler);
         Ok(command)
     }
 
@@ -153,14 +150,14 @@ impl NvptxLink<'_> {
     fn generate(&self, bitcode: &Path, ptx: &Path) -> Result<Command> {
         let mut command = Command::new(toolchain::llvm_program("clang")?);
         command.args(["--no-default-config", "-S", "-o"]).arg(ptx);
-        command.arg(format!("--target={}", self.group.target.triple));
-        command.arg(format!("-march={}", self.group.target.arch));
-        if let Some(path) = &self.options.cuda_path {
+        command.arg(format!("--target={}", self.target.triple));
+        command.arg(format!("-march={}", self.target.arch));
+        if let Some(path) = self.plan.cuda_path {
             command.arg(joined("--cuda-path=", path.as_os_str()));
         }
-        command.arg(format!("-O{}", self.device.level.unwrap_or(TRIMMED_BY_LLVM)));
+        command.arg(format!("-O{}", self.options.level_of_link()));
         command.args(["-Xclang", "-disable-llvm-passes"]);
-        for option in &self.device.llvm {
+        for option in &self.options.llvm {
             command.arg("-mllvm").arg(option);
         }
         command.args(["-x", "ir"]).arg(bitcode);
@@ -170,7 +167,7 @@ impl NvptxLink<'_> {
     /// What the members were compiled for, such as `+ptx83`. LLVM takes the highest version.
     fn features(&self) -> Vec<&str> {
         let mut features = Vec::new();
-        for found in &self.group.members {
+        for found in &self.plan.group.members {
             for (key, value) in found.member.strings() {
                 if key == "feature" && !features.contains(&value) {
                     features.push(value);
@@ -184,12 +181,12 @@ impl NvptxLink<'_> {
     fn assemble(&self, ptx: &Path, cubin: &Path) -> Result<Command> {
         // Clang takes the level only along with `-flto`.
         let level = match LLVM.device_links {
-            DeviceLinkDriver::Wrapper => self.device.level.unwrap_or(2),
-            DeviceLinkDriver::Clang => self.device.level.filter(|_| self.device.lto).unwrap_or(3),
+            DeviceLinkDriver::Wrapper => self.options.level_of_link(),
+            DeviceLinkDriver::Clang => self.options.level.filter(|_| self.options.lto).unwrap_or(3),
         };
         let mut command = Command::new(self.cuda_program("ptxas")?);
         command.arg("-m64");
-        match (self.device.debug, level) {
+        match (self.options.debug, level) {
             (true, 0) => {
                 command.args(["-g", "--dont-merge-basicblocks", "--return-at-end"]);
             }
@@ -203,14 +200,14 @@ impl NvptxLink<'_> {
         if self.runner.verbose {
             command.arg("-v");
         }
-        command.args(["--gpu-name", &self.group.target.arch, "--output-file"]);
-        command.arg(cubin).arg(ptx).args(&self.device.ptxas).arg("-c");
+        command.args(["--gpu-name", &self.target.arch, "--output-file"]);
+        command.arg(cubin).arg(ptx).args(&self.options.ptxas).arg("-c");
         Ok(command)
     }
 
     /// The command that links cubins.
     fn link(&self, cubins: &[PathBuf], image: &Path) -> Result<Command> {
-        if self.device.needs_clang() {
+        if self.options.needs_clang() {
             return self.clang(cubins, &[], image);
         }
         let library_folder = toolchain::llvm_library_dir();
@@ -220,8 +217,8 @@ impl NvptxLink<'_> {
             if self.runner.verbose {
                 command.arg("-v");
             }
-            command.args(["-arch", &self.group.target.arch]);
-            for folder in device_libraries::folders(&self.group.target) {
+            command.args(["-arch", &self.target.arch]);
+            for folder in device_libraries::folders(self.target) {
                 command.arg("-L").arg(folder);
             }
             command.arg("-L").arg(library_folder).args(cubins);
@@ -233,12 +230,12 @@ impl NvptxLink<'_> {
         if self.runner.verbose {
             command.arg("-v");
         }
-        command.args(["-arch", &self.group.target.arch]);
-        if let Some(path) = &self.options.cuda_path {
+        command.args(["-arch", &self.target.arch]);
+        if let Some(path) = self.plan.cuda_path {
             command.arg(joined("--cuda-path=", path.as_os_str()));
         }
         // In Clang's order: a device runtime that options name does not come before LLVM's own.
-        for folder in device_libraries::folders(&self.group.target) {
+        for folder in device_libraries::folders(self.target) {
             command.arg(joined("-L", folder.as_os_str()));
         }
         command.args(cubins).args(&self.libraries);
@@ -247,7 +244,7 @@ impl NvptxLink<'_> {
     }
 
     fn cuda_program(&self, name: &str) -> Result<PathBuf> {
-        toolchain::cuda_program(name, self.options.cuda_path.as_deref())
+        toolchain::cuda_program(name, self.plan.cuda_path)
     }
 }
 

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use offloom_abi::LlvmVersion;
 use offloom_abi::device_image::{REGISTER_FUNCTION_SECTION, REGISTER_PRIORITY};
 use offloom_abi::entry::{self, EntryField};
-use offloom_abi::fat_binary::{FatBinaryRuntime, IMAGE, IR_STRUCT_NAME, RECORD_VERSION, WRAPPER, variable};
+use offloom_abi::fat_binary::{
+    FatBinaryRuntime, IMAGE, IR_FIELDS, IR_STRUCT_NAME, RECORD_VERSION, WRAPPER, variable,
+};
 use offloom_abi::version::EntryFormat;
 use wrapgen::inputs::Piece;
 use wrapgen::wrap::ImageSection;
@@ -40,7 +42,7 @@ pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: Piece<'a>) -> ModuleTe
     };
     let registration_loop = registration_loop(runtime, section);
     let text = format!(
-        r#"%{IR_STRUCT_NAME} = type {{ i32, i32, ptr, ptr }}
+        r#"%{IR_STRUCT_NAME} = type {{ {IR_FIELDS} }}
 {entries}{image_global}@{WRAPPER} = internal constant %{IR_STRUCT_NAME} {{ i32 {magic}, i32 {RECORD_VERSION}, ptr @{IMAGE}, ptr null }}, section "{wrapper_section}", align 8
 @.{name}.binary_handle = internal global ptr null
 @llvm.global_ctors = appending global [1 x {{ i32, ptr, ptr }}] [{{ i32, ptr, ptr }} {{ i32 {REGISTER_PRIORITY}, ptr @.{name}.fatbin_reg, ptr null }}]

@@ -14,6 +14,7 @@ pub(super) fn text<'a>(images: &'a [EmbeddedImage<'a>], relocatable: bool) -> Mo
     let llvm = offloom_ir::LLVM;
     let (start, stop) = (entry::start_symbol(llvm), entry::stop_symbol(llvm));
     let (image_type, descriptor_type) = (image::IR_STRUCT_NAME, descriptor::IR_STRUCT_NAME);
+    let (image_fields, descriptor_fields) = (image::IR_FIELDS, descriptor::IR_FIELDS);
     let image_section = match relocatable {
         true => names::OFFLOADING_RELOCATABLE_SECTION,
         false => names::OFFLOADING_SECTION,
@@ -45,8 +46,8 @@ pub(super) fn text<'a>(images: &'a [EmbeddedImage<'a>], relocatable: bool) -> Mo
     }
     let rows = rows.join(", ");
     let text = format!(
-        r#"%{image_type} = type {{ ptr, ptr, ptr, ptr }}
-%{descriptor_type} = type {{ i32, ptr, ptr, ptr }}
+        r#"%{image_type} = type {{ {image_fields} }}
+%{descriptor_type} = type {{ {descriptor_fields} }}
 {entries}{globals}@{table} = internal unnamed_addr constant [{count} x %{image_type}] [{rows}]
 @{descriptor} = internal constant %{descriptor_type} {{ i32 {count}, ptr @{table}, ptr @{start}, ptr @{stop} }}
 @llvm.global_ctors = appending global [1 x {{ i32, ptr, ptr }}] [{{ i32, ptr, ptr }} {{ i32 {REGISTER_PRIORITY}, ptr @{register}, ptr null }}]

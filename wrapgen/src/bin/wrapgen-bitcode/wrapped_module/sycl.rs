@@ -1,15 +1,16 @@
 //! The registration module of SYCL: each image with its own entries, and a descriptor of all of them.
 
 use offloom_abi::device_image::REGISTER_FUNCTION_SECTION;
+use offloom_abi::entry::{self, EntryField};
 use offloom_abi::sycl_image::{
-    DESCRIPTOR_IR_STRUCT_NAME, DESCRIPTOR_RECORD_VERSION, IMAGE_FORMAT_NONE, IMAGE_IR_STRUCT_NAME,
-    IMAGE_RECORD_VERSION, REGISTER, REGISTER_LIB, REGISTER_PRIORITY, SYMBOL_PREFIX, UNREGISTER,
-    UNREGISTER_LIB,
+    DESCRIPTOR_IR_FIELDS, DESCRIPTOR_IR_STRUCT_NAME, DESCRIPTOR_RECORD_VERSION, IMAGE_FORMAT_NONE,
+    IMAGE_IR_FIELDS, IMAGE_IR_STRUCT_NAME, IMAGE_RECORD_VERSION, REGISTER, REGISTER_LIB, REGISTER_PRIORITY,
+    SYMBOL_PREFIX, UNREGISTER, UNREGISTER_LIB,
 };
-use offloom_abi::{OffloadKind, entry, names};
+use offloom_abi::{OffloadKind, names};
 use wrapgen::wrap::{ImageSection, SyclImage};
 
-use super::{LARGE_GLOBAL_ALIGNMENT, ModuleText, declared_image, entry_type};
+use super::{LARGE_GLOBAL_ALIGNMENT, ModuleText, declared_image, entry_record, entry_type};
 
 /// Makes the names of equally named globals unique as LLVM does: one counter for the whole module.
 #[derive(Default)]
@@ -57,10 +58,12 @@ pub(super) fn text<'a>(images: &[SyclImage<'a>]) -> ModuleText<'a> {
                 c_string(symbol)
             );
             metadata.push(format!("!{{ptr @{name}}}"));
-            let record = format!(
-                "%{entry_type_name} {{ i64 0, i16 {}, i16 {kind}, i32 0, ptr null, ptr @{name}, i64 0, i64 0, ptr null }}",
-                entry::RECORD_VERSION
-            );
+            let record = entry_record(|field| match field {
+                EntryField::Version => Some(entry::RECORD_VERSION.to_string()),
+                EntryField::Kind => Some(kind.to_string()),
+                EntryField::Name => Some(format!("@{name}")),
+                _ => None,
+            });
             globals += &format!(
                 "@\"{}\" = weak constant {record}, section \"{}\", align {}\n",
                 escaped(unique.unique(&entry::global_name(symbol)).as_bytes()),
@@ -87,11 +90,10 @@ pub(super) fn text<'a>(images: &[SyclImage<'a>]) -> ModuleText<'a> {
     }
 
     let (count, rows) = (images.len(), rows.join(", "));
-    let pointers = "ptr, ".repeat(8);
     let entry_type = entry_type();
     let mut text = format!(
-        r#"%{IMAGE_IR_STRUCT_NAME} = type {{ i16, i8, i8, {pointers}ptr }}
-%{DESCRIPTOR_IR_STRUCT_NAME} = type {{ i16, i16, ptr, ptr, ptr }}
+        r#"%{IMAGE_IR_STRUCT_NAME} = type {{ {IMAGE_IR_FIELDS} }}
+%{DESCRIPTOR_IR_STRUCT_NAME} = type {{ {DESCRIPTOR_IR_FIELDS} }}
 {entry_type}{globals}@{SYMBOL_PREFIX}.device_images = internal unnamed_addr constant [{count} x %{IMAGE_IR_STRUCT_NAME}] [{rows}]
 @{SYMBOL_PREFIX}.descriptor = internal constant %{DESCRIPTOR_IR_STRUCT_NAME} {{ i16 {DESCRIPTOR_RECORD_VERSION}, i16 {count}, ptr @{SYMBOL_PREFIX}.device_images, ptr null, ptr null }}
 "#

@@ -7,9 +7,9 @@
 //! program.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::super::command_line::CommandLine;
+use super::super::host_command::HostCommand;
 
 /// How the names of these libraries start, for instance `libclang_rt.asan-x86_64.a` or, with a folder for
 /// each target, `libclang_rt.asan.a`.
@@ -22,8 +22,10 @@ const IN_SHARED_LIBRARIES: [&str; 5] = ["asan_static", "builtins", "profile", "s
 pub(super) const PROFILE_WRITER: &str = "__llvm_profile_runtime";
 
 /// The first runtime library on the command line that only programs are linked with.
-pub(crate) fn of_program(line: &CommandLine) -> Option<&Path> {
-    line.inputs().find(|path| belongs_to_program(path))
+pub(super) fn of_program(host: &HostCommand) -> Option<&Path> {
+    host.inputs()
+        .map(PathBuf::as_path)
+        .find(|path| belongs_to_program(path))
 }
 
 /// Whether an input of the host link is a runtime library that only programs are linked with.

@@ -5,13 +5,14 @@ use std::os::unix::ffi::OsStrExt;
 
 use offloom_abi::version::DeviceLinkDriver;
 
-use super::command_line::{Options, TargetArgument};
+use super::super::command_line::{Options, TargetArgument};
 use crate::LLVM;
 
 /// The options that concern one target, sorted by the tool that they are for.
 #[derive(Debug, Default)]
-pub struct DeviceOptions<'a> {
-    /// The number behind `-O`, with the sizes and `fast` as the device linkers take them.
+pub struct DeviceOptions {
+    /// The number behind `-O`, with the sizes and `fast` as the device linkers take them; `None`: nothing was
+    /// said.
     pub level: Option<u8>,
     /// Device code keeps its debug information.
     pub debug: bool,
@@ -22,23 +23,23 @@ pub struct DeviceOptions<'a> {
     /// For LLVM, as behind `-mllvm`.
     pub llvm: Vec<OsString>,
     /// For `ptxas`.
-    pub ptxas: Vec<&'a OsStr>,
+    pub ptxas: Vec<OsString>,
     /// For the device linker.
     pub linker: Vec<OsString>,
     /// Everything for the device compiler, as given.
-    pub compiler: Vec<&'a OsStr>,
+    pub compiler: Vec<OsString>,
     /// What of that is none of the above, so that only Clang can say what it means.
-    pub for_clang: Vec<&'a OsStr>,
+    pub for_clang: Vec<OsString>,
 }
 
-impl<'a> DeviceOptions<'a> {
+impl DeviceOptions {
     /// What of `options` is for the target `triple`.
-    pub fn new(options: &'a Options, triple: &str) -> Self {
+    pub fn new(options: &Options, triple: &str) -> Self {
         let mut device = Self {
             level: options.opt_level.as_deref().and_then(level),
             debug: options.device_debug,
             llvm: options.llvm_arguments.clone(),
-            ptxas: options.ptxas_arguments.iter().map(OsString::as_os_str).collect(),
+            ptxas: options.ptxas_arguments.clone(),
             ..Self::default()
         };
         let mut for_linker = values(&options.device_linker, triple);
@@ -50,6 +51,17 @@ impl<'a> DeviceOptions<'a> {
             device.note_for_compiler(word, &mut for_compiler);
         }
         device
+    }
+
+    /// The level of the link, whether it was told one or not, as the driver of each release passes it.
+    pub fn level_of_link(&self) -> u8 {
+        self.level.unwrap_or(DEFAULT_LEVEL)
+    }
+
+    /// What code for a GPU that is made at run time is assembled with, as far as the image's code is.
+    pub fn assembler_arguments(&self) -> Vec<OsString> {
+        let debug = self.debug.then(|| OsString::from("-lineinfo"));
+        self.ptxas.iter().cloned().chain(debug).collect()
     }
 
     /// Whether only Clang can say what some option means.
@@ -83,7 +95,7 @@ impl<'a> DeviceOptions<'a> {
     }
 
     /// Notes one word for the linker.
-    fn note_for_linker(&mut self, word: &'a OsStr, rest: &mut impl Iterator<Item = &'a OsStr>) {
+    fn note_for_linker<'a>(&mut self, word: &OsStr, rest: &mut impl Iterator<Item = &'a OsStr>) {
         match word.as_bytes() {
             b"-mllvm" => self.llvm.extend(rest.next().map(OsStr::to_owned)),
             // LLVM 19 hands these words to Clang, so that people spell them for it.
@@ -101,11 +113,11 @@ impl<'a> DeviceOptions<'a> {
     }
 
     /// Notes one word for the compiler.
-    fn note_for_compiler(&mut self, word: &'a OsStr, rest: &mut impl Iterator<Item = &'a OsStr>) {
-        self.compiler.push(word);
+    fn note_for_compiler<'a>(&mut self, word: &OsStr, rest: &mut impl Iterator<Item = &'a OsStr>) {
+        self.compiler.push(word.to_owned());
         let mut value = || {
-            let value = rest.next();
-            self.compiler.extend(value);
+            let value = rest.next().map(OsStr::to_owned);
+            self.compiler.extend(value.clone());
             value
         };
         match word.to_str() {
@@ -117,7 +129,7 @@ impl<'a> DeviceOptions<'a> {
             Some("-flto" | "-flto=full") => self.lto = true,
             Some("-flto=thin") => (self.lto, self.thin_lto) = (true, true),
             Some("-Xcuda-ptxas") => self.ptxas.extend(value()),
-            Some("-mllvm") => self.llvm.extend(value().map(OsStr::to_owned)),
+            Some("-mllvm") => self.llvm.extend(value()),
             Some(text) => {
                 let remarks = text.strip_prefix("-Rpass").and_then(|text| text.split_once('='));
                 match (text.strip_prefix("-O"), remarks) {
@@ -125,13 +137,16 @@ impl<'a> DeviceOptions<'a> {
                     (_, Some((kind @ ("" | "-missed" | "-analysis"), pattern))) => {
                         self.llvm.push(format!("-pass-remarks{kind}={pattern}").into());
                     }
-                    _ => self.for_clang.push(word),
+                    _ => self.for_clang.push(word.to_owned()),
                 }
             }
-            None => self.for_clang.push(word),
+            None => self.for_clang.push(word.to_owned()),
         }
     }
 }
+
+/// The level of a link that is told none.
+const DEFAULT_LEVEL: u8 = 2;
 
 /// The arguments that are for the target `triple`.
 fn values<'a>(arguments: &'a [TargetArgument], triple: &str) -> impl Iterator<Item = &'a OsStr> {
@@ -209,10 +224,10 @@ fn level(text: &str) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::command_line::CommandLine;
+    use super::super::super::command_line::CommandLine;
     use super::*;
 
-    fn device<R>(words: &[&str], check: impl FnOnce(DeviceOptions<'_>) -> R) -> R {
+    fn device<R>(words: &[&str], check: impl FnOnce(DeviceOptions) -> R) -> R {
         let line = CommandLine::parse(words.iter().map(OsString::from).collect()).unwrap();
         check(DeviceOptions::new(&line.options, "nvptx64-nvidia-cuda"))
     }

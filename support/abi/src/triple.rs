@@ -1,0 +1,82 @@
+//! Target triples, as far as formats and tools go by them. Their text stays as it is: compilers spell one
+//! target in several ways.
+
+/// A target triple, such as `x86_64-pc-linux-gnu`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Triple<'a>(pub &'a str);
+
+impl<'a> Triple<'a> {
+    /// Its first part.
+    pub fn architecture(self) -> &'a str {
+        self.0.split('-').next().unwrap_or_default()
+    }
+
+    /// Whether it is that of NVIDIA's GPUs.
+    pub fn is_nvidia_gpu(self) -> bool {
+        self.architecture() == "nvptx64"
+    }
+
+    /// Whether it is that of AMD's GPUs.
+    pub fn is_amd_gpu(self) -> bool {
+        self.architecture() == "amdgcn"
+    }
+
+    /// Whether it is a Linux on x86-64, which is the only host of the JIT.
+    pub fn is_jit_host(self) -> bool {
+        self.architecture() == "x86_64" && self.0.contains("linux")
+    }
+
+    /// Whether both are the same Linux, however they are spelled: `x86_64-linux-gnu`, `x86_64-pc-linux-gnu`,
+    /// `x86_64-unknown-linux`.
+    pub fn is_same_linux(self, other: Triple<'_>) -> bool {
+        let parts = self.linux_parts();
+        parts.is_some() && parts == other.linux_parts()
+    }
+
+    /// Architecture and environment of a Linux.
+    fn linux_parts(self) -> Option<(&'a str, &'a str)> {
+        let (_, environment) = self.0.split_once("-linux")?;
+        Some((
+            self.architecture(),
+            environment.strip_prefix('-').unwrap_or("gnu"),
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_linux_has_several_names() {
+        let host = Triple("x86_64-pc-linux-gnu");
+        for (text, same) in [
+            ("x86_64-pc-linux-gnu", true),
+            ("x86_64-unknown-linux-gnu", true),
+            ("x86_64-linux-gnu", true),
+            ("x86_64-linux", true),
+            ("x86_64-unknown-linux-musl", false),
+            ("x86_64", false),
+            ("aarch64-unknown-linux-gnu", false),
+            ("", false),
+        ] {
+            assert_eq!(Triple(text).is_same_linux(host), same, "{text}");
+        }
+        assert!(!Triple("x86_64").is_same_linux(Triple("x86_64")));
+    }
+
+    #[test]
+    fn devices_are_told_by_the_architecture() {
+        for (text, nvidia, amd, jit_host) in [
+            ("nvptx64-nvidia-cuda", true, false, false),
+            ("nvptx-nvidia-cuda", false, false, false),
+            ("amdgcn-amd-amdhsa", false, true, false),
+            ("x86_64-pc-linux-gnu", false, false, true),
+            ("x86_64-pc-windows-msvc", false, false, false),
+        ] {
+            let triple = Triple(text);
+            let found = (triple.is_nvidia_gpu(), triple.is_amd_gpu(), triple.is_jit_host());
+            assert_eq!(found, (nvidia, amd, jit_host), "{text}");
+        }
+    }
+}
