@@ -6,6 +6,7 @@ use std::ptr;
 use std::slice;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+use offloom_abi::HostProcessor;
 use offloom_abi::device_image::{descriptor, image};
 use offloom_abi::jit_gpu_code::GpuCode;
 use offloom_ir::bitcode_header::{is_bitcode, producer, release, target_triple};
@@ -213,7 +214,7 @@ fn triple_of_bitcode(bytes: &[u8]) -> Option<String> {
 
 /// Images for GPUs may be bitcode of others too: libomptarget compiles those.
 fn is_for_this_device(triple: &str) -> bool {
-    triple.starts_with("x86_64-") && triple.contains("linux")
+    HostProcessor::of_triple(triple) == Some(HostProcessor::NATIVE)
 }
 
 /// Whether the bitcode is of this library's LLVM. Says so where it is not.

@@ -58,7 +58,7 @@ pub fn compile(
     runner: Runner,
 ) -> Result<Compiled> {
     let options = &line.options;
-    let jit = jit_form(group, options);
+    let jit = jit_form(group, options)?;
     if options.embed_bitcode {
         check_all_bitcode(group, "--embed-bitcode (-fopenmp-target-jit of Clang)")?;
     }
@@ -119,11 +119,18 @@ pub fn compile(
     Ok(compiled)
 }
 
-/// What the JIT is to do with the group.
-fn jit_form(group: &Group<'_>, options: &Options) -> Option<JitForm> {
-    let is_known =
-        jit::supports(&group.target.triple) && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
-    options.jit.filter(|_| is_known)
+/// What the JIT is to do with the group. Code of another processor than the host's stays as it is: no device
+/// of libomptarget's runs it.
+fn jit_form(group: &Group<'_>, options: &Options) -> Result<Option<JitForm>> {
+    let target = &group.target;
+    let is_known = jit::supports(&target.triple)
+        && (jit::is_gpu(&target.triple) || target.is_host(options.host_triple()))
+        && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
+    let form = options.jit.filter(|_| is_known);
+    if form.is_some() {
+        jit::check_host(options.host_triple())?;
+    }
+    Ok(form)
 }
 
 /// The names of the group's bitcode that stay visible. None where there is no bitcode, or where the device

@@ -1,5 +1,7 @@
 //! Device targets: what an image is for, which linker makes it, and which code may be linked into it.
 
+use offloom_abi::HostProcessor;
+
 use crate::LLVM;
 use crate::inputs::EmbeddedMember;
 
@@ -59,10 +61,15 @@ impl Target {
         match self.architecture() {
             "amdgcn" => DeviceLinker::Amdgcn,
             "nvptx64" => DeviceLinker::Nvptx,
-            "x86_64" if self.is_host(host_triple) => DeviceLinker::HostLike,
+            _ if self.host_processor().is_some() && self.is_host(host_triple) => DeviceLinker::HostLike,
             other if other.starts_with("spirv") || other.starts_with("nvptx") => DeviceLinker::Clang,
             _ => DeviceLinker::HostLikeByClang,
         }
+    }
+
+    /// The processor, if it is one that hosts have.
+    pub fn host_processor(&self) -> Option<&'static HostProcessor> {
+        HostProcessor::of_triple(&self.triple)
     }
 
     /// Whether it is the Linux of `host_triple`, which may be spelled otherwise.
@@ -177,6 +184,12 @@ mod tests {
             ("spirv64-intel-unknown", DeviceLinker::Clang),
         ] {
             assert_eq!(target(triple, "").linker(host), linker, "{triple}");
+        }
+        for (triple, linker) in [
+            ("aarch64-unknown-linux-gnu", DeviceLinker::HostLike),
+            ("x86_64-pc-linux-gnu", DeviceLinker::HostLikeByClang),
+        ] {
+            assert_eq!(target(triple, "").linker("aarch64-linux-gnu"), linker, "{triple}");
         }
     }
 

@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 use std::ptr;
 
-/// The least part of memory that can be mapped.
-const PAGE: usize = 4096;
+use offloom_abi::HostProcessor;
+use rustix::param::page_size;
 
 /// Libraries that compilers link to without being asked, where the process has them.
 const USUAL: [&CStr; 7] = [
@@ -20,7 +20,7 @@ const USUAL: [&CStr; 7] = [
     c"libm.so.6",
     c"libgcc_s.so.1",
     c"libc.so.6",
-    c"ld-linux-x86-64.so.2",
+    HostProcessor::NATIVE.loader,
 ];
 
 /// The start of the loader's record of a library (`struct link_map` of `<link.h>`).
@@ -133,11 +133,12 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
         .map(|header| address(header.p_vaddr + header.p_memsz))
         .max();
     let dynamic = headers.iter().find(|header| header.p_type == libc::PT_DYNAMIC);
+    let page = page_size();
     // SAFETY: the loader's string; the dynamic section of an object that is loaded.
     search.found = Some(unsafe {
         LoadedObject {
             path: string(info.dlpi_name),
-            range: start.unwrap_or_default() / PAGE * PAGE..end.unwrap_or_default().next_multiple_of(PAGE),
+            range: start.unwrap_or_default() / page * page..end.unwrap_or_default().next_multiple_of(page),
             needed: dynamic.map_or_else(Vec::new, |header| {
                 // In a section that is only read, the loader leaves offsets (`-z rodynamic`).
                 let is_relocated = header.p_flags & libc::PF_W != 0;

@@ -12,6 +12,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use offloom_abi::HostProcessor;
+
 use super::super::command_line::{CommandLine, Role};
 use super::super::device_options::DeviceOptions;
 use super::super::group::Group;
@@ -58,7 +60,8 @@ pub(super) fn lld_command(
             command.arg("--lto-emit-llvm");
         }
     }
-    command.args(["-m", "elf_x86_64", "-o"]).arg(image);
+    let processor = group.target.host_processor().unwrap_or(HostProcessor::NATIVE);
+    command.args(["-m", processor.linker_emulation, "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs).args(library_words(line)?);
     for folder in &start_files.folders_of_clang {
