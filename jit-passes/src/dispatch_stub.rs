@@ -23,6 +23,8 @@ use offloom_ir::inkwell::values::{
 };
 use offloom_ir::inkwell::{AddressSpace, AtomicOrdering, IntPredicate};
 use offloom_ir::jit_globals::{Global, find};
+use offloom_ir::symbol::Symbol;
+use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::ahead_of_time;
 use crate::error::JitPassError;
@@ -292,6 +294,12 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         function.set_call_conventions(self.body.get_call_conventions());
         add_attributes(function, attributes);
         self.pass_slot_apart(|location, attribute| function.add_attribute(location, attribute));
+        if !self.has_assembly() {
+            // Of a function that is only called, LLVM takes the slot's own register away.
+            let mut kept = used(self.module, UsedList::CompilerUsed);
+            kept.push(Symbol::from(function));
+            set_used(self.module, UsedList::CompilerUsed, &kept);
+        }
         function
     }
 

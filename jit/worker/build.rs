@@ -53,7 +53,11 @@ fn main() {
     // GNU ld takes of an archive what it misses when it comes to it: what LLVM needs comes after LLVM. The
     // C++ library was named before, for the C++ code of other packages.
     // The compiler's own library has atomic operations of AArch64.
-    for library in libraries.iter().map(String::as_str).chain(["-lstdc++", "-lm", "-lgcc"]) {
+    for library in libraries
+        .iter()
+        .map(String::as_str)
+        .chain(["-lstdc++", "-lm", "-lgcc"])
+    {
         println!("cargo::rustc-link-arg-bins={library}");
     }
     if let Err(error) = prefer_static_cxx_library() {

@@ -10,7 +10,9 @@ use offloom_ir::inkwell::AtomicOrdering::{Acquire, Monotonic};
 use offloom_ir::inkwell::basic_block::BasicBlock;
 use offloom_ir::inkwell::intrinsics::Intrinsic;
 use offloom_ir::inkwell::types::StructType;
-use offloom_ir::inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue};
+use offloom_ir::inkwell::values::{
+    BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue,
+};
 
 use super::{StubBuilder, address};
 use crate::error::JitPassError;

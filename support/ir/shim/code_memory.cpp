@@ -85,7 +85,7 @@ public:
     if (Begin == MAP_FAILED)
       return nullptr;
     std::unique_ptr<Slab> Mapped(new Slab(static_cast<char *>(Begin)));
-    // An instruction that traps.
+    // On x86_64 an instruction that traps.
     const char Breakpoint = '\xcc';
     return Memory.write(Mapped->Begin, &Breakpoint, 1) ? std::move(Mapped) : nullptr;
   }
