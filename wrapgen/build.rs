@@ -9,11 +9,9 @@ fn main() {
         return;
     };
     println!("cargo::rustc-env=OFFLOOM_LLVM_BIN_DIR={}", llvm.bin_dir.display());
-    println!(
-        "cargo::rustc-link-arg-bin=wrapgen-bitcode=-L{}",
-        llvm.lib_dir.display()
-    );
-    println!("cargo::rustc-link-arg-bin=wrapgen-bitcode=-lLLVM-{}", llvm.major);
+    for argument in offloom_find_llvm::shared_library(&llvm) {
+        println!("cargo::rustc-link-arg-bin=wrapgen-bitcode={argument}");
+    }
     // Tests compare with it where the release has it.
     println!("cargo::rustc-check-cfg=cfg(offload_wrapper)");
     if llvm.bin_dir.join("llvm-offload-wrapper").is_file() {

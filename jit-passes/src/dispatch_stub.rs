@@ -4,13 +4,16 @@
 //! each jumps to code or to the next, with all arguments where they are: that under the kernel's name looks
 //! at the first key of the [inline cache](inline_cache), one at the other keys, and one asks the runtime.
 //! Only the first is the kernel's own: the others are shared by kernels of as many parameters, and find in a
-//! register which slot it is about. So a kernel more costs a link little.
+//! register which slot it is about. So a kernel more costs a link little. The first two are assembly for
+//! x86_64, and [IR](in_ir) for other processors.
 
+mod in_ir;
 mod inline_cache;
 
 use std::mem::offset_of;
 
 use offloom_abi::jit_image::{INLINE_CACHE_PARAMETERS, Slot};
+use offloom_abi::{HostProcessor, Triple};
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::context::ContextRef;
@@ -22,6 +25,7 @@ use offloom_ir::inkwell::values::{
 };
 use offloom_ir::inkwell::{AddressSpace, AtomicOrdering, IntPredicate};
 use offloom_ir::symbol::{Symbol, find};
+use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::ahead_of_time;
 use crate::error::JitPassError;
@@ -40,10 +44,6 @@ const NOT_OF_STUBS: [&str; 7] = [
     "speculatable",
     "nocallback",
 ];
-
-/// Registers for arguments that are integers or pointers, as all of a kernel's are, by the psABI of x86_64,
-/// System V.
-const ARGUMENT_REGISTERS: usize = 6;
 
 /// Names of the functions that stubs share; LLVM adds a number where there are several.
 const OTHER_KEYS: &str = "offloom.jit.other_keys";
@@ -80,6 +80,9 @@ pub fn add_dispatch_stubs<'ctx>(
     slots.set_linkage(Linkage::Internal);
     slots.set_alignment(64);
     let builder = context.create_builder();
+    let triple = module.get_triple();
+    let processor = Triple(&triple.as_str().to_string_lossy()).host_processor();
+    let processor = processor.unwrap_or(HostProcessor::NATIVE);
     let mut shared = Vec::new();
     let mut initial = Vec::new();
     for (index, name) in kernels.iter().enumerate() {
@@ -93,6 +96,7 @@ pub fn add_dispatch_stubs<'ctx>(
             builder: &builder,
             slots: slots.as_pointer_value(),
             slot_type,
+            processor,
             index: index as u32,
             body,
         };
@@ -195,6 +199,7 @@ struct StubBuilder<'a, 'ctx> {
     builder: &'a Builder<'ctx>,
     slots: PointerValue<'ctx>,
     slot_type: StructType<'ctx>,
+    processor: &'static HostProcessor,
     /// The number of its slot.
     index: u32,
     /// The kernel's ahead-of-time code.
@@ -217,22 +222,34 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
             None => {
                 let look_up = self.add_look_up(&attributes)?;
                 let other_keys = (parameters <= INLINE_CACHE_PARAMETERS)
-                    .then(|| self.add_other_keys(parameters, look_up))
+                    .then(|| self.add_other_keys(parameters, look_up, &attributes))
                     .transpose()?;
                 shared.push(SharedPart {
                     parameters,
-                    attributes,
+                    attributes: attributes.clone(),
                     other_keys,
                     look_up,
                 });
                 (other_keys, look_up)
             }
         };
+        if !self.has_assembly() {
+            add_attributes(stub, &attributes);
+            return match other_keys {
+                Some(other_keys) => self.build_first_key(stub, other_keys, look_up),
+                None => self.build_no_key(stub, look_up),
+            };
+        }
         let (assembly, next) = match other_keys {
             Some(other_keys) => (inline_cache::first_key(parameters, self.index), other_keys),
             None => (inline_cache::no_key(self.index), look_up),
         };
         self.build_of_assembly(stub, assembly, &[self.slots, address(next), address(look_up)])
+    }
+
+    /// Whether there is assembly for the processor, which is shorter than what is compiled from IR.
+    fn has_assembly(&self) -> bool {
+        self.processor.name == "x86_64"
     }
 
     /// What of the kernel's attributes holds for what asks the runtime, too.
@@ -248,7 +265,13 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         &self,
         parameters: usize,
         look_up: FunctionValue<'ctx>,
+        attributes: &[Attribute],
     ) -> Result<FunctionValue<'ctx>, JitPassError> {
+        if !self.has_assembly() {
+            let function = self.add_function_with_slot(OTHER_KEYS, attributes);
+            self.build_other_keys(function, look_up)?;
+            return Ok(function);
+        }
         let function_type = self.context.void_type().fn_type(&[], false);
         let function = self
             .module
@@ -262,22 +285,39 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
     }
 
     fn add_look_up(&self, attributes: &[Attribute]) -> Result<FunctionValue<'ctx>, JitPassError> {
+        let function = self.add_function_with_slot(LOOK_UP, attributes);
+        self.build_look_up(function)?;
+        Ok(function)
+    }
+
+    /// A function that has the slot and the kernel's arguments, all as words.
+    fn add_function_with_slot(&self, name: &str, attributes: &[Attribute]) -> FunctionValue<'ctx> {
         let mut parameters: Vec<BasicMetadataTypeEnum<'ctx>> = vec![self.pointer().into()];
         parameters.extend(self.words());
         let function_type = self.context.void_type().fn_type(&parameters, false);
         let function = self
             .module
-            .add_function(LOOK_UP, function_type, Some(Linkage::Internal));
+            .add_function(name, function_type, Some(Linkage::Internal));
         function.set_call_conventions(self.body.get_call_conventions());
-        for attribute in attributes {
-            function.add_attribute(AttributeLoc::Function, *attribute);
+        add_attributes(function, attributes);
+        self.pass_slot_apart(|location, attribute| function.add_attribute(location, attribute));
+        if !self.has_assembly() {
+            // Of a function that is only called, LLVM takes the slot's own register away.
+            let mut kept = used(self.module, UsedList::CompilerUsed);
+            kept.push(Symbol::from(function));
+            set_used(self.module, UsedList::CompilerUsed, &kept);
         }
-        // In a register that holds no argument: r10, as the assembly has it.
+        function
+    }
+
+    /// Has the slot, the first argument, in a register that holds no other: on x86_64 r10, as the assembly
+    /// has it.
+    fn pass_slot_apart(&self, add: impl FnOnce(AttributeLoc, Attribute)) {
         let nest = Attribute::get_named_enum_kind_id("nest");
-        let nest = self.context.create_enum_attribute(nest, 0);
-        function.add_attribute(AttributeLoc::Param(0), nest);
-        self.build_look_up(function)?;
-        Ok(function)
+        add(
+            AttributeLoc::Param(0),
+            self.context.create_enum_attribute(nest, 0),
+        );
     }
 
     /// The types of the kernel's parameters, as words.
@@ -381,7 +421,7 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         let read_back = || -> Result<Vec<BasicValueEnum<'ctx>>, JitPassError> {
             let all = parameters.iter().enumerate();
             let read = all.map(|(index, parameter)| {
-                if index >= ARGUMENT_REGISTERS {
+                if index >= self.processor.argument_registers {
                     return Ok(*parameter);
                 }
                 let word = builder.build_struct_gep(words_type, arguments, index as u32, "")?;
@@ -445,14 +485,24 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         name: &str,
     ) -> Result<PointerValue<'ctx>, JitPassError> {
         let address = self.builder.build_struct_gep(self.slot_type, slot, field, "")?;
+        // What it leads to, and the runtime's state, were stored before it; they must be seen in that order.
+        self.load_pointer(address, AtomicOrdering::Acquire, name)
+    }
+
+    /// A pointer that another thread may be storing.
+    fn load_pointer(
+        &self,
+        address: PointerValue<'ctx>,
+        ordering: AtomicOrdering,
+        name: &str,
+    ) -> Result<PointerValue<'ctx>, JitPassError> {
         let loaded = self
             .builder
             .build_load(self.pointer(), address, name)?
             .into_pointer_value();
         if let Some(load) = loaded.as_instruction_value() {
-            // What it leads to, and the runtime's state, were stored before it; they must be seen in that
-            // order. A load takes any ordering but release, and eight is a power of two.
-            let _ = load.set_atomic_ordering(AtomicOrdering::Acquire);
+            // A load takes any ordering but release, and eight is a power of two.
+            let _ = load.set_atomic_ordering(ordering);
             let _ = load.set_alignment(8);
         }
         Ok(loaded)
@@ -490,6 +540,12 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         self.call_kernel(code, arguments)?.set_tail_call(true);
         self.builder.build_return(None)?;
         Ok(())
+    }
+}
+
+fn add_attributes(function: FunctionValue<'_>, attributes: &[Attribute]) {
+    for attribute in attributes {
+        function.add_attribute(AttributeLoc::Function, *attribute);
     }
 }
 

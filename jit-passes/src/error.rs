@@ -20,6 +20,9 @@ pub enum JitPassError {
         /// The verifier's words.
         reason: String,
     },
+    /// An operation of a processor that this LLVM does not know: a mistake of ours.
+    #[error("this LLVM has no `{0}`")]
+    NoIntrinsic(&'static str),
     /// A kernel that is not in the module.
     #[error("the module defines no kernel `{0}`")]
     NoSuchKernel(String),

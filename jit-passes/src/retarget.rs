@@ -6,10 +6,11 @@
 //! | target | rule |
 //! | --- | --- |
 //! | x86 | a feature the image has stays; one it switched off stays off; none that changes how a vector is passed in or out of the module; no access is promised more than 16 bytes of alignment; a module whose bits must stay ([`match_bits`](crate::match_bits)) and that makes vectors of small integers of numbers stays as it is |
+//! | AArch64 | as x86, but vectors cross the module's boundary in the same registers whatever the processor, and no alignment is too much |
 //! | NVPTX | the processor must be the image's or a later one; a PTX version too old for it goes, and LLVM takes the oldest that fits |
 //! | AMDGPU | features of the old processor go, since code generation for the new one fails on them; wavefront size, XNACK, SRAM ECC and the like are part of the image's ABI and stay |
 
-use offloom_abi::Triple;
+use offloom_abi::{HostProcessor, Triple};
 use offloom_ir::alignment::limit_alignment;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
@@ -19,6 +20,7 @@ use offloom_ir::vector_abi::{VectorAtBoundary, widest_vector_at_boundary};
 
 use crate::match_bits::is_bound_to_processor;
 
+mod aarch64;
 mod amdgpu;
 mod features;
 mod nvptx;
@@ -129,26 +131,18 @@ const TARGET_FEATURES: &str = "target-features";
 const TUNE_CPU: &str = "tune-cpu";
 const PREFER_VECTOR_WIDTH: &str = "prefer-vector-width";
 
-/// What variants are compiled with, whatever the processor has. The first three round otherwise than code
-/// without them does; what LLVM takes to include one of them (AVX10) goes with it. With the next two LLVM
-/// leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what
-/// they replace. The last is for vectors that cross cache lines: those of 512 bits do with every access to
-/// data that is not aligned to them.
-const FOR_VARIANTS: &str =
-    "-avx512bf16,-avx512fp16,-avxneconvert,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
-
 /// What libomptarget's memory on an x86 device is aligned to, as an exponent of 2: 16 bytes, whatever the
 /// type of what is mapped asks for, since it is `malloc`'s. Code for a processor with vectors of 16 bytes
 /// needs no more. With wider ones it does, and would fault where the image's code runs.
 const MAPPED_MEMORY_ALIGNMENT_LOGARITHM: u8 = 4;
 
-/// Why code for an x86_64 processor cannot run here.
+/// Why code for a processor cannot run here.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnusableProcessor {
     /// LLVM does not know it.
     #[error("LLVM knows no processor of that name")]
     Unknown,
-    /// It is older than x86_64.
+    /// It is one of x86 that is older than x86_64.
     #[error("it has no 64-bit mode")]
     NotX86_64,
     /// It has what this machine's processor has not.
@@ -161,11 +155,12 @@ pub fn native_processor() -> (String, String) {
     for_variants(TargetMachine::get_host_cpu_name().to_string(), host_features())
 }
 
-/// The features to compile variants with for the x86 processor of that name, so that they run here.
+/// The features to compile variants with for the processor of that name, of this machine's kind, so that they
+/// run here.
 ///
 /// # Errors
 /// When it is unknown, or this machine's processor cannot run its code.
-pub fn x86_processor(name: &str) -> Result<(String, String), UnusableProcessor> {
+pub fn host_processor(name: &str) -> Result<(String, String), UnusableProcessor> {
     if name == NATIVE {
         return Ok(native_processor());
     }
@@ -180,11 +175,11 @@ pub fn x86_processor(name: &str) -> Result<(String, String), UnusableProcessor> 
     Ok(for_variants(name.to_owned(), Features::default()))
 }
 
-/// As [`x86_processor`], for variants that may be for another machine to run.
+/// As [`host_processor`], for variants that may be for another machine to run.
 ///
 /// # Errors
-/// When it is unknown, or no x86_64 processor.
-pub fn x86_processor_anywhere(name: &str) -> Result<(String, String), UnusableProcessor> {
+/// When it is unknown, or has no 64-bit mode.
+pub fn host_processor_anywhere(name: &str) -> Result<(String, String), UnusableProcessor> {
     if name == NATIVE {
         return Ok(native_processor());
     }
@@ -194,7 +189,7 @@ pub fn x86_processor_anywhere(name: &str) -> Result<(String, String), UnusablePr
 
 fn processor_with_64_bits(name: &str) -> Result<Processor, UnusableProcessor> {
     let processor = Processor::named(name).ok_or(UnusableProcessor::Unknown)?;
-    match processor.has("64bit") {
+    match HostProcessor::NATIVE.name != "x86_64" || processor.has("64bit") {
         true => Ok(processor),
         false => Err(UnusableProcessor::NotX86_64),
     }
@@ -206,7 +201,10 @@ fn host_features() -> Features {
 }
 
 fn for_variants(cpu: String, mut features: Features) -> (String, String) {
-    features.override_by(&Features::parse(FOR_VARIANTS));
+    features.override_by(&Features::parse(match HostProcessor::NATIVE.name {
+        "aarch64" => aarch64::FOR_VARIANTS,
+        _ => x86::FOR_VARIANTS,
+    }));
     (cpu, features.to_string())
 }
 
@@ -236,7 +234,7 @@ pub fn retarget(module: &Module<'_>, device: &Device<'_>) -> Result<(), Retarget
     let rule: Rule = match architecture {
         "amdgcn" => amdgpu::features,
         "nvptx" | "nvptx64" => nvptx::features,
-        _ => x86::features,
+        _ => features::grown,
     };
     if is_x86 && is_bound_to_processor(module) {
         return Ok(());

@@ -10,8 +10,9 @@ fn main() -> io::Result<()> {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
         return Ok(());
     };
-    println!("cargo::rustc-cdylib-link-arg=-L{}", llvm.lib_dir.display());
-    println!("cargo::rustc-cdylib-link-arg=-lLLVM-{}", llvm.major);
+    for argument in offloom_find_llvm::shared_library(&llvm) {
+        println!("cargo::rustc-cdylib-link-arg={argument}");
+    }
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,liboffloom_jit.so");
     offloom_find_llvm::link_tests(&llvm);
     Ok(())

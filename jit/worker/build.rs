@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::{fs, io};
 
-/// What the worker takes from LLVM.
-const COMPONENTS: [&str; 8] = [
+/// What the worker takes from LLVM, besides the target of the machine's own processor.
+const COMPONENTS: [&str; 7] = [
     "bitreader",
     "bitwriter",
     "executionengine",
@@ -17,8 +17,10 @@ const COMPONENTS: [&str; 8] = [
     "linker",
     "nvptx",
     "passes",
-    "x86",
 ];
+
+/// What LLVM calls a processor's target, by Cargo's name of the processor.
+const NATIVE_TARGETS: [(&str, &str); 2] = [("aarch64", "aarch64"), ("x86_64", "x86")];
 
 fn main() {
     if let Err(error) = sources::name_sources() {
@@ -28,7 +30,13 @@ fn main() {
         return;
     };
     println!("cargo::rustc-env=OFFLOOM_LLVM_BIN_DIR={}", llvm.bin_dir.display());
-    let Some(libraries) = offloom_find_llvm::static_libraries(&llvm, &COMPONENTS) else {
+    let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
+    let native = NATIVE_TARGETS.into_iter().find(|(name, _)| *name == architecture);
+    let components: Vec<_> = COMPONENTS
+        .into_iter()
+        .chain(native.map(|(_, target)| target))
+        .collect();
+    let Some(libraries) = offloom_find_llvm::static_libraries(&llvm, &components) else {
         return;
     };
     for argument in [
@@ -44,7 +52,12 @@ fn main() {
     }
     // GNU ld takes of an archive what it misses when it comes to it: what LLVM needs comes after LLVM. The
     // C++ library was named before, for the C++ code of other packages.
-    for library in libraries.iter().map(String::as_str).chain(["-lstdc++", "-lm"]) {
+    // The compiler's own library has atomic operations of AArch64.
+    for library in libraries
+        .iter()
+        .map(String::as_str)
+        .chain(["-lstdc++", "-lm", "-lgcc"])
+    {
         println!("cargo::rustc-link-arg-bins={library}");
     }
     if let Err(error) = prefer_static_cxx_library() {
@@ -58,14 +71,15 @@ fn main() {
 fn prefer_static_cxx_library() -> io::Result<()> {
     const LIBRARY: &str = "libstdc++.a";
     // The linker that rustc uses knows where it is; it answers with the name alone where there is none.
-    let answer = Command::new("cc")
+    let linker = std::env::var_os("RUSTC_LINKER").unwrap_or_else(|| "cc".into());
+    let answer = Command::new(&linker)
         .arg(format!("-print-file-name={LIBRARY}"))
         .output()?;
     let library = PathBuf::from(String::from_utf8_lossy(&answer.stdout).trim());
     if !library.is_absolute() {
         return Err(io::Error::new(
             io::ErrorKind::NotFound,
-            format!("`cc` finds no {LIBRARY}"),
+            format!("`{}` finds no {LIBRARY}", linker.display()),
         ));
     }
     let Some(folder) = std::env::var_os("OUT_DIR").map(PathBuf::from) else {

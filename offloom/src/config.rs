@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fs;
 
+use offloom_abi::HostProcessor;
 use offloom_jit_cache::settings::{OTHER_VARIABLES, SETTINGS};
 use serde_json::{Value, json};
 
@@ -36,7 +37,7 @@ Clang's configuration file, {}:
 
 By hand:
 
-    clang++-{LLVM_MAJOR} {} -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu a.cpp
+    clang++-{LLVM_MAJOR} {} -O2 -fopenmp -fopenmp-targets={} a.cpp
 
 With CMake, started with -DCMAKE_C_COMPILER=clang-{LLVM_MAJOR} -DCMAKE_CXX_COMPILER=clang++-{LLVM_MAJOR} {}:
 
@@ -48,6 +49,7 @@ No link needs -L or -Wl,-rpath, for libomp and libomptarget: runtime.cfg, which 
         path.display(),
         installation.configuration().display(),
         shell_word(&format!("--config={}", path.display())),
+        HostProcessor::NATIVE.triple,
         shell_word(&format!("-DOffloom_DIR={}", installation.cmake_folder().display()))
     ))
 }

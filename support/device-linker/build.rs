@@ -48,7 +48,8 @@ fn main() {
     arguments.extend(objects.iter().map(|object| object.display().to_string()));
     arguments.extend(["-llldELF", "-llldCommon"].map(str::to_owned));
     arguments.extend(libraries);
-    arguments.extend(["-l:libstdc++.a", "-lm"].map(str::to_owned));
+    // The compiler's own library has atomic operations of AArch64.
+    arguments.extend(["-l:libstdc++.a", "-lm", "-lgcc"].map(str::to_owned));
     for argument in arguments {
         println!("cargo::rustc-link-arg-bins={argument}");
     }

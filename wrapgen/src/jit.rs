@@ -9,7 +9,7 @@ use std::process::Command;
 
 use object::write::{Object, Symbol, SymbolSection};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind, SymbolFlags, SymbolKind, SymbolScope};
-use offloom_abi::Triple;
+use offloom_abi::{HostProcessor, Triple};
 
 use crate::bitcode_tool::BitcodeTool;
 use crate::error::{Error, Result};
@@ -60,7 +60,23 @@ impl HostPiece {
 
 /// Whether kernels of this device triple can have variants.
 pub fn supports(triple: Triple<'_>) -> bool {
-    triple.is_jit_host() || triple.is_nvidia_gpu()
+    triple.host_processor().is_some() || triple.is_nvidia_gpu()
+}
+
+/// Whether programs for this host can have the JIT: what is put into them is code of wrapgen's own processor.
+///
+/// # Errors
+/// Such a program takes the wrapgen of another host.
+pub fn check_host(triple: Triple<'_>) -> Result<()> {
+    let own = HostProcessor::NATIVE;
+    if triple.host_processor().is_none_or(|host| host == own) {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "--jit: the program is for '{}', and this wrapgen puts the JIT into programs for {} alone: link on such a \
+         machine, or without --jit",
+        triple.0, own.name
+    )))
 }
 
 /// Files that a preparation reads and writes.
@@ -203,9 +219,15 @@ fn installed_library() -> Option<PathBuf> {
         .find_map(|path| path.canonicalize().ok())
 }
 
+/// The processor that the pieces are compiled for, in the words of the `object` crate.
+const NATIVE: Architecture = match HostProcessor::NATIVE.linker_emulation.as_bytes() {
+    b"aarch64linux" => Architecture::Aarch64,
+    _ => Architecture::X86_64,
+};
+
 /// An object that defines the path of the library, weak and hidden as the piece is.
 fn location_object(library: &OsString, file: &Path) -> Result<Vec<u8>> {
-    let mut object = Object::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+    let mut object = Object::new(BinaryFormat::Elf, NATIVE, Endianness::Little);
     let mut text = library.as_bytes().to_vec();
     text.push(0);
     let section = object.add_section(

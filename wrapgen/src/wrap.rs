@@ -15,7 +15,7 @@ mod relocatable;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use offloom_abi::OffloadKind;
+use offloom_abi::{HostProcessor, OffloadKind};
 
 pub use embedded_image::EmbeddedImage;
 pub use generated_object::ImageSection;
@@ -30,7 +30,7 @@ use crate::inputs::InputFile;
 use crate::output::OutputFile;
 
 /// The host that registration code is for unless told otherwise.
-pub const DEFAULT_HOST_TRIPLE: &str = "x86_64-pc-linux-gnu";
+pub const DEFAULT_HOST_TRIPLE: &str = HostProcessor::NATIVE.triple;
 
 /// Embed device images in a host object with the code that registers them.
 #[derive(Debug, Clone, clap::Args)]

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
-use offloom_abi::LlvmVersion;
+use offloom_abi::{HostProcessor, LlvmVersion, Triple};
 use offloom_find_llvm::Llvm;
 
 use crate::command::run_shown;
@@ -74,19 +74,18 @@ const DROP_IN_NAMES: [&str; 4] = [
 /// The programs that have man pages and completions, each written by `NAME-documentation`.
 pub(crate) const DOCUMENTED: [&str; 2] = ["offloom", "wrapgen"];
 
-/// The library that [`openmp_links`] name: of whichever release the OpenMP host runtime is.
-const OPENMP_LIBRARY: &str = "/usr/lib/x86_64-linux-gnu/libomp.so.5";
-
 /// Links, and what they name, where Debian has an LLVM use the OpenMP host runtime of another: that runtime
 /// for Clang's linker, and its header for the compiler. `libomp-22-dev` brings both, but cannot be installed
 /// beside `libomp-19-dev`, which brings them for LLVM 19 alone: with these links, it does for LLVM 22 too.
 /// `packaging/clang/llvm-N/runtime.cfg` names their folders.
-fn openmp_links(version: LlvmVersion) -> Vec<(&'static str, PathBuf)> {
+fn openmp_links(version: LlvmVersion, processor: &HostProcessor) -> Vec<(&'static str, PathBuf)> {
     if version.host_runtime == version.major() {
         return Vec::new();
     }
+    // Of whichever release it is.
+    let library = format!("/usr/lib/{}/libomp.so.5", processor.multiarch);
     vec![
-        ("lib/openmp/libomp.so", PathBuf::from(OPENMP_LIBRARY)),
+        ("lib/openmp/libomp.so", PathBuf::from(library)),
         ("lib/openmp/include/omp.h", openmp::header(version)),
     ]
 }
@@ -109,6 +108,35 @@ pub(crate) struct Staging {
     /// Whether Cargo's output is left out where nothing is wrong.
     #[arg(skip)]
     pub(crate) folded: bool,
+    /// The machine that is built for, if it is another one.
+    #[arg(skip)]
+    other: Option<OtherMachine>,
+}
+
+/// Options of `cargo xtask build`.
+#[derive(clap::Args, Debug, Clone)]
+pub(crate) struct BuildArgs {
+    #[command(flatten)]
+    builds: LlvmBuilds,
+    /// Build for another machine, staged in `dist/TARGET`: what Cargo calls its target, as in
+    /// aarch64-unknown-linux-gnu; docs/dev/packaging.md says what that needs
+    #[arg(long, value_name = "TARGET", value_parser = other_machine)]
+    target: Option<OtherMachine>,
+}
+
+/// A machine that is built for, and not on.
+#[derive(Debug, Clone)]
+struct OtherMachine {
+    /// What Cargo calls its target.
+    target: String,
+    processor: &'static HostProcessor,
+}
+
+fn other_machine(target: &str) -> Result<OtherMachine, String> {
+    let processor = Triple(target).host_processor();
+    let processor = processor.ok_or("Offloom runs on x86_64 and AArch64 with Linux alone")?;
+    let target = target.to_owned();
+    Ok(OtherMachine { target, processor })
 }
 
 impl LlvmBuilds {
@@ -159,8 +187,10 @@ pub(crate) struct Staged {
 }
 
 /// Runs `cargo xtask build`.
-pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
-    arguments.for_each(&Workspace::find()?, |staged| {
+pub(crate) fn run(arguments: &BuildArgs) -> Result<()> {
+    let mut builds = arguments.builds.clone();
+    builds.staging.other.clone_from(&arguments.target);
+    builds.for_each(&Workspace::find()?, |staged| {
         println!("staged in {}", staged.dist.display());
         Ok(())
     })
@@ -178,6 +208,8 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         .args(llvm::features(llvm.major))
         .arg("--target-dir")
         .arg(&target);
+    let other = staging.other.as_ref();
+    command.args(other.iter().flat_map(|other| ["--target", &other.target]));
     if staging.folded {
         command.envs([
             ("CARGO_TERM_PROGRESS_WHEN", "always"),
@@ -188,11 +220,15 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         run_shown(&mut command)?;
     }
 
-    let built = target.join("release");
-    let dist = staging
-        .dist
-        .clone()
-        .unwrap_or_else(|| workspace.root.join("dist"));
+    let built = match other {
+        Some(other) => target.join(&other.target).join("release"),
+        None => target.join("release"),
+    };
+    let processor = other.map_or(HostProcessor::NATIVE, |other| other.processor);
+    let dist = staging.dist.clone().unwrap_or_else(|| {
+        let dist = workspace.root.join("dist");
+        other.map_or(dist.clone(), |other| dist.join(&other.target))
+    });
     let dist = std::path::absolute(dist)?.join(format!("llvm-{}", llvm.major));
     for (name, folder) in STAGED {
         install(&built.join(name), &dist.join(folder).join(name))?;
@@ -212,7 +248,7 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
     let runtime = format!("clang/llvm-{}/runtime.cfg", llvm.major);
     for (template, folder) in TEMPLATES.into_iter().chain([(runtime.as_str(), "share/offloom")]) {
         let template = workspace.root.join("packaging").join(template);
-        install_template(&template, &dist.join(folder), &llvm)?;
+        install_template(&template, &dist.join(folder), &llvm, processor)?;
     }
     for name in DROP_IN_NAMES {
         replace_link(
@@ -220,10 +256,11 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
             Path::new("../../bin/wrapgen"),
         )?;
     }
-    for (link, file) in openmp_links(llvm::version(llvm.major)?) {
+    for (link, file) in openmp_links(llvm::version(llvm.major)?, processor) {
         replace_link(&dist.join(link), &file)?;
     }
-    for program in DOCUMENTED {
+    // What writes the pages runs on the other machine alone.
+    for program in DOCUMENTED.iter().filter(|_| other.is_none()) {
         write_documentation(workspace, llvm.major, program, &dist.join("share"), program)?;
     }
     let staged = Staged {
@@ -233,7 +270,10 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         jit_cuda_test: built.join("liboffloom_jit_cuda_test.so"),
     };
     let (worker, folder) = WORKER;
-    let laid_out = worker_layout::worker(workspace, &staged, &built.join(worker))?;
+    let laid_out = match other {
+        Some(_) => worker_layout::as_linked(&staged, &built.join(worker))?,
+        None => worker_layout::worker(workspace, &staged, &built.join(worker))?,
+    };
     install(&laid_out, &staged.dist.join(folder).join(worker))?;
     Ok(staged)
 }
@@ -279,12 +319,13 @@ pub(crate) fn link_by_gnu_ld(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
 }
 
 /// Fills a template in and puts it into a folder.
-fn install_template(template: &Path, folder: &Path, llvm: &Llvm) -> Result<()> {
+fn install_template(template: &Path, folder: &Path, llvm: &Llvm, processor: &HostProcessor) -> Result<()> {
     let text =
         fs::read_to_string(template).with_context(|| format!("cannot read `{}`", template.display()))?;
     let filled = text
         .replace("@LLVM_MAJOR@", &llvm.major.to_string())
         .replace("@LLVM_LIBRARIES@", &llvm.lib_dir.display().to_string())
+        .replace("@DEVICE_TRIPLE@", processor.triple)
         .replace("@VERSION@", env!("CARGO_PKG_VERSION"))
         .replace("@VERSION_MAJOR@", env!("CARGO_PKG_VERSION_MAJOR"))
         .replace("@VERSION_MINOR@", env!("CARGO_PKG_VERSION_MINOR"));

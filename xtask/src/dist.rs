@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use offloom_abi::HostProcessor;
 
 use crate::build::{self, DOCUMENTED, LlvmBuilds, Staged};
 use crate::command::run_shown;
@@ -145,7 +146,9 @@ impl Packing<'_> {
     fn tarball(&self, prefix: &Path) -> Result<PathBuf> {
         let version = env!("CARGO_PKG_VERSION");
         let folder = format!("offloom-{version}-llvm-{}", self.staged.llvm.major);
-        let file = self.packages.join(format!("{folder}-x86_64-linux-gnu.tar.gz"));
+        let file = self
+            .packages
+            .join(format!("{folder}-{}.tar.gz", HostProcessor::NATIVE.multiarch));
         let mut tar = Command::new("tar");
         tar.args(["--create", "--gzip", "--sort=name", "--owner=0", "--group=0"]);
         tar.args(["--numeric-owner", "--mtime", self.time]);

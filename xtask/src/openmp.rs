@@ -11,14 +11,14 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use offloom_abi::LlvmVersion;
+use offloom_abi::{HostProcessor, LlvmVersion};
 use offloom_find_llvm::Llvm;
 
 use crate::llvm;
 use crate::workspace::Workspace;
 
-/// The target that stands in for a GPU: the host itself, as libomptarget's x86_64 device.
-pub(crate) const DEVICE_TRIPLE: &str = "x86_64-pc-linux-gnu";
+/// The target that stands in for a GPU: the host itself, as libomptarget's device for it.
+pub(crate) const DEVICE_TRIPLE: &str = HostProcessor::NATIVE.triple;
 
 /// Options and environment for OpenMP offload programs.
 #[derive(Debug, Clone)]

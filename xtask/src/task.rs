@@ -25,7 +25,7 @@ enum Task {
     /// Print the CUDA folder for Clang's `--cuda-path`, with whose tools images carry their PTX
     CudaFolder(cuda::Arguments),
     /// Build everything and stage what a user would install in `dist/llvm-N`
-    Build(build::LlvmBuilds),
+    Build(build::BuildArgs),
     /// Formatting, clippy, documentation
     Lint(lint::Arguments),
     /// Build, then run the lit tests

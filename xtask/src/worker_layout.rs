@@ -41,6 +41,20 @@ pub(crate) fn worker(workspace: &Workspace, staged: &Staged, linked: &Path) -> R
     layout.worker(workspace)
 }
 
+/// The worker to install for another machine, on which alone what it executes can be counted: the one that
+/// Cargo has linked, without symbols.
+pub(crate) fn as_linked(staged: &Staged, linked: &Path) -> Result<PathBuf> {
+    let worker = linked.with_extension("stripped");
+    strip(staged, linked, &worker)?;
+    Ok(worker)
+}
+
+/// Removes symbols. By LLVM's tool: others damage what BOLT wrote.
+fn strip(staged: &Staged, from: &Path, to: &Path) -> Result<()> {
+    let mut strip = tools::tool(staged, "llvm-strip");
+    run_quietly(strip.arg("--strip-all").arg(from).arg("-o").arg(to))
+}
+
 struct Layout<'a> {
     staged: &'a Staged,
     linked: &'a Path,
@@ -71,9 +85,7 @@ impl Layout<'_> {
             );
             self.linked.to_owned()
         };
-        // LLVM's: others damage what BOLT wrote.
-        let mut strip = tools::tool(self.staged, "llvm-strip");
-        run_quietly(strip.arg("--strip-all").arg(&laid_out).arg("-o").arg(&worker))?;
+        strip(self.staged, &laid_out, &worker)?;
         if laid_out != self.linked {
             fs::remove_file(&laid_out).with_context(|| format!("cannot remove `{}`", laid_out.display()))?;
         }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{Request, RetargetError};
+
 /// Features, each once, in the order they were first named.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Features(Vec<(String, bool)>);
@@ -50,6 +52,23 @@ impl Features {
     pub(super) fn filtered(&self, keep: impl Fn(&str) -> bool) -> Self {
         Self(self.0.iter().filter(|(name, _)| keep(name)).cloned().collect())
     }
+}
+
+/// The rule of processors of hosts, whose features only grow: the device's features, with all that the image
+/// has, less what the image switched off.
+pub(super) fn grown(request: &Request<'_>, cpu: &str) -> Result<Features, RetargetError> {
+    let mut all = request.features.clone();
+    for (name, on) in request.image_features.iter() {
+        if on && all.get(name) == Some(false) {
+            return Err(RetargetError::MissingFeature {
+                function: request.function.to_owned(),
+                feature: name.to_owned(),
+                cpu: cpu.to_owned(),
+            });
+        }
+        all.set(name, on);
+    }
+    Ok(all)
 }
 
 impl fmt::Display for Features {

@@ -1,23 +1,14 @@
-//! x86: features only grow.
+//! x86.
 
 use super::features::Features;
-use super::{Request, RetargetError};
 
-/// The device's features, with all that the image has, less what the image switched off.
-pub(super) fn features(request: &Request<'_>, cpu: &str) -> Result<Features, RetargetError> {
-    let mut all = request.features.clone();
-    for (name, on) in request.image_features.iter() {
-        if on && all.get(name) == Some(false) {
-            return Err(RetargetError::MissingFeature {
-                function: request.function.to_owned(),
-                feature: name.to_owned(),
-                cpu: cpu.to_owned(),
-            });
-        }
-        all.set(name, on);
-    }
-    Ok(all)
-}
+/// What variants are compiled with, whatever the processor has. The first three round otherwise than code
+/// without them does; what LLVM takes to include one of them (AVX10) goes with it. With the next two LLVM
+/// leaves alone gathers and scatters, which it chooses for constant strides and which are slower than what
+/// they replace. The last is for vectors that cross cache lines: those of 512 bits do with every access to
+/// data that is not aligned to them.
+pub(super) const FOR_VARIANTS: &str =
+    "-avx512bf16,-avx512fp16,-avxneconvert,+prefer-no-gather,+prefer-no-scatter,+prefer-256-bit";
 
 /// Bits of the widest vector register that is used for passing vectors. A processor is known by the names
 /// that have neither AVX nor AVX-512; any other is taken to have both, unless a feature says otherwise.

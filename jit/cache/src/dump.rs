@@ -30,7 +30,7 @@ pub const BUNDLE_FILE: &str = "bundle";
 pub const IMAGE_FILE: &str = "image.so";
 /// What is in memory.
 pub const MEMORY_FILE: &str = "memory";
-/// A page of memory, which is what regions are made of.
+/// What regions are made of: the least page of memory that any system has. A page may be several of these.
 pub const PAGE: u64 = 4096;
 /// Addresses end here.
 const END_OF_ADDRESSES: u64 = 1 << 47;

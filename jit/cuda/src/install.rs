@@ -8,6 +8,8 @@ use std::ffi::{CStr, c_int, c_void};
 use std::ops::Range;
 use std::sync::Mutex;
 
+use rustix::param::page_size;
+
 use crate::client::{self, Client};
 use crate::driver::{self, NoDriver};
 use crate::hooks::{self, Role};
@@ -115,7 +117,7 @@ fn writable_memory(inside: usize) -> Option<Vec<Range<usize>>> {
         if !segments::contains(&headers, search.inside.wrapping_sub(base)) {
             return 0;
         }
-        let ranges = segments::writable(&headers).into_iter();
+        let ranges = segments::writable(&headers, page_size()).into_iter();
         search.found = Some(ranges.map(|range| base + range.start..base + range.end).collect());
         1
     }

@@ -3,8 +3,6 @@
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The loader protects whole pages.
-const PAGE: usize = 4096;
 /// Bytes of a word.
 const WORD: usize = size_of::<usize>();
 
@@ -33,13 +31,13 @@ pub fn contains(headers: &[Header], address: usize) -> bool {
 }
 
 /// The memory that the library may write to once it is loaded, relative to its address: what is to be written
-/// to, without what is only written to by the loader (`PT_GNU_RELRO`).
-pub fn writable(headers: &[Header]) -> Vec<Range<usize>> {
+/// to, without what is only written to by the loader (`PT_GNU_RELRO`), which protects whole pages of so many bytes.
+pub fn writable(headers: &[Header], page: usize) -> Vec<Range<usize>> {
     let protected = headers
         .iter()
         .filter(|header| header.kind == libc::PT_GNU_RELRO)
         // The loader leaves the last page alone where only a part of it is to be protected.
-        .map(|header| header.address / PAGE * PAGE..header.range().end / PAGE * PAGE);
+        .map(|header| header.address / page * page..header.range().end / page * page);
     let protected: Vec<_> = protected.collect();
     let mut ranges: Vec<_> = loaded(headers)
         .filter(|header| header.flags & libc::PF_W != 0)
@@ -105,6 +103,7 @@ mod tests {
     use super::*;
 
     const WRITE: u32 = libc::PF_R | libc::PF_W;
+    const PAGE: usize = 4096;
 
     fn header(kind: u32, flags: u32, address: usize, size: usize) -> Header {
         Header {
@@ -128,7 +127,7 @@ mod tests {
             header(libc::PT_LOAD, WRITE, 0xc73b0, 0x2880),
             header(libc::PT_GNU_RELRO, WRITE, 0xc73b0, 0x1c50),
         ];
-        assert_eq!(writable(&headers), vec_of(0xc9000..0xc9c30));
+        assert_eq!(writable(&headers, PAGE), vec_of(0xc9000..0xc9c30));
         assert!(contains(&headers, 0xc73b0));
         assert!(!contains(&headers, 0xc6400));
 
@@ -137,18 +136,18 @@ mod tests {
             header(libc::PT_LOAD, WRITE, 0x1000, 0x5000),
             header(libc::PT_GNU_RELRO, WRITE, 0x2000, 0x1800),
         ];
-        assert_eq!(writable(&headers), [0x1000..0x2000, 0x3000..0x6000]);
+        assert_eq!(writable(&headers, PAGE), [0x1000..0x2000, 0x3000..0x6000]);
         let headers = [
             header(libc::PT_LOAD, WRITE, 0x1000, 0x500),
             header(libc::PT_GNU_RELRO, WRITE, 0x1000, 0x400),
             header(libc::PT_DYNAMIC, WRITE, 0x1100, 0x100),
         ];
-        assert_eq!(writable(&headers), vec_of(0x1000..0x1500));
+        assert_eq!(writable(&headers, PAGE), vec_of(0x1000..0x1500));
         assert_eq!(
-            writable(&[header(libc::PT_LOAD, WRITE, usize::MAX - 4, 100)]).len(),
+            writable(&[header(libc::PT_LOAD, WRITE, usize::MAX - 4, 100)], PAGE).len(),
             1
         );
-        assert!(writable(&[]).is_empty());
+        assert!(writable(&[], PAGE).is_empty());
     }
 
     #[test]

@@ -12,7 +12,9 @@ use std::slice;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use offloom_abi::HostProcessor;
 use offloom_ir::inkwell::llvm_sys::core::LLVMGetVersion;
+use rustix::param::page_size;
 
 use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 
@@ -71,13 +73,6 @@ unsafe extern "C" fn run_behind(registered: *mut c_void) {
     }
 }
 
-/// Kinds of relocations (`<elf.h>`).
-const R_X86_64_GLOB_DAT: u64 = 6;
-const R_X86_64_JUMP_SLOT: u64 = 7;
-
-/// The least part of memory that can be protected.
-const PAGE: usize = 4096;
-
 /// Changes the tables of the library that `info` describes, if it is one of those that define the two
 /// functions at `addresses`.
 ///
@@ -105,13 +100,14 @@ unsafe extern "C" fn lead_here(
         }) {
             return 0;
         }
+        let page = page_size() as u64;
         let relro = headers.iter().find(|header| header.p_type == libc::PT_GNU_RELRO);
         if let Some(section) = DynamicSection::of(headers, base as usize) {
             for place in imports(section, base) {
                 // The loader leaves the page writable that is not all of it.
                 let is_read_only = relro.is_some_and(|relro| {
                     let Range { start, end } = range(relro);
-                    (start..end / PAGE as u64 * PAGE as u64).contains(&(place as u64))
+                    (start..end / page * page).contains(&(place as u64))
                 });
                 replace(place, is_read_only);
             }
@@ -157,7 +153,7 @@ unsafe fn imports(section: DynamicSection, base: u64) -> Vec<*mut *mut c_void> {
                     continue;
                 }
                 let kind = relocation.r_info & 0xffff_ffff;
-                let is_import = kind == R_X86_64_JUMP_SLOT || kind == R_X86_64_GLOB_DAT;
+                let is_import = HostProcessor::NATIVE.import_relocations.contains(&kind);
                 if is_import && (known.is_some() || is_registration(symbol)) {
                     known = Some(symbol);
                     places.push((base + relocation.r_offset) as *mut *mut c_void);
@@ -173,15 +169,16 @@ unsafe fn imports(section: DynamicSection, base: u64) -> Vec<*mut *mut c_void> {
 /// # Safety
 /// `place` is an entry of a loaded library's table of imported functions.
 unsafe fn replace(place: *mut *mut c_void, read_only: bool) {
-    let page = ptr::without_provenance_mut::<c_void>(place.addr() & !(PAGE - 1));
+    let size = page_size();
+    let page = ptr::without_provenance_mut::<c_void>(place.addr() & !(size - 1));
     // SAFETY: an entry is aligned, so it is within its page; other threads read it whole, before or after.
     unsafe {
-        if libc::mprotect(page, PAGE, libc::PROT_READ | libc::PROT_WRITE) != 0 {
+        if libc::mprotect(page, size, libc::PROT_READ | libc::PROT_WRITE) != 0 {
             return;
         }
         AtomicPtr::from_ptr(place).store(register_behind as *mut c_void, Ordering::Release);
         if read_only {
-            libc::mprotect(page, PAGE, libc::PROT_READ);
+            libc::mprotect(page, size, libc::PROT_READ);
         }
     }
 }

@@ -31,6 +31,7 @@ use std::ffi::c_void;
 use std::ptr::NonNull;
 use std::sync::{Mutex, OnceLock};
 
+use offloom_abi::HostProcessor;
 use offloom_abi::jit_compile::Priority;
 use offloom_abi::jit_image::Slot;
 use offloom_descriptor::Descriptor;
@@ -91,7 +92,7 @@ impl HostSlot {
 }
 
 impl Backend for Host {
-    const ARCHITECTURE: &'static str = "x86-64";
+    const ARCHITECTURE: &'static str = HostProcessor::NATIVE.architecture;
     /// They are decided inside libomp, which code for one thread asks itself.
     const SETTLES_LAUNCH_PARAMETERS: bool = false;
     const READS_CONTENTS: bool = true;

@@ -6,9 +6,9 @@ use std::ptr;
 use std::slice;
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
-use offloom_abi::Triple;
 use offloom_abi::device_image::{descriptor, image};
 use offloom_abi::jit_gpu_code::GpuCode;
+use offloom_abi::{HostProcessor, Triple};
 use offloom_ir::bitcode_header::{is_bitcode, producer, release, target_triple};
 use offloom_jit_cuda::devices;
 
@@ -214,7 +214,7 @@ fn triple_of_bitcode(bytes: &[u8]) -> Option<String> {
 
 /// Images for GPUs may be bitcode of others too: libomptarget compiles those.
 fn is_for_this_device(triple: &str) -> bool {
-    Triple(triple).is_jit_host()
+    Triple(triple).host_processor() == Some(HostProcessor::NATIVE)
 }
 
 /// Whether the bitcode is of this library's LLVM. Says so where it is not.

@@ -10,6 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use offloom_abi::HostProcessor;
 use offloom_abi::jit_compile::LINKER_NAME;
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -41,7 +42,12 @@ pub(crate) fn link_image(object: &[u8], libraries: &[&Path]) -> Result<Vec<u8>, 
     let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
     let linked = Command::new(linker)
         .args(["-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"])
-        .args(["--no-undefined", "--threads=1", "-m", "elf_x86_64"])
+        .args([
+            "--no-undefined",
+            "--threads=1",
+            "-m",
+            HostProcessor::NATIVE.linker_emulation,
+        ])
         .arg(format!("--offload-into=0,{}", path(&output)))
         .args(["-o", "base image"])
         .arg(path(&input))

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use offloom_abi::HostProcessor;
 use offloom_jit_cache::stats::Statistics;
 use offloom_text_table::counted;
 
@@ -116,12 +117,8 @@ impl Probe {
         configuration.push(self.installation.jit_configuration());
         let output = Command::new(&self.clang)
             .arg(configuration)
-            .args([
-                "--driver-mode=gcc",
-                "-O2",
-                "-fopenmp",
-                "-fopenmp-targets=x86_64-pc-linux-gnu",
-            ])
+            .args(["--driver-mode=gcc", "-O2", "-fopenmp"])
+            .arg(format!("-fopenmp-targets={}", HostProcessor::NATIVE.triple))
             .arg(&source)
             .arg("-o")
             .arg(&program)
@@ -196,7 +193,8 @@ fn ignored(output: &Output) -> Vec<String> {
 
 fn what_it_printed(ran: io::Result<Output>) -> Result<String, Problem> {
     let remedy = format!(
-        "libomptarget of LLVM {LLVM_MAJOR} needs its plugin for x86_64 and libffi; LIBOMPTARGET_INFO=-1 makes a program say more"
+        "libomptarget of LLVM {LLVM_MAJOR} needs its plugin for {} and libffi; LIBOMPTARGET_INFO=-1 makes a program say more",
+        HostProcessor::NATIVE.name
     );
     match ran {
         Ok(output) if output.status.success() => {

@@ -4,6 +4,8 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use offloom_abi::HostProcessor;
+
 use super::{Check, Problem};
 use crate::installation::{Installation, LLVM, LLVM_MAJOR};
 use crate::scratch_folder::ScratchFolder;
@@ -62,7 +64,7 @@ fn libomptarget() -> Result<String, Problem> {
     let named = env::split_paths(&named).filter(|folder| folder.is_absolute());
     let debians = [
         format!("/usr/lib/llvm-{LLVM_MAJOR}/lib"),
-        "/usr/lib/x86_64-linux-gnu".to_owned(),
+        format!("/usr/lib/{}", HostProcessor::NATIVE.multiarch),
     ];
     let mut folders = named.chain(debians.map(PathBuf::from));
     match folders.find_map(|folder| libomptarget_in(&folder)) {

@@ -1,6 +1,6 @@
 //! Records that a base image, its dispatch stubs and `liboffloom_jit.so` share in memory.
 //!
-//! `wrapgen link --jit` emits them as data of the device image. libomptarget's x86_64 plugin loads the image
+//! `wrapgen link --jit` emits them as data of the device image. libomptarget's plugin for the host loads the image
 //! once per device, so every device has its own copy of all of this, and a copy is what a [`Slot`] and an
 //! anchor table belong to. The image's constructor hands its [`ImageAnnouncement`] to [`ANNOUNCE_SYMBOL`]
 //! when that weak symbol has a definition.
@@ -8,7 +8,7 @@
 //! A kernel's stub does this, `slot` being the kernel's own:
 //!
 //! 1. load `slot.inline_cache` with acquire ordering; null, or the thread does not compute as a process
-//!    starts with ([`MXCSR_DEFAULT`], [`X87_DEFAULT`]): go on with 3. The launch meets the cache's
+//!    starts with ([`MXCSR_DEFAULT`], [`X87_DEFAULT`]; [`FPCR_DEFAULT`]): go on with 3. The launch meets the cache's
 //!    conditions: jump to its code;
 //! 2. load the cache's `others` with acquire ordering; not null: look at the two [`InlineTable::places`]
 //!    where the launch's key may be; jump to the code of the key, if it is there;
@@ -21,7 +21,7 @@
 //!
 //! Jumps leave the arguments where they are, in registers or on the stack.
 //!
-//! Layouts are those of the 64-bit System V ABI; pointers are native.
+//! Layouts are those of the 64-bit System V ABI, and the same on AArch64; pointers are native.
 
 use std::ffi::c_void;
 use std::mem::{offset_of, size_of};
@@ -169,6 +169,10 @@ pub const MXCSR_DEFAULT: u32 = 0x1f80;
 pub const X87_MASK: u16 = 0x0f3f;
 /// What they are when a process starts: none does, all 64, to nearest.
 pub const X87_DEFAULT: u16 = 0x033f;
+
+/// What AArch64's FPCR is when a process starts: to nearest, subnormal numbers kept, no exception ends the
+/// program. Every bit of it says how the thread computes.
+pub const FPCR_DEFAULT: u64 = 0;
 
 /// What a kernel's stub asks, one per kernel and per copy of the image. In one line of the processor's cache.
 #[derive(Debug)]

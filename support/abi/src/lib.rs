@@ -4,12 +4,13 @@
 //! | --- | --- | --- |
 //! | [`version`] | the LLVM releases whose formats are known | everywhere |
 //! | [`offload_kind`] | who produced an image or an entry, as numbers and names | images, entries |
-//! | [`entry`] | `__tgt_offload_entry`, the table that ties host symbols to device symbols | host objects, x86_64 device objects |
+//! | [`entry`] | `__tgt_offload_entry`, the table that ties host symbols to device symbols | host objects, objects of the host device |
 //! | [`kernel_name`] | names of target regions and of what belongs to them | symbols |
 //! | [`kernel_source`] | what the source says of a kernel, for people | JIT bundles, statistics, cache of the JIT |
 //! | [`offload_binary`] | the container of device images | `.llvm.offloading` sections, packager output |
 //! | [`device_image`] | `__tgt_device_image`, `__tgt_bin_desc` and the wrapper module's symbols | linked host programs |
 //! | [`fat_binary`] | the record of a fat binary and its registration, for CUDA and HIP | linked host programs |
+//! | [`host_processor`] | what links, images and programs are told of a host's processor | everywhere |
 //! | [`gpu_processor`] | which GPU an ELF image is for | headers of cubins and AMD code objects |
 //! | [`sycl_image`] | image records and registration of SYCL | linked host programs |
 //! | [`kernel_arguments`] | `__tgt_kernel_arguments` and map types | memory, at every launch |
@@ -34,6 +35,7 @@ pub mod entry;
 pub mod error;
 pub mod fat_binary;
 pub mod gpu_processor;
+pub mod host_processor;
 pub mod jit_base_image;
 pub mod jit_bundle;
 pub mod jit_compile;
@@ -54,6 +56,7 @@ pub mod version;
 mod wire;
 
 pub use error::{FormatError, Problem};
+pub use host_processor::HostProcessor;
 pub use offload_kind::OffloadKind;
 pub use triple::Triple;
 pub use version::LlvmVersion;

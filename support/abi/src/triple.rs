@@ -1,6 +1,8 @@
 //! Target triples, as far as formats and tools go by them. Their text stays as it is: compilers spell one
 //! target in several ways.
 
+use crate::HostProcessor;
+
 /// A target triple, such as `x86_64-pc-linux-gnu`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Triple<'a>(pub &'a str);
@@ -21,9 +23,13 @@ impl<'a> Triple<'a> {
         self.architecture() == "amdgcn"
     }
 
-    /// Whether it is a Linux on x86-64, which is the only host of the JIT.
-    pub fn is_jit_host(self) -> bool {
-        self.architecture() == "x86_64" && self.0.contains("linux")
+    /// The processor of a host with Linux that it is for, if it is one that is known.
+    pub fn host_processor(self) -> Option<&'static HostProcessor> {
+        let (name, rest) = self.0.split_once('-')?;
+        rest.contains("linux").then_some(())?;
+        HostProcessor::ALL
+            .into_iter()
+            .find(|processor| processor.name == name)
     }
 
     /// Whether both are the same Linux, however they are spelled: `x86_64-linux-gnu`, `x86_64-pc-linux-gnu`,
@@ -67,16 +73,21 @@ mod tests {
 
     #[test]
     fn devices_are_told_by_the_architecture() {
-        for (text, nvidia, amd, jit_host) in [
-            ("nvptx64-nvidia-cuda", true, false, false),
-            ("nvptx-nvidia-cuda", false, false, false),
-            ("amdgcn-amd-amdhsa", false, true, false),
-            ("x86_64-pc-linux-gnu", false, false, true),
-            ("x86_64-pc-windows-msvc", false, false, false),
+        for (text, nvidia, amd, host) in [
+            ("nvptx64-nvidia-cuda", true, false, None),
+            ("nvptx-nvidia-cuda", false, false, None),
+            ("amdgcn-amd-amdhsa", false, true, None),
+            ("x86_64-pc-linux-gnu", false, false, Some("x86_64")),
+            ("aarch64-unknown-linux-gnu", false, false, Some("aarch64")),
+            ("x86_64-pc-windows-msvc", false, false, None),
+            ("aarch64-apple-darwin", false, false, None),
+            ("x86_64", false, false, None),
+            ("", false, false, None),
         ] {
             let triple = Triple(text);
-            let found = (triple.is_nvidia_gpu(), triple.is_amd_gpu(), triple.is_jit_host());
-            assert_eq!(found, (nvidia, amd, jit_host), "{text}");
+            let processor = triple.host_processor().map(|processor| processor.name);
+            let found = (triple.is_nvidia_gpu(), triple.is_amd_gpu(), processor);
+            assert_eq!(found, (nvidia, amd, host), "{text}");
         }
     }
 }

@@ -2,11 +2,16 @@
 //!
 //! Used by the build scripts of every crate that needs LLVM's headers or its shared library, and by `xtask`.
 //! The search order is that of `llvm-sys`: an environment variable such as `LLVM_SYS_191_PREFIX`, then the
-//! distribution's `llvm-config-19` on `PATH`, then `/usr/lib/llvm-19`.
+//! distribution's `llvm-config-19` on `PATH`, then `/usr/lib/llvm-19`. A build for another machine than this one
+//! finds it in the folder that [`sysroot`] names.
 #![forbid(unsafe_code)]
+
+mod sysroot;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use sysroot::Sysroot;
 
 /// An installed LLVM: where its programs, headers and libraries are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,12 +20,22 @@ pub struct Llvm {
     pub major: u32,
     /// Full version, such as `19.1.7`.
     pub version: String,
-    /// Folder of the programs (`opt`, `clang`, `FileCheck`, ...), each without a version suffix.
+    /// Folder of the programs (`opt`, `clang`, `FileCheck`, ...), each without a version suffix, on the machine
+    /// that is built for.
     pub bin_dir: PathBuf,
     /// Folder of the C and C++ headers.
     pub include_dir: PathBuf,
     /// Folder of the shared libraries (`libLLVM-19.so`, `libomptarget.so`, ...).
     pub lib_dir: PathBuf,
+    config: Config,
+}
+
+/// LLVM's `llvm-config`, and how it is run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Config {
+    program: PathBuf,
+    /// Where its machine's files are, if it is another one's.
+    sysroot: Option<Sysroot>,
 }
 
 /// No usable LLVM of the wanted version.
@@ -38,6 +53,12 @@ pub enum FindError {
         /// The environment variable that overrides the search.
         variable: String,
     },
+    /// The build is for another machine, of which nothing is known.
+    #[error(
+        "a build for another machine needs its LLVM: set `{}` to the folder that holds that machine's files",
+        sysroot::VARIABLE
+    )]
+    NoSysroot,
     /// `llvm-config` belongs to another LLVM, or cannot be run.
     #[error("`{path}` is not the `llvm-config` of LLVM {major}: {reason}")]
     Unusable {
@@ -69,41 +90,38 @@ pub fn prefix_variable(major: u32) -> String {
 /// # Errors
 /// When it is not installed, when `llvm-config` reports another version, or when its headers are missing.
 pub fn find(major: u32) -> Result<Llvm, FindError> {
-    let variable = prefix_variable(major);
-    let program = match std::env::var_os(&variable) {
-        Some(prefix) => PathBuf::from(prefix).join("bin/llvm-config"),
-        None => on_path(&format!("llvm-config-{major}"))
-            .or_else(|| {
-                Some(PathBuf::from(format!("/usr/lib/llvm-{major}/bin/llvm-config"))).filter(|p| p.exists())
-            })
-            .ok_or(FindError::Missing { major, variable })?,
-    };
-    let version = ask(&program, major, "--version")?;
+    let config = Config::find(major)?;
+    let ask = |option| config.ask(major, option);
+    let version = ask("--version")?;
     if version.split('.').next() != Some(&major.to_string()) {
         let reason = format!("it reports version {version}");
         return Err(FindError::Unusable {
-            path: program.display().to_string(),
+            path: config.program.display().to_string(),
             major,
             reason,
         });
     }
-    let include_dir = PathBuf::from(ask(&program, major, "--includedir")?);
+    let include_dir = PathBuf::from(ask("--includedir")?);
     if !include_dir.join("llvm-c/Core.h").exists() {
         return Err(FindError::NoHeaders {
             path: include_dir.display().to_string(),
             major,
         });
     }
-    let lib_dir = PathBuf::from(ask(&program, major, "--libdir")?);
+    let lib_dir = PathBuf::from(ask("--libdir")?);
     // `llvm-config --bindir` names the folder with unversioned names, where clang, lld and FileCheck are as
     // well.
-    let bin_dir = PathBuf::from(ask(&program, major, "--bindir")?);
+    let bin_dir = PathBuf::from(ask("--bindir")?);
     Ok(Llvm {
         major,
         version,
-        bin_dir,
+        bin_dir: match &config.sysroot {
+            Some(sysroot) => sysroot.as_seen_inside(&bin_dir),
+            None => bin_dir,
+        },
         include_dir,
         lib_dir,
+        config,
     })
 }
 
@@ -143,6 +161,7 @@ pub fn chosen_major() -> Option<u32> {
 pub fn for_build_script() -> Option<Llvm> {
     let major = chosen_major()?;
     println!("cargo::rerun-if-env-changed={}", prefix_variable(major));
+    println!("cargo::rerun-if-env-changed={}", sysroot::VARIABLE);
     match find(major) {
         Ok(llvm) => {
             // An upgrade of the packages replaces this header.
@@ -162,19 +181,35 @@ pub fn for_build_script() -> Option<Llvm> {
 /// For build scripts: links the shared libLLVM into the integration tests of the crate being built, which are
 /// programs and so have nobody to take LLVM's symbols from.
 pub fn link_tests(llvm: &Llvm) {
-    println!("cargo::rustc-link-arg-tests=-L{}", llvm.lib_dir.display());
     println!(
         "cargo::rustc-link-arg-tests=-Wl,-rpath,{}",
         llvm.lib_dir.display()
     );
-    println!("cargo::rustc-link-arg-tests=-lLLVM-{}", llvm.major);
+    for argument in shared_library(llvm) {
+        println!("cargo::rustc-link-arg-tests={argument}");
+    }
+}
+
+/// For build scripts: what a linker needs to be told for the shared libLLVM.
+pub fn shared_library(llvm: &Llvm) -> Vec<String> {
+    let mut arguments = vec![
+        format!("-L{}", llvm.lib_dir.display()),
+        format!("-lLLVM-{}", llvm.major),
+    ];
+    if let Some(sysroot) = &llvm.config.sysroot {
+        // The libraries that it needs itself.
+        arguments.push(format!("-Wl,-rpath-link,{}", sysroot.library_folder().display()));
+    }
+    arguments
 }
 
 /// For build scripts: what a linker needs to be told for these components of LLVM, and all that they use, to
 /// become part of a program. Without `llvm-config`'s answer there is nothing, and the build fails with a
 /// message.
 pub fn static_libraries(llvm: &Llvm, components: &[&str]) -> Option<Vec<String>> {
-    let output = Command::new(llvm.bin_dir.join("llvm-config"))
+    let output = llvm
+        .config
+        .command()
         .args(["--link-static", "--libs"])
         .args(components)
         .output()
@@ -190,8 +225,12 @@ pub fn static_libraries(llvm: &Llvm, components: &[&str]) -> Option<Vec<String>>
     let names = String::from_utf8_lossy(&output.stdout);
     let mut arguments = vec![format!("-L{}", llvm.lib_dir.display())];
     arguments.extend(names.split_whitespace().map(str::to_owned));
-    // What LLVM's libraries use; a program that is started often does not load them each time.
-    arguments.extend(["-l:libz.a", "-l:libzstd.a"].map(str::to_owned));
+    // What LLVM's libraries use; a program that is started often does not load them each time. Of another
+    // machine by path: with its folder, the linker would find a C library whose parts it does not.
+    arguments.extend(["libz.a", "libzstd.a"].map(|name| match &llvm.config.sysroot {
+        Some(sysroot) => sysroot.library_folder().join(name).display().to_string(),
+        None => format!("-l:{name}"),
+    }));
     Some(arguments)
 }
 
@@ -201,20 +240,57 @@ fn on_path(program: &str) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-fn ask(program: &Path, major: u32, option: &str) -> Result<String, FindError> {
-    let unusable = |reason: String| FindError::Unusable {
-        path: program.display().to_string(),
-        major,
-        reason,
-    };
-    let output = Command::new(program)
-        .arg(option)
-        .output()
-        .map_err(|error| unusable(error.to_string()))?;
-    if !output.status.success() {
-        return Err(unusable(format!("`{option}` ended with {}", output.status)));
+impl Config {
+    /// Finds the one of LLVM `major`.
+    fn find(major: u32) -> Result<Self, FindError> {
+        let variable = prefix_variable(major);
+        let prefix = std::env::var_os(&variable).map(PathBuf::from);
+        let in_folder = |folder: &Path| folder.join("bin/llvm-config");
+        let usual = PathBuf::from(format!("/usr/lib/llvm-{major}"));
+        if sysroot::is_cross_build() {
+            let sysroot = Sysroot::of_environment().ok_or(FindError::NoSysroot)?;
+            let program = in_folder(&prefix.unwrap_or_else(|| sysroot.file(&usual)));
+            return Ok(Self {
+                program,
+                sysroot: Some(sysroot),
+            });
+        }
+        let program = match prefix {
+            Some(prefix) => in_folder(&prefix),
+            None => on_path(&format!("llvm-config-{major}"))
+                .or_else(|| Some(in_folder(&usual)).filter(|program| program.exists()))
+                .ok_or(FindError::Missing { major, variable })?,
+        };
+        Ok(Self {
+            program,
+            sysroot: None,
+        })
     }
-    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+
+    fn command(&self) -> Command {
+        match &self.sysroot {
+            Some(sysroot) => sysroot.command(&self.program),
+            None => Command::new(&self.program),
+        }
+    }
+
+    /// What it says to an option.
+    fn ask(&self, major: u32, option: &str) -> Result<String, FindError> {
+        let unusable = |reason: String| FindError::Unusable {
+            path: self.program.display().to_string(),
+            major,
+            reason,
+        };
+        let output = self
+            .command()
+            .arg(option)
+            .output()
+            .map_err(|error| unusable(error.to_string()))?;
+        if !output.status.success() {
+            return Err(unusable(format!("`{option}` ended with {}", output.status)));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
 }
 
 #[cfg(test)]

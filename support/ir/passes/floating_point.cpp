@@ -285,6 +285,11 @@ public:
   explicit Arithmetic(const Function &F) {
     SmallVector<StringRef, 64> Features;
     F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
+    if (Triple(F.getParent()->getTargetTriple()).isAArch64()) {
+      HasFused = true;
+      HasHalf = is_contained(Features, "+fullfp16");
+      return;
+    }
     HasFused = is_contained(Features, "+fma") || is_contained(Features, "+fma4");
     HasHalf = is_contained(Features, "+avx512fp16");
   }
@@ -564,11 +569,11 @@ void offloom_ir_pin_library_calls(LLVMModuleRef module) {
 /// Makes `llvm.fma` of each `llvm.fmuladd` that code generation fuses: for NVIDIA's GPUs, of all.
 void offloom_ir_fuse_operations(LLVMModuleRef module) {
   Triple Target(unwrap(module)->getTargetTriple());
-  if (!Target.isX86() && !Target.isNVPTX())
+  if (!Target.isX86() && !Target.isAArch64() && !Target.isNVPTX())
     return;
   for (Function &F : *unwrap(module)) {
     std::optional<Arithmetic> Computes;
-    if (Target.isX86())
+    if (!Target.isNVPTX())
       Computes.emplace(F);
     if (Computes && !Computes->fusesAny())
       continue;

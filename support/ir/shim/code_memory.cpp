@@ -14,6 +14,7 @@
 #include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/Support/Alignment.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/Memory.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -63,7 +64,12 @@ public:
       Done += Written > 0 ? Written : 0;
     }
     // Something in between may only pretend.
-    return std::memcmp(To, From, Size) == 0;
+    if (std::memcmp(To, From, Size) != 0)
+      return false;
+    // Where instructions are not read through the cache that data is written to (AArch64), what was there
+    // before may be remembered. On x86_64 this does nothing.
+    sys::Memory::InvalidateInstructionCache(To, Size);
+    return true;
   }
 
 private:
@@ -79,7 +85,7 @@ public:
     if (Begin == MAP_FAILED)
       return nullptr;
     std::unique_ptr<Slab> Mapped(new Slab(static_cast<char *>(Begin)));
-    // An instruction that traps.
+    // On x86_64 an instruction that traps.
     const char Breakpoint = '\xcc';
     return Memory.write(Mapped->Begin, &Breakpoint, 1) ? std::move(Mapped) : nullptr;
   }

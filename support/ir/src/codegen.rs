@@ -66,10 +66,29 @@ pub struct MachineOptions<'a> {
     pub optimization_level: u32,
 }
 
-/// Registers the x86 target. Does nothing the second time.
-pub(crate) fn initialize_x86() {
+/// Registers the target of the processor that this code was compiled for. Does nothing the second time.
+pub(crate) fn initialize_native() {
+    #[cfg(target_arch = "x86_64")]
+    initialize_x86();
+    #[cfg(target_arch = "aarch64")]
+    initialize_aarch64();
+}
+
+fn initialize_x86() {
     static X86: Once = Once::new();
     X86.call_once(|| Target::initialize_x86(&InitializationConfig::default()));
+}
+
+fn initialize_aarch64() {
+    static AARCH64: Once = Once::new();
+    AARCH64.call_once(|| Target::initialize_aarch64(&InitializationConfig::default()));
+}
+
+/// Registers the targets of all processors that hosts have, for programs whose LLVM nobody else sets up and
+/// that generate code for other hosts too. What compiles kernels is a sixth smaller with one of them alone.
+pub fn initialize_hosts() {
+    initialize_x86();
+    initialize_aarch64();
 }
 
 /// Registers the NVPTX target. Does nothing the second time.
@@ -89,20 +108,13 @@ pub fn nvptx_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Code
     target_machine(options)
 }
 
-/// Registers the AArch64 target, for programs whose LLVM nobody else sets up and that generate code for such
-/// hosts. What compiles kernels is a sixth smaller without it.
-pub fn initialize_aarch64() {
-    static AARCH64: Once = Once::new();
-    AARCH64.call_once(|| Target::initialize_aarch64(&InitializationConfig::default()));
-}
-
-/// A target machine for position-independent code. The x86 target is registered; others are the caller's to
-/// register, or of the tool that loads the plugin: Clang, opt and lld register all.
+/// A target machine for position-independent code. The target of this machine's processor is registered;
+/// others are the caller's to register, or of the tool that loads the plugin: Clang, opt and lld register all.
 ///
 /// # Errors
 /// When there is no such target.
 pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, CodegenError> {
-    initialize_x86();
+    initialize_native();
     let no_target = |reason: String| CodegenError::NoTarget {
         triple: options.triple.to_owned(),
         reason,

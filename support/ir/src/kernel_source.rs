@@ -110,7 +110,9 @@ extern "C" fn take_value(
             text(type_name, type_size),
         )
     };
-    let encoding = match encoding.cast_unsigned() {
+    // `char` has a sign on some processors.
+    let [encoding] = encoding.to_ne_bytes();
+    let encoding = match encoding {
         b's' => Encoding::Signed,
         b'u' => Encoding::Unsigned,
         b'f' => Encoding::Float,

@@ -10,6 +10,7 @@
 pub use inkwell;
 pub use inkwell::llvm_sys;
 
+pub mod address;
 pub mod alignment;
 pub mod annotations;
 mod basic_value;

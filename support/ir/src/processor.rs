@@ -1,11 +1,11 @@
 //! What LLVM knows of processors.
 
-use std::ffi::{CStr, CString, c_char};
+use std::ffi::{CString, c_char};
 use std::sync::OnceLock;
 
-use crate::codegen::initialize_x86;
+use offloom_abi::HostProcessor;
 
-const TRIPLE: &CStr = c"x86_64-unknown-linux-gnu";
+use crate::codegen::initialize_native;
 
 unsafe extern "C" {
     fn offloom_ir_has_target(triple: *const c_char) -> bool;
@@ -55,18 +55,22 @@ pub fn brief_features(processor: &str, features: &str) -> String {
     }
 }
 
-/// A processor that code for x86_64 can be generated for.
+/// A processor of this machine's kind.
 #[derive(Debug, Clone)]
-pub struct Processor(CString);
+pub struct Processor {
+    triple: CString,
+    name: CString,
+}
 
 impl Processor {
     /// The processor of this name; none if LLVM knows none.
     pub fn named(name: &str) -> Option<Self> {
-        initialize_x86();
+        initialize_native();
+        let triple = CString::new(HostProcessor::NATIVE.triple).ok()?;
         let name = CString::new(name).ok()?;
         // SAFETY: both strings live during the call.
-        let known = unsafe { offloom_ir_knows_processor(TRIPLE.as_ptr(), name.as_ptr()) };
-        known.then_some(Self(name))
+        let known = unsafe { offloom_ir_knows_processor(triple.as_ptr(), name.as_ptr()) };
+        known.then_some(Self { triple, name })
     }
 
     /// What means the same as these features (`+a,-b`) for this processor in fewer words: without those that
@@ -86,8 +90,8 @@ impl Processor {
         // processor.
         let mean_the_same = unsafe {
             offloom_ir_has_by_name(
-                TRIPLE.as_ptr(),
-                self.0.as_ptr(),
+                self.triple.as_ptr(),
+                self.name.as_ptr(),
                 list.as_ptr(),
                 known.as_mut_ptr(),
             )
@@ -101,7 +105,9 @@ impl Processor {
     pub fn has(&self, feature: &str) -> bool {
         CString::new(feature).is_ok_and(|feature| {
             // SAFETY: the strings live during the call, and LLVM knows the processor.
-            unsafe { offloom_ir_processor_has_feature(TRIPLE.as_ptr(), self.0.as_ptr(), feature.as_ptr()) }
+            unsafe {
+                offloom_ir_processor_has_feature(self.triple.as_ptr(), self.name.as_ptr(), feature.as_ptr())
+            }
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Device targets: what an image is for, which linker makes it, and which code may be linked into it.
 
-use offloom_abi::Triple;
+use offloom_abi::{HostProcessor, Triple};
 
 use crate::LLVM;
 use crate::inputs::EmbeddedMember;
@@ -61,10 +61,15 @@ impl Target {
         match self.triple().architecture() {
             "amdgcn" => DeviceLinker::Amdgcn,
             "nvptx64" => DeviceLinker::Nvptx,
-            "x86_64" if self.is_host(host_triple) => DeviceLinker::HostLike,
+            _ if self.host_processor().is_some() && self.is_host(host_triple) => DeviceLinker::HostLike,
             other if other.starts_with("spirv") || other.starts_with("nvptx") => DeviceLinker::Clang,
             _ => DeviceLinker::HostLikeByClang,
         }
+    }
+
+    /// The processor, if it is one that hosts have.
+    pub fn host_processor(&self) -> Option<&'static HostProcessor> {
+        self.triple().host_processor()
     }
 
     /// Whether it is the Linux of `host_triple`, which may be spelled otherwise.
@@ -170,6 +175,12 @@ mod tests {
             ("spirv64-intel-unknown", DeviceLinker::Clang),
         ] {
             assert_eq!(target(triple, "").linker(host), linker, "{triple}");
+        }
+        for (triple, linker) in [
+            ("aarch64-unknown-linux-gnu", DeviceLinker::HostLike),
+            ("x86_64-pc-linux-gnu", DeviceLinker::HostLikeByClang),
+        ] {
+            assert_eq!(target(triple, "").linker("aarch64-linux-gnu"), linker, "{triple}");
         }
     }
 

@@ -201,15 +201,26 @@ pub(super) const fn base(length: Length) -> Configuration {
 
 /// Why this machine cannot run a configuration, if it cannot.
 pub(super) fn cannot_run(configuration: &Configuration) -> Option<&'static str> {
-    let has = match configuration.name {
-        "jit-x86-64-v2" => is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt"),
-        "jit-x86-64-v3" => has_v3(),
-        "jit-x86-64-v4" => has_v3() && has_v4(),
-        _ => true,
-    };
+    let has = !LEVELS.contains(&configuration.name) || has_level(configuration.name);
     (!has).then_some("this processor lacks it")
 }
 
+/// A processor of another kind has none.
+#[cfg(not(target_arch = "x86_64"))]
+fn has_level(_: &str) -> bool {
+    false
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_level(name: &str) -> bool {
+    match name {
+        "jit-x86-64-v2" => is_x86_feature_detected!("sse4.2") && is_x86_feature_detected!("popcnt"),
+        "jit-x86-64-v3" => has_v3(),
+        _ => has_v3() && has_v4(),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
 fn has_v3() -> bool {
     is_x86_feature_detected!("avx2")
         && is_x86_feature_detected!("bmi1")
@@ -220,6 +231,7 @@ fn has_v3() -> bool {
         && is_x86_feature_detected!("movbe")
 }
 
+#[cfg(target_arch = "x86_64")]
 fn has_v4() -> bool {
     is_x86_feature_detected!("avx512f")
         && is_x86_feature_detected!("avx512bw")

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use offloom_abi::HostProcessor;
 
 use super::{Packing, programs};
 use crate::command::run_shown;
@@ -137,7 +138,8 @@ impl Package {
         let control = self.control(packing, &prefix)?;
         fs::create_dir_all(self.root.join("DEBIAN"))?;
         fs::write(self.root.join("DEBIAN/control"), control)?;
-        let file = format!("{}_{}_amd64.deb", self.name, env!("CARGO_PKG_VERSION"));
+        let architecture = HostProcessor::NATIVE.debian;
+        let file = format!("{}_{}_{architecture}.deb", self.name, env!("CARGO_PKG_VERSION"));
         let file = packing.packages.join(file);
         let mut build = Command::new("dpkg-deb");
         build.env("SOURCE_DATE_EPOCH", packing.time.trim_start_matches('@'));
@@ -152,7 +154,10 @@ impl Package {
         fs::create_dir_all(&sources)?;
         fs::write(
             sources.join("control"),
-            "Source: offloom\n\nPackage: offloom\nArchitecture: amd64\n",
+            format!(
+                "Source: offloom\n\nPackage: offloom\nArchitecture: {}\n",
+                HostProcessor::NATIVE.debian
+            ),
         )?;
         let mut find = Command::new("dpkg-shlibdeps");
         find.current_dir(packing.scratch)
@@ -173,7 +178,7 @@ impl Package {
         Ok(format!(
             "Package: {name}\n\
              Version: {version}\n\
-             Architecture: amd64\n\
+             Architecture: {architecture}\n\
              Maintainer: The Offloom developers <offloom@localhost>\n\
              Installed-Size: {size}\n\
              Depends: {libraries}, {needs}\n\
@@ -181,6 +186,7 @@ impl Package {
              Priority: optional\n\
              Description: {summary}\n {text}\n",
             version = env!("CARGO_PKG_VERSION"),
+            architecture = HostProcessor::NATIVE.debian,
             size = self.installed_kib()?,
         ))
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result};
+use offloom_abi::HostProcessor;
 
 use crate::build::Staged;
 use crate::corpus::tools;
@@ -168,7 +169,8 @@ impl Batch {
             }
             let items = items.join(";");
             passes.push(format!(
-                "offload-specialize<mode={mode};descriptor=kernel={name};arch=x86-64;{items}>"
+                "offload-specialize<mode={mode};descriptor=kernel={name};arch={};{items}>",
+                HostProcessor::NATIVE.architecture
             ));
         }
         passes.join(",")

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context as _, Result, bail, ensure};
+use offloom_abi::HostProcessor;
 use offloom_abi::jit_compile::{Reply, Request};
 use offloom_abi::jit_message::Header;
 
@@ -18,12 +19,18 @@ use crate::corpus::program::{Source, WORKLOADS, programs_in};
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 use crate::workspace::Workspace;
 
-/// The processor that is compiled for, whichever is there: the newest of x86-64's levels, as most users have
-/// it or nearly so.
-const PROCESSOR: &str = "x86-64-v4";
-
-/// What variants are compiled with beside the processor's own features.
-const FEATURES: &str = "+prefer-256-bit,+prefer-no-gather,+prefer-no-scatter";
+/// The processor that is compiled for, whichever is there, and what variants are compiled with beside its own
+/// features: the newest of x86-64's levels, as most users have it or nearly so, and an Arm processor of
+/// servers.
+fn processor() -> [&'static str; 2] {
+    match HostProcessor::NATIVE.name {
+        "aarch64" => ["neoverse-v2", "-fullfp16,-bf16"],
+        _ => [
+            "x86-64-v4",
+            "+prefer-256-bit,+prefer-no-gather,+prefer-no-scatter",
+        ],
+    }
+}
 
 /// Memory that the worker may use, in MiB.
 const MEMORY: &str = "8192";
@@ -77,13 +84,14 @@ pub(super) fn compile_workloads(
 }
 
 fn compile_kernel(socket: &mut UnixStream, kernel: &str, bitcode: &[u8]) -> Result<()> {
+    let [processor, features] = processor();
     let request = Request {
         target_triple: DEVICE_TRIPLE,
         optimization_level: 3,
-        processor: PROCESSOR,
-        features: FEATURES,
+        processor,
+        features,
         kernel,
-        descriptor: &format!("kernel={kernel};arch=x86-64"),
+        descriptor: &format!("kernel={kernel};arch={}", HostProcessor::NATIVE.architecture),
         match_floating_point: true,
         deadline: DEADLINE,
         gpu: None,

@@ -35,7 +35,7 @@ pub fn guarded_on_foreign_thread<T>(otherwise: T, body: impl FnOnce() -> T) -> T
 pub struct ForeignThreadGuard {
     cancel_state: c_int,
     error: c_int,
-    floating_point: u32,
+    floating_point: floating_point_environment::State,
 }
 
 unsafe extern "C" {
@@ -52,8 +52,8 @@ impl ForeignThreadGuard {
         let mut cancel_state = 0;
         // Does not fail with this state.
         pthread_setcancelstate(CANCEL_DISABLE, Some(&mut cancel_state));
-        let floating_point = floating_point_environment::control_and_status();
-        floating_point_environment::set_default();
+        let floating_point = floating_point_environment::State::current();
+        floating_point_environment::State::set_default();
         Self {
             cancel_state,
             // SAFETY: the C library gives each thread its own.
@@ -67,8 +67,8 @@ impl Drop for ForeignThreadGuard {
     fn drop(&mut self) {
         // SAFETY: as above.
         unsafe { *libc::__errno_location() = self.error };
-        // SAFETY: what was read from the register.
-        unsafe { floating_point_environment::set(self.floating_point) };
+        // SAFETY: what was read, and what the program's code expects.
+        unsafe { self.floating_point.set() };
         pthread_setcancelstate(self.cancel_state, None);
     }
 }

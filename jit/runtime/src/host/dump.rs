@@ -14,10 +14,11 @@ use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use offloom_jit_cache::dump::{DumpError, Launch, PAGE, Region, Run, VERSION, Writer, is_openmp_variable};
+use offloom_jit_cache::dump::{DumpError, Launch, Region, Run, VERSION, Writer, is_openmp_variable};
 use offloom_jit_cache::settings::FloatingPoint;
 use offloom_jit_variants::signature::Launch as _;
 use offloom_jit_variants::tracker::LaunchKey;
+use rustix::param::page_size;
 
 use crate::compile::compiler;
 use crate::host::Host;
@@ -179,6 +180,7 @@ fn write_reachable(
         let mut runs: Vec<Run> = Vec::new();
         let mut contents = Vec::new();
         for_each_page(extent, memory, &pages, |address, page| {
+            let length = page.len() as u64;
             for word in page.as_chunks().0 {
                 if let Some(next) = find(u64::from_le_bytes(*word))
                     && reached.insert(next)
@@ -188,10 +190,10 @@ fn write_reachable(
             }
             contents.extend_from_slice(page);
             match runs.last_mut() {
-                Some(run) if run.end() == address => run.length += PAGE,
+                Some(run) if run.end() == address => run.length += length,
                 _ => runs.push(Run {
                     start: address,
-                    length: PAGE,
+                    length,
                 }),
             }
             contents.len() as u64 <= MOST_BYTES
@@ -219,21 +221,21 @@ fn for_each_page(
 ) -> io::Result<()> {
     /// The page is in memory, or swapped out.
     const THERE: u64 = 3 << 62;
-    let mut bytes = vec![0; CHUNK as usize];
-    let mut entries = vec![0; (CHUNK / PAGE * 8) as usize];
+    let page_size = page_size() as u64;
+    let mut bytes = vec![0; page_size as usize];
+    let mut entries = vec![0; (CHUNK / page_size * 8) as usize];
     for start in (extent.start..extent.end()).step_by(CHUNK as usize) {
         let length = CHUNK.min(extent.end() - start);
-        let entries = &mut entries[..(length / PAGE * 8) as usize];
-        pages.read_exact_at(entries, start / PAGE * 8)?;
+        let entries = &mut entries[..(length / page_size * 8) as usize];
+        pages.read_exact_at(entries, start / page_size * 8)?;
         let is_there = |entry: &[u8; 8]| u64::from_le_bytes(*entry) & THERE != 0;
         for (number, entry) in entries.as_chunks().0.iter().enumerate() {
             if !is_there(entry) {
                 continue;
             }
-            let address = start + number as u64 * PAGE;
-            let page = &mut bytes[..PAGE as usize];
-            memory.read_exact_at(page, address)?;
-            if page.iter().any(|byte| *byte != 0) && !visit(address, page) {
+            let address = start + number as u64 * page_size;
+            memory.read_exact_at(&mut bytes, address)?;
+            if bytes.iter().any(|byte| *byte != 0) && !visit(address, &bytes) {
                 return Ok(());
             }
         }
@@ -244,7 +246,8 @@ fn for_each_page(
 /// What is left of mappings without the pages of the image: the system takes memory behind its variables,
 /// which are no file's either, for one with what lies next to it.
 fn outside(image: Run, mappings: Vec<Run>) -> Vec<Run> {
-    let pages = image.start / PAGE * PAGE..image.end().next_multiple_of(PAGE);
+    let page = page_size() as u64;
+    let pages = image.start / page * page..image.end().next_multiple_of(page);
     let parts = mappings.into_iter().flat_map(|mapping| {
         let before = mapping.start..mapping.end().min(pages.start);
         let behind = mapping.start.max(pages.end)..mapping.end();
@@ -283,13 +286,14 @@ mod tests {
 
     #[test]
     fn an_image_is_cut_out_of_the_mappings_that_it_touches() {
+        let page = page_size() as u64;
         let run = |start: u64, end: u64| Run {
-            start: start * PAGE,
-            length: (end - start) * PAGE,
+            start: start * page,
+            length: (end - start) * page,
         };
         let image = Run {
-            start: 10 * PAGE,
-            length: 5 * PAGE - 1,
+            start: 10 * page,
+            length: 5 * page - 1,
         };
         let mappings = vec![run(1, 3), run(8, 12), run(12, 13), run(14, 20), run(30, 31)];
         let left = [run(1, 3), run(8, 10), run(15, 20), run(30, 31)];

@@ -88,22 +88,19 @@ fn is_readable(address: u64) -> bool {
 mod tests {
     use super::*;
     use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap_anonymous, mprotect, munmap};
+    use rustix::param::page_size;
 
     #[test]
     fn what_is_in_no_memory_is_not_readable() {
-        let size = 2 * PAGE as usize;
+        let page = page_size();
+        let size = 2 * page;
         // SAFETY: memory of its own, given back at the end.
         let pages = unsafe {
             let pages = mmap_anonymous(ptr::null_mut(), size, ProtFlags::READ, MapFlags::PRIVATE).unwrap();
-            mprotect(
-                pages.byte_add(PAGE as usize),
-                PAGE as usize,
-                MprotectFlags::empty(),
-            )
-            .unwrap();
+            mprotect(pages.byte_add(page), page, MprotectFlags::empty()).unwrap();
             pages
         };
-        let end = pages as u64 + PAGE;
+        let end = pages as u64 + page as u64;
         let arguments = [end - 24, 16, end + 8];
         // SAFETY: three words that outlive it.
         let launch = unsafe { ArgumentWords::new(arguments.as_ptr(), 3) };

@@ -9,10 +9,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf, absolute};
 use std::ptr;
 
-use crate::dynamic_section::{DynamicSection, headers, tag};
+use offloom_abi::HostProcessor;
+use rustix::param::page_size;
 
-/// The least part of memory that can be mapped.
-const PAGE: usize = 4096;
+use crate::dynamic_section::{DynamicSection, headers, tag};
 
 /// Libraries that compilers link to without being asked, where the process has them.
 const USUAL: [&CStr; 7] = [
@@ -22,7 +22,7 @@ const USUAL: [&CStr; 7] = [
     c"libm.so.6",
     c"libgcc_s.so.1",
     c"libc.so.6",
-    c"ld-linux-x86-64.so.2",
+    HostProcessor::NATIVE.loader,
 ];
 
 /// The start of the loader's record of a library (`struct link_map` of `<link.h>`).
@@ -115,11 +115,12 @@ unsafe extern "C" fn visit(info: *mut libc::dl_phdr_info, _size: usize, search: 
     let end = loaded
         .map(|header| address(header.p_vaddr + header.p_memsz))
         .max();
+    let page = page_size();
     // SAFETY: the loader's string; an object that is loaded.
     search.found = Some(unsafe {
         LoadedObject {
             path: string(info.dlpi_name),
-            range: start.unwrap_or_default() / PAGE * PAGE..end.unwrap_or_default().next_multiple_of(PAGE),
+            range: start.unwrap_or_default() / page * page..end.unwrap_or_default().next_multiple_of(page),
             needed: DynamicSection::of(headers, address(0)).map_or_else(Vec::new, |section| needed(section)),
         }
     });

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use offloom_jit_passes::retarget::{NATIVE, native_processor, x86_processor, x86_processor_anywhere};
+use offloom_jit_passes::retarget::{NATIVE, host_processor, host_processor_anywhere, native_processor};
 use offloom_jit_policy::backend::Target;
 use offloom_jit_policy::process::error_stream;
 use offloom_jit_policy::process::settings::settings;
@@ -13,7 +13,7 @@ pub(crate) fn target() -> &'static Target {
     static TARGET: OnceLock<Target> = OnceLock::new();
     TARGET.get_or_init(|| {
         let name = settings().target.as_deref().unwrap_or(NATIVE);
-        let named = x86_processor(name).unwrap_or_else(|reason| {
+        let named = host_processor(name).unwrap_or_else(|reason| {
             error_stream::line(format_args!("OFFLOOM_JIT_TARGET=`{name}` is ignored: {reason}"));
             native_processor()
         });
@@ -26,7 +26,7 @@ pub(crate) fn target() -> &'static Target {
 /// # Errors
 /// One line on why there is no such one.
 pub(crate) fn named(name: &str) -> Result<Target, String> {
-    x86_processor_anywhere(name)
+    host_processor_anywhere(name)
         .map(of)
         .map_err(|reason| reason.to_string())
 }

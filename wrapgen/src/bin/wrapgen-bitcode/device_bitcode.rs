@@ -44,7 +44,7 @@ pub(crate) enum MergeError {
     Link(#[from] LinkModulesError),
     /// The device code says that it is for another target than it is linked for, or does not say.
     #[error(
-        "{}: {}, and it is to be linked for x86-64 Linux or an NVIDIA GPU: give the module the triple that it was packed with",
+        "{}: {}, and it is to be linked for Linux on x86-64 or AArch64, or an NVIDIA GPU: give the module the triple that it was packed with",
         input.display(),
         target_of(triple)
     )]

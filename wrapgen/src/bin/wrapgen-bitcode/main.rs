@@ -16,7 +16,7 @@ use std::error::Error;
 use std::process::ExitCode;
 
 use clap::Parser;
-use offloom_ir::codegen::initialize_aarch64;
+use offloom_ir::codegen::initialize_hosts;
 use wrapgen::messages::say;
 use wrapgen::response_file;
 use wrapgen::wrap::WrapArgs;
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
 
 fn run() -> Result<(), Box<dyn Error>> {
     let job = Job::parse_from(response_file::expand(std::env::args_os())?);
-    initialize_aarch64();
+    initialize_hosts();
     match job {
         Job::WrappedModule(args) => wrapped_module::run(&args).map_err(Into::into),
         Job::Lto(args) => args.run().map_err(Into::into),

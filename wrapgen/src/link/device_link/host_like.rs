@@ -8,6 +8,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use offloom_abi::HostProcessor;
+
 use super::super::group::Group;
 use super::super::plan::TargetPlan;
 use super::super::plan::host_libraries::HostLibraries;
@@ -42,7 +44,8 @@ pub(super) fn lld_command(
             command.arg("--lto-emit-llvm");
         }
     }
-    command.args(["-m", "elf_x86_64", "-o"]).arg(image);
+    let processor = plan.group.target.host_processor().unwrap_or(HostProcessor::NATIVE);
+    command.args(["-m", processor.linker_emulation, "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs).args(&link.libraries.words);
     for folder in &start_files.folders_of_clang {

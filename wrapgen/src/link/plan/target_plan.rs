@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use offloom_abi::OffloadKind;
+use offloom_abi::{OffloadKind, Triple};
 
 use super::super::command_line::{BitcodeLibrary, JitForm, Options};
 use super::super::group::Group;
@@ -93,7 +93,7 @@ impl<'a> TargetPlan<'a> {
     pub(super) fn new(group: &'a Group<'a>, options: &'a Options, host: &'a HostCommand) -> Result<Self> {
         let device = DeviceOptions::new(options, &group.target.triple);
         let linker = group.linker(&host.triple, &device);
-        let jit = jit_form(group, options);
+        let jit = jit_form(group, options, host)?;
         Ok(Self {
             group,
             linker,
@@ -117,11 +117,21 @@ impl<'a> TargetPlan<'a> {
     }
 }
 
-/// What the JIT is to do with a group.
-fn jit_form(group: &Group<'_>, options: &Options) -> Option<JitForm> {
-    let is_known =
-        jit::supports(group.target.triple()) && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
-    options.jit.filter(|_| is_known)
+/// What the JIT is to do with a group. Code of another processor than the host's stays as it is: no device of
+/// libomptarget's runs it.
+///
+/// # Errors
+/// The JIT is asked for in a program for another processor than wrapgen's own.
+fn jit_form(group: &Group<'_>, options: &Options, host: &HostCommand) -> Result<Option<JitForm>> {
+    let target = &group.target;
+    let is_known = jit::supports(target.triple())
+        && (target.triple().is_nvidia_gpu() || target.is_host(&host.triple))
+        && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
+    let form = options.jit.filter(|_| is_known);
+    if form.is_some() {
+        jit::check_host(Triple(&host.triple))?;
+    }
+    Ok(form)
 }
 
 /// Whether a linker takes parts of files: where nobody looks on, since those are no files to look at.

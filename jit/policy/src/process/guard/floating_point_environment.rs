@@ -3,40 +3,48 @@
 //! otherwise (`fesetround`, or a link with `-ffast-math`, after which subnormal numbers are zeros) gets other
 //! results from ahead-of-time code, which computes what a variant holds as a constant.
 
-use std::arch::asm;
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
 
-use offloom_abi::jit_image::{MXCSR_DEFAULT, MXCSR_MASK, X87_DEFAULT, X87_MASK};
+#[cfg(target_arch = "aarch64")]
+pub use aarch64::{State, is_default};
+#[cfg(target_arch = "x86_64")]
+pub use x86_64::{State, is_default};
 
-/// Whether the thread computes as LLVM does. `long double` is computed with a control word of its own.
-#[inline]
-pub fn is_default() -> bool {
-    let mut control_word = 0_u16;
-    // SAFETY: writes these two bytes.
-    unsafe { asm!("fnstcw word ptr [{}]", in(reg) &raw mut control_word, options(nostack, preserves_flags)) };
-    let mxcsr = control_and_status() & MXCSR_MASK;
-    (mxcsr ^ MXCSR_DEFAULT) | u32::from((control_word & X87_MASK) ^ X87_DEFAULT) == 0
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// MXCSR, the register that says how the thread computes, and what happened so far.
-#[inline]
-pub fn control_and_status() -> u32 {
-    let mut register = 0_u32;
-    // SAFETY: writes these four bytes.
-    unsafe { asm!("stmxcsr [{}]", in(reg) &raw mut register, options(nostack, preserves_flags)) };
-    register
-}
+    // `<fenv.h>`; rounding upward has another number on each processor.
+    unsafe extern "C" {
+        safe fn fesetround(rounding: libc::c_int) -> libc::c_int;
+        safe fn fegetround() -> libc::c_int;
+        safe fn feraiseexcept(exceptions: libc::c_int) -> libc::c_int;
+        safe fn fetestexcept(exceptions: libc::c_int) -> libc::c_int;
+    }
+    const UPWARD: libc::c_int = if cfg!(target_arch = "x86_64") {
+        0x800
+    } else {
+        0x40_0000
+    };
+    /// `FE_INVALID`, the same on both.
+    const INVALID: libc::c_int = 1;
 
-/// Has the thread compute as LLVM does, and clears what happened so far.
-pub fn set_default() {
-    // SAFETY: a value that the processor takes.
-    unsafe { set(MXCSR_DEFAULT) };
-}
-
-/// Sets the register.
-///
-/// # Safety
-/// The value is one that the processor takes, such as [`control_and_status`] gives.
-pub unsafe fn set(register: u32) {
-    // SAFETY: reads these four bytes; the value is as the caller promises.
-    unsafe { asm!("ldmxcsr [{}]", in(reg) &raw const register, options(nostack, preserves_flags, readonly)) };
+    #[test]
+    fn what_the_program_set_is_seen_put_aside_and_put_back() {
+        assert!(is_default());
+        assert_eq!(fesetround(UPWARD), 0);
+        feraiseexcept(INVALID);
+        assert!(!is_default());
+        let of_program = State::current();
+        State::set_default();
+        assert!(fetestexcept(INVALID) == 0);
+        // SAFETY: what was read.
+        unsafe { of_program.set() };
+        assert_eq!((fegetround(), fetestexcept(INVALID)), (UPWARD, INVALID));
+        assert_eq!(fesetround(0), 0);
+        assert!(is_default());
+    }
 }

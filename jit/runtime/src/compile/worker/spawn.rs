@@ -132,30 +132,49 @@ pub(in super::super) fn spawn_detached(
     // SAFETY: the sets are initialised by the calls that fill them. The child runs on a stack of its own
     // while this thread waits (CLONE_VFORK), and uses only what `plan` holds. No signal handler of the
     // program can run in it, since it inherits the blocked signals. It is reaped here: without an exit signal
-    // only __WCLONE sees it.
+    // only __WALL sees it.
     unsafe {
         let mut all = mem::zeroed::<libc::sigset_t>();
         let mut before = mem::zeroed::<libc::sigset_t>();
         libc::sigfillset(&raw mut all);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
-        let child = libc::clone(
-            between,
-            top(&mut stack),
-            libc::CLONE_VM | libc::CLONE_VFORK,
-            (&raw mut plan).cast(),
-        );
+        let child = clone(between, top(&mut stack), (&raw mut plan).cast());
         let failed = (child < 0).then(io::Error::last_os_error);
         libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
         if let Some(error) = failed {
             return Err(error);
         }
-        while libc::waitpid(child, ptr::null_mut(), libc::__WCLONE) < 0
+        while libc::waitpid(child, ptr::null_mut(), libc::__WALL) < 0
             && io::Error::last_os_error().kind() == io::ErrorKind::Interrupted
         {}
     }
     match plan.error {
         0 => Ok(Pid::from_raw(plan.worker)),
         error => Err(io::Error::from_raw_os_error(error)),
+    }
+}
+
+/// Starts a child that shares this process's memory until exec, and whose end the program is not told of.
+///
+/// What emulates processors for programs alone (qemu, and containers for another processor that use it) has no
+/// such children: there it is one that is told of, with a copy of the memory, so that it cannot tell this
+/// process how it went.
+///
+/// # Safety
+/// As `clone`: the function may run in this memory, on this stack.
+unsafe fn clone(
+    function: extern "C" fn(*mut c_void) -> c_int,
+    stack: *mut c_void,
+    argument: *mut c_void,
+) -> c_int {
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK;
+    // SAFETY: as the caller promises.
+    unsafe {
+        let child = libc::clone(function, stack, flags, argument);
+        if child >= 0 || *libc::__errno_location() != libc::EINVAL {
+            return child;
+        }
+        libc::clone(function, stack, flags | libc::SIGCHLD, argument)
     }
 }
 
@@ -170,12 +189,7 @@ extern "C" fn between(plan: *mut c_void) -> c_int {
     unsafe {
         let plan = plan.cast::<Plan>();
         let stack = top(&mut (*plan).stack);
-        let child = libc::clone(
-            become_worker,
-            stack,
-            libc::CLONE_VM | libc::CLONE_VFORK,
-            plan.cast(),
-        );
+        let child = clone(become_worker, stack, plan.cast());
         (*plan).worker = child;
         if child < 0 {
             (*plan).error = *libc::__errno_location();
