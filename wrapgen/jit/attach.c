@@ -15,7 +15,8 @@ static RegisteredFunction *registered;
 
 // As the library reads it (jit/cache/src/settings/values.rs).
 static int is_off(const char *value) {
-  return strcasecmp(value, "off") == 0 || strcmp(value, "0") == 0 || strcasecmp(value, "no") == 0 || strcasecmp(value, "false") == 0;
+  return strcasecmp(value, "off") == 0 || strcmp(value, "0") == 0 || strcasecmp(value, "no") == 0 ||
+         strcasecmp(value, "false") == 0;
 }
 
 // The variable by which the user asks for something that the library alone can give; null: none.
@@ -44,7 +45,8 @@ HIDDEN_PIECE void __offloom_jit_attach(const void *bundle_start, const void *bun
       fprintf(stderr, "offloom-jit: OFFLOOM_JIT_LIBRARY cannot be loaded: %s: kernels stay ahead of time\n", problem);
     else if (asked)
       fprintf(stderr,
-              "offloom-jit: %s does nothing: there is no liboffloom_jit.so (%s): kernels stay ahead of time; OFFLOOM_JIT_LIBRARY names it "
+              "offloom-jit: %s does nothing: there is no liboffloom_jit.so (%s): kernels stay ahead of time; OFFLOOM_JIT_LIBRARY "
+              "names it "
               "where it is elsewhere\n",
               asked, problem);
     return;

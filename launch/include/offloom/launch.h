@@ -83,11 +83,10 @@ typedef struct offloom_region {
 /// Declares the region of the kernel called `kernel` (a string literal) under the identifier `name`, at file
 /// scope. For functions whose symbol is not an identifier of the source (C++:
 /// `"__omp_offloading_0_0__Z5saxpyfmPKfPf_l0"`) and for kernels that have a name of Clang's scheme already.
-#define OFFLOOM_REGION_OF_KERNEL(name, kernel)                                                                                  \
-  extern const char offloom_region_id_##name __asm__("." kernel ".region_id");                                                  \
-  static const offloom_region offloom_region_##name = {                                                                         \
-      &offloom_region_id_##name,                                                                                                \
-      {0, 2, 0, sizeof(OFFLOOM_LOCATION_TEXT(name)) - 1, OFFLOOM_LOCATION_TEXT(name)}}
+#define OFFLOOM_REGION_OF_KERNEL(name, kernel)                                                                                   \
+  extern const char offloom_region_id_##name __asm__("." kernel ".region_id");                                                   \
+  static const offloom_region offloom_region_##name = {                                                                          \
+      &offloom_region_id_##name, {0, 2, 0, sizeof(OFFLOOM_LOCATION_TEXT(name)) - 1, OFFLOOM_LOCATION_TEXT(name)}}
 
 /// Pointer to the region that `OFFLOOM_REGION(name)` declared.
 #define OFFLOOM_REGION_OF(name) (&offloom_region_##name)
@@ -145,22 +144,23 @@ extern "C" {
 
 /// The runtime's record of a launch, version 3. The runtime writes into it, so each launch gets a fresh one.
 typedef struct offloom_kernel_arguments {
-  uint32_t version;           ///< 3
-  uint32_t argument_count;    ///< length of the arrays; the runtime adds one
-  void **base_pointers;       ///< host base addresses, or by-value bytes
-  void **pointers;            ///< host addresses of the first mapped byte, or by-value bytes
-  int64_t *sizes;             ///< bytes
-  int64_t *types;             ///< map types
-  void **names;               ///< source names for messages, or null
-  void **mappers;             ///< user-defined mappers, or null
-  uint64_t trip_count;        ///< iterations of the kernel's loop; 0: unknown
-  uint64_t flags;             ///< bit 0: `nowait`
-  uint32_t num_teams[3];      ///< teams in each dimension; the runtime normalises them
-  uint32_t thread_limit[3];   ///< threads in each dimension; the runtime normalises them
-  uint32_t dynamic_memory;    ///< bytes of memory shared by a team
+  uint32_t version;         ///< 3
+  uint32_t argument_count;  ///< length of the arrays; the runtime adds one
+  void **base_pointers;     ///< host base addresses, or by-value bytes
+  void **pointers;          ///< host addresses of the first mapped byte, or by-value bytes
+  int64_t *sizes;           ///< bytes
+  int64_t *types;           ///< map types
+  void **names;             ///< source names for messages, or null
+  void **mappers;           ///< user-defined mappers, or null
+  uint64_t trip_count;      ///< iterations of the kernel's loop; 0: unknown
+  uint64_t flags;           ///< bit 0: `nowait`
+  uint32_t num_teams[3];    ///< teams in each dimension; the runtime normalises them
+  uint32_t thread_limit[3]; ///< threads in each dimension; the runtime normalises them
+  uint32_t dynamic_memory;  ///< bytes of memory shared by a team
 } offloom_kernel_arguments;
 
-int __tgt_target_kernel(void *location, int64_t device, int32_t num_teams, int32_t thread_limit, void *region_id, void *arguments);
+int __tgt_target_kernel(void *location, int64_t device, int32_t num_teams, int32_t thread_limit, void *region_id,
+                        void *arguments);
 void __tgt_target_data_begin_mapper(void *location, int64_t device, int32_t count, void **base_pointers, void **pointers,
                                     int64_t *sizes, int64_t *types, void **names, void **mappers);
 void __tgt_target_data_end_mapper(void *location, int64_t device, int32_t count, void **base_pointers, void **pointers,
@@ -262,12 +262,18 @@ static inline void offloom_map_alloc(offloom_launch *launch, void *pointer, size
 // In C++ an argument may have commas that the preprocessor would split at: there names are given by hand.
 #ifndef __cplusplus
 #define offloom_value(launch, value, bytes) offloom_value(offloom_name_next(launch, OFFLOOM_MAP_NAME(value)), value, bytes)
-#define offloom_device_pointer(launch, pointer) offloom_device_pointer(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer)
-#define offloom_map(launch, pointer, bytes, type) offloom_map(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes, type)
-#define offloom_map_to(launch, pointer, bytes) offloom_map_to(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
-#define offloom_map_from(launch, pointer, bytes) offloom_map_from(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
-#define offloom_map_tofrom(launch, pointer, bytes) offloom_map_tofrom(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
-#define offloom_map_alloc(launch, pointer, bytes) offloom_map_alloc(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#define offloom_device_pointer(launch, pointer)                                                                                  \
+  offloom_device_pointer(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer)
+#define offloom_map(launch, pointer, bytes, type)                                                                                \
+  offloom_map(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes, type)
+#define offloom_map_to(launch, pointer, bytes)                                                                                   \
+  offloom_map_to(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#define offloom_map_from(launch, pointer, bytes)                                                                                 \
+  offloom_map_from(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#define offloom_map_tofrom(launch, pointer, bytes)                                                                               \
+  offloom_map_tofrom(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
+#define offloom_map_alloc(launch, pointer, bytes)                                                                                \
+  offloom_map_alloc(offloom_name_next(launch, OFFLOOM_MAP_NAME(pointer)), pointer, bytes)
 #endif
 
 /// Whether `device` is one that the runtime accepts. It would abort the program over another number.
@@ -301,8 +307,8 @@ static inline offloom_status offloom_launch_run(offloom_launch *launch) {
   arguments.names = launch->names;
   arguments.num_teams[0] = (uint32_t)launch->num_teams;
   arguments.thread_limit[0] = (uint32_t)launch->thread_limit;
-  return __tgt_target_kernel((void *)(uintptr_t)&launch->region->location, launch->device, launch->num_teams, launch->thread_limit,
-                             (void *)(uintptr_t)launch->region->id, &arguments) == 0
+  return __tgt_target_kernel((void *)(uintptr_t)&launch->region->location, launch->device, launch->num_teams,
+                             launch->thread_limit, (void *)(uintptr_t)launch->region->id, &arguments) == 0
              ? OFFLOOM_SUCCESS
              : OFFLOOM_NOT_OFFLOADED;
 }
@@ -311,7 +317,8 @@ static inline offloom_status offloom_launch_run(offloom_launch *launch) {
 /// enter data` does; with `OFFLOOM_TO` and `OFFLOOM_TOFROM` they are copied to the device. Launches that map
 /// the same memory then copy nothing. Does nothing where offloading is disabled. Gives `OFFLOOM_SUCCESS` or
 /// `OFFLOOM_NO_SUCH_DEVICE`, as the next two do.
-OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_begin(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_begin(int64_t device, const void *pointer, size_t bytes,
+                                                                    offloom_map_type type) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = type;
   if (!offloom_device_exists(device))
@@ -322,7 +329,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_begin(int64_t devi
 
 /// Ends what `offloom_data_begin` began with the same arguments; with `OFFLOOM_FROM` and `OFFLOOM_TOFROM` the
 /// last end copies the bytes back.
-OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_end(int64_t device, const void *pointer, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_end(int64_t device, const void *pointer, size_t bytes,
+                                                                  offloom_map_type type) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = type;
   if (!offloom_device_exists(device))
@@ -343,7 +351,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_end(int64_t device
 
 /// Maps a variable that is marked `link`, `bytes` bytes of it, until the matching `offloom_link_end`, as
 /// `target enter data` does: only then can kernels use it. The rest is as for `offloom_data_begin`.
-OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_begin(int64_t device, void **link, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_begin(int64_t device, void **link, size_t bytes,
+                                                                    offloom_map_type type) {
   void *address = *link, *reference = link;
   int64_t size = (int64_t)bytes, types = type | OFFLOOM_POINTED_TO;
   if (!offloom_device_exists(device))
@@ -353,7 +362,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_begin(int64_t devi
 }
 
 /// Ends what `offloom_link_begin` began with the same arguments.
-OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_end(int64_t device, void **link, size_t bytes, offloom_map_type type) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_end(int64_t device, void **link, size_t bytes,
+                                                                  offloom_map_type type) {
   void *address = *link, *reference = link;
   int64_t size = (int64_t)bytes, types = type | OFFLOOM_POINTED_TO;
   if (!offloom_device_exists(device))
@@ -364,7 +374,8 @@ OFFLOOM_NO_LOCATION static inline offloom_status offloom_link_end(int64_t device
 
 /// Copies mapped memory to the device (`OFFLOOM_TO`) or back (`OFFLOOM_FROM`) now, as `target update` does.
 /// Memory that is not mapped is left alone.
-OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_update(int64_t device, const void *pointer, size_t bytes, offloom_map_type direction) {
+OFFLOOM_NO_LOCATION static inline offloom_status offloom_data_update(int64_t device, const void *pointer, size_t bytes,
+                                                                     offloom_map_type direction) {
   void *address = (void *)(uintptr_t)pointer;
   int64_t size = (int64_t)bytes, types = direction;
   if (!offloom_device_exists(device))

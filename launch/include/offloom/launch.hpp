@@ -1,6 +1,6 @@
 /// \file
-/// Launches offload kernels from C++: `offloom/launch.h` with types, and data mapped for the length of a scope. C++11, no allocation,
-/// no exceptions.
+/// Launches offload kernels from C++: `offloom/launch.h` with types, and data mapped for the length of a scope. C++11, no
+/// allocation, no exceptions.
 ///
 /// \code
 /// extern "C" void saxpy(float a, std::size_t n, const float *x, float *y);   // marked where it is defined
@@ -26,8 +26,8 @@ namespace offloom {
 /// Stands for the default device wherever a device number is wanted.
 constexpr std::int64_t default_device = OFFLOOM_DEFAULT_DEVICE;
 
-/// A launch that is being put together. Arguments are added in the order of the kernel's parameters; counts are numbers of elements.
-/// May be run any number of times, from one thread at a time.
+/// A launch that is being put together. Arguments are added in the order of the kernel's parameters; counts are numbers of
+/// elements. May be run any number of times, from one thread at a time.
 class launch {
 public:
   /// A launch of `region` without arguments, on the default device, with one team: `#pragma omp target` without clauses.
@@ -104,7 +104,8 @@ private:
   offloom_launch state;
 };
 
-/// Data that stays mapped on a device as long as this lives: OpenMP's `target data`. Launches that map the same data copy nothing.
+/// Data that stays mapped on a device as long as this lives: OpenMP's `target data`. Launches that map the same data copy
+/// nothing.
 ///
 /// Use it on one device by number, or leave the default device unchanged meanwhile. Where offloading is disabled it does nothing.
 template <typename T> class mapped {

@@ -117,8 +117,7 @@ OutputOrError createOutput(StringRef Path, size_t Size, unsigned Flags) {
   if (Flags & FileOutputBuffer::F_executable)
     Mode |= sys::fs::all_exe;
   int File;
-  if (std::error_code Failed = sys::fs::openFileForReadWrite(Place.Path, File, sys::fs::CD_OpenAlways,
-                                                             sys::fs::OF_None, Mode))
+  if (std::error_code Failed = sys::fs::openFileForReadWrite(Place.Path, File, sys::fs::CD_OpenAlways, sys::fs::OF_None, Mode))
     return errorCodeToError(Failed);
   std::error_code Failed = reserve(File, Place.Offset + Size);
   std::optional<sys::fs::mapped_file_region> Mapped;

@@ -23,15 +23,15 @@
 #include <vector>
 
 // Code generators that lld would register at every start.
-#define LLVM_TARGET(Name)                                                                                              \
-  extern "C" void LLVMInitialize##Name##TargetInfo() {}                                                                \
-  extern "C" void LLVMInitialize##Name##Target() {}                                                                    \
+#define LLVM_TARGET(Name)                                                                                                        \
+  extern "C" void LLVMInitialize##Name##TargetInfo() {}                                                                          \
+  extern "C" void LLVMInitialize##Name##Target() {}                                                                              \
   extern "C" void LLVMInitialize##Name##TargetMC() {}
 #include "llvm/Config/Targets.def"
-#define LLVM_ASM_PRINTER(Name)                                                                                         \
+#define LLVM_ASM_PRINTER(Name)                                                                                                   \
   extern "C" void LLVMInitialize##Name##AsmPrinter() {}
 #include "llvm/Config/AsmPrinters.def"
-#define LLVM_ASM_PARSER(Name)                                                                                          \
+#define LLVM_ASM_PARSER(Name)                                                                                                    \
   extern "C" void LLVMInitialize##Name##AsmParser() {}
 #include "llvm/Config/AsmParsers.def"
 

@@ -58,10 +58,29 @@ bool isMemoryOfThread(StringRef Name) { return isAllocation(Name) || Name == "__
 
 /// Whether PTX reads a register of the hardware other than those of its own (PTX ISA, special registers).
 bool readsSpecialRegister(StringRef Ptx) {
-  static constexpr StringLiteral Names[] = {"tid",     "ntid",   "laneid",  "warpid",       "nwarpid",          "ctaid",   "nctaid", "smid",
-                                            "nsmid",   "gridid", "lanemask_", "clock",      "globaltimer",      "pm",      "envreg", "cluster",
-                                            "is_explicit_cluster", "dynamic_smem_size", "total_smem_size", "aggr_smem_size", "reserved_smem",
-                                            "current_graph_exec", "nclusterid"};
+  static constexpr StringLiteral Names[] = {"tid",
+                                            "ntid",
+                                            "laneid",
+                                            "warpid",
+                                            "nwarpid",
+                                            "ctaid",
+                                            "nctaid",
+                                            "smid",
+                                            "nsmid",
+                                            "gridid",
+                                            "lanemask_",
+                                            "clock",
+                                            "globaltimer",
+                                            "pm",
+                                            "envreg",
+                                            "cluster",
+                                            "is_explicit_cluster",
+                                            "dynamic_smem_size",
+                                            "total_smem_size",
+                                            "aggr_smem_size",
+                                            "reserved_smem",
+                                            "current_graph_exec",
+                                            "nclusterid"};
   for (StringRef Rest = Ptx.split('%').second; !Rest.empty(); Rest = Rest.split('%').second)
     if (any_of(Names, [&](StringRef Name) { return Rest.starts_with(Name); }))
       return true;
@@ -152,8 +171,10 @@ private:
         if (!I || !L.contains(I) || (isa<PHINode>(I) && I->getParent() == L.getHeader() && isIndex(*I)))
           continue;
         auto *Intrinsic = dyn_cast<IntrinsicInst>(I);
-        bool IsSimple = isa<BinaryOperator>(I) || isa<CastInst>(I) || isa<SelectInst>(I) || isa<ICmpInst>(I) || isa<GetElementPtrInst>(I) ||
-                        (Intrinsic && is_contained({Intrinsic::smin, Intrinsic::smax, Intrinsic::umin, Intrinsic::umax}, Intrinsic->getIntrinsicID()));
+        bool IsSimple =
+            isa<BinaryOperator>(I) || isa<CastInst>(I) || isa<SelectInst>(I) || isa<ICmpInst>(I) || isa<GetElementPtrInst>(I) ||
+            (Intrinsic &&
+             is_contained({Intrinsic::smin, Intrinsic::smax, Intrinsic::umin, Intrinsic::umax}, Intrinsic->getIntrinsicID()));
         if (!IsSimple)
           return false;
         for (Value *Operand : I->operands())
@@ -257,8 +278,8 @@ const Value *storedBefore(CallInst &Init, unsigned Argument) {
   const Value *Stored = nullptr;
   Value *Variable = Init.getArgOperand(Argument)->stripPointerCasts();
   for (User *Reader : Variable->users())
-    if (auto *Store = dyn_cast<StoreInst>(Reader); Store && Store->getPointerOperand() == Variable && Store->getParent() == Init.getParent() &&
-                                                   Store->comesBefore(&Init)) {
+    if (auto *Store = dyn_cast<StoreInst>(Reader);
+        Store && Store->getPointerOperand() == Variable && Store->getParent() == Init.getParent() && Store->comesBefore(&Init)) {
       if (Stored)
         return nullptr;
       Stored = Store->getValueOperand();
@@ -388,7 +409,8 @@ std::optional<Composite> compositeOf(Function &Kernel, const SmallSetVector<Func
     return std::nullopt;
   CallInst *For = Fors.front();
   const Value *First = storedBefore(*For, FirstIteration), *Last = storedBefore(*For, LastIteration);
-  bool SharesThose = First && Last && withoutCasts(First) == Region->getArg(FirstOfRegion) && withoutCasts(Last) == Region->getArg(LastOfRegion);
+  bool SharesThose =
+      First && Last && withoutCasts(First) == Region->getArg(FirstOfRegion) && withoutCasts(Last) == Region->getArg(LastOfRegion);
   if (!SharesThose || For->arg_size() != ChunkArgument + 1 || !isNumber(For->getArgOperand(ScheduleArgument), StaticInChunks) ||
       !isNumber(For->getArgOperand(ChunkArgument), 1) || !isNumber(For->getArgOperand(StepArgument), 1))
     return std::nullopt;
@@ -411,7 +433,8 @@ bool isIndependent(const SmallSetVector<Function *, 16> &Functions) {
 /// The iterations of a `distribute`.
 struct Iterations {
   /// Of `Parts`, shared among teams of so many threads.
-  Iterations(const Composite &Parts, uint32_t Threads) : Last(const_cast<Value *>(storedBefore(*Parts.Distribute, LastIteration))) {
+  Iterations(const Composite &Parts, uint32_t Threads)
+      : Last(const_cast<Value *>(storedBefore(*Parts.Distribute, LastIteration))) {
     const Value *First = storedBefore(*Parts.Distribute, FirstIteration);
     auto *Number = dyn_cast_or_null<ConstantInt>(Last);
     AreKnown = First && isNumber(First, 0) && Number && !Number->isNegative();
@@ -443,7 +466,8 @@ bool runOnce(const Composite &Parts, bool HasRest) {
   Loop *L = Loops.getTopLevelLoops().front();
   BasicBlock *Latch = L->getLoopLatch(), *Exit = L->getExitBlock();
   auto *Back = Latch ? dyn_cast<BranchInst>(Latch->getTerminator()) : nullptr;
-  if (!Exit || !Back || !Back->isConditional() || L->getExitingBlock() != Latch || !Dominators.dominates(Parts.For->getParent(), L->getHeader()))
+  if (!Exit || !Back || !Back->isConditional() || L->getExitingBlock() != Latch ||
+      !Dominators.dominates(Parts.For->getParent(), L->getHeader()))
     return false;
   // The branch around the loop: to where it ends.
   BasicBlock *Into = L->getLoopPreheader();
@@ -484,7 +508,8 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, uint32_t Teams, cons
   Function &Region = *Parts.Region;
   if (!Count || Region.arg_size() != Count->getZExtValue() + FirstOfRegion || !Region.getReturnType()->isVoidTy())
     return false;
-  if (any_of(drop_begin(Region.args(), FirstOfRegion), [](Argument &A) { return !A.getType()->isPointerTy() && !A.getType()->isIntegerTy(64); }))
+  if (any_of(drop_begin(Region.args(), FirstOfRegion),
+             [](Argument &A) { return !A.getType()->isPointerTy() && !A.getType()->isIntegerTy(64); }))
     return false;
   AllocaInst *Variable = variableOfFirst(*Parts.For), *OfTeam = variableOfFirst(*Parts.Distribute);
   Type *T = Variable ? Variable->getAllocatedType() : nullptr;
@@ -500,7 +525,8 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, uint32_t Teams, cons
   Builder.CreateStore(Builder.getInt32(0), Number);
   SmallVector<Value *, 16> Arguments(FirstOfRegion, Number);
   for (Argument &A : drop_begin(Region.args(), FirstOfRegion)) {
-    Value *Place = Builder.CreateConstInBoundsGEP1_64(Builder.getPtrTy(), Parts.Start->getArgOperand(ArgumentsArgument), A.getArgNo() - FirstOfRegion);
+    Value *Place = Builder.CreateConstInBoundsGEP1_64(Builder.getPtrTy(), Parts.Start->getArgOperand(ArgumentsArgument),
+                                                      A.getArgNo() - FirstOfRegion);
     Arguments.push_back(Builder.CreateLoad(A.getType(), Place));
   }
   // A thread whose iteration is one of all has one of the chunk too: the chunk's end need not be computed.

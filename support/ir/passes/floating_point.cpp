@@ -16,8 +16,8 @@
 #include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
-#include "llvm/IR/Dominators.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
@@ -61,9 +61,8 @@ bool isNarrowConversion(const Instruction &I) {
 
 /// Whether what a loop gives depends on how it is vectorised.
 bool dependsOnVectors(const Loop &L) {
-  return isReorderable(L) ||
-         (L.isInnermost() && !getBooleanLoopAttribute(&L, IsVectorized) &&
-          any_of(L.blocks(), [](const BasicBlock *Block) { return any_of(*Block, isNarrowConversion); }));
+  return isReorderable(L) || (L.isInnermost() && !getBooleanLoopAttribute(&L, IsVectorized) &&
+                              any_of(L.blocks(), [](const BasicBlock *Block) { return any_of(*Block, isNarrowConversion); }));
 }
 
 /// Whether a block has several narrow conversions of single numbers of one kind, of which the SLP vectoriser
@@ -82,9 +81,8 @@ void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
   LoopInfo Loops(Tree);
   for (Loop *L : Loops.getLoopsInPreorder())
     if (IsMeant(*L))
-      L->setLoopID(makePostTransformationMetadata(F.getContext(), L->getLoopID(),
-                                                  {"llvm.loop.vectorize.", "llvm.loop.interleave."},
-                                                  {vectorizedHint(F.getContext())}));
+      L->setLoopID(makePostTransformationMetadata(
+          F.getContext(), L->getLoopID(), {"llvm.loop.vectorize.", "llvm.loop.interleave."}, {vectorizedHint(F.getContext())}));
 }
 
 /// Ends a pipeline, for each function, with the vectorisation of its loops, which only those get whose result
@@ -203,9 +201,7 @@ const StringSet<> &exactFunctions() {
 }
 
 /// Whether the library's function of this name, for whichever type, is exact.
-bool isExact(StringRef Name) {
-  return exactFunctions().contains(Name) || exactFunctions().contains(Name.drop_back());
-}
+bool isExact(StringRef Name) { return exactFunctions().contains(Name) || exactFunctions().contains(Name.drop_back()); }
 
 /// The functions that code of `Root` can get to; all of the module's where there is none.
 SmallSetVector<Function *, 16> functionsFrom(Module &M, Function *Root) {
@@ -235,12 +231,12 @@ SmallSetVector<Function *, 16> functionsFrom(Module &M, Function *Root) {
 /// Whether the intrinsic, which is about floating-point numbers, gives the same bits however it is compiled,
 /// or moves numbers only. What `mayBeExpanded` is one of these. By name, since each LLVM has others.
 bool isExact(Intrinsic::ID Operation) {
-  static const StringSet<> OfIntrinsics{
-      "fmuladd",
-      // Chosen.
-      "minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum",
-      // Taken apart, converted, copied.
-      "canonicalize", "frexp", "modf", "convert.from.fp16", "fptrunc.round", "arithmetic.fence", "ssa.copy"};
+  static const StringSet<> OfIntrinsics{"fmuladd",
+                                        // Chosen.
+                                        "minnum", "maxnum", "minimum", "maximum", "minimumnum", "maximumnum",
+                                        // Taken apart, converted, copied.
+                                        "canonicalize", "frexp", "modf", "convert.from.fp16", "fptrunc.round", "arithmetic.fence",
+                                        "ssa.copy"};
   StringRef Name = Intrinsic::getBaseName(Operation);
   Name.consume_front("llvm.");
   Name.consume_front("experimental.");
@@ -416,9 +412,7 @@ Value *expandChoice(IntrinsicInst &Call, IRBuilder<> &Builder) {
   const DataLayout &Layout = Call.getModule()->getDataLayout();
   // Of `__bf16` it takes the upper half of a `float`, whose value only a constant tells.
   bool IsConverted = Call.getType()->getScalarType()->isBFloatTy();
-  auto IsNumber = [&](Value *V) {
-    return IsConverted ? isConstantNumber(V, Layout) : isNumber(V, Call.getParent(), Layout);
-  };
+  auto IsNumber = [&](Value *V) { return IsConverted ? isConstantNumber(V, Layout) : isNumber(V, Call.getParent(), Layout); };
   Value *X = Call.getArgOperand(0), *Y = Call.getArgOperand(1);
   bool IsNumberX = IsNumber(X), IsNumberY = IsNumber(Y);
   if (isa<Constant>(X) || (IsNumberX && !IsNumberY)) {
@@ -457,8 +451,8 @@ Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
     return Choose(X, Y);
   Value *All = PoisonValue::get(Vector);
   for (unsigned Index = 0; Index != Vector->getNumElements(); ++Index)
-    All = Builder.CreateInsertElement(
-        All, Choose(Builder.CreateExtractElement(X, Index), Builder.CreateExtractElement(Y, Index)), Index);
+    All = Builder.CreateInsertElement(All, Choose(Builder.CreateExtractElement(X, Index), Builder.CreateExtractElement(Y, Index)),
+                                      Index);
   return All;
 }
 
@@ -503,8 +497,7 @@ extern "C" {
 
 /// Runs a pipeline for each function up to where its loops are vectorised, and vectorises those whose result
 /// depends on it. An address of what another module defines stays that. Whether the text is a pipeline.
-bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline,
-                                     size_t length) {
+bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline, size_t length) {
   UntilVectorized State;
   ForeignFunctions Foreign;
   PassInstrumentationCallbacks Callbacks;
@@ -512,16 +505,14 @@ bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef 
   OptNoneInstrumentation NotOptimized(/*DebugLogging=*/false);
   NotOptimized.registerCallbacks(Callbacks);
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any) { Foreign.hide(Pass, *unwrap(module)); });
-  Callbacks.registerShouldRunOptionalPassCallback(
-      [&](StringRef Pass, Any IR) { return State.shouldRun(Pass, functionOf(IR)); });
-  Callbacks.registerAfterPassCallback(
-      [&](StringRef Pass, Any IR, const PreservedAnalyses &) {
-        Foreign.restore();
-        State.leave(Pass, functionOf(IR));
-      });
+  Callbacks.registerShouldRunOptionalPassCallback([&](StringRef Pass, Any IR) { return State.shouldRun(Pass, functionOf(IR)); });
+  Callbacks.registerAfterPassCallback([&](StringRef Pass, Any IR, const PreservedAnalyses &) {
+    Foreign.restore();
+    State.leave(Pass, functionOf(IR));
+  });
   offloom::Analyses All;
-  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length),
-                              Callbacks, All);
+  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length), Callbacks,
+                              All);
 }
 
 /// Whether code of `root`, or of the whole module where it is null, has an instruction or a loop whose result

@@ -35,9 +35,7 @@ bool isHidden(const Value *V) {
   return Assembly && StringRef(Assembly->getAsmString()).starts_with(Hidden);
 }
 
-bool namesApproximation(StringRef Name) {
-  return Name.contains(".approx") || Name.contains(".full");
-}
+bool namesApproximation(StringRef Name) { return Name.contains(".approx") || Name.contains(".full"); }
 
 /// Whether the call is of an instruction that computes an approximation: ptxas folds those of constants, to
 /// other bits than the hardware's.
@@ -48,7 +46,9 @@ bool isApproximation(const CallInst &Call) {
   return Callee && Callee->getName().starts_with("llvm.nvvm.") && namesApproximation(Callee->getName());
 }
 
-bool isNumber(const Type *T) { return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy(); }
+bool isNumber(const Type *T) {
+  return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy();
+}
 
 /// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if
 /// LLVM does not.
@@ -121,8 +121,7 @@ bool isAddressObserved(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &See
       if (auto *Holder = dyn_cast<GlobalVariable>(By)) {
         // Who loads the address from there may do anything with it.
         if (!Holder->getName().starts_with("llvm.") &&
-            any_of(Holder->users(), [](const User *Of) { return isa<Instruction>(Of); }) &&
-            !Holder->hasGlobalUnnamedAddr())
+            any_of(Holder->users(), [](const User *Of) { return isa<Instruction>(Of); }) && !Holder->hasGlobalUnnamedAddr())
           return true;
         continue;
       }
@@ -245,7 +244,11 @@ size_t offloom_ir_hide_operands(LLVMModuleRef module) {
   for (Use *U : Operands) {
     Type *T = U->get()->getType();
     auto *Signature = FunctionType::get(T, {T}, /*isVarArg=*/false);
-    const char *Constraints = T->isFloatTy() ? "=f,0" : T->isDoubleTy() ? "=d,0" : T->isHalfTy() ? "=h,0" : T->isIntegerTy(64) ? "=l,0" : "=r,0";
+    const char *Constraints = T->isFloatTy()       ? "=f,0"
+                              : T->isDoubleTy()    ? "=d,0"
+                              : T->isHalfTy()      ? "=h,0"
+                              : T->isIntegerTy(64) ? "=l,0"
+                                                   : "=r,0";
     auto *Assembly = InlineAsm::get(Signature, Hidden, Constraints, /*hasSideEffects=*/false);
     IRBuilder<> Builder(cast<Instruction>(U->getUser()));
     CallInst *Call = Builder.CreateCall(Signature, Assembly, {U->get()});

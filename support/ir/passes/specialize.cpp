@@ -15,8 +15,8 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
-#include "llvm/IR/Metadata.h"
 #include "llvm/IR/MDBuilder.h"
+#include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Transforms/Scalar/EarlyCSE.h"
@@ -352,7 +352,8 @@ void offloom_ir_split_copies(LLVMModuleRef module, uint64_t longest) {
   SmallVector<MemCpyInst *, 8> Copies;
   for (Function &F : *unwrap(module))
     for (Instruction &I : instructions(F))
-      if (auto *Copy = dyn_cast<MemCpyInst>(&I); Copy && !Copy->isVolatile() && Copy->getIntrinsicID() != Intrinsic::memcpy_inline)
+      if (auto *Copy = dyn_cast<MemCpyInst>(&I);
+          Copy && !Copy->isVolatile() && Copy->getIntrinsicID() != Intrinsic::memcpy_inline)
         Copies.push_back(Copy);
   for (MemCpyInst *Copy : Copies) {
     auto *Length = dyn_cast<ConstantInt>(Copy->getLength());
@@ -367,14 +368,16 @@ void offloom_ir_split_copies(LLVMModuleRef module, uint64_t longest) {
       auto *Type = P.Tag->getNumOperands() > 1 ? dyn_cast_or_null<MDNode>(P.Tag->getOperand(1)) : nullptr;
       bool IsPointer = P.Size * 8 == layoutOf(Copy).getPointerSizeInBits() && isPointerType(Type);
       llvm::Type *Field = IsPointer ? static_cast<llvm::Type *>(Builder.getPtrTy()) : Builder.getIntNTy(P.Size * 8);
-      auto *Load = Builder.CreateAlignedLoad(Field, Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Copy->getRawSource(), P.Offset),
-                                             commonAlignment(Copy->getSourceAlign().valueOrOne(), P.Offset));
+      auto *Load = Builder.CreateAlignedLoad(
+          Field, Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Copy->getRawSource(), P.Offset),
+          commonAlignment(Copy->getSourceAlign().valueOrOne(), P.Offset));
       Load->setMetadata(LLVMContext::MD_tbaa, P.Tag);
       Loaded.push_back(Load);
     }
     for (auto [P, Field] : zip(Pieces, Loaded)) {
-      auto *Store = Builder.CreateAlignedStore(Field, Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Copy->getRawDest(), P.Offset),
-                                               commonAlignment(Copy->getDestAlign().valueOrOne(), P.Offset));
+      auto *Store =
+          Builder.CreateAlignedStore(Field, Builder.CreateConstInBoundsGEP1_64(Builder.getInt8Ty(), Copy->getRawDest(), P.Offset),
+                                     commonAlignment(Copy->getDestAlign().valueOrOne(), P.Offset));
       Store->setMetadata(LLVMContext::MD_tbaa, P.Tag);
     }
     Copy->eraseFromParent();

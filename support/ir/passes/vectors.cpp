@@ -72,8 +72,7 @@ bool storesNeighboursApart(BasicBlock &Block, AAResults &Aliases, function_ref<S
   for (auto [Index, First] : enumerate(Stores))
     for (StoreInst *Second : drop_begin(Stores, Index + 1)) {
       Type *Element = First->getValueOperand()->getType();
-      if (Element != Second->getValueOperand()->getType() || Element->isVectorTy() ||
-          !mayBeReadBefore(*First, *Second, Aliases))
+      if (Element != Second->getValueOperand()->getType() || Element->isVectorTy() || !mayBeReadBefore(*First, *Second, Aliases))
         continue;
       auto Distance = getPointersDiff(Element, First->getPointerOperand(), Element, Second->getPointerOperand(), Layout,
                                       Evolution(), /*StrictCheck=*/true);
@@ -86,8 +85,7 @@ bool storesNeighboursApart(BasicBlock &Block, AAResults &Aliases, function_ref<S
 /// Whether the loop may gain by a second form for memory that does not overlap. The loop vectoriser, which
 /// makes one itself, has left it alone.
 bool mayGain(const Loop &L, AAResults &Aliases, function_ref<ScalarEvolution &()> Evolution) {
-  if (!L.isInnermost() || !L.isRotatedForm() || !L.getExitingBlock() ||
-      getBooleanLoopAttribute(&L, "llvm.loop.isvectorized"))
+  if (!L.isInnermost() || !L.isRotatedForm() || !L.getExitingBlock() || getBooleanLoopAttribute(&L, "llvm.loop.isvectorized"))
     return false;
   if (none_of(L.blocks(), [&](BasicBlock *Block) { return storesNeighboursApart(*Block, Aliases, Evolution); }))
     return false;
@@ -102,9 +100,11 @@ public:
       : SE(F, Analyses.getResult<TargetLibraryAnalysis>(F), Analyses.getResult<AssumptionAnalysis>(F), Tree, Loops),
         All(SE, Aliases, Tree, Loops, &Analyses.getResult<TargetIRAnalysis>(F), &Analyses.getResult<TargetLibraryAnalysis>(F)
 #if LLVM_VERSION_MAJOR >= 22
-            , &Analyses.getResult<AssumptionAnalysis>(F)
+                                                                                    ,
+            &Analyses.getResult<AssumptionAnalysis>(F)
 #endif
-        ) {}
+        ) {
+  }
 
   /// The loop's, if comparing addresses before it can tell that nothing that it writes overlaps what else it
   /// uses.
@@ -190,7 +190,7 @@ bool offloom_ir_run_with_versioned_loops(LLVMModuleRef module, LLVMTargetMachine
     if (Pass == "SLPVectorizerPass")
       versionLoops(F, All.OfFunctions);
   });
-  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length),
-                              Callbacks, All);
+  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length), Callbacks,
+                              All);
 }
 }

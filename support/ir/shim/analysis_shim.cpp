@@ -129,8 +129,7 @@ int64_t offloom_ir_written_pointers(LLVMValueRef instruction, bool only_operands
   if (auto *Call = dyn_cast<CallBase>(&I)) {
     if (Call->isInlineAsm())
       return -1;
-    if (!only_operands &&
-        (Call->onlyReadsMemory() || Call->onlyAccessesInaccessibleMemory() || isMathematics(*Call)))
+    if (!only_operands && (Call->onlyReadsMemory() || Call->onlyAccessesInaccessibleMemory() || isMathematics(*Call)))
       return 0;
     if (!only_operands && !Call->onlyAccessesInaccessibleMemOrArgMem())
       return -1;

@@ -102,8 +102,7 @@ public:
       return Range == Free.end() ? nullptr : takeFrom(Range, Range->first, Size);
     }
     const auto Range = std::find_if(Free.rbegin(), Free.rend(), Fits);
-    return Range == Free.rend() ? nullptr
-                                : takeFrom(std::prev(Range.base()), Range->first + Range->second - Size, Size);
+    return Range == Free.rend() ? nullptr : takeFrom(std::prev(Range.base()), Range->first + Range->second - Size, Size);
   }
 
   void giveBack(char *Piece, size_t Size) {
@@ -164,8 +163,8 @@ struct Pieces {
 Expected<std::vector<WrapperFunctionCall>> runAtOnce(orc::shared::AllocActions &Actions) {
 #if LLVM_VERSION_MAJOR == 20 || LLVM_VERSION_MAJOR == 21
   std::optional<Expected<std::vector<WrapperFunctionCall>>> Result;
-  orc::shared::runFinalizeActions(
-      Actions, [&](Expected<std::vector<WrapperFunctionCall>> Given) { Result.emplace(std::move(Given)); });
+  orc::shared::runFinalizeActions(Actions,
+                                  [&](Expected<std::vector<WrapperFunctionCall>> Given) { Result.emplace(std::move(Given)); });
   return std::move(*Result);
 #else
   return orc::shared::runFinalizeActions(Actions);
@@ -220,10 +219,10 @@ public:
     }
     if (Others.empty())
       return OnDeallocated(std::move(Failed));
-    Other->deallocate(std::move(Others), [Failed = std::move(Failed), OnDeallocated = std::move(OnDeallocated)](
-                                             Error Another) mutable {
-      OnDeallocated(joinErrors(std::move(Failed), std::move(Another)));
-    });
+    Other->deallocate(std::move(Others),
+                      [Failed = std::move(Failed), OnDeallocated = std::move(OnDeallocated)](Error Another) mutable {
+                        OnDeallocated(joinErrors(std::move(Failed), std::move(Another)));
+                      });
   }
 
   using JITLinkMemoryManager::deallocate;

@@ -83,8 +83,7 @@ const char *offloom_ir_annotation(LLVMModuleRef M, size_t index, size_t *length,
     return nullptr;
   GlobalValue *Symbol = symbolBehind(Entry->getOperand(0));
   auto *Text = dyn_cast_or_null<GlobalVariable>(symbolBehind(Entry->getOperand(1)));
-  auto *Bytes =
-      Text && Text->hasInitializer() ? dyn_cast<ConstantDataSequential>(Text->getInitializer()) : nullptr;
+  auto *Bytes = Text && Text->hasInitializer() ? dyn_cast<ConstantDataSequential>(Text->getInitializer()) : nullptr;
   if (!Symbol || !Bytes || !Bytes->isString())
     return nullptr;
   // Clang ends it with a NUL; a front end may take the array's length for the text's.
@@ -155,8 +154,8 @@ void offloom_ir_load_address(LLVMValueRef variable, LLVMValueRef reference) {
     Value *&Address = Loaded[Before];
     if (!Address) {
       IRBuilder<> Builder(Before);
-      Address = Builder.CreateAlignedLoad(Reference->getValueType(), Reference,
-                                          Layout.getABITypeAlign(Reference->getValueType()));
+      Address =
+          Builder.CreateAlignedLoad(Reference->getValueType(), Reference, Layout.getABITypeAlign(Reference->getValueType()));
       Address = Builder.CreateAddrSpaceCast(Address, V->getType());
     }
     U->set(Address);
@@ -228,11 +227,9 @@ void offloom_ir_drop_surplus_arguments(LLVMModuleRef M) {
     for (Instruction &I : make_early_inc_range(instructions(F))) {
       auto *Call = dyn_cast<CallInst>(&I);
       auto *Callee = Call ? dyn_cast<Function>(Call->getCalledOperand()) : nullptr;
-      if (!Callee || Callee->isVarArg() || Call->arg_size() <= Callee->arg_size() ||
-          Call->getType() != Callee->getReturnType() ||
-          !all_of(zip_first(Callee->args(), Call->args()), [](auto Pair) {
-            return std::get<0>(Pair).getType() == std::get<1>(Pair)->getType();
-          }))
+      if (!Callee || Callee->isVarArg() || Call->arg_size() <= Callee->arg_size() || Call->getType() != Callee->getReturnType() ||
+          !all_of(zip_first(Callee->args(), Call->args()),
+                  [](auto Pair) { return std::get<0>(Pair).getType() == std::get<1>(Pair)->getType(); }))
         continue;
       IRBuilder<> Builder(Call);
       SmallVector<Value *, 8> Arguments(Call->arg_begin(), Call->arg_begin() + Callee->arg_size());

@@ -17,8 +17,8 @@ using namespace llvm;
 #if LLVM_VERSION_MAJOR == 21
 /// The names in `RTLIB::RuntimeLibcallsInfo`, which its inline functions read. Weak, so that a plugin also
 /// loads into another LLVM, which has no such variable, to say that it is for this one.
-extern "C" __attribute__((weak, visibility("default"))) const char *const RuntimeFunctionNames[] __asm__(
-    "_ZN4llvm5RTLIB19RuntimeLibcallsInfo16LibCallImplNamesE");
+extern "C" __attribute__((weak, visibility("default")))
+const char *const RuntimeFunctionNames[] __asm__("_ZN4llvm5RTLIB19RuntimeLibcallsInfo16LibCallImplNamesE");
 #endif
 
 extern "C" {
@@ -65,8 +65,7 @@ const char *offloom_ir_string_attribute(LLVMValueRef V, const char *key, size_t 
 }
 
 /// Sets a string attribute of a function or variable.
-void offloom_ir_set_string_attribute(LLVMValueRef V, const char *key, size_t keyLength, const char *value,
-                                     size_t valueLength) {
+void offloom_ir_set_string_attribute(LLVMValueRef V, const char *key, size_t keyLength, const char *value, size_t valueLength) {
   StringRef Key(key, keyLength), Value(value, valueLength);
   if (auto *F = dyn_cast<Function>(unwrap(V)))
     F->addFnAttr(Key, Value);
@@ -84,9 +83,7 @@ void offloom_ir_remove_string_attribute(LLVMValueRef V, const char *key, size_t 
 }
 
 /// The comdat of a global value (of an alias: its target's), or null.
-LLVMComdatRef offloom_ir_comdat(LLVMValueRef V) {
-  return wrap(const_cast<Comdat *>(unwrap<GlobalValue>(V)->getComdat()));
-}
+LLVMComdatRef offloom_ir_comdat(LLVMValueRef V) { return wrap(const_cast<Comdat *>(unwrap<GlobalValue>(V)->getComdat())); }
 
 /// Takes a function or variable out of its comdat.
 void offloom_ir_leave_comdat(LLVMValueRef V) {
@@ -174,7 +171,9 @@ bool offloom_ir_is_runtime_call(LLVMValueRef symbol) {
 #if LLVM_VERSION_MAJOR < 21
   static const char *const Known[] = {
       // Only some targets have these.
-      "sincos", "sincosf", "sincosl",
+      "sincos",
+      "sincosf",
+      "sincosl",
 #define HANDLE_LIBCALL(code, name) name,
 #include "llvm/IR/RuntimeLibcalls.def"
 #undef HANDLE_LIBCALL
@@ -196,8 +195,7 @@ bool offloom_ir_is_runtime_call(LLVMValueRef symbol) {
 #else
   // Of all functions that LLVM knows of, those that it calls on the target.
   return !RTLIB::RuntimeLibcallsInfo::lookupLibcallImplName(Name).empty() &&
-         RTLIB::RuntimeLibcallsInfo(Symbol->getParent()->getTargetTriple()).getSupportedLibcallImpl(Name) !=
-             RTLIB::Unsupported;
+         RTLIB::RuntimeLibcallsInfo(Symbol->getParent()->getTargetTriple()).getSupportedLibcallImpl(Name) != RTLIB::Unsupported;
 #endif
 }
 

@@ -49,8 +49,8 @@ extern "C" {
 
 /// Reads a library whose functions stay in `bytes`, which must outlive it, until they are needed. Null on
 /// success, else why not, to be freed with LLVMDisposeMessage.
-char *offloom_ir_open_library(LLVMContextRef context, const char *bytes, size_t length, const char *name,
-                              size_t name_length, LLVMModuleRef *library) {
+char *offloom_ir_open_library(LLVMContextRef context, const char *bytes, size_t length, const char *name, size_t name_length,
+                              LLVMModuleRef *library) {
   MemoryBufferRef Buffer(StringRef(bytes, length), StringRef(name, name_length));
   // LLVM keeps the identifier as the address it gets; the module makes a copy of its own.
   Expected<std::unique_ptr<Module>> Library = getLazyBitcodeModule(Buffer, *unwrap(context));
@@ -83,8 +83,8 @@ char *offloom_ir_link_library(LLVMModuleRef module, LLVMModuleRef library) {
   auto Internalize = [](Module &M, const StringSet<> &Linked) {
     internalizeModule(M, [&Linked](const GlobalValue &G) { return !G.hasName() || !Linked.contains(G.getName()); });
   };
-  bool Failed = Linker::linkModules(*unwrap(module), std::unique_ptr<Module>(unwrap(library)),
-                                    Linker::LinkOnlyNeeded, Internalize);
+  bool Failed =
+      Linker::linkModules(*unwrap(module), std::unique_ptr<Module>(unwrap(library)), Linker::LinkOnlyNeeded, Internalize);
   Context.setDiagnosticHandler(std::move(Installed));
   if (!Failed && Errors.empty())
     return nullptr;

@@ -8,8 +8,7 @@
 namespace offloom {
 
 /// Leaves only some elements in a list whose value is `Array`; a list without any goes.
-inline void setElements(llvm::GlobalVariable &List, llvm::ConstantArray &Array,
-                        llvm::ArrayRef<llvm::Constant *> Elements) {
+inline void setElements(llvm::GlobalVariable &List, llvm::ConstantArray &Array, llvm::ArrayRef<llvm::Constant *> Elements) {
   if (Elements.size() == Array.getNumOperands())
     return;
   if (!Elements.empty()) {

@@ -26,9 +26,7 @@ public:
     return at(Location.getScope()->getSubprogram(), Location.getFilename(), Location.getLine(), Location.getColumn());
   }
 
-  GlobalVariable *at(const DISubprogram &Function) {
-    return at(&Function, Function.getFilename(), Function.getLine(), 0);
-  }
+  GlobalVariable *at(const DISubprogram &Function) { return at(&Function, Function.getFilename(), Function.getLine(), 0); }
 
 private:
   GlobalVariable *at(const DISubprogram *Function, StringRef File, unsigned Line, unsigned Column) {
@@ -56,8 +54,8 @@ private:
   }
 
   GlobalVariable *constant(Constant *Value, Align Alignment) {
-    auto *V = new GlobalVariable(M, Value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, Value, "",
-                                 nullptr, GlobalValue::NotThreadLocal, M.getDataLayout().getDefaultGlobalsAddressSpace());
+    auto *V = new GlobalVariable(M, Value->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage, Value, "", nullptr,
+                                 GlobalValue::NotThreadLocal, M.getDataLayout().getDefaultGlobalsAddressSpace());
     V->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
     V->setAlignment(Alignment);
     return V;
@@ -86,8 +84,7 @@ bool offloom_ir_locate_calls(LLVMModuleRef M, const LLVMValueRef *callees, size_
     auto *Callee = unwrap<Function>(callees[I]);
     for (User *U : Callee->users()) {
       auto *Call = dyn_cast<CallBase>(U);
-      if (!Call || Call->getCalledOperand() != Callee || Call->arg_empty() ||
-          !isa<ConstantPointerNull>(Call->getArgOperand(0)))
+      if (!Call || Call->getCalledOperand() != Callee || Call->arg_empty() || !isa<ConstantPointerNull>(Call->getArgOperand(0)))
         continue;
       GlobalVariable *Place = nullptr;
       if (const DILocation *Location = Call->getDebugLoc().get())

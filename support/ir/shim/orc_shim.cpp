@@ -47,8 +47,8 @@ Error addPlugins(orc::ExecutionSession &Session, orc::ObjectLinkingLayer &Layer)
   auto Registration = orc::createJITLoaderGDBRegistrar(Session);
   if (!Registration)
     return Registration.takeError();
-  auto Debugger = std::make_unique<orc::DebugObjectManagerPlugin>(Session, std::move(*Registration),
-                                                                  OnlyWithDebugSections, TellDebugger);
+  auto Debugger =
+      std::make_unique<orc::DebugObjectManagerPlugin>(Session, std::move(*Registration), OnlyWithDebugSections, TellDebugger);
 #else
   Error Failed = Error::success();
   auto Debugger = std::make_unique<orc::ELFDebugObjectPlugin>(Session, OnlyWithDebugSections, TellDebugger, Failed);
@@ -70,8 +70,7 @@ extern "C" {
 /// Neither is ever destroyed. LLJIT would also make, each time, what compiles IR: target machines, a
 /// platform.
 LLVMErrorRef offloom_ir_orc_start_session(LLVMOrcExecutionSessionRef *session, LLVMOrcObjectLayerRef *layer) {
-  auto Process =
-      orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
+  auto Process = orc::SelfExecutorProcessControl::Create(nullptr, std::make_unique<orc::InPlaceTaskDispatcher>());
   if (!Process)
     return wrap(Process.takeError());
   auto *Session = new orc::ExecutionSession(std::move(*Process));

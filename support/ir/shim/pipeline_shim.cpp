@@ -27,9 +27,7 @@ using namespace llvm;
 namespace {
 
 /// Whether a division may trap, as LLVM sees it.
-bool mayTrap(const Instruction &I) {
-  return I.isIntDivRem() && !isSafeToSpeculativelyExecute(&I);
-}
+bool mayTrap(const Instruction &I) { return I.isIntDivRem() && !isSafeToSpeculativelyExecute(&I); }
 
 /// Whether the loop vectoriser may ask the first of a vector's iterations alone for the operand: an address,
 /// and an exponent that has no vector.
@@ -195,7 +193,7 @@ bool offloom_ir_run_pipeline(LLVMModuleRef module, LLVMTargetMachineRef machine,
   PassInstrumentationCallbacks Callbacks;
   StandardInstrumentations Standard(unwrap(module)->getContext(), /*DebugLogging=*/false);
   Standard.registerCallbacks(Callbacks, &All.OfModule);
-  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length),
-                              Callbacks, All);
+  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length), Callbacks,
+                              All);
 }
 }

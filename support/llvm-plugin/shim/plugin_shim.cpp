@@ -86,8 +86,7 @@ class PluginDiagnostic : public DiagnosticInfo {
   StringRef Message;
 
 public:
-  PluginDiagnostic(StringRef Message, DiagnosticSeverity Severity)
-      : DiagnosticInfo(kind(), Severity), Message(Message) {}
+  PluginDiagnostic(StringRef Message, DiagnosticSeverity Severity) : DiagnosticInfo(kind(), Severity), Message(Message) {}
   void print(DiagnosticPrinter &Printer) const override { Printer << Message; }
 
 private:
@@ -134,9 +133,7 @@ void llvm_plugin_add_extension_callback(void *Builder, int Point, void *Callback
     Call(Shared.get(), &Manager, levelNumber(Level));
   };
 #if LLVM_VERSION_MAJOR >= 20
-  auto AddInPhase = [Add](ModulePassManager &Manager, OptimizationLevel Level, ThinOrFullLTOPhase) {
-    Add(Manager, Level);
-  };
+  auto AddInPhase = [Add](ModulePassManager &Manager, OptimizationLevel Level, ThinOrFullLTOPhase) { Add(Manager, Level); };
 #else
   auto AddInPhase = Add;
 #endif
