@@ -1,4 +1,4 @@
-//! The JIT's worker with its code laid out by what compiles execute: LLVM's post-link optimiser, BOLT, puts
+//! The JIT's worker with a profile-guided layout: LLVM's post-link optimiser, BOLT, puts
 //! what they do in the order in which they do it, and the rest, which is most of LLVM, apart.
 //!
 //! What compiles execute is counted once for each LLVM, in an instrumented worker that compiles the

@@ -86,7 +86,7 @@ pub struct Kernel {
     /// Why nothing of it is specialised, if nothing is. Its launches are not counted then.
     #[serde(default)]
     pub left_ahead_of_time: Option<LeftAheadOfTime>,
-    /// Launches that ran the ahead-of-time body.
+    /// Launches that ran the AOT code.
     pub launches_ahead_of_time: u64,
     /// Launches that ran a variant.
     pub launches_of_variants: u64,
@@ -107,7 +107,7 @@ pub struct Kernel {
 pub struct Progress {
     /// When, in microseconds from the start.
     pub at_us: u64,
-    /// Launches that ran the ahead-of-time body, up to then.
+    /// Launches that ran the AOT code, up to then.
     pub launches_ahead_of_time: u64,
     /// Launches that ran a variant, up to then.
     pub launches_of_variants: u64,
@@ -221,7 +221,7 @@ pub struct Linked {
     pub verdict_us: Option<u64>,
     /// The fastest timed launch of it, in nanoseconds; maybe one that the cache remembers.
     pub variant_ns: Option<u64>,
-    /// The fastest timed launch of the ahead-of-time body with the same descriptor, in nanoseconds.
+    /// The fastest timed launch of the AOT code with the same descriptor, in nanoseconds.
     pub ahead_of_time_ns: Option<u64>,
     /// What it needs of a GPU, if it was loaded into one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -258,13 +258,13 @@ pub enum Verdict {
     Measuring,
     /// It runs: it is faster, or no launch is to be timed.
     Kept,
-    /// It was no faster than the ahead-of-time body, which runs in its place.
+    /// It was no faster than the AOT code, which runs in its place.
     Retired,
     /// It was not measured to the end, and made room for another: launches of its kind were rare.
     Evicted,
     /// It could not be linked, for this reason.
     Failed(String),
-    /// It was linked, and the device refused to launch it, for this reason: the ahead-of-time body runs in
+    /// It was linked, and the device refused to launch it, for this reason: the AOT code runs in
     /// its place.
     Refused(String),
 }

@@ -435,7 +435,7 @@ impl<B: Backend> KernelOnDevice<B> {
         self.kernel.history.note_launches();
     }
 
-    /// Takes note of how a variant compares with the ahead-of-time body.
+    /// Takes note of how a variant compares with the AOT code.
     fn settle(&self, variant: &'static Variant<B>, verdict: Verdict) {
         self.kernel.history.note_launches();
         let times = variant.times();

@@ -10,7 +10,7 @@
 //! | [`image`] | one copy of a device image, on one device |
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices of a kind |
 //! | [`kernel_on_device`] | that kernel in one image copy: which code a launch runs |
-//! | [`variant`] | a loaded variant, timed against the ahead-of-time body until it is kept or retired |
+//! | [`variant`] | a loaded variant, timed against the AOT code until it is kept or retired |
 //! | [`first_ask`] | kernels that were launched for the first time a moment ago |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`remote`] | objects in a remote store, shared with other machines |

@@ -21,7 +21,7 @@ use crate::process::lock::lock;
 use crate::process::queue;
 use crate::process::report;
 
-/// In a ticket: the ahead-of-time body was run. Variants are aligned to more than this.
+/// In a ticket: the AOT code was run. Variants are aligned to more than this.
 const AHEAD_OF_TIME: u64 = 1;
 
 /// What a launch runs.

@@ -3,7 +3,7 @@
 //! | module | does |
 //! | --- | --- |
 //! | [`announce`] | takes note of image copies that come and go |
-//! | [`dispatch`] | what a stub calls where its inline cache does not say it: the code to run, or null for the ahead-of-time body |
+//! | [`dispatch`] | what a stub calls where its inline cache does not say it: the code to run, or null for the AOT code |
 //! | [`launch`] | a launch's argument words |
 //! | [`image`] | one copy of a device image, and the code linked against it |
 //! | [`image_file`] | the file of a copy, and where its variables are |

@@ -24,7 +24,7 @@ use offloom_jit_variants::signature::{Launch, Parameter, Signature};
 use offloom_jit_variants::tracker::{Decision, LaunchKey, Limits, Tracker};
 
 const KERNEL: &str = "__omp_offloading_0_0_test_l1";
-/// What the kernel's ahead-of-time body leaves as the number of the code that ran.
+/// What the kernel's AOT code leaves as the number of the code that ran.
 const AHEAD_OF_TIME: u64 = u64::MAX;
 /// What asking the runtime leaves.
 const ASKED: u64 = u64::MAX - 1;

@@ -1,4 +1,4 @@
-//! A variant on trial: launches run it or the ahead-of-time body in turns and are timed, until it is
+//! A variant on trial: launches run it or the AOT code in turns and are timed, until it is
 //! known which is faster.
 //!
 //! One that is no faster is retired, and its code freed. So launches are counted while they are timed: the
@@ -43,11 +43,11 @@ pub struct Trial {
 pub enum Entered {
     /// The variant, and it is timed.
     TimedVariant,
-    /// The ahead-of-time body, and it is timed.
+    /// The AOT code, and it is timed.
     TimedAheadOfTime,
     /// The variant, once it has left: it is kept.
     Kept,
-    /// The ahead-of-time body: the variant is retired.
+    /// The AOT code: the variant is retired.
     Retired,
 }
 

@@ -12,10 +12,10 @@
 //!    conditions: jump to its code;
 //! 2. load the cache's `others` with acquire ordering; not null: look at the two [`InlineTable::places`]
 //!    where the launch's key may be; jump to the code of the key, if it is there;
-//! 3. load `slot.dispatch` with acquire ordering; null: jump to the ahead-of-time body;
+//! 3. load `slot.dispatch` with acquire ordering; null: jump to the AOT code;
 //! 4. store the arguments, one 8-byte word each, into an array, and call `dispatch(slot, arguments)`, which
 //!    gives a [`Choice`];
-//! 5. its code is null: call the ahead-of-time body; otherwise call the code with the original arguments.
+//! 5. its code is null: call the AOT code; otherwise call the code with the original arguments.
 //!    Where its ticket is 0 this is a jump;
 //! 6. its ticket is not 0: call `slot.finished(slot, ticket)`.
 //!
@@ -65,7 +65,7 @@ pub type Finished = unsafe extern "C" fn(slot: *const Slot, ticket: u64);
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct Choice {
-    /// Code with the kernel's own signature, or null for the ahead-of-time body.
+    /// Code with the kernel's own signature, or null for the AOT code.
     pub code: *const c_void,
     /// What [`Finished`] is to be told once that code has returned; 0: nothing.
     pub ticket: u64,
@@ -181,15 +181,15 @@ pub struct Slot {
     /// An [`InlineCache`] or null. Null in the file; the runtime stores with release ordering, and again when
     /// another serves more launches. What was here is kept, since launches may still look at it.
     pub inline_cache: AtomicPtr<InlineCache>,
-    /// A [`Dispatch`], or null: run the ahead-of-time body. Null in the file; the runtime stores with release
-    /// ordering once `state` is valid, and may store null again to leave the kernel to its ahead-of-time body
+    /// A [`Dispatch`], or null: run the AOT code. Null in the file; the runtime stores with release
+    /// ordering once `state` is valid, and may store null again to leave the kernel to its AOT code
     /// for good.
     pub dispatch: AtomicPtr<c_void>,
     /// The runtime's own record for this slot. Null in the file; written by the runtime before `dispatch`.
     pub state: AtomicPtr<c_void>,
     /// A [`Finished`]. Null in the file; written by the runtime before `dispatch`.
     pub finished: AtomicPtr<c_void>,
-    /// The kernel's ahead-of-time body. Written by the link.
+    /// The kernel's AOT code. Written by the link.
     pub ahead_of_time: AtomicPtr<c_void>,
     /// Index of the kernel in the bundle's table of kernels. Written by the link.
     pub kernel: u32,

@@ -38,7 +38,7 @@ const ROUNDS_ON_TRIAL: u32 = 6;
 enum State {
     /// A variant that is kept.
     Hit,
-    /// A variant that is still compared with the ahead-of-time body.
+    /// A variant that is still compared with the AOT code.
     Timed,
     /// That there is no variant, since it could not be made.
     Failed,

@@ -1,4 +1,4 @@
-//! What timed launches of a variant and of the ahead-of-time body say: in which order they are timed, and
+//! What timed launches of a variant and of the AOT code say: in which order they are timed, and
 //! when it is known which is faster.
 
 use super::Times;
@@ -36,7 +36,7 @@ pub enum Verdict {
     Retire = 2,
 }
 
-/// Whether the variant is run when its launches are timed, not the ahead-of-time body. First the one, then
+/// Whether the variant is run when its launches are timed, not the AOT code. First the one, then
 /// the other twice, then the one: programs whose launches are long and short by turns favour neither, and one
 /// whose launches become shorter favours one by a launch's step.
 pub(super) const fn is_turn_of_variant(turn: u32) -> bool {
@@ -69,7 +69,7 @@ pub(super) const fn verdict(samples: u32, fastest: Times, long: u64) -> Verdict 
     }
 }
 
-/// How a variant compares with the ahead-of-time body.
+/// How a variant compares with the AOT code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Difference {
     /// It is faster.

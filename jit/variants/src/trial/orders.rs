@@ -71,7 +71,7 @@ fn beside(begin: fn() -> Variant, one: fn(&Variant), other: fn(&Variant), look: 
     in_every_order(SWITCHES, begin, other, one, look);
 }
 
-/// One launch of either kind short of a verdict: the variant takes `nanoseconds`, the ahead-of-time body one.
+/// One launch of either kind short of a verdict: the variant takes `nanoseconds`, the AOT code one.
 fn nearly_judged(nanoseconds: u64) -> Variant {
     let variant = Variant::new();
     for _ in 0..5 {

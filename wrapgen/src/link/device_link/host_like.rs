@@ -44,7 +44,11 @@ pub(super) fn lld_command(
             command.arg("--lto-emit-llvm");
         }
     }
-    let processor = plan.group.target.host_processor().unwrap_or(HostProcessor::NATIVE);
+    let processor = plan
+        .group
+        .target
+        .host_processor()
+        .unwrap_or(HostProcessor::NATIVE);
     command.args(["-m", processor.linker_emulation, "-o"]).arg(image);
     command.arg(&start_files.crti).arg(&start_files.crtbegin);
     command.args(inputs).args(&link.libraries.words);
