@@ -141,6 +141,10 @@ fn explain(statistics: &Statistics, naming: Naming) -> String {
             "Remote store: {} fetched, {} ahead of need, {} not there, {} refused, {} failed; {} published\n",
             uses.fetched, uses.fetched_ahead, uses.absent, uses.refused, uses.failed, uses.published
         );
+        text += &format!(
+            "Verdicts of the remote store: {} taken over, {} published\n",
+            uses.verdicts, uses.verdicts_published
+        );
     }
     if statistics.kernels.is_empty() {
         text += "No kernel: the program was not linked with --jit, or its bundle was refused.\n";

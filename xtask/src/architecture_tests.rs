@@ -68,7 +68,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     (
         "offloom-jit-remote",
-        &["offloom-abi", "offloom-jit-cache", "offloom-text-table"],
+        &[
+            "offloom-abi",
+            "offloom-jit-cache",
+            "offloom-jit-variants",
+            "offloom-text-table",
+        ],
     ),
     (
         "offloom-jit-runtime",

@@ -12,6 +12,7 @@ mod large_cache;
 mod launches;
 mod look_up;
 mod programs;
+mod remote_store;
 mod slowest;
 mod start;
 
@@ -19,7 +20,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use self::document::{DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, ON_A_GPU, SLOWEST, START, TITLES};
+use self::document::{
+    DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, ON_A_GPU, REMOTE_STORE, SLOWEST, START, TITLES,
+};
 use self::programs::{Gpu, Programs};
 use crate::build::{LlvmBuilds, Staged};
 use crate::names::is_wanted;
@@ -132,6 +135,7 @@ pub(crate) fn measure(
                 START => (short, start::measure(&programs, short)?),
                 FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
                 LOOK_UP => (1, look_up::measure()?),
+                REMOTE_STORE => (long, remote_store::measure(&programs, long)?),
                 SLOWEST => (long, slowest::measure(&programs, extent.launches, long)?),
                 _ => continue,
             };

@@ -1,5 +1,5 @@
-//! The JIT's worker with a profile-guided layout: LLVM's post-link optimiser, BOLT, puts
-//! what they do in the order in which they do it, and the rest, which is most of LLVM, apart.
+//! The JIT's worker with a profile-guided layout: LLVM's post-link optimiser, BOLT, puts what compiles
+//! execute in the order in which they execute it, and the rest, which is most of LLVM, apart.
 //!
 //! What compiles execute is counted once for each LLVM, in an instrumented worker that compiles the
 //! workloads' kernels. The counts are kept in the build folder: LLVM's code, of which the worker mostly

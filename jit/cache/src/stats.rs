@@ -70,6 +70,12 @@ pub struct RemoteUses {
     pub failed: u64,
     /// Those that were handed over to be put there.
     pub published: u64,
+    /// Verdicts of other machines that were taken over: their variants are not timed here.
+    #[serde(default)]
+    pub verdicts: u64,
+    /// Verdicts of this process that were handed over to be put there.
+    #[serde(default)]
+    pub verdicts_published: u64,
 }
 
 /// One kernel, on all devices together.

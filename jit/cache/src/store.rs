@@ -34,6 +34,7 @@ use crate::process::Process;
 
 pub use claim::Claim;
 pub use error::StoreError;
+pub use exchange::Measured;
 pub use key::{ImageKey, KeyHash, stored_field};
 pub use layer::FORMAT_FOLDER;
 pub use listing::is_absent;
@@ -217,16 +218,16 @@ impl Store {
         Ok(None)
     }
 
-    /// Remembers for [`MEMORY`] what launches of the image of a key took. Does nothing where there is no
-    /// image, or where that is known already: of many processes that start together, one writes.
+    /// Remembers for [`MEMORY`] what launches of the image of a key took. False, and nothing is done, where
+    /// there is no image, or where that is known already: of many processes that start together, one writes.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
-    pub fn remember_times(&self, key: &ImageKey, times: Times) -> Result<(), StoreError> {
+    pub fn remember_times(&self, key: &ImageKey, times: Times) -> Result<bool, StoreError> {
         self.writable()?;
         match self.load(key) {
-            Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)).map(drop),
-            Some(Record::Timed(..) | Record::Failure(_) | Record::Megamorphic(_)) | None => Ok(()),
+            Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)).map(|_| true),
+            Some(Record::Timed(..) | Record::Failure(_) | Record::Megamorphic(_)) | None => Ok(false),
         }
     }
 
@@ -292,6 +293,11 @@ impl Store {
 
     /// Puts the bytes of a whole file in the place of a key.
     fn write(&self, key: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        self.write_as_of(key, bytes, None)
+    }
+
+    /// As [`Self::write`]; the file is said to be of this time, if there is one.
+    fn write_as_of(&self, key: &str, bytes: &[u8], time: Option<SystemTime>) -> Result<(), StoreError> {
         let layer = self.writable()?;
         let path = layer.image_path(key);
         let failed = StoreError::io("write", &path);
@@ -301,6 +307,9 @@ impl Store {
             .tempfile_in(layer.temporary_folder())
             .map_err(&failed)?;
         file.write_all(bytes).map_err(&failed)?;
+        if let Some(time) = time {
+            file.as_file().set_modified(time).map_err(&failed)?;
+        }
         file.persist(&path).map_err(|error| failed(error.error))?;
         self.written.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         self.keep_small(&folder)

@@ -17,6 +17,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use offloom_abi::jit_bundle::{BundleId, ExecutionMode};
 use offloom_abi::jit_compile::{GpuRequest, Priority, Request, join_words};
 use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
+use offloom_abi::jit_remote::Device;
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats::{GpuResources, OnGpu};
@@ -188,6 +189,11 @@ impl Backend for Cuda {
             llvm: String::new(),
         };
         SERVICES.get().map_or(&NONE, |services| (services.compiler)())
+    }
+
+    fn model(image: &PolicyImage<Self>) -> Option<Device<'_>> {
+        let name = image.device.image.context().device_name();
+        (!name.is_empty()).then_some(Device::Gpu(name))
     }
 
     fn target(image: &PolicyImage<Self>) -> Option<&'static Target> {

@@ -7,6 +7,7 @@
 
 use offloom_abi::jit_bundle::Bundle;
 use offloom_abi::jit_compile::{GpuRequest, Phases, Priority, Request};
+use offloom_abi::jit_remote::Device;
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::stats::OnGpu;
 use offloom_jit_variants::signature::Launch;
@@ -52,6 +53,10 @@ pub trait Backend: Sized + 'static {
     /// What is compiled for the device of an image copy. `None`: it is not to be had any more, as the process
     /// ends.
     fn target(image: &ImageCopy<Self>) -> Option<&'static Target>;
+
+    /// What launches of an image copy run on: what they take holds for this model alone. `None`: the device
+    /// does not say.
+    fn model(image: &ImageCopy<Self>) -> Option<Device<'_>>;
 
     /// Where kernels are compiled if nothing goes wrong.
     fn usual_place() -> Place;

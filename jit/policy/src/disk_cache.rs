@@ -255,11 +255,16 @@ fn say_that_nothing_is_kept(error: &StoreError) {
     report::log(error);
 }
 
-/// Keeps what launches of an object took. A cache that cannot be written is a few timed launches more next
-/// time.
-pub fn remember_times(key: &ImageKey, times: Times) {
-    if let Some(Err(error)) = with_store(|store| store.remember_times(key, times)) {
-        report::log(error);
+/// Keeps what launches of an object took; true if that was not known. A cache that cannot be written is a few
+/// timed launches more next time.
+pub fn remember_times(key: &ImageKey, times: Times) -> bool {
+    match with_store(|store| store.remember_times(key, times)) {
+        Some(Ok(is_new)) => is_new,
+        Some(Err(error)) => {
+            report::log(error);
+            false
+        }
+        None => false,
     }
 }
 

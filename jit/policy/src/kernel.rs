@@ -21,10 +21,12 @@ use crate::backend::{Backend, Compiled, Failure, Job, Place, Target};
 use crate::bundle::AttachedBundle;
 use crate::disk_cache::{self, Known};
 use crate::history::History;
+use crate::image::ImageCopy;
 use crate::process::lock::lock;
 use crate::process::queue;
 use crate::process::report;
 use crate::process::settings::{counts_launches, settings};
+use crate::remote;
 
 /// A launch waits for a variant that is in the cache if it saves at least this: links take one to three
 /// milliseconds, and the cache may be on a slow disk.
@@ -193,12 +195,19 @@ impl<B: Backend> Kernel<B> {
         lock(&self.objects).remove(&(target, key.clone()));
     }
 
-    /// Has the cache remember what launches with this key took, in the background where there is one.
-    pub(crate) fn remember_times(&'static self, target: &'static Target, key: &LaunchKey, times: Times) {
+    /// Has the cache remember what launches with this key took on the device of an image copy, in the
+    /// background where there is one, and the remote store too.
+    pub(crate) fn remember_times(&'static self, image: &'static ImageCopy<B>, key: &LaunchKey, times: Times) {
+        let Some(target) = B::target(image) else { return };
         let key = key.clone();
         queue::add(move || {
             let image_key = self.image_key(target, self.descriptor(&key), B::usual_place());
-            disk_cache::remember_times(&image_key, times);
+            if disk_cache::remember_times(&image_key, times)
+                && let Some(device) = B::model(image)
+            {
+                let list = self.bundle.key_of_start().hash();
+                remote::publish_verdict(list, device, &image_key, times);
+            }
             if time_worth_waiting(times).is_some() {
                 self.bundle.note_long_launches();
             }

@@ -448,10 +448,8 @@ impl<B: Backend> KernelOnDevice<B> {
             _ => ("kept", Some(variant)),
         };
         self.settle_key(&variant.key, kept);
-        if clear_difference(times).is_some()
-            && let Some(target) = B::target(self.image)
-        {
-            self.kernel.remember_times(target, &variant.key, times);
+        if clear_difference(times).is_some() {
+            self.kernel.remember_times(self.image, &variant.key, times);
         }
         report::log(format_args!(
             "{}: image copy {}: a variant is {word}: {} ns, ahead of time {} ns",

@@ -16,6 +16,7 @@ use crate::process::fork_gate;
 use crate::process::lock::lock;
 use crate::process::queue;
 use crate::process::report;
+use crate::remote;
 
 /// The bundles and image copies of one kind of device.
 pub struct Registry<B: Backend>(Mutex<Contents<B>>);
@@ -86,6 +87,11 @@ impl<B: Backend> Registry<B> {
     pub fn announce(&self, image: &'static ImageCopy<B>, kernels: Vec<&'static KernelOnDevice<B>>) {
         for kernel in &kernels {
             kernel.kernel.history.add_slot(&kernel.launches);
+        }
+        if remote::is_wanted()
+            && let Some(device) = B::model(image)
+        {
+            remote::expect_verdicts(image.bundle.key_of_start().hash(), device);
         }
         lock(&self.0).images.push(AnnouncedImage { image, kernels });
     }

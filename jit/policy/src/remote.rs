@@ -8,10 +8,12 @@ use std::collections::HashSet;
 use std::sync::{Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
+use offloom_abi::jit_remote::Device;
 use offloom_jit_cache::remote::{Health, PATIENCE, REST};
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats::RemoteUses;
 use offloom_jit_cache::store::{ImageKey, KeyHash};
+use offloom_jit_variants::trial::Times;
 
 use crate::disk_cache::with_store;
 use crate::process::fork_gate;
@@ -29,6 +31,11 @@ pub trait Transport: Sync {
     /// Takes note of a list of what a program wants, which is brought once anything is asked; `now`: without
     /// waiting for that.
     fn expect(&self, list: KeyHash, now: bool);
+    /// Takes note that the program of a list uses a GPU: what launches took on others of its model is brought
+    /// once anything is asked, without waiting for that.
+    fn expect_verdicts(&self, list: KeyHash, device: Device<'_>);
+    /// Has what launches of an object of the private folder took put into the store, without waiting.
+    fn publish_verdict(&self, list: KeyHash, device: Device<'_>, hash: KeyHash, times: Times);
     /// Takes note of what has come by now without being asked for.
     fn catch_up(&self);
 }
@@ -145,6 +152,25 @@ pub fn expect(list: KeyHash, now: bool) {
     }
 }
 
+/// Takes note that the program of a list uses this device, of which what launches took on other machines is
+/// wanted. That of processors comes with the list.
+pub(crate) fn expect_verdicts(list: KeyHash, device: Device<'_>) {
+    if device != Device::Processor
+        && settings().retire
+        && let Some(transport) = transport()
+    {
+        transport.expect_verdicts(list, device);
+    }
+}
+
+/// Has what launches of an object took put into the store.
+pub(crate) fn publish_verdict(list: KeyHash, device: Device<'_>, key: &ImageKey, times: Times) {
+    if let Some(transport) = transport() {
+        lock(state()).uses.verdicts_published += 1;
+        transport.publish_verdict(list, device, key.hash(), times);
+    }
+}
+
 /// Whether this process has had an object brought.
 pub(crate) fn has_brought(hash: KeyHash) -> bool {
     if !is_wanted() {
@@ -163,6 +189,11 @@ pub fn note_brought(hashes: impl IntoIterator<Item = KeyHash>) {
     state.brought.extend(hashes);
     let more = state.brought.len() - before;
     state.uses.fetched_ahead += more as u64;
+}
+
+/// Takes note that the private folder says now, for so many objects, what launches took on other machines.
+pub fn note_verdicts(count: u32) {
+    lock(state()).uses.verdicts += u64::from(count);
 }
 
 /// Takes note of what came of asking, also where nobody waited for it.

@@ -1,6 +1,6 @@
 //! The policy over a kind of device that is made up: two devices of different architecture, code that is
-//! loaded slowly by a thread of its own, and launches whose times are known long after. Neither LLVM nor a
-//! driver is linked.
+//! loaded slowly by a thread of its own, and launches whose times are known long after; before an empty cache
+//! and a remote store that has nothing. Neither LLVM nor a driver is linked.
 #![expect(unsafe_code, reason = "the policy's boundary to devices has unsafe functions")]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
 
@@ -15,7 +15,9 @@ use offloom_abi::jit_bundle::{
     Bundle, BundleId, Kernel as BundledKernel, Parameter, ParameterKind, ParameterUses,
 };
 use offloom_abi::jit_compile::{Phases, Priority};
+use offloom_abi::jit_remote::Device;
 use offloom_descriptor::Descriptor;
+use offloom_jit_cache::store::KeyHash;
 use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
 };
@@ -24,8 +26,10 @@ use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::registry::Registry;
+use offloom_jit_policy::remote::{self, Reply, Transport};
 use offloom_jit_variants::signature::Launch;
 use offloom_jit_variants::tracker::{LaunchKey, Tracker};
+use offloom_jit_variants::trial::Times;
 
 /// The made-up kind of device.
 struct Double;
@@ -119,6 +123,12 @@ impl Backend for Double {
         targets.get(image.device)
     }
 
+    fn model(image: &ImageCopy<Self>) -> Option<Device<'_>> {
+        ["Double One", "Double Two"]
+            .get(image.device)
+            .map(|name| Device::Gpu(name))
+    }
+
     fn usual_place() -> Place {
         Place::Worker
     }
@@ -199,13 +209,58 @@ impl Backend for Double {
     fn note_first_launch(_: &Kernel<Self>, _: &ImageCopy<Self>, _: &LaunchKey, _: Words<'_>) {}
 }
 
+/// A verdict on an object that was told to a store.
+type Verdict = (KeyHash, Times);
+
+/// What a store that has nothing was told: of which list and device; no verdict: that those of others are
+/// wanted.
+static SAID: Mutex<Vec<(KeyHash, String, Option<Verdict>)>> = Mutex::new(Vec::new());
+
+struct Nowhere;
+
+impl Nowhere {
+    fn note(list: KeyHash, device: Device<'_>, verdict: Option<Verdict>) {
+        let Device::Gpu(name) = device else {
+            panic!("no device is the processor")
+        };
+        SAID.lock().unwrap().push((list, name.to_owned(), verdict));
+    }
+}
+
+impl Transport for Nowhere {
+    fn fetch(&self, _: KeyHash, _: Duration, _: Duration) -> Reply {
+        Reply::Absent
+    }
+
+    fn publish(&self, _: KeyHash) {}
+
+    fn expect(&self, _: KeyHash, _: bool) {}
+
+    fn expect_verdicts(&self, list: KeyHash, device: Device<'_>) {
+        Self::note(list, device, None);
+    }
+
+    fn publish_verdict(&self, list: KeyHash, device: Device<'_>, hash: KeyHash, times: Times) {
+        Self::note(list, device, Some((hash, times)));
+    }
+
+    fn catch_up(&self) {}
+}
+
 /// A kernel on one of the two devices, of a bundle with this kernel alone.
 fn kernels_on_devices(name: &'static str) -> [&'static KernelOnDevice<Double>; 2] {
     static ENVIRONMENT: Once = Once::new();
-    // SAFETY: tests begin with this, and none reads the environment beside it.
-    ENVIRONMENT.call_once(|| unsafe {
-        std::env::set_var("OFFLOOM_JIT", "async");
-        std::env::set_var("OFFLOOM_JIT_CACHE_MODE", "off");
+    ENVIRONMENT.call_once(|| {
+        let cache = concat!(env!("CARGO_TARGET_TMPDIR"), "/devices-cache");
+        let _ = std::fs::remove_dir_all(cache);
+        // SAFETY: tests begin with this, and none reads the environment beside it.
+        unsafe {
+            std::env::set_var("OFFLOOM_JIT", "async");
+            std::env::set_var("OFFLOOM_JIT_CACHE_MODE", "rw");
+            std::env::set_var("OFFLOOM_JIT_CACHE_DIR", cache);
+            std::env::set_var("OFFLOOM_JIT_REMOTE", "file:///nowhere");
+        }
+        remote::use_transport(&Nowhere);
     });
     let (bytes, id) = bundle(name);
     let attached = Double::registry().attach(id, &bytes).unwrap();
@@ -367,6 +422,42 @@ fn slower_code_is_unloaded_after_its_last_launch_ended() {
     assert!(is_there(), "a launch may still be running it");
     report(kernel, &mut vec![last]);
     wait_until("the code stays loaded", || !is_there());
+}
+
+#[test]
+fn verdicts_are_published_once_and_with_the_model_of_their_device() {
+    let kernels = kernels_on_devices("__omp_offloading_1_2_judged_l1");
+    let list = kernels[0].image.bundle.key_of_start().hash();
+    let said = |device: &str| {
+        let said = SAID.lock().unwrap();
+        let of_device = said
+            .iter()
+            .filter(|(of, model, _)| *of == list && model == device);
+        of_device.map(|(_, _, verdict)| *verdict).collect::<Vec<_>>()
+    };
+    let mut published = Vec::new();
+    for (kernel, device) in kernels.iter().zip(["Double One", "Double Two"]) {
+        assert_eq!(said(device), [None], "those of others are wanted at once");
+        launch_until_variant(kernel, 7, 10);
+        let mut late = Vec::new();
+        for _ in 0..100 {
+            launch(kernel, 7, &mut late, 10);
+        }
+        report(kernel, &mut late);
+        wait_until("no verdict is published", || said(device).len() > 1);
+        published.extend(said(device)[1]);
+    }
+    let times = Times {
+        variant: 10,
+        ahead_of_time: 1000,
+    };
+    assert_eq!(published.len(), 2);
+    assert!(
+        published.iter().all(|(_, measured)| *measured == times),
+        "{published:?}"
+    );
+    assert_ne!(published[0].0, published[1].0, "of each architecture's object");
+    assert_eq!((said("Double One").len(), said("Double Two").len()), (2, 2));
 }
 
 #[test]

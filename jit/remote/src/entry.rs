@@ -8,18 +8,19 @@
 //! | signer | 32 | the public key that the signature is of |
 //! | created | 8 | seconds since 1970 |
 //! | expires | 8 | seconds since 1970 |
-//! | subject | 32 | what the contents are for: the hash of a key of the cache, or of a list's name |
+//! | subject | 32 | what the contents are for: the hash of a key of the cache, of a list's name, or of a list and a device |
 //! | contents | 32 | BLAKE3 of the contents |
 //! | signature | 64 | ed25519, of all the bytes before it |
 //! | contents | | ends the entry |
 //!
 //! Numbers are little-endian. The contents of an object are a file of the cache
-//! ([`offloom_jit_cache::store::Store::image_of`]), those of a list hashes of 32 bytes each.
+//! ([`offloom_jit_cache::store::Store::image_of`]), those of a list hashes of 32 bytes each, and those of
+//! verdicts what [`crate::verdicts`] says.
 
 use std::time::Duration;
 
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
-use offloom_jit_cache::store::KeyHash;
+use offloom_jit_cache::store::{KeyHash, MEMORY};
 
 use crate::keys::KeyName;
 
@@ -33,8 +34,8 @@ const HEADER: usize = SIGNED + 64;
 pub(crate) const MOST_BYTES: usize = 32 << 20;
 /// How far the clock of the machine that signed may be ahead.
 const CLOCK_DIFFERENCE: u64 = 24 * 60 * 60;
-/// How long an entry may be used: by then the compiler or the program is another one.
-pub(crate) const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+/// How long an object or a list may be used: by then the compiler or the program is another one.
+const LIFETIME: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 /// What an entry is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,18 @@ pub(crate) enum Kind {
     Object = 0,
     /// A list of objects that go together.
     List = 1,
+    /// What launches of objects took.
+    Verdicts = 2,
+}
+
+impl Kind {
+    /// How long an entry may be used.
+    pub(crate) const fn lifetime(self) -> Duration {
+        match self {
+            Self::Object | Self::List => LIFETIME,
+            Self::Verdicts => MEMORY,
+        }
+    }
 }
 
 /// Why an entry is not used.
@@ -75,7 +88,7 @@ pub(crate) fn sign(key: &SigningKey, kind: Kind, subject: KeyHash, contents: &[u
     entry.extend_from_slice(&(kind as u64).to_le_bytes());
     entry.extend_from_slice(key.verifying_key().as_bytes());
     entry.extend_from_slice(&now.to_le_bytes());
-    entry.extend_from_slice(&now.saturating_add(LIFETIME.as_secs()).to_le_bytes());
+    entry.extend_from_slice(&now.saturating_add(kind.lifetime().as_secs()).to_le_bytes());
     entry.extend_from_slice(&subject.0);
     entry.extend_from_slice(blake3::hash(contents).as_bytes());
     let signature = key.sign(&entry);
@@ -178,6 +191,7 @@ mod tests {
         let expires = NOW + LIFETIME.as_secs();
         assert_eq!(read(&entry, Kind::Object, 8, NOW), Err(Refusal::OtherSubject));
         assert_eq!(read(&entry, Kind::List, 7, NOW), Err(Refusal::OtherSubject));
+        assert_eq!(read(&entry, Kind::Verdicts, 7, NOW), Err(Refusal::OtherSubject));
         assert!(read(&entry, Kind::Object, 7, expires - 1).is_ok());
         assert_eq!(read(&entry, Kind::Object, 7, expires), Err(Refusal::Expired));
         assert!(read(&entry, Kind::Object, 7, NOW - CLOCK_DIFFERENCE).is_ok());
@@ -185,6 +199,11 @@ mod tests {
             read(&entry, Kind::Object, 7, NOW - CLOCK_DIFFERENCE - 1),
             Err(Refusal::NotYet)
         );
+        // What launches took is forgotten sooner.
+        let verdicts = sign(&key(1), Kind::Verdicts, subject(7), &[5; 300], NOW);
+        let expires = NOW + MEMORY.as_secs();
+        assert!(read(&verdicts, Kind::Verdicts, 7, expires - 1).is_ok());
+        assert_eq!(read(&verdicts, Kind::Verdicts, 7, expires), Err(Refusal::Expired));
         let others = sign(&key(2), Kind::Object, subject(7), &[5; 300], NOW);
         assert!(matches!(
             read(&others, Kind::Object, 7, NOW),

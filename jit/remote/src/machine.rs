@@ -1,5 +1,5 @@
-//! Which kind of machine this is: what runs of a program want differs between processors and between GPUs, so
-//! each kind has lists of its own.
+//! Which kind of machine this is: what runs of a program want, and what launches take, differs between
+//! processors and between GPUs, so each kind has lists and verdicts of its own.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,27 +15,38 @@ pub(crate) fn model() -> String {
     model_in(Path::new("/proc"))
 }
 
+/// The models of its processors alone.
+pub(crate) fn processor() -> String {
+    processors_in(Path::new("/proc")).into_iter().collect()
+}
+
 fn model_in(proc: &Path) -> String {
-    let mut models = BTreeSet::new();
-    let mut note = |file: &Path, fields: &[&str]| {
-        let text = fs::read(file).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        models.extend(text.lines().filter_map(|line| {
-            let (name, value) = line.split_once(':')?;
-            let name = name.trim();
-            fields
-                .contains(&name)
-                .then(|| format!("{name}={}\n", value.trim()))
-        }));
-    };
-    note(&proc.join("cpuinfo"), &OF_PROCESSOR);
+    let mut models = processors_in(proc);
     let gpus = fs::read_dir(proc.join("driver/nvidia/gpus"))
         .into_iter()
         .flatten();
     for gpu in gpus.flatten() {
-        note(&gpu.path().join("information"), &OF_GPU);
+        models.extend(fields(&gpu.path().join("information"), &OF_GPU));
     }
     models.into_iter().collect()
+}
+
+fn processors_in(proc: &Path) -> BTreeSet<String> {
+    fields(&proc.join("cpuinfo"), &OF_PROCESSOR)
+}
+
+/// What a file says in these fields.
+fn fields(file: &Path, wanted: &[&str]) -> BTreeSet<String> {
+    let text = fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let found = text.lines().filter_map(|line| {
+        let (name, value) = line.split_once(':')?;
+        let name = name.trim();
+        wanted
+            .contains(&name)
+            .then(|| format!("{name}={}\n", value.trim()))
+    });
+    found.collect()
 }
 
 #[cfg(test)]
@@ -67,5 +78,10 @@ mod tests {
             "Model: \t\t NVIDIA A\nIRQ: 3\n",
         );
         assert_eq!(model(), "Model=NVIDIA A\nmodel=18\n");
+        // What the processor takes has nothing to do with that.
+        assert_eq!(
+            processors_in(proc.path()),
+            BTreeSet::from(["model=18\n".to_owned()])
+        );
     }
 }

@@ -12,6 +12,7 @@
 //! | [`credentials`] | what a store wants of its users |
 //! | [`stores`] | Redis, S3, WebDAV and folders behind one trait |
 //! | [`session`] | objects and lists from the cache into the store, and back |
+//! | [`verdicts`] | what launches took on other machines with such a device |
 //! | [`machine`] | which kind of machine this is |
 //! | [`memory`] | the limit of this process |
 //! | [`serve`] | serves a program |
@@ -27,6 +28,7 @@ mod memory;
 mod serve;
 mod session;
 mod stores;
+mod verdicts;
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;

@@ -1,50 +1,46 @@
 //! Serves one program: answers what `liboffloom_jit.so` asks over the socket that is the standard input,
 //! until that is closed; then puts what was compiled last into the store, and ends.
 
+mod publisher;
+
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_remote::{Answer, MOST_BYTES, MOST_HASHES, Question};
-use offloom_jit_cache::remote::{Absences, CLAIM, Health, Wait};
+use offloom_abi::jit_remote::{Answer, Device, MOST_BYTES, MOST_HASHES, Question};
+use offloom_jit_cache::remote::{Absences, CLAIM, Wait};
 use offloom_jit_cache::settings::Found;
 use offloom_jit_cache::store::KeyHash;
+use offloom_jit_variants::trial::Times;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::stdio::stdin;
 
 use crate::machine;
-use crate::session::{Got, Session, claim_name};
+use crate::session::{Got, Session, Trusted, claim_name, now};
 use crate::stores::{Limits, RemoteStore, StoreFailure};
+use crate::verdicts::{self, Verdict};
+use publisher::{Job, publish};
 
 /// Objects that wait to be put into the store. What comes when so many wait is not put there.
 const MOST_WAITING: usize = 256;
-/// How long it is tried, once the program has ended, to put what waits into the store.
-const LAST_TRIES: Duration = Duration::from_secs(20);
-
-/// What is to be put into the store.
-enum Job {
-    /// This object, which a list may name.
-    Put(KeyHash),
-    /// The program has ended.
-    End,
-}
-
 /// What the threads share.
 struct Shared {
     session: Session,
     state: Mutex<State>,
-    /// Something is no longer on its way.
+    /// A list was read, or something is no longer on its way.
     changed: Condvar,
 }
 
 #[derive(Default)]
 struct State {
+    /// How many lists are being read.
+    reading: u32,
     /// Objects that were asked for together, and are not there yet.
     coming: HashSet<KeyHash>,
     /// What the store said that it does not have.
@@ -58,6 +54,28 @@ struct State {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether it is known what launches of this object took elsewhere.
+    fn has_verdict(&self, hash: KeyHash) -> bool {
+        self.session.verdicts.of(hash).is_some()
+    }
+}
+
+/// A list is being read, for as long as this is there.
+struct Reading(Arc<Shared>);
+
+impl Reading {
+    fn begin(shared: &Arc<Shared>) -> Self {
+        shared.state().reading += 1;
+        Self(Arc::clone(shared))
+    }
+}
+
+impl Drop for Reading {
+    fn drop(&mut self) {
+        self.0.state().reading -= 1;
+        self.0.changed.notify_all();
     }
 }
 
@@ -154,10 +172,38 @@ fn answer_all(shared: &Arc<Shared>, jobs: &SyncSender<Job>, buffer: &mut [u8]) -
                 let _ = jobs.try_send(Job::Put(KeyHash(hash)));
             }
             Question::Expect { list } => {
+                let verdicts = verdicts::subject(KeyHash(list), Device::Processor);
                 let list = KeyHash::of(&format!("{} on\n{}", KeyHash(list), machine::model()));
                 shared.state().lists.push(list);
-                let shared = Arc::clone(shared);
-                thread::spawn(move || bring(&shared, list));
+                let reading = Reading::begin(shared);
+                thread::spawn(move || tell_of_trouble(bring(reading, list, verdicts)));
+            }
+            Question::ExpectVerdicts { list, device } => {
+                if let Some(subject) = verdicts::subject(KeyHash(list), device) {
+                    let shared = Arc::clone(shared);
+                    thread::spawn(move || tell_of_trouble(bring_verdicts(&shared, subject)));
+                }
+            }
+            Question::Judged {
+                list,
+                device,
+                hash,
+                variant,
+                ahead_of_time,
+            } => {
+                let times = Times {
+                    variant,
+                    ahead_of_time,
+                };
+                if let Some(subject) = verdicts::subject(KeyHash(list), device) {
+                    let verdict = Verdict {
+                        hash: KeyHash(hash),
+                        times,
+                        at: now(),
+                    };
+                    // What finds no room other machines find out.
+                    let _ = jobs.try_send(Job::Judged(subject, verdict));
+                }
             }
         }
     }
@@ -173,29 +219,17 @@ fn fetch(
     elsewhere: impl FnOnce(),
 ) -> Result<Got, StoreFailure> {
     let mut elsewhere = Some(elsewhere);
-    {
-        let mut state = shared.state();
-        state.wanted.push(hash);
-        while state.coming.contains(&hash) {
-            let left = wait.left(Instant::now());
-            if left.is_zero() {
-                return Ok(Got::Absent);
-            }
-            state = shared
-                .changed
-                .wait_timeout(state, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
-        }
-        if state.absent.has(hash, Instant::now()) {
-            return Ok(Got::Absent);
-        }
+    if !is_to_be_asked_for(shared, hash, wait) {
+        return Ok(Got::Absent);
     }
     if shared.session.store.is_in_private_layer(hash) {
         return Ok(Got::Arrived);
     }
     loop {
         let got = shared.session.get(remote, hash)?;
+        if got == Got::Arrived && shared.has_verdict(hash) {
+            tell_of_verdicts(Ok(1));
+        }
         if got != Got::Absent {
             return Ok(got);
         }
@@ -218,78 +252,98 @@ fn fetch(
     Ok(Got::Absent)
 }
 
-/// Puts what an earlier run wanted into the private folder.
-fn bring(shared: &Shared, list: KeyHash) {
-    let brought = shared.session.connect(Limits::BESIDE).and_then(|mut remote| {
-        let hashes = match shared.session.list(remote.as_mut(), list)? {
-            Ok(hashes) => hashes,
-            Err(refusal) => {
-                tell(0, &Answer::Refused(&format!("the list of a program: {refusal}")));
-                return Ok(());
-            }
+/// Waits for what is asked for together, if this object is in it. False: the object is not to be had in time,
+/// or is not in the store.
+fn is_to_be_asked_for(shared: &Shared, hash: KeyHash, wait: Wait) -> bool {
+    let begun = Instant::now();
+    // Lists are read in a round trip, and say what comes, and verdicts on it. The other half is for asking.
+    let end_of_reading = begun + wait.left(begun) / 2;
+    let mut state = shared.state();
+    state.wanted.push(hash);
+    loop {
+        let now = Instant::now();
+        let is_coming = state.coming.contains(&hash);
+        let left = match is_coming {
+            true => wait.left(now),
+            false if state.reading > 0 => end_of_reading.saturating_duration_since(now),
+            false => Duration::ZERO,
         };
-        let missing: Vec<_> = hashes
-            .into_iter()
-            .filter(|hash| !shared.session.store.is_in_any_layer(*hash))
-            .collect();
-        shared.state().coming.extend(&missing);
-        // Told before: the program may find them right after.
-        let before = |hashes: &[KeyHash]| {
-            for some in hashes.chunks(MOST_HASHES) {
-                tell(0, &Answer::Brought(some.iter().map(|hash| hash.0).collect()));
-            }
-        };
-        let after = |hashes: &[KeyHash]| {
-            shared.state().coming.retain(|hash| !hashes.contains(hash));
-            shared.changed.notify_all();
-        };
-        let got = shared.session.get_many(remote.as_mut(), &missing, before, after);
-        after(&missing);
-        if let Some((refusal, _)) = got?.refused {
-            tell(0, &Answer::Refused(&refusal.to_string()));
+        if left.is_zero() {
+            return !is_coming && !state.absent.has(hash, now);
         }
-        Ok(())
-    });
-    if let Err(StoreFailure(reason)) = brought {
-        tell(0, &Answer::Failed(&reason));
+        let waited = shared.changed.wait_timeout(state, left);
+        state = waited.unwrap_or_else(PoisonError::into_inner).0;
     }
 }
 
-/// Puts what was compiled into the store, and at the end the lists.
-fn publish(shared: &Shared, jobs: &Receiver<Job>) {
-    let session = &shared.session;
-    let Ok(mut remote) = session.connect(Limits::BESIDE) else {
-        return;
+/// Puts what an earlier run wanted into the private folder. `verdicts`: the subject of what its launches took
+/// on such processors.
+fn bring(reading: Reading, list: KeyHash, verdicts: Option<KeyHash>) -> Result<(), StoreFailure> {
+    let shared = Arc::clone(&reading.0);
+    let mut remote = shared.session.connect(Limits::BESIDE)?;
+    let (hashes, noted) = shared
+        .session
+        .list_with_verdicts(remote.as_mut(), list, verdicts)?;
+    tell_of_verdicts(noted);
+    let hashes = match hashes {
+        Ok(hashes) => hashes,
+        Err(refusal) => {
+            tell(0, &Answer::Refused(&format!("the list of a program: {refusal}")));
+            return Ok(());
+        }
     };
-    let mut health = Health::default();
-    let mut put = Vec::new();
-    while let Ok(Job::Put(hash)) = jobs.recv() {
-        if session.private.is_none() || !health.is_to_be_asked(Instant::now()) {
-            continue;
+    let missing: Vec<_> = hashes
+        .into_iter()
+        .filter(|hash| !shared.session.store.is_in_any_layer(*hash))
+        .collect();
+    shared.state().coming.extend(&missing);
+    drop(reading);
+    // Told before: the program may find them right after.
+    let before = |hashes: &[KeyHash]| {
+        for some in hashes.chunks(MOST_HASHES) {
+            tell(0, &Answer::Brought(some.iter().map(|hash| hash.0).collect()));
         }
-        match session.put(remote.as_mut(), hash) {
-            Ok(done) => {
-                health.note_answer();
-                put.extend(done.map(|_| hash));
-            }
-            Err(_) => {
-                health.note_failure(Instant::now());
-            }
+        let with_verdict = hashes.iter().filter(|hash| shared.has_verdict(**hash));
+        tell_of_verdicts(Ok(with_verdict.count() as u32));
+    };
+    let after = |hashes: &[KeyHash]| {
+        let mut state = shared.state();
+        for hash in hashes {
+            state.coming.remove(hash);
         }
+        drop(state);
+        shared.changed.notify_all();
+    };
+    let got = shared.session.get_many(remote.as_mut(), &missing, before, after);
+    after(&missing);
+    if let Some((refusal, _)) = got?.refused {
+        tell(0, &Answer::Refused(&refusal.to_string()));
     }
-    if !health.is_to_be_asked(Instant::now()) || session.private.is_none() {
-        return;
+    Ok(())
+}
+
+/// Takes note of what launches took on machines with such a device.
+fn bring_verdicts(shared: &Shared, subject: KeyHash) -> Result<(), StoreFailure> {
+    let mut remote = shared.session.connect(Limits::BESIDE)?;
+    let entry = remote.get(&verdicts::name(subject))?;
+    tell_of_verdicts(shared.session.note_verdicts(subject, entry.as_deref()));
+    Ok(())
+}
+
+fn tell_of_verdicts(noted: Trusted<u32>) {
+    match noted {
+        Ok(0) => {}
+        Ok(count) => tell(0, &Answer::Verdicts(count)),
+        Err(refusal) => tell(
+            0,
+            &Answer::Refused(&format!("what launches took elsewhere: {refusal}")),
+        ),
     }
-    let state = shared.state();
-    let (lists, mut wanted) = (state.lists.clone(), state.wanted.clone());
-    drop(state);
-    wanted.extend(put);
-    wanted.retain(|hash| session.store.is_in_private_layer(*hash));
-    let end = Instant::now() + LAST_TRIES;
-    for list in lists {
-        if Instant::now() >= end || session.add_to_list(remote.as_mut(), list, &wanted).is_err() {
-            return;
-        }
+}
+
+fn tell_of_trouble(brought: Result<(), StoreFailure>) {
+    if let Err(StoreFailure(reason)) = brought {
+        tell(0, &Answer::Failed(&reason));
     }
 }
 

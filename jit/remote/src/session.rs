@@ -6,15 +6,16 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use offloom_jit_cache::settings::{CacheMode, Settings};
-use offloom_jit_cache::store::{KeyHash, Store, StoreOptions};
+use offloom_jit_cache::store::{KeyHash, Store, StoreError, StoreOptions};
 
 use crate::credentials::Credentials;
-use crate::entry::{self, Kind, LIFETIME, Refusal};
+use crate::entry::{self, Kind, Refusal};
 use crate::keys::Keys;
 use crate::stores::{self, Limits, Put, RemoteStore, StoreFailure};
+use crate::verdicts::{self, Known};
 
 /// What names in a store begin with, with the version of the entries.
-const PREFIX: &str = "offloom/1";
+pub(crate) const PREFIX: &str = "offloom/1";
 /// The most objects of a list.
 pub(crate) const LONGEST_LIST: usize = 4096;
 /// How long what is put there for a trial is kept.
@@ -48,8 +49,13 @@ pub(crate) struct Session {
     pub(crate) private: Option<SigningKey>,
     /// How long somebody waits for a look-up, in milliseconds.
     pub(crate) deadline: u32,
+    /// What launches took elsewhere, as far as the store was asked.
+    pub(crate) verdicts: Known,
     credentials: Credentials,
 }
+
+/// What an entry holds, or why it is not used.
+pub(crate) type Trusted<T> = Result<T, Refusal>;
 
 /// What came of asking for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -114,6 +120,7 @@ impl Session {
             url,
             store,
             deadline: settings.remote_deadline,
+            verdicts: Known::default(),
             credentials,
         })
     }
@@ -135,7 +142,7 @@ impl Session {
     }
 
     /// Asks for several objects, some at a time. `before` hears which are to be put into the private folder,
-    /// `after` which were asked for.
+    /// `after` which are there, or are not to be had.
     pub(crate) fn get_many(
         &self,
         remote: &mut dyn RemoteStore,
@@ -165,6 +172,7 @@ impl Session {
                     Got::Refused(refusal) => refuse(refusal),
                     _ => all.arrived.push(hash),
                 }
+                after(&[hash]);
             }
             after(some);
         }
@@ -175,14 +183,21 @@ impl Session {
         entry::verify(entry, Kind::Object, hash, &self.trusted, now())
     }
 
-    /// Puts what is signed into the private folder.
+    /// Puts what is signed into the private folder, with what its launches took elsewhere, if that is known.
     fn accept(&self, hash: KeyHash, image: &[u8]) -> Result<Got, StoreFailure> {
-        match self.store.accept(hash, image) {
-            Ok(true) => Ok(Got::Arrived),
+        let failed = |error: StoreError| StoreFailure(error.to_string());
+        let measured = self.verdicts.of(hash);
+        if !self.store.accept(hash, image, measured).map_err(failed)? {
             // Signed by somebody whose Offloom writes something else.
-            Ok(false) => Ok(Got::Refused(Refusal::NoEntry)),
-            Err(error) => Err(StoreFailure(error.to_string())),
+            return Ok(Got::Refused(Refusal::NoEntry));
         }
+        // It may have become known meanwhile, to one who did not find the object here yet.
+        if measured.is_none()
+            && let Some(measured) = self.verdicts.of(hash)
+        {
+            self.store.remember_measured(hash, measured).map_err(failed)?;
+        }
+        Ok(Got::Arrived)
     }
 
     /// Puts an object of this machine's cache into the store, unless it is there. `None`: it is not in the
@@ -199,7 +214,7 @@ impl Session {
         if entry.len() > entry::MOST_BYTES {
             return Ok(None);
         }
-        let put = remote.put(&object_name(hash), &entry, LIFETIME, Put::New);
+        let put = remote.put(&object_name(hash), &entry, Kind::Object.lifetime(), Put::New);
         put.map(Some)
     }
 
@@ -208,15 +223,34 @@ impl Session {
         &self,
         remote: &mut dyn RemoteStore,
         list: KeyHash,
-    ) -> Result<Result<Vec<KeyHash>, Refusal>, StoreFailure> {
-        let Some(entry) = remote.get(&list_name(list))? else {
-            return Ok(Ok(Vec::new()));
-        };
-        let contents = entry::verify(&entry, Kind::List, list, &self.trusted, now());
-        Ok(contents.map(|contents| {
-            let hashes = contents.as_chunks().0.iter().map(|hash| KeyHash(*hash));
-            hashes.take(LONGEST_LIST).collect()
-        }))
+    ) -> Result<Trusted<Vec<KeyHash>>, StoreFailure> {
+        let entry = remote.get(&list_name(list))?;
+        Ok(self.list_in(list, entry.as_deref()))
+    }
+
+    /// The objects of a list, as [`Self::list`], once the verdicts for a subject are noted, if there is one.
+    /// Both are asked for together.
+    pub(crate) fn list_with_verdicts(
+        &self,
+        remote: &mut dyn RemoteStore,
+        list: KeyHash,
+        subject: Option<KeyHash>,
+    ) -> Result<(Trusted<Vec<KeyHash>>, Trusted<u32>), StoreFailure> {
+        let names = [Some(list_name(list)), subject.map(verdicts::name)];
+        let names: Vec<_> = names.into_iter().flatten().collect();
+        let mut entries = remote.get_many(&names)?.into_iter();
+        let mut next = || entries.next().flatten();
+        let list = self.list_in(list, next().as_deref());
+        let noted = subject.map_or(Ok(0), |subject| self.note_verdicts(subject, next().as_deref()));
+        Ok((list, noted))
+    }
+
+    /// What the entry of a list names, if it is to be trusted.
+    fn list_in(&self, list: KeyHash, entry: Option<&[u8]>) -> Trusted<Vec<KeyHash>> {
+        let Some(entry) = entry else { return Ok(Vec::new()) };
+        let contents = entry::verify(entry, Kind::List, list, &self.trusted, now())?;
+        let hashes = contents.as_chunks().0.iter().map(|hash| KeyHash(*hash));
+        Ok(hashes.take(LONGEST_LIST).collect())
     }
 
     /// Puts something without contents into the store, always under the same name.
@@ -248,7 +282,7 @@ impl Session {
         let kept = &all[all.len().saturating_sub(LONGEST_LIST)..];
         let contents: Vec<u8> = kept.iter().flat_map(|hash| hash.0).collect();
         let entry = entry::sign(key, Kind::List, list, &contents, now());
-        let put = remote.put(&list_name(list), &entry, LIFETIME, Put::Replacing);
+        let put = remote.put(&list_name(list), &entry, Kind::List.lifetime(), Put::Replacing);
         put.map(drop)
     }
 }

@@ -34,6 +34,7 @@ use std::sync::{Mutex, OnceLock};
 use offloom_abi::HostProcessor;
 use offloom_abi::jit_compile::Priority;
 use offloom_abi::jit_image::Slot;
+use offloom_abi::jit_remote::Device;
 use offloom_descriptor::Descriptor;
 use offloom_ir::orc::{Dylib, OrcError};
 use offloom_jit_policy::backend::{
@@ -113,6 +114,10 @@ impl Backend for Host {
 
     fn compiler() -> &'static Compiler {
         compiler()
+    }
+
+    fn model(_: &ImageCopy<Self>) -> Option<Device<'_>> {
+        Some(Device::Processor)
     }
 
     fn target(_: &ImageCopy<Self>) -> Option<&'static Target> {

@@ -2,8 +2,8 @@
 //!
 //! Each message is one packet (`SOCK_SEQPACKET`) of at most [`MOST_BYTES`]: [`VERSION`], the kind, the number
 //! of the question, and the kind's fields. Numbers are 32 bits, little-endian; strings and byte runs are
-//! behind their length; hashes are 32 bytes ([`type@Hash`]). An answer has its question's number; one that
-//! nobody has asked for has 0.
+//! behind their length; hashes are 32 bytes ([`type@Hash`]); times are 64 bits, in nanoseconds. An answer has
+//! its question's number; one that nobody has asked for has 0.
 
 use crate::wire::{Damage, Fields, put_run, put_string};
 
@@ -15,13 +15,17 @@ pub const MOST_BYTES: usize = 64 << 10;
 pub const MOST_HASHES: usize = 512;
 /// The most bytes of a reason.
 const MOST_OF_REASON: usize = 1000;
+/// The most bytes of the name of a GPU that is passed on.
+const MOST_OF_NAME: usize = 256;
 /// Version of these messages; in each of them.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 const BEGIN: u32 = 0;
 const FETCH: u32 = 1;
 const PUBLISH: u32 = 2;
 const EXPECT: u32 = 3;
+const EXPECT_VERDICTS: u32 = 4;
+const JUDGED: u32 = 5;
 const ARRIVED: u32 = 16;
 const ABSENT: u32 = 17;
 const REFUSED: u32 = 18;
@@ -29,6 +33,7 @@ const FAILED: u32 = 19;
 const UNUSABLE: u32 = 20;
 const BROUGHT: u32 = 21;
 const ELSEWHERE: u32 = 22;
+const VERDICTS: u32 = 23;
 
 /// Variables that hold what S3 wants of its users, which the library passes on.
 pub const CREDENTIAL_VARIABLES: [&str; 6] = [
@@ -42,6 +47,31 @@ pub const CREDENTIAL_VARIABLES: [&str; 6] = [
 
 /// The hash that names an object of the cache.
 pub type Hash = [u8; 32];
+
+/// What launches run on: a verdict holds for one model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Device<'a> {
+    /// This machine's processor, whose model the process finds out.
+    Processor,
+    /// A GPU with this name, as its driver says it: not empty.
+    Gpu(&'a str),
+}
+
+impl<'a> Device<'a> {
+    fn text(self) -> &'a str {
+        match self {
+            Self::Processor => "",
+            Self::Gpu(name) => &name[..name.floor_char_boundary(MOST_OF_NAME)],
+        }
+    }
+
+    const fn of(text: &'a str) -> Self {
+        match text.is_empty() {
+            true => Self::Processor,
+            false => Self::Gpu(text),
+        }
+    }
+}
 
 /// What the library says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -65,10 +95,31 @@ pub enum Question<'a> {
         /// Which.
         hash: Hash,
     },
-    /// The program may want what an earlier run of it did.
+    /// The program may want what an earlier run of it did, with the verdicts on it of this machine's
+    /// processor.
     Expect {
         /// Names the program's list.
         list: Hash,
+    },
+    /// The program uses this device: it may want the verdicts that such ones have come to.
+    ExpectVerdicts {
+        /// Names the program's list.
+        list: Hash,
+        /// Which.
+        device: Device<'a>,
+    },
+    /// Launches of this object, which is in the private folder, were timed.
+    Judged {
+        /// Names the program's list.
+        list: Hash,
+        /// What they ran on.
+        device: Device<'a>,
+        /// Which object.
+        hash: Hash,
+        /// The fastest launch of it, in nanoseconds.
+        variant: u64,
+        /// The fastest launch of the ahead-of-time code, in nanoseconds.
+        ahead_of_time: u64,
     },
 }
 
@@ -89,6 +140,9 @@ pub enum Answer<'a> {
     Unusable(&'a str),
     /// These objects were put into the private folder, because an earlier run wanted them.
     Brought(Vec<Hash>),
+    /// For so many objects the private folder says now what launches took on another machine with such a
+    /// device.
+    Verdicts(u32),
 }
 
 /// Why bytes are no message.
@@ -162,6 +216,25 @@ impl<'a> Question<'a> {
             }
             Self::Publish { hash } => [begun(PUBLISH, number).as_slice(), hash].concat(),
             Self::Expect { list } => [begun(EXPECT, number).as_slice(), list].concat(),
+            Self::ExpectVerdicts { list, device } => {
+                let mut bytes = [begun(EXPECT_VERDICTS, number).as_slice(), list].concat();
+                put_string(&mut bytes, device.text());
+                bytes
+            }
+            Self::Judged {
+                list,
+                device,
+                hash,
+                variant,
+                ahead_of_time,
+            } => {
+                let mut bytes = [begun(JUDGED, number).as_slice(), list].concat();
+                put_string(&mut bytes, device.text());
+                bytes.extend_from_slice(hash);
+                bytes.extend_from_slice(&variant.to_le_bytes());
+                bytes.extend_from_slice(&ahead_of_time.to_le_bytes());
+                bytes
+            }
         }
     }
 
@@ -188,6 +261,17 @@ impl<'a> Question<'a> {
             },
             EXPECT => Self::Expect {
                 list: fields.array("the list")?,
+            },
+            EXPECT_VERDICTS => Self::ExpectVerdicts {
+                list: fields.array("the list")?,
+                device: Device::of(fields.string("the device")?),
+            },
+            JUDGED => Self::Judged {
+                list: fields.array("the list")?,
+                device: Device::of(fields.string("the device")?),
+                hash: fields.array("the hash")?,
+                variant: fields.u64("the time of the variant")?,
+                ahead_of_time: fields.u64("the time of the ahead-of-time code")?,
             },
             _ => return Err(Damage::at("the kind", 4).into()),
         };
@@ -217,6 +301,11 @@ impl<'a> Answer<'a> {
                 bytes.extend_from_slice(hashes.as_flattened());
                 bytes
             }
+            Self::Verdicts(count) => {
+                let mut bytes = begun(VERDICTS, number);
+                bytes.extend_from_slice(&count.to_le_bytes());
+                bytes
+            }
         }
     }
 
@@ -235,6 +324,7 @@ impl<'a> Answer<'a> {
             FAILED => Self::Failed(fields.string("the reason")?),
             UNUSABLE => Self::Unusable(fields.string("the reason")?),
             BROUGHT => Self::Brought(fields.table("the hashes", |fields| fields.array("a hash"))?),
+            VERDICTS => Self::Verdicts(fields.u32("the count")?),
             _ => return Err(Damage::at("the kind", 4).into()),
         };
         ended(&fields)?;
@@ -259,6 +349,17 @@ mod tests {
             },
             Question::Publish { hash: [2; 32] },
             Question::Expect { list: [3; 32] },
+            Question::ExpectVerdicts {
+                list: [4; 32],
+                device: Device::Processor,
+            },
+            Question::Judged {
+                list: [5; 32],
+                device: Device::Gpu("NVIDIA A"),
+                hash: [6; 32],
+                variant: u64::MAX,
+                ahead_of_time: 1 << 40,
+            },
         ];
         for question in questions {
             let bytes = question.encode(9);
@@ -276,6 +377,7 @@ mod tests {
             Answer::Failed(""),
             Answer::Unusable("é"),
             Answer::Brought(vec![[4; 32], [5; 32]]),
+            Answer::Verdicts(6),
         ];
         for answer in answers {
             let bytes = answer.encode(0);
@@ -293,6 +395,9 @@ mod tests {
         assert!(full.len() <= MOST_BYTES);
         let reason = "é".repeat(MOST_BYTES);
         assert!(Answer::Failed(&reason).encode(1).len() <= MOST_BYTES);
+        let device = Device::Gpu(&reason);
+        let list = [0; 32];
+        assert!(Question::ExpectVerdicts { list, device }.encode(1).len() <= MOST_BYTES);
         let mut other = Answer::Arrived.encode(1);
         other[0] ^= 1;
         assert_eq!(Answer::parse(&other), Err(PacketError::OtherVersion));

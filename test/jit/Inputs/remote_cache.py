@@ -12,13 +12,14 @@ import pathlib
 import random
 import shutil
 import socket
+import ssl
 import subprocess
 import sys
 import threading
 import time
 
 OFFLOOM, PROGRAM, EXPECTED = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).read_text(encoding="utf-8")
-CASES, GIVEN = sys.argv[4], sys.argv[5]
+CASES, GIVEN, JUDGED = sys.argv[4], sys.argv[5], sys.argv[-1]
 VARIANTS = 5
 # Seconds that a claim holds (`CLAIM` in jit/cache/src/remote.rs).
 CLAIM = 10
@@ -36,6 +37,11 @@ def until(condition, what):
     while not condition():
         assert time.monotonic() < end, what
         time.sleep(0.02)
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
 
 
 class Redis:
@@ -68,8 +74,7 @@ class S3:
     """A server of its own, with one bucket, which is a folder."""
 
     def __init__(self):
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            port = free.getsockname()[1]
+        port = free_port()
         self.folder = HERE / "buckets"
         self.prefix = self.folder / "builds" / "ci" / "offloom" / "1"
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -111,6 +116,7 @@ class Node:
             "OFFLOOM_JIT_LOG": "1", "OFFLOOM_JIT_CACHE_DIR": str(self.folder / "cache"), "OFFLOOM_JIT_REMOTE": url,
             "OFFLOOM_JIT_REMOTE_KEYS": str(self.folder / "keys"), "OFFLOOM_JIT_REMOTE_DEADLINE": str(deadline),
         }
+        self.program, self.expected = PROGRAM, EXPECTED
         if signs:
             self.offloom("key", "new", name)
         if trusts:
@@ -129,13 +135,13 @@ class Node:
         stats = self.folder / f"stats.{self.runs}"
         environment = self.environment | {"OFFLOOM_JIT_STATS": str(stats)} | more
         pipe = subprocess.PIPE
-        return stats, subprocess.Popen([PROGRAM], env=environment, stdout=pipe, stderr=pipe, text=True)
+        return stats, subprocess.Popen([self.program], env=environment, stdout=pipe, stderr=pipe, text=True)
 
     def finish(self, started):
         """What became of a run: origins by number, what was asked of the store, and what was said."""
         stats, process = started
         out, said = process.communicate()
-        assert process.returncode == 0 and out == EXPECTED, (process.returncode, out, said)
+        assert process.returncode == 0 and out == self.expected, (process.returncode, out, said)
         values = json.loads(stats.read_text(encoding="utf-8"))
         made = [variant for kernel in values["kernels"] for variant in kernel["variants"]]
         self.compiled = [variant["descriptor"] for variant in made if variant["origin"] == "compiled"]
@@ -191,15 +197,19 @@ def redis_serves_others():
         assert reader.run()[0] == {"cache": VARIANTS}
         beside = Node("beside", redis.url, trusts=maker)
         assert beside.run(OFFLOOM_JIT_CACHE_PATH=str(maker.folder / "cache"))[0] == {"shared_cache": VARIANTS}
-        # The program has no thread more, and one socket.
+        # Beside a program, nothing is compiled either.
+        origins, remote, says = Node("async", redis.url, trusts=maker).run(OFFLOOM_JIT="async")
+        assert not origins["compiled"] and remote["fetched_ahead"] > 0 and not without_log(says), (origins, remote, says)
+        # The program has no thread more, one socket, and hardly more memory.
         counts = []
         for number, url in enumerate(("", redis.url)):
             counting = Node("counting", url, trusts=maker)
             counting.environment = {name: value for name, value in counting.environment.items() if value}
-            counting.run(COUNT_THREADS=str(HERE / f"count.{number}"))
+            counting.run(COUNT=str(HERE / f"count.{number}"))
             counts.append([int(word) for word in (HERE / f"count.{number}").read_text(encoding="utf-8").split()])
-        (threads, sockets), (with_store, sockets_with_store) = counts
+        (threads, sockets, memory), (with_store, sockets_with_store, memory_with_store) = counts
         assert with_store == threads and sockets_with_store <= sockets + 1, counts
+        assert 0 < memory_with_store <= memory + 512, counts
 
         # An altered byte, in the contents and in the header.
         whole = redis.keys("object")
@@ -265,8 +275,14 @@ def server(answer):
                 while True:
                     threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
 
-        threading.Thread(target=accept, daemon=True).start()
-        yield f"redis://127.0.0.1:{listening.getsockname()[1]}"
+        accepting = threading.Thread(target=accept, daemon=True)
+        accepting.start()
+        try:
+            yield f"redis://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            # Closing alone leaves the thread waiting: it may take a connection to a later server that has the same descriptor.
+            listening.shutdown(socket.SHUT_RDWR)
+            accepting.join()
 
 
 def slow_and_garbage():
@@ -370,6 +386,37 @@ def wrong_clocks():
         assert f"pulled {VARIANTS} kernels" in reader.offloom("cache", "pull", "--list", "a")
 
 
+def verdicts_travel():
+    """What launches took on one machine, others with such a processor know, and do not time again."""
+    with Redis() as redis:
+
+        def judging(name, **more):
+            node = Node(name, redis.url, **more)
+            node.environment["OFFLOOM_JIT_RETIRE"] = "1"
+            node.program, node.expected = JUDGED, "done: 0\n"
+            return node
+
+        judge = judging("judge", signs=True)
+        _, remote, says = judge.run()
+        assert remote["verdicts_published"] == 2 and remote["verdicts"] == 0, remote
+        assert "a variant is kept" in says and "a variant is retired" in says, says
+        until(lambda: redis.keys("verdicts") and redis.keys("list"), "what was found out is not put into the store")
+        assert len(redis.keys("verdicts")) == 1 and int(redis.cli("strlen", redis.keys("verdicts")[0])) < 400
+        other = judging("other", trusts=judge)
+        for number, count in ((1, 2), (2, 0)):
+            origins, remote, says = other.run()
+            assert origins == {"remote" if count else "cache": 2} and remote["verdicts"] == count, (origins, remote, says)
+            assert remote["verdicts_published"] == 0 and "a variant is" not in says, (remote, says)
+            assert "faster lately: it is not timed again" in says and "slower lately: it is not used" in says, says
+            counted = f"Verdicts of the remote store: {count} taken over, 0 published"
+            assert counted in other.offloom("explain", other.folder / f"stats.{number}")
+        # One that is not to be trusted costs launches that are timed.
+        redis.cli("setrange", redis.keys("verdicts")[0], 200, "altered!")
+        _, remote, says = judging("third", trusts=judge).run()
+        assert remote["refused"] == 1 and remote["verdicts"] == 0, remote
+        assert "what launches took elsewhere: its signature is wrong" in says and "a variant is kept" in says, says
+
+
 class WebServers(http.server.ThreadingHTTPServer):
     """As many connections at once as a client makes."""
 
@@ -460,6 +507,54 @@ def many_at_once(kind):
         assert len(compiles) == VARIANTS and max(compiles.values()) <= most, (compiles, most)
 
 
+class Empty(http.server.BaseHTTPRequestHandler):
+    """Has nothing."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        self.send_response(404)
+        self.send_header("content-length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+def precompiles():
+    """What is compiled for other processors is put into the store too."""
+    with Redis() as redis:
+        maker, _ = fill("maker", redis)
+        said = maker.offloom("precompile", "--target", "x86-64-v2", maker.folder / "stats.1", PROGRAM)
+        assert f"{VARIANTS} compiled now" in said, said
+        until(lambda: len(redis.keys("object")) == 2 * VARIANTS, "what was precompiled is not put into the store")
+
+
+def over_tls():
+    """Stores whose certificate an authority of the system's has signed, and others, which are as none."""
+    certificate, key = HERE / "certificate.pem", HERE / "key.pem"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-addext", "basicConstraints=critical,CA:FALSE",
+                    "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    port = free_port()
+    web = WebServers(("127.0.0.1", 0), Empty)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    web.socket = context.wrap_socket(web.socket, server_side=True)
+    threading.Thread(target=web.serve_forever, daemon=True).start()
+    with Redis("--tls-port", str(port), "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", certificate,
+               "--tls-auth-clients", "no"):
+        for url in (f"rediss://127.0.0.1:{port}", f"https://127.0.0.1:{web.server_port}/cache"):
+            maker = Node("maker", url, signs=True)
+            says = maker.offloom("cache", "remote", "status", fails=True)
+            assert "certificate" in says and "UnknownIssuer" in says, says
+            compiled_all(maker, "is left alone", fetched=0)
+            reader = Node("reader", url, trusts=maker)
+            assert "answers in" in reader.offloom("cache", "remote", "status", SSL_CERT_FILE=str(certificate))
+    web.shutdown()
+    web.server_close()
+
+
 class NoBucket(http.server.BaseHTTPRequestHandler):
     """Answers as Amazon's servers where there is no such bucket. The server that the tests have makes one."""
 
@@ -545,6 +640,9 @@ def main():
             loses_writes()
             restarts_meanwhile()
             wrong_clocks()
+            verdicts_travel()
+            precompiles()
+            over_tls()
             other_stores()
             many_at_once(Redis)
         case "s3":

@@ -15,8 +15,19 @@ pub(super) const LOOK_UP: &str = "look-up alone";
 /// Launches beside which something else is done for the kernel.
 pub(super) const SLOWEST: &str = "slowest launches of a tiny kernel";
 
+/// Programs with many variants beside a remote store.
+pub(super) const REMOTE_STORE: &str = "remote store";
+
 /// What is measured, in the order of the document.
-pub(super) const TITLES: [&str; 6] = [LAUNCHES, ON_A_GPU, START, FIRST_COMPILE, LOOK_UP, SLOWEST];
+pub(super) const TITLES: [&str; 7] = [
+    LAUNCHES,
+    ON_A_GPU,
+    START,
+    FIRST_COMPILE,
+    LOOK_UP,
+    REMOTE_STORE,
+    SLOWEST,
+];
 
 /// The page.
 pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
@@ -47,6 +58,9 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         is left of it.\n\
         * *look-up alone*: `cargo bench -p offloom-jit-variants`, ten arguments, nanoseconds of the fastest of 101 rounds, with variants \
         looked for in an order without pattern. A device has at most 256 variants of a kernel; more are shown for the table's sake.\n\
+        * *remote store*: `OFFLOOM_JIT=sync`, so each first launch waits for its variant, and `OFFLOOM_JIT_REMOTE_DEADLINE` as it is by \
+        default. 500 variants: ten of each of 50 kernels. `without`: the variants are in the private folder; `with`: that is empty, and they are in \
+        a Redis server on this machine. Stores that are out of order: both start with an empty folder; `without`: no store.\n\
         * *slowest launches of a tiny kernel*: 99.9% of launches took less, the very first included. `without`: the same program with \
         `OFFLOOM_JIT=off`. A warm cache is one on disk that an earlier run has filled.\n",
     titles: &TITLES,

@@ -5,12 +5,23 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use offloom_jit_variants::trial::Times;
+
 use super::Store;
 use super::error::StoreError;
 use super::key::KeyHash;
 use super::layer::Layer;
 use super::record::Record;
 use crate::process::is_hexadecimal;
+
+/// What launches of an image took.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Measured {
+    /// The fastest ones.
+    pub times: Times,
+    /// When that was found out.
+    pub at: SystemTime,
+}
 
 impl Store {
     /// The file of the image with this hash, as [`Store::accept`] takes it: of the first layer that has one,
@@ -33,23 +44,61 @@ impl Store {
         self.layers.iter().any(|layer| image_in(layer, hash).is_some())
     }
 
-    /// Takes what [`Store::image_of`] gave elsewhere into the private layer, unless that has an image there.
-    /// False: it is no image of a key with this hash.
+    /// Takes what [`Store::image_of`] gave elsewhere into the private layer, unless that has an image there;
+    /// with what its launches took elsewhere, if that is known. False: it is no image of a key with this
+    /// hash.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
-    pub fn accept(&self, hash: KeyHash, bytes: &[u8]) -> Result<bool, StoreError> {
+    pub fn accept(
+        &self,
+        hash: KeyHash,
+        bytes: &[u8],
+        measured: Option<Measured>,
+    ) -> Result<bool, StoreError> {
         let layer = self.writable()?;
-        let Some((key, Record::Image(_))) = Record::decode(bytes) else {
+        let Some((key, Record::Image(image))) = Record::decode(bytes) else {
             return Ok(false);
         };
         if KeyHash::of(key) != hash {
             return Ok(false);
         }
-        if image_in(layer, hash).is_none() {
-            self.write(key, bytes)?;
+        if image_in(layer, hash).is_some() {
+            return Ok(true);
+        }
+        match measured {
+            Some(measured) => self.write_measured(key, image, measured)?,
+            None => self.write(key, bytes)?,
         }
         Ok(true)
+    }
+
+    /// Remembers what launches of the image with this hash took on another machine, for as long as if it had
+    /// been measured here at that time. False, and nothing is done, where there is no image, or where it is
+    /// known here what they take.
+    ///
+    /// # Errors
+    /// There is no directory to write, or it cannot be written.
+    pub fn remember_measured(&self, hash: KeyHash, measured: Measured) -> Result<bool, StoreError> {
+        self.writable()?;
+        let mut layers = self.layers.iter();
+        let found = layers.find_map(|layer| {
+            let (key, _) = image_in(layer, hash)?;
+            // What was remembered too long ago is not known.
+            match self.load_from(layer, &key)? {
+                Record::Image(image) => Some(Some((key, image))),
+                _ => Some(None),
+            }
+        });
+        let Some((key, image)) = found.flatten() else {
+            return Ok(false);
+        };
+        self.write_measured(&key, image, measured).map(|()| true)
+    }
+
+    fn write_measured(&self, key: &str, image: Vec<u8>, measured: Measured) -> Result<(), StoreError> {
+        let bytes = Record::Timed(measured.times, image).encode(key);
+        self.write_as_of(key, &bytes, Some(measured.at))
     }
 
     /// The hashes of all images, and of what else is kept, each once.

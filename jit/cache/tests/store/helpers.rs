@@ -9,7 +9,7 @@ pub(crate) use std::time::{Duration, SystemTime};
 
 pub(crate) use offloom_abi::jit_bundle::BundleId;
 pub(crate) use offloom_jit_cache::store::{
-    CompileLimits, Failure, ImageKey, MEMORY, Record, Store, StoreError, StoreOptions, Unpacked,
+    CompileLimits, Failure, ImageKey, MEMORY, Measured, Record, Store, StoreError, StoreOptions, Unpacked,
 };
 pub(crate) use offloom_jit_variants::signature::Subject;
 pub(crate) use offloom_jit_variants::trial::Times;

@@ -77,11 +77,11 @@ fn a_failure_and_a_damaged_file_are_no_image() {
     assert!(!has_image(&store));
     store.publish(&key(1), &failure("no memory")).unwrap();
     assert!(!has_image(&store));
-    assert!(store.accept(hash, &made).unwrap());
+    assert!(store.accept(hash, &made, None).unwrap());
     assert!(has_image(&store));
     fs::write(only_file(&store), "damaged").unwrap();
     assert!(!has_image(&store));
-    assert!(store.accept(hash, &made).unwrap());
+    assert!(store.accept(hash, &made, None).unwrap());
     assert!(has_image(&store));
     assert_eq!(store.load(&key(1)), Some(image(1)));
 }

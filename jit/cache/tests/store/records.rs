@@ -276,6 +276,58 @@ fn times_are_remembered_with_an_image_for_a_time() {
 }
 
 #[test]
+fn what_another_machine_has_measured_is_as_old_as_it_was_there() {
+    let times = |variant| Times {
+        variant,
+        ahead_of_time: 7,
+    };
+    let measured = |variant, age: Duration| Measured {
+        times: times(variant),
+        at: SystemTime::now() - age,
+    };
+    let Record::Image(bytes) = image(1) else {
+        unreachable!("made above")
+    };
+    let timed = |variant| Some(Record::Timed(times(variant), bytes.clone()));
+    let hash = key(1).hash();
+    let (_folder, _, maker) = new_store();
+    maker.publish(&key(1), &image(1)).unwrap();
+    let made = maker.image_of(hash).unwrap();
+    // Together with the image.
+    let (_folder, _, store) = new_store();
+    assert!(!store.remember_measured(hash, measured(1, MEMORY / 2)).unwrap());
+    assert!(store.accept(hash, &made, Some(measured(1, MEMORY / 2))).unwrap());
+    assert_eq!(store.load(&key(1)), timed(1));
+    assert!(store.list().unwrap()[0].last_use < SystemTime::now() - MEMORY / 3);
+    // What is known here stays, and is forgotten in time.
+    assert!(
+        !store
+            .remember_measured(hash, measured(2, Duration::ZERO))
+            .unwrap()
+    );
+    assert_eq!(store.load(&key(1)), timed(1));
+    let file = File::open(only_file(&store)).unwrap();
+    file.set_modified(SystemTime::now() - MEMORY - Duration::from_secs(60))
+        .unwrap();
+    // Later than the image, and of the time that counts.
+    assert!(
+        store
+            .remember_measured(hash, measured(3, Duration::ZERO))
+            .unwrap()
+    );
+    assert_eq!(store.load(&key(1)), timed(3));
+    // Too old.
+    let (_folder, _, store) = new_store();
+    let old = measured(4, MEMORY + Duration::from_secs(60));
+    assert!(store.accept(hash, &made, Some(old)).unwrap());
+    assert_eq!(store.load(&key(1)), Some(image(1)));
+    // Where there is no image there is nothing to remember.
+    store.publish(&key(2), &failure("no registers left")).unwrap();
+    assert!(!store.remember_measured(key(2).hash(), old).unwrap());
+    assert_eq!(store.load(&key(2)), Some(failure("no registers left")));
+}
+
+#[test]
 fn a_failure_has_no_times() {
     let (_folder, _, store) = new_store();
     let failure = failure("the compiler crashed");

@@ -10,12 +10,13 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_remote::{Answer, CREDENTIAL_VARIABLES, MOST_BYTES, Question, REMOTE_NAME};
+use offloom_abi::jit_remote::{Answer, CREDENTIAL_VARIABLES, Device, MOST_BYTES, Question, REMOTE_NAME};
 use offloom_jit_cache::store::KeyHash;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
 use offloom_jit_policy::process::settings::{settings, variable_at_start};
 use offloom_jit_policy::remote::{self, Reply, Transport};
+use offloom_jit_variants::trial::Times;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
@@ -54,6 +55,8 @@ struct State {
     number: u32,
     /// What every new process is told.
     lists: Vec<KeyHash>,
+    /// And what it is told then: the names of GPUs, each with a list.
+    gpus: Vec<(KeyHash, String)>,
 }
 
 struct Connection {
@@ -76,7 +79,7 @@ impl Drop for Connection {
 
 impl Connection {
     /// Starts the process, and tells it what to go by.
-    fn start(lists: &[KeyHash]) -> Result<Self, String> {
+    fn start(lists: &[KeyHash], gpus: &[(KeyHash, String)]) -> Result<Self, String> {
         if !may_be_had() {
             return Err(format!(
                 "{REMOTE_NAME} would be a child of this process, which is the first of its container or a subreaper"
@@ -104,6 +107,10 @@ impl Connection {
         )?;
         for list in lists {
             connection.say(0, &Question::Expect { list: list.0 })?;
+        }
+        for (list, name) in gpus {
+            let device = Device::Gpu(name);
+            connection.say(0, &Question::ExpectVerdicts { list: list.0, device })?;
         }
         Ok(connection)
     }
@@ -146,6 +153,7 @@ impl Connection {
                     Ok((0, Answer::Brought(hashes))) => {
                         remote::note_brought(hashes.into_iter().map(KeyHash));
                     }
+                    Ok((0, Answer::Verdicts(count))) => remote::note_verdicts(count),
                     Ok((0, answer)) => {
                         if let Some(reply) = reply_of(&answer) {
                             remote::note(&reply);
@@ -211,7 +219,7 @@ fn reply_of(answer: &Answer<'_>) -> Option<Reply> {
         Answer::Refused(reason) => Reply::Refused((*reason).to_owned()),
         Answer::Failed(reason) => Reply::Failed((*reason).to_owned()),
         Answer::Unusable(reason) => Reply::Unusable((*reason).to_owned()),
-        Answer::Elsewhere | Answer::Brought(_) => return None,
+        Answer::Elsewhere | Answer::Brought(_) | Answer::Verdicts(_) => return None,
     })
 }
 
@@ -225,7 +233,7 @@ impl Process {
         {
             return Ok(Arc::clone(connection));
         }
-        let connection = Connection::start(&state.lists).map_err(Reply::Unusable)?;
+        let connection = Connection::start(&state.lists, &state.gpus).map_err(Reply::Unusable)?;
         Ok(Arc::clone(state.connection.insert(Arc::new(connection))))
     }
 
@@ -332,6 +340,31 @@ impl Transport for Process {
             drop(state);
             remote::note(&reply);
         }
+    }
+
+    fn expect_verdicts(&self, list: KeyHash, device: Device<'_>) {
+        // What it says of the processor it finds out by itself.
+        let Device::Gpu(name) = device else { return };
+        let gpu = (list, name.to_owned());
+        let mut state = lock(&self.state);
+        if state.gpus.contains(&gpu) {
+            return;
+        }
+        state.gpus.push(gpu);
+        if state.connection.is_some() {
+            drop(state);
+            self.tell(&Question::ExpectVerdicts { list: list.0, device });
+        }
+    }
+
+    fn publish_verdict(&self, list: KeyHash, device: Device<'_>, hash: KeyHash, times: Times) {
+        self.tell(&Question::Judged {
+            list: list.0,
+            device,
+            hash: hash.0,
+            variant: times.variant,
+            ahead_of_time: times.ahead_of_time,
+        });
     }
 
     fn catch_up(&self) {
