@@ -229,7 +229,7 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
     fn computes_as_default(&self) -> Result<IntValue<'ctx>, JitPassError> {
         let control = Intrinsic::find(CONTROL)
             .and_then(|control| control.get_declaration(self.module, &[]))
-            .ok_or_else(|| JitPassError::NoIntrinsic(CONTROL))?;
+            .ok_or(JitPassError::NoIntrinsic(CONTROL))?;
         let control = self.builder.build_call(control, &[], "control")?;
         let control = control.try_as_basic_value().basic();
         let none = || self.context.i64_type().const_zero();

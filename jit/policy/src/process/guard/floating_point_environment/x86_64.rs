@@ -42,7 +42,7 @@ impl State {
     pub unsafe fn set(self) {
         // SAFETY: reads these four bytes; the value is as the caller promises.
         unsafe {
-            asm!("ldmxcsr [{}]", in(reg) &raw const self.0, options(nostack, preserves_flags, readonly))
-        };
+            asm!("ldmxcsr [{}]", in(reg) &raw const self.0, options(nostack, preserves_flags, readonly));
+        }
     }
 }
