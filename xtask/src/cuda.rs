@@ -7,6 +7,7 @@
 //! (`test/virtual-gpu/tools`): `ptxas` leaves the PTX in its output, so that the virtual GPU can run what a
 //! real GPU could; and LLVM 19, whose libomptarget knows no cubins of CUDA 13, gets an `nvlink` of CUDA 12.
 
+pub(crate) mod gpu;
 mod packages;
 
 use std::env;

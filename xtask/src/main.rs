@@ -25,7 +25,6 @@ mod llvm;
 mod matrix;
 mod measurement;
 mod names;
-mod nvidia_gpu;
 mod openmp;
 mod pass_times;
 mod progress;

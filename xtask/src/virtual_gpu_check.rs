@@ -28,7 +28,6 @@ use crate::cuda;
 use crate::matrix;
 use crate::matrix::builds::{Builds, Device, Form, Subject, Variant};
 use crate::names::is_wanted;
-use crate::nvidia_gpu;
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 use crate::virtual_gpu::{library_folder, library_path};
 use crate::workspace::Workspace;
@@ -523,5 +522,5 @@ fn gpu(
 
 /// The processor of the first real GPU.
 fn real_processor() -> Result<String> {
-    nvidia_gpu::processor().context("`OFFLOOM_TEST_GPU=1` asks for a GPU, and `nvidia-smi` finds none")
+    cuda::gpu::processor().context("`OFFLOOM_TEST_GPU=1` asks for a GPU, and `nvidia-smi` finds none")
 }

@@ -307,8 +307,8 @@ fn verdicts_travel_to_machines_with_such_a_device() {
     assert_eq!(server.names("object").len(), 3);
     assert_eq!(server.names("verdicts").len(), 2);
 
-    // That of the processor comes with the list, in one request with it, and before anything that is asked for
-    // by itself, which waits for the list.
+    // That of the processor comes with the list, in one request with it, and before anything that is asked
+    // for by itself, which waits for the list.
     let reader = Machine::trusting(&maker);
     server.requests();
     let process = reader.start(&server);

@@ -7,11 +7,11 @@ use anyhow::Result;
 
 use crate::build::LlvmBuilds;
 use crate::workspace::Workspace;
-use crate::{gpu_bundle, gpu_instructions, nvidia_gpu};
+use crate::{cuda, gpu_bundle, gpu_instructions};
 
 /// Measures, and writes the pages of a whole run.
 pub(super) fn run(workspace: &Workspace, builds: &LlvmBuilds, only: &[String]) -> Result<()> {
-    let processor = nvidia_gpu::processor();
+    let processor = cuda::gpu::processor();
     builds.check_each(workspace, |staged| {
         gpu_instructions::count(workspace, staged, only)?;
         match &processor {

@@ -183,8 +183,8 @@ mod tests {
 
     #[test]
     fn a_loop_s_end_comes_behind_its_body_wherever_it_stands() {
-        // 1 is the end of the loop's round and stands before its body, as LLVM writes it; 2 begins the body, 3 is
-        // a loop in it; 4 is behind all.
+        // 1 is the end of the loop's round and stands before its body, as LLVM writes it; 2 begins the body,
+        // 3 is a loop in it; 4 is behind all.
         let blocks = graph(&[&[2], &[2, 4], &[3, 1], &[3, 1], &[]]);
         assert_eq!(order(&blocks), [0, 2, 3, 1, 4]);
     }
