@@ -142,7 +142,7 @@ impl Session {
     }
 
     /// Asks for several objects, some at a time. `before` hears which are to be put into the private folder,
-    /// `after` which are there, or are not to be had.
+    /// `after` which were asked for.
     pub(crate) fn get_many(
         &self,
         remote: &mut dyn RemoteStore,
@@ -172,8 +172,8 @@ impl Session {
                     Got::Refused(refusal) => refuse(refusal),
                     _ => all.arrived.push(hash),
                 }
-                after(&[hash]);
             }
+            // Not one by one: on a busy machine, each time that one process waits for the other takes long.
             after(some);
         }
         Ok(all)

@@ -5,7 +5,6 @@ Arguments: the program offloom, the program under test, the file with what it pr
 
 import collections
 import contextlib
-import http.server
 import json
 import os
 import pathlib
@@ -18,6 +17,10 @@ import sys
 import threading
 import time
 
+# What is imported is not kept beside the tests.
+sys.dont_write_bytecode = True
+from remote_stores import HERE, Empty, NoBucket, Redis, S3, WebServer, WebServers, between, free_port, server, until
+
 OFFLOOM, PROGRAM, EXPECTED = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).read_text(encoding="utf-8")
 CASES, GIVEN, JUDGED = sys.argv[4], sys.argv[5], sys.argv[-1]
 VARIANTS = 5
@@ -28,80 +31,6 @@ LONG = 60000
 # What OFFLOOM_JIT_LOG has a program say besides.
 LOGGED = ("attached ", "__omp_offloading", "the compile worker is started", "the remote store: ",
           "the remote store is left alone: another", "no processor has time")
-HERE = pathlib.Path.cwd()
-
-
-def until(condition, what):
-    """Waits for what happens beside the programs."""
-    end = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < end, what
-        time.sleep(0.02)
-
-
-def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        return free.getsockname()[1]
-
-
-class Redis:
-    """A server of its own, on a socket in this folder."""
-
-    def __init__(self, *options):
-        self.socket = HERE / "redis.sock"
-        command = ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir", HERE, *options]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        self.url = f"redis+unix://{self.socket}"
-        until(lambda: self.socket.exists() and self.cli("ping") == "PONG", "redis-server does not start")
-
-    def cli(self, *words):
-        command = ["redis-cli", "-s", self.socket, *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
-
-    def keys(self, kind):
-        return sorted(self.cli("keys", f"offloom/1/{kind}/*").split())
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
-        self.socket.unlink(missing_ok=True)
-
-
-class S3:
-    """A server of its own, with one bucket, which is a folder."""
-
-    def __init__(self):
-        port = free_port()
-        self.folder = HERE / "buckets"
-        self.prefix = self.folder / "builds" / "ci" / "offloom" / "1"
-        shutil.rmtree(self.folder, ignore_errors=True)
-        (self.folder / "builds").mkdir(parents=True)
-        command = [GIVEN, "--host", "127.0.0.1", "--port", str(port), "--access-key", "us", "--secret-key", "hush", self.folder]
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
-        self.url = "s3://builds/ci"
-        os.environ |= {
-            "AWS_ACCESS_KEY_ID": "us", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "eu-central-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
-        }
-
-        def answers():
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                return True
-
-        until(answers, "the S3 server does not start")
-
-    def keys(self, kind):
-        return sorted(str(file) for file in self.prefix.glob(f"{kind}/*") if not file.name.startswith("."))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.process.kill()
-        self.process.wait()
 
 
 class Node:
@@ -265,26 +194,6 @@ def full():
         assert redis.keys("object") == []
 
 
-@contextlib.contextmanager
-def server(answer):
-    """Calls `answer` with each connection to a port, on a thread of its own."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-
-        def accept():
-            with contextlib.suppress(OSError):
-                while True:
-                    threading.Thread(target=answer, args=(listening.accept()[0],), daemon=True).start()
-
-        accepting = threading.Thread(target=accept, daemon=True)
-        accepting.start()
-        try:
-            yield f"redis://127.0.0.1:{listening.getsockname()[1]}"
-        finally:
-            # Closing alone leaves the thread waiting: it may take a connection to a later server that has the same descriptor.
-            listening.shutdown(socket.SHUT_RDWR)
-            accepting.join()
-
-
 def slow_and_garbage():
     with Redis() as redis:
         maker, _ = fill("maker", redis)
@@ -314,25 +223,6 @@ def slow_and_garbage():
         with server(garbage) as url:
             origins, _, says = Node(f"garbage{number}", url, trusts=maker, deadline=200).run()
             assert origins == {"compiled": VARIANTS} and len(without_log(says)) <= 2, (origins, says)
-
-
-@contextlib.contextmanager
-def between(redis, answer):
-    """A store in front of a server, with which `answer` answers bytes that were asked: nothing ends the connection."""
-
-    def serve(client):
-        with contextlib.suppress(OSError), client, socket.socket(socket.AF_UNIX) as store:
-            store.connect(str(redis.socket))
-
-            def ask(asked):
-                store.sendall(asked)
-                return store.recv(1 << 20)
-
-            while (asked := client.recv(1 << 20)) and (answered := answer(ask, asked)):
-                client.sendall(answered)
-
-    with server(serve) as url:
-        yield url
 
 
 def loses_writes():
@@ -417,42 +307,6 @@ def verdicts_travel():
         assert "what launches took elsewhere: its signature is wrong" in says and "a variant is kept" in says, says
 
 
-class WebServers(http.server.ThreadingHTTPServer):
-    """As many connections at once as a client makes."""
-
-    request_queue_size = 128
-
-
-class WebServer(http.server.BaseHTTPRequestHandler):
-    """Keeps what is put, for one user."""
-
-    protocol_version = "HTTP/1.1"
-    kept = {}
-
-    def do_GET(self):
-        body = self.kept.get(self.path)
-        self.answer(200 if body is not None else 404, body or b"")
-
-    def do_PUT(self):
-        body = self.rfile.read(int(self.headers["content-length"]))
-        if self.headers.get("if-none-match") == "*" and self.path in self.kept:
-            self.answer(412)
-        else:
-            self.kept[self.path] = body
-            self.answer(201)
-
-    def answer(self, status, body=b""):
-        if self.headers.get("authorization") != "Basic bWU6aHVzaA==":
-            status, body = 401, b""
-        self.send_response(status)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_):
-        pass
-
-
 def other_stores():
     folder = HERE / "store"
     folder.mkdir()
@@ -507,20 +361,6 @@ def many_at_once(kind):
         assert len(compiles) == VARIANTS and max(compiles.values()) <= most, (compiles, most)
 
 
-class Empty(http.server.BaseHTTPRequestHandler):
-    """Has nothing."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        self.send_response(404)
-        self.send_header("content-length", "0")
-        self.end_headers()
-
-    def log_message(self, *_):
-        pass
-
-
 def precompiles():
     """What is compiled for other processors is put into the store too."""
     with Redis() as redis:
@@ -553,25 +393,6 @@ def over_tls():
             assert "answers in" in reader.offloom("cache", "remote", "status", SSL_CERT_FILE=str(certificate))
     web.shutdown()
     web.server_close()
-
-
-class NoBucket(http.server.BaseHTTPRequestHandler):
-    """Answers as Amazon's servers where there is no such bucket. The server that the tests have makes one."""
-
-    protocol_version = "HTTP/1.1"
-
-    def do_GET(self):
-        body = b'<?xml version="1.0"?><Error><Code>NoSuchBucket</Code><BucketName>none</BucketName></Error>'
-        self.rfile.read(int(self.headers.get("content-length", 0)))
-        self.send_response(404)
-        self.send_header("content-length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    do_PUT = do_GET
-
-    def log_message(self, *_):
-        pass
 
 
 def s3_serves_others():

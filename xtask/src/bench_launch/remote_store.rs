@@ -3,6 +3,7 @@
 
 mod servers;
 
+use std::cell::Cell;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -37,6 +38,7 @@ pub(super) fn measure(programs: &Programs<'_>, repetitions: u32) -> Result<Strin
         programs,
         program: programs.build("many-variants", &[PROGRAM], &WITH_JIT)?,
         keys: programs.folder.join("remote-keys"),
+        used: Cell::new(0),
     };
     site.make_key()?;
     let mut text = HEAD.to_owned();
@@ -55,6 +57,8 @@ struct Site<'a> {
     programs: &'a Programs<'a>,
     program: PathBuf,
     keys: PathBuf,
+    /// Folders of caches that were used.
+    used: Cell<u32>,
 }
 
 /// What a run showed.
@@ -77,6 +81,14 @@ impl Site<'_> {
         leave_out_settings(&mut command);
         command.env("OFFLOOM_JIT_REMOTE_KEYS", &self.keys);
         tools::output(command.args(["key", "new", "site"])).map(drop)
+    }
+
+    /// A folder for a cache that was never there: where hundreds of files were removed a moment ago, making
+    /// others takes ext4 several times as long.
+    fn empty_folder(&self) -> PathBuf {
+        self.used.set(self.used.get() + 1);
+        let name = format!("remote-cache-{}", self.used.get());
+        self.programs.folder.join(name)
     }
 
     /// Runs the program with so many values. `store`: its URL.
@@ -111,19 +123,16 @@ impl Site<'_> {
 
     /// The rows of a store that has all variants.
     fn warm(&self, repetitions: u32) -> Result<String> {
-        let folder = |name: &str| self.programs.folder.join(format!("remote-cache-{name}"));
         let redis = Redis::start(&self.programs.folder.join("redis.sock"))?;
-        let [local, other] = ["local", "other"].map(folder);
-        remove_folder(&local)?;
+        let local = self.empty_folder();
         let made = self.run(VALUES, &local, Some(&redis.url()))?;
         redis.wait_for_objects(KERNELS * VALUES)?;
         let what = format!("{} variants: until the last is linked, ms", KERNELS * VALUES);
         let mut last = Comparison::new(what, Some(AS_A_FOLDER));
         let mut compiled = Comparison::new("of them compiled: number".to_owned(), None);
         for _ in 0..repetitions {
-            remove_folder(&other)?;
             let without = self.run(VALUES, &local, None)?;
-            let with = self.run(VALUES, &other, Some(&redis.url()))?;
+            let with = self.run(VALUES, &self.empty_folder(), Some(&redis.url()))?;
             for run in [&without, &with] {
                 ensure!(run.printed == made.printed, "other results with a remote store");
             }
@@ -135,13 +144,11 @@ impl Site<'_> {
 
     /// The row of a store that is out of order, from which nothing comes.
     fn out_of_order(&self, how: &str, url: &str, repetitions: u32) -> Result<String> {
-        let cache = self.programs.folder.join("remote-cache-bad");
         let what = format!("{KERNELS} variants compiled, {how}: the program, ms");
         let mut wall = Comparison::new(what, Some(OUT_OF_ORDER));
         for _ in 0..repetitions {
             let run = |store| -> Result<Run> {
-                remove_folder(&cache)?;
-                let run = self.run(1, &cache, store)?;
+                let run = self.run(1, &self.empty_folder(), store)?;
                 ensure!(run.compiled == KERNELS, "{how}: a variant was not compiled");
                 Ok(run)
             };
