@@ -31,7 +31,8 @@ pub fn contains(headers: &[Header], address: usize) -> bool {
 }
 
 /// The memory that the library may write to once it is loaded, relative to its address: what is to be written
-/// to, without what is only written to by the loader (`PT_GNU_RELRO`), which protects whole pages of so many bytes.
+/// to, without what is only written to by the loader (`PT_GNU_RELRO`), which protects whole pages of so many
+/// bytes.
 pub fn writable(headers: &[Header], page: usize) -> Vec<Range<usize>> {
     let protected = headers
         .iter()

@@ -1,15 +1,15 @@
 //! Records that a base image, its dispatch stubs and `liboffloom_jit.so` share in memory.
 //!
-//! `wrapgen link --jit` emits them as data of the device image. libomptarget's plugin for the host loads the image
-//! once per device, so every device has its own copy of all of this, and a copy is what a [`Slot`] and an
-//! anchor table belong to. The image's constructor hands its [`ImageAnnouncement`] to [`ANNOUNCE_SYMBOL`]
+//! `wrapgen link --jit` emits them as data of the device image. libomptarget's plugin for the host loads the
+//! image once per device, so every device has its own copy of all of this, and a copy is what a [`Slot`] and
+//! an anchor table belong to. The image's constructor hands its [`ImageAnnouncement`] to [`ANNOUNCE_SYMBOL`]
 //! when that weak symbol has a definition.
 //!
 //! A kernel's stub does this, `slot` being the kernel's own:
 //!
 //! 1. load `slot.inline_cache` with acquire ordering; null, or the thread does not compute as a process
-//!    starts with ([`MXCSR_DEFAULT`], [`X87_DEFAULT`]; [`FPCR_DEFAULT`]): go on with 3. The launch meets the cache's
-//!    conditions: jump to its code;
+//!    starts with ([`MXCSR_DEFAULT`], [`X87_DEFAULT`]; [`FPCR_DEFAULT`]): go on with 3. The launch meets the
+//!    cache's conditions: jump to its code;
 //! 2. load the cache's `others` with acquire ordering; not null: look at the two [`InlineTable::places`]
 //!    where the launch's key may be; jump to the code of the key, if it is there;
 //! 3. load `slot.dispatch` with acquire ordering; null: jump to the ahead-of-time body;

@@ -109,7 +109,8 @@ pub fn nvptx_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Code
 }
 
 /// A target machine for position-independent code. The target of this machine's processor is registered;
-/// others are the caller's to register, or of the tool that loads the plugin: Clang, opt and lld register all.
+/// others are the caller's to register, or of the tool that loads the plugin: Clang, opt and lld register
+/// all.
 ///
 /// # Errors
 /// When there is no such target.

@@ -156,8 +156,8 @@ pub(in super::super) fn spawn_detached(
 
 /// Starts a child that shares this process's memory until exec, and whose end the program is not told of.
 ///
-/// What emulates processors for programs alone (qemu, and containers for another processor that use it) has no
-/// such children: there it is one that is told of, with a copy of the memory, so that it cannot tell this
+/// What emulates processors for programs alone (qemu, and containers for another processor that use it) has
+/// no such children: there it is one that is told of, with a copy of the memory, so that it cannot tell this
 /// process how it went.
 ///
 /// # Safety
