@@ -20,6 +20,7 @@ use crate::internalize::internalize_unlisted;
 use crate::pipeline::link_time_pipeline;
 use crate::prepare::prepare;
 use crate::retarget::RetargetError;
+use crate::retarget::aarch64::inline_atomics;
 
 /// The level of bitcode that names none: the one at which libomptarget compiles images of bitcode.
 pub(crate) const DEFAULT_LEVEL: u32 = 3;
@@ -84,6 +85,7 @@ pub fn compile_base_image(bitcode: &[u8]) -> Result<BaseObject, BaseImageError> 
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
     let module = parse_bitcode(&context, &errors, "device bitcode", bitcode)?;
+    inline_atomics(&module);
     let optimization_level = noted_optimization_level(&module).unwrap_or(DEFAULT_LEVEL);
     let machine = target_machine(&MachineOptions {
         triple: &module.get_triple().as_str().to_string_lossy(),

@@ -21,6 +21,7 @@ use crate::error::JitPassError;
 use crate::match_bits::{MatchBitsError, match_bits};
 use crate::pipeline::{leave_out_openmp_opt, link_time_pipeline};
 use crate::prune::prune;
+use crate::retarget::aarch64::inline_atomics;
 use crate::retarget::{Device, RetargetError, retarget};
 use crate::specialize::{SpecializeError, Transforms, specialize};
 
@@ -88,6 +89,7 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
         optimization_level: request.optimization_level,
     })?;
     let module = parse_bitcode(&context, &errors, "JIT bundle", request.bitcode)?;
+    inline_atomics(&module);
     // The pipeline of the ahead-of-time code, which link-time optimisation compiled from the same IR.
     let pipeline = link_time_pipeline(request.optimization_level);
     let parsed = Instant::now();

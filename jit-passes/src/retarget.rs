@@ -20,7 +20,7 @@ use offloom_ir::vector_abi::{VectorAtBoundary, widest_vector_at_boundary};
 
 use crate::match_bits::is_bound_to_processor;
 
-mod aarch64;
+pub(crate) mod aarch64;
 mod amdgpu;
 mod features;
 mod nvptx;

@@ -73,8 +73,8 @@ pub fn pin_library_calls(module: &Module<'_>) {
 
 /// Has every `llvm.fmuladd` of numbers that the function's processor multiplies and adds at once (of x86 and
 /// AArch64; NVIDIA's GPUs do it for all) be that, and nothing else: the vectoriser takes those of a sum
-/// apart, and LLVM's folding those whose product is a constant, which code generation fuses. Handles to these calls
-/// are dead afterwards.
+/// apart, and LLVM's folding those whose product is a constant, which code generation fuses. Handles to these
+/// calls are dead afterwards.
 pub fn fuse_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_fuse_operations(module.as_mut_ptr()) }
