@@ -8,8 +8,7 @@ use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::module::copy;
-use offloom_ir::module::resolve_aliases;
+use offloom_ir::module::{copy, resolve_aliases};
 use offloom_ir::symbol::{Symbol, SymbolKind, find, functions, symbols};
 
 use crate::announce::add_announcement;

@@ -1,5 +1,6 @@
 //! AArch64.
 
+use offloom_abi::Triple;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::symbol::functions;
 
@@ -17,6 +18,10 @@ const OUTLINE_ATOMICS: &str = "outline-atomics";
 /// Has atomic operations be instructions where Clang has them be calls: what is linked at run time has no
 /// static library. Does nothing to code for other processors, which has no such feature.
 pub(crate) fn inline_atomics(module: &Module<'_>) {
+    let triple = module.get_triple();
+    if Triple(&triple.as_str().to_string_lossy()).architecture() != "aarch64" {
+        return;
+    }
     for function in functions(module) {
         let features = function.string_attribute(TARGET_FEATURES).unwrap_or_default();
         let mut features = Features::parse(&features);

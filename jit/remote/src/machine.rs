@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 /// The fields of `/proc/cpuinfo` that tell one model of a processor from another.
 const OF_PROCESSOR: [&str; 4] = ["vendor_id", "cpu family", "model", "model name"];
@@ -15,9 +16,10 @@ pub(crate) fn model() -> String {
     model_in(Path::new("/proc"))
 }
 
-/// The models of its processors alone.
-pub(crate) fn processor() -> String {
-    processors_in(Path::new("/proc")).into_iter().collect()
+/// The models of its processors alone: asked for with each verdict, and read once.
+pub(crate) fn processor() -> &'static str {
+    static MODELS: OnceLock<String> = OnceLock::new();
+    MODELS.get_or_init(|| processors_in(Path::new("/proc")).into_iter().collect())
 }
 
 fn model_in(proc: &Path) -> String {

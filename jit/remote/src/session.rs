@@ -267,7 +267,9 @@ impl Session {
         list: KeyHash,
         more: &[KeyHash],
     ) -> Result<(), StoreFailure> {
-        let Some(key) = &self.private else { return Ok(()) };
+        if self.private.is_none() {
+            return Ok(());
+        }
         let mut all = self.list(remote, list)?.unwrap_or_default();
         let known = all.len();
         for hash in more {
@@ -281,9 +283,23 @@ impl Session {
         // Those that were wanted last are the ones to keep.
         let kept = &all[all.len().saturating_sub(LONGEST_LIST)..];
         let contents: Vec<u8> = kept.iter().flat_map(|hash| hash.0).collect();
-        let entry = entry::sign(key, Kind::List, list, &contents, now());
-        let put = remote.put(&list_name(list), &entry, Kind::List.lifetime(), Put::Replacing);
-        put.map(drop)
+        self.replace(remote, &list_name(list), Kind::List, list, &contents)
+    }
+
+    /// Puts an entry into the store, in the place of what has its name. Does nothing without a private key.
+    pub(crate) fn replace(
+        &self,
+        remote: &mut dyn RemoteStore,
+        name: &str,
+        kind: Kind,
+        subject: KeyHash,
+        contents: &[u8],
+    ) -> Result<(), StoreFailure> {
+        let Some(key) = &self.private else { return Ok(()) };
+        let entry = entry::sign(key, kind, subject, contents, now());
+        remote
+            .put(name, &entry, kind.lifetime(), Put::Replacing)
+            .map(drop)
     }
 }
 

@@ -17,7 +17,7 @@ use offloom_jit_variants::trial::{Times, clear_difference};
 use crate::entry::{self, Kind};
 use crate::machine;
 use crate::session::{PREFIX, Session, Trusted, now};
-use crate::stores::{Put, RemoteStore, StoreFailure};
+use crate::stores::{RemoteStore, StoreFailure};
 
 /// Bytes of a verdict.
 const SIZE: usize = 56;
@@ -105,7 +105,7 @@ fn merged(known: &[Verdict], more: &[Verdict]) -> Option<Vec<Verdict>> {
 /// What the entry is for that holds a program's verdicts of such devices. `None`: nobody knows the model.
 pub(crate) fn subject(list: KeyHash, device: Device<'_>) -> Option<KeyHash> {
     let model = match device {
-        Device::Processor => Some(machine::processor()).filter(|model| !model.is_empty())?,
+        Device::Processor => Some(machine::processor().to_owned()).filter(|model| !model.is_empty())?,
         Device::Gpu(name) => format!("GPU\n{name}"),
     };
     Some(KeyHash::of(&format!("verdicts of {list} on\n{model}")))
@@ -168,16 +168,16 @@ impl Session {
         subject: KeyHash,
         more: &[Verdict],
     ) -> Result<(), StoreFailure> {
-        let Some(key) = &self.private else { return Ok(()) };
+        if self.private.is_none() {
+            return Ok(());
+        }
         let entry = remote.get(&name(subject))?;
         let known = self.verdicts_in(subject, entry.as_deref()).unwrap_or_default();
         let Some(all) = merged(&known, more) else {
             return Ok(());
         };
         let contents: Vec<u8> = all.iter().flat_map(Verdict::encode).collect();
-        let entry = entry::sign(key, Kind::Verdicts, subject, &contents, now());
-        let put = remote.put(&name(subject), &entry, Kind::Verdicts.lifetime(), Put::Replacing);
-        put.map(drop)
+        self.replace(remote, &name(subject), Kind::Verdicts, subject, &contents)
     }
 }
 
@@ -254,7 +254,7 @@ mod tests {
             subject(other, first),
             subject(one, Device::Processor),
             // Whatever GPUs are called.
-            subject(one, Device::Gpu(&machine::processor())),
+            subject(one, Device::Gpu(machine::processor())),
         ];
         for (number, subject) in subjects.iter().enumerate() {
             assert!(

@@ -81,16 +81,13 @@ impl Store {
     /// There is no directory to write, or it cannot be written.
     pub fn remember_measured(&self, hash: KeyHash, measured: Measured) -> Result<bool, StoreError> {
         self.writable()?;
-        let mut layers = self.layers.iter();
-        let found = layers.find_map(|layer| {
+        let found = self.layers.iter().find_map(|layer| {
             let (key, _) = image_in(layer, hash)?;
-            // What was remembered too long ago is not known.
-            match self.load_from(layer, &key)? {
-                Record::Image(image) => Some(Some((key, image))),
-                _ => Some(None),
-            }
+            // Without what was remembered too long ago.
+            let record = self.load_from(layer, &key)?;
+            Some((key, record))
         });
-        let Some((key, image)) = found.flatten() else {
+        let Some((key, Record::Image(image))) = found else {
             return Ok(false);
         };
         self.write_measured(&key, image, measured).map(|()| true)
