@@ -382,7 +382,7 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
 
         builder.position_at_end(entry);
         let arguments = builder.build_alloca(words_type, "arguments")?;
-        let dispatch = self.load_of_slot(slot, DISPATCH, "dispatch")?;
+        let dispatch = self.pointer_in(self.slot_type, slot, DISPATCH, "dispatch")?;
         let empty = builder.build_is_null(dispatch, "empty")?;
         builder.build_conditional_branch(empty, ahead_of_time, ask)?;
 
@@ -450,7 +450,7 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         builder.build_unconditional_branch(finish)?;
 
         builder.position_at_end(finish);
-        let finished = self.load_of_slot(slot, FINISHED, "finished")?;
+        let finished = self.pointer_in(self.slot_type, slot, FINISHED, "finished")?;
         let finished_type = self
             .context
             .void_type()
@@ -477,15 +477,16 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         Ok(body.into_pointer_value())
     }
 
-    /// A pointer that the runtime stores in the slot.
-    fn load_of_slot(
+    /// A pointer that is a field of a record, as what stored it left memory: what it leads to was stored
+    /// before it, and the runtime's state too.
+    fn pointer_in(
         &self,
-        slot: PointerValue<'ctx>,
+        record: StructType<'ctx>,
+        place: PointerValue<'ctx>,
         field: u32,
         name: &str,
     ) -> Result<PointerValue<'ctx>, JitPassError> {
-        let address = self.builder.build_struct_gep(self.slot_type, slot, field, "")?;
-        // What it leads to, and the runtime's state, were stored before it; they must be seen in that order.
+        let address = self.builder.build_struct_gep(record, place, field, "")?;
         self.load_pointer(address, AtomicOrdering::Acquire, name)
     }
 

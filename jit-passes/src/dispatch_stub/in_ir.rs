@@ -2,9 +2,9 @@
 //! the [assembly](super::inline_cache) does, of which the IR is another spelling; the functions have the slot
 //! where what asks the runtime has it.
 
-use std::mem::size_of;
+use std::mem::{offset_of, size_of};
 
-use offloom_abi::jit_image::{FPCR_DEFAULT, InlineTable};
+use offloom_abi::jit_image::{FPCR_DEFAULT, InlineCache, InlineTable, Slot};
 use offloom_ir::address::offset_by;
 use offloom_ir::inkwell::AtomicOrdering::{Acquire, Monotonic};
 use offloom_ir::inkwell::basic_block::BasicBlock;
@@ -14,15 +14,15 @@ use offloom_ir::inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FunctionValue, IntValue, PointerValue,
 };
 
-use super::{StubBuilder, address};
+use super::{StubBuilder, address, behind_pointers};
 use crate::error::JitPassError;
 
-/// Fields of [`offloom_abi::jit_image::Slot`].
-const INLINE_CACHE: u32 = 0;
-/// Fields of [`offloom_abi::jit_image::InlineCache`].
-const CODE: u32 = 0;
-const OTHERS: u32 = 1;
-const CONDITIONS: u32 = 2;
+/// The field of [`Slot`] that is looked at first.
+const INLINE_CACHE: u32 = behind_pointers(offset_of!(Slot, inline_cache));
+/// Fields of [`InlineCache`].
+const CODE: u32 = behind_pointers(offset_of!(InlineCache, code));
+const OTHERS: u32 = behind_pointers(offset_of!(InlineCache, others));
+const CONDITIONS: u32 = behind_pointers(offset_of!(InlineCache, conditions));
 /// Fields of [`offloom_abi::jit_image::InlineTable`].
 const FACTOR: u32 = 0;
 const KEYS: u32 = 1;
@@ -49,7 +49,7 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         builder.position_at_end(entry);
         let slot = self.own_slot()?;
         let words = self.as_words(&stub.get_params())?;
-        let cache = self.pointer_in(self.slot_type, slot, INLINE_CACHE)?;
+        let cache = self.pointer_in(self.slot_type, slot, INLINE_CACHE, "")?;
         let none = builder.build_is_null(cache, "")?;
         builder.build_conditional_branch(none, ask, default)?;
 
@@ -58,13 +58,11 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         builder.build_conditional_branch(is_default, compare, ask)?;
 
         builder.position_at_end(compare);
-        let differences = (1..words.len()).map(|parameter| {
+        let fits = self.are_equal((1..words.len()).map(|parameter| {
             let masked = self.masked(cache, parameter, words[parameter])?;
             let value = self.word_in(self.conditions(), self.conditions_of(cache)?, 2 * parameter + 1)?;
-            Ok(builder.build_xor(masked, value, "")?)
-        });
-        let differences = self.any_of(differences)?;
-        let fits = self.is_zero(differences)?;
+            Ok((masked, value))
+        }))?;
         builder.build_conditional_branch(fits, hit, other)?;
 
         builder.position_at_end(hit);
@@ -108,12 +106,12 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         let words = self.as_words(words)?;
 
         builder.position_at_end(entry);
-        let cache = self.pointer_in(self.slot_type, slot, INLINE_CACHE)?;
+        let cache = self.pointer_in(self.slot_type, slot, INLINE_CACHE, "")?;
         let none = builder.build_is_null(cache, "")?;
         builder.build_conditional_branch(none, ask, cached)?;
 
         builder.position_at_end(cached);
-        let table = self.pointer_in(self.cache_type(), cache, OTHERS)?;
+        let table = self.pointer_in(self.cache_type(), cache, OTHERS, "")?;
         let none = builder.build_is_null(table, "")?;
         builder.build_conditional_branch(none, ask, hash)?;
 
@@ -162,17 +160,15 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
 
         builder.position_at_end(compare);
         let key_type = self.record_of_words(words.len());
-        let keys = self.pointer_in(self.table_type(), table, KEYS)?;
+        let keys = self.pointer_in(self.table_type(), table, KEYS, "")?;
         let number = builder.build_int_z_extend(number, int, "")?;
         let size = size_of::<u64>() * InlineTable::words_of_key(words.len());
         let distance = builder.build_int_mul(number, int.const_int(size as u64, false), "")?;
         let key = offset_by(builder, keys, distance)?;
-        let differences = (1..masked.len()).map(|parameter| {
-            let value = self.word_in(key_type, key, parameter)?;
-            Ok(builder.build_xor(masked[parameter], value, "")?)
-        });
-        let differences = self.any_of(differences)?;
-        let fits = self.is_zero(differences)?;
+        let fits = self.are_equal(
+            (1..masked.len())
+                .map(|parameter| Ok((masked[parameter], self.word_in(key_type, key, parameter)?))),
+        )?;
         builder.build_conditional_branch(fits, hit, other)?;
 
         builder.position_at_end(hit);
@@ -276,16 +272,18 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         words.collect()
     }
 
-    /// The bits that are set in any of the words.
-    fn any_of(
+    /// Whether the words of each pair are the same.
+    fn are_equal(
         &self,
-        words: impl Iterator<Item = Result<IntValue<'ctx>, JitPassError>>,
+        pairs: impl Iterator<Item = Result<(IntValue<'ctx>, IntValue<'ctx>), JitPassError>>,
     ) -> Result<IntValue<'ctx>, JitPassError> {
-        let mut any = self.context.i64_type().const_zero();
-        for word in words {
-            any = self.builder.build_or(any, word?, "")?;
+        let mut differences = self.context.i64_type().const_zero();
+        for pair in pairs {
+            let (one, other) = pair?;
+            let difference = self.builder.build_xor(one, other, "")?;
+            differences = self.builder.build_or(differences, difference, "")?;
         }
-        Ok(any)
+        self.is_zero(differences)
     }
 
     /// Where the conditions of a cache begin.
@@ -293,17 +291,6 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         Ok(self
             .builder
             .build_struct_gep(self.cache_type(), cache, CONDITIONS, "")?)
-    }
-
-    /// A pointer that is a field of a record, as what stored it left memory.
-    fn pointer_in(
-        &self,
-        record: StructType<'ctx>,
-        place: PointerValue<'ctx>,
-        field: u32,
-    ) -> Result<PointerValue<'ctx>, JitPassError> {
-        let place = self.builder.build_struct_gep(record, place, field, "")?;
-        self.load_pointer(place, Acquire, "")
     }
 
     /// A word of a record of words.
@@ -318,7 +305,7 @@ impl<'ctx> StubBuilder<'_, 'ctx> {
         Ok(word.into_int_value())
     }
 
-    /// [`offloom_abi::jit_image::InlineCache`] in IR, as far as it is looked at.
+    /// [`InlineCache`] in IR, as far as it is looked at.
     fn cache_type(&self) -> StructType<'ctx> {
         let pointer = self.pointer().into();
         self.context
