@@ -8,6 +8,7 @@
 //! Trouble with the cache is never trouble for a launch: [`Store::load`] finds nothing, the others return
 //! errors that can be ignored.
 
+mod batch;
 mod claim;
 mod error;
 mod exchange;
@@ -32,6 +33,7 @@ use tempfile::Builder;
 
 use crate::process::Process;
 
+pub use batch::{Batch, Place};
 pub use claim::Claim;
 pub use error::StoreError;
 pub use exchange::Measured;

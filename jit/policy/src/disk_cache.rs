@@ -161,13 +161,28 @@ fn look_up(key: &ImageKey) -> Option<Known> {
 }
 
 fn load(store: &Store, key: &ImageKey) -> Option<Known> {
-    Some(match store.load(key)? {
+    Some(match load_record(store, key)? {
         Record::Image(object) => Known::Object(object, None),
         Record::Timed(times, object) => Known::Object(object, Some(times)),
         Record::Failure(failure) if failure.limits.cover(limits()) => Known::Failure(failure.reason),
         // It was tried with less time or memory; or is kept under other keys.
         Record::Failure(_) | Record::Megamorphic(_) => return None,
     })
+}
+
+/// What is kept for a key, in its own file, or in one that came from the remote store with others: files of
+/// their own are made later.
+fn load_record(store: &Store, key: &ImageKey) -> Option<Record> {
+    let own = store.load(key);
+    if matches!(own, Some(Record::Image(_) | Record::Timed(..))) {
+        return own;
+    }
+    let Some((hash, place)) = remote::place_of(key) else {
+        return own;
+    };
+    let brought = store.load_from_batch(hash, &place);
+    // Where the batch is gone, the files were made meanwhile.
+    brought.or_else(|| store.load(key)).or(own)
 }
 
 /// That making an object failed, for this reason.
@@ -258,7 +273,14 @@ fn say_that_nothing_is_kept(error: &StoreError) {
 /// Keeps what launches of an object took; true if that was not known. A cache that cannot be written is a few
 /// timed launches more next time.
 pub fn remember_times(key: &ImageKey, times: Times) -> bool {
-    match with_store(|store| store.remember_times(key, times)) {
+    let remembered = with_store(|store| {
+        if let Some((hash, place)) = remote::place_of(key) {
+            // They are kept in the object's own file, which may not be there yet.
+            store.part_from_batch(hash, &place, None)?;
+        }
+        store.remember_times(key, times)
+    });
+    match remembered {
         Some(Ok(is_new)) => is_new,
         Some(Err(error)) => {
             report::log(error);

@@ -4,7 +4,7 @@
 //! What it brings is in the private folder then, checked, and used as all that is there. A store that is out
 //! of order three times is left alone for a while, by the processes that start meanwhile too.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::sync::{Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
@@ -12,7 +12,7 @@ use offloom_abi::jit_remote::Device;
 use offloom_jit_cache::remote::{Health, PATIENCE, REST};
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats::RemoteUses;
-use offloom_jit_cache::store::{ImageKey, KeyHash};
+use offloom_jit_cache::store::{ImageKey, KeyHash, Place};
 use offloom_jit_variants::trial::Times;
 
 use crate::disk_cache::with_store;
@@ -67,8 +67,8 @@ struct State {
     is_unusable: bool,
     /// Whether it was looked if other processes leave it alone.
     has_looked: bool,
-    /// What this process has had brought.
-    brought: HashSet<KeyHash>,
+    /// What this process has had brought; with where it is, if it came with others.
+    brought: HashMap<KeyHash, Option<Place>>,
     uses: RemoteUses,
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn bring(key: &ImageKey) -> bool {
     };
     let reply = transport.fetch(hash, deadline, patience);
     if reply == Reply::Arrived {
-        lock(state()).brought.insert(hash);
+        lock(state()).brought.entry(hash).or_default();
     }
     note(&reply);
     reply == Reply::Arrived
@@ -173,20 +173,31 @@ pub(crate) fn publish_verdict(list: KeyHash, device: Device<'_>, key: &ImageKey,
 
 /// Whether this process has had an object brought.
 pub(crate) fn has_brought(hash: KeyHash) -> bool {
-    if !is_wanted() {
-        return false;
-    }
-    if let Some(transport) = TRANSPORT.get() {
-        transport.catch_up();
-    }
-    lock(state()).brought.contains(&hash)
+    is_wanted() && brought(hash).is_some()
 }
 
-/// Takes note of objects that came without being asked for one by one.
-pub fn note_brought(hashes: impl IntoIterator<Item = KeyHash>) {
+/// Where the object of a key is that has come with others, and may have no file of its own yet.
+pub(crate) fn place_of(key: &ImageKey) -> Option<(KeyHash, Place)> {
+    // Telling the hash of a key takes as long as reading a file.
+    let hash = is_wanted().then(|| key.hash())?;
+    Some((hash, brought(hash)??))
+}
+
+/// What is noted of an object, if it was brought.
+fn brought(hash: KeyHash) -> Option<Option<Place>> {
+    let noted = || lock(state()).brought.get(&hash).cloned();
+    noted().or_else(|| {
+        TRANSPORT.get()?.catch_up();
+        noted()
+    })
+}
+
+/// Takes note of objects that came together without being asked for one by one, and where they are.
+pub fn note_brought(objects: impl IntoIterator<Item = (KeyHash, Place)>) {
     let mut state = lock(state());
     let before = state.brought.len();
-    state.brought.extend(hashes);
+    let places = objects.into_iter().map(|(hash, place)| (hash, Some(place)));
+    state.brought.extend(places);
     let more = state.brought.len() - before;
     state.uses.fetched_ahead += more as u64;
 }

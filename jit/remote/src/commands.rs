@@ -150,7 +150,7 @@ fn pull(name: &str) -> Result<Printed, String> {
         .collect();
     let known = hashes.len() - missing.len();
     let got = session
-        .get_many(remote.as_mut(), &missing, |_| (), |_| ())
+        .get_many(remote.as_mut(), &missing, |_, images| session.accept_each(images))
         .map_err(&failed)?;
     let mut text = format!(
         "pulled {}",

@@ -1,30 +1,32 @@
 //! Serves one program: answers what `liboffloom_jit.so` asks over the socket that is the standard input,
 //! until that is closed; then puts what was compiled last into the store, and ends.
 
+mod bring;
 mod publisher;
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_remote::{Answer, Device, MOST_BYTES, MOST_HASHES, Question};
+use offloom_abi::jit_remote::{Answer, Device, MOST_BYTES, Question};
 use offloom_jit_cache::remote::{Absences, CLAIM, Wait};
 use offloom_jit_cache::settings::Found;
-use offloom_jit_cache::store::KeyHash;
+use offloom_jit_cache::store::{Batch, KeyHash};
 use offloom_jit_variants::trial::Times;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::stdio::stdin;
 
 use crate::machine;
-use crate::session::{Got, Session, Trusted, claim_name, now};
+use crate::session::{Got, Session, claim_name, now};
 use crate::stores::{Limits, RemoteStore, StoreFailure};
 use crate::verdicts::{self, Verdict};
+use bring::{Reading, bring, bring_verdicts, part, tell_of_trouble, tell_of_verdicts};
 use publisher::{Job, publish};
 
 /// Objects that wait to be put into the store. What comes when so many wait is not put there.
@@ -62,23 +64,6 @@ impl Shared {
     }
 }
 
-/// A list is being read, for as long as this is there.
-struct Reading(Arc<Shared>);
-
-impl Reading {
-    fn begin(shared: &Arc<Shared>) -> Self {
-        shared.state().reading += 1;
-        Self(Arc::clone(shared))
-    }
-}
-
-impl Drop for Reading {
-    fn drop(&mut self) {
-        self.0.state().reading -= 1;
-        self.0.changed.notify_all();
-    }
-}
-
 /// Serves until the program has ended.
 ///
 /// # Errors
@@ -108,7 +93,16 @@ pub(crate) fn serve() -> io::Result<()> {
         let shared = Arc::clone(&shared);
         thread::spawn(move || publish(&shared, &waiting))
     };
-    let ended = answer_all(&shared, &jobs, &mut buffer);
+    let (batches, to_part) = channel();
+    let parting = {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || part(&shared, &to_part))
+    };
+    let ended = answer_all(&shared, &jobs, &batches, &mut buffer);
+    // The next run finds the files of what this one was handed. Lists name what is there.
+    if batches.send(None).is_ok() {
+        let _ = parting.join();
+    }
     // Blocks for as long as the publisher takes to make room, which has limits.
     if jobs.send(Job::End).is_ok() {
         let _ = publisher.join();
@@ -140,7 +134,12 @@ fn refuse_all(reason: &str, buffer: &mut [u8]) -> io::Result<()> {
     Ok(())
 }
 
-fn answer_all(shared: &Arc<Shared>, jobs: &SyncSender<Job>, buffer: &mut [u8]) -> io::Result<()> {
+fn answer_all(
+    shared: &Arc<Shared>,
+    jobs: &SyncSender<Job>,
+    batches: &Sender<Option<Batch>>,
+    buffer: &mut [u8],
+) -> io::Result<()> {
     let limits = Limits::of_look_up(shared.session.deadline);
     let mut remote = match shared.session.connect(limits) {
         Ok(remote) => remote,
@@ -158,14 +157,15 @@ fn answer_all(shared: &Arc<Shared>, jobs: &SyncSender<Job>, buffer: &mut [u8]) -
                 let [deadline, patience] =
                     [deadline, patience].map(|time| Duration::from_millis(time.into()));
                 let wait = Wait::new(Instant::now(), deadline, patience);
-                match fetch(shared, remote.as_mut(), KeyHash(hash), wait, || {
+                let got = fetch(shared, remote.as_mut(), KeyHash(hash), wait, || {
                     tell(number, &Answer::Elsewhere);
-                }) {
+                });
+                match got {
                     Ok(Got::Arrived) => tell(number, &Answer::Arrived),
                     Ok(Got::Absent) => tell(number, &Answer::Absent),
                     Ok(Got::Refused(refusal)) => tell(number, &Answer::Refused(&refusal.to_string())),
                     Err(StoreFailure(reason)) => tell(number, &Answer::Failed(&reason)),
-                }
+                };
             }
             Question::Publish { hash } => {
                 // What finds no room is put there by another machine, or by the next run.
@@ -176,7 +176,8 @@ fn answer_all(shared: &Arc<Shared>, jobs: &SyncSender<Job>, buffer: &mut [u8]) -
                 let list = KeyHash::of(&format!("{} on\n{}", KeyHash(list), machine::model()));
                 shared.state().lists.push(list);
                 let reading = Reading::begin(shared);
-                thread::spawn(move || tell_of_trouble(bring(reading, list, verdicts)));
+                let batches = batches.clone();
+                thread::spawn(move || tell_of_trouble(bring(reading, list, verdicts, &batches)));
             }
             Question::ExpectVerdicts { list, device } => {
                 if let Some(subject) = verdicts::subject(KeyHash(list), device) {
@@ -222,7 +223,7 @@ fn fetch(
     if !is_to_be_asked_for(shared, hash, wait) {
         return Ok(Got::Absent);
     }
-    if shared.session.store.is_in_private_layer(hash) {
+    if shared.session.has(hash) {
         return Ok(Got::Arrived);
     }
     loop {
@@ -276,77 +277,6 @@ fn is_to_be_asked_for(shared: &Shared, hash: KeyHash, wait: Wait) -> bool {
     }
 }
 
-/// Puts what an earlier run wanted into the private folder. `verdicts`: the subject of what its launches took
-/// on such processors.
-fn bring(reading: Reading, list: KeyHash, verdicts: Option<KeyHash>) -> Result<(), StoreFailure> {
-    let shared = Arc::clone(&reading.0);
-    let mut remote = shared.session.connect(Limits::BESIDE)?;
-    let (hashes, noted) = shared
-        .session
-        .list_with_verdicts(remote.as_mut(), list, verdicts)?;
-    tell_of_verdicts(noted);
-    let hashes = match hashes {
-        Ok(hashes) => hashes,
-        Err(refusal) => {
-            tell(0, &Answer::Refused(&format!("the list of a program: {refusal}")));
-            return Ok(());
-        }
-    };
-    let missing: Vec<_> = hashes
-        .into_iter()
-        .filter(|hash| !shared.session.store.is_in_any_layer(*hash))
-        .collect();
-    shared.state().coming.extend(&missing);
-    drop(reading);
-    // Told before: the program may find them right after.
-    let before = |hashes: &[KeyHash]| {
-        for some in hashes.chunks(MOST_HASHES) {
-            tell(0, &Answer::Brought(some.iter().map(|hash| hash.0).collect()));
-        }
-        let with_verdict = hashes.iter().filter(|hash| shared.has_verdict(**hash));
-        tell_of_verdicts(Ok(with_verdict.count() as u32));
-    };
-    let after = |hashes: &[KeyHash]| {
-        let mut state = shared.state();
-        for hash in hashes {
-            state.coming.remove(hash);
-        }
-        drop(state);
-        shared.changed.notify_all();
-    };
-    let got = shared.session.get_many(remote.as_mut(), &missing, before, after);
-    after(&missing);
-    if let Some((refusal, _)) = got?.refused {
-        tell(0, &Answer::Refused(&refusal.to_string()));
-    }
-    Ok(())
-}
-
-/// Takes note of what launches took on machines with such a device.
-fn bring_verdicts(shared: &Shared, subject: KeyHash) -> Result<(), StoreFailure> {
-    let mut remote = shared.session.connect(Limits::BESIDE)?;
-    let entry = remote.get(&verdicts::name(subject))?;
-    tell_of_verdicts(shared.session.note_verdicts(subject, entry.as_deref()));
-    Ok(())
-}
-
-fn tell_of_verdicts(noted: Trusted<u32>) {
-    match noted {
-        Ok(0) => {}
-        Ok(count) => tell(0, &Answer::Verdicts(count)),
-        Err(refusal) => tell(
-            0,
-            &Answer::Refused(&format!("what launches took elsewhere: {refusal}")),
-        ),
-    }
-}
-
-fn tell_of_trouble(brought: Result<(), StoreFailure>) {
-    if let Err(StoreFailure(reason)) = brought {
-        tell(0, &Answer::Failed(&reason));
-    }
-}
-
 /// The length of the next message. `None`: the other end is gone.
 fn receive(buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
@@ -359,11 +289,9 @@ fn receive(buffer: &mut [u8]) -> io::Result<Option<usize>> {
     }
 }
 
-/// Says something, if anyone listens. Nobody waits here for a program that does not read: it asks again.
-fn tell(number: u32, answer: &Answer<'_>) {
-    let _ = send(
-        stdin(),
-        &answer.encode(number),
-        SendFlags::NOSIGNAL | SendFlags::DONTWAIT,
-    );
+/// Says something, if anyone listens: true if it is going to be heard. Nobody waits here for a program that
+/// does not read: it asks again.
+fn tell(number: u32, answer: &Answer<'_>) -> bool {
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    send(stdin(), &answer.encode(number), flags).is_ok()
 }

@@ -1,12 +1,14 @@
 //! What one process has to do with one store: which, whose entries it trusts, what it signs with, and the
 //! cache on this machine.
 
+use std::collections::HashMap;
 use std::ffi::OsString;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ed25519_dalek::{SigningKey, VerifyingKey};
 use offloom_jit_cache::settings::{CacheMode, Settings};
-use offloom_jit_cache::store::{KeyHash, Store, StoreError, StoreOptions};
+use offloom_jit_cache::store::{Batch, KeyHash, Measured, Place, Store, StoreError, StoreOptions};
 
 use crate::credentials::Credentials;
 use crate::entry::{self, Kind, Refusal};
@@ -51,6 +53,8 @@ pub(crate) struct Session {
     pub(crate) deadline: u32,
     /// What launches took elsewhere, as far as the store was asked.
     pub(crate) verdicts: Known,
+    /// Objects that came together and have no file of their own yet.
+    together: Mutex<HashMap<KeyHash, Place>>,
     credentials: Credentials,
 }
 
@@ -121,6 +125,7 @@ impl Session {
             store,
             deadline: settings.remote_deadline,
             verdicts: Known::default(),
+            together: Mutex::default(),
             credentials,
         })
     }
@@ -141,42 +146,97 @@ impl Session {
         }
     }
 
-    /// Asks for several objects, some at a time. `before` hears which are to be put into the private folder,
-    /// `after` which were asked for.
+    /// Asks for several objects, some at a time. `keep` hears which were asked for, and has those that are to
+    /// be trusted put into the private folder; it returns those that are there now.
     pub(crate) fn get_many(
         &self,
         remote: &mut dyn RemoteStore,
         hashes: &[KeyHash],
-        mut before: impl FnMut(&[KeyHash]),
-        mut after: impl FnMut(&[KeyHash]),
+        mut keep: impl FnMut(&[KeyHash], &[(KeyHash, &[u8])]) -> Result<Vec<KeyHash>, StoreFailure>,
     ) -> Result<GotMany, StoreFailure> {
         let mut all = GotMany::default();
         for some in hashes.chunks(AT_A_TIME) {
             let names: Vec<_> = some.iter().map(|hash| object_name(*hash)).collect();
             let entries = remote.get_many(&names)?;
-            let mut refuse = |refusal| {
+            let mut refuse = |refusal, more| {
                 let count = all.refused.map_or(0, |(_, count)| count);
-                all.refused = Some((refusal, count + 1));
+                all.refused = Some((refusal, count + more));
             };
             let mut verified = Vec::new();
             for (hash, entry) in some.iter().zip(&entries) {
                 match entry.as_deref().map(|entry| self.verify(*hash, entry)) {
                     Some(Ok(image)) => verified.push((*hash, image)),
-                    Some(Err(refusal)) => refuse(refusal),
+                    Some(Err(refusal)) => refuse(refusal, 1),
                     None => all.absent += 1,
                 }
             }
-            before(&verified.iter().map(|(hash, _)| *hash).collect::<Vec<_>>());
-            for (hash, image) in verified {
-                match self.accept(hash, image)? {
-                    Got::Refused(refusal) => refuse(refusal),
-                    _ => all.arrived.push(hash),
-                }
+            let arrived = keep(some, &verified)?;
+            if arrived.len() < verified.len() {
+                // Signed by somebody whose Offloom writes something else.
+                refuse(Refusal::NoEntry, (verified.len() - arrived.len()) as u64);
             }
-            // Not one by one: on a busy machine, each time that one process waits for the other takes long.
-            after(some);
+            all.arrived.extend(arrived);
         }
         Ok(all)
+    }
+
+    /// Puts what is signed into the private folder, each with a file of its own. Returns which are there.
+    pub(crate) fn accept_each(&self, images: &[(KeyHash, &[u8])]) -> Result<Vec<KeyHash>, StoreFailure> {
+        let mut arrived = Vec::with_capacity(images.len());
+        for (hash, image) in images {
+            if self.accept(*hash, image)? == Got::Arrived {
+                arrived.push(*hash);
+            }
+        }
+        Ok(arrived)
+    }
+
+    /// Puts what is signed into the private folder, all in one file.
+    pub(crate) fn accept_together(&self, images: &[(KeyHash, &[u8])]) -> Result<Batch, StoreFailure> {
+        let batch = self.store.accept_together(images, |hash| self.verdicts.of(hash));
+        let batch = batch.map_err(unwritable)?;
+        self.together().extend(batch.images().iter().cloned());
+        Ok(batch)
+    }
+
+    /// Gives each object of a batch a file of its own.
+    pub(crate) fn part(&self, batch: &Batch) -> Result<(), StoreFailure> {
+        let parted = batch
+            .images()
+            .iter()
+            .try_for_each(|(hash, place)| self.part_one(*hash, place).map(drop));
+        let mut together = self.together();
+        for (hash, _) in batch.images() {
+            together.remove(hash);
+        }
+        parted.map_err(unwritable)
+    }
+
+    fn part_one(&self, hash: KeyHash, place: &Place) -> Result<bool, StoreError> {
+        let measured = self.verdicts.of(hash);
+        let is_there = self.store.part_from_batch(hash, place, measured)?;
+        self.catch_up_with_verdict(hash, measured.is_some())?;
+        Ok(is_there)
+    }
+
+    /// Whether the private folder has an object, maybe in a file of several.
+    pub(crate) fn has(&self, hash: KeyHash) -> bool {
+        self.together().contains_key(&hash) || self.store.is_in_private_layer(hash)
+    }
+
+    /// Has the private folder say what launches of an object took elsewhere, if it has that object and does
+    /// not know.
+    pub(crate) fn remember(&self, hash: KeyHash, measured: Measured) -> Result<bool, StoreError> {
+        let place = self.together().get(&hash).cloned();
+        match place {
+            // Its own file says it.
+            Some(place) => self.part_one(hash, &place),
+            None => self.store.remember_measured(hash, measured),
+        }
+    }
+
+    fn together(&self) -> MutexGuard<'_, HashMap<KeyHash, Place>> {
+        self.together.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn verify<'e>(&self, hash: KeyHash, entry: &'e [u8]) -> Result<&'e [u8], Refusal> {
@@ -185,19 +245,23 @@ impl Session {
 
     /// Puts what is signed into the private folder, with what its launches took elsewhere, if that is known.
     fn accept(&self, hash: KeyHash, image: &[u8]) -> Result<Got, StoreFailure> {
-        let failed = |error: StoreError| StoreFailure(error.to_string());
         let measured = self.verdicts.of(hash);
-        if !self.store.accept(hash, image, measured).map_err(failed)? {
+        if !self.store.accept(hash, image, measured).map_err(unwritable)? {
             // Signed by somebody whose Offloom writes something else.
             return Ok(Got::Refused(Refusal::NoEntry));
         }
-        // It may have become known meanwhile, to one who did not find the object here yet.
-        if measured.is_none()
-            && let Some(measured) = self.verdicts.of(hash)
-        {
-            self.store.remember_measured(hash, measured).map_err(failed)?;
-        }
+        self.catch_up_with_verdict(hash, measured.is_some())
+            .map_err(unwritable)?;
         Ok(Got::Arrived)
+    }
+
+    /// What launches took may have become known while an object was put into the folder, to one who did not
+    /// find it there yet.
+    fn catch_up_with_verdict(&self, hash: KeyHash, was_known: bool) -> Result<(), StoreError> {
+        match self.verdicts.of(hash).filter(|_| !was_known) {
+            Some(measured) => self.store.remember_measured(hash, measured).map(drop),
+            None => Ok(()),
+        }
     }
 
     /// Puts an object of this machine's cache into the store, unless it is there. `None`: it is not in the
@@ -301,6 +365,11 @@ impl Session {
             .put(name, &entry, kind.lifetime(), Put::Replacing)
             .map(drop)
     }
+}
+
+/// Why something is not in the private folder.
+fn unwritable(error: StoreError) -> StoreFailure {
+    StoreFailure(error.to_string())
 }
 
 /// Seconds since 1970.

@@ -149,7 +149,7 @@ impl Session {
         let measured = |verdict: &Verdict| Some((verdict.hash, verdict.measured()?));
         // Before it is looked what is here: what comes meanwhile is looked up in this.
         self.verdicts.all().extend(verdicts.iter().filter_map(measured));
-        let is_new = |(hash, measured)| self.store.remember_measured(hash, measured).unwrap_or(false);
+        let is_new = |(hash, measured)| self.remember(hash, measured).unwrap_or(false);
         let new = verdicts
             .iter()
             .filter_map(measured)

@@ -11,14 +11,14 @@ use crate::wire::{Damage, Fields, put_run, put_string};
 pub const REMOTE_NAME: &str = "offloom-jit-remote";
 /// The most bytes of a message.
 pub const MOST_BYTES: usize = 64 << 10;
-/// The most hashes of a message.
-pub const MOST_HASHES: usize = 512;
+/// The most objects that come together.
+pub const MOST_OF_BATCH: usize = 512;
 /// The most bytes of a reason.
 const MOST_OF_REASON: usize = 1000;
 /// The most bytes of the name of a GPU that is passed on.
 const MOST_OF_NAME: usize = 256;
 /// Version of these messages; in each of them.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 const BEGIN: u32 = 0;
 const FETCH: u32 = 1;
@@ -47,6 +47,17 @@ pub const CREDENTIAL_VARIABLES: [&str; 6] = [
 
 /// The hash that names an object of the cache.
 pub type Hash = [u8; 32];
+
+/// An object that came with others, in one file of the private folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InBatch {
+    /// Which.
+    pub hash: Hash,
+    /// Where what would be its own file begins there, in bytes.
+    pub offset: u64,
+    /// Bytes of that.
+    pub size: u64,
+}
 
 /// What launches run on: a verdict holds for one model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,8 +149,14 @@ pub enum Answer<'a> {
     Failed(&'a str),
     /// No store can be asked, now or later, for this reason.
     Unusable(&'a str),
-    /// These objects were put into the private folder, because an earlier run wanted them.
-    Brought(Vec<Hash>),
+    /// These objects are in the private folder, because an earlier run wanted them: in one file, until each
+    /// has one of its own.
+    Brought {
+        /// The name of that file, among those that are being written.
+        batch: &'a str,
+        /// What it holds.
+        objects: Vec<InBatch>,
+    },
     /// For so many objects the private folder says now what launches took on another machine with such a
     /// device.
     Verdicts(u32),
@@ -295,10 +312,15 @@ impl<'a> Answer<'a> {
             Self::Refused(reason) => with_reason(REFUSED, reason),
             Self::Failed(reason) => with_reason(FAILED, reason),
             Self::Unusable(reason) => with_reason(UNUSABLE, reason),
-            Self::Brought(hashes) => {
+            Self::Brought { batch, objects } => {
                 let mut bytes = begun(BROUGHT, number);
-                bytes.extend_from_slice(&(hashes.len() as u32).to_le_bytes());
-                bytes.extend_from_slice(hashes.as_flattened());
+                put_string(&mut bytes, batch);
+                bytes.extend_from_slice(&(objects.len() as u32).to_le_bytes());
+                for object in objects {
+                    bytes.extend_from_slice(&object.hash);
+                    bytes.extend_from_slice(&object.offset.to_le_bytes());
+                    bytes.extend_from_slice(&object.size.to_le_bytes());
+                }
                 bytes
             }
             Self::Verdicts(count) => {
@@ -323,7 +345,16 @@ impl<'a> Answer<'a> {
             REFUSED => Self::Refused(fields.string("the reason")?),
             FAILED => Self::Failed(fields.string("the reason")?),
             UNUSABLE => Self::Unusable(fields.string("the reason")?),
-            BROUGHT => Self::Brought(fields.table("the hashes", |fields| fields.array("a hash"))?),
+            BROUGHT => Self::Brought {
+                batch: fields.string("the batch")?,
+                objects: fields.table("the objects", |fields| {
+                    Ok(InBatch {
+                        hash: fields.array("a hash")?,
+                        offset: fields.u64("an offset")?,
+                        size: fields.u64("a size")?,
+                    })
+                })?,
+            },
             VERDICTS => Self::Verdicts(fields.u32("the count")?),
             _ => return Err(Damage::at("the kind", 4).into()),
         };
@@ -335,6 +366,12 @@ impl<'a> Answer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const OBJECT: InBatch = InBatch {
+        hash: [4; 32],
+        offset: 1 << 40,
+        size: 5,
+    };
 
     #[test]
     fn what_is_written_is_read_and_nothing_shorter_or_longer() {
@@ -376,7 +413,10 @@ mod tests {
             Answer::Refused("a"),
             Answer::Failed(""),
             Answer::Unusable("é"),
-            Answer::Brought(vec![[4; 32], [5; 32]]),
+            Answer::Brought {
+                batch: "b",
+                objects: vec![OBJECT; 2],
+            },
             Answer::Verdicts(6),
         ];
         for answer in answers {
@@ -391,8 +431,11 @@ mod tests {
 
     #[test]
     fn messages_fit_into_a_packet_and_another_version_is_refused() {
-        let full = Answer::Brought(vec![[1; 32]; MOST_HASHES]).encode(1);
-        assert!(full.len() <= MOST_BYTES);
+        let full = Answer::Brought {
+            batch: &"b".repeat(255),
+            objects: vec![OBJECT; MOST_OF_BATCH],
+        };
+        assert!(full.encode(1).len() <= MOST_BYTES);
         let reason = "é".repeat(MOST_BYTES);
         assert!(Answer::Failed(&reason).encode(1).len() <= MOST_BYTES);
         let device = Device::Gpu(&reason);

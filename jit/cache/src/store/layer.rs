@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
@@ -209,9 +209,28 @@ impl Layer {
 
     /// Opens and reads a file of this layer. A file that someone else could have written counts as absent.
     pub(super) fn read(&self, path: &Path) -> io::Result<(File, Vec<u8>)> {
+        let (mut file, size) = self.open(path)?;
+        // Read, not mapped: a file of another process may be cut short, which kills whoever has it mapped.
+        let mut bytes = Vec::with_capacity(usize::try_from(size).unwrap_or(0).min(1 << 20));
+        file.read_to_end(&mut bytes)?;
+        Ok((file, bytes))
+    }
+
+    /// So many bytes of a file of this layer, from there on, as [`Self::read`].
+    pub(super) fn read_part(&self, path: &Path, offset: u64, size: u64) -> io::Result<Vec<u8>> {
+        let (file, whole) = self.open(path)?;
+        let is_there = offset.checked_add(size).is_some_and(|end| end <= whole);
+        let size = usize::try_from(size).ok().filter(|_| is_there);
+        let mut bytes = vec![0; size.ok_or(io::ErrorKind::UnexpectedEof)?];
+        file.read_exact_at(&mut bytes, offset)?;
+        Ok(bytes)
+    }
+
+    /// Opens a file of this layer, and tells its size, in bytes.
+    fn open(&self, path: &Path) -> io::Result<(File, u64)> {
         // Neither a link out of the directory nor a pipe that never ends.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let mut file = OpenOptions::new()
+        let file = OpenOptions::new()
             .read(true)
             .custom_flags(flags.bits() as i32)
             .open(path)?;
@@ -219,10 +238,7 @@ impl Layer {
         if !metadata.is_file() || metadata.uid() != self.owner || metadata.mode() & 0o022 != 0 {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
-        // Read, not mapped: a file of another process may be cut short, which kills whoever has it mapped.
-        let mut bytes = Vec::with_capacity(usize::try_from(metadata.len()).unwrap_or(0).min(1 << 20));
-        file.read_to_end(&mut bytes)?;
-        Ok((file, bytes))
+        Ok((file, metadata.len()))
     }
 
     /// The files of images in this layer.

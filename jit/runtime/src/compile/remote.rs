@@ -10,8 +10,10 @@ use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_remote::{Answer, CREDENTIAL_VARIABLES, Device, MOST_BYTES, Question, REMOTE_NAME};
-use offloom_jit_cache::store::KeyHash;
+use offloom_abi::jit_remote::{
+    Answer, CREDENTIAL_VARIABLES, Device, InBatch, MOST_BYTES, Question, REMOTE_NAME,
+};
+use offloom_jit_cache::store::{KeyHash, Place};
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
 use offloom_jit_policy::process::settings::{settings, variable_at_start};
@@ -150,8 +152,8 @@ impl Connection {
                 Ok((0, _)) => return gone(),
                 Ok((length, _)) => match Answer::parse(&buffer[..length]) {
                     Err(error) => return Some(Reply::Unusable(error.to_string())),
-                    Ok((0, Answer::Brought(hashes))) => {
-                        remote::note_brought(hashes.into_iter().map(KeyHash));
+                    Ok((0, Answer::Brought { batch, objects })) => {
+                        remote::note_brought(places(batch, &objects));
                     }
                     Ok((0, Answer::Verdicts(count))) => remote::note_verdicts(count),
                     Ok((0, answer)) => {
@@ -212,6 +214,19 @@ fn variables() -> Vec<(&'static str, OsString)> {
     variables
 }
 
+/// Where the objects of a batch are.
+fn places(batch: &str, objects: &[InBatch]) -> impl Iterator<Item = (KeyHash, Place)> {
+    let batch: Arc<str> = Arc::from(batch);
+    objects.iter().map(move |object| {
+        let place = Place {
+            batch: Arc::clone(&batch),
+            offset: object.offset,
+            size: object.size,
+        };
+        (KeyHash(object.hash), place)
+    })
+}
+
 fn reply_of(answer: &Answer<'_>) -> Option<Reply> {
     Some(match answer {
         Answer::Arrived => Reply::Arrived,
@@ -219,7 +234,7 @@ fn reply_of(answer: &Answer<'_>) -> Option<Reply> {
         Answer::Refused(reason) => Reply::Refused((*reason).to_owned()),
         Answer::Failed(reason) => Reply::Failed((*reason).to_owned()),
         Answer::Unusable(reason) => Reply::Unusable((*reason).to_owned()),
-        Answer::Elsewhere | Answer::Brought(_) | Answer::Verdicts(_) => return None,
+        Answer::Elsewhere | Answer::Brought { .. } | Answer::Verdicts(_) => return None,
     })
 }
 
