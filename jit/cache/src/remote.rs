@@ -26,7 +26,14 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(
 pub struct Health {
     /// Since the last success.
     failures: u32,
+    /// How long launches have waited in vain since the store last gave an object.
+    waited: Duration,
     rests_until: Option<Instant>,
+}
+
+/// The name under which a cache remembers that the store with this URL is out of order.
+pub fn name_of_trouble(url: &str) -> String {
+    format!("remote store {url}")
 }
 
 impl Health {
@@ -38,6 +45,23 @@ impl Health {
     /// Takes note of an answer, whatever it says.
     pub fn note_answer(&mut self) {
         self.failures = 0;
+    }
+
+    /// Takes note of an object that the store gave, which saves more than waiting for it takes.
+    pub fn note_object(&mut self) {
+        self.failures = 0;
+        self.waited = Duration::ZERO;
+    }
+
+    /// How long a launch may wait for an answer: all launches together as long as one may, until the store
+    /// gives an object. Zero: the store is asked, and nobody waits.
+    pub fn left_to_wait(&self, deadline: Duration) -> Duration {
+        deadline.saturating_sub(self.waited)
+    }
+
+    /// Takes note that a launch has waited this long for a request that failed.
+    pub fn note_wait(&mut self, waited: Duration) {
+        self.waited = self.waited.saturating_add(waited);
     }
 
     /// Takes note of a request that failed. True: the store is left alone from now on.
@@ -96,6 +120,11 @@ impl Wait {
         }
     }
 
+    /// Whether anybody waits.
+    pub fn is_waited(&self) -> bool {
+        !self.deadline.max(self.patience).is_zero()
+    }
+
     /// What is left of the deadline.
     pub fn left(&self, now: Instant) -> Duration {
         self.deadline
@@ -140,6 +169,24 @@ mod tests {
         assert!(health.is_to_be_asked(now + REST));
         // One more failure is enough then.
         assert!(health.note_failure(now + REST) && !health.is_to_be_asked(now + REST));
+    }
+
+    #[test]
+    fn launches_wait_for_one_deadline_together_until_there_is_an_object() {
+        let deadline = Duration::from_millis(50);
+        let mut health = Health::default();
+        assert_eq!(health.left_to_wait(deadline), deadline);
+        health.note_wait(deadline / 5);
+        health.note_failure(Instant::now());
+        assert_eq!(health.left_to_wait(deadline), deadline / 5 * 4);
+        health.note_wait(deadline);
+        health.note_failure(Instant::now());
+        assert_eq!(health.left_to_wait(deadline), Duration::ZERO);
+        // Garbage can look like this.
+        health.note_answer();
+        assert_eq!(health.left_to_wait(deadline), Duration::ZERO);
+        health.note_object();
+        assert_eq!(health.left_to_wait(deadline), deadline);
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::sync::{Mutex, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_remote::Device;
-use offloom_jit_cache::remote::{Health, PATIENCE, REST};
+use offloom_jit_cache::remote::{Health, PATIENCE, REST, name_of_trouble};
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats::RemoteUses;
 use offloom_jit_cache::store::{ImageKey, KeyHash, Place};
@@ -24,7 +24,8 @@ use crate::process::settings::settings;
 /// How the store is asked.
 pub trait Transport: Sync {
     /// Has an object put into the private folder, and waits for that as long as this; or for `patience` where
-    /// another machine is known to make it.
+    /// another machine is known to make it. Where that is no time at all, the store is asked without waiting
+    /// ([`Reply::Later`]), unless it owes answers to such questions.
     fn fetch(&self, hash: KeyHash, deadline: Duration, patience: Duration) -> Reply;
     /// Has an object of the private folder put into the store, without waiting.
     fn publish(&self, hash: KeyHash);
@@ -53,8 +54,10 @@ pub enum Reply {
     Failed(String),
     /// No store can be asked by this process, for this reason.
     Unusable(String),
-    /// Others are asking.
+    /// Others are asking, or have asked and wait no longer.
     Busy,
+    /// It is asked, and [`note`] hears of what comes of it.
+    Later,
 }
 
 static TRANSPORT: OnceLock<&'static dyn Transport> = OnceLock::new();
@@ -100,7 +103,7 @@ fn transport() -> Option<&'static dyn Transport> {
     }
     if !state.has_looked {
         state.has_looked = true;
-        if with_store(|store| store.is_out_of_order(&name_of_trouble(), REST)).unwrap_or(true) {
+        if with_store(|store| store.is_out_of_order(&trouble(), REST)).unwrap_or(true) {
             report::log("the remote store is left alone: another process has found it out of order");
             state.health.rest(Instant::now());
         }
@@ -109,29 +112,34 @@ fn transport() -> Option<&'static dyn Transport> {
 }
 
 /// Under this the cache remembers that the store is out of order.
-fn name_of_trouble() -> String {
-    format!(
-        "remote store {}",
-        settings().remote.as_deref().unwrap_or_default()
-    )
+fn trouble() -> String {
+    name_of_trouble(settings().remote.as_deref().unwrap_or_default())
 }
 
-/// Has an object put into the private folder, if the store has it, and waits for that within the deadline.
-/// True: it is there.
+/// Has an object put into the private folder, if the store has it, and waits for that within the deadline. A
+/// store that has let launches wait that long is asked beside them until it answers. True: it is there.
 pub(crate) fn bring(key: &ImageKey) -> bool {
     let Some(transport) = transport() else {
         return false;
     };
     let hash = key.hash();
     let deadline = Duration::from_millis(u64::from(settings().remote_deadline));
-    let patience = match settings().mode {
+    let (deadline, patience) = match settings().mode {
         // A launch waits.
-        Mode::Sync => deadline,
-        Mode::Async | Mode::Off => deadline.max(PATIENCE),
+        Mode::Sync => {
+            let left = lock(state()).health.left_to_wait(deadline);
+            (left, left)
+        }
+        Mode::Async | Mode::Off => (deadline, deadline.max(PATIENCE)),
     };
+    let begun = Instant::now();
     let reply = transport.fetch(hash, deadline, patience);
-    if reply == Reply::Arrived {
-        lock(state()).brought.entry(hash).or_default();
+    match reply {
+        Reply::Arrived => {
+            lock(state()).brought.entry(hash).or_default();
+        }
+        Reply::Failed(_) => lock(state()).health.note_wait(begun.elapsed()),
+        _ => {}
     }
     note(&reply);
     reply == Reply::Arrived
@@ -200,6 +208,7 @@ pub fn note_brought(objects: impl IntoIterator<Item = (KeyHash, Place)>) {
     state.brought.extend(places);
     let more = state.brought.len() - before;
     state.uses.fetched_ahead += more as u64;
+    state.health.note_object();
 }
 
 /// Takes note that the private folder says now, for so many objects, what launches took on other machines.
@@ -219,11 +228,13 @@ pub fn note(reply: &Reply) {
         Reply::Absent | Reply::Busy => &mut uses.absent,
         Reply::Refused(_) => &mut uses.refused,
         Reply::Failed(_) | Reply::Unusable(_) => &mut uses.failed,
+        Reply::Later => return,
     };
     *counter += 1;
     match reply {
-        Reply::Arrived | Reply::Absent => state.health.note_answer(),
-        Reply::Busy => {}
+        Reply::Arrived => state.health.note_object(),
+        Reply::Absent => state.health.note_answer(),
+        Reply::Busy | Reply::Later => {}
         Reply::Refused(reason) => {
             state.health.note_answer();
             drop(state);
@@ -238,7 +249,7 @@ pub fn note(reply: &Reply) {
             drop(state);
             report::log(format_args!("the remote store: {reason}"));
             if is_left_alone {
-                with_store(|store| store.note_out_of_order(&name_of_trouble()));
+                with_store(|store| store.note_out_of_order(&trouble()));
                 SAID_FAILED.call_once(|| {
                     report::line(format_args!(
                         "the remote store {} is left alone, and tried again in a minute: {reason}",

@@ -14,7 +14,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_remote::{Answer, Device, MOST_BYTES, Question};
-use offloom_jit_cache::remote::{Absences, CLAIM, Wait};
+use offloom_jit_cache::remote::{Absences, CLAIM, Health, Wait, name_of_trouble};
 use offloom_jit_cache::settings::Found;
 use offloom_jit_cache::store::{Batch, KeyHash};
 use offloom_jit_variants::trial::Times;
@@ -140,6 +140,7 @@ fn answer_all(
     batches: &Sender<Option<Batch>>,
     buffer: &mut [u8],
 ) -> io::Result<()> {
+    let mut health = Health::default();
     let limits = Limits::of_look_up(shared.session.deadline);
     let mut remote = match shared.session.connect(limits) {
         Ok(remote) => remote,
@@ -160,6 +161,7 @@ fn answer_all(
                 let got = fetch(shared, remote.as_mut(), KeyHash(hash), wait, || {
                     tell(number, &Answer::Elsewhere);
                 });
+                note_health(&shared.session, &mut health, got.is_ok());
                 match got {
                     Ok(Got::Arrived) => tell(number, &Answer::Arrived),
                     Ok(Got::Absent) => tell(number, &Answer::Absent),
@@ -211,6 +213,16 @@ fn answer_all(
     Ok(())
 }
 
+/// Tells other processes of a store that is out of order. The program may have ended before it is found out.
+fn note_health(session: &Session, health: &mut Health, is_answer: bool) {
+    if is_answer {
+        health.note_answer();
+    } else if health.note_failure(Instant::now()) {
+        // A cache that cannot be written has others find out again.
+        let _ = session.store.note_out_of_order(&name_of_trouble(&session.url));
+    }
+}
+
 /// Asks the store. `elsewhere` is called once if another machine is making the object.
 fn fetch(
     shared: &Shared,
@@ -223,7 +235,8 @@ fn fetch(
     if !is_to_be_asked_for(shared, hash, wait) {
         return Ok(Got::Absent);
     }
-    if shared.session.has(hash) {
+    // Where nobody waits the question is whether the store answers; the object was made meanwhile.
+    if wait.is_waited() && shared.session.has(hash) {
         return Ok(Got::Arrived);
     }
     loop {

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_abi::jit_remote::{Answer, Device, InBatch, MOST_BYTES, Question};
+use offloom_jit_cache::remote::{REST, name_of_trouble};
 use offloom_jit_cache::store::{ImageKey, KeyHash, Place, Record, Store, StoreOptions};
 use offloom_jit_variants::trial::Times;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -153,6 +154,11 @@ impl Machine {
 
     /// Starts the process for a program that has this list.
     fn start(&self, server: &Server) -> Process {
+        self.start_at(&server.url())
+    }
+
+    /// Starts it before the store with this URL.
+    fn start_at(&self, url: &str) -> Process {
         let (ours, theirs) = socketpair(
             AddressFamily::UNIX,
             SocketType::SEQPACKET,
@@ -168,12 +174,11 @@ impl Machine {
             process,
             socket: Some(ours),
         };
-        let url = server.url();
         let variable = |name, value: &Path| (name, value.as_os_str().as_bytes().to_vec());
         let variables = [
             variable("OFFLOOM_JIT_CACHE_DIR", &self.0.path().join("cache")),
             variable("OFFLOOM_JIT_REMOTE_KEYS", &self.keys()),
-            variable("OFFLOOM_JIT_REMOTE", Path::new(OsStr::new(&url))),
+            variable("OFFLOOM_JIT_REMOTE", Path::new(OsStr::new(url))),
         ];
         let variables = variables.iter().map(|(name, value)| (*name, value.as_slice()));
         process.say(&Question::Begin {
@@ -408,6 +413,42 @@ fn verdicts_that_are_altered_moved_or_of_strangers_are_refused() {
     let process = reader.start(&server);
     assert_eq!(process.hear_of_verdicts(), 1);
     process.end();
+}
+
+/// A question that nobody waits for the answer of.
+fn beside(value: u64) -> Question<'static> {
+    Question::Fetch {
+        hash: key(value).hash().0,
+        deadline: 0,
+        patience: 0,
+    }
+}
+
+#[test]
+fn what_nobody_waits_for_the_store_is_asked_also_of_what_is_here() {
+    let mut server = Server::start();
+    let machine = maker(&server);
+    let process = machine.start(&server);
+    server.requests();
+    process.say(&beside(0));
+    process.hear(|answer| *answer == Answer::Arrived);
+    assert_eq!(server.requests().get("get"), Some(&1));
+    process.end();
+}
+
+#[test]
+fn three_failures_are_told_to_other_processes_also_after_the_program() {
+    for (failures, is_out_of_order) in [(2, false), (3, true)] {
+        let machine = Machine::new();
+        let url = format!("redis+unix://{}", machine.0.path().join("nothing").display());
+        let process = machine.start_at(&url);
+        for value in 0..failures {
+            process.say(&beside(value));
+        }
+        process.end();
+        let trouble = name_of_trouble(&url);
+        assert_eq!(machine.store().is_out_of_order(&trouble, REST), is_out_of_order);
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use offloom_abi::jit_remote::{
     Answer, CREDENTIAL_VARIABLES, Device, InBatch, MOST_BYTES, Question, REMOTE_NAME,
 };
+use offloom_jit_cache::remote::MOST_FAILURES;
 use offloom_jit_cache::store::{KeyHash, Place};
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
@@ -64,6 +65,8 @@ struct State {
 struct Connection {
     /// Only `None` while it is dropped.
     socket: Option<OwnedFd>,
+    /// Questions whose answers nobody waits for, and that are not answered.
+    unanswered: Mutex<Vec<u32>>,
     owner: Owner,
     identity: Identity,
 }
@@ -96,6 +99,7 @@ impl Connection {
         SOCKET.remember(socket.as_raw_fd(), identity);
         let connection = Self {
             socket: Some(socket),
+            unanswered: Mutex::default(),
             owner: Owner::current(),
             identity,
         };
@@ -162,6 +166,7 @@ impl Connection {
                         }
                     }
                     Ok((number, answer)) => {
+                        self.note_late(number, &answer);
                         if let Some(reply) = stop(number, &answer, end) {
                             return Some(reply);
                         }
@@ -174,6 +179,39 @@ impl Connection {
                 }
                 Err(_) => return gone(),
             }
+        }
+    }
+
+    /// Takes note of what came of a question, if nobody waits for that.
+    fn note_late(&self, number: u32, answer: &Answer<'_>) {
+        let mut unanswered = lock(&self.unanswered);
+        let Some(place) = unanswered.iter().position(|asked| *asked == number) else {
+            return;
+        };
+        unanswered.swap_remove(place);
+        drop(unanswered);
+        // That somebody else makes it says as much of the store.
+        remote::note(&reply_of(answer).unwrap_or(Reply::Absent));
+    }
+
+    /// Asks for an object without waiting, unless so many such questions are open that one more says no more
+    /// of the store.
+    fn ask_beside(&self, number: u32, hash: KeyHash) -> Reply {
+        self.listen(&mut Instant::now(), |_, _, _| None);
+        if lock(&self.unanswered).len() + 1 >= MOST_FAILURES as usize {
+            return Reply::Busy;
+        }
+        let question = Question::Fetch {
+            hash: hash.0,
+            deadline: 0,
+            patience: 0,
+        };
+        match self.say(number, &question) {
+            Ok(()) => {
+                lock(&self.unanswered).push(number);
+                Reply::Later
+            }
+            Err(reason) => Reply::Failed(reason),
         }
     }
 }
@@ -300,22 +338,24 @@ impl Transport for Process {
             deadline: milliseconds(end.saturating_duration_since(Instant::now())),
             patience: milliseconds(patience),
         };
-        let reply = match connection.say(asked, &question) {
-            Err(reason) => Reply::Failed(reason),
-            Ok(()) => connection
-                .listen(&mut end, |number, answer, end| {
-                    if number != asked {
-                        return None;
-                    }
-                    if *answer == Answer::Elsewhere {
-                        *end = begun + patience.max(deadline);
-                    }
-                    reply_of(answer)
-                })
-                .unwrap_or_else(|| {
-                    let waited = begun.elapsed().as_millis();
-                    Reply::Failed(format!("it has not answered in {waited} ms"))
-                }),
+        let reply = match deadline.is_zero() {
+            true => connection.ask_beside(asked, hash),
+            false => connection.say(asked, &question).map_or_else(Reply::Failed, |()| {
+                connection
+                    .listen(&mut end, |number, answer, end| {
+                        if number != asked {
+                            return None;
+                        }
+                        if *answer == Answer::Elsewhere {
+                            *end = begun + patience.max(deadline);
+                        }
+                        reply_of(answer)
+                    })
+                    .unwrap_or_else(|| {
+                        let waited = begun.elapsed().as_millis();
+                        Reply::Failed(format!("it has not answered in {waited} ms"))
+                    })
+            }),
         };
         let mut state = lock(&self.state);
         state.is_taken = false;
