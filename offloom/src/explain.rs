@@ -138,8 +138,14 @@ fn explain(statistics: &Statistics, naming: Naming) -> String {
     }
     if let Some(uses) = &statistics.remote {
         text += &format!(
-            "Remote store: {} fetched, {} ahead of need, {} not there, {} refused, {} failed; {} published\n",
-            uses.fetched, uses.fetched_ahead, uses.absent, uses.refused, uses.failed, uses.published
+            "Remote store: {} fetched, {} ahead of need, {} not there, {} refused, {} failed; {} published, {} too large\n",
+            uses.fetched,
+            uses.fetched_ahead,
+            uses.absent,
+            uses.refused,
+            uses.failed,
+            uses.published,
+            uses.too_large
         );
         text += &format!(
             "Verdicts of the remote store: {} taken over, {} published\n",

@@ -11,6 +11,9 @@ use crate::store::KeyHash;
 pub const MOST_FAILURES: u32 = 3;
 /// For how long it is left alone then.
 pub const REST: Duration = Duration::from_secs(60);
+/// The most bytes of an object in a store, as it is in the cache: kernels take kilobytes, base images of
+/// large programs some megabytes.
+pub const LARGEST: u64 = 32 << 20;
 /// How long it is remembered that a store does not have an object.
 pub const ABSENT_FOR: Duration = Duration::from_secs(60);
 /// How long a machine may make an object before others make it too: as long as most compiles take.

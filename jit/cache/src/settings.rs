@@ -19,6 +19,8 @@ use std::time::Duration;
 
 use strsim::damerau_levenshtein;
 
+use crate::remote::LARGEST;
+
 pub use table::{OTHER_VARIABLES, SETTINGS, Setting};
 pub use values::{CacheMode, FloatingPoint, Mode, Specializations, size as parse_size};
 
@@ -66,6 +68,8 @@ pub struct Settings {
     pub remote_credentials: Option<PathBuf>,
     /// How long a look-up in the store may take, in milliseconds.
     pub remote_deadline: u32,
+    /// The largest object that is put into the store, in bytes of its file in the cache.
+    pub remote_limit: u64,
     /// Whether variants are timed, and dropped when they are no faster than the ahead-of-time code.
     pub retire: bool,
     /// Whether compiles run in a process of their own.
@@ -106,6 +110,7 @@ impl Default for Settings {
             remote_keys: None,
             remote_credentials: None,
             remote_deadline: 50,
+            remote_limit: LARGEST,
             retire: true,
             worker: true,
             time_limit: 10_000,

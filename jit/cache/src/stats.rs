@@ -70,6 +70,9 @@ pub struct RemoteUses {
     pub failed: u64,
     /// Those that were handed over to be put there.
     pub published: u64,
+    /// Those that are larger than what is put there.
+    #[serde(default)]
+    pub too_large: u64,
     /// Verdicts of other machines that were taken over: their variants are not timed here.
     #[serde(default)]
     pub verdicts: u64,

@@ -41,7 +41,7 @@ pub use key::{ImageKey, KeyHash, stored_field};
 pub use layer::FORMAT_FOLDER;
 pub use listing::is_absent;
 pub use pack::Unpacked;
-pub use record::{CompileLimits, Failure, Record};
+pub use record::{CompileLimits, Failure, Record, file_size};
 pub use upkeep::{Stats, Stored, Verified};
 pub use uses::Uses;
 

@@ -242,8 +242,8 @@ pub fn expect_publication(key: &ImageKey, start: Option<&ImageKey>) {
 /// another process has made. A cache that cannot be written is one compile more next time.
 pub fn publish(key: &ImageKey, record: Record) -> Record {
     let published = with_store(|store| store.publish(key, &record));
-    if let (Some(Ok(None)), Record::Image(_)) = (&published, &record) {
-        remote::publish(key);
+    if let (Some(Ok(None)), Record::Image(object)) = (&published, &record) {
+        remote::publish(key, object);
     }
     match published {
         Some(Ok(Some(others))) => others,

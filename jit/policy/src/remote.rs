@@ -12,7 +12,7 @@ use offloom_abi::jit_remote::Device;
 use offloom_jit_cache::remote::{Health, PATIENCE, REST, name_of_trouble};
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats::RemoteUses;
-use offloom_jit_cache::store::{ImageKey, KeyHash, Place};
+use offloom_jit_cache::store::{ImageKey, KeyHash, Place, file_size};
 use offloom_jit_variants::trial::Times;
 
 use crate::disk_cache::with_store;
@@ -145,9 +145,13 @@ pub(crate) fn bring(key: &ImageKey) -> bool {
     reply == Reply::Arrived
 }
 
-/// Has an object that was just compiled put into the store.
-pub(crate) fn publish(key: &ImageKey) {
+/// Has an object that was just compiled put into the store, unless it is too large.
+pub(crate) fn publish(key: &ImageKey, object: &[u8]) {
     if let Some(transport) = transport() {
+        if file_size(key, object) > settings().remote_limit {
+            lock(state()).uses.too_large += 1;
+            return;
+        }
         lock(state()).uses.published += 1;
         transport.publish(key.hash());
     }

@@ -12,7 +12,7 @@ use offloom_text_table::{counted, printable};
 use serde_json::{Value, json};
 
 use crate::keys::{self, KeyError, KeyName, Keys};
-use crate::session::{Session, now};
+use crate::session::{Sent, Session, now};
 use crate::stores::{Limits, StoreFailure};
 
 /// What is printed, for people and for programs.
@@ -102,14 +102,18 @@ fn push(name: &str) -> Result<Printed, String> {
     }
     let failed = of_store(&session);
     let mut remote = session.connect(Limits::BESIDE).map_err(&failed)?;
-    let (mut put, mut known, mut left) = (0, 0, 0);
+    let (mut put, mut known, mut too_large, mut left) = (0, 0, 0, 0);
     let mut listed = Vec::new();
     for hash in session.store.hashes().map_err(|error| error.to_string())? {
         match session.put(remote.as_mut(), hash).map_err(&failed)? {
-            Some(true) => put += 1,
-            Some(false) => known += 1,
+            Sent::New => put += 1,
+            Sent::Known => known += 1,
+            Sent::TooLarge => {
+                too_large += 1;
+                continue;
+            }
             // What is remembered of launches and failures stays here.
-            None => {
+            Sent::Nothing => {
                 left += 1;
                 continue;
             }
@@ -123,9 +127,12 @@ fn push(name: &str) -> Result<Printed, String> {
     if known > 0 {
         text += &format!(", {known} more were there already");
     }
+    if too_large > 0 {
+        text += &format!(", {too_large} more are larger than OFFLOOM_JIT_REMOTE_LIMIT allows");
+    }
     Ok((
         text + "\n",
-        json!({ "pushed": put, "known": known, "left": left, "list": name }),
+        json!({ "pushed": put, "known": known, "too_large": too_large, "left": left, "list": name }),
     ))
 }
 

@@ -20,6 +20,7 @@
 use std::time::Duration;
 
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use offloom_jit_cache::remote::LARGEST;
 use offloom_jit_cache::store::{KeyHash, MEMORY};
 
 use crate::keys::KeyName;
@@ -30,8 +31,8 @@ const MAGIC: [u8; 8] = *b"OFFLOOR1";
 const SIGNED: usize = 128;
 /// Bytes before the contents.
 const HEADER: usize = SIGNED + 64;
-/// The most bytes of an entry. Kernels take kilobytes, base images of large programs some megabytes.
-pub(crate) const MOST_BYTES: usize = 32 << 20;
+/// The most bytes of an entry.
+pub(crate) const MOST_BYTES: u64 = LARGEST + HEADER as u64;
 /// How far the clock of the machine that signed may be ahead.
 const CLOCK_DIFFERENCE: u64 = 24 * 60 * 60;
 /// How long an object or a list may be used: by then the compiler or the program is another one.

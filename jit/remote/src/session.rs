@@ -51,6 +51,8 @@ pub(crate) struct Session {
     pub(crate) private: Option<SigningKey>,
     /// How long somebody waits for a look-up, in milliseconds.
     pub(crate) deadline: u32,
+    /// The largest object that is put into the store, in bytes of its file in the cache.
+    limit: u64,
     /// What launches took elsewhere, as far as the store was asked.
     pub(crate) verdicts: Known,
     /// Objects that came together and have no file of their own yet.
@@ -70,6 +72,19 @@ pub(crate) enum Got {
     Absent,
     /// It is not to be trusted.
     Refused(Refusal),
+}
+
+/// What came of putting an object into the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sent {
+    /// The store has it now.
+    New,
+    /// The store had it.
+    Known,
+    /// It is too large.
+    TooLarge,
+    /// It is not in the cache, or nothing is signed here.
+    Nothing,
 }
 
 /// Objects that were asked for together.
@@ -124,6 +139,7 @@ impl Session {
             url,
             store,
             deadline: settings.remote_deadline,
+            limit: settings.remote_limit,
             verdicts: Known::default(),
             together: Mutex::default(),
             credentials,
@@ -264,22 +280,17 @@ impl Session {
         }
     }
 
-    /// Puts an object of this machine's cache into the store, unless it is there. `None`: it is not in the
-    /// cache, or too large; or nothing is signed here.
-    pub(crate) fn put(
-        &self,
-        remote: &mut dyn RemoteStore,
-        hash: KeyHash,
-    ) -> Result<Option<bool>, StoreFailure> {
+    /// Puts an object of this machine's cache into the store, unless it is there.
+    pub(crate) fn put(&self, remote: &mut dyn RemoteStore, hash: KeyHash) -> Result<Sent, StoreFailure> {
         let (Some(key), Some(image)) = (&self.private, self.store.image_of(hash)) else {
-            return Ok(None);
+            return Ok(Sent::Nothing);
         };
-        let entry = entry::sign(key, Kind::Object, hash, &image, now());
-        if entry.len() > entry::MOST_BYTES {
-            return Ok(None);
+        if image.len() as u64 > self.limit {
+            return Ok(Sent::TooLarge);
         }
+        let entry = entry::sign(key, Kind::Object, hash, &image, now());
         let put = remote.put(&object_name(hash), &entry, Kind::Object.lifetime(), Put::New);
-        put.map(Some)
+        put.map(|is_new| if is_new { Sent::New } else { Sent::Known })
     }
 
     /// The objects of a list; none where there is no list, or none that is to be trusted.

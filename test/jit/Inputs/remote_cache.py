@@ -254,6 +254,30 @@ def loses_writes():
             assert "answers in" in maker.offloom("cache", "remote", "status")
 
 
+def too_large():
+    """What is larger than a setting allows is not put there, and counted."""
+    with Redis() as redis:
+        maker = Node("large", redis.url, signs=True)
+        maker.environment["OFFLOOM_JIT_REMOTE_LIMIT"] = "100"
+        compiled_all(maker, published=0, too_large=VARIANTS)
+        assert f"pushed 0 kernels, {VARIANTS} more are larger than OFFLOOM_JIT_REMOTE_LIMIT allows" in maker.offloom("cache", "push")
+        assert redis.keys("object") == []
+        folders = [folder for folder in (maker.folder / "cache" / "v2").iterdir() if len(folder.name) == 2]
+        # Variants alone are this large: beside them there is what was found out of launches.
+        sizes = sorted(file.stat().st_size for folder in folders for file in folder.iterdir() if file.stat().st_size > 1000)
+        assert len(sizes) == VARIANTS, sizes
+        limit = sizes[VARIANTS // 2]
+        put = sum(size <= limit for size in sizes)
+        assert 0 < put < VARIANTS, sizes
+        other = Node("larger", redis.url)
+        shutil.copytree(maker.folder / "keys", other.folder / "keys")
+        other.environment["OFFLOOM_JIT_REMOTE_LIMIT"] = str(limit)
+        # Claims of the first one hold.
+        redis.cli("flushall")
+        compiled_all(other, published=put, too_large=VARIANTS - put)
+        until(lambda: len(redis.keys("object")) == put, "what is small enough is not put into the store")
+
+
 def restarts_meanwhile():
     """A server that is restarted again and again while a program asks it: it is asked anew, and not left alone."""
     with Redis() as redis:
@@ -475,6 +499,7 @@ def main():
             full()
             slow_and_garbage()
             loses_writes()
+            too_large()
             restarts_meanwhile()
             wrong_clocks()
             verdicts_travel()

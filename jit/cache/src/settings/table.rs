@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 
 use super::{CONFIG_VARIABLE, Settings, values};
+use crate::remote::LARGEST;
 
 /// Variables that are no settings, because they say where those or their reader are: name, values, and what
 /// each does.
@@ -178,6 +179,16 @@ pub const SETTINGS: &[Setting] = &[
         help: "how long it is waited for the store before a kernel is compiled; 50 by default",
         set: Set::Text(|settings, value| values::set(&mut settings.remote_deadline, value.parse().ok())),
         show: |settings| settings.remote_deadline.to_string(),
+    },
+    Setting {
+        name: "OFFLOOM_JIT_REMOTE_LIMIT",
+        values: SIZE,
+        help: "the largest compiled kernel that is put into the store, in bytes of its file in the cache; 32M by default, and at most",
+        set: Set::Text(|settings, value| {
+            let size = values::size(value).filter(|size| *size <= LARGEST);
+            values::set(&mut settings.remote_limit, size)
+        }),
+        show: |settings| values::shown_size(settings.remote_limit),
     },
     Setting {
         name: "OFFLOOM_JIT_RETIRE",

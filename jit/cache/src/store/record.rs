@@ -17,6 +17,8 @@
 use offloom_jit_variants::signature::Subject;
 use offloom_jit_variants::trial::Times;
 
+use super::key::ImageKey;
+
 /// The first eight bytes of a file.
 pub(super) const MAGIC: [u8; 8] = *b"OFFLOOMI";
 /// Bytes before the checksum.
@@ -139,6 +141,11 @@ impl Record {
         };
         Some((key, record))
     }
+}
+
+/// Bytes of the file that keeps an image for a key.
+pub fn file_size(key: &ImageKey, image: &[u8]) -> u64 {
+    (HEADER + key.to_string().len() + image.len()) as u64
 }
 
 /// Two numbers, as they are kept.

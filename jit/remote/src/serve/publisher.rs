@@ -8,7 +8,7 @@ use offloom_jit_cache::remote::Health;
 use offloom_jit_cache::store::KeyHash;
 
 use super::Shared;
-use crate::session::Session;
+use crate::session::{Sent, Session};
 use crate::stores::{Limits, RemoteStore, StoreFailure};
 use crate::verdicts::Verdict;
 
@@ -103,8 +103,9 @@ impl Publisher<'_> {
     fn put(&mut self, hash: KeyHash) {
         if self.can() {
             let done = self.session.put(self.remote.as_mut(), hash);
-            let done = self.note(done).flatten();
-            self.put.extend(done.map(|_| hash));
+            if let Some(Sent::New | Sent::Known) = self.note(done) {
+                self.put.push(hash);
+            }
         }
     }
 

@@ -60,7 +60,7 @@ impl RemoteStore for Folder {
             opened => opened.map_err(|error| self.failed(&error))?,
         };
         let mut bytes = Vec::new();
-        let read = file.take(MOST_BYTES as u64).read_to_end(&mut bytes);
+        let read = file.take(MOST_BYTES).read_to_end(&mut bytes);
         read.map_err(|error| self.failed(&error))?;
         Ok(Some(bytes))
     }

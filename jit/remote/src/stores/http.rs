@@ -70,7 +70,7 @@ impl<P: Places> Web<P> {
         let mut response = self.agent.run(request).map_err(of_ureq)?;
         match response.status() {
             StatusCode::OK => {
-                let body = response.body_mut().with_config().limit(MOST_BYTES as u64);
+                let body = response.body_mut().with_config().limit(MOST_BYTES);
                 let bytes = body.read_to_vec().map_err(of_ureq)?;
                 let headers = std::mem::take(response.headers_mut());
                 Ok(Some(Found { headers, bytes }))

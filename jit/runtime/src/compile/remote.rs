@@ -225,6 +225,10 @@ fn variables() -> Vec<(&'static str, OsString)> {
             "OFFLOOM_JIT_REMOTE_DEADLINE",
             settings.remote_deadline.to_string().into(),
         ),
+        (
+            "OFFLOOM_JIT_REMOTE_LIMIT",
+            settings.remote_limit.to_string().into(),
+        ),
     ];
     let paths = settings.cache_path.iter().map(|path| path.as_os_str().as_bytes());
     let paths = paths.collect::<Vec<_>>().join(&b':');
