@@ -5,6 +5,7 @@ Arguments: the program offloom, the program under test, the file with what it pr
 
 import collections
 import contextlib
+import itertools
 import json
 import os
 import pathlib
@@ -347,6 +348,32 @@ def verdicts_travel():
         assert "what launches took elsewhere: its signature is wrong" in says and "a variant is kept" in says, says
 
 
+def verdicts_of_gpus_travel():
+    """What launches took on one GPU counts for GPUs of its model."""
+    with Redis() as redis:
+        numbers = itertools.count()
+
+        def run(model, **more):
+            node = Node(f"gpu{next(numbers)}", redis.url, **more)
+            node.environment |= {"OFFLOOM_JIT_RETIRE": "1", "OFFLOOM_VIRTUAL_GPU": model}
+            return node, *node.run()
+
+        judge, origins, remote, says = run("sm_80", signs=True)
+        assert origins == {"compiled": 1} and remote["verdicts_published"] == 1 and remote["verdicts"] == 0, (origins, remote, says)
+        assert "a variant is kept" in says, says
+        until(lambda: redis.keys("verdicts") and redis.keys("list"), "what was found out is not put into the store")
+
+        def are_taken_over():
+            """No launch waits for them: what comes too late is found out again."""
+            _, origins, remote, says = run("sm_80", trusts=judge)
+            assert origins == {"remote": 1}, (origins, remote, says)
+            return remote["verdicts"] == 1 and "a variant is" not in says and "faster lately: it is not timed again" in says
+
+        until(are_taken_over, "what launches took on such a GPU is not taken over")
+        _, origins, remote, says = run("sm_90", trusts=judge)
+        assert origins == {"compiled": 1} and remote["verdicts"] == 0 and "a variant is kept" in says, (origins, remote, says)
+
+
 def other_stores():
     folder = HERE / "store"
     folder.mkdir()
@@ -507,6 +534,8 @@ def main():
             over_tls()
             other_stores()
             many_at_once(Redis)
+        case "gpu":
+            verdicts_of_gpus_travel()
         case "s3":
             s3_serves_others()
             many_at_once(S3)
