@@ -11,7 +11,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 25] = [
+const VALUES: [(&str, &str, &str); 26] = [
     ("OFFLOOM_JIT", "sync", "always"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
