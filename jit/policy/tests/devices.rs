@@ -6,7 +6,6 @@
 
 use std::collections::HashSet;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, OnceLock, mpsc};
 use std::thread;
@@ -18,12 +17,10 @@ use offloom_abi::jit_bundle::{
 use offloom_abi::jit_compile::{Phases, Priority};
 use offloom_abi::jit_remote::Device;
 use offloom_descriptor::Descriptor;
-use offloom_jit_cache::stats::Origin;
-use offloom_jit_cache::store::{ImageKey, KeyHash, Record, Store, StoreOptions};
+use offloom_jit_cache::store::KeyHash;
 use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
 };
-use offloom_jit_policy::disk_cache;
 use offloom_jit_policy::image::ImageCopy;
 use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
@@ -250,28 +247,21 @@ impl Transport for Nowhere {
     fn catch_up(&self) {}
 }
 
-/// The folder of the cache.
-const CACHE: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/devices-cache");
-
-/// Each test begins with this.
-fn prepare() {
+/// A kernel on one of the two devices, of a bundle with this kernel alone.
+fn kernels_on_devices(name: &'static str) -> [&'static KernelOnDevice<Double>; 2] {
     static ENVIRONMENT: Once = Once::new();
     ENVIRONMENT.call_once(|| {
-        let _ = std::fs::remove_dir_all(CACHE);
+        let cache = concat!(env!("CARGO_TARGET_TMPDIR"), "/devices-cache");
+        let _ = std::fs::remove_dir_all(cache);
         // SAFETY: tests begin with this, and none reads the environment beside it.
         unsafe {
             std::env::set_var("OFFLOOM_JIT", "async");
             std::env::set_var("OFFLOOM_JIT_CACHE_MODE", "rw");
-            std::env::set_var("OFFLOOM_JIT_CACHE_DIR", CACHE);
+            std::env::set_var("OFFLOOM_JIT_CACHE_DIR", cache);
             std::env::set_var("OFFLOOM_JIT_REMOTE", "file:///nowhere");
         }
         remote::use_transport(&Nowhere);
     });
-}
-
-/// A kernel on one of the two devices, of a bundle with this kernel alone.
-fn kernels_on_devices(name: &'static str) -> [&'static KernelOnDevice<Double>; 2] {
-    prepare();
     let (bytes, id) = bundle(name);
     let attached = Double::registry().attach(id, &bytes).unwrap();
     [0, 1].map(|device| {
@@ -523,59 +513,6 @@ fn an_image_that_goes_while_its_code_is_loaded_takes_the_code_with_it() {
             .iter()
             .any(|(object, there)| object.contains("_withdrawn_") && *there)
     );
-}
-
-/// The cache in a folder, as other processes see it.
-fn store(folder: &Path) -> Store {
-    let (store, errors) = Store::open(&StoreOptions {
-        directory: Some(folder.to_owned()),
-        read_only: false,
-        shared: Vec::new(),
-        size_limit: 1 << 30,
-        claim_limit: Duration::from_secs(60),
-    });
-    assert!(errors.is_empty(), "{errors:?}");
-    store
-}
-
-#[test]
-fn what_came_with_others_is_used_and_timed_before_it_has_a_file() {
-    prepare();
-    let key = ImageKey {
-        offloom_version: "0".to_owned(),
-        llvm_version: "0".to_owned(),
-        bundle: BundleId([7; 16]),
-        target_triple: "double".to_owned(),
-        target_features: String::new(),
-        options: String::new(),
-        source: String::new(),
-        descriptor: "kernel=came;arch=double;0=i64:1".parse().unwrap(),
-    };
-    let hash = key.hash();
-    let elsewhere = Path::new(CACHE).with_file_name("devices-maker");
-    let maker = store(&elsewhere);
-    maker.publish(&key, &Record::Image(vec![7; 100])).unwrap();
-    let image = maker.image_of(hash).unwrap();
-    let here = store(Path::new(CACHE));
-    let batch = here.accept_together(&[(hash, &image)], |_| None).unwrap();
-    assert!(disk_cache::find(&key).is_none(), "nobody was told");
-
-    remote::note_brought(batch.images().iter().cloned());
-    let found = || match disk_cache::find(&key) {
-        Some(disk_cache::Known::Object(object, times)) => Some((object, times)),
-        _ => None,
-    };
-    assert_eq!(found(), Some((vec![7; 100], None)));
-    assert_eq!(disk_cache::tier(&key), Origin::Remote);
-    assert!(!here.is_in_private_layer(hash));
-    let times = Times {
-        variant: 10,
-        ahead_of_time: 1000,
-    };
-    assert!(disk_cache::remember_times(&key, times));
-    assert_eq!(here.load(&key), Some(Record::Timed(times, vec![7; 100])));
-    drop(batch);
-    assert_eq!(found(), Some((vec![7; 100], Some(times))));
 }
 
 #[test]

@@ -210,7 +210,7 @@ impl Session {
     /// Puts what is signed into the private folder, all in one file.
     pub(crate) fn accept_together(&self, images: &[(KeyHash, &[u8])]) -> Result<Batch, StoreFailure> {
         let batch = self.store.accept_together(images, |hash| self.verdicts.of(hash));
-        let batch = batch.map_err(unwritable)?;
+        let batch = batch.map_err(StoreFailure::of)?;
         self.together().extend(batch.images().iter().cloned());
         Ok(batch)
     }
@@ -225,7 +225,7 @@ impl Session {
         for (hash, _) in batch.images() {
             together.remove(hash);
         }
-        parted.map_err(unwritable)
+        parted.map_err(StoreFailure::of)
     }
 
     fn part_one(&self, hash: KeyHash, place: &Place) -> Result<bool, StoreError> {
@@ -262,12 +262,16 @@ impl Session {
     /// Puts what is signed into the private folder, with what its launches took elsewhere, if that is known.
     fn accept(&self, hash: KeyHash, image: &[u8]) -> Result<Got, StoreFailure> {
         let measured = self.verdicts.of(hash);
-        if !self.store.accept(hash, image, measured).map_err(unwritable)? {
+        if !self
+            .store
+            .accept(hash, image, measured)
+            .map_err(StoreFailure::of)?
+        {
             // Signed by somebody whose Offloom writes something else.
             return Ok(Got::Refused(Refusal::NoEntry));
         }
         self.catch_up_with_verdict(hash, measured.is_some())
-            .map_err(unwritable)?;
+            .map_err(StoreFailure::of)?;
         Ok(Got::Arrived)
     }
 
@@ -376,11 +380,6 @@ impl Session {
             .put(name, &entry, kind.lifetime(), Put::Replacing)
             .map(drop)
     }
-}
-
-/// Why something is not in the private folder.
-fn unwritable(error: StoreError) -> StoreFailure {
-    StoreFailure(error.to_string())
 }
 
 /// Seconds since 1970.

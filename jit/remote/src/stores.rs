@@ -17,8 +17,8 @@ use http::Web;
 pub(crate) struct StoreFailure(pub(crate) String);
 
 impl StoreFailure {
-    /// Of an error of a library's, whose text may have several lines.
-    fn of(error: impl std::fmt::Display) -> Self {
+    /// Of an error, whose text may have several lines.
+    pub(crate) fn of(error: impl std::fmt::Display) -> Self {
         Self(error.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
