@@ -1,0 +1,227 @@
+//! Memory: allocations of pools, memory of the program that was locked, loaded code; and which agents may
+//! reach it. All of it is memory of the process, at the same address for everyone.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+use std::ptr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use crate::abi::Handle;
+
+/// Granule and alignment of allocations, in bytes.
+pub(crate) const PAGE: usize = 4096;
+
+/// Pages of the process, which are zero at first and go back when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Pages {
+    pub(crate) address: usize,
+    /// Bytes that were asked for.
+    pub(crate) size: usize,
+}
+
+impl Pages {
+    /// Pages for `size` bytes, which is not zero. `None`: the system has no more.
+    pub(crate) fn new(size: usize) -> Option<Self> {
+        let mapped = size.checked_next_multiple_of(PAGE)?;
+        let protection = ProtFlags::READ | ProtFlags::WRITE;
+        // SAFETY: new pages at a place of the system's choice overlap with nothing.
+        let start = unsafe { mmap_anonymous(ptr::null_mut(), mapped, protection, MapFlags::PRIVATE) };
+        Some(Self {
+            address: start.ok()?.addr(),
+            size,
+        })
+    }
+
+    /// Copies bytes to an offset. `false`: they do not fit there.
+    #[must_use]
+    pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
+        if offset.checked_add(bytes.len()).is_none_or(|end| end > self.size) {
+            return false;
+        }
+        let to = ptr::with_exposed_provenance_mut::<u8>(self.address + offset);
+        // SAFETY: the pages are mapped, to be written, and hold that many bytes from there; `bytes` is no
+        // part of them, since nothing borrows from pages.
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
+        true
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        let start = ptr::with_exposed_provenance_mut::<c_void>(self.address);
+        // SAFETY: these are the pages of `new`; that the program uses them no more is its promise. What
+        // cannot be given back stays.
+        let _ = unsafe { munmap(start, self.size.next_multiple_of(PAGE)) };
+    }
+}
+
+/// What an area of memory is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// An allocation of a pool of agent `owner`.
+    Pool {
+        pool: Handle,
+        owner: Handle,
+        /// Whether packets may name it for arguments.
+        takes_arguments: bool,
+    },
+    /// Memory of the program, locked this often.
+    Locked { times: u32 },
+    /// A loaded image for this agent.
+    Code { agent: Handle },
+}
+
+/// An area of memory that agents know.
+#[derive(Debug)]
+pub(crate) struct Area {
+    pub(crate) start: usize,
+    /// Bytes.
+    pub(crate) size: usize,
+    pub(crate) kind: Kind,
+    /// The agents that may reach it. `None`: all.
+    pub(crate) agents: Option<Vec<Handle>>,
+    /// What goes back with it.
+    pages: Option<Pages>,
+}
+
+impl Area {
+    /// Whether an agent may reach it.
+    pub(crate) fn is_open_to(&self, agent: Handle) -> bool {
+        self.agents.as_ref().is_none_or(|agents| agents.contains(&agent))
+    }
+}
+
+/// All memory that agents know, by address.
+#[derive(Debug, Default)]
+pub(crate) struct Areas(BTreeMap<usize, Area>);
+
+impl Areas {
+    /// The area that an address lies in.
+    pub(crate) fn find(&self, address: usize) -> Option<&Area> {
+        let (_, area) = self.0.range(..=address).next_back()?;
+        (address - area.start < area.size).then_some(area)
+    }
+
+    fn find_mut(&mut self, address: usize) -> Option<&mut Area> {
+        let (_, area) = self.0.range_mut(..=address).next_back()?;
+        (address - area.start < area.size).then_some(area)
+    }
+
+    /// Adds an area that owns its pages.
+    pub(crate) fn add_pages(&mut self, pages: Pages, kind: Kind, agents: Option<Vec<Handle>>) -> usize {
+        let start = pages.address;
+        let area = Area {
+            start,
+            size: pages.size,
+            kind,
+            agents,
+            pages: Some(pages),
+        };
+        self.0.insert(start, area);
+        start
+    }
+
+    /// Adds or counts a lock of memory of the program. `false`: a part of it is known already, but not as
+    /// this.
+    pub(crate) fn lock(&mut self, start: usize, size: usize, agents: Option<Vec<Handle>>) -> bool {
+        if let Some(area) = self.find_mut(start) {
+            let same = area.start == start && area.size == size;
+            return match &mut area.kind {
+                Kind::Locked { times } if same => {
+                    *times += 1;
+                    true
+                }
+                _ => false,
+            };
+        }
+        if self.0.range(start..start.saturating_add(size)).next().is_some() {
+            return false;
+        }
+        let area = Area {
+            start,
+            size,
+            kind: Kind::Locked { times: 1 },
+            agents,
+            pages: None,
+        };
+        self.0.insert(start, area);
+        true
+    }
+
+    /// Takes one lock back. `false`: no lock begins there.
+    pub(crate) fn unlock(&mut self, start: usize) -> bool {
+        let Some(Kind::Locked { times }) = self.0.get_mut(&start).map(|area| &mut area.kind) else {
+            return false;
+        };
+        *times -= 1;
+        if *times == 0 {
+            self.0.remove(&start);
+        }
+        true
+    }
+
+    /// Takes away the allocation of a pool that begins at an address.
+    pub(crate) fn free(&mut self, start: usize) -> bool {
+        let is_pool = self.0.get(&start).is_some_and(|area| matches!(area.kind, Kind::Pool { .. }));
+        is_pool && self.0.remove(&start).is_some()
+    }
+
+    /// Takes away the loaded image that begins at an address.
+    pub(crate) fn unload(&mut self, start: usize) {
+        self.0.remove(&start);
+    }
+
+    /// Opens the allocation that an address lies in to `agents` and its owner alone. `false`: there is none.
+    pub(crate) fn allow(&mut self, address: usize, agents: &[Handle]) -> bool {
+        let Some(area) = self.find_mut(address) else {
+            return false;
+        };
+        let Kind::Pool { owner, .. } = area.kind else {
+            return false;
+        };
+        area.agents = Some(agents.iter().copied().chain([owner]).collect());
+        true
+    }
+
+    /// Checks that an agent reaches `size` bytes at an address.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with that.
+    pub(crate) fn check(&self, address: usize, size: usize, agent: Handle) -> Result<&Area, String> {
+        let area = self.find(address).ok_or_else(|| format!("{address:#x} is no memory that agents know"))?;
+        let left = area.start + area.size - address;
+        if size > left {
+            return Err(format!(
+                "{size} bytes from {address:#x} on go {} bytes beyond the memory there",
+                size - left
+            ));
+        }
+        if !area.is_open_to(agent) {
+            return Err(format!("agent {agent:#x} is not allowed to access {address:#x}"));
+        }
+        Ok(area)
+    }
+
+    /// How many allocations of pools, and locks, there are.
+    pub(crate) fn counts(&self) -> (usize, usize) {
+        let count = |is: fn(&Kind) -> bool| self.0.values().filter(|area| is(&area.kind)).count();
+        (
+            count(|kind| matches!(kind, Kind::Pool { .. })),
+            count(|kind| matches!(kind, Kind::Locked { .. })),
+        )
+    }
+}
+
+/// The areas of the process.
+#[derive(Debug, Default)]
+pub(crate) struct Memory(Mutex<Areas>);
+
+impl Memory {
+    /// The areas, for one step.
+    pub(crate) fn areas(&self) -> MutexGuard<'_, Areas> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

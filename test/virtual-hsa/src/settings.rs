@@ -1,0 +1,63 @@
+//! What the environment says of the devices and of the log. `docs/dev/virtual-hsa.md` describes the variables.
+
+use std::env;
+use std::path::PathBuf;
+
+use crate::isa::TargetId;
+
+/// The devices where none are named.
+const DEFAULT_DEVICES: &str = "gfx90a";
+
+/// All settings.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    /// The devices, in their order.
+    pub(crate) devices: Vec<TargetId>,
+    /// The file that the log goes to, if one is wanted.
+    pub(crate) log: Option<PathBuf>,
+}
+
+impl Settings {
+    /// Reads the environment of the process.
+    ///
+    /// # Errors
+    ///
+    /// Which variable cannot be read, and what it may be.
+    pub(crate) fn read() -> Result<Self, String> {
+        let variable = |name| env::var_os(name).filter(|value| !value.is_empty());
+        let names = variable("OFFLOOM_VIRTUAL_HSA").map_or_else(
+            || DEFAULT_DEVICES.to_owned(),
+            |value| value.to_string_lossy().into_owned(),
+        );
+        Ok(Self {
+            devices: devices(&names)?,
+            log: variable("OFFLOOM_VIRTUAL_HSA_LOG").map(PathBuf::from),
+        })
+    }
+}
+
+/// The devices of a list such as `gfx90a,gfx1030`; of `none`, none.
+fn devices(names: &str) -> Result<Vec<TargetId>, String> {
+    if names == "none" {
+        return Ok(Vec::new());
+    }
+    let target = |name: &str| {
+        TargetId::of_device(name.trim()).ok_or_else(|| {
+            format!("OFFLOOM_VIRTUAL_HSA={names}: expected `none` or devices as in `gfx90a,gfx90a:xnack+,gfx1030`")
+        })
+    };
+    names.split(',').map(target).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_are_named_in_their_order() {
+        let names = |list| devices(list).map(|found| found.iter().map(TargetId::to_string).collect::<Vec<_>>());
+        assert_eq!(names("gfx1030, gfx90a:xnack+").unwrap(), ["gfx1030", "gfx90a:sramecc+:xnack+"]);
+        assert_eq!(names("none").unwrap(), Vec::<String>::new());
+        assert!(names("gfx90a,sm_80").unwrap_err().contains("gfx90a,sm_80"));
+    }
+}
