@@ -105,9 +105,12 @@ impl Agents {
     /// The agent whose instruction set has a handle.
     pub(crate) fn of_isa(&self, isa: Handle) -> Result<&TargetId> {
         let agent = self.all.iter().find(|agent| agent.isa() == Some(isa));
-        agent
-            .and_then(|agent| agent.device.as_ref())
-            .ok_or_else(|| Failure::fault(Status::ERROR_INVALID_ISA, format!("{isa:#x} is no instruction set")))
+        agent.and_then(|agent| agent.device.as_ref()).ok_or_else(|| {
+            Failure::fault(
+                Status::ERROR_INVALID_ISA,
+                format!("{isa:#x} is no instruction set"),
+            )
+        })
     }
 
     /// The pools of an agent.
@@ -151,7 +154,10 @@ impl Agent {
     pub(crate) fn info(&self, attribute: u32) -> Option<Vec<u8>> {
         let is_gpu = u32::from(self.device.is_some());
         let only_gpu = |number: u32| words([if is_gpu == 1 { number } else { 0 }]);
-        let name = self.device.as_ref().map_or("virtual host", |device| device.processor.name);
+        let name = self
+            .device
+            .as_ref()
+            .map_or("virtual host", |device| device.processor.name);
         Some(match attribute {
             agent::NAME => text::<64>(name),
             agent::VENDOR_NAME => text::<64>(if is_gpu == 1 { "AMD" } else { "CPU" }),
@@ -163,10 +169,13 @@ impl Agent {
             agent::PROFILE => words([1 - is_gpu]),
             agent::DEFAULT_FLOAT_ROUNDING_MODE => words([2]),
             agent::FAST_F16_OPERATION => vec![u8::from(is_gpu == 1)],
-            agent::WAVEFRONT_SIZE => {
-                words([self.device.as_ref().map_or(0, |device| device.processor.wavefront_size())])
+            agent::WAVEFRONT_SIZE => words([self
+                .device
+                .as_ref()
+                .map_or(0, |device| device.processor.wavefront_size())]),
+            agent::WORKGROUP_MAX_DIM => {
+                halves([MAX_WORKGROUP_SIZE as u16; 3].map(|size| size * is_gpu as u16))
             }
-            agent::WORKGROUP_MAX_DIM => halves([MAX_WORKGROUP_SIZE as u16; 3].map(|size| size * is_gpu as u16)),
             agent::WORKGROUP_MAX_SIZE => only_gpu(MAX_WORKGROUP_SIZE),
             agent::GRID_MAX_DIM => words([u32::MAX * is_gpu; 3]),
             agent::GRID_MAX_SIZE => only_gpu(u32::MAX),
@@ -226,7 +235,11 @@ impl Pool {
         Some(match attribute {
             pool::SEGMENT => words([self.segment]),
             pool::GLOBAL_FLAGS => words([self.flags]),
-            pool::SIZE => long(if is_global { POOL_SIZE } else { u64::from(crate::isa::MAX_GROUP_SEGMENT) }),
+            pool::SIZE => long(if is_global {
+                POOL_SIZE
+            } else {
+                u64::from(crate::isa::MAX_GROUP_SEGMENT)
+            }),
             pool::RUNTIME_ALLOC_ALLOWED => vec![u8::from(is_global)],
             pool::RUNTIME_ALLOC_GRANULE | pool::RUNTIME_ALLOC_ALIGNMENT => bytes(PAGE as u64),
             pool::ACCESSIBLE_BY_ALL => vec![0],

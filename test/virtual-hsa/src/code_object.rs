@@ -13,7 +13,7 @@ mod elf;
 mod fault;
 mod metadata;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 pub(crate) use elf::{Relocation, Segment, Symbol, SymbolKind};
 pub(crate) use fault::CodeObjectFault;

@@ -74,7 +74,13 @@ impl Tables {
     }
 
     /// Adds an image that lies at `base` to an executable.
-    pub(crate) fn add(&mut self, executable: Handle, agent: Handle, code: Arc<CodeObject>, base: usize) -> u64 {
+    pub(crate) fn add(
+        &mut self,
+        executable: Handle,
+        agent: Handle,
+        code: Arc<CodeObject>,
+        base: usize,
+    ) -> u64 {
         let number = self.loaded;
         self.loaded += 1;
         let image = Arc::new(Loaded {
@@ -94,15 +100,22 @@ impl Tables {
         let executable = self.executables.remove(&handle)?;
         for image in &executable.images {
             for kernel in &image.code.kernels {
-                self.gone.insert(image.address(kernel.descriptor), kernel.metadata.name.clone());
+                self.gone
+                    .insert(image.address(kernel.descriptor), kernel.metadata.name.clone());
             }
-            self.symbols.retain(|_, symbol| !Arc::ptr_eq(&symbol.image, image));
+            self.symbols
+                .retain(|_, symbol| !Arc::ptr_eq(&symbol.image, image));
         }
         Some(executable)
     }
 
     /// A handle of a symbol of an executable, for an agent.
-    pub(crate) fn symbol_named(&mut self, executable: Handle, agent: Option<Handle>, name: &str) -> Option<Handle> {
+    pub(crate) fn symbol_named(
+        &mut self,
+        executable: Handle,
+        agent: Option<Handle>,
+        name: &str,
+    ) -> Option<Handle> {
         let images = self.executables.get(&executable)?.images.iter();
         let mut images = images.filter(|image| agent.is_none_or(|agent| agent == image.agent));
         let found = images.find_map(|image| {
@@ -114,11 +127,18 @@ impl Tables {
 
     /// Handles of all variables and kernels of an executable.
     pub(crate) fn symbols_of(&mut self, executable: Handle) -> Vec<Handle> {
-        let images = self.executables.get(&executable).map(|executable| executable.images.clone());
+        let images = self
+            .executables
+            .get(&executable)
+            .map(|executable| executable.images.clone());
         let images = images.unwrap_or_default();
-        let all = images
-            .iter()
-            .flat_map(|image| image.code.symbols.iter().filter_map(|symbol| found_symbol(image, symbol)));
+        let all = images.iter().flat_map(|image| {
+            image
+                .code
+                .symbols
+                .iter()
+                .filter_map(|symbol| found_symbol(image, symbol))
+        });
         let all: Vec<_> = all.collect();
         all.into_iter().map(|found| self.add_symbol(found)).collect()
     }
@@ -159,7 +179,11 @@ fn found_symbol(image: &Arc<Loaded>, symbol: &Symbol) -> Option<FoundSymbol> {
         SymbolKind::Variable if !symbol.name.is_empty() => None,
         SymbolKind::Descriptor => {
             let mut kernels = image.code.kernels.iter();
-            Some(kernels.find(|kernel| kernel.descriptor == symbol.address)?.clone())
+            Some(
+                kernels
+                    .find(|kernel| kernel.descriptor == symbol.address)?
+                    .clone(),
+            )
         }
         _ => return None,
     };
@@ -207,7 +231,10 @@ pub(crate) fn place(code: &CodeObject) -> Result<Pages, CodeObjectFault> {
 fn write(pages: &mut Pages, address: u64, bytes: &[u8]) -> Result<(), CodeObjectFault> {
     let offset = usize::try_from(address).map_err(|_| CodeObjectFault::NoMemory)?;
     // Segments and relocations were checked to lie in the image.
-    pages.write(offset, bytes).then_some(()).ok_or(CodeObjectFault::NoMemory)
+    pages
+        .write(offset, bytes)
+        .then_some(())
+        .ok_or(CodeObjectFault::NoMemory)
 }
 
 /// The number that a relocation writes.
@@ -220,4 +247,84 @@ fn relocated(relocation: &Relocation, base: u64, code: &CodeObject) -> Result<u6
         value = value.wrapping_add(symbol.address);
     }
     Ok(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code_object::tests::KERNELS;
+
+    /// The number at an address of an image.
+    fn read(pages: &Pages, address: usize) -> u64 {
+        let place = std::ptr::with_exposed_provenance::<u64>(pages.address + address);
+        // SAFETY: the image has memory there.
+        unsafe { place.read_unaligned() }
+    }
+
+    #[test]
+    fn an_image_is_placed_with_its_relocations() {
+        let code = CodeObject::parse(KERNELS).unwrap();
+        let pages = place(&code).unwrap();
+        let at = |name: &str| {
+            code.symbols
+                .iter()
+                .find(|symbol| symbol.name == name)
+                .unwrap()
+                .address as usize
+        };
+        assert_eq!(read(&pages, at("answer")) & 0xffff_ffff, 42);
+        assert_eq!(
+            read(&pages, at("where")),
+            (pages.address + at("answer") + 1) as u64
+        );
+        assert_eq!(read(&pages, at("other")), (pages.address + at("other")) as u64);
+        assert_eq!(
+            read(&pages, at("add.kd")),
+            16 << 32 | 128,
+            "sizes of the segments"
+        );
+    }
+
+    #[test]
+    fn what_has_no_definition_cannot_be_placed() {
+        let mut code = CodeObject::parse(KERNELS).unwrap();
+        let symbol = code
+            .symbols
+            .iter_mut()
+            .find(|symbol| symbol.name == "other")
+            .unwrap();
+        symbol.kind = SymbolKind::Undefined;
+        assert_eq!(
+            place(&code).unwrap_err(),
+            CodeObjectFault::Undefined("other".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_destroyed_executable_leaves_only_the_names_of_its_kernels() {
+        let mut tables = Tables::default();
+        let (executable, code) = (tables.handle(), Arc::new(CodeObject::parse(KERNELS).unwrap()));
+        tables.executables.insert(executable, Executable::default());
+        tables.add(executable, 7, Arc::clone(&code), 0x1000);
+        assert_eq!(tables.symbols_of(executable).len(), 5);
+        assert!(
+            tables.symbol_named(executable, Some(8), "answer").is_none(),
+            "another agent"
+        );
+        assert!(
+            tables.symbol_named(executable, None, "add").is_none(),
+            "a function"
+        );
+        let symbol = tables.symbol_named(executable, Some(7), "add.kd").unwrap();
+        assert_eq!(
+            tables.symbol(symbol).unwrap().kernel.unwrap().metadata.name,
+            "add"
+        );
+        let object = 0x1000 + code.kernels[0].descriptor;
+        assert_eq!(tables.kernel_at(object).unwrap().executable, executable);
+        tables.remove(executable).unwrap();
+        assert!(tables.symbol(symbol).is_none());
+        assert_eq!(tables.kernel_at(object).unwrap_err(), Some("add".to_owned()));
+        assert_eq!(tables.kernel_at(object + 4).unwrap_err(), None);
+    }
 }

@@ -142,8 +142,16 @@ impl TargetId {
         let processor = Processor::named(parts.next()?)?;
         let mut target = Self {
             processor,
-            sramecc: if processor.has_sramecc { Feature::On } else { Feature::Unsupported },
-            xnack: if processor.has_xnack { Feature::Off } else { Feature::Unsupported },
+            sramecc: if processor.has_sramecc {
+                Feature::On
+            } else {
+                Feature::Unsupported
+            },
+            xnack: if processor.has_xnack {
+                Feature::Off
+            } else {
+                Feature::Unsupported
+            },
         };
         for part in parts {
             let (field, name) = match part.strip_suffix(['+', '-'])? {
@@ -154,7 +162,11 @@ impl TargetId {
             if *field == Feature::Unsupported {
                 return None;
             }
-            *field = if name.ends_with('+') { Feature::On } else { Feature::Off };
+            *field = if name.ends_with('+') {
+                Feature::On
+            } else {
+                Feature::Off
+            };
         }
         Some(target)
     }
@@ -209,7 +221,10 @@ mod tests {
 
     #[test]
     fn a_device_has_the_features_of_its_processor() {
-        assert_eq!(TargetId::of_device("gfx90a").unwrap().to_string(), "gfx90a:sramecc+:xnack-");
+        assert_eq!(
+            TargetId::of_device("gfx90a").unwrap().to_string(),
+            "gfx90a:sramecc+:xnack-"
+        );
         let given = TargetId::of_device("gfx90a:sramecc-:xnack+").unwrap();
         assert_eq!(given.to_string(), "gfx90a:sramecc-:xnack+");
         assert_eq!(TargetId::of_device("gfx1030").unwrap().to_string(), "gfx1030");
@@ -232,7 +247,10 @@ mod tests {
     #[test]
     fn generations_and_wavefronts() {
         let of = |name| Processor::named(name).unwrap();
-        assert_eq!(["gfx90a", "gfx1030", "gfx803"].map(|name| of(name).generation()), [9, 10, 8]);
+        assert_eq!(
+            ["gfx90a", "gfx1030", "gfx803"].map(|name| of(name).generation()),
+            [9, 10, 8]
+        );
         assert_eq!(of("gfx90a").wavefront_size(), 64);
         assert_eq!(of("gfx1030").wavefront_size(), 32);
         assert!(of("gfx1030").takes_wavefronts_of(64));

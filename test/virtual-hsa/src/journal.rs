@@ -1,11 +1,11 @@
 //! The log: what was launched, what was wrong, and how the process ended. Faults go to the error stream as
 //! well.
 
+use std::fmt;
 use std::fs::{File, OpenOptions};
 use std::io::Write as _;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::fmt;
 
 /// What the process ends with after a fault that no function can return. No tool of LLVM's uses it.
 pub(crate) const FAULT_EXIT: i32 = 86;

@@ -82,8 +82,8 @@ pub(crate) struct Area {
     pub(crate) kind: Kind,
     /// The agents that may reach it. `None`: all.
     pub(crate) agents: Option<Vec<Handle>>,
-    /// What goes back with it.
-    pages: Option<Pages>,
+    /// Kept, so that it goes back when this is dropped.
+    _pages: Option<Pages>,
 }
 
 impl Area {
@@ -117,7 +117,7 @@ impl Areas {
             size: pages.size,
             kind,
             agents,
-            pages: Some(pages),
+            _pages: Some(pages),
         };
         self.0.insert(start, area);
         start
@@ -144,7 +144,7 @@ impl Areas {
             size,
             kind: Kind::Locked { times: 1 },
             agents,
-            pages: None,
+            _pages: None,
         };
         self.0.insert(start, area);
         true
@@ -164,7 +164,10 @@ impl Areas {
 
     /// Takes away the allocation of a pool that begins at an address.
     pub(crate) fn free(&mut self, start: usize) -> bool {
-        let is_pool = self.0.get(&start).is_some_and(|area| matches!(area.kind, Kind::Pool { .. }));
+        let is_pool = self
+            .0
+            .get(&start)
+            .is_some_and(|area| matches!(area.kind, Kind::Pool { .. }));
         is_pool && self.0.remove(&start).is_some()
     }
 
@@ -191,7 +194,9 @@ impl Areas {
     ///
     /// What is wrong with that.
     pub(crate) fn check(&self, address: usize, size: usize, agent: Handle) -> Result<&Area, String> {
-        let area = self.find(address).ok_or_else(|| format!("{address:#x} is no memory that agents know"))?;
+        let area = self
+            .find(address)
+            .ok_or_else(|| format!("{address:#x} is no memory that agents know"))?;
         let left = area.start + area.size - address;
         if size > left {
             return Err(format!(
@@ -223,5 +228,60 @@ impl Memory {
     /// The areas, for one step.
     pub(crate) fn areas(&self) -> MutexGuard<'_, Areas> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const POOL: Kind = Kind::Pool {
+        pool: 1,
+        owner: 7,
+        takes_arguments: false,
+    };
+
+    #[test]
+    fn what_agents_may_not_reach_is_told() {
+        let mut areas = Areas::default();
+        let start = areas.add_pages(Pages::new(100).unwrap(), POOL, Some(vec![7]));
+        let told = |areas: &Areas, address, size, agent| areas.check(address, size, agent).map(|_| ());
+        assert_eq!(told(&areas, start + 40, 60, 7), Ok(()));
+        let beyond = format!(
+            "61 bytes from {:#x} on go 1 bytes beyond the memory there",
+            start + 40
+        );
+        assert_eq!(told(&areas, start + 40, 61, 7), Err(beyond));
+        let unknown = format!("{:#x} is no memory that agents know", start + 100);
+        assert_eq!(told(&areas, start + 100, 1, 7), Err(unknown));
+        let refused = format!("agent 0x8 is not allowed to access {start:#x}");
+        assert_eq!(told(&areas, start, 1, 8), Err(refused));
+        assert!(areas.allow(start + 1, &[8]));
+        assert_eq!(told(&areas, start, 1, 8), Ok(()));
+        assert_eq!(told(&areas, start, 1, 7), Ok(()), "the owner always may");
+        assert!(!areas.free(start + 1) && areas.free(start) && !areas.free(start));
+        assert!(areas.find(start).is_none());
+    }
+
+    #[test]
+    fn locks_are_counted_and_do_not_overlap() {
+        let mut areas = Areas::default();
+        assert!(areas.lock(0x1000, 64, None) && areas.lock(0x1000, 64, None));
+        assert!(
+            !areas.lock(0x1000, 32, None) && !areas.lock(0x1020, 64, None) && !areas.lock(0xff0, 32, None)
+        );
+        assert_eq!(areas.counts(), (0, 1));
+        assert!(areas.unlock(0x1000) && areas.find(0x1010).is_some());
+        assert!(areas.unlock(0x1000) && !areas.unlock(0x1000));
+        assert_eq!(areas.counts(), (0, 0));
+    }
+
+    #[test]
+    fn pages_are_zero_and_hold_what_fits() {
+        let mut pages = Pages::new(10).unwrap();
+        assert!(pages.write(2, &[1; 8]) && !pages.write(3, &[1; 8]) && !pages.write(usize::MAX, &[1]));
+        // SAFETY: ten bytes are mapped there.
+        let bytes = unsafe { ptr::with_exposed_provenance::<[u8; 10]>(pages.address).read() };
+        assert_eq!(bytes, [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
 }

@@ -29,7 +29,10 @@ pub(crate) fn wait<T>(deadline: Option<Instant>, mut look: impl FnMut() -> Optio
                 continue;
             };
             let left = deadline.checked_duration_since(Instant::now())?;
-            count = RUNG.wait_timeout(count, left).unwrap_or_else(PoisonError::into_inner).0;
+            count = RUNG
+                .wait_timeout(count, left)
+                .unwrap_or_else(PoisonError::into_inner)
+                .0;
         }
     }
 }

@@ -17,9 +17,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::thread::{self, JoinHandle};
 
-use crate::abi::{
-    Handle, QUEUE_FEATURE_KERNEL_DISPATCH, QUEUE_TYPE_SINGLE, QueueCallback, RawQueue, Status,
-};
+use crate::abi::{Handle, QUEUE_FEATURE_KERNEL_DISPATCH, QUEUE_TYPE_SINGLE, QueueCallback, RawQueue, Status};
 use crate::packet::Packet;
 use crate::pulse;
 use crate::runtime::{Failure, Result, Runtime, UserData};
@@ -118,13 +116,21 @@ impl Queue {
         let (of_thread, its_runtime) = (Arc::clone(&queue), Arc::clone(runtime));
         let spawned = thread::Builder::new().spawn(move || process::run(&of_thread, &its_runtime));
         *lock(&queue.thread) = Some(spawned.map_err(|_| Failure::from(Status::ERROR_OUT_OF_RESOURCES))?);
-        let mut live = runtime.queues.live.write().unwrap_or_else(PoisonError::into_inner);
+        let mut live = runtime
+            .queues
+            .live
+            .write()
+            .unwrap_or_else(PoisonError::into_inner);
         live.insert(queue.raw().addr(), Arc::clone(&queue));
         runtime.journal.line(format_args!(
             "queue: id={id} agent={} size={} {}",
             runtime.device(queue.agent)?,
             request.size,
-            if request.is_intercepted { "intercepted" } else { "plain" },
+            if request.is_intercepted {
+                "intercepted"
+            } else {
+                "plain"
+            },
         ));
         Ok(queue)
     }
@@ -154,7 +160,9 @@ impl Queue {
     pub(crate) fn intercept(&self, handler: crate::abi::InterceptHandler, data: UserData) -> Result<()> {
         let text = "the queue was not made by hsa_amd_queue_intercept_create";
         let interceptors = self.interceptors.as_ref();
-        interceptors.ok_or_else(|| Failure::fault(Status::ERROR_INVALID_QUEUE, text))?.add(handler, data);
+        interceptors
+            .ok_or_else(|| Failure::fault(Status::ERROR_INVALID_QUEUE, text))?
+            .add(handler, data);
         Ok(())
     }
 
@@ -180,7 +188,7 @@ impl Queue {
     pub(crate) fn end(&self) -> u64 {
         pulse::wait(None, || {
             let is_blocked = self.is_blocked.load(Ordering::SeqCst) || self.ring.is_stuck();
-            (is_blocked || self.unfinished() == 0).then_some(())
+            (is_blocked || self.is_ending.load(Ordering::SeqCst) || self.unfinished() == 0).then_some(())
         });
         self.is_ending.store(true, Ordering::SeqCst);
         pulse::ring();
@@ -193,7 +201,11 @@ impl Queue {
 
     /// Packets whose doorbell was rung and that the device has not finished.
     fn unfinished(&self) -> u64 {
-        let waiting = if self.interceptors.is_some() { 0 } else { self.ring.waiting() };
+        let waiting = if self.interceptors.is_some() {
+            0
+        } else {
+            self.ring.waiting()
+        };
         waiting + self.unfinished.load(Ordering::SeqCst)
     }
 }
@@ -221,10 +233,16 @@ impl Queues {
     pub(crate) fn destroy(&self, raw: *const RawQueue, runtime: &Runtime) -> Result<()> {
         let queue = self.get(raw)?;
         let left = queue.end();
-        self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&raw.addr());
+        self.live
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&raw.addr());
         runtime.signals.remove(queue.doorbell);
         if left != 0 {
-            let text = format!("queue {} was destroyed with {left} packets that were not finished", queue.id);
+            let text = format!(
+                "queue {} was destroyed with {left} packets that were not finished",
+                queue.id
+            );
             return Err(Failure::fault(Status::ERROR_INVALID_QUEUE, text));
         }
         Ok(())

@@ -127,7 +127,9 @@ pub(crate) fn current() -> Result<Arc<Runtime>> {
 /// Adds the summary of a program that ends without `hsa_shut_down`.
 pub(crate) fn end_of_process() {
     if let Ok(runtime) = current() {
-        runtime.journal.summary(format_args!("{} without hsa_shut_down", runtime.left()));
+        runtime
+            .journal
+            .summary(format_args!("{} without hsa_shut_down", runtime.left()));
     }
 }
 
@@ -148,13 +150,19 @@ impl Runtime {
     /// The index of a device's agent, as messages name it, with its processor.
     pub(crate) fn device(&self, agent: Handle) -> Result<&TargetId> {
         let agent = self.agents.get(agent)?;
-        agent.device.as_ref().ok_or_else(|| Failure::fault(Status::ERROR_INVALID_AGENT, "the agent is no GPU"))
+        agent
+            .device
+            .as_ref()
+            .ok_or_else(|| Failure::fault(Status::ERROR_INVALID_AGENT, "the agent is no GPU"))
     }
 
     /// The pool of a handle.
     pub(crate) fn pool(&self, pool: Handle) -> Result<&Pool> {
         self.agents.pool(pool).ok_or_else(|| {
-            Failure::fault(Status::ERROR_INVALID_MEMORY_POOL, format!("{pool:#x} is no memory pool"))
+            Failure::fault(
+                Status::ERROR_INVALID_MEMORY_POOL,
+                format!("{pool:#x} is no memory pool"),
+            )
         })
     }
 

@@ -43,7 +43,9 @@ fn devices(names: &str) -> Result<Vec<TargetId>, String> {
     }
     let target = |name: &str| {
         TargetId::of_device(name.trim()).ok_or_else(|| {
-            format!("OFFLOOM_VIRTUAL_HSA={names}: expected `none` or devices as in `gfx90a,gfx90a:xnack+,gfx1030`")
+            format!(
+                "OFFLOOM_VIRTUAL_HSA={names}: expected `none` or devices as in `gfx90a,gfx90a:xnack+,gfx1030`"
+            )
         })
     };
     names.split(',').map(target).collect()
@@ -55,8 +57,12 @@ mod tests {
 
     #[test]
     fn devices_are_named_in_their_order() {
-        let names = |list| devices(list).map(|found| found.iter().map(TargetId::to_string).collect::<Vec<_>>());
-        assert_eq!(names("gfx1030, gfx90a:xnack+").unwrap(), ["gfx1030", "gfx90a:sramecc+:xnack+"]);
+        let names =
+            |list| devices(list).map(|found| found.iter().map(TargetId::to_string).collect::<Vec<_>>());
+        assert_eq!(
+            names("gfx1030, gfx90a:xnack+").unwrap(),
+            ["gfx1030", "gfx90a:sramecc+:xnack+"]
+        );
         assert_eq!(names("none").unwrap(), Vec::<String>::new());
         assert!(names("gfx90a,sm_80").unwrap_err().contains("gfx90a,sm_80"));
     }

@@ -44,7 +44,9 @@ impl Signal {
 
     /// Changes the value, and has all that wait look at it. Ends with the value before.
     pub(crate) fn update(&self, change: impl Fn(i64) -> i64) -> i64 {
-        let before = self.value.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |value| Some(change(value)));
+        let before = self
+            .value
+            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, |value| Some(change(value)));
         pulse::ring();
         before.unwrap_or_else(|value| value)
     }
@@ -123,7 +125,11 @@ impl Signals {
 
     /// Destroys a signal, and has all that wait for it notice.
     pub(crate) fn remove(&self, handle: Handle) -> Option<Arc<Signal>> {
-        let removed = self.live.write().unwrap_or_else(PoisonError::into_inner).remove(&handle);
+        let removed = self
+            .live
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&handle);
         pulse::ring();
         removed
     }
@@ -175,6 +181,10 @@ mod tests {
             scope.spawn(|| signal.complete());
             assert_eq!(wait(&signal, Condition::Equal(0), u64::MAX), 0);
         });
-        assert_eq!(wait(&signal, Condition::Equal(5), 0), 0, "a wait that is over shows the value");
+        assert_eq!(
+            wait(&signal, Condition::Equal(5), 0),
+            0,
+            "a wait that is over shows the value"
+        );
     }
 }

@@ -31,7 +31,10 @@ impl Task for HandlerTask {
     }
 
     fn run(&mut self, runtime: &Runtime) -> bool {
-        let value = runtime.signals.get(self.awaited[0].0).map_or(0, |signal| signal.load());
+        let value = runtime
+            .signals
+            .get(self.awaited[0].0)
+            .map_or(0, |signal| signal.load());
         (self.function)(value, self.argument.0)
     }
 }
@@ -138,10 +141,14 @@ impl<T: Task> Worker<T> {
     fn take_ready(&self, runtime: &Runtime) -> Option<T> {
         let mut tasks = self.tasks();
         let ready = tasks.iter().position(|task| {
-            task.awaited().iter().all(|(handle, condition)| match runtime.signals.get(*handle) {
-                Some(signal) => condition.holds(signal.load()),
-                None => runtime.journal.fatal(format_args!("signal {handle:#x} was destroyed while it is awaited")),
-            })
+            task.awaited()
+                .iter()
+                .all(|(handle, condition)| match runtime.signals.get(*handle) {
+                    Some(signal) => condition.holds(signal.load()),
+                    None => runtime.journal.fatal(format_args!(
+                        "signal {handle:#x} was destroyed while it is awaited"
+                    )),
+                })
         });
         ready.map(|index| tasks.remove(index))
     }

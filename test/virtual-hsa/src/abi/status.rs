@@ -26,7 +26,6 @@ macro_rules! statuses {
 
 statuses! {
     SUCCESS = 0x0, c"HSA_STATUS_SUCCESS";
-    INFO_BREAK = 0x1, c"HSA_STATUS_INFO_BREAK";
     ERROR_INVALID_MEMORY_POOL = 40, c"HSA_STATUS_ERROR_INVALID_MEMORY_POOL: no such memory pool";
     ERROR_MEMORY_FAULT = 43, c"HSA_STATUS_ERROR_MEMORY_FAULT: a device accessed memory that it may not";
     ERROR = 0x1000, c"HSA_STATUS_ERROR: an error without a name of its own";

@@ -42,10 +42,17 @@ impl Out<c_void> {
     pub(super) fn set_attribute(self, attribute: u32, bytes: Option<Vec<u8>>) -> Result<()> {
         self.check()?;
         let bytes = bytes.ok_or_else(|| {
-            Failure::fault(Status::ERROR_INVALID_ARGUMENT, format!("attribute {attribute:#x} is not known here"))
+            Failure::fault(
+                Status::ERROR_INVALID_ARGUMENT,
+                format!("attribute {attribute:#x} is not known here"),
+            )
         })?;
         // SAFETY: see the file's head; each attribute says how many bytes there are.
-        unsafe { self.0.cast::<u8>().copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+        unsafe {
+            self.0
+                .cast::<u8>()
+                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
+        };
         Ok(())
     }
 }
@@ -62,7 +69,9 @@ impl<T: Copy> In<T> {
             return Err(null());
         }
         // SAFETY: see the file's head; the program says how many there are.
-        Ok((0..count).map(|index| unsafe { self.0.wrapping_add(index).read_unaligned() }).collect())
+        Ok((0..count)
+            .map(|index| unsafe { self.0.wrapping_add(index).read_unaligned() })
+            .collect())
     }
 
     /// The one element. `None`: the pointer is null.
@@ -95,5 +104,9 @@ pub(super) fn function<T>(function: Option<T>) -> Result<T> {
 
 /// An address that must not be null.
 pub(super) fn address(pointer: *const c_void) -> Result<usize> {
-    if pointer.is_null() { Err(null()) } else { Ok(pointer.expose_provenance()) }
+    if pointer.is_null() {
+        Err(null())
+    } else {
+        Ok(pointer.expose_provenance())
+    }
 }

@@ -81,5 +81,8 @@ fn check_signal(is_live: bool, handle: Handle) -> Result<()> {
     if is_live {
         return Ok(());
     }
-    Err(Failure::fault(Status::ERROR_INVALID_SIGNAL, format!("{handle:#x} is no live signal")))
+    Err(Failure::fault(
+        Status::ERROR_INVALID_SIGNAL,
+        format!("{handle:#x} is no live signal"),
+    ))
 }

@@ -32,7 +32,12 @@ fn create(executable: Out<Handle>, runtime: &Runtime) -> Result<()> {
 /// Loads a code object for an agent.
 fn load(executable: Handle, agent: Handle, code: Arc<CodeObject>, runtime: &Runtime) -> Result<()> {
     let device = runtime.device(agent)?;
-    let is_frozen = runtime.executables.read().executables.get(&executable).map(|found| found.is_frozen);
+    let is_frozen = runtime
+        .executables
+        .read()
+        .executables
+        .get(&executable)
+        .map(|found| found.is_frozen);
     if is_frozen.ok_or_else(|| unknown(executable))? {
         let text = "the executable is frozen";
         return Err(Failure::fault(Status::ERROR_FROZEN_EXECUTABLE, text));
@@ -42,7 +47,10 @@ fn load(executable: Handle, agent: Handle, code: Arc<CodeObject>, runtime: &Runt
             code: code.target.to_string(),
             device: device.to_string(),
         };
-        return Err(Failure::fault(Status::ERROR_INCOMPATIBLE_ARGUMENTS, fault.to_string()));
+        return Err(Failure::fault(
+            Status::ERROR_INCOMPATIBLE_ARGUMENTS,
+            fault.to_string(),
+        ));
     }
     let pages = place(&code).map_err(|fault| {
         let status = match fault {
@@ -53,7 +61,10 @@ fn load(executable: Handle, agent: Handle, code: Arc<CodeObject>, runtime: &Runt
     })?;
     let (kernels, hash) = (code.kernels.len(), code.hash.clone());
     // Copies name the device, or the host for what it reads and writes there.
-    let base = runtime.memory.areas().add_pages(pages, Kind::Code { agent }, None);
+    let base = runtime
+        .memory
+        .areas()
+        .add_pages(pages, Kind::Code { agent }, None);
     let number = runtime.executables.write().add(executable, agent, code, base);
     runtime.journal.line(format_args!(
         "image: number={number} agent={device} kernels={kernels} hash={hash} executable={executable:#x}"

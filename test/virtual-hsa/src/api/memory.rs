@@ -132,7 +132,9 @@ fn write_info(info: *mut PointerInfo, area: Option<&Area>, runtime: &Runtime) ->
     if size == 0 || size as usize > whole {
         return Err(wrong(format!("the record's size is {size}, {whole} is the most")));
     }
-    let base = area.map_or(ptr::null_mut(), |area| ptr::with_exposed_provenance_mut(area.start));
+    let base = area.map_or(ptr::null_mut(), |area| {
+        ptr::with_exposed_provenance_mut(area.start)
+    });
     let (kind, owner, pool) = match area.map(|area| &area.kind) {
         Some(Kind::Pool { pool, owner, .. }) => (POINTER_HSA, *owner, Some(*pool)),
         Some(Kind::Locked { .. }) => (POINTER_LOCKED, runtime.agents.all[0].handle, None),
@@ -147,9 +149,14 @@ fn write_info(info: *mut PointerInfo, area: Option<&Area>, runtime: &Runtime) ->
         bytes: area.map_or(0, |area| area.size),
         user_data: ptr::null_mut(),
         owner,
-        global_flags: pool.and_then(|pool| runtime.agents.pool(pool)).map_or(0, |pool| pool.flags),
+        global_flags: pool
+            .and_then(|pool| runtime.agents.pool(pool))
+            .map_or(0, |pool| pool.flags),
     };
     // SAFETY: the record has room for `size` bytes, and `found` has no fewer.
-    unsafe { info.cast::<u8>().copy_from_nonoverlapping((&raw const found).cast(), size as usize) };
+    unsafe {
+        info.cast::<u8>()
+            .copy_from_nonoverlapping((&raw const found).cast(), size as usize)
+    };
     Ok(())
 }

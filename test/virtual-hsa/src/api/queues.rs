@@ -18,8 +18,9 @@ fn create(request: Request, queue: Out<*mut RawQueue>, runtime: &Arc<Runtime>) -
     runtime.device(request.agent)?;
     let size = request.size;
     if !size.is_power_of_two() || !(QUEUE_MIN_SIZE..=QUEUE_MAX_SIZE).contains(&size) {
-        let text =
-            format!("a queue of {size} packets, where a power of 2 from {QUEUE_MIN_SIZE} to {QUEUE_MAX_SIZE} is wanted");
+        let text = format!(
+            "a queue of {size} packets, where a power of 2 from {QUEUE_MIN_SIZE} to {QUEUE_MAX_SIZE} is wanted"
+        );
         return Err(Failure::fault(Status::ERROR_INVALID_ARGUMENT, text));
     }
     if ![QUEUE_TYPE_MULTI, QUEUE_TYPE_SINGLE].contains(&request.kind) {

@@ -12,7 +12,10 @@ use crate::worker::HandlerTask;
 /// The signal of a handle.
 fn live(runtime: &Runtime, handle: Handle) -> Result<Arc<Signal>> {
     let text = || format!("{handle:#x} is no live signal");
-    runtime.signals.get(handle).ok_or_else(|| Failure::fault(Status::ERROR_INVALID_SIGNAL, text()))
+    runtime
+        .signals
+        .get(handle)
+        .ok_or_else(|| Failure::fault(Status::ERROR_INVALID_SIGNAL, text()))
 }
 
 /// Makes a signal.

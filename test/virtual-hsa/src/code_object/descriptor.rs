@@ -25,21 +25,25 @@ pub(super) fn check(file: &File<'_>, metadata: KernelMetadata) -> Result<Kernel,
             kernel: metadata.name,
             what,
         }),
-        Ok(descriptor) => Ok(Kernel {
-            metadata,
-            descriptor,
-        }),
+        Ok(descriptor) => Ok(Kernel { metadata, descriptor }),
     }
 }
 
 /// The address of a kernel's descriptor, or what is wrong with it.
 fn find_fault(file: &File<'_>, metadata: &KernelMetadata) -> Result<u64, String> {
-    let symbol = file.symbol(&metadata.symbol).filter(|symbol| symbol.kind == SymbolKind::Descriptor);
+    let symbol = file
+        .symbol(&metadata.symbol)
+        .filter(|symbol| symbol.kind == SymbolKind::Descriptor);
     let symbol = symbol.ok_or_else(|| format!("there is no descriptor `{}`", metadata.symbol))?;
-    let bytes = file.bytes_at(symbol.address, DESCRIPTOR_SIZE).ok_or("its descriptor is not in the file")?;
+    let bytes = file
+        .bytes_at(symbol.address, DESCRIPTOR_SIZE)
+        .ok_or("its descriptor is not in the file")?;
     let word = |offset: usize| u32::from_le_bytes(array(bytes, offset));
     let reserved = [12..16, 24..44, 60..64];
-    if reserved.into_iter().any(|range| bytes[range].iter().any(|byte| *byte != 0)) {
+    if reserved
+        .into_iter()
+        .any(|range| bytes[range].iter().any(|byte| *byte != 0))
+    {
         return Err("reserved bytes of its descriptor are not zero".to_owned());
     }
     let sizes = [
@@ -49,15 +53,24 @@ fn find_fault(file: &File<'_>, metadata: &KernelMetadata) -> Result<u64, String>
     ];
     for (field, found, wanted) in sizes {
         if found != wanted {
-            return Err(format!("{field} is {found} in its descriptor and {wanted} in its metadata"));
+            return Err(format!(
+                "{field} is {found} in its descriptor and {wanted} in its metadata"
+            ));
         }
     }
-    check_code(file, metadata, symbol.address.wrapping_add(u64::from_le_bytes(array(bytes, 16))))?;
+    check_code(
+        file,
+        metadata,
+        symbol.address.wrapping_add(u64::from_le_bytes(array(bytes, 16))),
+    )?;
     check_registers(file, word(48), word(52), word(44))?;
     check_properties(file, metadata, u16::from_le_bytes(array(bytes, 56)))?;
     let preloaded = u16::from_le_bytes(array(bytes, 58));
     if preloaded != 0 && !file.target.processor.is_like_gfx90a() {
-        return Err(format!("{} loads no arguments into registers", file.target.processor.name));
+        return Err(format!(
+            "{} loads no arguments into registers",
+            file.target.processor.name
+        ));
     }
     Ok(symbol.address)
 }
@@ -71,7 +84,9 @@ fn check_code(file: &File<'_>, metadata: &KernelMetadata, entry: u64) -> Result<
     if entry % CODE_ALIGN != 0 || !file.is_code(entry) {
         return Err(format!("its code would begin at {entry:#x}, where no code can"));
     }
-    let function = file.symbol(&metadata.name).filter(|symbol| symbol.kind == SymbolKind::Function);
+    let function = file
+        .symbol(&metadata.name)
+        .filter(|symbol| symbol.kind == SymbolKind::Function);
     match function {
         None => Err("there is no function of its name".to_owned()),
         Some(function) if function.address != entry => Err(format!(
@@ -96,16 +111,19 @@ fn check_registers(file: &File<'_>, rsrc1: u32, rsrc2: u32, rsrc3: u32) -> Resul
         ("compute_pgm_rsrc3", rsrc3, rsrc3_zero),
     ];
     match checks.into_iter().find(|(_, value, zero)| value & zero != 0) {
-        Some((field, value, zero)) => {
-            Err(format!("{field} {value:#x} has bits {:#x}, which must be zero", value & zero))
-        }
+        Some((field, value, zero)) => Err(format!(
+            "{field} {value:#x} has bits {:#x}, which must be zero",
+            value & zero
+        )),
         None => Ok(()),
     }
 }
 
 fn check_properties(file: &File<'_>, metadata: &KernelMetadata, properties: u16) -> Result<(), String> {
     if properties & PROPERTIES_RESERVED != 0 {
-        return Err(format!("kernel_code_properties {properties:#x} has bits without a meaning"));
+        return Err(format!(
+            "kernel_code_properties {properties:#x} has bits without a meaning"
+        ));
     }
     let wavefront = if properties & WAVEFRONT_32 != 0 { 32 } else { 64 };
     // Before gfx10, no bit says it.

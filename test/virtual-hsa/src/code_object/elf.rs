@@ -124,16 +124,23 @@ impl<'data> File<'data> {
 
     /// `size` bytes of the file that are loaded to an address.
     pub(super) fn bytes_at(&self, address: u64, size: u64) -> Option<&'data [u8]> {
-        let segment = self.segments.iter().find(|segment| segment.holds(address, size))?;
+        let segment = self
+            .segments
+            .iter()
+            .find(|segment| segment.holds(address, size))?;
         let offset = usize::try_from(address - segment.address).ok()?;
         let start = segment.file.start.checked_add(offset)?;
         let end = start.checked_add(usize::try_from(size).ok()?)?;
-        (end <= segment.file.end).then(|| self.bytes.get(start..end)).flatten()
+        (end <= segment.file.end)
+            .then(|| self.bytes.get(start..end))
+            .flatten()
     }
 
     /// Whether code may begin at an address.
     pub(super) fn is_code(&self, address: u64) -> bool {
-        self.segments.iter().any(|segment| segment.is_executable && segment.holds(address, 4))
+        self.segments
+            .iter()
+            .any(|segment| segment.is_executable && segment.holds(address, 4))
     }
 
     /// The symbol of a name.
@@ -148,17 +155,36 @@ fn check_header(header: &Header) -> Result<(u8, TargetId), Fault> {
     let machine = header.e_machine(ENDIAN);
     let kind = header.e_type(ENDIAN);
     let checks = [
-        ("class", u64::from(ident.class.0), ident.class == elf::ELFCLASS64, "2 (64 bits)"),
-        ("data encoding", u64::from(ident.data.0), ident.data == elf::ELFDATA2LSB, "1 (little endian)"),
-        ("OS ABI", u64::from(ident.os_abi.0), ident.os_abi.0 == OS_ABI, "64 (AMDGPU HSA)"),
+        (
+            "data encoding",
+            u64::from(ident.data.0),
+            ident.data == elf::ELFDATA2LSB,
+            "1 (little endian)",
+        ),
+        (
+            "OS ABI",
+            u64::from(ident.os_abi.0),
+            ident.os_abi.0 == OS_ABI,
+            "64 (AMDGPU HSA)",
+        ),
         (
             "ABI version",
             u64::from(version),
             ABI_VERSIONS.contains(&version),
             "2, 3 or 4 (code object version 4, 5 or 6)",
         ),
-        ("machine", u64::from(machine.0), machine == elf::EM_AMDGPU, "224 (AMDGPU)"),
-        ("type", u64::from(kind.0), kind == elf::ET_DYN, "3 (shared object)"),
+        (
+            "machine",
+            u64::from(machine.0),
+            machine == elf::EM_AMDGPU,
+            "224 (AMDGPU)",
+        ),
+        (
+            "type",
+            u64::from(kind.0),
+            kind == elf::ET_DYN,
+            "3 (shared object)",
+        ),
     ];
     for (field, found, is_right, wanted) in checks {
         if !is_right {
@@ -166,7 +192,11 @@ fn check_header(header: &Header) -> Result<(u8, TargetId), Fault> {
         }
     }
     let flags = header.e_flags(ENDIAN).0;
-    let known = if version == ABI_VERSION_6 { KNOWN_FLAGS | 0xff00_0000 } else { KNOWN_FLAGS };
+    let known = if version == ABI_VERSION_6 {
+        KNOWN_FLAGS | 0xff00_0000
+    } else {
+        KNOWN_FLAGS
+    };
     if flags & !known != 0 {
         return Err(Fault::UnknownFlags(flags));
     }
@@ -187,7 +217,9 @@ fn segments(programs: &[elf::ProgramHeader64<LittleEndian>], bytes: &[u8]) -> Re
         let (address, size) = (program.p_vaddr(ENDIAN), program.p_memsz(ENDIAN));
         let (offset, in_file) = (program.p_offset(ENDIAN), program.p_filesz(ENDIAN));
         let align = program.p_align(ENDIAN);
-        let end = offset.checked_add(in_file).filter(|end| *end <= bytes.len() as u64);
+        let end = offset
+            .checked_add(in_file)
+            .filter(|end| *end <= bytes.len() as u64);
         let end = end.ok_or_else(|| wrong("it goes beyond the end of the file"))?;
         if in_file > size {
             return Err(wrong("it has more bytes in the file than in memory"));
@@ -196,7 +228,9 @@ fn segments(programs: &[elf::ProgramHeader64<LittleEndian>], bytes: &[u8]) -> Re
             return Err(wrong("it goes beyond the first 4 GiB of the image"));
         }
         if align > 1 && (!align.is_power_of_two() || address % align != offset % align) {
-            return Err(wrong("its address and its place in the file do not have its alignment in common"));
+            return Err(wrong(
+                "its address and its place in the file do not have its alignment in common",
+            ));
         }
         if segments.last().is_some_and(|last| last.end() > address) {
             return Err(wrong("it begins before the end of the one before"));
@@ -319,7 +353,9 @@ fn check_relocation(
         ABS64 => {
             let symbol = entry.r_sym(ENDIAN, false) as usize;
             if symbol >= symbols {
-                return Err(Fault::NotElf(format!("relocation {index} names symbol {symbol} of {symbols}")));
+                return Err(Fault::NotElf(format!(
+                    "relocation {index} names symbol {symbol} of {symbols}"
+                )));
             }
             Some(symbol)
         }

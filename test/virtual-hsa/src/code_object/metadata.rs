@@ -83,31 +83,42 @@ const VALUE_KINDS: [&str; 32] = [
 /// Reads and checks the metadata of a code object with this `EI_ABIVERSION`, whose header is for `target`.
 pub(super) fn parse(note: &[u8], abi: u8, target: &TargetId) -> Result<Vec<KernelMetadata>, Fault> {
     let mut rest = note;
-    let root = rmpv::decode::read_value_ref(&mut rest).map_err(|error| Fault::MessagePack(error.to_string()))?;
+    let root =
+        rmpv::decode::read_value_ref(&mut rest).map_err(|error| Fault::MessagePack(error.to_string()))?;
     if rest.iter().any(|byte| *byte != 0) {
         return Err(Fault::MessagePack("more bytes follow".to_owned()));
     }
     let root = Map::new(&root, "the root".to_owned())?;
-    let version = root.integers::<2>("amdhsa.version")?.ok_or_else(|| root.missing("amdhsa.version"))?;
+    let version = root
+        .integers::<2>("amdhsa.version")?
+        .ok_or_else(|| root.missing("amdhsa.version"))?;
     if version != [1, u64::from(abi.min(3)) - 1] {
         return Err(Fault::MetadataVersion { found: version, abi });
     }
-    let named = root.text("amdhsa.target")?.ok_or_else(|| root.missing("amdhsa.target"))?;
+    let named = root
+        .text("amdhsa.target")?
+        .ok_or_else(|| root.missing("amdhsa.target"))?;
     if named != target.isa_name() {
         return Err(Fault::TargetsDiffer {
             metadata: named.to_owned(),
             header: target.isa_name(),
         });
     }
-    let kernels = root.list("amdhsa.kernels")?.ok_or_else(|| root.missing("amdhsa.kernels"))?;
+    let kernels = root
+        .list("amdhsa.kernels")?
+        .ok_or_else(|| root.missing("amdhsa.kernels"))?;
     let each = kernels.iter().enumerate();
-    each.map(|(index, kernel)| check_kernel(&Map::new(kernel, format!("kernel {index}"))?, target)).collect()
+    each.map(|(index, kernel)| check_kernel(&Map::new(kernel, format!("kernel {index}"))?, target))
+        .collect()
 }
 
 fn check_kernel(map: &Map<'_>, target: &TargetId) -> Result<KernelMetadata, Fault> {
     let mut kernel = KernelMetadata {
         name: map.text(".name")?.ok_or_else(|| map.missing(".name"))?.to_owned(),
-        symbol: map.text(".symbol")?.ok_or_else(|| map.missing(".symbol"))?.to_owned(),
+        symbol: map
+            .text(".symbol")?
+            .ok_or_else(|| map.missing(".symbol"))?
+            .to_owned(),
         kernarg_size: map.needed(".kernarg_segment_size")?,
         kernarg_align: map.needed(".kernarg_segment_align")?,
         group_size: map.needed(".group_segment_fixed_size")?,
@@ -141,7 +152,9 @@ fn check_arguments(map: &Map<'_>, kernel: &mut KernelMetadata) -> Result<(), Fau
     for (index, argument) in map.list(".args")?.unwrap_or_default().iter().enumerate() {
         let map = Map::new(argument, format!("argument {index} of kernel `{name}`"))?;
         let (offset, size) = (map.needed(".offset")?, map.needed(".size")?);
-        let kind = map.text(".value_kind")?.ok_or_else(|| map.missing(".value_kind"))?;
+        let kind = map
+            .text(".value_kind")?
+            .ok_or_else(|| map.missing(".value_kind"))?;
         let wrong = |what: &str| wrong(&name, format!("argument {index} {what}"));
         if !VALUE_KINDS.contains(&kind) {
             return Err(wrong(&format!("has the unknown kind `{kind}`")));
@@ -149,13 +162,16 @@ fn check_arguments(map: &Map<'_>, kernel: &mut KernelMetadata) -> Result<(), Fau
         if offset < end {
             return Err(wrong("begins before the end of the one before"));
         }
-        end = offset.checked_add(size).filter(|end| *end <= kernel.kernarg_size).ok_or_else(|| {
-            wrong("goes beyond `.kernarg_segment_size`")
-        })?;
+        end = offset
+            .checked_add(size)
+            .filter(|end| *end <= kernel.kernarg_size)
+            .ok_or_else(|| wrong("goes beyond `.kernarg_segment_size`"))?;
         if !kind.starts_with("hidden_") {
             kernel.explicit_size = end;
         }
-        kernel.sizes.extend(size_argument(kind, offset, size).map_err(|what| wrong(what))?);
+        kernel
+            .sizes
+            .extend(size_argument(kind, offset, size).map_err(|what| wrong(what))?);
     }
     Ok(())
 }
@@ -185,7 +201,9 @@ fn size_argument(kind: &str, offset: u32, size: u32) -> Result<Option<SizeArgume
 
 fn check_numbers(kernel: &KernelMetadata, target: &TargetId) -> Result<(), Fault> {
     let most = kernel.max_flat_workgroup_size;
-    let required = kernel.required_workgroup.map(|sizes| sizes.iter().map(|size| u64::from(*size)).product());
+    let required = kernel
+        .required_workgroup
+        .map(|sizes| sizes.iter().map(|size| u64::from(*size)).product());
     let processor = target.processor;
     let checks = [
         (
@@ -194,15 +212,24 @@ fn check_numbers(kernel: &KernelMetadata, target: &TargetId) -> Result<(), Fault
         ),
         (
             kernel.kernarg_align.is_power_of_two(),
-            format!("`.kernarg_segment_align` {} is no power of 2", kernel.kernarg_align),
+            format!(
+                "`.kernarg_segment_align` {} is no power of 2",
+                kernel.kernarg_align
+            ),
         ),
         (
             kernel.group_size <= MAX_GROUP_SEGMENT,
-            format!("`.group_segment_fixed_size` {} is beyond {MAX_GROUP_SEGMENT}", kernel.group_size),
+            format!(
+                "`.group_segment_fixed_size` {} is beyond {MAX_GROUP_SEGMENT}",
+                kernel.group_size
+            ),
         ),
         (
             processor.takes_wavefronts_of(u64::from(kernel.wavefront_size)),
-            format!("{} has no wavefronts of {}", processor.name, kernel.wavefront_size),
+            format!(
+                "{} has no wavefronts of {}",
+                processor.name, kernel.wavefront_size
+            ),
         ),
         (
             (1..=MAX_WORKGROUP_SIZE).contains(&most),
@@ -242,8 +269,12 @@ impl<'a> Map<'a> {
     }
 
     fn get(&self, key: &str) -> Option<&'a ValueRef<'a>> {
-        let is_it = |found: &ValueRef<'_>| matches!(found, ValueRef::String(text) if text.as_str() == Some(key));
-        self.entries.iter().find(|(found, _)| is_it(found)).map(|(_, value)| value)
+        let is_it =
+            |found: &ValueRef<'_>| matches!(found, ValueRef::String(text) if text.as_str() == Some(key));
+        self.entries
+            .iter()
+            .find(|(found, _)| is_it(found))
+            .map(|(_, value)| value)
     }
 
     fn missing(&self, key: &'static str) -> Fault {
@@ -293,7 +324,9 @@ impl<'a> Map<'a> {
     }
 
     fn needed(&self, key: &'static str) -> Result<u32, Fault> {
-        let found = self.read(key, "a number of 32 bits", |value| integer(value)?.try_into().ok())?;
+        let found = self.read(key, "a number of 32 bits", |value| {
+            integer(value)?.try_into().ok()
+        })?;
         found.ok_or_else(|| self.missing(key))
     }
 

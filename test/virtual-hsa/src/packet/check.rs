@@ -90,7 +90,10 @@ pub(crate) fn check(packet: &Packet, device: &impl Device) -> Result<Work, Fault
 
 fn dispatch(packet: &Packet, device: &impl Device) -> Result<Dispatch, Fault> {
     let (grid, workgroup) = sizes(packet)?;
-    for (name, is_zero) in [("reserved0", packet.half(10) == 0), ("reserved2", packet.long(48) == 0)] {
+    for (name, is_zero) in [
+        ("reserved0", packet.half(10) == 0),
+        ("reserved2", packet.long(48) == 0),
+    ] {
         if !is_zero {
             return Err(Fault::Reserved(name));
         }
@@ -224,7 +227,9 @@ fn arguments(address: u64, metadata: &KernelMetadata, device: &impl Device) -> R
     if !address.is_multiple_of(u64::from(align)) {
         return Err(Fault::ArgumentsUnaligned { address, align });
     }
-    device.arguments(address, metadata.kernarg_size).map_err(Fault::Arguments)
+    device
+        .arguments(address, metadata.kernarg_size)
+        .map_err(Fault::Arguments)
 }
 
 /// Checks arguments that say the launch's sizes. Code that was compiled for them takes their word.

@@ -79,7 +79,9 @@ impl PacketFault {
     /// What the queue's callback is told.
     pub(crate) fn status(&self) -> Status {
         match self {
-            Self::UnknownKernel(_) | Self::DestroyedKernel { .. } | Self::NoKernel => Status::ERROR_INVALID_CODE_OBJECT,
+            Self::UnknownKernel(_) | Self::DestroyedKernel { .. } | Self::NoKernel => {
+                Status::ERROR_INVALID_CODE_OBJECT
+            }
             Self::OtherAgent { .. } => Status::ERROR_INVALID_ISA,
             Self::BeyondFlat { .. }
             | Self::NotRequired { .. }

@@ -82,7 +82,9 @@ extern "C" fn write_packets(packets: *const c_void, count: u64) {
     if let (Some(at), Some(interceptors)) = (&at, interceptors) {
         interceptors.pass_on(at, packets, count);
     } else if let Ok(runtime) = runtime::current() {
-        runtime.journal.fatal("the writer of intercepted packets was called outside of a handler");
+        runtime
+            .journal
+            .fatal("the writer of intercepted packets was called outside of a handler");
     }
 }
 
@@ -90,5 +92,7 @@ extern "C" fn write_packets(packets: *const c_void, count: u64) {
 fn read(packets: *const c_void, count: u64) -> Vec<Packet> {
     let packets = packets.cast::<[u8; PACKET_SIZE]>();
     // SAFETY: the handler says that so many packets lie there.
-    (0..count as usize).map(|index| Packet(unsafe { packets.wrapping_add(index).read() })).collect()
+    (0..count as usize)
+        .map(|index| Packet(unsafe { packets.wrapping_add(index).read() }))
+        .collect()
 }

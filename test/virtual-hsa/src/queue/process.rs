@@ -77,7 +77,9 @@ fn process(queue: &Queue, index: u64, packet: &Packet, runtime: &Runtime) -> boo
             Some(signal) => signal.complete(),
             None => fail(
                 Status::ERROR_INVALID_SIGNAL,
-                &format!("its completion_signal {completion:#x} was destroyed before the packet was finished"),
+                &format!(
+                    "its completion_signal {completion:#x} was destroyed before the packet was finished"
+                ),
             ),
         }
     }
@@ -163,7 +165,13 @@ impl Device for View<'_> {
         let areas = self.runtime.memory.areas();
         let (address, size) = (address as usize, size as usize);
         let area = areas.check(address, size, self.agent)?;
-        if !matches!(area.kind, Kind::Pool { takes_arguments: true, .. }) {
+        if !matches!(
+            area.kind,
+            Kind::Pool {
+                takes_arguments: true,
+                ..
+            }
+        ) {
             return Err(format!("{address:#x} is in no pool for arguments"));
         }
         let mut bytes = vec![0_u8; size];

@@ -59,9 +59,14 @@ impl Ring {
     ///
     /// When the value is not the index of a packet that may be there.
     pub(super) fn note_doorbell(&self, value: i64, is_single: bool) -> Result<(), String> {
-        let (read, write) = (self.read.load(Ordering::SeqCst), self.write.load(Ordering::SeqCst));
+        let (read, write) = (
+            self.read.load(Ordering::SeqCst),
+            self.write.load(Ordering::SeqCst),
+        );
         let Some(index) = u64::try_from(value).ok().filter(|index| *index < write) else {
-            return Err(format!("the doorbell was rung for packet {value}, and {write} were reserved"));
+            return Err(format!(
+                "the doorbell was rung for packet {value}, and {write} were reserved"
+            ));
         };
         if index >= read + self.size {
             return Err(format!(
@@ -76,7 +81,9 @@ impl Ring {
             ));
         }
         if is_single && is_invalid(self.header(index).load(Ordering::Acquire)) {
-            return Err(format!("the doorbell was rung for packet {index}, which is not written"));
+            return Err(format!(
+                "the doorbell was rung for packet {index}, which is not written"
+            ));
         }
         Ok(())
     }
