@@ -123,6 +123,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("offloom-whole-file", &[]),
     ("offloom-virtual-cuda", &["offloom-ptx", "offloom-virtual-gpu"]),
     ("offloom-virtual-gpu", &["offloom-ptx", "offloom-ptx-arithmetic"]),
+    ("offloom-virtual-hsa", &[]),
     (
         "wrapgen",
         &[

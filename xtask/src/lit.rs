@@ -198,6 +198,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "has_own_device_runtime": runtime.as_ref().is_some_and(|(_, is_own)| *is_own),
         "s3_server": s3_server::program(workspace),
         "virtual_gpu": virtual_gpu::library_folder(workspace)?,
+        "virtual_hsa": virtual_gpu::hsa::library_folder(workspace)?,
         "omp_compile": openmp.compile_options(),
         "omp_link": openmp.link_options,
         "exec_root": folder.join("test"),

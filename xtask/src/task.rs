@@ -42,6 +42,8 @@ enum Task {
     JitCheck(jit_check::Arguments),
     /// Run a program on the virtual GPU, which executes PTX on the processor: `-- PROGRAM ARGUMENTS`
     VirtualGpu(virtual_gpu::Arguments),
+    /// Run a program with what stands in for AMD's runtime, and executes nothing: `-- PROGRAM ARGUMENTS`
+    VirtualHsa(virtual_gpu::Arguments),
     /// Programs for NVIDIA GPUs, built by LLVM's tools and by ours, on the virtual GPU
     VirtualGpuCheck(virtual_gpu_check::Arguments),
     /// Instructions that kernels of the workloads execute on the virtual GPU, with the JIT and without
@@ -85,6 +87,7 @@ impl Arguments {
             Task::Matrix(arguments) => matrix::run(arguments),
             Task::JitCheck(arguments) => jit_check::run(arguments),
             Task::VirtualGpu(arguments) => virtual_gpu::run_program(arguments),
+            Task::VirtualHsa(arguments) => virtual_gpu::hsa::run_program(arguments),
             Task::GpuInstructions(arguments) => gpu_instructions::run(arguments),
             Task::GpuBundle(arguments) => gpu_bundle::run_task(arguments),
             Task::VirtualGpuCheck(arguments) => virtual_gpu_check::run(arguments),

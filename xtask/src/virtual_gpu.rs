@@ -3,6 +3,8 @@
 //! What the program finds as NVIDIA's driver is `test/virtual-gpu/driver`. `docs/dev/virtual-gpu.md` says
 //! what it can do.
 
+pub(crate) mod hsa;
+
 use std::env;
 use std::ffi::OsString;
 use std::fs;
@@ -31,10 +33,15 @@ pub(crate) struct Arguments {
 
 /// Runs `cargo xtask virtual-gpu`: becomes the program.
 pub(crate) fn run_program(arguments: &Arguments) -> Result<()> {
-    let folder = library_folder(&Workspace::find()?)?;
+    become_program(&library_folder(&Workspace::find()?)?, arguments)
+}
+
+/// Becomes a program that finds a folder's libraries before all others, and whose regions must run on a
+/// device.
+pub(crate) fn become_program(folder: &Path, arguments: &Arguments) -> Result<()> {
     let (program, rest) = arguments.program.split_first().context("no program is named")?;
     let mut command = Command::new(program);
-    command.args(rest).env("LD_LIBRARY_PATH", library_path(&folder)?);
+    command.args(rest).env("LD_LIBRARY_PATH", library_path(folder)?);
     if env::var_os("OMP_TARGET_OFFLOAD").is_none() {
         command.env("OMP_TARGET_OFFLOAD", "MANDATORY");
     }
@@ -43,21 +50,23 @@ pub(crate) fn run_program(arguments: &Arguments) -> Result<()> {
 
 /// Builds the driver and says in which folder it lies.
 pub(crate) fn library_folder(workspace: &Workspace) -> Result<PathBuf> {
-    let mut build = Command::new(cargo());
-    build.current_dir(&workspace.root).args([
-        "build",
-        "--release",
-        "--locked",
-        "--quiet",
-        "-p",
-        "offloom-virtual-cuda",
-    ]);
-    run(&mut build)?;
-    let folder = workspace.target.join("virtual-gpu");
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
-    let built = workspace.target.join("release/liboffloom_virtual_cuda.so");
-    copy_if_changed(&built, &folder.join(LIBRARY))?;
+    let folder = stage(workspace, "offloom-virtual-cuda", "virtual-gpu", LIBRARY)?;
     replace_link(&folder.join(LINK), Path::new(LIBRARY))?;
+    Ok(folder)
+}
+
+/// Builds a package that stands in for a library of a GPU's vendor, and puts it into a folder of the target
+/// folder by the name that programs open.
+pub(crate) fn stage(workspace: &Workspace, package: &str, folder: &str, library: &str) -> Result<PathBuf> {
+    let mut build = Command::new(cargo());
+    build
+        .current_dir(&workspace.root)
+        .args(["build", "--release", "--locked", "--quiet", "-p", package]);
+    run(&mut build)?;
+    let folder = workspace.target.join(folder);
+    fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    let built = format!("release/lib{}.so", package.replace('-', "_"));
+    copy_if_changed(&workspace.target.join(built), &folder.join(library))?;
     Ok(folder)
 }
 

@@ -210,13 +210,21 @@ impl Areas {
         Ok(area)
     }
 
-    /// How many allocations of pools, and locks, there are.
-    pub(crate) fn counts(&self) -> (usize, usize) {
-        let count = |is: fn(&Kind) -> bool| self.0.values().filter(|area| is(&area.kind)).count();
-        (
-            count(|kind| matches!(kind, Kind::Pool { .. })),
-            count(|kind| matches!(kind, Kind::Locked { .. })),
-        )
+    /// Bytes of each allocation of a pool.
+    pub(crate) fn allocations(&self) -> Vec<usize> {
+        let allocations = self
+            .0
+            .values()
+            .filter(|area| matches!(area.kind, Kind::Pool { .. }));
+        allocations.map(|area| area.size).collect()
+    }
+
+    /// How many areas of the program are locked.
+    pub(crate) fn locks(&self) -> usize {
+        self.0
+            .values()
+            .filter(|area| matches!(area.kind, Kind::Locked { .. }))
+            .count()
     }
 }
 
@@ -259,6 +267,7 @@ mod tests {
         assert!(areas.allow(start + 1, &[8]));
         assert_eq!(told(&areas, start, 1, 8), Ok(()));
         assert_eq!(told(&areas, start, 1, 7), Ok(()), "the owner always may");
+        assert_eq!(areas.allocations(), [100]);
         assert!(!areas.free(start + 1) && areas.free(start) && !areas.free(start));
         assert!(areas.find(start).is_none());
     }
@@ -270,10 +279,10 @@ mod tests {
         assert!(
             !areas.lock(0x1000, 32, None) && !areas.lock(0x1020, 64, None) && !areas.lock(0xff0, 32, None)
         );
-        assert_eq!(areas.counts(), (0, 1));
+        assert_eq!(areas.locks(), 1);
         assert!(areas.unlock(0x1000) && areas.find(0x1010).is_some());
         assert!(areas.unlock(0x1000) && !areas.unlock(0x1000));
-        assert_eq!(areas.counts(), (0, 0));
+        assert_eq!(areas.locks(), 0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //!
 //! | module | job |
 //! | --- | --- |
-//! | [`check`] | kernel dispatches and barriers against what they name |
+//! | [`check`](mod@check) | kernel dispatches and barriers against what they name |
 //! | [`fault`] | all that may be wrong |
 
 mod check;

@@ -26,7 +26,7 @@ use intercept::Interceptors;
 use ring::Ring;
 
 /// What a program wants of a queue.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
     pub(crate) agent: Handle,
     /// Packets.

@@ -166,12 +166,20 @@ impl Runtime {
         })
     }
 
-    /// What the program has not destroyed.
+    /// Adds allocations that are left to the log. Ends with the number of everything that the program has not
+    /// destroyed.
     fn left(&self) -> String {
-        let (allocations, locks) = self.memory.areas().counts();
+        let areas = self.memory.areas();
+        let allocations = areas.allocations();
+        for bytes in &allocations {
+            self.journal
+                .line(format_args!("left: an allocation of {bytes} bytes"));
+        }
         format!(
-            "left: signals={} allocations={allocations} locks={locks} executables={} queues={}",
+            "left: signals={} allocations={} locks={} executables={} queues={}",
             self.signals.count(),
+            allocations.len(),
+            areas.locks(),
             self.executables.read().executables.len(),
             self.queues.count(),
         )

@@ -1,4 +1,6 @@
-//! What the environment says of the devices and of the log. `docs/dev/virtual-hsa.md` describes the variables.
+//! What the environment says of the devices and of the log.
+//!
+//! The page `docs/dev/virtual-hsa.md` describes the variables.
 
 use std::env;
 use std::path::PathBuf;

@@ -2,6 +2,7 @@
 //! null or leads to what its type says, for as long as the function runs.
 
 use std::ffi::{CStr, c_char, c_void};
+use std::ptr;
 
 use crate::abi::Status;
 use crate::runtime::{Failure, Result};
@@ -48,11 +49,7 @@ impl Out<c_void> {
             )
         })?;
         // SAFETY: see the file's head; each attribute says how many bytes there are.
-        unsafe {
-            self.0
-                .cast::<u8>()
-                .copy_from_nonoverlapping(bytes.as_ptr(), bytes.len())
-        };
+        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), self.0.cast::<u8>(), bytes.len()) };
         Ok(())
     }
 }

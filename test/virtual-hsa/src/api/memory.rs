@@ -154,9 +154,6 @@ fn write_info(info: *mut PointerInfo, area: Option<&Area>, runtime: &Runtime) ->
             .map_or(0, |pool| pool.flags),
     };
     // SAFETY: the record has room for `size` bytes, and `found` has no fewer.
-    unsafe {
-        info.cast::<u8>()
-            .copy_from_nonoverlapping((&raw const found).cast(), size as usize)
-    };
+    unsafe { ptr::copy_nonoverlapping((&raw const found).cast::<u8>(), info.cast::<u8>(), size as usize) };
     Ok(())
 }

@@ -81,7 +81,7 @@ fn array<const N: usize>(bytes: &[u8], offset: usize) -> [u8; N] {
 }
 
 fn check_code(file: &File<'_>, metadata: &KernelMetadata, entry: u64) -> Result<(), String> {
-    if entry % CODE_ALIGN != 0 || !file.is_code(entry) {
+    if !entry.is_multiple_of(CODE_ALIGN) || !file.is_code(entry) {
         return Err(format!("its code would begin at {entry:#x}, where no code can"));
     }
     let function = file

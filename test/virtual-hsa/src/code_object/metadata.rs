@@ -171,7 +171,7 @@ fn check_arguments(map: &Map<'_>, kernel: &mut KernelMetadata) -> Result<(), Fau
         }
         kernel
             .sizes
-            .extend(size_argument(kind, offset, size).map_err(|what| wrong(what))?);
+            .extend(size_argument(kind, offset, size).map_err(wrong)?);
     }
     Ok(())
 }
