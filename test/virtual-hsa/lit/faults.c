@@ -130,6 +130,42 @@ static void wrong_queue(void) {
   expect(INVALID_QUEUE, hsa_amd_queue_intercept_register(queue(), (void *)abort, NULL));
 }
 
+// The host reads a device's memory where it may, and then where it may not.
+static void memory_of_device(void) {
+  volatile int *memory;
+  handle_t both[] = {agents[0], agents[1]};
+  expect(SUCCESS, hsa_amd_memory_pool_allocate(device_pools[0], 64, 0, (void **)&memory));
+  expect(SUCCESS, hsa_amd_memory_fill((void *)memory, 5, 16));
+  expect(SUCCESS, hsa_amd_agents_allow_access(2, both, NULL, (void *)memory));
+  printf("allowed: %d\n", memory[15]);
+  fflush(stdout);
+  expect(SUCCESS, hsa_amd_agents_allow_access(1, &agents[1], NULL, (void *)memory));
+  printf("not allowed: %d\n", memory[15]);
+}
+
+static queue_t *of_handler;
+static writer_t of_last_call;
+
+static void rings(const void *packets, uint64_t count, uint64_t index, void *data, writer_t writer) {
+  add(of_handler, *(const packet_t *)packets);
+}
+
+static void keeps(const void *packets, uint64_t count, uint64_t index, void *data, writer_t writer) { of_last_call = writer; }
+
+static queue_t *intercepted(void (*handler)(const void *, uint64_t, uint64_t, void *, writer_t)) {
+  expect(SUCCESS, hsa_amd_queue_intercept_create(agents[1], 16, 0, callback, "mine", -1, -1, &of_handler));
+  expect(SUCCESS, hsa_amd_queue_intercept_register(of_handler, handler, NULL));
+  return of_handler;
+}
+
+static void doorbell_in_handler(void) { add(intercepted(rings), (packet_t){.header = 0x1403}); }
+
+static void writer_outside(void) {
+  packet_t barrier = {.header = 0x1403};
+  add(intercepted(keeps), barrier);
+  of_last_call(&barrier, 1);
+}
+
 static void shut_down_twice(void) {
   expect(SUCCESS, hsa_shut_down());
   expect(NOT_INITIALIZED, hsa_shut_down());
@@ -207,6 +243,19 @@ static const struct {
     // CHECK-NEXT: fault: hsa_amd_queue_intercept_register: the queue was not made by hsa_amd_queue_intercept_create
     // CHECK-NEXT: ended with 0
     CASE(wrong_queue),
+    // CHECK-LABEL: memory_of_device
+    // CHECK-NEXT: allowed: 5
+    // CHECK-NEXT: ended with -11
+    CASE(memory_of_device),
+    // CHECK-LABEL: doorbell_in_handler
+    // CHECK-NEXT: fault: queue 0: a handler of intercepted packets rings the doorbell of an intercepted queue
+    // CHECK-NEXT: callback with data mine: HSA_STATUS_ERROR_INVALID_QUEUE
+    // CHECK-NEXT: ended with 86
+    CASE(doorbell_in_handler),
+    // CHECK-LABEL: writer_outside
+    // CHECK-NEXT: fault: the writer of intercepted packets was called outside of a handler
+    // CHECK-NEXT: ended with 86
+    CASE(writer_outside),
     // CHECK-LABEL: shut_down_twice
     // CHECK-NEXT: ended with 0
     CASE(shut_down_twice),

@@ -215,7 +215,7 @@ impl Executables {
 /// When there is no memory, or a symbol that it needs has no definition.
 pub(crate) fn place(code: &CodeObject) -> Result<Pages, CodeObjectFault> {
     let size = usize::try_from(code.memory_size()).map_err(|_| CodeObjectFault::NoMemory)?;
-    let mut pages = Pages::new(size.max(1)).ok_or(CodeObjectFault::NoMemory)?;
+    let mut pages = Pages::of_device(size.max(1)).ok_or(CodeObjectFault::NoMemory)?;
     for segment in &code.segments {
         let bytes = code.bytes.get(segment.file.clone()).unwrap_or_default();
         write(&mut pages, segment.address, bytes)?;
@@ -256,7 +256,7 @@ mod tests {
 
     /// The number at an address of an image.
     fn read(pages: &Pages, address: usize) -> u64 {
-        let place = std::ptr::with_exposed_provenance::<u64>(pages.address + address);
+        let place = std::ptr::with_exposed_provenance::<u64>(pages.inside(pages.address + address));
         // SAFETY: the image has memory there.
         unsafe { place.read_unaligned() }
     }

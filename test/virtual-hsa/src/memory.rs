@@ -1,61 +1,14 @@
 //! Memory: allocations of pools, memory of the program that was locked, loaded code; and which agents may
-//! reach it. All of it is memory of the process, at the same address for everyone.
+//! reach it. All of it is memory of the process, at the same address for everyone; what is a device's, the
+//! program may touch once the host's agent is allowed to.
+
+mod pages;
 
 use std::collections::BTreeMap;
-use std::ffi::c_void;
-use std::ptr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
-
 use crate::abi::Handle;
-
-/// Granule and alignment of allocations, in bytes.
-pub(crate) const PAGE: usize = 4096;
-
-/// Pages of the process, which are zero at first and go back when this is dropped.
-#[derive(Debug)]
-pub(crate) struct Pages {
-    pub(crate) address: usize,
-    /// Bytes that were asked for.
-    pub(crate) size: usize,
-}
-
-impl Pages {
-    /// Pages for `size` bytes, which is not zero. `None`: the system has no more.
-    pub(crate) fn new(size: usize) -> Option<Self> {
-        let mapped = size.checked_next_multiple_of(PAGE)?;
-        let protection = ProtFlags::READ | ProtFlags::WRITE;
-        // SAFETY: new pages at a place of the system's choice overlap with nothing.
-        let start = unsafe { mmap_anonymous(ptr::null_mut(), mapped, protection, MapFlags::PRIVATE) };
-        Some(Self {
-            address: start.ok()?.addr(),
-            size,
-        })
-    }
-
-    /// Copies bytes to an offset. `false`: they do not fit there.
-    #[must_use]
-    pub(crate) fn write(&mut self, offset: usize, bytes: &[u8]) -> bool {
-        if offset.checked_add(bytes.len()).is_none_or(|end| end > self.size) {
-            return false;
-        }
-        let to = ptr::with_exposed_provenance_mut::<u8>(self.address + offset);
-        // SAFETY: the pages are mapped, to be written, and hold that many bytes from there; `bytes` is no
-        // part of them, since nothing borrows from pages.
-        unsafe { ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
-        true
-    }
-}
-
-impl Drop for Pages {
-    fn drop(&mut self) {
-        let start = ptr::with_exposed_provenance_mut::<c_void>(self.address);
-        // SAFETY: these are the pages of `new`; that the program uses them no more is its promise. What
-        // cannot be given back stays.
-        let _ = unsafe { munmap(start, self.size.next_multiple_of(PAGE)) };
-    }
-}
+pub(crate) use pages::{PAGE, Pages};
 
 /// What an area of memory is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,11 +35,16 @@ pub(crate) struct Area {
     pub(crate) kind: Kind,
     /// The agents that may reach it. `None`: all.
     pub(crate) agents: Option<Vec<Handle>>,
-    /// Kept, so that it goes back when this is dropped.
-    _pages: Option<Pages>,
+    /// What it lies in. `None`: memory of the program.
+    pages: Option<Pages>,
 }
 
 impl Area {
+    /// Where the runtime itself reads and writes what lies at an address of this area.
+    pub(crate) fn inside(&self, address: usize) -> usize {
+        self.pages.as_ref().map_or(address, |pages| pages.inside(address))
+    }
+
     /// Whether an agent may reach it.
     pub(crate) fn is_open_to(&self, agent: Handle) -> bool {
         self.agents.as_ref().is_none_or(|agents| agents.contains(&agent))
@@ -117,7 +75,7 @@ impl Areas {
             size: pages.size,
             kind,
             agents,
-            _pages: Some(pages),
+            pages: Some(pages),
         };
         self.0.insert(start, area);
         start
@@ -144,7 +102,7 @@ impl Areas {
             size,
             kind: Kind::Locked { times: 1 },
             agents,
-            _pages: None,
+            pages: None,
         };
         self.0.insert(start, area);
         true
@@ -176,8 +134,9 @@ impl Areas {
         self.0.remove(&start);
     }
 
-    /// Opens the allocation that an address lies in to `agents` and its owner alone. `false`: there is none.
-    pub(crate) fn allow(&mut self, address: usize, agents: &[Handle]) -> bool {
+    /// Opens the allocation that an address lies in to `agents` and its owner alone. The program touches it
+    /// as agent `host`. `false`: there is none.
+    pub(crate) fn allow(&mut self, address: usize, agents: &[Handle], host: Handle) -> bool {
         let Some(area) = self.find_mut(address) else {
             return false;
         };
@@ -185,6 +144,9 @@ impl Areas {
             return false;
         };
         area.agents = Some(agents.iter().copied().chain([owner]).collect());
+        if let Some(pages) = &area.pages {
+            pages.set_open(agents.contains(&host));
+        }
         true
     }
 
@@ -252,7 +214,7 @@ mod tests {
     #[test]
     fn what_agents_may_not_reach_is_told() {
         let mut areas = Areas::default();
-        let start = areas.add_pages(Pages::new(100).unwrap(), POOL, Some(vec![7]));
+        let start = areas.add_pages(Pages::of_device(100).unwrap(), POOL, Some(vec![7]));
         let told = |areas: &Areas, address, size, agent| areas.check(address, size, agent).map(|_| ());
         assert_eq!(told(&areas, start + 40, 60, 7), Ok(()));
         let beyond = format!(
@@ -264,7 +226,7 @@ mod tests {
         assert_eq!(told(&areas, start + 100, 1, 7), Err(unknown));
         let refused = format!("agent 0x8 is not allowed to access {start:#x}");
         assert_eq!(told(&areas, start, 1, 8), Err(refused));
-        assert!(areas.allow(start + 1, &[8]));
+        assert!(areas.allow(start + 1, &[8], 1));
         assert_eq!(told(&areas, start, 1, 8), Ok(()));
         assert_eq!(told(&areas, start, 1, 7), Ok(()), "the owner always may");
         assert_eq!(areas.allocations(), [100]);
@@ -283,14 +245,5 @@ mod tests {
         assert!(areas.unlock(0x1000) && areas.find(0x1010).is_some());
         assert!(areas.unlock(0x1000) && !areas.unlock(0x1000));
         assert_eq!(areas.locks(), 0);
-    }
-
-    #[test]
-    fn pages_are_zero_and_hold_what_fits() {
-        let mut pages = Pages::new(10).unwrap();
-        assert!(pages.write(2, &[1; 8]) && !pages.write(3, &[1; 8]) && !pages.write(usize::MAX, &[1]));
-        // SAFETY: ten bytes are mapped there.
-        let bytes = unsafe { ptr::with_exposed_provenance::<[u8; 10]>(pages.address).read() };
-        assert_eq!(bytes, [0, 0, 1, 1, 1, 1, 1, 1, 1, 1]);
     }
 }

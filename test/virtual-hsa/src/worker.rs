@@ -6,6 +6,7 @@ use std::thread::{self, JoinHandle};
 use std::{fmt, ptr};
 
 use crate::abi::{Handle, SignalHandler, Status};
+use crate::memory::Areas;
 use crate::pulse;
 use crate::runtime::{Failure, Result, Runtime, UserData};
 use crate::signal::Condition;
@@ -51,15 +52,18 @@ pub(crate) struct CopyTask {
 }
 
 impl CopyTask {
-    /// Checks that the agents reach both sides.
-    pub(crate) fn check(&self, runtime: &Runtime) -> std::result::Result<(), String> {
-        let areas = runtime.memory.areas();
-        for (side, (address, agent)) in [("destination", self.to), ("source", self.from)] {
-            areas
-                .check(address, self.size, agent)
-                .map_err(|what| format!("the {side} of a copy of {} bytes: {what}", self.size))?;
-        }
-        Ok(())
+    /// Where the runtime writes to and reads from.
+    ///
+    /// # Errors
+    ///
+    /// When an agent does not reach its side.
+    pub(crate) fn places(&self, areas: &Areas) -> std::result::Result<(usize, usize), String> {
+        let place = |side: &str, (address, agent)| {
+            let area = areas.check(address, self.size, agent);
+            area.map(|area| area.inside(address))
+                .map_err(|what| format!("the {side} of a copy of {} bytes: {what}", self.size))
+        };
+        Ok((place("destination", self.to)?, place("source", self.from)?))
     }
 }
 
@@ -69,15 +73,18 @@ impl Task for CopyTask {
     }
 
     fn run(&mut self, runtime: &Runtime) -> bool {
+        let areas = runtime.memory.areas();
         // The program may have freed memory since it asked for the copy.
-        if let Err(what) = self.check(runtime) {
-            runtime.journal.fatal(what);
-        }
-        let to = ptr::with_exposed_provenance_mut::<u8>(self.to.0);
-        let from = ptr::with_exposed_provenance::<u8>(self.from.0);
-        // SAFETY: both sides were found to be live memory of that size; that nobody else uses them
-        // meanwhile is the program's promise. They may overlap.
+        let (to, from) = match self.places(&areas) {
+            Ok(places) => places,
+            Err(what) => runtime.journal.fatal(what),
+        };
+        let to = ptr::with_exposed_provenance_mut::<u8>(to);
+        let from = ptr::with_exposed_provenance::<u8>(from);
+        // SAFETY: both sides are live memory of that size while the areas are locked; that nobody else uses
+        // them meanwhile is the program's promise. They may overlap.
         unsafe { ptr::copy(from, to, self.size) };
+        drop(areas);
         match runtime.signals.get(self.completion) {
             Some(signal) => signal.complete(),
             None => runtime.journal.fatal(format_args!(

@@ -5,6 +5,7 @@ use std::ptr;
 
 use super::arguments::{In, address};
 use crate::abi::{Handle, Status};
+use crate::memory::Areas;
 use crate::runtime::{Failure, Result};
 use crate::signal::Condition;
 use crate::worker::CopyTask;
@@ -12,18 +13,11 @@ use crate::worker::CopyTask;
 super::exports! {
     fn hsa_memory_copy(runtime; to: *mut c_void, from: *const c_void, size: usize) {
         let areas = runtime.memory.areas();
-        for (side, place) in [("destination", address(to)?), ("source", address(from)?)] {
-            // Other memory of the program may be copied, too: only what is known can be checked.
-            if let Some(area) = areas.find(place) {
-                let left = area.start + area.size - place;
-                if size > left {
-                    let text = format!("the {side} has {left} bytes left from {place:#x} on, not {size}");
-                    return Err(Failure::fault(Status::ERROR_INVALID_ARGUMENT, text));
-                }
-            }
-        }
+        let to = place("destination", address(to)?, size, &areas)?;
+        let from = place("source", address(from)?, size, &areas)?;
+        let (to, from) = (ptr::with_exposed_provenance_mut::<u8>(to), ptr::with_exposed_provenance::<u8>(from));
         // SAFETY: the program says that both hold so many bytes. They may overlap.
-        unsafe { ptr::copy(from.cast::<u8>(), to.cast::<u8>(), size) };
+        unsafe { ptr::copy(from, to, size) };
         Ok(())
     }
 
@@ -53,7 +47,8 @@ super::exports! {
         for handle in task.awaited.iter().map(|(handle, _)| *handle).chain([completion]) {
             check_signal(runtime.signals.get(handle).is_some(), handle)?;
         }
-        task.check(runtime).map_err(|what| Failure::fault(Status::ERROR_INVALID_ARGUMENT, what))?;
+        let places = task.places(&runtime.memory.areas());
+        places.map_err(|what| Failure::fault(Status::ERROR_INVALID_ARGUMENT, what))?;
         runtime.workers.add_copy(task, runtime)
     }
 
@@ -67,13 +62,27 @@ super::exports! {
         let owner = areas.find(start).ok_or_else(|| wrong(format!("{to:p} is no memory that agents know")))?;
         let agent = owner.agents.as_ref().and_then(|agents| agents.first().copied());
         areas.check(start, count.saturating_mul(4), agent.unwrap_or_default()).map_err(wrong)?;
-        let words = to.cast::<u32>();
+        let words = ptr::with_exposed_provenance_mut::<u32>(owner.inside(start));
         for index in 0..count {
             // SAFETY: the area, which stays while it is locked, holds so many numbers.
             unsafe { words.add(index).write(value) };
         }
         Ok(())
     }
+}
+
+/// Where the runtime reads or writes `size` bytes of the program. Memory that is not known may be copied, too:
+/// it cannot be checked.
+fn place(side: &str, address: usize, size: usize, areas: &Areas) -> Result<usize> {
+    let Some(area) = areas.find(address) else {
+        return Ok(address);
+    };
+    let left = area.start + area.size - address;
+    if size > left {
+        let text = format!("the {side} has {left} bytes left from {address:#x} on, not {size}");
+        return Err(Failure::fault(Status::ERROR_INVALID_ARGUMENT, text));
+    }
+    Ok(area.inside(address))
 }
 
 /// Checks that a signal of a copy lives.

@@ -24,7 +24,9 @@ super::exports! {
         if !pool.is_global() {
             return Err(Failure::fault(Status::ERROR_INVALID_ALLOCATION, "nothing is allocated from group memory"));
         }
-        let pages = Pages::new(size).ok_or(Status::ERROR_OUT_OF_RESOURCES)?;
+        let is_host = runtime.agents.get(pool.owner)?.device.is_none();
+        let pages = if is_host { Pages::of_host(size) } else { Pages::of_device(size) };
+        let pages = pages.ok_or(Status::ERROR_OUT_OF_RESOURCES)?;
         let kind = Kind::Pool {
             pool: pool.handle,
             owner: pool.owner,
@@ -52,7 +54,7 @@ super::exports! {
         if agents.is_empty() || !flags.is_null() {
             return Err(wrong("no agents are named, or there are flags"));
         }
-        if !runtime.memory.areas().allow(address(pointer)?, &agents) {
+        if !runtime.memory.areas().allow(address(pointer)?, &agents, runtime.agents.all[0].handle) {
             return Err(wrong(format!("{pointer:p} is in no allocation")));
         }
         Ok(())

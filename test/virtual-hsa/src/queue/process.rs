@@ -175,7 +175,7 @@ impl Device for View<'_> {
             return Err(format!("{address:#x} is in no pool for arguments"));
         }
         let mut bytes = vec![0_u8; size];
-        let from = ptr::with_exposed_provenance::<u8>(address);
+        let from = ptr::with_exposed_provenance::<u8>(area.inside(address));
         // SAFETY: the area holds that many bytes from there, and lives while it is locked. The program does
         // not write arguments of a packet that it has handed over.
         unsafe { ptr::copy_nonoverlapping(from, bytes.as_mut_ptr(), size) };

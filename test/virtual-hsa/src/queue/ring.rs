@@ -23,7 +23,7 @@ impl Ring {
     /// A ring of `size` packets, a power of 2.
     pub(super) fn new(size: u32) -> Option<Self> {
         let ring = Self {
-            pages: Pages::new(size as usize * PACKET_SIZE)?,
+            pages: Pages::of_host(size as usize * PACKET_SIZE)?,
             size: u64::from(size),
             read: AtomicU64::new(0),
             write: AtomicU64::new(0),

@@ -104,7 +104,7 @@ impl Drop for Setup {
 
 /// Arguments of kernel `add` for 4 work-groups of 64, in memory for arguments.
 fn arguments(runtime: &Runtime, agent: Handle) -> u64 {
-    let mut pages = Pages::new(32).unwrap();
+    let mut pages = Pages::of_host(32).unwrap();
     let mut bytes = [0; 32];
     bytes[8] = 7;
     bytes[16] = 4;
