@@ -71,8 +71,8 @@ super::exports! {
     }
 }
 
-/// Where the runtime reads or writes `size` bytes of the program. Memory that is not known may be copied, too:
-/// it cannot be checked.
+/// Where the runtime reads or writes `size` bytes of the program. Memory that is not known may be copied,
+/// too: it cannot be checked.
 fn place(side: &str, address: usize, size: usize, areas: &Areas) -> Result<usize> {
     let Some(area) = areas.find(address) else {
         return Ok(address);

@@ -26,7 +26,7 @@ impl Pages {
         let mapped = size.checked_next_multiple_of(PAGE)?;
         // SAFETY: new pages at a place of the system's choice overlap with nothing.
         let start = unsafe { mmap_anonymous(ptr::null_mut(), mapped, read_and_write(), MapFlags::PRIVATE) };
-        let address = start.ok()?.addr();
+        let address = start.ok()?.expose_provenance();
         Some(Self {
             address,
             inside: address,
@@ -43,7 +43,7 @@ impl Pages {
         let map = |protection| {
             // SAFETY: as above; the file has so many bytes.
             let start = unsafe { mmap(ptr::null_mut(), mapped, protection, MapFlags::SHARED, &file, 0) };
-            start.ok().map(|start| start.addr())
+            start.ok().map(<*mut c_void>::expose_provenance)
         };
         let inside = map(read_and_write())?;
         let mut pages = Self {
