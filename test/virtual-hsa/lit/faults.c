@@ -1,7 +1,7 @@
 // What programs do wrong: where a function can say so, it ends with the status that AMD's runtime has for it; what a device meets is told
 // to the queue's callback, and ends the process. Each is one line of the error stream.
 // RUN: %clang -Wall -Werror %s -o %t -L%virtual_hsa -lhsa-runtime64
-// RUN: env LD_LIBRARY_PATH=%virtual_hsa OFFLOOM_VIRTUAL_HSA=gfx90a,gfx1030 %t %S/../data/kernels.hsaco 2>&1 | FileCheck %s
+// RUN: env LD_LIBRARY_PATH=%virtual_hsa OFFLOOM_VIRTUAL_HSA=gfx90a,gfx1030 OFFLOOM_VIRTUAL_HSA_KERNEL_TIME=2000000 %t %S/../data/kernels.hsaco 2>&1 | FileCheck %s
 #include "Inputs/hsa.h"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,6 +33,17 @@ static void destroyed_kernel(void) {
   uint64_t object = kernel(executable, "fixed.kd");
   expect(SUCCESS, hsa_executable_destroy(executable));
   add(queue(), launch(object, done));
+  wait_for(done);
+}
+
+static void destroyed_while_it_runs(void) {
+  handle_t executable = executable_for(agents[1]), done = signal_of(1);
+  queue_t *made = queue();
+  add(made, launch(kernel(executable, "fixed.kd"), done));
+  while (hsa_queue_load_read_index_scacquire(made) == 0)
+    ;
+  // The kernel runs now, or is about to.
+  expect(SUCCESS, hsa_executable_destroy(executable));
   wait_for(done);
 }
 
@@ -183,6 +194,11 @@ static const struct {
     // CHECK-NEXT: callback with data mine: HSA_STATUS_ERROR_INVALID_CODE_OBJECT
     // CHECK-NEXT: ended with 86
     CASE(destroyed_kernel),
+    // CHECK-LABEL: destroyed_while_it_runs
+    // CHECK-NEXT: virtual HSA: fault: queue 0: packet 0: {{.*}} kernel `fixed`{{.*}} was destroyed
+    // CHECK-NEXT: callback with data mine: HSA_STATUS_ERROR_{{MEMORY_FAULT|INVALID_CODE_OBJECT}}
+    // CHECK-NEXT: ended with 86
+    CASE(destroyed_while_it_runs),
     // CHECK-LABEL: wrong_workgroup
     // CHECK-NEXT: virtual HSA: fault: queue 0: packet 0: kernel `fixed` wants work-groups of [32, 2, 1], the packet says [32, 1, 1]
     // CHECK-NEXT: callback with data mine: HSA_STATUS_ERROR_INVALID_ARGUMENT

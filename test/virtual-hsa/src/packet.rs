@@ -11,7 +11,7 @@ mod fault;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use check::{Barrier, Device, Dispatch, Work, check};
+pub(crate) use check::{Barrier, Device, Dispatch, Work, check, check_end};
 pub(crate) use fault::PacketFault;
 
 /// Bytes of a packet.

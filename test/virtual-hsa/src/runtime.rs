@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::mem;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::abi::{Handle, Status};
 use crate::agent::{Agents, Pool};
@@ -62,6 +62,8 @@ pub(crate) struct Runtime {
     pub(crate) executables: Executables,
     pub(crate) workers: Workers,
     pub(crate) journal: Journal,
+    /// How long each kernel seems to run.
+    pub(crate) kernel_time: Duration,
 }
 
 /// How often `hsa_init` was called, and what it has made.
@@ -85,7 +87,7 @@ pub(crate) fn open() -> Result<()> {
     if state.runtime.is_none() {
         let made = Settings::read().and_then(|settings| {
             let journal = Journal::open(settings.log.as_deref())?;
-            Ok(Runtime::new(&settings.devices, journal))
+            Ok(Runtime::new(&settings, journal))
         });
         match made {
             Ok(runtime) => state.runtime = Some(Arc::new(runtime)),
@@ -134,16 +136,17 @@ pub(crate) fn end_of_process() {
 }
 
 impl Runtime {
-    /// One with these devices.
-    pub(crate) fn new(devices: &[TargetId], journal: Journal) -> Self {
+    /// One with the devices of the settings.
+    pub(crate) fn new(settings: &Settings, journal: Journal) -> Self {
         Self {
-            agents: Agents::new(devices),
+            agents: Agents::new(&settings.devices),
             memory: Memory::default(),
             signals: Signals::default(),
             queues: Queues::default(),
             executables: Executables::default(),
             workers: Workers::default(),
             journal,
+            kernel_time: settings.kernel_time,
         }
     }
 

@@ -4,11 +4,15 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use crate::isa::TargetId;
 
 /// The devices where none are named.
 const DEFAULT_DEVICES: &str = "gfx90a";
+
+/// The variable that says how long kernels seem to run.
+const KERNEL_TIME: &str = "OFFLOOM_VIRTUAL_HSA_KERNEL_TIME";
 
 /// All settings.
 #[derive(Debug)]
@@ -17,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) devices: Vec<TargetId>,
     /// The file that the log goes to, if one is wanted.
     pub(crate) log: Option<PathBuf>,
+    /// How long each kernel seems to run.
+    pub(crate) kernel_time: Duration,
 }
 
 impl Settings {
@@ -34,6 +40,10 @@ impl Settings {
         Ok(Self {
             devices: devices(&names)?,
             log: variable("OFFLOOM_VIRTUAL_HSA_LOG").map(PathBuf::from),
+            kernel_time: match variable(KERNEL_TIME) {
+                Some(value) => kernel_time(&value.to_string_lossy())?,
+                None => Duration::ZERO,
+            },
         })
     }
 }
@@ -53,9 +63,27 @@ fn devices(names: &str) -> Result<Vec<TargetId>, String> {
     names.split(',').map(target).collect()
 }
 
+/// How long kernels seem to run.
+fn kernel_time(value: &str) -> Result<Duration, String> {
+    let microseconds = value.parse().ok();
+    microseconds
+        .map(Duration::from_micros)
+        .ok_or_else(|| format!("{KERNEL_TIME}={value}: expected a number of microseconds"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn kernels_seem_to_run_for_a_number_of_microseconds() {
+        assert_eq!(kernel_time("1500").unwrap(), Duration::from_micros(1500));
+        assert!(
+            kernel_time("1s")
+                .unwrap_err()
+                .contains("OFFLOOM_VIRTUAL_HSA_KERNEL_TIME=1s")
+        );
+    }
 
     #[test]
     fn devices_are_named_in_their_order() {

@@ -1,5 +1,7 @@
 //! Kernel dispatches and barriers against what they name.
 
+use std::sync::Arc;
+
 use super::{Packet, PacketFault as Fault};
 use crate::abi::Handle;
 use crate::code_object::{KernelMetadata, SizeKind};
@@ -40,7 +42,11 @@ pub(crate) enum Work {
 /// A kernel launch.
 #[derive(Debug)]
 pub(crate) struct Dispatch {
+    /// Where the kernel's descriptor is.
+    pub(crate) object: u64,
     pub(crate) kernel: FoundKernel,
+    /// Where its arguments are.
+    pub(crate) address: u64,
     /// Work-items of the grid and of a work-group.
     pub(crate) grid: [u32; 3],
     pub(crate) workgroup: [u32; 3],
@@ -88,6 +94,24 @@ pub(crate) fn check(packet: &Packet, device: &impl Device) -> Result<Work, Fault
     }
 }
 
+/// Checks what a launch needs until it has ended: its kernel and its arguments.
+///
+/// # Errors
+///
+/// What the program has freed or changed too early.
+pub(crate) fn check_end(dispatch: &Dispatch, device: &impl Device) -> Result<(), Fault> {
+    let metadata = &dispatch.kernel.kernel.metadata;
+    let name = || metadata.name.clone();
+    match device.kernel(dispatch.object) {
+        Ok(found) if Arc::ptr_eq(&found.image, &dispatch.kernel.image) => {}
+        _ => return Err(Fault::FreedKernel { name: name() }),
+    }
+    match arguments(dispatch.address, metadata, device) {
+        Ok(arguments) if arguments == dispatch.arguments => Ok(()),
+        _ => Err(Fault::FreedArguments { name: name() }),
+    }
+}
+
 fn dispatch(packet: &Packet, device: &impl Device) -> Result<Dispatch, Fault> {
     let (grid, workgroup) = sizes(packet)?;
     for (name, is_zero) in [
@@ -98,14 +122,17 @@ fn dispatch(packet: &Packet, device: &impl Device) -> Result<Dispatch, Fault> {
             return Err(Fault::Reserved(name));
         }
     }
-    let kernel = find_kernel(packet.long(32), device)?;
+    let (object, address) = (packet.long(32), packet.long(40));
+    let kernel = find_kernel(object, device)?;
     let metadata = &kernel.kernel.metadata;
     check_workgroup(metadata, workgroup)?;
     let (private_size, group_size) = (packet.word(24), packet.word(28));
     check_segments(metadata, private_size, group_size)?;
-    let arguments = arguments(packet.long(40), metadata, device)?;
+    let arguments = arguments(address, metadata, device)?;
     check_hidden_sizes(metadata, &arguments, grid, workgroup)?;
     Ok(Dispatch {
+        object,
+        address,
         grid,
         workgroup,
         private_size,

@@ -69,6 +69,10 @@ pub(crate) enum PacketFault {
         found: u64,
         wanted: u64,
     },
+    #[error("the executable of kernel `{name}` was destroyed before the launch has ended")]
+    FreedKernel { name: String },
+    #[error("arguments of kernel `{name}` were freed or changed before the launch has ended")]
+    FreedArguments { name: String },
     #[error("its {which} {handle:#x} is no live signal")]
     DeadSignal { which: String, handle: u64 },
     #[error("its condition {0} does not exist")]
@@ -90,7 +94,10 @@ impl PacketFault {
             | Self::UnusedDimension { .. }
             | Self::HiddenSize { .. } => Status::ERROR_INVALID_ARGUMENT,
             Self::GroupTooLarge(_) => Status::ERROR_INVALID_ALLOCATION,
-            Self::Arguments(_) | Self::NoArguments { .. } => Status::ERROR_MEMORY_FAULT,
+            Self::Arguments(_)
+            | Self::NoArguments { .. }
+            | Self::FreedKernel { .. }
+            | Self::FreedArguments { .. } => Status::ERROR_MEMORY_FAULT,
             Self::DeadSignal { .. } => Status::ERROR_INVALID_SIGNAL,
             _ => Status::ERROR_INVALID_PACKET_FORMAT,
         }

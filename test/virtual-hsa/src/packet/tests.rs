@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Device, Packet, PacketFault, Work, check};
+use super::{Device, Packet, PacketFault, Work, check, check_end};
 use crate::abi::{Handle, Status};
 use crate::code_object::CodeObject;
 use crate::code_object::tests::KERNELS;
@@ -312,6 +312,29 @@ fn kernels_are_live_and_of_the_device() {
         "kernel `add` was loaded for another agent, 0xa6"
     );
     assert_eq!(fault.status(), Status::ERROR_INVALID_ISA);
+}
+
+#[test]
+fn a_launch_needs_its_kernel_and_arguments_until_it_has_ended() {
+    let known = Known::new();
+    let Work::Dispatch(dispatch) = check(&launch(), &known).unwrap() else {
+        panic!("no dispatch");
+    };
+    check_end(&dispatch, &known).unwrap();
+    let changed = Known {
+        image: Arc::clone(&known.image),
+        sizes: (5, 64),
+        ..Known::new()
+    };
+    assert_eq!(
+        check_end(&dispatch, &changed).unwrap_err().to_string(),
+        "arguments of kernel `add` were freed or changed before the launch has ended"
+    );
+    // Another image lies in the place of the first.
+    assert_eq!(
+        check_end(&dispatch, &Known::new()).unwrap_err().to_string(),
+        "the executable of kernel `add` was destroyed before the launch has ended"
+    );
 }
 
 #[test]

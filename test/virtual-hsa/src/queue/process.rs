@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 use std::ptr;
 use std::sync::atomic::Ordering;
+use std::thread;
 
 use super::{Queue, lock};
 use crate::abi::{Handle, Status};
@@ -56,6 +57,10 @@ fn process(queue: &Queue, index: u64, packet: &Packet, runtime: &Runtime) -> boo
         Ok(Work::Dispatch(dispatch)) => {
             let start = ticks();
             note(queue, &dispatch, runtime);
+            thread::sleep(runtime.kernel_time);
+            if let Err(fault) = packet::check_end(&dispatch, &view) {
+                fail(fault.status(), &fault.to_string());
+            }
             if queue.is_profiled.load(Ordering::SeqCst)
                 && let Some(signal) = runtime.signals.get(dispatch.completion)
             {

@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use super::ring::Ring;
 use super::{Queue, Request};
@@ -18,6 +19,7 @@ use crate::memory::{Kind, Pages};
 use crate::packet::{PACKET_SIZE, Packet};
 use crate::pulse;
 use crate::runtime::{Runtime, UserData};
+use crate::settings::Settings;
 use crate::signal::{Condition, Signal, wait};
 
 /// A runtime with one device, on which the image of `data/kernels.s` is loaded, and one queue.
@@ -32,8 +34,12 @@ struct Setup {
 
 impl Setup {
     fn new(log: Option<&Path>, is_intercepted: bool) -> Self {
-        let device = TargetId::of_device("gfx90a").unwrap();
-        let runtime = Arc::new(Runtime::new(&[device], Journal::open(log).unwrap()));
+        let settings = Settings {
+            devices: vec![TargetId::of_device("gfx90a").unwrap()],
+            log: None,
+            kernel_time: Duration::ZERO,
+        };
+        let runtime = Arc::new(Runtime::new(&settings, Journal::open(log).unwrap()));
         let agent = runtime.agents.all[1].handle;
         let code = Arc::new(CodeObject::parse(KERNELS).unwrap());
         let pages = place(&code).unwrap();
