@@ -177,6 +177,12 @@ static void writer_outside(void) {
   of_last_call(&barrier, 1);
 }
 
+static void signal_after_the_end(void) {
+  handle_t signal = signal_of(1);
+  expect(SUCCESS, hsa_shut_down());
+  hsa_signal_load_scacquire(signal);
+}
+
 static void shut_down_twice(void) {
   expect(SUCCESS, hsa_shut_down());
   expect(NOT_INITIALIZED, hsa_shut_down());
@@ -272,6 +278,10 @@ static const struct {
     // CHECK-NEXT: fault: the writer of intercepted packets was called outside of a handler
     // CHECK-NEXT: ended with 86
     CASE(writer_outside),
+    // CHECK-LABEL: signal_after_the_end
+    // CHECK-NEXT: fault: hsa_signal_load_scacquire: HSA_STATUS_ERROR_NOT_INITIALIZED: `hsa_init` was not called
+    // CHECK-NEXT: ended with 86
+    CASE(signal_after_the_end),
     // CHECK-LABEL: shut_down_twice
     // CHECK-NEXT: ended with 0
     CASE(shut_down_twice),

@@ -49,8 +49,8 @@ fn value<T>(function: &str, body: impl FnOnce(&Arc<Runtime>) -> Result<T>) -> T 
     let told = match catch_unwind(AssertUnwindSafe(|| body(&runtime::current()?))) {
         Ok(Ok(value)) => return value,
         Ok(Err(failure)) => {
-            let text = || format!("status {:#x}", failure.status.0);
-            failure.fault.unwrap_or_else(text)
+            let text = failure.status.text().unwrap_or_default().to_string_lossy();
+            failure.fault.unwrap_or_else(|| text.into_owned())
         }
         Err(_) => "an internal error, told above; please report it".to_owned(),
     };

@@ -2,6 +2,7 @@
 
 use std::ffi::c_void;
 use std::mem;
+use std::process;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -64,6 +65,8 @@ pub(crate) struct Runtime {
     pub(crate) journal: Journal,
     /// How long each kernel seems to run.
     pub(crate) kernel_time: Duration,
+    /// The process that has called `hsa_init`.
+    process: u32,
 }
 
 /// How often `hsa_init` was called, and what it has made.
@@ -126,9 +129,12 @@ pub(crate) fn current() -> Result<Arc<Runtime>> {
     Ok(state.runtime.clone().ok_or(Status::ERROR_NOT_INITIALIZED)?)
 }
 
-/// Adds the summary of a program that ends without `hsa_shut_down`.
+/// Adds the summary of a program that ends without `hsa_shut_down`. A forked process has none of the
+/// runtime's threads, and is not what the log is about.
 pub(crate) fn end_of_process() {
-    if let Ok(runtime) = current() {
+    if let Ok(runtime) = current()
+        && runtime.process == process::id()
+    {
         runtime
             .journal
             .summary(format_args!("{} without hsa_shut_down", runtime.left()));
@@ -147,10 +153,11 @@ impl Runtime {
             workers: Workers::default(),
             journal,
             kernel_time: settings.kernel_time,
+            process: process::id(),
         }
     }
 
-    /// The index of a device's agent, as messages name it, with its processor.
+    /// What the device of an agent runs. The host's agent is a fault.
     pub(crate) fn device(&self, agent: Handle) -> Result<&TargetId> {
         let agent = self.agents.get(agent)?;
         agent

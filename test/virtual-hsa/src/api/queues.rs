@@ -41,14 +41,8 @@ super::exports! {
         _group_size: u32,
         queue: Out<*mut RawQueue>,
     ) {
-        let request = Request {
-            agent,
-            size,
-            kind,
-            callback: callback.map(|callback| (callback, UserData(data))),
-            is_intercepted: false,
-        };
-        create(request, queue, runtime)
+        let callback = callback.map(|callback| (callback, UserData(data)));
+        create(Request { agent, size, kind, callback, is_intercepted: false }, queue, runtime)
     }
 
     fn hsa_amd_queue_intercept_create(runtime;
@@ -61,14 +55,8 @@ super::exports! {
         _group_size: u32,
         queue: Out<*mut RawQueue>,
     ) {
-        let request = Request {
-            agent,
-            size,
-            kind,
-            callback: callback.map(|callback| (callback, UserData(data))),
-            is_intercepted: true,
-        };
-        create(request, queue, runtime)
+        let callback = callback.map(|callback| (callback, UserData(data)));
+        create(Request { agent, size, kind, callback, is_intercepted: true }, queue, runtime)
     }
 
     fn hsa_amd_queue_intercept_register(runtime;
