@@ -11,26 +11,26 @@ mod modes;
 mod policy;
 
 use std::ffi::{CString, c_void};
-use std::ops::Range;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::{BundleId, ExecutionMode};
-use offloom_abi::jit_compile::{GpuRequest, Priority, Request, join_words};
+use offloom_abi::jit_compile::{GpuRequest, Priority, join_words};
 use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
 use offloom_abi::jit_remote::Device;
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::Mode;
 use offloom_jit_cache::stats::{GpuResources, OnGpu};
 use offloom_jit_policy::backend::{
-    Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Target,
+    Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Services, Target,
 };
+use offloom_jit_policy::execution_mode;
+use offloom_jit_policy::gpu_launch::Words;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel as PolicyKernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::registry::{Attached, Registry};
-use offloom_jit_variants::signature;
 use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
 use self::assembler::OnNvJitLink;
@@ -44,39 +44,6 @@ use offloom_jit_policy::process::lock::lock;
 /// NVIDIA GPUs.
 #[derive(Debug)]
 pub struct Cuda;
-
-/// A launch as the driver is asked for it.
-#[derive(Clone, Copy, Debug)]
-pub struct Words<'a> {
-    words: &'a [u64],
-    blocks: u32,
-    threads: u32,
-}
-
-impl signature::Launch for Words<'_> {
-    #[inline]
-    fn arguments(&self) -> &[u64] {
-        self.words
-    }
-
-    fn object(&self, _: usize, _: usize, _: usize) -> u64 {
-        0
-    }
-
-    fn is_readable(&self, _: usize, _: Range<usize>) -> bool {
-        false
-    }
-
-    #[inline]
-    fn teams(&self) -> u32 {
-        self.blocks
-    }
-
-    #[inline]
-    fn threads(&self) -> u32 {
-        self.threads
-    }
-}
 
 /// An image copy.
 #[derive(Debug)]
@@ -94,31 +61,24 @@ pub struct CudaKernel {
     kernel: OnceLock<&'static Kernel>,
 }
 
-/// Has what a request says compiled. Once that is under way in another process, what is passed last is
-/// called.
-pub type Compile = fn(&Request<'_>, Priority, &mut dyn FnMut()) -> Result<(Compiled, Place), Failure>;
+static SERVICES: OnceLock<(Services, OnNvJitLink)> = OnceLock::new();
 
-/// What compiles for this library, which knows no LLVM.
-#[derive(Clone, Copy, Debug)]
-pub struct Services {
-    /// As [`Backend::compile`], of a whole request.
-    pub compile: Compile,
-    /// As [`Backend::compiler`].
-    pub compiler: fn() -> &'static Compiler,
-    /// As [`Backend::usual_place`].
-    pub usual_place: fn() -> Place,
-    /// The program that assembles where there is no `ptxas`.
-    pub on_nvjitlink: OnNvJitLink,
+/// What compiles for this library, and the program that assembles where there is no `ptxas`.
+fn services() -> Option<&'static Services> {
+    SERVICES.get().map(|(services, _)| services)
 }
-
-static SERVICES: OnceLock<Services> = OnceLock::new();
 
 /// Takes a bundle for NVIDIA GPUs. `None`: it is attached already. A caller has entered the policy's fork
 /// gate.
-pub fn attach(id: BundleId, bytes: &[u8], services: Services) -> Option<Attached<Cuda>> {
-    SERVICES.get_or_init(|| services);
+pub fn attach(
+    id: BundleId,
+    bytes: &[u8],
+    services: Services,
+    on_nvjitlink: OnNvJitLink,
+) -> Option<Attached<Cuda>> {
+    SERVICES.get_or_init(|| (services, on_nvjitlink));
     let attached = Cuda::registry().attach(id, bytes)?;
-    assembler::look_for(services.on_nvjitlink);
+    assembler::look_for(on_nvjitlink);
     Some(attached)
 }
 
@@ -135,12 +95,13 @@ pub fn without_device(
     let (attached, gpu) = attached
         .and_then(|attached| Some((attached, attached.bundle.contents.gpu.as_ref()?)))
         .ok_or("a device image does not match its bundle")?;
-    let services = SERVICES.get().ok_or("no bundle for NVIDIA GPUs is attached")?;
-    assembler::find_now(services.on_nvjitlink)?;
+    let (_, on_nvjitlink) = SERVICES.get().ok_or("no bundle for NVIDIA GPUs is attached")?;
+    assembler::find_now(*on_nvjitlink)?;
     let target = policy::target_of(gpu)?;
     let kernels = attached.kernels.iter().filter(|kernel| {
         let mode = mode_of(kernel.name).filter(|_| kernel.left_ahead_of_time.is_none());
-        mode.inspect(|mode| modes::note(kernel.name, *mode)).is_some()
+        mode.inspect(|mode| execution_mode::note(kernel.name, *mode))
+            .is_some()
     });
     Ok((kernels.collect(), target))
 }
@@ -188,7 +149,7 @@ impl Backend for Cuda {
             offloom: "",
             llvm: String::new(),
         };
-        SERVICES.get().map_or(&NONE, |services| (services.compiler)())
+        services().map_or(&NONE, |services| (services.compiler)())
     }
 
     fn model(image: &PolicyImage<Self>) -> Option<Device<'_>> {
@@ -201,9 +162,7 @@ impl Backend for Cuda {
     }
 
     fn usual_place() -> Place {
-        SERVICES
-            .get()
-            .map_or(Place::Worker, |services| (services.usual_place)())
+        services().map_or(Place::Worker, |services| (services.usual_place)())
     }
 
     fn compile(
@@ -211,11 +170,11 @@ impl Backend for Cuda {
         priority: Priority,
         meanwhile: &mut dyn FnMut(),
     ) -> Result<(Compiled, Place), Failure> {
-        let (Some(services), Some(gpu)) = (SERVICES.get(), &job.bundle.gpu) else {
+        let (Some(services), Some(gpu)) = (services(), &job.bundle.gpu) else {
             return Err(Failure::OfProcess("the bundle is for no GPU".to_owned()));
         };
         let assembler = assembler::found().map_err(Failure::OfProcess)?;
-        let mode = modes::of(job.kernel).ok_or_else(|| {
+        let mode = execution_mode::of(job.kernel).ok_or_else(|| {
             Failure::OfProcess("no device image says which threads execute the kernel".to_owned())
         })?;
         let arguments = assembler.arguments(&join_words(gpu.assembler_arguments.iter().copied()));

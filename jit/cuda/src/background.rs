@@ -10,8 +10,8 @@ use std::time::Duration;
 use offloom_thread::spawn_without_signals;
 
 use crate::driver::driver;
-use crate::process;
 use crate::timing;
+use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::lock::lock;
 
 /// A thread with nothing to do ends after this: a process ends with its last thread.
@@ -45,7 +45,7 @@ fn queue() -> &'static Queue {
 /// Has a job done in the background, after all that wait. False if too many do, if there is no thread for it,
 /// or when the process is ending or forked. A job that waits when the process ends is never done.
 pub fn add(job: impl FnOnce() + Send + 'static) -> bool {
-    if process::is_closed() {
+    if device_gate::is_closed() {
         return false;
     }
     let mut jobs = lock(&queue().jobs);
@@ -64,7 +64,7 @@ pub fn add(job: impl FnOnce() + Send + 'static) -> bool {
 
 /// Has the times of launches looked at.
 pub(crate) fn wake() {
-    if process::is_closed() {
+    if device_gate::is_closed() {
         return;
     }
     let mut jobs = lock(&queue().jobs);
@@ -107,7 +107,7 @@ fn run() {
         drop(jobs);
         // What a panic leaves behind is behind mutexes, which outlive it; the client tells of its own.
         let _ = catch_unwind(AssertUnwindSafe(|| {
-            if let Some(_work) = process::enter() {
+            if let Some(_work) = device_gate::enter() {
                 if let Some(job) = job {
                     job();
                 }
@@ -116,7 +116,7 @@ fn run() {
                 }
             }
         }));
-        if process::is_closed() {
+        if device_gate::is_closed() {
             thread::sleep(timing::PAUSE);
         }
     }

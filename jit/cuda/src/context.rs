@@ -7,8 +7,8 @@ use std::sync::{Mutex, OnceLock};
 use crate::driver::Driver;
 use crate::error::{CudaError, Status};
 use crate::handles::{ContextHandle, FunctionHandle, ModuleHandle, StreamHandle};
-use crate::process::{self, Work};
 use crate::timing::Timer;
+use offloom_jit_policy::process::device_gate::{self, Work};
 use offloom_jit_policy::process::lock::lock;
 
 /// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
@@ -130,7 +130,7 @@ impl Context {
     /// # Errors
     /// When it is destroyed, or the process is ending or forked.
     pub(crate) fn enter(&'static self, driver: &'static Driver) -> Result<Current<'static>, CudaError> {
-        let work = process::enter().ok_or(CudaError(Status::DEINITIALIZED))?;
+        let work = device_gate::enter().ok_or(CudaError(Status::DEINITIALIZED))?;
         self.check(driver)?;
         let before = current_handle(driver)?;
         if before != self.handle {

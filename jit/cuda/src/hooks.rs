@@ -9,35 +9,12 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use crate::driver::{Driver, driver};
 use crate::error::Status;
 use crate::fault;
-use crate::functions::Found;
 use crate::handles::{FunctionHandle, ModuleHandle, StreamHandle};
 use crate::image::{self, FUNCTIONS, Setting};
 use crate::launch::{Request, guarded, launch};
-use crate::process;
-
-/// A function of the driver, and what is called in its place.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Hook {
-    /// Its name.
-    pub(crate) name: &'static CStr,
-    /// Whether nothing is done where the plugin does not call it.
-    pub(crate) role: Role,
-    /// The driver's; 0: it has none.
-    pub(crate) function: usize,
-    /// In its place.
-    pub(crate) replacement: usize,
-}
-
-/// What a hook is for.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Role {
-    /// Launches: at least one of these is needed.
-    Launch,
-    /// Needed.
-    Needed,
-    /// Of use where the plugin calls it.
-    Optional,
-}
+use offloom_jit_policy::process::device_gate;
+use offloom_jit_policy::process::handle_table::Found;
+use offloom_jit_policy::process::plugin_table::{Hook, Role};
 
 macro_rules! hook {
     ($role:ident $name:literal $function:expr => $replacement:ident) => {
@@ -120,7 +97,7 @@ unsafe extern "C-unwind" fn stream_synchronize(stream: StreamHandle) -> Status {
     };
     // SAFETY: the caller calls the driver's function.
     let status = unsafe { (driver.stream_synchronize)(stream) };
-    if status != Status::SUCCESS && !process::is_forked() {
+    if status != Status::SUCCESS && !device_gate::is_forked() {
         guarded((), || fault::tell(status));
     }
     status
@@ -204,7 +181,7 @@ unsafe extern "C-unwind" fn module_load_data_ex(
     };
     // SAFETY: the caller calls the driver's function.
     let status = unsafe { (driver.module_load_data_ex)(module, image, count, options, values) };
-    if status == Status::SUCCESS && !process::is_forked() {
+    if status == Status::SUCCESS && !device_gate::is_forked() {
         // SAFETY: the driver has written the handle.
         let module = unsafe { *module };
         guarded((), || {
@@ -224,7 +201,7 @@ unsafe extern "C-unwind" fn module_get_function(
     };
     // SAFETY: the caller calls the driver's function.
     let status = unsafe { (driver.module_get_function)(function, module, name) };
-    if status == Status::SUCCESS && !process::is_forked() {
+    if status == Status::SUCCESS && !device_gate::is_forked() {
         // SAFETY: the driver has written the handle, and has read the name.
         let (function, name) = unsafe { (*function, CStr::from_ptr(name)) };
         guarded((), || image::met_kernel(driver, module, function, name));
@@ -236,7 +213,7 @@ unsafe extern "C-unwind" fn module_unload(module: ModuleHandle) -> Status {
     let Some(driver) = driver() else {
         return Status::NOT_INITIALIZED;
     };
-    if !process::is_forked() {
+    if !device_gate::is_forked() {
         guarded((), || image::withdraw(driver, module));
     }
     // SAFETY: the caller calls the driver's function.
@@ -278,8 +255,8 @@ unsafe extern "C-unwind" fn func_set_cache_config(function: FunctionHandle, conf
 /// Takes note of something that was set.
 fn note(driver: &Driver, function: FunctionHandle, status: Status, setting: Setting) {
     if status == Status::SUCCESS
-        && !process::is_forked()
-        && let Found::Ours(kernel) = FUNCTIONS.find(function)
+        && !device_gate::is_forked()
+        && let Found::Ours(kernel) = FUNCTIONS.find(function.0)
     {
         guarded((), || kernel.set(driver, setting));
     }

@@ -10,10 +10,10 @@ use crate::client::{KernelData, client};
 use crate::context::{Context, Current};
 use crate::driver::Driver;
 use crate::error::{CudaError, Status};
-use crate::functions::{Found, Functions};
 use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::timing;
 use crate::variant::Variant;
+use offloom_jit_policy::process::handle_table::{Found, HandleTable};
 use offloom_jit_policy::process::lock::lock;
 
 /// A module that the program has loaded, and whose kernels' launches are asked about. Lives for ever; the
@@ -78,7 +78,7 @@ impl Setting {
 }
 
 /// The kernels whose launches are asked about.
-pub(crate) static FUNCTIONS: Functions<Kernel> = Functions::new();
+pub(crate) static FUNCTIONS: HandleTable<Kernel> = HandleTable::new();
 
 type Modules = HashMap<ModuleHandle, Option<&'static ImageCopy>>;
 
@@ -126,7 +126,7 @@ pub(crate) fn met_kernel(
     name: &CStr,
 ) {
     let kernel = known(driver, module).and_then(|image| image.kernel(driver, function, name));
-    FUNCTIONS.insert(function, kernel.map_or(Found::Foreign, Found::Ours));
+    FUNCTIONS.insert(function.0, kernel.map_or(Found::Foreign, Found::Ours));
 }
 
 /// Finds out about a kernel that is launched and was never asked for since calls are led here.
@@ -147,7 +147,7 @@ pub(crate) fn unknown_kernel(driver: &'static Driver, function: FunctionHandle) 
         known(driver, module)?.kernel(driver, function, name)
     };
     let kernel = find();
-    FUNCTIONS.insert(function, kernel.map_or(Found::Foreign, Found::Ours));
+    FUNCTIONS.insert(function.0, kernel.map_or(Found::Foreign, Found::Ours));
     kernel
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn withdraw(driver: &'static Driver, module: ModuleHandle) {
         return;
     };
     for kernel in lock(&image.kernels).drain(..) {
-        FUNCTIONS.insert(kernel.function, Found::Unknown);
+        FUNCTIONS.insert(kernel.function.0, Found::Unknown);
     }
     // Work that needs the module ends first.
     *image.withdrawn.write().unwrap_or_else(PoisonError::into_inner) = true;

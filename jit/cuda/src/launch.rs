@@ -9,12 +9,12 @@ use crate::client::{Choice, Client, Launch, Outcome, client};
 use crate::driver::Driver;
 use crate::error::{CudaError, Status};
 use crate::fault;
-use crate::functions::Found;
 use crate::handles::{FunctionHandle, StreamHandle};
 use crate::image::{self, FUNCTIONS, Kernel};
-use crate::process;
 use crate::timing;
 use crate::variant::Variant;
+use offloom_jit_policy::process::device_gate;
+use offloom_jit_policy::process::handle_table::Found;
 
 /// `CU_STREAM_CAPTURE_STATUS_NONE`: the stream records no graph.
 const NO_CAPTURE: u32 = 0;
@@ -42,10 +42,10 @@ pub(crate) unsafe fn launch(
     request: &Request,
     start: impl Fn(FunctionHandle) -> Status,
 ) -> Status {
-    if process::is_forked() {
+    if device_gate::is_forked() {
         return start(function);
     }
-    let kernel = match FUNCTIONS.find(function) {
+    let kernel = match FUNCTIONS.find(function.0) {
         Found::Ours(kernel) => kernel,
         Found::Foreign => return start(function),
         Found::Unknown => match guarded(None, || image::unknown_kernel(driver, function)) {
@@ -151,7 +151,7 @@ fn start_timed(
 ) -> Status {
     let is_first = choice.variant.is_some_and(Variant::is_first_launch);
     let context = kernel.image().context();
-    let pair = if process::is_closed() {
+    let pair = if device_gate::is_closed() {
         None
     } else {
         timing::begin(driver, context, request.stream)

@@ -7,20 +7,17 @@
 //! | [`client`] | what decides about launches |
 //! | [`backend`] | NVIDIA GPUs as devices of the JIT's policy, which is the client outside of tests |
 //! | [`install`] | leads the plugin's calls here |
-//! | [`segments`] | where in a loaded library a word may have to be replaced |
 //! | [`devices`] | which GPUs there are, before libomptarget asks |
 //! | [`driver`], [`handles`], [`error`] | the driver's functions, the objects it names, its error codes |
 //! | [`hooks`] | what the plugin calls in place of the driver's functions |
 //! | [`launch`] | one launch: asks the client, starts what it chose |
 //! | [`arguments`] | a launch's argument words |
-//! | [`functions`] | the kernels by their handles, read without a lock |
 //! | [`context`] | contexts, work with one current, events |
 //! | [`image`] | base images as they are loaded, and the kernels in them |
 //! | [`variant`] | loads and unloads variants |
 //! | [`timing`] | how long sampled launches took |
 //! | [`background`] | the thread for what launches must not wait for |
 //! | [`fault`] | says which variant ran where a kernel has failed |
-//! | [`process`] | what a forked child may still do, and a process that ends |
 //! | [`ptxas`] | finds the assembler |
 //!
 //! What launches read is never freed.
@@ -38,14 +35,11 @@ pub mod devices;
 pub mod driver;
 pub mod error;
 mod fault;
-pub mod functions;
 pub mod handles;
 mod hooks;
 pub mod image;
 pub mod install;
 pub mod launch;
-pub mod process;
 pub mod ptxas;
-pub mod segments;
 pub mod timing;
 pub mod variant;

@@ -5,6 +5,8 @@
 //! timed. Nothing here waits for a device: loading and unloading answer through a function that is called
 //! when it is done, at once where nothing waits, or later on a thread of the backend's own.
 
+use std::sync::Mutex;
+
 use offloom_abi::jit_bundle::Bundle;
 use offloom_abi::jit_compile::{GpuRequest, Phases, Priority, Request};
 use offloom_abi::jit_remote::Device;
@@ -16,6 +18,7 @@ use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
 use crate::kernel_on_device::KernelOnDevice;
+use crate::process::lock::lock;
 use crate::registry::Registry;
 
 /// Is called once, with what became of work for a device.
@@ -114,6 +117,21 @@ pub trait Backend: Sized + 'static {
     );
 }
 
+/// Has what a request says compiled. Once that is under way in another process, what is passed last is
+/// called.
+pub type Compile = fn(&Request<'_>, Priority, &mut dyn FnMut()) -> Result<(Compiled, Place), Failure>;
+
+/// What compiles for backends that know no LLVM.
+#[derive(Clone, Copy, Debug)]
+pub struct Services {
+    /// As [`Backend::compile`], of a whole request.
+    pub compile: Compile,
+    /// As [`Backend::compiler`].
+    pub compiler: fn() -> &'static Compiler,
+    /// As [`Backend::usual_place`].
+    pub usual_place: fn() -> Place,
+}
+
 /// What makes objects: part of the keys that they are kept under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiler {
@@ -132,6 +150,20 @@ pub struct Target {
     pub features: String,
     /// What else decides on the object, such as the version of an assembler; empty: nothing.
     pub tools: String,
+}
+
+impl Target {
+    /// The one that is equal to this, kept for good: there are few.
+    pub fn kept(self) -> &'static Self {
+        static TARGETS: Mutex<Vec<&'static Target>> = Mutex::new(Vec::new());
+        let mut targets = lock(&TARGETS);
+        if let Some(known) = targets.iter().find(|known| ***known == self) {
+            return known;
+        }
+        let target: &'static Self = Box::leak(Box::new(self));
+        targets.push(target);
+        target
+    }
 }
 
 /// Loaded code.

@@ -101,6 +101,16 @@ impl<B: Backend> KernelOnDevice<B> {
         }
     }
 
+    /// As [`choose`](Self::choose). It is counted, where launches are.
+    pub fn choose_and_count(&'static self, launch: B::Launch<'_>) -> Choice<B::Entry> {
+        if !counts_launches() {
+            return self.choose::<false>(launch);
+        }
+        let choice = self.choose::<true>(launch);
+        self.count(choice);
+        choice
+    }
+
     /// What a launch runs where that is known for good: a variant that stays, or ahead-of-time code since
     /// there is none. Takes no lock, allocates nothing and counts nothing.
     #[inline]

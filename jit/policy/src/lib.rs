@@ -7,10 +7,12 @@
 //! | --- | --- |
 //! | [`backend`] | the boundary to devices |
 //! | [`bundle`], [`registry`] | what is attached; what is announced, with the state that lives as long as the process |
+//! | [`gpu_launch`] | launches on GPUs, as policy sees them |
 //! | [`image`] | one copy of a device image, on one device |
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices of a kind |
 //! | [`kernel_on_device`] | that kernel in one image copy: which code a launch runs |
 //! | [`variant`] | a loaded variant, timed against the AOT code until it is kept or retired |
+//! | [`execution_mode`] | which threads execute a kernel of a GPU |
 //! | [`first_ask`] | kernels that were launched for the first time a moment ago |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`remote`] | objects in a remote store, shared with other machines |
@@ -27,7 +29,9 @@
 pub mod backend;
 pub mod bundle;
 pub mod disk_cache;
+pub mod execution_mode;
 mod first_ask;
+pub mod gpu_launch;
 pub mod history;
 pub mod image;
 pub mod kernel;

@@ -10,13 +10,20 @@
 //! | [`settings`] | what the user asked for, read once |
 //! | [`report`], [`error_stream`] | what is said to the user |
 //! | [`lock`] | mutexes that outlive a panic |
+//! | [`device_gate`] | what a forked child, and a process that ends, may still do with devices |
+//! | [`plugin_table`], [`segments`] | leads the calls of libomptarget's plugins for devices here |
+//! | [`handle_table`] | kernels by their handles, read without a lock |
 
+pub mod device_gate;
 pub mod error_stream;
 pub mod exit_gate;
 pub mod fork_gate;
 pub mod guard;
+pub mod handle_table;
 pub mod lock;
+pub mod plugin_table;
 pub mod processors;
 pub mod queue;
 pub mod report;
+pub mod segments;
 pub mod settings;

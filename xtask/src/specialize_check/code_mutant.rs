@@ -119,8 +119,8 @@ pub(crate) const CODE_MUTANTS: [CodeMutant; 13] = [
     CodeMutant {
         name: "another-number-of-teams",
         file: "jit-passes/src/specialize/launch.rs",
-        right: "            fold_queries(module, query, teams);\n        }\n        bound_queries(module, TEAM_NUMBER, teams);",
-        wrong: "            fold_queries(module, query, teams + 1);\n        }\n        bound_queries(module, TEAM_NUMBER, teams);",
+        right: "            fold_queries(module, query, teams);\n        }\n        for query in TEAM_NUMBER {",
+        wrong: "            fold_queries(module, query, teams + 1);\n        }\n        for query in TEAM_NUMBER {",
         devices: GPU,
     },
     CodeMutant {

@@ -8,6 +8,7 @@ use std::sync::{Mutex, OnceLock};
 use offloom_abi::jit_bundle::Gpu;
 use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL};
 use offloom_jit_policy::backend::{Backend as _, Target};
+use offloom_jit_policy::gpu_launch::Words;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::fork_gate;
@@ -16,7 +17,7 @@ use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::counts_launches;
 use offloom_jit_policy::registry::Attached;
 
-use super::{Cuda, CudaImage, CudaKernel, Words, assembler, modes};
+use super::{Cuda, CudaImage, CudaKernel, assembler, modes};
 use crate::client::{Choice, Client, KernelData, Launch, Outcome};
 use crate::context::Current;
 use crate::error::CudaError;
@@ -144,13 +145,7 @@ fn choose(launch: &Launch<'_>) -> Choice {
     let Some(words) = words(launch) else {
         return Choice::BASE;
     };
-    let choice = if counts_launches() {
-        let choice = state.choose::<true>(words);
-        state.count(choice);
-        choice
-    } else {
-        state.choose::<false>(words)
-    };
+    let choice = state.choose_and_count(words);
     match choice.entry {
         Some(variant) if variant.is_refused() => untimed(state, choice.ticket),
         variant => Choice {
@@ -253,21 +248,10 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
 /// One line on why there is no assembler.
 pub(super) fn target_of(gpu: &Gpu<'_>) -> Result<&'static Target, String> {
     let assembler = assembler::found()?;
-    Ok(target(Target {
+    let target = Target {
         processor: gpu.processor.to_owned(),
         features: gpu.features.to_owned(),
         tools: assembler.identity.clone(),
-    }))
-}
-
-/// One of the few things that are compiled for, kept for good.
-fn target(wanted: Target) -> &'static Target {
-    static TARGETS: Mutex<Vec<&'static Target>> = Mutex::new(Vec::new());
-    let mut targets = lock(&TARGETS);
-    if let Some(known) = targets.iter().find(|known| ***known == wanted) {
-        return known;
-    }
-    let target: &'static Target = Box::leak(Box::new(wanted));
-    targets.push(target);
-    target
+    };
+    Ok(target.kept())
 }

@@ -1,4 +1,4 @@
-//! What a forked child may still do, and a process that ends.
+//! What a forked child may still do with devices, and a process that ends.
 //!
 //! A child has its parent's memory, but no device: what the driver named is not valid in it. Its launches go
 //! to the driver as they are. When a process ends, the driver tears itself down in an exit handler. One of
@@ -33,10 +33,10 @@ pub fn is_closed() -> bool {
 
 /// Work with the driver that the end of the process waits for until this is dropped.
 #[derive(Debug)]
-pub(crate) struct Work(());
+pub struct Work(());
 
 /// Begins work; `None` when the process is ending or forked.
-pub(crate) fn enter() -> Option<Work> {
+pub fn enter() -> Option<Work> {
     if is_forked() {
         return None;
     }
@@ -51,12 +51,11 @@ impl Drop for Work {
     }
 }
 
-/// Has forks and the end of the process seen from here on. To be called when the driver is initialised: its
+/// Has forks and the end of the process seen from here on: once for each driver, when it is initialised. Its
 /// own handlers come after ours then.
-pub(crate) fn watch() {
-    static WATCHED: Once = Once::new();
+pub fn watch(of_driver: &'static Once) {
     // SAFETY: the handlers are functions of this library, which is never unloaded: libomptarget calls it.
-    WATCHED.call_once(|| unsafe {
+    of_driver.call_once(|| unsafe {
         libc::pthread_atfork(None, None, Some(in_child));
         libc::atexit(close);
     });

@@ -1,11 +1,11 @@
-//! The kernels by their handles. Launches read the table without a lock and without allocating.
+//! The kernels of a device by the handles that its driver, or its packets, name them by. Launches read the
+//! table without a lock and without allocating.
 
 use std::ptr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-use crate::handles::FunctionHandle;
-use offloom_jit_policy::process::lock::lock;
+use crate::process::lock::lock;
 
 /// Places of the first table, a power of two.
 const FIRST_PLACES: usize = 64;
@@ -33,7 +33,7 @@ impl<T> Copy for Found<T> {}
 
 /// A table of handles. Tables that became too small are kept: launches may be reading them.
 #[derive(Debug)]
-pub struct Functions<T: 'static> {
+pub struct HandleTable<T: 'static> {
     table: AtomicPtr<Table<T>>,
     changing: Mutex<()>,
     /// What stands in a table for a kernel that is not ours: an address at which no `T` is.
@@ -45,14 +45,14 @@ struct Table<T> {
     places: Box<[Place<T>]>,
 }
 
-/// The function is stored after its value, so who sees the one sees the other.
+/// The handle is stored after its value, so who sees the one sees the other.
 #[derive(Debug)]
 struct Place<T> {
-    function: AtomicUsize,
+    handle: AtomicUsize,
     value: AtomicPtr<T>,
 }
 
-impl<T> Functions<T> {
+impl<T> HandleTable<T> {
     /// Nothing is known.
     pub const fn new() -> Self {
         Self {
@@ -68,15 +68,15 @@ impl<T> Functions<T> {
 
     /// What is known of a handle.
     #[inline]
-    pub fn find(&'static self, function: FunctionHandle) -> Found<T> {
+    pub fn find(&'static self, handle: usize) -> Found<T> {
         // SAFETY: tables are never freed.
         let Some(table) = (unsafe { self.table.load(Ordering::Acquire).as_ref() }) else {
             return Found::Unknown;
         };
-        let Some(place) = table.place(function) else {
+        let Some(place) = table.place(handle) else {
             return Found::Unknown;
         };
-        if place.function.load(Ordering::Acquire) != function.0 {
+        if place.handle.load(Ordering::Acquire) != handle {
             return Found::Unknown;
         }
         let value = place.value.load(Ordering::Acquire);
@@ -88,8 +88,8 @@ impl<T> Functions<T> {
     }
 
     /// Notes what a handle is.
-    pub fn insert(&'static self, function: FunctionHandle, found: Found<T>) {
-        if function == FunctionHandle::NULL {
+    pub fn insert(&'static self, handle: usize, found: Found<T>) {
+        if handle == 0 {
             return;
         }
         let value = match found {
@@ -101,24 +101,24 @@ impl<T> Functions<T> {
         // SAFETY: tables are never freed.
         let table = unsafe { self.table.load(Ordering::Acquire).as_ref() };
         if let Some(table) = table
-            && let Some(place) = table.place(function)
-            && (place.function.load(Ordering::Acquire) == function.0 || table.has_room())
+            && let Some(place) = table.place(handle)
+            && (place.handle.load(Ordering::Acquire) == handle || table.has_room())
         {
-            place.put(function, value);
+            place.put(handle, value);
             return;
         }
         if value.is_null() {
             return;
         }
         let larger = Table::with_places_for(table);
-        if let Some(place) = larger.place(function) {
-            place.put(function, value);
+        if let Some(place) = larger.place(handle) {
+            place.put(handle, value);
         }
         self.table.store(Box::leak(Box::new(larger)), Ordering::Release);
     }
 }
 
-impl<T> Default for Functions<T> {
+impl<T> Default for HandleTable<T> {
     fn default() -> Self {
         Self::new()
     }
@@ -132,7 +132,7 @@ impl<T> Table<T> {
             .iter()
             .map(|place| {
                 (
-                    place.function.load(Ordering::Acquire),
+                    place.handle.load(Ordering::Acquire),
                     place.value.load(Ordering::Acquire),
                 )
             })
@@ -140,16 +140,15 @@ impl<T> Table<T> {
         let known: Vec<_> = known.collect();
         let count = (4 * known.len()).next_power_of_two().max(FIRST_PLACES);
         let places = (0..count).map(|_| Place {
-            function: AtomicUsize::new(0),
+            handle: AtomicUsize::new(0),
             value: AtomicPtr::new(ptr::null_mut()),
         });
         let table = Self {
             places: places.collect(),
         };
-        for (function, value) in known {
-            let function = FunctionHandle(function);
-            if let Some(place) = table.place(function) {
-                place.put(function, value);
+        for (handle, value) in known {
+            if let Some(place) = table.place(handle) {
+                place.put(handle, value);
             }
         }
         table
@@ -160,28 +159,28 @@ impl<T> Table<T> {
         let taken = self
             .places
             .iter()
-            .filter(|place| place.function.load(Ordering::Relaxed) != 0);
+            .filter(|place| place.handle.load(Ordering::Relaxed) != 0);
         2 * taken.count() < self.places.len()
     }
 
     /// Where a handle is, or would go. None: everything is taken.
     #[inline]
-    fn place(&self, function: FunctionHandle) -> Option<&Place<T>> {
+    fn place(&self, handle: usize) -> Option<&Place<T>> {
         let mask = self.places.len() - 1;
-        let start = function.0.wrapping_mul(GOLDEN_RATIO) >> (usize::BITS - self.places.len().ilog2());
+        let start = handle.wrapping_mul(GOLDEN_RATIO) >> (usize::BITS - self.places.len().ilog2());
         (0..self.places.len())
             .map(|step| &self.places[(start + step) & mask])
             .find(|place| {
-                let taken_by = place.function.load(Ordering::Acquire);
-                taken_by == 0 || taken_by == function.0
+                let taken_by = place.handle.load(Ordering::Acquire);
+                taken_by == 0 || taken_by == handle
             })
     }
 }
 
 impl<T> Place<T> {
-    fn put(&self, function: FunctionHandle, value: *mut T) {
+    fn put(&self, handle: usize, value: *mut T) {
         self.value.store(value, Ordering::Release);
-        self.function.store(function.0, Ordering::Release);
+        self.handle.store(handle, Ordering::Release);
     }
 }
 
@@ -191,7 +190,7 @@ mod tests {
     use std::sync::atomic::AtomicBool;
     use std::thread;
 
-    fn functions() -> &'static Functions<usize> {
+    fn handles() -> &'static HandleTable<usize> {
         Box::leak(Box::default())
     }
 
@@ -201,53 +200,50 @@ mod tests {
 
     #[test]
     fn handles_are_found_as_they_were_noted_last() {
-        let functions = functions();
-        assert_eq!(functions.find(FunctionHandle(16)), Found::Unknown);
-        functions.insert(FunctionHandle(16), Found::Unknown);
-        functions.insert(FunctionHandle(16), Found::Foreign);
-        assert_eq!(functions.find(FunctionHandle(16)), Found::Foreign);
-        functions.insert(FunctionHandle(16), Found::Ours(number(1)));
-        assert_eq!(functions.find(FunctionHandle(16)), Found::Ours(&1));
-        functions.insert(FunctionHandle(16), Found::Unknown);
-        assert_eq!(functions.find(FunctionHandle(16)), Found::Unknown);
-        assert_eq!(functions.find(FunctionHandle(32)), Found::Unknown);
+        let handles = handles();
+        assert_eq!(handles.find(16), Found::Unknown);
+        handles.insert(16, Found::Unknown);
+        handles.insert(16, Found::Foreign);
+        assert_eq!(handles.find(16), Found::Foreign);
+        handles.insert(16, Found::Ours(number(1)));
+        assert_eq!(handles.find(16), Found::Ours(&1));
+        handles.insert(16, Found::Unknown);
+        assert_eq!(handles.find(16), Found::Unknown);
+        assert_eq!(handles.find(32), Found::Unknown);
     }
 
     #[test]
     fn a_table_grows_and_loses_what_is_no_longer_of_use() {
-        let functions = functions();
+        let handles = handles();
         for round in 0..50 {
             for handle in 1..100 {
-                functions.insert(
-                    FunctionHandle(round * 6400 + handle * 64),
-                    Found::Ours(number(handle)),
-                );
+                handles.insert(round * 6400 + handle * 64, Found::Ours(number(handle)));
             }
             for handle in 1..100 {
-                let function = FunctionHandle(round * 6400 + handle * 64);
-                assert_eq!(functions.find(function), Found::Ours(number(handle)));
-                functions.insert(function, Found::Unknown);
+                let known = round * 6400 + handle * 64;
+                assert_eq!(handles.find(known), Found::Ours(number(handle)));
+                handles.insert(known, Found::Unknown);
             }
         }
         // SAFETY: tables are never freed.
-        let places = unsafe { &*functions.table.load(Ordering::Acquire) }.places.len();
+        let places = unsafe { &*handles.table.load(Ordering::Acquire) }.places.len();
         assert!(places <= 1024, "{places}");
     }
 
     #[test]
     fn readers_see_a_whole_entry_while_others_are_added() {
-        let functions = functions();
+        let handles = handles();
         let done = AtomicBool::new(false);
         thread::scope(|scope| {
             scope.spawn(|| {
                 for handle in 1..2000 {
-                    functions.insert(FunctionHandle(handle * 8), Found::Ours(number(handle)));
+                    handles.insert(handle * 8, Found::Ours(number(handle)));
                 }
                 done.store(true, Ordering::Release);
             });
             while !done.load(Ordering::Acquire) {
                 for handle in (1..2000).step_by(7) {
-                    match functions.find(FunctionHandle(handle * 8)) {
+                    match handles.find(handle * 8) {
                         Found::Ours(value) => assert_eq!(*value, handle),
                         found => assert_eq!(found, Found::Unknown),
                     }
