@@ -20,7 +20,7 @@
 //! thread, and otherwise runs the kernel's `ahead_of_time` code. [`pipeline`] is what LLVM's passes are run
 //! with after that.
 //!
-//! [`gpu`] is what is otherwise for NVIDIA GPUs.
+//! [`gpu`] is what is otherwise for GPUs.
 //!
 //! [`base_image`] does at run time what the link does otherwise, for programs that hold bitcode and no image.
 //!

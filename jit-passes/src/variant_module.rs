@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 
+use offloom_abi::Triple;
 use offloom_ir::codegen::{CodegenError, run_pipeline};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
@@ -12,7 +13,6 @@ use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind, find, functions, symbol
 use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::ahead_of_time;
-use crate::gpu::is_for_gpu;
 use crate::survey::{Survey, is_table};
 
 /// Turns the surveyed module, or a clone of it, into the variant module. The kernels with a stub are its only
@@ -40,6 +40,7 @@ pub fn make_variant_module(
         .iter()
         .map(|anchor| (anchor.name.as_str(), anchor.symbol.as_str()))
         .collect();
+    let is_for_gpu = Triple(&module.get_triple().as_str().to_string_lossy()).is_gpu();
     delete_module_assembly(module);
     let others = other_code(module, survey, &anchors);
     delete_link_tables(module);
@@ -47,7 +48,7 @@ pub fn make_variant_module(
         let name = global.name();
         if survey.kernels.contains(&name) {
             global.become_external();
-            if let Some(kernel) = global.as_function().filter(|_| !is_for_gpu(module)) {
+            if let Some(kernel) = global.as_function().filter(|_| !is_for_gpu) {
                 ahead_of_time::note(module, kernel);
             }
         } else if !global.is_declaration() && !anchors.contains_key(name.as_str()) {

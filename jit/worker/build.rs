@@ -9,7 +9,8 @@ use std::process::Command;
 use std::{fs, io};
 
 /// What the worker takes from LLVM, besides the target of the machine's own processor.
-const COMPONENTS: [&str; 7] = [
+const COMPONENTS: [&str; 8] = [
+    "amdgpu",
     "bitreader",
     "bitwriter",
     "executionengine",

@@ -60,7 +60,7 @@ impl HostPiece {
 
 /// Whether kernels of this device triple can have variants.
 pub fn supports(triple: Triple<'_>) -> bool {
-    triple.host_processor().is_some() || triple.is_nvidia_gpu()
+    triple.host_processor().is_some() || triple.is_gpu()
 }
 
 /// Whether programs for this host can have the JIT: what is put into them is code of wrapgen's own processor.

@@ -121,5 +121,6 @@ fn add_table<'ctx>(module: &Module<'ctx>, count: u32) -> GlobalValue<'ctx> {
     table.set_externally_initialized(true);
     table.set_alignment(8);
     table.set_linkage(Linkage::External);
+    table.set_visibility(GlobalVisibility::Protected);
     table
 }

@@ -5,15 +5,15 @@ use std::time::Instant;
 use offloom_abi::jit_base_image::GpuImageRequest;
 use offloom_abi::jit_compile::words;
 use offloom_abi::jit_device_image::IMAGE_SYMBOL;
-use offloom_ir::codegen::{MachineOptions, emit_assembly, nvptx_machine, run_pipeline};
+use offloom_ir::codegen::{MachineOptions, emit_assembly, gpu_machine, run_pipeline};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::parse_bitcode;
 use offloom_ir::symbol::{Symbol, functions};
 use offloom_ir::unused_code::{drop_surplus_arguments, remove_unused};
 
-use super::assembly::{Ptx, have_all_registers};
 use super::device_runtime::Calls;
+use super::generate::{Generated, have_all_registers};
 use super::{GpuLink, device_runtime};
 use crate::base_image::{BaseImageError, DEFAULT_LEVEL, noted_optimization_level};
 use crate::compile::phases;
@@ -26,7 +26,7 @@ use crate::retarget::{Device, retarget};
 #[derive(Debug)]
 pub struct GpuImage {
     /// Its PTX: a whole program.
-    pub ptx: Ptx,
+    pub ptx: Generated,
     /// The level at which it is to be assembled, that of the link.
     pub optimization_level: u32,
     /// The bundle; empty where no kernel can have variants.
@@ -50,7 +50,7 @@ pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<Gp
     };
     let optimization_level = noted_optimization_level(&module).unwrap_or(DEFAULT_LEVEL);
     let triple = module.get_triple();
-    let machine = nvptx_machine(&MachineOptions {
+    let machine = gpu_machine(&MachineOptions {
         triple: &triple.as_str().to_string_lossy(),
         cpu: gpu.processor,
         features: "",
@@ -98,8 +98,9 @@ pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<Gp
     let optimized = Instant::now();
     let text = emit_assembly(&module, &machine, &errors)?;
     Ok(GpuImage {
-        ptx: Ptx {
-            text: text.as_slice().to_vec(),
+        ptx: Generated {
+            code: text.as_slice().to_vec(),
+            spills: 0,
             phases: phases([start, parsed, prepared_at, optimized]),
         },
         optimization_level,

@@ -39,19 +39,23 @@ const MADE_BY_OPTIMIZER: [&str; 14] = [
 ];
 
 /// Cuts the runtime down to what `kernels`, and the optimiser, may call of it. Its configuration becomes that
-/// of `program`, whose definitions come before the runtime's in a link.
+/// of `program`, whose definitions come before the runtime's in a link, and constants that it leaves to the
+/// program are the program's (`__oclc_ABI_version`, the version of code objects that Clang compiles for).
 pub fn cut_down(runtime: &Module<'_>, kernels: &Module<'_>, program: &Module<'_>) {
     for variable in symbols(runtime) {
         let name = variable.name();
+        let is_of_program =
+            variable.is_declaration() || (variable.is_constant() && name.starts_with(CONFIGURATION_PREFIX));
         if variable.kind() == SymbolKind::Variable
-            && variable.is_constant()
-            && name.starts_with(CONFIGURATION_PREFIX)
+            && is_of_program
             && let Some(given) = program.get_global(&name)
+            && given.is_constant()
             && let Some(value) = given.get_initializer()
             && let Some(own) = runtime.get_global(&name)
             && own.get_value_type() == given.get_value_type()
         {
             own.set_initializer(&value);
+            own.set_constant(true);
         }
     }
     let called = symbols(kernels)

@@ -14,12 +14,12 @@ use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::values::FunctionValue;
 use offloom_ir::symbol::{Symbol, find};
 use offloom_ir::target_queries::{
-    ExecutionMode, Limit, bound_queries, execution_mode, fold_queries, remove_nvvm_annotation, set_limits,
-    set_nvvm_annotation,
+    ExecutionMode, Limit, bound_queries, execution_mode, fold_amd_launch, fold_queries,
+    remove_nvvm_annotation, set_limits, set_nvvm_annotation,
 };
 
 /// What is called for the number of threads that the hardware runs in a team: of the device runtime, and
-/// NVIDIA's register.
+/// NVIDIA's register. An AMD GPU's code reads it from memory ([`fold_amd_launch`]).
 const THREAD_QUERIES: [&str; 2] = [
     "__kmpc_get_hardware_num_threads_in_block",
     "llvm.nvvm.read.ptx.sreg.ntid.x",
@@ -32,9 +32,9 @@ const TEAM_QUERIES: [&str; 3] = [
     "llvm.nvvm.read.ptx.sreg.nctaid.x",
 ];
 
-/// Where a thread's number in its team, and that of the team, come from.
-const THREAD_NUMBER: &str = "llvm.nvvm.read.ptx.sreg.tid.x";
-const TEAM_NUMBER: &str = "llvm.nvvm.read.ptx.sreg.ctaid.x";
+/// Where a thread's number in its team, and that of the team, come from: NVIDIA's and AMD's.
+const THREAD_NUMBER: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.tid.x", "llvm.amdgcn.workitem.id.x"];
+const TEAM_NUMBER: [&str; 2] = ["llvm.nvvm.read.ptx.sreg.ctaid.x", "llvm.amdgcn.workgroup.id.x"];
 
 /// The kinds of GPU, which have a word of their own for everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -110,14 +110,25 @@ pub fn specialize_hardware_launch<'ctx>(
         for query in TEAM_QUERIES {
             fold_queries(module, query, teams);
         }
-        bound_queries(module, TEAM_NUMBER, teams);
+        for query in TEAM_NUMBER {
+            bound_queries(module, query, teams);
+        }
     }
     if let Some(threads) = descriptor.threads {
         for query in THREAD_QUERIES {
             fold_queries(module, query, threads);
         }
-        bound_queries(module, THREAD_NUMBER, threads);
+        for query in THREAD_NUMBER {
+            bound_queries(module, query, threads);
+        }
         declare_threads(module, kernel, gpu, threads);
+    }
+    if gpu == Gpu::Amdgpu {
+        fold_amd_launch(
+            module,
+            descriptor.teams.unwrap_or_default(),
+            descriptor.threads.unwrap_or_default(),
+        );
     }
 }
 

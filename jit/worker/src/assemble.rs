@@ -12,7 +12,7 @@ use std::time::Instant;
 use offloom_abi::jit_compile::{GpuRequest, GpuResources, Phases, Reply, Request, words};
 use offloom_abi::jit_device_image::variant_entry;
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::gpu::assembly::Ptx;
+use offloom_jit_passes::gpu::generate::Generated;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::replies::{failure, unable};
@@ -81,7 +81,7 @@ pub(crate) struct Assembly<'a> {
 
 /// Assembles a kernel's PTX, which takes one of the phases.
 pub(crate) fn assemble_kernel(
-    ptx: &Ptx,
+    ptx: &Generated,
     request: &Request<'_>,
     gpu: &GpuRequest<'_>,
     watch: &Watch,
@@ -98,12 +98,12 @@ pub(crate) fn assemble_kernel(
 
 /// Assembles PTX, which takes one of the phases. With the cubin comes what the assembler says of it.
 pub(crate) fn assemble(
-    ptx: &Ptx,
+    ptx: &Generated,
     assembly: &Assembly<'_>,
     watch: &Watch,
 ) -> Result<(Compiled, String), Reply> {
     let start = Instant::now();
-    let (object, said) = run(&ptx.text, assembly, watch).map_err(|error| match error.is_of_process() {
+    let (object, said) = run(&ptx.code, assembly, watch).map_err(|error| match error.is_of_process() {
         true => unable(error),
         false => failure(error),
     })?;

@@ -1,4 +1,5 @@
-//! Links a base image: the object of the device code and the libraries it calls, by `wrapgen-lld`.
+//! Links what a device loads, by `wrapgen-lld`: a base image, of the object of the device code and the
+//! libraries it calls; or the code object of a kernel for an AMD GPU.
 //!
 //! Object and image are in memory that has no name in any folder, so nothing is left behind, whatever
 //! happens.
@@ -11,8 +12,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use offloom_abi::HostProcessor;
-use offloom_abi::jit_compile::LINKER_NAME;
+use offloom_abi::jit_compile::{LINKER_NAME, Reply};
 use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::replies::{failure, unable};
 
 /// Why there is no image.
 #[derive(Debug, thiserror::Error)]
@@ -31,27 +34,49 @@ pub(crate) enum LinkError {
     Other(String),
 }
 
+impl LinkError {
+    /// What the program is told: whether another try may have another end.
+    pub(crate) fn reply(self) -> Reply {
+        match self {
+            Self::Undefined(_) => failure(self),
+            Self::Run(_) | Self::Killed(_) | Self::Other(_) => unable(self),
+        }
+    }
+}
+
 /// Links a shared object that finds what it calls in `libraries`, those that it needs.
 pub(crate) fn link_image(object: &[u8], libraries: &[&Path]) -> Result<Vec<u8>, LinkError> {
+    const OPTIONS: [&str; 6] = [
+        "-Bsymbolic",
+        "--hash-style=gnu",
+        "--eh-frame-hdr",
+        "-m",
+        HostProcessor::NATIVE.linker_emulation,
+        "--as-needed",
+    ];
+    link(object, "base image", &OPTIONS, libraries)
+}
+
+/// Links the code object of what needs nothing else.
+pub(crate) fn link_code_object(object: &[u8]) -> Result<Vec<u8>, LinkError> {
+    link(object, "code object", &["-m", "elf64_amdgpu"], &[])
+}
+
+/// Links a shared object, which messages call `name`.
+fn link(object: &[u8], name: &str, options: &[&str], libraries: &[&Path]) -> Result<Vec<u8>, LinkError> {
     let linker = std::env::current_exe()?.with_file_name(LINKER_NAME);
     // The linker inherits both.
-    let memory = |name| memfd_create(name, MemfdFlags::empty()).map(File::from);
+    let memory = |what| memfd_create(what, MemfdFlags::empty()).map(File::from);
     let mut input = memory("object").map_err(io::Error::from)?;
     let mut output = memory("image").map_err(io::Error::from)?;
     input.write_all(object)?;
     let path = |file: &File| format!("/proc/self/fd/{}", file.as_raw_fd());
     let linked = Command::new(linker)
-        .args(["-shared", "-Bsymbolic", "--hash-style=gnu", "--eh-frame-hdr"])
-        .args([
-            "--no-undefined",
-            "--threads=1",
-            "-m",
-            HostProcessor::NATIVE.linker_emulation,
-        ])
+        .args(["-shared", "--no-undefined", "--threads=1"])
         .arg(format!("--offload-into=0,{}", path(&output)))
-        .args(["-o", "base image"])
+        .args(["-o", name])
         .arg(path(&input))
-        .arg("--as-needed")
+        .args(options)
         .args(libraries)
         .stdin(Stdio::null())
         .output()?;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod code_object;
 mod gpu_image;
 mod kernel;
 mod limits;

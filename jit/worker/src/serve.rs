@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
+use offloom_abi::Triple;
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_bundle::ExecutionMode;
 use offloom_abi::jit_compile::{GpuRequest, Priority, Reply, Request, WORKER_NAME, Work};
@@ -21,13 +22,14 @@ use offloom_ir::processor::brief_features;
 use offloom_ir::sacrificial_thread::{Lost, park_this_thread_on_fatal_error};
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
-use offloom_jit_passes::gpu::assembly::compile_to_ptx;
+use offloom_jit_passes::gpu::generate::generate;
 use offloom_jit_passes::pipeline::VARIANT_SWITCH;
 use offloom_jit_passes::retarget::native_processor;
 use offloom_thread::spawn_without_signals;
 use rustix::stdio::stdin;
 
 use crate::assemble::assemble_kernel;
+use crate::code_object::code_object;
 use crate::gpu_image::gpu_image;
 use crate::kernel::compile_kernel;
 use crate::limits;
@@ -146,12 +148,15 @@ pub(crate) fn keep_generic_kernels(on: bool) -> Result<(), Reply> {
     set_llvm_options(WORKER_NAME, &[format!("{GENERIC_SWITCH}={on}")]).map_err(unable)
 }
 
-/// PTX by LLVM, and a cubin of it by the assembler.
+/// By LLVM, and then by the assembler, a cubin; for an AMD GPU by the linker, a code object.
 fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Result<Reply, Reply> {
     // With arguments as constants, what kept LLVM from it may be gone.
     keep_generic_kernels(gpu.mode == ExecutionMode::Generic)?;
-    let ptx = compile_to_ptx(request, gpu).map_err(failure)?;
-    let (Compiled { object, phases }, resources) = assemble_kernel(&ptx, request, gpu, watch)?;
+    let generated = generate(request, gpu).map_err(failure)?;
+    let (Compiled { object, phases }, resources) = match Triple(request.target_triple).is_amd_gpu() {
+        true => code_object(generated, request)?,
+        false => assemble_kernel(&generated, request, gpu, watch)?,
+    };
     Ok(Reply::Object {
         object,
         phases,
@@ -198,10 +203,7 @@ impl VariantSwitch {
 
 fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Reply> {
     let made = compile_base_image(request.bitcode).map_err(failure)?;
-    let image = link_image(&made.object, &request.libraries).map_err(|error| match error {
-        LinkError::Undefined(_) => failure(error),
-        LinkError::Run(_) | LinkError::Killed(_) | LinkError::Other(_) => unable(error),
-    })?;
+    let image = link_image(&made.object, &request.libraries).map_err(LinkError::reply)?;
     let both = BaseImage {
         bundle: &made.bundle,
         image: &image,

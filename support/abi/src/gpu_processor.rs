@@ -71,6 +71,20 @@ pub fn amd(flags: u32) -> Option<&'static str> {
     known.map(|(_, name)| *name)
 }
 
+/// The processor of a target ID, which is what names an AMD GPU behind Clang's `--offload-arch=`: `gfx90a` of
+/// `gfx90a:xnack+`.
+pub fn processor_of(target_id: &str) -> &str {
+    target_id.split(':').next().unwrap_or_default()
+}
+
+/// The features of a target ID, as LLVM spells them: `+xnack` of `gfx90a:xnack+`.
+pub fn features_of(target_id: &str) -> impl Iterator<Item = String> {
+    target_id.split(':').skip(1).filter_map(|feature| {
+        let name = feature.strip_suffix(['+', '-'])?;
+        Some(format!("{}{name}", &feature[name.len()..]))
+    })
+}
+
 /// The first version of NVIDIA's ABI, in `e_ident`, with the processor's number one byte further up in
 /// `e_flags`.
 const NVIDIA_ABI_OF_WIDE_FLAGS: u8 = 8;

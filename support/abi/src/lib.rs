@@ -30,6 +30,7 @@
 //! answer with a [`FormatError`], never with a panic.
 #![forbid(unsafe_code)]
 
+pub mod amd_code_object;
 pub mod device_image;
 pub mod entry;
 pub mod error;

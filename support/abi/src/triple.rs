@@ -23,6 +23,11 @@ impl<'a> Triple<'a> {
         self.architecture() == "amdgcn"
     }
 
+    /// Whether it is that of GPUs for which the JIT makes code.
+    pub fn is_gpu(self) -> bool {
+        self.is_nvidia_gpu() || self.is_amd_gpu()
+    }
+
     /// The processor of a host with Linux that it is for, if it is one that is known.
     pub fn host_processor(self) -> Option<&'static HostProcessor> {
         let (name, rest) = self.0.split_once('-')?;

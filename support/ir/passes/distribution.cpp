@@ -21,6 +21,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
 #include <optional>
 
 using namespace llvm;
@@ -107,7 +108,8 @@ bool knowsItsThread(const Instruction &I) {
     return true;
   StringRef Name = Callee->getName();
   if (Callee->isIntrinsic())
-    return Call->isConvergent() || Name.contains(".sreg.") || Name.contains(".shfl.") || Name.contains(".vote.");
+    return Call->isConvergent() || Name.contains(".sreg.") || Name.contains(".shfl.") || Name.contains(".vote.") ||
+           (Name.starts_with("llvm.amdgcn.") && !Call->getType()->isFloatingPointTy());
   return Callee->isDeclaration() && !isOfSchedule(Name) && !isMemoryOfThread(Name);
 }
 
@@ -299,7 +301,7 @@ bool isComputedFrom(const Value *V, CallInst &Init) {
     if (auto *Load = dyn_cast_or_null<LoadInst>(I)) {
       bool IsVariable = false;
       for (unsigned Argument = FirstVariable; Argument <= LastVariable; ++Argument)
-        IsVariable |= Load->getPointerOperand() == Init.getArgOperand(Argument);
+        IsVariable |= Load->getPointerOperand()->stripPointerCasts() == Init.getArgOperand(Argument)->stripPointerCasts();
       if (!IsVariable && !Dominators.dominates(Load, &Init))
         return false;
       HasVariable |= IsVariable;
@@ -323,7 +325,7 @@ const Value *handedOver(CallInst &Start, unsigned Number) {
     if (isa<GetElementPtrInst>(Reader))
       Addresses.push_back(Reader);
   for (Value *Address : Addresses) {
-    APInt Offset(64, 0);
+    APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), 0);
     if (Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true) != Arguments)
       return nullptr;
     for (User *Reader : Address->users())
@@ -494,7 +496,9 @@ AllocaInst *variableOfFirst(CallInst &Init) {
 void startAtThread(AllocaInst &Variable, Instruction *At, bool Fits) {
   IRBuilder<> Builder(At);
   Type *T = Variable.getAllocatedType();
-  FunctionCallee Thread = At->getModule()->getOrInsertFunction("llvm.nvvm.read.ptx.sreg.tid.x", Builder.getInt32Ty());
+  Module &M = *At->getModule();
+  const char *Name = Triple(M.getTargetTriple()).isAMDGPU() ? "llvm.amdgcn.workitem.id.x" : "llvm.nvvm.read.ptx.sreg.tid.x";
+  FunctionCallee Thread = M.getOrInsertFunction(Name, Builder.getInt32Ty());
   Value *Own = Builder.CreateZExt(Builder.CreateCall(Thread), T);
   Builder.CreateStore(Builder.CreateAdd(Builder.CreateLoad(T, &Variable), Own, "", /*HasNUW=*/Fits, /*HasNSW=*/Fits), &Variable);
 }

@@ -286,6 +286,15 @@ public:
       HasHalf = is_contained(Features, "+fullfp16");
       return;
     }
+    if (Triple(F.getParent()->getTargetTriple()).isAMDGPU()) {
+      // Of what multiplies and adds at once, and flushes denormal numbers, code generation may choose an
+      // instruction that rounds twice.
+      auto Flushes = [&](StringRef Key) { return F.getFnAttribute(Key).getValueAsString().contains("preserve-sign"); };
+      HasFused = true;
+      HasSingle = is_contained(Features, "+dl-insts") && !Flushes("denormal-fp-math-f32") && !Flushes("denormal-fp-math");
+      HasHalf = HasSingle && is_contained(Features, "+16-bit-insts");
+      return;
+    }
     HasFused = is_contained(Features, "+fma") || is_contained(Features, "+fma4");
     HasHalf = is_contained(Features, "+avx512fp16");
   }
@@ -297,7 +306,7 @@ public:
   /// (`isFMAFasterThanFMulAndFAdd`).
   bool fuses(const Type *T) const {
     const Type *Number = T->getScalarType();
-    return HasFused && (Number->isFloatTy() || Number->isDoubleTy() || (Number->isHalfTy() && HasHalf));
+    return HasFused && ((Number->isFloatTy() && HasSingle) || Number->isDoubleTy() || (Number->isHalfTy() && HasHalf));
   }
 
   /// Whether code generation calls C's library for the lesser and the greater of two numbers of this type,
@@ -309,6 +318,7 @@ public:
 
 private:
   bool HasFused;
+  bool HasSingle = true;
   bool HasHalf;
 };
 
@@ -560,7 +570,7 @@ void offloom_ir_pin_library_calls(LLVMModuleRef module) {
 /// Makes `llvm.fma` of each `llvm.fmuladd` that code generation fuses: for NVIDIA's GPUs, of all.
 void offloom_ir_fuse_operations(LLVMModuleRef module) {
   Triple Target(unwrap(module)->getTargetTriple());
-  if (!Target.isX86() && !Target.isAArch64() && !Target.isNVPTX())
+  if (!Target.isX86() && !Target.isAArch64() && !Target.isNVPTX() && !Target.isAMDGPU())
     return;
   for (Function &F : *unwrap(module)) {
     std::optional<Arithmetic> Computes;

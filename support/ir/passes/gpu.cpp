@@ -1,4 +1,4 @@
-// What the JIT does to device code for NVIDIA GPUs, as C functions with plain arguments, for gpu.rs. Rules as
+// What the JIT does to device code for GPUs, as C functions with plain arguments, for gpu.rs. Rules as
 // in shim/ir_shim.cpp.
 
 #include "llvm-c/Core.h"
@@ -20,6 +20,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/ReplaceConstant.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
 
@@ -35,18 +36,55 @@ bool isHidden(const Value *V) {
   return Assembly && StringRef(Assembly->getAsmString()).starts_with(Hidden);
 }
 
+/// Intrinsics that AMD's hardware computes approximations by, without their types. LLVM folds some of them to
+/// the correctly rounded number, and others by the mathematics library of the machine that it runs on.
+constexpr StringLiteral AmdApproximations[] = {
+    "llvm.amdgcn.cos",
+    "llvm.amdgcn.exp2",
+    "llvm.amdgcn.log",
+    "llvm.amdgcn.log.clamp",
+    "llvm.amdgcn.rcp",
+    "llvm.amdgcn.rcp.legacy",
+    "llvm.amdgcn.rsq",
+    "llvm.amdgcn.rsq.clamp",
+    "llvm.amdgcn.rsq.legacy",
+    "llvm.amdgcn.sin",
+    "llvm.amdgcn.sqrt",
+    "llvm.cos",
+    "llvm.exp",
+    "llvm.exp10",
+    "llvm.exp2",
+    "llvm.log",
+    "llvm.log10",
+    "llvm.log2",
+    "llvm.pow",
+    "llvm.sin",
+    // Whether it is computed at once depends on the processor.
+    "llvm.fmuladd",
+};
+
+bool isAmdApproximation(const Function &Callee) {
+  return Callee.isIntrinsic() && is_contained(AmdApproximations, Callee.getName().rsplit('.').first) &&
+         Triple(Callee.getParent()->getTargetTriple()).isAMDGPU();
+}
+
 bool namesApproximation(StringRef Name) { return Name.contains(".approx") || Name.contains(".full"); }
 
-/// Whether the call is of an instruction that computes an approximation: ptxas folds those of constants, to
-/// other bits than the hardware's.
+/// Whether the call is of an instruction that computes an approximation: ptxas, or LLVM for AMD's, folds
+/// those of constants, to other bits than the hardware's.
 bool isApproximation(const CallInst &Call) {
   if (auto *Assembly = dyn_cast<InlineAsm>(Call.getCalledOperand()))
     return namesApproximation(Assembly->getAsmString()) && !isHidden(&Call);
   const Function *Callee = Call.getCalledFunction();
-  return Callee && Callee->getName().starts_with("llvm.nvvm.") && namesApproximation(Callee->getName());
+  if (!Callee)
+    return false;
+  bool IsNvidias = Callee->getName().starts_with("llvm.nvvm.") && namesApproximation(Callee->getName());
+  return IsNvidias || isAmdApproximation(*Callee);
 }
 
+/// Whether it is a number that an approximation may be made of, or a vector of such, as only AMD's have.
 bool isNumber(const Type *T) {
+  T = T->getScalarType();
   return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy();
 }
 
@@ -232,7 +270,7 @@ LLVMValueRef offloom_ir_bind_to_table(LLVMValueRef table, const LLVMValueRef *va
 }
 
 /// Puts something opaque before the operands of approximations that are no constants yet, nor computed from
-/// constants alone: of those, ptxas folds the image's. How many there were.
+/// constants alone: those are folded in the image too. How many there were.
 size_t offloom_ir_hide_operands(LLVMModuleRef module) {
   SmallVector<Use *, 16> Operands;
   for (Function &F : *unwrap(module))
@@ -244,7 +282,9 @@ size_t offloom_ir_hide_operands(LLVMModuleRef module) {
   for (Use *U : Operands) {
     Type *T = U->get()->getType();
     auto *Signature = FunctionType::get(T, {T}, /*isVarArg=*/false);
-    const char *Constraints = T->isFloatTy()       ? "=f,0"
+    bool IsAmds = Triple(unwrap(module)->getTargetTriple()).isAMDGPU();
+    const char *Constraints = IsAmds               ? "=v,0"
+                              : T->isFloatTy()     ? "=f,0"
                               : T->isDoubleTy()    ? "=d,0"
                               : T->isHalfTy()      ? "=h,0"
                               : T->isIntegerTy(64) ? "=l,0"
@@ -293,7 +333,10 @@ void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
         IRBuilder<> Builder(Call);
         Type *T = Operand->getType();
         IntegerType *Bits = Builder.getIntNTy(T->getScalarSizeInBits());
-        Value *Mixed = Builder.CreateXor(Builder.CreateBitCast(Operand, Bits), Builder.CreateTrunc(Zero, Bits));
+        Value *Zeros = Builder.CreateTrunc(Zero, Bits);
+        if (auto *Vector = dyn_cast<FixedVectorType>(T))
+          Zeros = Builder.CreateVectorSplat(Vector->getNumElements(), Zeros);
+        Value *Mixed = Builder.CreateXor(Builder.CreateBitCast(Operand, Zeros->getType()), Zeros);
         Operand = Builder.CreateBitCast(Mixed, T);
       }
       Call->replaceAllUsesWith(Operand);

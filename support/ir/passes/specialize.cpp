@@ -15,6 +15,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
@@ -85,6 +86,54 @@ SmallVector<Piece, 16> piecesOf(const MemCpyInst &Copy, uint64_t Length) {
   }
   return Pieces;
 }
+
+/// What an AMD GPU's code reads of its launch: of the packet (`hsa_kernel_dispatch_packet_t`), and of what
+/// follows the kernel's arguments ("Code Object V5 Metadata" of LLVM's "User Guide for AMDGPU Backend").
+class AmdLaunch {
+public:
+  AmdLaunch(const DataLayout &L, uint32_t Teams, uint32_t Threads)
+      : Layout(L), Fields{{Intrinsic::amdgcn_dispatch_ptr, 4, 16, Threads},
+                          {Intrinsic::amdgcn_dispatch_ptr, 12, 32, uint64_t(Teams) * Threads},
+                          {Intrinsic::amdgcn_implicitarg_ptr, 0, 32, Teams},
+                          {Intrinsic::amdgcn_implicitarg_ptr, 12, 16, Threads}} {}
+
+  /// The number that so many bits at the address are, if it is known. The address may be one of several:
+  /// which place is read depends on the version of code objects, which may not be a constant yet, and LLVM
+  /// has merged what two branches compute.
+  std::optional<uint64_t> at(Value *Address, unsigned Bits, int64_t From = 0, unsigned Depth = 0) const {
+    APInt Offset(Layout.getIndexTypeSizeInBits(Address->getType()), From, /*isSigned=*/true);
+    Value *Base = Address->stripAndAccumulateConstantOffsets(Layout, Offset, /*AllowNonInbounds=*/true);
+    SmallVector<Value *, 2> OneOf;
+    if (auto *Either = dyn_cast<SelectInst>(Base))
+      OneOf.append({Either->getTrueValue(), Either->getFalseValue()});
+    else if (auto *Merged = dyn_cast<PHINode>(Base))
+      OneOf.append(Merged->op_begin(), Merged->op_end());
+    if (!OneOf.empty()) {
+      auto Of = [&](Value *One) { return at(One, Bits, Offset.getSExtValue(), Depth + 1); };
+      std::optional<uint64_t> First = Depth < MostMerged ? Of(OneOf.front()) : std::nullopt;
+      return First && all_of(drop_begin(OneOf), [&](Value *Other) { return Of(Other) == First; }) ? First : std::nullopt;
+    }
+    auto *Call = dyn_cast<IntrinsicInst>(Base);
+    for (const Field &Known : Fields)
+      if (Call && Call->getIntrinsicID() == Known.Of && Offset == Known.Offset && Bits == Known.Bits && Known.Number)
+        return Known.Number;
+    return std::nullopt;
+  }
+
+private:
+  struct Field {
+    Intrinsic::ID Of;
+    uint64_t Offset;
+    unsigned Bits;
+    uint64_t Number;
+  };
+
+  /// How many merged addresses are looked through.
+  static constexpr unsigned MostMerged = 4;
+
+  const DataLayout &Layout;
+  Field Fields[4];
+};
 
 } // namespace
 
@@ -290,6 +339,26 @@ size_t offloom_ir_fold_queries(LLVMModuleRef module, const char *function, size_
     Call->eraseFromParent();
     ++Folded;
   }
+  return Folded;
+}
+
+/// Puts the numbers of teams and threads of a launch, of which one that is 0 is not known, into what an AMD
+/// GPU's code reads of it. How many loads there were.
+size_t offloom_ir_fold_amd_launch(LLVMModuleRef module, uint32_t teams, uint32_t threads) {
+  Module &M = *unwrap(module);
+  AmdLaunch Launch(M.getDataLayout(), teams, threads);
+  size_t Folded = 0;
+  for (Function &F : M)
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      auto *Load = dyn_cast<LoadInst>(&I);
+      if (!Load || !Load->isSimple() || !Load->getType()->isIntegerTy())
+        continue;
+      if (auto Number = Launch.at(Load->getPointerOperand(), Load->getType()->getIntegerBitWidth())) {
+        Load->replaceAllUsesWith(ConstantInt::get(Load->getType(), *Number));
+        Load->eraseFromParent();
+        ++Folded;
+      }
+    }
   return Folded;
 }
 

@@ -11,6 +11,8 @@ use inkwell::memory_buffer::MemoryBuffer;
 use inkwell::module::Module;
 use inkwell::targets::{CodeModel, InitializationConfig, RelocMode, Target, TargetMachine, TargetTriple};
 
+use offloom_abi::Triple;
+
 use crate::jit_diagnostics::CollectedErrors;
 
 unsafe extern "C" {
@@ -97,14 +99,23 @@ fn initialize_nvptx() {
     NVPTX.call_once(|| Target::initialize_nvptx(&InitializationConfig::default()));
 }
 
-/// The machine of an NVIDIA GPU, for the processor and the version of PTX that the options name: what
-/// functions say of them counts for nothing. The target is registered here, so that what never compiles for
-/// such a GPU does without.
+/// Registers the AMDGPU target. Does nothing the second time.
+fn initialize_amdgpu() {
+    static AMDGPU: Once = Once::new();
+    AMDGPU.call_once(|| Target::initialize_amd_gpu(&InitializationConfig::default()));
+}
+
+/// The machine of a GPU. Its target is registered here, so that what never compiles for such a GPU does
+/// without. Of NVIDIA's, the processor and the version of PTX are those that the options name: what functions
+/// say of them counts for nothing.
 ///
 /// # Errors
 /// When this LLVM has no such target.
-pub fn nvptx_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, CodegenError> {
-    initialize_nvptx();
+pub fn gpu_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, CodegenError> {
+    match Triple(options.triple).is_amd_gpu() {
+        true => initialize_amdgpu(),
+        false => initialize_nvptx(),
+    }
     target_machine(options)
 }
 

@@ -21,6 +21,7 @@ unsafe extern "C" {
         length: usize,
         value: u32,
     ) -> usize;
+    fn offloom_ir_fold_amd_launch(module: LLVMModuleRef, teams: u32, threads: u32) -> usize;
     fn offloom_ir_kernel_execution_mode(environment: LLVMValueRef) -> u8;
     fn offloom_ir_set_kernel_limits(environment: LLVMValueRef, first_field: u32, value: u32);
 }
@@ -56,6 +57,13 @@ pub fn fold_queries(module: &Module<'_>, function: &str, value: u32) -> usize {
             value,
         )
     }
+}
+
+/// Replaces what an AMD GPU's code reads of its launch, from the packet and from what follows the kernel's
+/// arguments, by the numbers of teams and of threads; one that is 0 is not known. How many loads there were.
+pub fn fold_amd_launch(module: &Module<'_>, teams: u32, threads: u32) -> usize {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_fold_amd_launch(module.as_mut_ptr(), teams, threads) }
 }
 
 /// Has LLVM know that the calls of a function without parameters (or of an intrinsic) return numbers below

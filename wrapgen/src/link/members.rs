@@ -112,7 +112,7 @@ pub fn write_members(
         runner.name_copy(&path, || name_of_member(found));
         list.push(path.clone());
         files.all.push(path.clone());
-        if group.target.triple().is_nvidia_gpu() && is_device_library(found, plan)? {
+        if group.target.triple().is_gpu() && is_device_library(found, plan)? {
             files.libraries.push(path.clone());
         }
         origins.push(found.origin.path.to_owned());

@@ -1,6 +1,6 @@
 //! Device targets: what an image is for, which linker makes it, and which code may be linked into it.
 
-use offloom_abi::{HostProcessor, Triple};
+use offloom_abi::{HostProcessor, Triple, gpu_processor};
 
 use crate::LLVM;
 use crate::inputs::EmbeddedMember;
@@ -84,15 +84,12 @@ impl Target {
 
     /// The processor without its features.
     pub fn processor(&self) -> &str {
-        self.arch.split(':').next().unwrap_or_default()
+        gpu_processor::processor_of(&self.arch)
     }
 
     /// The features behind the processor, as LLVM spells them: `+xnack` of `gfx90a:xnack+`.
     pub fn features(&self) -> impl Iterator<Item = String> {
-        self.arch.split(':').skip(1).filter_map(|feature| {
-            let name = feature.strip_suffix(['+', '-'])?;
-            Some(format!("{}{name}", &feature[name.len()..]))
-        })
+        gpu_processor::features_of(&self.arch)
     }
 
     /// Whether its code fits every processor.

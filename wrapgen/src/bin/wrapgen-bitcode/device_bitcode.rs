@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
 use offloom_abi::Triple;
-use offloom_ir::codegen::{CodegenError, MachineOptions, nvptx_machine, target_machine};
+use offloom_ir::codegen::{CodegenError, MachineOptions, gpu_machine, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
@@ -44,7 +44,7 @@ pub(crate) enum MergeError {
     Link(#[from] LinkModulesError),
     /// The device code says that it is for another target than it is linked for, or does not say.
     #[error(
-        "{}: {}, and it is to be linked for Linux on x86-64 or AArch64, or an NVIDIA GPU: give the module the triple that it was packed with",
+        "{}: {}, and it is to be linked for Linux on x86-64 or AArch64, or a GPU of NVIDIA or AMD: give the module the triple that it was packed with",
         input.display(),
         target_of(triple)
     )]
@@ -122,8 +122,8 @@ impl DeviceBitcode {
             features: "",
             optimization_level: self.optimization_level,
         };
-        match Triple(&triple).is_nvidia_gpu() {
-            true => nvptx_machine(&options),
+        match Triple(&triple).is_gpu() {
+            true => gpu_machine(&options),
             false => target_machine(&options),
         }
     }

@@ -1,4 +1,4 @@
-//! What the jobs on device code for the JIT are told of an NVIDIA GPU.
+//! What the jobs on device code for the JIT are told of a GPU.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use crate::device_bitcode::{MergeError, link_files};
 /// The GPU that an image is for, and what code for it is made with.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct GpuOptions {
-    /// The image is for an NVIDIA GPU, for this processor.
+    /// The image is for a GPU, for this processor.
     #[arg(long = "gpu", value_name = "PROCESSOR")]
     pub(crate) processor: Option<String>,
 
-    /// With --gpu: an argument for ptxas, with which code is assembled at run time.
+    /// With --gpu, for NVIDIA: an argument for ptxas, with which code is assembled at run time.
     #[arg(long = "assembler-argument", value_name = "WORD", allow_hyphen_values = true)]
     pub(crate) assembler_arguments: Vec<String>,
 

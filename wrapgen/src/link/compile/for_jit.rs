@@ -96,7 +96,7 @@ pub(super) fn prepare(
 /// What code for a GPU is made with at run time; `None`: the plan is for no GPU.
 fn gpu_facts<'a>(plan: &'a TargetPlan<'_>, members: &MemberFiles) -> Option<GpuFacts<'a>> {
     let target = &plan.group.target;
-    target.triple().is_nvidia_gpu().then(|| {
+    target.triple().is_gpu().then(|| {
         let mut runtime = members.libraries.clone();
         runtime.extend(device_libraries::runtime(&plan.options.linker, target));
         GpuFacts {

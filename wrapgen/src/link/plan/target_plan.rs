@@ -125,7 +125,7 @@ impl<'a> TargetPlan<'a> {
 fn jit_form(group: &Group<'_>, options: &Options, host: &HostCommand) -> Result<Option<JitForm>> {
     let target = &group.target;
     let is_known = jit::supports(target.triple())
-        && (target.triple().is_nvidia_gpu() || target.is_host(&host.triple))
+        && (target.triple().is_gpu() || target.is_host(&host.triple))
         && group.kinds().any(|kind| kind == OffloadKind::OpenMp);
     let form = options.jit.filter(|_| is_known);
     if form.is_some() {

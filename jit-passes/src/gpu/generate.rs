@@ -1,4 +1,5 @@
-//! From a bundle's bitcode to one kernel's PTX.
+//! From a bundle's bitcode to one kernel's code, as LLVM generates it: PTX, or a relocatable object for an
+//! AMD GPU.
 
 use std::time::Instant;
 
@@ -8,13 +9,15 @@ use offloom_abi::jit_device_image::{DEVICE_ENVIRONMENT_SYMBOL, kernel_environmen
 use offloom_abi::jit_image::ANCHOR_PREFIX;
 use offloom_descriptor::Descriptor;
 use offloom_ir::LLVM;
-use offloom_ir::codegen::{MachineOptions, emit_assembly, nvptx_machine, run_pipeline};
+use offloom_ir::codegen::{
+    MachineOptions, emit_assembly, emit_object_and_count_spills, gpu_machine, run_pipeline,
+};
 use offloom_ir::distribution::share_iterations;
 use offloom_ir::gpu::{has_approximated_constant, release_counted_loops, show_approximated, widen_sums};
-use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::values::{FunctionValue, GlobalValue};
+use offloom_ir::inkwell::{AddressSpace, GlobalVisibility};
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::parse_bitcode;
 use offloom_ir::symbol::{Symbol, SymbolKind, find, symbols};
@@ -24,7 +27,7 @@ use offloom_ir::used::{UsedList, set_used};
 use super::anchor_table::{bind_anchors, drop_bound_values};
 use super::device_runtime::Calls;
 use super::launch_facts::launch_facts;
-use super::{CONSTANT_MEMORY, GLOBAL_MEMORY, address_space, device_runtime, is_environment};
+use super::{CONSTANT_MEMORY, GLOBAL_MEMORY, address_space, device_runtime, is_environment, is_for_amd};
 use crate::compile::{CompileError, phases};
 use crate::error::JitPassError;
 use crate::match_bits::match_bits;
@@ -34,8 +37,8 @@ use crate::retarget::{Device, retarget};
 use crate::specialize::launch::specialize_hardware_launch;
 use crate::specialize::{Transforms, specialize};
 
-/// The variable, in constant memory, that holds eight zero bytes. Nobody changes it, which `ptxas` does not
-/// know.
+/// The variable, in constant memory, that holds eight zero bytes. Nobody changes it, which neither `ptxas`
+/// nor LLVM knows.
 const ZERO: &str = "__offloom_jit_zero";
 
 /// The most rounds of a loop that is unrolled after LLVM's passes: LLVM unrolls by four by default, so a loop
@@ -46,25 +49,28 @@ const MOST_ROUNDS: u32 = 8;
 const UNROLL: &str =
     "function(loop-simplify,lcssa,loop-unroll<O3>,sroa,instcombine,early-cse<memssa>,gvn,simplifycfg)";
 
-/// A kernel as PTX.
+/// Code that a program of its own has yet to make a module of that a GPU loads.
 #[derive(Debug, Clone)]
-pub struct Ptx {
-    /// The text.
-    pub text: Vec<u8>,
-    /// How long each phase took; that of the assembler is yet to come.
+pub struct Generated {
+    /// The text of PTX, for `ptxas`; for an AMD GPU a relocatable object, for the linker.
+    pub code: Vec<u8>,
+    /// In how many places code generation put a value on the stack for want of a register. For PTX it has as
+    /// many registers as it likes.
+    pub spills: u32,
+    /// How long each phase took; that of the other program is yet to come.
     pub phases: Phases,
 }
 
-/// Compiles a kernel to PTX, in a context of its own.
+/// Generates a kernel's code, in a context of its own.
 ///
 /// # Errors
 /// When a step fails. What LLVM's code generator cannot do at all is a fatal error of LLVM, which does not
 /// come back here ([`offloom_ir::sacrificial_thread`]).
-pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx, CompileError> {
+pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated, CompileError> {
     let start = Instant::now();
     let context = Context::create();
     let errors = CollectedErrors::install(&context);
-    let machine = nvptx_machine(&MachineOptions {
+    let machine = gpu_machine(&MachineOptions {
         triple: request.target_triple,
         cpu: request.processor,
         features: request.features,
@@ -131,9 +137,13 @@ pub fn compile_to_ptx(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Ptx
         return Err(JitPassError::OtherExecutionMode(request.kernel.to_owned()).into());
     }
     let optimized = Instant::now();
-    let text = emit_assembly(&module, &machine, &errors)?;
-    Ok(Ptx {
-        text: text.as_slice().to_vec(),
+    let (code, spills) = match is_for_amd(&module) {
+        true => emit_object_and_count_spills(&module, &machine, &errors)?,
+        false => (emit_assembly(&module, &machine, &errors)?, 0),
+    };
+    Ok(Generated {
+        code: code.as_slice().to_vec(),
+        spills,
         phases: phases([start, parsed, specialized, optimized]),
     })
 }
@@ -176,7 +186,9 @@ fn finish(module: &Module<'_>, request: &Request<'_>, gpu: &GpuRequest<'_>) -> R
     let kernel = find(module, request.kernel)
         .and_then(Symbol::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
-    have_all_registers(module, kernel);
+    if !is_for_amd(module) {
+        have_all_registers(module, kernel);
+    }
     Symbol::from(kernel).set_name(&variant_entry(request.kernel));
     Ok(())
 }
@@ -200,6 +212,7 @@ fn add_zero<'ctx>(module: &Module<'ctx>) -> GlobalValue<'ctx> {
     zero.set_initializer(&long.const_zero());
     zero.set_externally_initialized(true);
     zero.set_linkage(Linkage::External);
+    zero.set_visibility(GlobalVisibility::Protected);
     zero
 }
 
