@@ -1,7 +1,9 @@
 // What programs do wrong: where a function can say so, it ends with the status that AMD's runtime has for it; what a device meets is told
 // to the queue's callback, and ends the process. Each is one line of the error stream.
-// RUN: %clang -Wall -Werror %s -o %t -L%virtual_hsa -lhsa-runtime64
-// RUN: env LD_LIBRARY_PATH=%virtual_hsa OFFLOOM_VIRTUAL_HSA=gfx90a,gfx1030 OFFLOOM_VIRTUAL_HSA_KERNEL_TIME=2000000 %t %S/../data/kernels.hsaco 2>&1 | FileCheck %s
+// RUN: rm -rf %t && mkdir %t
+// RUN: %clang -Wall -Werror -Wno-unused-function -shared -fPIC %S/Inputs/tool.c -o %t/libtool.so
+// RUN: %clang -Wall -Werror %s -o %t/program -L%t -ltool -L%virtual_hsa -lhsa-runtime64
+// RUN: env LD_LIBRARY_PATH=%virtual_hsa:%t HSA_TOOLS_LIB=%t/libtool.so OFFLOOM_VIRTUAL_HSA=gfx90a,gfx1030 OFFLOOM_VIRTUAL_HSA_KERNEL_TIME=2000000 %t/program %S/../data/kernels.hsaco 2>&1 | FileCheck %s
 #include "Inputs/hsa.h"
 #include <sys/wait.h>
 #include <unistd.h>

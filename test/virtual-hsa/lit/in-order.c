@@ -1,8 +1,10 @@
 // Queues, signals, copies and handlers work together as a device's do: barriers and copies wait for signals, handlers run when a signal has
 // its value, and an intercepted queue shows its packets to a handler, which launches something else before.
-// RUN: %clang -Wall -Werror %s -o %t -L%virtual_hsa -lhsa-runtime64
+// RUN: rm -rf %t && mkdir %t
+// RUN: %clang -Wall -Werror -Wno-unused-function -shared -fPIC %S/Inputs/tool.c -o %t/libtool.so
+// RUN: %clang -Wall -Werror %s -o %t/program -L%t -ltool -L%virtual_hsa -lhsa-runtime64
 // RUN: rm -f %t.log
-// RUN: env LD_LIBRARY_PATH=%virtual_hsa OFFLOOM_VIRTUAL_HSA_LOG=%t.log %t %S/../data/kernels.hsaco | FileCheck %s
+// RUN: env LD_LIBRARY_PATH=%virtual_hsa:%t HSA_TOOLS_LIB=%t/libtool.so OFFLOOM_VIRTUAL_HSA_LOG=%t.log %t/program %S/../data/kernels.hsaco | FileCheck %s
 // RUN: FileCheck --check-prefix=LOG --input-file=%t.log %s
 #include "Inputs/hsa.h"
 #include <sys/wait.h>

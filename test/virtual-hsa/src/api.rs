@@ -4,12 +4,12 @@
 //! handle that is wrong is a fault, which is told.
 
 mod agents;
-mod arguments;
+pub(crate) mod arguments;
 mod code_objects;
 mod copies;
 mod executables;
 mod memory;
-mod queues;
+pub(crate) mod queues;
 mod signals;
 mod system;
 

@@ -17,6 +17,7 @@
 //! | [`packet`] | packets as bytes, and what may be wrong with one |
 //! | [`code_object`] | what an image for a device holds, and what may be wrong with it |
 //! | [`executable`] | images in memory, with their symbols |
+//! | [`tools`] | libraries that are handed functions which others do not get |
 //! | [`journal`] | the log: launches, faults, the summary |
 #![expect(
     unsafe_code,
@@ -37,4 +38,5 @@ mod queue;
 mod runtime;
 mod settings;
 mod signal;
+mod tools;
 mod worker;

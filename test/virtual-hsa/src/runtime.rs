@@ -83,8 +83,8 @@ static STATE: RwLock<State> = RwLock::new(State {
 /// Serialises `hsa_init` and `hsa_shut_down`.
 static CHANGE: Mutex<()> = Mutex::new(());
 
-/// Does what `hsa_init` does.
-pub(crate) fn open() -> Result<()> {
+/// Does what `hsa_init` does. Whether the runtime was started by it.
+pub(crate) fn open() -> Result<bool> {
     let _change = CHANGE.lock().unwrap_or_else(PoisonError::into_inner);
     let mut state = STATE.write().unwrap_or_else(PoisonError::into_inner);
     if state.runtime.is_none() {
@@ -102,7 +102,7 @@ pub(crate) fn open() -> Result<()> {
         }
     }
     state.users += 1;
-    Ok(())
+    Ok(state.users == 1)
 }
 
 /// Does what `hsa_shut_down` does.

@@ -15,7 +15,7 @@ fn null() -> Failure {
 /// Where a result goes.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Out<T>(*mut T);
+pub(crate) struct Out<T>(*mut T);
 
 impl<T> Out<T> {
     /// Checks that there is a place, before what its result costs.

@@ -30,6 +30,43 @@ fn create(request: Request, queue: Out<*mut RawQueue>, runtime: &Arc<Runtime>) -
     queue.set(Queue::create(request, runtime)?.raw())
 }
 
+/// `hsa_amd_queue_intercept_create`, which AMD's runtime gives to tools alone.
+pub(crate) extern "C" fn intercept_create(
+    agent: Handle,
+    size: u32,
+    kind: u32,
+    callback: Option<QueueCallback>,
+    data: *mut c_void,
+    _private_size: u32,
+    _group_size: u32,
+    queue: Out<*mut RawQueue>,
+) -> u32 {
+    super::guard("hsa_amd_queue_intercept_create", |runtime| {
+        let request = Request {
+            agent,
+            size,
+            kind,
+            callback: callback.map(|callback| (callback, UserData(data))),
+            is_intercepted: true,
+        };
+        create(request, queue, runtime)
+    })
+}
+
+/// `hsa_amd_queue_intercept_register`.
+pub(crate) extern "C" fn intercept_register(
+    queue: *const RawQueue,
+    handler: Option<InterceptHandler>,
+    data: *mut c_void,
+) -> u32 {
+    super::guard("hsa_amd_queue_intercept_register", |runtime| {
+        runtime
+            .queues
+            .get(queue)?
+            .intercept(function(handler)?, UserData(data))
+    })
+}
+
 super::exports! {
     fn hsa_queue_create(runtime;
         agent: Handle,
@@ -43,28 +80,6 @@ super::exports! {
     ) {
         let callback = callback.map(|callback| (callback, UserData(data)));
         create(Request { agent, size, kind, callback, is_intercepted: false }, queue, runtime)
-    }
-
-    fn hsa_amd_queue_intercept_create(runtime;
-        agent: Handle,
-        size: u32,
-        kind: u32,
-        callback: Option<QueueCallback>,
-        data: *mut c_void,
-        _private_size: u32,
-        _group_size: u32,
-        queue: Out<*mut RawQueue>,
-    ) {
-        let callback = callback.map(|callback| (callback, UserData(data)));
-        create(Request { agent, size, kind, callback, is_intercepted: true }, queue, runtime)
-    }
-
-    fn hsa_amd_queue_intercept_register(runtime;
-        queue: *const RawQueue,
-        handler: Option<InterceptHandler>,
-        data: *mut c_void,
-    ) {
-        runtime.queues.get(queue)?.intercept(function(handler)?, UserData(data))
     }
 
     fn hsa_queue_destroy(runtime; queue: *const RawQueue) {

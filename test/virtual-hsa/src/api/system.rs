@@ -6,11 +6,17 @@ use super::arguments::Out;
 use crate::abi::Status;
 use crate::abi::attribute::system;
 use crate::runtime::{self, ticks};
+use crate::tools;
 
 /// `hsa_init`.
 #[unsafe(no_mangle)]
 extern "C" fn hsa_init() -> u32 {
-    super::guard_alone("hsa_init", runtime::open)
+    super::guard_alone("hsa_init", || {
+        if runtime::open()? {
+            tools::load();
+        }
+        Ok(())
+    })
 }
 
 /// `hsa_shut_down`.
