@@ -251,6 +251,9 @@ fn describe(kernel: &Kernel, naming: Naming) -> String {
     let on_gpus = on_gpus(kernel, &of_source);
     if !on_gpus.is_empty() {
         text += &on_gpus.lines(2);
+        if is_on_amd_gpu(kernel) {
+            text += "  the JIT has never been tried on an AMD GPU: compare results with OFFLOOM_JIT=off\n";
+        }
     }
     text += &format!(
         "  compiling took {} ms, variants saved about {} ms\n",
@@ -276,6 +279,14 @@ fn add_row(table: &mut Table, known: &str, variant: &Variant, copy: Option<&Link
         outcome(variant, copy),
         cell(|copy| Some(milliseconds(copy_saved_ns(copy)?))),
     ]);
+}
+
+/// Whether a variant was loaded into an AMD GPU, which are named by their processors.
+fn is_on_amd_gpu(kernel: &Kernel) -> bool {
+    let copies = kernel.variants.iter().flat_map(|variant| &variant.copies);
+    copies
+        .filter_map(|copy| copy.on_gpu.as_ref())
+        .any(|on_gpu| on_gpu.device.starts_with("gfx"))
 }
 
 /// What variants need of the GPUs that they were loaded into.

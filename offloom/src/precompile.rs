@@ -27,8 +27,8 @@ use crate::units::milliseconds;
 /// What to make.
 #[derive(Debug, clap::Args)]
 pub(crate) struct PrecompileArgs {
-    /// The processors, with commas between them: those of NVIDIA's GPUs as `sm_90`, of x86_64 as
-    /// `x86-64-v3`, or `native` for this machine's.
+    /// The processors, with commas between them: those of NVIDIA's GPUs as `sm_90`, of AMD's
+    /// as `gfx90a`, of x86_64 as `x86-64-v3`, or `native` for this machine's.
     #[arg(
         long = "target",
         value_name = "PROCESSORS",
@@ -141,6 +141,7 @@ fn make(
     let output = installation
         .call("offloom_jit_precompile", &order_file)
         .env("OFFLOOM_JIT", "sync")
+        .env("OFFLOOM_JIT_AMDGPU", "on")
         .env("OFFLOOM_JIT_STATS", &statistics)
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())

@@ -52,6 +52,16 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ),
     ("offloom-jit-cuda-test", &["offloom-jit-cuda"]),
     (
+        "offloom-jit-hsa",
+        &[
+            "offloom-abi",
+            "offloom-descriptor",
+            "offloom-jit-cache",
+            "offloom-jit-variants",
+            "offloom-jit-policy",
+        ],
+    ),
+    (
         "offloom-jit-passes",
         &["offloom-abi", "offloom-ir", "offloom-descriptor"],
     ),
@@ -84,6 +94,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
             "offloom-jit-cache",
             "offloom-jit-variants",
             "offloom-jit-cuda",
+            "offloom-jit-hsa",
             "offloom-jit-passes",
             "offloom-jit-policy",
             "offloom-text-table",

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 
 /// Folders and files whose Rust code may be unsafe: LLVM's C API, pass plugins, code called by other
 /// languages, launches of kernels, and the one place that maps files.
-const UNSAFE_PLACES: [&str; 14] = [
+const UNSAFE_PLACES: [&str; 15] = [
     "support/ir/",
     "jit/cuda/",
+    "jit/hsa/",
     "jit/nvjitlink/",
     "jit/policy/",
     "jit/runtime/",

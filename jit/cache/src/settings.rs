@@ -72,13 +72,15 @@ pub struct Settings {
     pub remote_limit: u64,
     /// Whether variants are timed, and dropped when they are no faster than the ahead-of-time code.
     pub retire: bool,
+    /// Whether kernels on AMD GPUs may have variants.
+    pub amdgpu: bool,
     /// Whether compiles run in a process of their own.
     pub worker: bool,
     /// How long a compile may take, in milliseconds.
     pub time_limit: u32,
     /// Memory that the worker process may use, in bytes of address space.
     pub memory_limit: u64,
-    /// Memory that variants may take on a GPU, in bytes of their cubins.
+    /// Memory that variants may take on a GPU, in bytes of their cubins or code objects.
     pub device_memory: u64,
     /// Where statistics are written at exit.
     pub stats: Option<PathBuf>,
@@ -112,6 +114,7 @@ impl Default for Settings {
             remote_deadline: 50,
             remote_limit: LARGEST,
             retire: true,
+            amdgpu: false,
             worker: true,
             time_limit: 10_000,
             memory_limit: 4 << 30,

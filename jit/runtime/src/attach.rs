@@ -4,12 +4,14 @@ use std::ffi::c_void;
 use std::sync::Once;
 
 use libc::atexit;
-use offloom_abi::jit_bundle::Bundle;
+use offloom_abi::Triple;
+use offloom_abi::jit_bundle::{Bundle, BundleId};
 use offloom_ir::sacrificial_thread::run_on_sacrificial_thread;
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats as stats_file;
-use offloom_jit_cuda::backend::{self, Cuda, Services};
-use offloom_jit_policy::backend::Backend;
+use offloom_jit_cuda::backend::{self as cuda, Cuda};
+use offloom_jit_hsa::backend::{self as hsa, Hsa};
+use offloom_jit_policy::backend::{Backend, Services};
 use offloom_jit_policy::disk_cache;
 use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::process::exit_gate;
@@ -52,8 +54,10 @@ pub(crate) fn attach(bytes: &[u8]) {
     worker::locate();
     let Some(_change) = fork_gate::enter() else { return };
     closed_libraries::keep_readable(bytes);
-    let (id, is_for_gpu) = match Bundle::parse(bytes) {
-        Ok((bundle, id)) if bundle.llvm_major == offloom_ir::LLVM.major() => (id, bundle.gpu.is_some()),
+    let (id, triple) = match Bundle::parse(bytes) {
+        Ok((bundle, id)) if bundle.llvm_major == offloom_ir::LLVM.major() => {
+            (id, Triple(bundle.target_triple))
+        }
         Ok((bundle, _)) => {
             return report::failure(format_args!(
                 "this library is for LLVM {}, the program was linked with --jit for LLVM {}: kernels stay ahead of time",
@@ -63,11 +67,30 @@ pub(crate) fn attach(bytes: &[u8]) {
         }
         Err(error) => return report::failure(format_args!("{error}: kernels stay ahead of time")),
     };
-    if is_for_gpu {
-        if let Some(attached) = backend::attach(id, bytes, SERVICES) {
+    if triple.is_nvidia_gpu() {
+        if let Some(attached) = cuda::attach(id, bytes, SERVICES, compile::assembler_on_nvjitlink) {
             begin(attached);
         }
+    } else if triple.is_amd_gpu() {
+        attach_for_amd(id, bytes);
     } else if let Some(attached) = Host::registry().attach(id, bytes) {
+        begin(attached);
+    }
+}
+
+/// Takes a bundle for AMD GPUs where the user wants that.
+fn attach_for_amd(id: BundleId, bytes: &[u8]) {
+    if !settings().amdgpu {
+        return report::log(
+            "kernels on AMD GPUs stay ahead of time: the JIT has never run on one (OFFLOOM_JIT_AMDGPU=on tries it)",
+        );
+    }
+    if let Some(attached) = hsa::attach(id, bytes, SERVICES) {
+        // SAFETY: the bundle lies in the program, or the library, that is being started.
+        let libomptarget = unsafe { interposition::libomptarget_of(bytes.as_ptr().cast()) };
+        if let Some(libomptarget) = libomptarget {
+            hsa::expect_runtime(attach as *const () as *const c_void, libomptarget);
+        }
         begin(attached);
     }
 }
@@ -75,13 +98,17 @@ pub(crate) fn attach(bytes: &[u8]) {
 /// Has launches on GPUs seen, where an executable or library in which `inside` lies has registered images for
 /// some.
 pub(crate) fn registered(inside: *const c_void) {
-    if settings().mode == Mode::Off || !Cuda::has_bundles() {
+    if settings().mode == Mode::Off || !(Cuda::has_bundles() || Hsa::has_bundles()) {
         return;
     }
     // SAFETY: as the caller promises.
     let libomptarget = unsafe { interposition::libomptarget_of(inside) };
-    if let Some(libomptarget) = libomptarget {
-        backend::take_part(libomptarget);
+    let Some(libomptarget) = libomptarget else { return };
+    if Cuda::has_bundles() {
+        cuda::take_part(libomptarget);
+    }
+    if Hsa::has_bundles() {
+        hsa::registered(libomptarget);
     }
 }
 
@@ -90,7 +117,6 @@ const SERVICES: Services = Services {
     compile: compile::compile,
     compiler: compile::compiler,
     usual_place: compile::usual_place,
-    on_nvjitlink: compile::assembler_on_nvjitlink,
 };
 
 /// Begins to serve a bundle.
@@ -147,6 +173,7 @@ fn act_at_exit() {
 fn statistics() -> Vec<stats_file::Kernel> {
     let mut kernels = Host::registry().statistics();
     kernels.extend(Cuda::registry().statistics());
+    kernels.extend(Hsa::registry().statistics());
     kernels
 }
 
@@ -156,6 +183,7 @@ extern "C" fn at_exit() {
         let Some(_change) = fork_gate::enter() else { return };
         Host::registry().log_launches();
         Cuda::registry().log_launches();
+        Hsa::registry().log_launches();
     });
     guarded_on_foreign_thread((), || stats::write(statistics));
     guarded_on_foreign_thread((), || {

@@ -30,11 +30,13 @@ mod precompile;
 mod registration;
 mod stats;
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use offloom_abi::jit_image::ImageAnnouncement;
 
 use host::announce;
+use offloom_jit_hsa::backend::runtime_starts;
+use offloom_jit_hsa::tool::Tables;
 use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 
 /// Takes the bundle of an executable or shared library, before its images are registered with libomptarget.
@@ -52,6 +54,24 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
         let bytes = unsafe { std::slice::from_raw_parts(bundle.cast::<u8>(), size) };
         attach::attach(bytes);
     });
+}
+
+/// Called by AMD's runtime, which takes this library for a tool ([`offloom_jit_hsa::tool`]): true.
+///
+/// # Safety
+/// `tables` is what the runtime hands to tools.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn OnLoad(
+    tables: *const Tables,
+    _version: u64,
+    _failed_count: u64,
+    _failed_names: *const *const c_char,
+) -> bool {
+    guarded_on_foreign_thread(true, || {
+        // SAFETY: as the caller promises.
+        unsafe { runtime_starts(tables) };
+        true
+    })
 }
 
 /// Takes note that an executable or shared library, in which `inside` lies, has registered its images with

@@ -19,7 +19,8 @@ use offloom_abi::names::OFFLOADING_SECTION;
 use offloom_abi::{Triple, offload_binary};
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::precompile::Order;
-use offloom_jit_cuda::backend;
+use offloom_jit_cuda::backend as cuda;
+use offloom_jit_hsa::backend as hsa;
 use offloom_jit_policy::backend::{Backend, Target};
 use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::process::fork_gate;
@@ -31,8 +32,9 @@ use crate::compile::worker;
 use crate::host::libraries::LoadedObject;
 use crate::host::{Host, target};
 
-/// How processors of NVIDIA's GPUs are named.
-const GPU: &str = "sm_";
+/// How processors of NVIDIA's GPUs are named, and those of AMD's.
+const NVIDIA: &str = "sm_";
+const AMD: &str = "gfx";
 
 /// Does what the [`Order`] in a file says. For a process of its own, with `OFFLOOM_JIT=sync`; what came of
 /// each variant is in the statistics that it writes. Returns 0; or 1, and one line on the standard output,
@@ -76,9 +78,11 @@ fn precompile(path: &Path) -> Result<(), String> {
         attach(bytes);
         bundles.push(id);
     }
-    let made = if order.processor.starts_with(GPU) {
+    let made = if order.processor.starts_with(NVIDIA) {
         let name = CString::new(order.program.as_os_str().as_bytes()).unwrap_or_default();
-        for_gpu(&order, &name, section(OFFLOADING_SECTION)).map_err(|reason| failed(&reason))?
+        for_nvidia(&order, &name, section(OFFLOADING_SECTION)).map_err(|reason| failed(&reason))?
+    } else if order.processor.starts_with(AMD) {
+        for_amd(&order, section(OFFLOADING_SECTION)).map_err(|reason| failed(&reason))?
     } else {
         for_host(&order, &bundles)?
     };
@@ -106,7 +110,7 @@ fn for_host(order: &Order, bundles: &[BundleId]) -> Result<usize, String> {
 }
 
 /// As [`for_host`]. `containers`: where the program has its device images.
-fn for_gpu(order: &Order, program: &CStr, containers: &[u8]) -> Result<usize, String> {
+fn for_nvidia(order: &Order, program: &CStr, containers: &[u8]) -> Result<usize, String> {
     let (mut images, mut codes, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for member in offload_binary::members(containers) {
         let member = member.map_err(|error| error.to_string())?;
@@ -146,11 +150,51 @@ fn for_gpu(order: &Order, program: &CStr, containers: &[u8]) -> Result<usize, St
             ),
         });
     }
+    let without_device =
+        |id, image: &GpuImage<'_>| cuda::without_device(id, |kernel| image.execution_mode(kernel));
+    for_images(order, &images, without_device)
+}
+
+/// As [`for_host`]. `containers`: where the program has its device images.
+fn for_amd(order: &Order, containers: &[u8]) -> Result<usize, String> {
+    let (mut images, mut others) = (Vec::new(), Vec::new());
+    for member in offload_binary::members(containers) {
+        let member = member.map_err(|error| error.to_string())?;
+        match Triple(member.triple()).is_amd_gpu() {
+            true if member.arch() == order.processor => images.push(member.image()),
+            true => others.push(member.arch()),
+            false => {}
+        }
+    }
+    if images.is_empty() {
+        return Err(match others.as_slice() {
+            [] => "it has no device code for AMD GPUs".to_owned(),
+            others => format!(
+                "its device code is for {}: link it for {} too",
+                others.join(" and "),
+                order.processor
+            ),
+        });
+    }
+    let without_device =
+        |id, image: &GpuImage<'_>| hsa::without_device(id, |kernel| image.execution_mode(kernel));
+    for_images(order, &images, without_device)
+}
+
+/// The kernels that variants can be made of, and what those are compiled for.
+type Kernels<B> = (Vec<&'static Kernel<B>>, &'static Target);
+
+/// Has the cache hold all that is wanted of the kernels of these images.
+fn for_images<B: Backend>(
+    order: &Order,
+    images: &[&[u8]],
+    without_device: impl Fn(BundleId, &GpuImage<'_>) -> Result<Kernels<B>, String>,
+) -> Result<usize, String> {
     let mut made = 0;
     for image in images {
         let image = GpuImage::parse(image)?;
         let Some(id) = image.bundle()? else { continue };
-        let (kernels, target) = backend::without_device(id, |kernel| image.execution_mode(kernel))?;
+        let (kernels, target) = without_device(id, &image)?;
         made += make_all(order, kernels.into_iter(), target);
     }
     Ok(made)
@@ -177,7 +221,7 @@ fn make_all<B: Backend>(
     made
 }
 
-/// A device image for an NVIDIA GPU, as a file.
+/// A device image for a GPU, as a file.
 struct GpuImage<'a> {
     file: object::File<'a>,
     variables: BTreeMap<&'a str, object::SymbolIndex>,

@@ -198,6 +198,13 @@ pub const SETTINGS: &[Setting] = &[
         show: |settings| values::shown_switch(settings.retire),
     },
     Setting {
+        name: "OFFLOOM_JIT_AMDGPU",
+        values: "on or off, 1 or 0",
+        help: "whether kernels on AMD GPUs may have variants: off by default, since the JIT has never run on such a device",
+        set: Set::Text(|settings, value| values::set(&mut settings.amdgpu, values::switch(value))),
+        show: |settings| values::shown_switch(settings.amdgpu),
+    },
+    Setting {
         name: "OFFLOOM_JIT_WORKER",
         values: "on or off, 1 or 0",
         help: "whether compiles run in a process of their own, so that one that crashes does not end the program; on by default",
@@ -221,7 +228,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_DEVICE_MEMORY",
         values: SIZE,
-        help: "memory that variants may take on each GPU, in bytes of their cubins; 256M by default",
+        help: "memory that variants may take on each GPU, in bytes of their cubins or code objects; 256M by default",
         set: Set::Text(|settings, value| values::set(&mut settings.device_memory, values::size(value))),
         show: |settings| values::shown_size(settings.device_memory),
     },

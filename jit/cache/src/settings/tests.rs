@@ -11,7 +11,7 @@ fn read(variables: &[(&str, &str)]) -> Found {
 }
 
 /// A value that is not the default, and one that cannot be, for each setting.
-const VALUES: [(&str, &str, &str); 26] = [
+const VALUES: [(&str, &str, &str); 27] = [
     ("OFFLOOM_JIT", "sync", "always"),
     ("OFFLOOM_JIT_SPECIALIZE", "args,align", "args,speed"),
     ("OFFLOOM_JIT_FP", "source", "fast"),
@@ -29,6 +29,7 @@ const VALUES: [(&str, &str, &str); 26] = [
     ("OFFLOOM_JIT_REMOTE_DEADLINE", "200", "1s"),
     ("OFFLOOM_JIT_REMOTE_LIMIT", "2M", "33M"),
     ("OFFLOOM_JIT_RETIRE", "0", "never"),
+    ("OFFLOOM_JIT_AMDGPU", "1", "perhaps"),
     ("OFFLOOM_JIT_WORKER", "0", "none"),
     ("OFFLOOM_JIT_TIME_LIMIT", "500", "1s"),
     ("OFFLOOM_JIT_MEMORY_LIMIT", "1G", "all"),
@@ -187,6 +188,7 @@ fn values_mean_what_they_say() {
         remote_deadline: 200,
         remote_limit: 2 << 20,
         retire: false,
+        amdgpu: true,
         worker: false,
         time_limit: 500,
         memory_limit: 1 << 30,
