@@ -161,6 +161,10 @@ fn packages(
     let mut wanted = named(COMMON);
     if extent == Extent::All {
         wanted.extend(named(COMMON_FOR_TESTS));
+        wanted.extend(distribution.map(|distribution| {
+            let purpose = "mathematics of AMD GPUs, which tests build programs with";
+            Package::new(distribution.amd_libraries.package, purpose)
+        }));
     }
     for &version in versions {
         wanted.extend(of_llvm(version, distribution, extent));

@@ -50,6 +50,8 @@ enum Task {
     GpuInstructions(gpu_instructions::Arguments),
     /// One archive that runs on a bare machine with an NVIDIA GPU; and the page of what it found
     GpuBundle(gpu_bundle::Arguments),
+    /// The workloads for AMD GPUs, linked for the JIT, with a stand-in for AMD's runtime: nothing is executed
+    AmdCheck(virtual_gpu::hsa::check::Arguments),
     /// Random kernels, specialised to random launches, give the bits that they give as they are
     SpecializeCheck(specialize_check::Arguments),
     /// The workloads in every form against the stock build, or a program of your own with and without the JIT
@@ -91,6 +93,7 @@ impl Arguments {
             Task::GpuInstructions(arguments) => gpu_instructions::run(arguments),
             Task::GpuBundle(arguments) => gpu_bundle::run_task(arguments),
             Task::VirtualGpuCheck(arguments) => virtual_gpu_check::run(arguments),
+            Task::AmdCheck(arguments) => virtual_gpu::hsa::check::run(arguments),
             Task::SpecializeCheck(arguments) => specialize_check::run(arguments),
             Task::Bench(arguments) => bench::run(arguments),
             Task::BenchJitPasses(arguments) => bench_jit_passes::run(arguments),

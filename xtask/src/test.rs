@@ -13,6 +13,7 @@ use crate::llvm;
 use crate::setup::Extent;
 use crate::specialize_check::Device;
 use crate::steps::Steps;
+use crate::virtual_gpu::hsa::check;
 use crate::workspace::{Workspace, cargo};
 use crate::{
     bench, bench_launch, bench_link, corpus, cuda, dist, jit_check, lint, lit, matrix, s3_server, setup,
@@ -38,7 +39,7 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let runner = Runner::find();
     // Set-up, CUDA's tools, an S3 server, lint, links by GNU ld and every order of steps are for all LLVMs;
     // for each there are builds and what is checked with them.
-    let mut steps = Steps::of(5 + lint::steps(1) + majors.len() * (runner.steps() + 11));
+    let mut steps = Steps::of(5 + lint::steps(1) + majors.len() * (runner.steps() + 12));
     // Compiles while set-up waits for the network.
     let s3_server = start_installing_s3_server()?;
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
@@ -85,6 +86,9 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         steps.run(&format!("programs on the virtual GPU, LLVM {major}"), || {
             let parts = virtual_gpu_check::Parts::short(index == 0);
             virtual_gpu_check::check(&workspace, &staged, parts, &[])
+        });
+        steps.run(&format!("workloads for AMD GPUs, LLVM {major}"), || {
+            check::check(&workspace, &staged, &check::SHORT)
         });
         steps.run(&format!("modes of the JIT, LLVM {major}"), || {
             jit_check::check(&workspace, &staged, jit_check::SHORT, &[])

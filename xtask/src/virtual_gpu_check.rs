@@ -284,7 +284,7 @@ impl<'a> Comparison<'a> {
         if let Measure::Fault(fault) = measure {
             if !self.targets.is_real {
                 for (build, tools) in [(&builds.stock, "LLVM"), (&builds.ours, "ours")] {
-                    let written = build.build(plain).and_then(|()| build.all_written());
+                    let written = build.build(plain).and_then(|()| build.all_written(&[]));
                     outcome.note_fault(&format!("{plain}, {tools}"), fault, written);
                 }
             }

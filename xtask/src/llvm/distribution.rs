@@ -18,6 +18,16 @@ pub(crate) struct Distribution {
     pub(crate) name: &'static str,
     /// Oldest first.
     sources: &'static [Source],
+    /// AMD's library of mathematics for devices.
+    pub(crate) amd_libraries: DeviceLibraries,
+}
+
+/// A package with bitcode for devices.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct DeviceLibraries {
+    pub(crate) package: &'static str,
+    /// Where it puts the bitcode.
+    pub(crate) folder: &'static str,
 }
 
 /// An LLVM in an archive.
@@ -47,6 +57,10 @@ const ALL: [Distribution; 2] = [
                 of_suite: &[],
             },
         ],
+        amd_libraries: DeviceLibraries {
+            package: "rocm-device-libs",
+            folder: "/usr/lib/x86_64-linux-gnu/amdgcn/bitcode",
+        },
     },
     Distribution {
         codename: "trixie",
@@ -68,6 +82,10 @@ const ALL: [Distribution; 2] = [
                 of_suite: &[],
             },
         ],
+        amd_libraries: DeviceLibraries {
+            package: "rocm-device-libs-17",
+            folder: "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode",
+        },
     },
 ];
 

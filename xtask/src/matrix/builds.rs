@@ -333,10 +333,11 @@ impl Build<'_> {
         })
     }
 
-    /// Runs the executable on the device, whatever it ends with; returns what it printed, then what was
-    /// written on the error stream.
-    pub(crate) fn all_written(&self) -> Result<String> {
+    /// Runs the executable on the device, with these variables in its environment, whatever it ends with;
+    /// returns what it printed, then what was written on the error stream.
+    pub(crate) fn all_written(&self, environment: &[(&str, &str)]) -> Result<String> {
         let mut command = self.executable();
+        command.envs(environment.iter().copied());
         let output = command
             .output()
             .with_context(|| format!("cannot run {}", shown(&command)))?;

@@ -2,6 +2,8 @@
 //!
 //! What the program finds is `test/virtual-hsa`. `docs/dev/virtual-hsa.md` says what it checks.
 
+pub(crate) mod check;
+
 use std::path::PathBuf;
 
 use anyhow::Result;
