@@ -5,7 +5,7 @@ use std::io::{self, Write as _};
 use std::path::PathBuf;
 
 use offloom_jit_cache::stats::{
-    GpuResources, Kernel, Linked, Origin, Statistics, SubjectCount, Variant, Verdict,
+    GpuResources, Kernel, Linked, OnGpu, Origin, Statistics, SubjectCount, Variant, Verdict,
 };
 use offloom_text_table::{Table, counted, printable, printable_line};
 use serde_json::{Value, json};
@@ -251,8 +251,8 @@ fn describe(kernel: &Kernel, naming: Naming) -> String {
     let on_gpus = on_gpus(kernel, &of_source);
     if !on_gpus.is_empty() {
         text += &on_gpus.lines(2);
-        if is_on_amd_gpu(kernel) {
-            text += "  the JIT has never been tried on an AMD GPU: compare results with OFFLOOM_JIT=off\n";
+        if let Some(remark) = remark_on_gpu(kernel) {
+            text += &format!("  {remark}\n");
         }
     }
     text += &format!(
@@ -281,12 +281,19 @@ fn add_row(table: &mut Table, known: &str, variant: &Variant, copy: Option<&Link
     ]);
 }
 
-/// Whether a variant was loaded into an AMD GPU, which are named by their processors.
-fn is_on_amd_gpu(kernel: &Kernel) -> bool {
-    let copies = kernel.variants.iter().flat_map(|variant| &variant.copies);
-    copies
-        .filter_map(|copy| copy.on_gpu.as_ref())
-        .any(|on_gpu| on_gpu.device.starts_with("gfx"))
+/// The variants that were loaded into GPUs: each with the copy of its image, and what both need there.
+pub(crate) fn loaded_into_gpus(kernel: &Kernel) -> impl Iterator<Item = (&Variant, &Linked, &OnGpu)> {
+    kernel.variants.iter().flat_map(|variant| {
+        let copies = variant.copies.iter();
+        copies.filter_map(move |copy| Some((variant, copy, copy.on_gpu.as_ref()?)))
+    })
+}
+
+/// What is to be said where a variant was loaded into an AMD GPU, which are named by their processors.
+pub(crate) fn remark_on_gpu(kernel: &Kernel) -> Option<&'static str> {
+    loaded_into_gpus(kernel)
+        .any(|(_, _, on_gpu)| on_gpu.device.starts_with("gfx"))
+        .then_some("the JIT has never been tried on an AMD GPU: compare results with OFFLOOM_JIT=off")
 }
 
 /// What variants need of the GPUs that they were loaded into.
@@ -302,30 +309,24 @@ fn on_gpus(kernel: &Kernel, of_source: &SourceKernel) -> Table {
         "shared bytes",
         "ahead of time",
     ]);
-    for variant in &kernel.variants {
-        for (copy, on) in variant
-            .copies
-            .iter()
-            .filter_map(|copy| Some((copy, copy.on_gpu.as_ref()?)))
-        {
-            let pair = |value: fn(&GpuResources) -> u32| {
-                [&on.variant, &on.ahead_of_time].map(|resources| value(resources).to_string())
-            };
-            let [registers, registers_before] = pair(|resources| resources.registers);
-            let [local, local_before] = pair(|resources| resources.local_bytes);
-            let [shared, shared_before] = pair(|resources| resources.shared_bytes);
-            table.row([
-                of_source.known(&variant.descriptor),
-                copy.image_copy.to_string(),
-                on.device.clone(),
-                registers,
-                registers_before,
-                local,
-                local_before,
-                shared,
-                shared_before,
-            ]);
-        }
+    for (variant, copy, on) in loaded_into_gpus(kernel) {
+        let pair = |value: fn(&GpuResources) -> u32| {
+            [&on.variant, &on.ahead_of_time].map(|resources| value(resources).to_string())
+        };
+        let [registers, registers_before] = pair(|resources| resources.registers);
+        let [local, local_before] = pair(|resources| resources.local_bytes);
+        let [shared, shared_before] = pair(|resources| resources.shared_bytes);
+        table.row([
+            of_source.known(&variant.descriptor),
+            copy.image_copy.to_string(),
+            on.device.clone(),
+            registers,
+            registers_before,
+            local,
+            local_before,
+            shared,
+            shared_before,
+        ]);
     }
     table
 }

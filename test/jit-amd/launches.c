@@ -37,6 +37,10 @@
 // EXPLAIN: argument 1 = 100 (i32), teams = 4, threads = 32
 // EXPLAIN: gfx90a
 // EXPLAIN: the JIT has never been tried on an AMD GPU
+// RUN: %offloom report stats -o report.html && FileCheck --check-prefix=REPORT --input-file=report.html %s
+// REPORT: On a GPU; of the variant, and ahead of time
+// REPORT: <td data-label="device">gfx90a</td>
+// REPORT: the JIT has never been tried on an AMD GPU
 
 // The variant for 100 elements and 128 threads: no loop, and nothing is asked of the launch.
 // RUN: python3 %S/Inputs/code_objects.py cache scale | xargs %llvm_bin/llvm-objdump -d --no-show-raw-insn | FileCheck --check-prefix=CODE %s

@@ -3,7 +3,9 @@
 use maud::{Markup, html};
 use offloom_jit_cache::stats::{Kernel, Linked, Statistics, Variant};
 
-use crate::explain::{by_launches, launches_in_words, origin, outcome, state};
+use crate::explain::{
+    by_launches, launches_in_words, loaded_into_gpus, origin, outcome, remark_on_gpu, state,
+};
 use crate::names::{Naming, SourceKernel};
 use crate::processes::{Sum, copy_saved_ns};
 use crate::units::{launch_milliseconds, milliseconds};
@@ -89,6 +91,7 @@ fn section(kernel: &Kernel, naming: Naming, open: bool) -> Markup {
                 p { (launches_in_words(kernel)) }
                 (arguments(kernel, &of_source))
                 (variants(kernel, &of_source))
+                (on_gpus(kernel, &of_source))
             }
         }
     }
@@ -139,6 +142,41 @@ fn variants(kernel: &Kernel, of_source: &SourceKernel<'_>) -> Markup {
                     }
                 }
             }
+        }
+    }
+}
+
+/// What variants need of the GPUs that they were loaded into, beside what the ahead-of-time code does.
+fn on_gpus(kernel: &Kernel, of_source: &SourceKernel<'_>) -> Markup {
+    let loaded: Vec<_> = loaded_into_gpus(kernel).collect();
+    let number = |label: &str, cell: u32| html! { td.number data-label=(label) { (cell) } };
+    html! {
+        @if !loaded.is_empty() {
+            table {
+                caption { "On a GPU; of the variant, and ahead of time" }
+                thead {
+                    tr {
+                        th { "specialised to" } th { "copy" } th { "device" } th { "registers" } th { "ahead of time" }
+                        th { "local bytes" } th { "ahead of time" } th { "shared bytes" } th { "ahead of time" }
+                    }
+                }
+                tbody {
+                    @for (variant, copy, on) in loaded {
+                        tr {
+                            td data-label="specialised to" { (of_source.known(&variant.descriptor)) }
+                            td.number data-label="copy" { (copy.image_copy) }
+                            td data-label="device" { (on.device) }
+                            (number("registers", on.variant.registers))
+                            (number("ahead of time", on.ahead_of_time.registers))
+                            (number("local bytes", on.variant.local_bytes))
+                            (number("ahead of time", on.ahead_of_time.local_bytes))
+                            (number("shared bytes", on.variant.shared_bytes))
+                            (number("ahead of time", on.ahead_of_time.shared_bytes))
+                        }
+                    }
+                }
+            }
+            @if let Some(remark) = remark_on_gpu(kernel) { p { (remark) } }
         }
     }
 }
