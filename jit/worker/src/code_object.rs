@@ -20,7 +20,7 @@ struct NoDescriptor(String);
 
 /// Links a kernel's object, which takes one of the phases.
 pub(crate) fn code_object(
-    generated: Generated,
+    generated: &Generated,
     request: &Request<'_>,
 ) -> Result<(Compiled, GpuResources), Reply> {
     let start = Instant::now();

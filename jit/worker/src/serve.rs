@@ -154,7 +154,7 @@ fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Res
     keep_generic_kernels(gpu.mode == ExecutionMode::Generic)?;
     let generated = generate(request, gpu).map_err(failure)?;
     let (Compiled { object, phases }, resources) = match Triple(request.target_triple).is_amd_gpu() {
-        true => code_object(generated, request)?,
+        true => code_object(&generated, request)?,
         false => assemble_kernel(&generated, request, gpu, watch)?,
     };
     Ok(Reply::Object {

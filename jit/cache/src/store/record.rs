@@ -8,7 +8,7 @@
 //! | key size | 8 | bytes |
 //! | contents size | 8 | bytes |
 //! | checksum | 32 | BLAKE3 of all the other bytes |
-//! | key | | UTF-8, as [`ImageKey`](super::ImageKey) is printed |
+//! | key | | UTF-8, as `ImageKey` is printed |
 //! | contents | | ends the file |
 //!
 //! Numbers are little-endian. The version of this format is in the name of the folder
