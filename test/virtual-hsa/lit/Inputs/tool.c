@@ -8,7 +8,7 @@ struct version {
 // What the tables have up to here (hsa_api_trace.h).
 struct extensions {
   struct version version;
-  void *others[35];
+  void *others[37];
   int (*create)(handle_t, uint32_t, uint32_t, void (*)(int, queue_t *, void *), void *, uint32_t, uint32_t, queue_t **);
   int (*intercept)(queue_t *, void (*)(const void *, uint64_t, uint64_t, void *, writer_t), void *);
 };
@@ -23,7 +23,7 @@ static const struct extensions *given;
 
 bool OnLoad(const struct tables *tables, uint64_t version, uint64_t failures, const char *const *names) {
   given = tables->extensions;
-  return tables->version.major == 1 && given->version.size >= sizeof *given;
+  return given->version.major == 2 && given->version.size >= sizeof *given;
 }
 
 int hsa_amd_queue_intercept_create(handle_t agent, uint32_t size, uint32_t type, void (*callback)(int, queue_t *, void *), void *data,
