@@ -41,8 +41,9 @@ impl KernelDescriptor {
         })
     }
 
-    /// Vector registers of a work-item, as they are allocated: in units that depend on the processor, such as
-    /// `gfx90a`. Accumulation registers count where they are of the same file.
+    /// Vector registers of a work-item, as they are encoded here: in units that depend on the processor, such
+    /// as `gfx90a`. The hardware may allocate more. Accumulation registers count where they are of the same
+    /// file.
     pub fn vector_registers(&self, processor: &str) -> u32 {
         const COUNT: u32 = 0x3f;
         const IS_WAVEFRONT_32: u16 = 1 << 10;

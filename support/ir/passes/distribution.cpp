@@ -6,6 +6,7 @@
 // place. Where a launch has fewer threads than the limit, each thread then runs several iterations, one after
 // another, and the other teams have nothing to do.
 
+#include "hidden_operand.h"
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -101,15 +102,17 @@ bool knowsItsThread(const Instruction &I) {
   auto *Call = dyn_cast<CallInst>(&I);
   if (!Call)
     return false;
+  bool IsAmds = Triple(I.getModule()->getTargetTriple()).isAMDGPU();
   if (auto *Assembly = dyn_cast<InlineAsm>(Call->getCalledOperand()))
-    return Assembly->hasSideEffects() || readsSpecialRegister(Assembly->getAsmString());
+    return Assembly->hasSideEffects() || readsSpecialRegister(Assembly->getAsmString()) ||
+           (IsAmds && !offloom::isHiddenOperand(Call));
   Function *Callee = Call->getCalledFunction();
   if (!Callee)
     return true;
   StringRef Name = Callee->getName();
   if (Callee->isIntrinsic())
     return Call->isConvergent() || Name.contains(".sreg.") || Name.contains(".shfl.") || Name.contains(".vote.") ||
-           (Name.starts_with("llvm.amdgcn.") && !Call->getType()->isFloatingPointTy());
+           Name.starts_with("llvm.read_") || (IsAmds && Name.starts_with("llvm.amdgcn.") && !Call->getType()->isFPOrFPVectorTy());
   return Callee->isDeclaration() && !isOfSchedule(Name) && !isMemoryOfThread(Name);
 }
 
@@ -527,7 +530,8 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, uint32_t Teams, cons
   Value *Number = Entry.CreateAlloca(Entry.getInt32Ty());
   IRBuilder<> Builder(Parts.Start);
   Builder.CreateStore(Builder.getInt32(0), Number);
-  SmallVector<Value *, 16> Arguments(FirstOfRegion, Number);
+  Value *Address = Builder.CreateAddrSpaceCast(Number, Region.getArg(0)->getType());
+  SmallVector<Value *, 16> Arguments(FirstOfRegion, Address);
   for (Argument &A : drop_begin(Region.args(), FirstOfRegion)) {
     Value *Place = Builder.CreateConstInBoundsGEP1_64(Builder.getPtrTy(), Parts.Start->getArgOperand(ArgumentsArgument),
                                                       A.getArgNo() - FirstOfRegion);

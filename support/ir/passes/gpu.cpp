@@ -1,6 +1,7 @@
 // What the JIT does to device code for GPUs, as C functions with plain arguments, for gpu.rs. Rules as
 // in shim/ir_shim.cpp.
 
+#include "hidden_operand.h"
 #include "llvm-c/Core.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
@@ -23,18 +24,9 @@
 #include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
+using offloom::HiddenOperand, offloom::isHiddenOperand;
 
 namespace {
-
-/// Assembly that stands before an operand of an approximation until code is generated: opaque to LLVM, and
-/// without effect.
-constexpr char Hidden[] = "// offloom: an operand that ptxas must not see through";
-
-bool isHidden(const Value *V) {
-  auto *Call = dyn_cast<CallInst>(V);
-  auto *Assembly = Call ? dyn_cast<InlineAsm>(Call->getCalledOperand()) : nullptr;
-  return Assembly && StringRef(Assembly->getAsmString()).starts_with(Hidden);
-}
 
 /// Intrinsics that AMD's hardware computes approximations by, without their types. LLVM folds some of them to
 /// the correctly rounded number, and others by the mathematics library of the machine that it runs on.
@@ -72,14 +64,26 @@ bool namesApproximation(StringRef Name) { return Name.contains(".approx") || Nam
 
 /// Whether the call is of an instruction that computes an approximation: ptxas, or LLVM for AMD's, folds
 /// those of constants, to other bits than the hardware's.
-bool isApproximation(const CallInst &Call) {
+bool callsApproximation(const CallInst &Call) {
   if (auto *Assembly = dyn_cast<InlineAsm>(Call.getCalledOperand()))
-    return namesApproximation(Assembly->getAsmString()) && !isHidden(&Call);
+    return namesApproximation(Assembly->getAsmString()) && !isHiddenOperand(&Call);
   const Function *Callee = Call.getCalledFunction();
   if (!Callee)
     return false;
   bool IsNvidias = Callee->getName().starts_with("llvm.nvvm.") && namesApproximation(Callee->getName());
   return IsNvidias || isAmdApproximation(*Callee);
+}
+
+/// The operands of an instruction that computes an approximation; none of another. Code generation for AMD's
+/// makes one of divisions and square roots whose result may be some units off.
+iterator_range<Use *> approximated(Instruction &I) {
+  auto *Call = dyn_cast<CallInst>(&I);
+  bool MayBeOff = I.getMetadata(LLVMContext::MD_fpmath) && Triple(I.getModule()->getTargetTriple()).isAMDGPU();
+  if (Call && (MayBeOff || callsApproximation(*Call)))
+    return Call->args();
+  if (!Call && MayBeOff)
+    return I.operands();
+  return {I.op_end(), I.op_end()};
 }
 
 /// Whether it is a number that an approximation may be made of, or a vector of such, as only AMD's have.
@@ -94,7 +98,7 @@ bool isOneNumber(Value *V) {
   if (isa<Constant>(V))
     return true;
   auto *I = dyn_cast<Instruction>(V);
-  if (!I || isa<PHINode>(I) || isa<AllocaInst>(I) || I->mayReadOrWriteMemory() || isHidden(I) || I->getNumOperands() == 0)
+  if (!I || isa<PHINode>(I) || isa<AllocaInst>(I) || I->mayReadOrWriteMemory() || isHiddenOperand(I) || I->getNumOperands() == 0)
     return false;
   auto *Call = dyn_cast<CallInst>(I);
   if (!Call)
@@ -125,7 +129,7 @@ public:
 
 private:
   bool look(Instruction &I) {
-    if (isHidden(&I))
+    if (isHiddenOperand(&I))
       return mayBe(I.getOperand(0));
     if (auto *Phi = dyn_cast<PHINode>(&I))
       return any_of(Phi->incoming_values(), [this](Value *Incoming) { return mayBe(Incoming); });
@@ -275,10 +279,9 @@ size_t offloom_ir_hide_operands(LLVMModuleRef module) {
   SmallVector<Use *, 16> Operands;
   for (Function &F : *unwrap(module))
     for (Instruction &I : instructions(F))
-      if (auto *Call = dyn_cast<CallInst>(&I); Call && isApproximation(*Call))
-        for (Use &U : Call->args())
-          if (!isOneNumber(U.get()) && isNumber(U->getType()) && !isHidden(U.get()))
-            Operands.push_back(&U);
+      for (Use &U : approximated(I))
+        if (!isOneNumber(U.get()) && isNumber(U->getType()) && !isHiddenOperand(U.get()))
+          Operands.push_back(&U);
   for (Use *U : Operands) {
     Type *T = U->get()->getType();
     auto *Signature = FunctionType::get(T, {T}, /*isVarArg=*/false);
@@ -289,7 +292,7 @@ size_t offloom_ir_hide_operands(LLVMModuleRef module) {
                               : T->isHalfTy()      ? "=h,0"
                               : T->isIntegerTy(64) ? "=l,0"
                                                    : "=r,0";
-    auto *Assembly = InlineAsm::get(Signature, Hidden, Constraints, /*hasSideEffects=*/false);
+    auto *Assembly = InlineAsm::get(Signature, HiddenOperand, Constraints, /*hasSideEffects=*/false);
     IRBuilder<> Builder(cast<Instruction>(U->getUser()));
     CallInst *Call = Builder.CreateCall(Signature, Assembly, {U->get()});
     Call->setDoesNotAccessMemory();
@@ -304,7 +307,7 @@ size_t offloom_ir_hide_operands(LLVMModuleRef module) {
 bool offloom_ir_has_constant_operand(LLVMModuleRef module) {
   for (Function &F : *unwrap(module))
     for (Instruction &I : instructions(F))
-      if (isHidden(&I) && Constants().mayBe(I.getOperand(0)))
+      if (isHiddenOperand(&I) && Constants().mayBe(I.getOperand(0)))
         return true;
   return false;
 }
@@ -315,7 +318,7 @@ void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
   for (Function &F : *unwrap(module)) {
     SmallVector<CallInst *, 16> All;
     for (Instruction &I : instructions(F))
-      if (isHidden(&I))
+      if (isHiddenOperand(&I))
         All.push_back(cast<CallInst>(&I));
     SmallVector<bool, 16> IsConstant;
     for (CallInst *Call : All)

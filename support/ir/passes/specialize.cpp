@@ -91,11 +91,11 @@ SmallVector<Piece, 16> piecesOf(const MemCpyInst &Copy, uint64_t Length) {
 /// follows the kernel's arguments ("Code Object V5 Metadata" of LLVM's "User Guide for AMDGPU Backend").
 class AmdLaunch {
 public:
-  AmdLaunch(const DataLayout &L, uint32_t Teams, uint32_t Threads)
-      : Layout(L), Fields{{Intrinsic::amdgcn_dispatch_ptr, 4, 16, Threads},
-                          {Intrinsic::amdgcn_dispatch_ptr, 12, 32, uint64_t(Teams) * Threads},
-                          {Intrinsic::amdgcn_implicitarg_ptr, 0, 32, Teams},
-                          {Intrinsic::amdgcn_implicitarg_ptr, 12, 16, Threads}} {}
+  AmdLaunch(const Module &M, uint32_t Teams, uint32_t Threads)
+      : Layout(M.getDataLayout()), Fields{{Intrinsic::amdgcn_dispatch_ptr, 4, 16, Threads},
+                                          {Intrinsic::amdgcn_dispatch_ptr, 12, 32, uint64_t(Teams) * Threads},
+                                          {Intrinsic::amdgcn_implicitarg_ptr, 0, 32, hasSizes(M) ? Teams : 0},
+                                          {Intrinsic::amdgcn_implicitarg_ptr, 12, 16, hasSizes(M) ? Threads : 0}} {}
 
   /// The number that so many bits at the address are, if it is known. The address may be one of several:
   /// which place is read depends on the version of code objects, which may not be a constant yet, and LLVM
@@ -121,6 +121,13 @@ public:
   }
 
 private:
+  /// Whether the launch's sizes follow the arguments: before version 5 of code objects other things do. Where
+  /// no version is said it is LLVM's default, which is later.
+  static bool hasSizes(const Module &M) {
+    auto *Version = mdconst::extract_or_null<ConstantInt>(M.getModuleFlag("amdhsa_code_object_version"));
+    return !Version || Version->getZExtValue() >= 500;
+  }
+
   struct Field {
     Intrinsic::ID Of;
     uint64_t Offset;
@@ -346,7 +353,7 @@ size_t offloom_ir_fold_queries(LLVMModuleRef module, const char *function, size_
 /// GPU's code reads of it. How many loads there were.
 size_t offloom_ir_fold_amd_launch(LLVMModuleRef module, uint32_t teams, uint32_t threads) {
   Module &M = *unwrap(module);
-  AmdLaunch Launch(M.getDataLayout(), teams, threads);
+  AmdLaunch Launch(M, teams, threads);
   size_t Folded = 0;
   for (Function &F : M)
     for (Instruction &I : make_early_inc_range(instructions(F))) {

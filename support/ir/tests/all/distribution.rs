@@ -105,6 +105,39 @@ declare void @omp_set_num_threads(i32)
     )
 }
 
+/// The same for an AMD GPU: variables of a function are in an address space of their own, by which code reads
+/// and writes them, and functions of the device runtime are handed generic addresses.
+fn for_amd(text: &str) -> String {
+    const VARIABLES: [&str; 5] = ["lower", "upper", "stride", "is_last", "arguments"];
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        if let Some((name, allocated)) = line.trim().split_once(" = alloca ") {
+            lines.push(format!("  {name}_5 = alloca {allocated}, addrspace(5)"));
+            lines.push(format!(
+                "  {name} = addrspacecast ptr addrspace(5) {name}_5 to ptr"
+            ));
+            continue;
+        }
+        let mut line = line.to_owned();
+        if !line.contains("call void @__kmpc_") {
+            for name in VARIABLES {
+                line = line.replace(&format!("ptr %{name}"), &format!("ptr addrspace(5) %{name}_5"));
+            }
+            for name in ["second", "third"] {
+                line = line.replace(&format!("ptr %{name}"), &format!("ptr addrspace(5) %{name}"));
+            }
+        }
+        lines.push(line);
+    }
+    lines
+        .join("\n")
+        .replace("nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa")
+        .replace(
+            "e-i64:64-i128:128-v16:16-v32:32-n16:32:64",
+            "e-p:64:64-p1:64:64-p3:32:32-p4:64:64-p5:32:32-i64:64-n32:64-A5-G1",
+        )
+}
+
 /// What is done to the kernel for so many threads in each of an unknown number of teams, and its code
 /// afterwards.
 fn share(text: &str, threads: u32) -> (Shared, String) {
@@ -130,6 +163,25 @@ const ALL: Shared = Shared {
     once: true,
     directly: true,
 };
+
+#[test]
+fn on_an_amd_gpu_too() {
+    let (shared, code) = share(&for_amd(&kernel("%last", "", "", "-1")), 32);
+    assert_eq!(shared, ALL);
+    assert!(code.contains("llvm.amdgcn.workitem.id.x"), "{code}");
+    assert!(!code.contains("call void @__kmpc_parallel_51"), "{code}");
+    assert!(!code.contains("@region(ptr addrspace(5)"), "{code}");
+    // Its assembly is not read.
+    for knows in [
+        "%lane = call i32 asm \"v_mbcnt_lo_u32_b32 $0, -1, 0\", \"=v\"()",
+        "%mask = call i64 @llvm.read_register.i64(metadata !0)",
+    ] {
+        let text = for_amd(&kernel("%last", "", knows, "-1"))
+            + "\ndeclare i64 @llvm.read_register.i64(metadata)\n!0 = !{!\"exec\"}\n";
+        let (shared, code) = share(&text, 32);
+        assert!(!shared.by_threads, "{knows}: {code}");
+    }
+}
 
 #[test]
 fn iterations_that_know_nothing_of_threads_are_shared_among_those_there_are() {
