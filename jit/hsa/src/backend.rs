@@ -19,6 +19,7 @@ use offloom_jit_policy::gpu_launch::Words;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel as PolicyKernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
+use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::registry::{Attached, Registry};
@@ -105,26 +106,25 @@ impl Hsa {
     }
 }
 
-/// Has AMD's runtime, which libomptarget is about to start, take this library for a tool: `of_library` is an
-/// address in it, and `libomptarget` one in libomptarget.
-pub fn expect_runtime(of_library: *const c_void, libomptarget: *const c_void) {
+/// AMD's runtime is about to be started by the libomptarget that `libomptarget` is an address in.
+pub fn expect_runtime(libomptarget: *const c_void) {
     LIBOMPTARGET.store(libomptarget.cast_mut(), Ordering::Release);
-    if !tool::announce(of_library) {
-        report::log("HSA_TOOLS_LIB is set: kernels on AMD GPUs stay ahead of time");
-    }
 }
 
 /// Called by the runtime, which has just been started, for a tool: takes part in the launches of libomptarget
-/// before it makes its first queue.
+/// before it makes its first queue. Does nothing where no program wants that.
 ///
 /// # Safety
 /// As of [`tool::take`].
 pub unsafe fn runtime_starts(tables: *const tool::Tables) {
+    let libomptarget = LIBOMPTARGET.load(Ordering::Acquire);
+    if libomptarget.is_null() {
+        return;
+    }
     // SAFETY: as the caller promises.
     unsafe { tool::take(tables) };
-    let libomptarget = LIBOMPTARGET.load(Ordering::Acquire);
     // Where it is not done, the next try says why.
-    if !libomptarget.is_null() && install::install(libomptarget).is_ok() {
+    if install::install(libomptarget).is_ok() {
         IS_PART.store(true, Ordering::Release);
     }
 }
@@ -132,7 +132,6 @@ pub unsafe fn runtime_starts(tables: *const tool::Tables) {
 /// libomptarget has registered images, and has started the runtime if there is one. Where this library takes
 /// no part in its launches, it says why.
 pub fn registered(libomptarget: *const c_void) {
-    tool::leave();
     if IS_PART.load(Ordering::Acquire) {
         return;
     }
@@ -141,6 +140,10 @@ pub fn registered(libomptarget: *const c_void) {
         Ok(()) => report::log("AMD's runtime was started before: kernels on its queues stay ahead of time"),
         Err(error @ NotInstalled::NoRuntime(NoRuntime::NotLoaded)) => {
             report::log(format_args!("{error}: no kernel runs on an AMD GPU"));
+        }
+        // A profiler may be the only tool then.
+        Err(error @ NotInstalled::NoRuntime(NoRuntime::NoIntercept)) => {
+            report::log(format_args!("{error}: kernels on AMD GPUs stay ahead of time"));
         }
         Err(error) => report::failure(format_args!("{error}: kernels on AMD GPUs stay ahead of time")),
     }
@@ -246,6 +249,7 @@ impl Backend for Hsa {
 /// Loads a code object for a kernel.
 fn load(kernel: &'static KernelOnDevice<Hsa>, object: &[u8]) -> Result<Code<Hsa>, LoadFailure> {
     let runtime = runtime().ok_or(LoadFailure::TooLate)?;
+    let _work = device_gate::enter().ok_or(LoadFailure::TooLate)?;
     let device = &kernel.image.device;
     let base = kernel.device.needs;
     let load = Load {

@@ -10,6 +10,7 @@ use offloom_jit_policy::process::plugin_table::{Hook, Role};
 use crate::image;
 use crate::intercept;
 use crate::runtime::{Agent, Executable, Queue, QueueCallback, Reader, Runtime, Status, runtime};
+use crate::tool;
 
 macro_rules! hook {
     ($role:ident $name:literal $function:expr => $replacement:ident) => {
@@ -51,7 +52,7 @@ unsafe extern "C" fn queue_create(
         return Status::NOT_INITIALIZED;
     };
     if !device_gate::is_closed()
-        && let Some((create, register)) = runtime.intercept()
+        && let Some((create, register)) = tool::intercept()
     {
         // SAFETY: the caller calls the runtime's function, which this one is in the place of.
         let status = unsafe {
@@ -142,7 +143,7 @@ unsafe extern "C" fn executable_destroy(executable: Executable) -> Status {
     let Some(runtime) = runtime() else {
         return Status::NOT_INITIALIZED;
     };
-    if !device_gate::is_closed() {
+    if !device_gate::is_forked() {
         guarded_on_foreign_thread((), || image::withdraw(runtime, executable));
     }
     // SAFETY: the caller calls the runtime's function.

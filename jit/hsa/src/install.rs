@@ -8,6 +8,7 @@ use offloom_jit_policy::process::plugin_table::{self, NotLed};
 
 use crate::hooks;
 use crate::runtime::{self, NoRuntime};
+use crate::tool;
 
 /// Why no calls are led here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
@@ -28,7 +29,7 @@ pub enum NotInstalled {
 pub fn install(inside: *const c_void) -> Result<(), NotInstalled> {
     static WATCHED: Once = Once::new();
     let runtime = runtime::find()?;
-    runtime.intercept().ok_or(NoRuntime::NoIntercept)?;
+    tool::intercept().ok_or(NoRuntime::NoIntercept)?;
     plugin_table::lead(inside, &hooks::all(runtime), || device_gate::watch(&WATCHED))?;
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! Batches of packets: asks the policy what launches run, and writes that to the queue. Takes no lock and
-//! allocates nothing where nothing is timed.
+//! Packets that a program has written: asks the policy what launches run, and writes that to the queue. For a
+//! launch that is not the first of its kind and is not timed it takes no lock and allocates nothing.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -16,8 +16,9 @@ use offloom_jit_policy::variant::Choice;
 use crate::backend::{Entry, Hsa};
 use crate::image::KERNELS;
 use crate::packet::{KernelDispatch, Packet};
-use crate::runtime::{Agent, PacketWriter, Queue, RegisterHandler, Runtime, Status};
+use crate::runtime::{Agent, KernelNeeds, PacketWriter, Queue, RegisterHandler, Runtime, Status};
 use crate::timing;
+use crate::variant::{MOST_GROUP_BYTES, Variant};
 
 type State = KernelOnDevice<Hsa>;
 
@@ -41,7 +42,7 @@ pub(crate) unsafe fn begin(
     }
 }
 
-/// Is called with packets that the program has written. As many are written as came, and one more for each
+/// Is called with packets that the program has written, mostly one. Writes as many, and one more for each
 /// launch that is timed.
 unsafe extern "C" fn handler(
     packets: *const c_void,
@@ -51,34 +52,42 @@ unsafe extern "C" fn handler(
     writer: PacketWriter,
 ) {
     let agent = Agent(agent.addr() as u64);
-    let packets = packets.cast::<Packet>();
-    let count = count as usize;
-    let mut written = 0;
-    let pass = |from: usize, to: usize| {
-        if from < to {
-            // SAFETY: so many packets came, and the writer takes them as they are.
-            unsafe { writer(packets.add(from).cast(), (to - from) as u64) };
-        }
-    };
-    if !device_gate::is_closed() {
-        for at in 0..count {
-            // SAFETY: so many packets came.
-            let packet = unsafe { packets.add(at).read_unaligned() };
-            let Some(kernel) = packet.kernel() else { continue };
-            let Found::Ours(state) = KERNELS.find(kernel.kernel_object as usize) else {
-                continue;
-            };
-            // SAFETY: the packet is one that the device takes.
-            let choice = guarded(BASE, || unsafe { choose(state, &kernel) });
-            if let (None, 0) = (choice.entry, choice.ticket) {
-                continue;
-            }
-            pass(written, at);
-            written = at + 1;
-            launch(agent, state, kernel, choice, writer);
-        }
+    let given = packets.cast::<Packet>();
+    // SAFETY: so many packets came.
+    let read = |at: u64| unsafe { given.add(at as usize).read_unaligned() };
+    // SAFETY: packets as the writer takes them. It is called once: earlier runtimes lose their place
+    // otherwise.
+    let write = |packets: &[Packet]| unsafe { writer(packets.as_ptr().cast(), packets.len() as u64) };
+    if device_gate::is_closed() {
+        // SAFETY: as they came.
+        return unsafe { writer(packets, count) };
     }
-    pass(written, count);
+    if count == 1 {
+        let (packets, count) = in_place_of(agent, read(0));
+        return write(&packets[..count]);
+    }
+    let all = (0..count).flat_map(|at| {
+        let (packets, count) = in_place_of(agent, read(at));
+        packets.into_iter().take(count)
+    });
+    write(&all.collect::<Vec<_>>());
+}
+
+/// What is written in the place of a packet: so many of two.
+fn in_place_of(agent: Agent, packet: Packet) -> ([Packet; 2], usize) {
+    let as_it_is = ([packet; 2], 1);
+    let Some(kernel) = packet.kernel() else {
+        return as_it_is;
+    };
+    let Found::Ours(state) = KERNELS.find(kernel.kernel_object as usize) else {
+        return as_it_is;
+    };
+    // SAFETY: the packet is one that the device takes.
+    let choice = guarded(BASE, || unsafe { choose(state, &kernel) });
+    match (choice.entry, choice.ticket) {
+        (None, 0) => as_it_is,
+        _ => launch(agent, state, kernel, choice),
+    }
 }
 
 const BASE: Choice<Entry> = Choice {
@@ -113,44 +122,41 @@ unsafe fn choose(state: &'static State, packet: &KernelDispatch) -> Choice<Entry
     settled.unwrap_or_else(|| state.choose_and_count(words))
 }
 
-/// Writes what launches the code that was chosen.
+/// What launches the code that was chosen.
 fn launch(
     agent: Agent,
     state: &'static State,
     mut packet: KernelDispatch,
     choice: Choice<Entry>,
-    writer: PacketWriter,
-) {
-    let is_first = choice
-        .entry
-        .is_some_and(|Entry(variant)| variant.is_first_launch());
-    if let Some(Entry(variant)) = choice.entry {
-        let (needs, base) = (variant.needs(), &state.device.needs);
-        packet.kernel_object = needs.object;
-        packet.private_segment = packet.private_segment.max(needs.private_segment);
-        // What the launch asks for lies behind what the kernel has.
-        let more = packet.group_segment.saturating_sub(base.group_segment);
-        packet.group_segment = needs.group_segment + more;
+) -> ([Packet; 2], usize) {
+    let variant = choice.entry.map(|Entry(variant)| variant);
+    let is_first = variant.is_some_and(Variant::is_first_launch);
+    if let Some(variant) = variant
+        && let Some(group_segment) = group_segment(&packet, &state.device.needs, variant.needs())
+    {
+        packet.kernel_object = variant.needs().object;
+        packet.group_segment = group_segment;
     }
-    let write = |packets: &[Packet]| {
-        // SAFETY: packets as the writer takes them.
-        unsafe { writer(packets.as_ptr().cast(), packets.len() as u64) };
-    };
     let timed = match choice.ticket {
         0 => None,
         ticket => timing::begin(agent, state, ticket, is_first),
     };
-    match timed {
-        Some(signal) => {
-            let completion = std::mem::replace(&mut packet.completion, signal);
-            write(&[Packet::of_kernel(packet), Packet::barrier(signal, completion)]);
+    let Some(signal) = timed else {
+        if choice.ticket != 0 {
+            // Before the packet is written: once the kernel has ended, the program may unload its image.
+            // SAFETY: the ticket is from a choice for this kernel, and comes back once.
+            guarded_on_foreign_thread((), || unsafe { state.finished(choice.ticket, None) });
         }
-        None => {
-            write(&[Packet::of_kernel(packet)]);
-            if choice.ticket != 0 {
-                // SAFETY: the ticket is from a choice for this kernel, and comes back once.
-                guarded_on_foreign_thread((), || unsafe { state.finished(choice.ticket, None) });
-            }
-        }
-    }
+        return ([Packet::of_kernel(packet); 2], 1);
+    };
+    let completion = std::mem::replace(&mut packet.completion, signal);
+    ([Packet::of_kernel(packet), Packet::barrier(completion)], 2)
+}
+
+/// Bytes of a workgroup's memory for a variant, with what the launch asks for behind the kernel's own.
+/// `None`: more than there is.
+fn group_segment(packet: &KernelDispatch, base: &KernelNeeds, variant: &KernelNeeds) -> Option<u32> {
+    let more = packet.group_segment.saturating_sub(base.group_segment);
+    let all = variant.group_segment.checked_add(more)?;
+    (all <= packet.group_segment.max(MOST_GROUP_BYTES)).then_some(all)
 }

@@ -17,7 +17,7 @@
 //! | [`variant`] | loads variants |
 //! | [`timing`] | how long sampled launches took |
 //!
-//! What launches read is never freed.
+//! What launches read is freed with its image, once the program has ended all launches of its kernels.
 #![expect(
     unsafe_code,
     reason = "it calls the runtime, is called in its place, and replaces words of libomptarget"

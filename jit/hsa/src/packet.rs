@@ -9,6 +9,8 @@ const KERNEL_DISPATCH: u16 = 2;
 const BARRIER_AND: u16 = 3;
 /// Bits of the type in a header.
 const TYPE_BITS: u16 = 0xff;
+/// The bit of a header that has the packet wait for all before it.
+const WAITS: u16 = 1 << 8;
 /// Where the scopes of the fences lie in a header, and the number of the widest, `HSA_FENCE_SCOPE_SYSTEM`.
 const ACQUIRE_SHIFT: u32 = 9;
 const RELEASE_SHIFT: u32 = 11;
@@ -55,7 +57,7 @@ struct BarrierAnd {
     header: u16,
     reserved: u16,
     reserved_1: u32,
-    awaited: [Signal; 5],
+    dependencies: [Signal; 5],
     reserved_2: u64,
     completion: Signal,
 }
@@ -69,15 +71,15 @@ impl Packet {
         Self { kernel }
     }
 
-    /// One that has `completion` decremented once `awaited` is 0.
-    pub(crate) const fn barrier(awaited: Signal, completion: Signal) -> Self {
-        const NONE: Signal = Signal(0);
+    /// One that has `completion` decremented once all packets before it have ended. It depends on no signal:
+    /// one that is used again could not be told from one that has not come yet.
+    pub(crate) const fn barrier(completion: Signal) -> Self {
         Self {
             barrier: BarrierAnd {
-                header: BARRIER_AND | SYSTEM_SCOPE << ACQUIRE_SHIFT | SYSTEM_SCOPE << RELEASE_SHIFT,
+                header: BARRIER_AND | WAITS | SYSTEM_SCOPE << ACQUIRE_SHIFT | SYSTEM_SCOPE << RELEASE_SHIFT,
                 reserved: 0,
                 reserved_1: 0,
-                awaited: [awaited, NONE, NONE, NONE, NONE],
+                dependencies: [Signal(0); 5],
                 reserved_2: 0,
                 completion,
             },

@@ -9,8 +9,6 @@ use std::sync::OnceLock;
 
 use offloom_abi::amd_code_object::KernelDescriptor;
 
-use crate::tool;
-
 /// The names under which libomptarget, and others, open the runtime.
 const LIBRARIES: [&CStr; 2] = [c"libhsa-runtime64.so", c"libhsa-runtime64.so.1"];
 
@@ -173,10 +171,6 @@ functions! {
     /// The same, of a code object as LLVM 19's plugin has it.
     load_code_object = c"hsa_executable_load_code_object":
         unsafe extern "C" fn(Executable, Agent, u64, *const c_char) -> Status;
-    /// Makes a queue whose packets a handler gets. Most runtimes give it to tools alone.
-    intercept_create = c"hsa_amd_queue_intercept_create": CreateQueue;
-    /// Sets the handler.
-    intercept_register = c"hsa_amd_queue_intercept_register": RegisterHandler;
     }
 }
 
@@ -190,7 +184,9 @@ pub enum NoRuntime {
     #[error("AMD's runtime has no {}", .0.to_string_lossy())]
     Lacks(&'static CStr),
     /// It did not take this library for a tool, and gives these functions to nobody else.
-    #[error("AMD's runtime does not let queues be intercepted")]
+    #[error(
+        "AMD's runtime lets no queue be intercepted here: it is older than ROCm 6, was started before, or a profiler is its only tool"
+    )]
     NoIntercept,
 }
 
@@ -220,13 +216,6 @@ pub(crate) fn find() -> Result<&'static Runtime, NoRuntime> {
 }
 
 impl Runtime {
-    /// What makes queues whose packets a handler gets, and sets the handler.
-    pub(crate) fn intercept(&self) -> Option<(CreateQueue, RegisterHandler)> {
-        self.intercept_create
-            .zip(self.intercept_register)
-            .or_else(tool::intercept)
-    }
-
     /// A number that the runtime says of a symbol.
     fn number<T: Copy + Default>(&self, symbol: Symbol, fact: u32) -> Result<T, HsaError> {
         let mut number = T::default();

@@ -10,6 +10,8 @@ use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 use offloom_jit_policy::process::lock::lock;
 
+use offloom_jit_policy::process::settings::settings;
+
 use crate::backend::Hsa;
 use crate::image::ImageCopy;
 use crate::runtime::{Agent, DispatchTime, Queue, Runtime, Signal, Status, runtime};
@@ -38,6 +40,9 @@ struct Timed {
 
 /// Has the launches of a queue timed where they are asked for.
 pub(crate) fn prepare(runtime: &Runtime, queue: *mut Queue) {
+    if !settings().retire {
+        return;
+    }
     // SAFETY: the queue is one that the runtime has just made.
     if unsafe { (runtime.enable_profiling)(queue, 1) } != Status::SUCCESS {
         return;
@@ -121,7 +126,8 @@ fn elapsed(runtime: &Runtime, timed: &Timed) -> Option<u64> {
     unsafe { (runtime.dispatch_time)(timed.agent, timed.signal, &raw mut time) }
         .check()
         .ok()?;
-    let ticks = time.end.checked_sub(time.start)?;
+    // A queue that times nothing leaves zeros.
+    let ticks = time.end.checked_sub(time.start).filter(|_| time.start != 0)?;
     let nanoseconds = u128::from(ticks) * 1_000_000_000 / u128::from(runtime.ticks_per_second()?);
     u64::try_from(nanoseconds).ok()
 }

@@ -10,7 +10,7 @@ use crate::image::ImageCopy;
 use crate::runtime::{Executable, HsaError, KernelNeeds, Runtime};
 
 /// Bytes of memory that a workgroup may have.
-const MOST_GROUP_BYTES: u32 = 64 << 10;
+pub(crate) const MOST_GROUP_BYTES: u32 = 64 << 10;
 
 /// A variant that is loaded. Lives for ever; its executable lives as long as the base image: a kernel of it
 /// may run long after it was launched, and nothing here waits for that.

@@ -89,7 +89,7 @@ fn attach_for_amd(id: BundleId, bytes: &[u8]) {
         // SAFETY: the bundle lies in the program, or the library, that is being started.
         let libomptarget = unsafe { interposition::libomptarget_of(bytes.as_ptr().cast()) };
         if let Some(libomptarget) = libomptarget {
-            hsa::expect_runtime(attach as *const () as *const c_void, libomptarget);
+            hsa::expect_runtime(libomptarget);
         }
         begin(attached);
     }

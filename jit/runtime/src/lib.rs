@@ -56,7 +56,12 @@ pub unsafe extern "C" fn offloom_jit_attach(bundle: *const c_void, size: usize) 
     });
 }
 
-/// Called by AMD's runtime, which takes this library for a tool ([`offloom_jit_hsa::tool`]): true.
+/// By this constant AMD's runtime takes the library for a tool ([`offloom_jit_hsa::tool`]): a number that has
+/// it called behind profilers.
+#[unsafe(no_mangle)]
+pub static HSA_AMD_TOOL_PRIORITY: u32 = 10_000;
+
+/// Called by AMD's runtime when it starts: true.
 ///
 /// # Safety
 /// `tables` is what the runtime hands to tools.

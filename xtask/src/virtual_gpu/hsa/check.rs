@@ -66,7 +66,7 @@ struct Row {
     kernel: String,
     processor: &'static str,
     ahead_of_time: Code,
-    /// Of the variant that was launched most often; none: the kernel has stayed ahead of time.
+    /// Of the largest of its variants; none: the kernel has stayed ahead of time.
     variant: Option<Code>,
 }
 
@@ -251,7 +251,8 @@ fn page(rows: &[Row], major: u32) -> String {
         "# Code for AMD GPUs, with the JIT and without\n\n\
          Kernels of the workloads, linked with `--jit` for two processors, and their variants for the launches of a small run, by `cargo xtask amd-check`\n\
          with LLVM {major} at `-O3`. **Nothing here was executed.** A stand-in for AMD's runtime checked each code object, packet and signal\n\
-         ([how](../dev/virtual-hsa.md)); the numbers are of the code. *Instructions* are those in the code, not those that run. *Wavefronts* is how\n\
+         ([how](../dev/virtual-hsa.md)); the numbers are of the code. *Instructions* are those in the kernel's code, not those that run, nor of\n\
+         functions that it calls. *Wavefronts* is how\n\
          many a SIMD holds at a time, as far as registers decide. Where a kernel has several variants it is the largest.\n\n\
          | workload | kernel | processor | instructions | fewer by | vector registers | bytes of stack | bytes of LDS | wavefronts |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n"
