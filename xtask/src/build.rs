@@ -108,6 +108,10 @@ pub(crate) struct Staging {
     /// Whether Cargo's output is left out where nothing is wrong.
     #[arg(skip)]
     pub(crate) folded: bool,
+    /// Whether the JIT's worker stays as it was linked. What is laid out is the same code, and counting what
+    /// it executes takes minutes.
+    #[arg(skip)]
+    pub(crate) plain_worker: bool,
     /// The machine that is built for, if it is another one.
     #[arg(skip)]
     other: Option<OtherMachine>,
@@ -270,9 +274,9 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
         jit_cuda_test: built.join("liboffloom_jit_cuda_test.so"),
     };
     let (worker, folder) = WORKER;
-    let laid_out = match other {
-        Some(_) => worker_layout::as_linked(&staged, &built.join(worker))?,
-        None => worker_layout::worker(workspace, &staged, &built.join(worker))?,
+    let laid_out = match other.is_some() || staging.plain_worker {
+        true => worker_layout::as_linked(&staged, &built.join(worker))?,
+        false => worker_layout::worker(workspace, &staged, &built.join(worker))?,
     };
     install(&laid_out, &staged.dist.join(folder).join(worker))?;
     Ok(staged)

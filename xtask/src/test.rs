@@ -65,11 +65,13 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         command.current_dir(&workspace.root).args(EVERY_ORDER);
         run_shown(&mut command)
     });
-    // All builds first: some tests mix the builds of two LLVMs.
+    // All builds first: some tests mix the builds of two LLVMs. The worker is laid out anew for the first.
     let mut builds = Vec::new();
-    for llvm in llvms {
+    for (index, llvm) in llvms.into_iter().enumerate() {
+        let mut staging = arguments.staging.clone();
+        staging.plain_worker = index > 0;
         builds.extend(steps.run(&format!("build, LLVM {}", llvm.major), || {
-            build::build(&workspace, llvm, &arguments.staging)
+            build::build(&workspace, llvm, &staging)
         }));
     }
     for (index, staged) in builds.into_iter().enumerate() {

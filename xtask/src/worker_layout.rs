@@ -41,8 +41,8 @@ pub(crate) fn worker(workspace: &Workspace, staged: &Staged, linked: &Path) -> R
     layout.worker(workspace)
 }
 
-/// The worker to install for another machine, on which alone what it executes can be counted: the one that
-/// Cargo has linked, without symbols.
+/// The one that Cargo has linked, without symbols: for another machine, on which alone what it executes can
+/// be counted, and where that takes too long.
 pub(crate) fn as_linked(staged: &Staged, linked: &Path) -> Result<PathBuf> {
     let worker = linked.with_extension("stripped");
     strip(staged, linked, &worker)?;
