@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, Ordering};
 
 use offloom_abi::gpu_processor::{features_of, processor_of};
 use offloom_abi::jit_bundle::{BundleId, ExecutionMode, Gpu};
@@ -58,8 +58,8 @@ pub struct Entry(pub(crate) &'static Variant);
 static SERVICES: OnceLock<Services> = OnceLock::new();
 /// An address in libomptarget.
 static LIBOMPTARGET: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
-/// Whether this library takes part in its launches.
-static IS_PART: AtomicBool = AtomicBool::new(false);
+/// An address in the one whose launches this library takes part in.
+static PART_OF: AtomicPtr<c_void> = AtomicPtr::new(ptr::null_mut());
 
 /// Takes a bundle for AMD GPUs. `None`: it is attached already. A caller has entered the policy's fork gate.
 pub fn attach(id: BundleId, bytes: &[u8], services: Services) -> Option<Attached<Hsa>> {
@@ -125,14 +125,14 @@ pub unsafe fn runtime_starts(tables: *const tool::Tables) {
     unsafe { tool::take(tables) };
     // Where it is not done, the next try says why.
     if install::install(libomptarget).is_ok() {
-        IS_PART.store(true, Ordering::Release);
+        PART_OF.store(libomptarget, Ordering::Release);
     }
 }
 
 /// libomptarget has registered images, and has started the runtime if there is one. Where this library takes
 /// no part in its launches, it says why.
 pub fn registered(libomptarget: *const c_void) {
-    if IS_PART.load(Ordering::Acquire) {
+    if PART_OF.load(Ordering::Acquire).cast_const() == libomptarget {
         return;
     }
     match install::install(libomptarget) {

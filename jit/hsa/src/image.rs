@@ -68,9 +68,13 @@ fn loads() -> &'static Mutex<HashMap<Executable, Agent>> {
     LOADS.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// Takes note of a device that an executable has code for.
+/// Takes note of a device that an executable has code for. One with code for several devices is left alone.
 pub(crate) fn note_load(executable: Executable, agent: Agent) {
-    lock(loads()).insert(executable, agent);
+    let mut loads = lock(loads());
+    let other = loads.insert(executable, agent);
+    if other.is_some_and(|other| other != agent) {
+        loads.remove(&executable);
+    }
 }
 
 /// Takes note of an executable that can be used from now on.
