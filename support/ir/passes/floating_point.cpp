@@ -339,7 +339,8 @@ Value *split(IntrinsicInst &Call, IRBuilder<> &Builder) {
   auto Create = [&](Intrinsic::ID Operation, ArrayRef<Value *> Numbers) {
     SmallVector<Value *, 4> Operands(Numbers);
     append_range(Operands, drop_begin(Call.args(), Strict->getNonMetadataArgCount()));
-    CallInst *Created = Builder.CreateIntrinsic(Operation, {Call.getType()}, Operands);
+    // With rounding and exceptions as the environment has them, nothing is folded.
+    auto *Created = cast<CallInst>(Builder.CreateIntrinsic(Operation, {Call.getType()}, Operands));
     Created->addFnAttr(Attribute::StrictFP);
     return Created;
   };
@@ -584,12 +585,15 @@ void offloom_ir_fuse_operations(LLVMModuleRef module) {
         continue;
       bool IsStrict = isa<ConstrainedFPIntrinsic>(Call);
       IRBuilder<> Builder(Call);
-      CallInst *Fused = Builder.CreateIntrinsic(IsStrict ? Intrinsic::experimental_constrained_fma : Intrinsic::fma,
-                                                {Call->getType()}, SmallVector<Value *, 5>(Call->args()));
-      if (IsStrict)
-        Fused->addFnAttr(Attribute::StrictFP);
-      Fused->copyMetadata(*Call);
-      Call->replaceAllUsesWith(Fused);
+      Value *Result = Builder.CreateIntrinsic(IsStrict ? Intrinsic::experimental_constrained_fma : Intrinsic::fma,
+                                              {Call->getType()}, SmallVector<Value *, 5>(Call->args()));
+      // LLVM 23 folds constants at once.
+      if (auto *Fused = dyn_cast<CallInst>(Result)) {
+        if (IsStrict)
+          Fused->addFnAttr(Attribute::StrictFP);
+        Fused->copyMetadata(*Call);
+      }
+      Call->replaceAllUsesWith(Result);
       Call->eraseFromParent();
     }
   }

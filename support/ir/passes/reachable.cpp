@@ -40,7 +40,12 @@ public:
       if (!all_of(G.getName(), isInWord))
         OfSeveralWords.push_back(&G);
     // It stays.
+#if LLVM_VERSION_MAJOR < 23
     addNamedIn(std::string(M.getModuleInlineAsm()));
+#else
+    for (const auto &Fragment : M.getModuleInlineAsm())
+      addNamedIn(Fragment.Asm);
+#endif
     visitPending();
   }
 

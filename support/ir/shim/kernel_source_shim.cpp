@@ -218,7 +218,7 @@ extern "C" void offloom_ir_describe_kernel(LLVMValueRef Kernel, const Sink *Out,
   const StringRef File = Subprogram->getFilename();
   Out->File(Out->Receiver, File.data(), File.size());
   SmallVector<const DILocalVariable *, 8> Parameters;
-  for (const DINode *Node : Subprogram->getRetainedNodes()) {
+  for (const MDNode *Node : Subprogram->getRetainedNodes()) {
     auto *Variable = dyn_cast_or_null<DILocalVariable>(Node);
     if (Variable && Variable->isParameter())
       Parameters.push_back(Variable);

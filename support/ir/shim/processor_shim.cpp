@@ -29,6 +29,14 @@ std::unique_ptr<MCSubtargetInfo> subtarget(const char *Name, const char *CPU, St
   return std::unique_ptr<MCSubtargetInfo>(Found ? Found->createMCSubtargetInfo(TargetName, CPU, Features) : nullptr);
 }
 
+StringRef nameOf(const SubtargetFeatureKV &Entry) {
+#if LLVM_VERSION_MAJOR < 23
+  return Entry.Key;
+#else
+  return Entry.key();
+#endif
+}
+
 } // namespace
 
 extern "C" {
@@ -59,7 +67,7 @@ bool offloom_ir_has_by_name(const char *triple, const char *cpu, const char *fea
     // In the order of their names.
     const auto *Entry = lower_bound(Entries, Name);
     // LLVM would print what it thinks of it.
-    if (Entry == Entries.end() || Name != Entry->Key)
+    if (Entry == Entries.end() || Name != nameOf(*Entry))
       return false;
     Numbers.push_back(Entry->Value);
   }

@@ -63,11 +63,16 @@ public:
 
 /// The numbers of `OptimizationLevel` in pass_builder.rs.
 int levelNumber(OptimizationLevel Level) {
+#if LLVM_VERSION_MAJOR < 23
   if (Level.getSizeLevel() == 1)
     return 4;
   if (Level.getSizeLevel() == 2)
     return 5;
   return static_cast<int>(Level.getSpeedupLevel());
+#else
+  // Functions say themselves whether they are to be small.
+  return static_cast<int>(Level);
+#endif
 }
 
 /// Set while a diagnostic of ours is being handled: LLVM's default handler ends the process at an error.
