@@ -18,6 +18,11 @@
 // RUN: comm -3 plain.symbols jit.symbols | FileCheck --implicit-check-not=_ --check-prefix=SYMBOLS %s
 // SYMBOLS: __offloom_jit_image
 
+// There are no images for AMD GPUs that are made when the program starts.
+// RUN: %{link} -o only -Xoffload-linker --jit=only && %wrapgen inspect only | FileCheck --check-prefix=ONLY %s
+// ONLY: linked with --jit
+// ONLY: 0 {{ *}}object {{ *}}openmp {{ *}}amdgcn-amd-amdhsa {{ *}}gfx
+
 // It is off by default.
 // RUN: %{run} OFFLOOM_VIRTUAL_HSA=gfx90a OFFLOOM_JIT_LOG=1 ./jit 2>&1 | FileCheck --check-prefix=OFF %s
 // OFF: offloom-jit: kernels on AMD GPUs stay ahead of time: the JIT has never run on one (OFFLOOM_JIT_AMDGPU=on tries it)

@@ -131,7 +131,11 @@ fn jit_form(group: &Group<'_>, options: &Options, host: &HostCommand) -> Result<
     if form.is_some() {
         jit::check_host(Triple(&host.triple))?;
     }
-    Ok(form)
+    // Nothing makes images for AMD GPUs when a program starts.
+    Ok(form.map(|form| match target.triple().is_amd_gpu() {
+        true => JitForm::WithImage,
+        false => form,
+    }))
 }
 
 /// Whether a linker takes parts of files: where nobody looks on, since those are no files to look at.
