@@ -251,8 +251,13 @@ impl Transport for Nowhere {
 fn kernels_on_devices(name: &'static str) -> [&'static KernelOnDevice<Double>; 2] {
     static ENVIRONMENT: Once = Once::new();
     ENVIRONMENT.call_once(|| {
-        let cache = concat!(env!("CARGO_TARGET_TMPDIR"), "/devices-cache");
-        let _ = std::fs::remove_dir_all(cache);
+        // Tests may run at once, each in a process of its own.
+        let cache = format!(
+            "{}/devices-cache-{}",
+            env!("CARGO_TARGET_TMPDIR"),
+            std::process::id()
+        );
+        let _ = std::fs::remove_dir_all(&cache);
         // SAFETY: tests begin with this, and none reads the environment beside it.
         unsafe {
             std::env::set_var("OFFLOOM_JIT", "async");
