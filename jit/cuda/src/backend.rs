@@ -24,6 +24,7 @@ use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Services, Target,
 };
 use offloom_jit_policy::execution_mode;
+use offloom_jit_policy::gpu_image;
 use offloom_jit_policy::gpu_launch::Words;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel as PolicyKernel;
@@ -91,19 +92,11 @@ pub fn without_device(
     id: BundleId,
     mode_of: impl Fn(&str) -> Option<ExecutionMode>,
 ) -> Result<(Vec<&'static PolicyKernel<Cuda>>, &'static Target), String> {
-    let attached = Cuda::registry().attached(id);
-    let (attached, gpu) = attached
-        .and_then(|attached| Some((attached, attached.bundle.contents.gpu.as_ref()?)))
-        .ok_or("a device image does not match its bundle")?;
+    let (attached, gpu) = gpu_image::bundle_without_device::<Cuda>(id)?;
     let (_, on_nvjitlink) = SERVICES.get().ok_or("no bundle for NVIDIA GPUs is attached")?;
     assembler::find_now(*on_nvjitlink)?;
     let target = policy::target_of(gpu)?;
-    let kernels = attached.kernels.iter().filter(|kernel| {
-        let mode = mode_of(kernel.name).filter(|_| kernel.left_ahead_of_time.is_none());
-        mode.inspect(|mode| execution_mode::note(kernel.name, *mode))
-            .is_some()
-    });
-    Ok((kernels.collect(), target))
+    Ok((gpu_image::kernels_without_device(attached, mode_of), target))
 }
 
 impl Cuda {
@@ -144,12 +137,7 @@ impl Backend for Cuda {
     }
 
     fn compiler() -> &'static Compiler {
-        // Nothing is attached before the services are there.
-        static NONE: Compiler = Compiler {
-            offloom: "",
-            llvm: String::new(),
-        };
-        services().map_or(&NONE, |services| (services.compiler)())
+        Services::compiler_of(services())
     }
 
     fn model(image: &PolicyImage<Self>) -> Option<Device<'_>> {
@@ -162,7 +150,7 @@ impl Backend for Cuda {
     }
 
     fn usual_place() -> Place {
-        services().map_or(Place::Worker, |services| (services.usual_place)())
+        Services::usual_place_of(services())
     }
 
     fn compile(
@@ -174,9 +162,7 @@ impl Backend for Cuda {
             return Err(Failure::OfProcess("the bundle is for no GPU".to_owned()));
         };
         let assembler = assembler::found().map_err(Failure::OfProcess)?;
-        let mode = execution_mode::of(job.kernel).ok_or_else(|| {
-            Failure::OfProcess("no device image says which threads execute the kernel".to_owned())
-        })?;
+        let mode = execution_mode::of(job.kernel)?;
         let arguments = assembler.arguments(&join_words(gpu.assembler_arguments.iter().copied()));
         let gpu = GpuRequest {
             assembler: &assembler.path,

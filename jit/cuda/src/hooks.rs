@@ -12,20 +12,10 @@ use crate::fault;
 use crate::handles::{FunctionHandle, ModuleHandle, StreamHandle};
 use crate::image::{self, FUNCTIONS, Setting};
 use crate::launch::{Request, guarded, launch};
+use offloom_jit_policy::hook;
 use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::handle_table::Found;
-use offloom_jit_policy::process::plugin_table::{Hook, Role};
-
-macro_rules! hook {
-    ($role:ident $name:literal $function:expr => $replacement:ident) => {
-        Hook {
-            name: $name,
-            role: Role::$role,
-            function: $function,
-            replacement: $replacement as *const () as usize,
-        }
-    };
-}
+use offloom_jit_policy::process::plugin_table::Hook;
 
 /// All of them.
 pub(crate) fn all(driver: &Driver) -> [Hook; 8] {

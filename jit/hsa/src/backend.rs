@@ -15,6 +15,7 @@ use offloom_jit_policy::backend::{
     Backend, Code, Compiled, Compiler, Done, Failure, Job, LoadFailure, Place, Services, Target,
 };
 use offloom_jit_policy::execution_mode;
+use offloom_jit_policy::gpu_image;
 use offloom_jit_policy::gpu_launch::Words;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel as PolicyKernel;
@@ -76,16 +77,11 @@ pub fn without_device(
     id: BundleId,
     mode_of: impl Fn(&str) -> Option<ExecutionMode>,
 ) -> Result<(Vec<&'static PolicyKernel<Hsa>>, &'static Target), String> {
-    let attached = Hsa::registry().attached(id);
-    let (attached, gpu) = attached
-        .and_then(|attached| Some((attached, attached.bundle.contents.gpu.as_ref()?)))
-        .ok_or("a device image does not match its bundle")?;
-    let kernels = attached.kernels.iter().filter(|kernel| {
-        let mode = mode_of(kernel.name).filter(|_| kernel.left_ahead_of_time.is_none());
-        mode.inspect(|mode| execution_mode::note(kernel.name, *mode))
-            .is_some()
-    });
-    Ok((kernels.collect(), target_of(gpu)))
+    let (attached, gpu) = gpu_image::bundle_without_device::<Hsa>(id)?;
+    Ok((
+        gpu_image::kernels_without_device(attached, mode_of),
+        target_of(gpu),
+    ))
 }
 
 /// What variants of a bundle are compiled for.
@@ -168,12 +164,7 @@ impl Backend for Hsa {
     }
 
     fn compiler() -> &'static Compiler {
-        // Nothing is attached before the services are there.
-        static NONE: Compiler = Compiler {
-            offloom: "",
-            llvm: String::new(),
-        };
-        SERVICES.get().map_or(&NONE, |services| (services.compiler)())
+        Services::compiler_of(SERVICES.get())
     }
 
     fn model(image: &PolicyImage<Self>) -> Option<Device<'_>> {
@@ -187,9 +178,7 @@ impl Backend for Hsa {
     }
 
     fn usual_place() -> Place {
-        SERVICES
-            .get()
-            .map_or(Place::Worker, |services| (services.usual_place)())
+        Services::usual_place_of(SERVICES.get())
     }
 
     fn compile(
@@ -200,9 +189,7 @@ impl Backend for Hsa {
         let (Some(services), Some(gpu)) = (SERVICES.get(), &job.bundle.gpu) else {
             return Err(Failure::OfProcess("the bundle is for no GPU".to_owned()));
         };
-        let mode = execution_mode::of(job.kernel).ok_or_else(|| {
-            Failure::OfProcess("no device image says which threads execute the kernel".to_owned())
-        })?;
+        let mode = execution_mode::of(job.kernel)?;
         let gpu = GpuRequest {
             assembler: "",
             assembler_arguments: "",

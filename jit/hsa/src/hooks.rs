@@ -3,25 +3,15 @@
 
 use std::ffi::{c_char, c_void};
 
+use offloom_jit_policy::hook;
 use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
-use offloom_jit_policy::process::plugin_table::{Hook, Role};
+use offloom_jit_policy::process::plugin_table::Hook;
 
 use crate::image;
 use crate::intercept;
 use crate::runtime::{Agent, Executable, Queue, QueueCallback, Reader, Runtime, Status, runtime};
 use crate::tool;
-
-macro_rules! hook {
-    ($role:ident $name:literal $function:expr => $replacement:ident) => {
-        Hook {
-            name: $name,
-            role: Role::$role,
-            function: $function,
-            replacement: $replacement as *const () as usize,
-        }
-    };
-}
 
 /// All of them.
 pub(crate) fn all(runtime: &Runtime) -> [Hook; 5] {

@@ -7,9 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use offloom_abi::amd_code_object::DESCRIPTOR_SUFFIX;
-use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL, execution_mode_in, kernel_environment};
+use offloom_abi::jit_device_image::{IMAGE_SYMBOL, execution_mode_in, kernel_environment};
 use offloom_jit_policy::backend::Backend as _;
 use offloom_jit_policy::execution_mode;
+use offloom_jit_policy::gpu_image;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
@@ -22,8 +23,6 @@ use offloom_jit_policy::registry::Attached;
 use crate::backend::{Hsa, HsaImage, HsaKernel, target_of};
 use crate::runtime::{Agent, Executable, Runtime};
 
-/// The most bytes that an image may say of itself: a damaged one is not copied.
-const MOST_BYTES: usize = 1 << 20;
 /// Bytes of an environment up to the execution mode.
 const ENVIRONMENT_BYTES: usize = 3;
 /// How long an image that is unloaded waits for the times of its kernels, which have ended.
@@ -91,32 +90,17 @@ fn adopt(runtime: &'static Runtime, executable: Executable, agent: Agent) -> Res
     let Ok((address, size)) = runtime.variable(executable, agent, IMAGE_SYMBOL) else {
         return Ok(());
     };
-    if size > MOST_BYTES {
-        return Err(format!(
-            "`{IMAGE_SYMBOL}` of a device image has {size} bytes, more than {MOST_BYTES}"
-        ));
-    }
-    let mut bytes = vec![0; size];
-    runtime
-        .read(address, &mut bytes)
-        .map_err(|error| format!("`{IMAGE_SYMBOL}` of a device image cannot be read: {error}"))?;
-    let DeviceImage { bundle, anchors } = DeviceImage::parse(&bytes).map_err(|error| error.to_string())?;
+    let record = gpu_image::read_record(size, |bytes| runtime.read(address, bytes))?;
     let Some(_change) = fork_gate::enter() else {
         return Ok(());
     };
-    let Some(Attached {
+    let Some((attached, gpu)) = gpu_image::bundle_of::<Hsa>(&record)? else {
+        return Ok(());
+    };
+    let Attached {
         bundle,
         kernels: of_bundle,
-    }) = Hsa::registry().attached(bundle)
-    else {
-        return Ok(());
-    };
-    if anchors.len() != bundle.contents.anchors.len() {
-        return Err("a device image does not match its bundle".to_owned());
-    }
-    let Some(gpu) = &bundle.contents.gpu else {
-        return Ok(());
-    };
+    } = attached;
     let image: &'static ImageCopy = Box::leak(Box::new(ImageCopy {
         executable,
         agent,
@@ -129,7 +113,7 @@ fn adopt(runtime: &'static Runtime, executable: Executable, agent: Agent) -> Res
     }));
     let device = HsaImage {
         image,
-        anchors,
+        anchors: record.anchors,
         target: target_of(gpu),
     };
     let policy: &'static PolicyImage<Hsa> = Box::leak(Box::new(PolicyImage::new(bundle, device)));

@@ -132,6 +132,22 @@ pub struct Services {
     pub usual_place: fn() -> Place,
 }
 
+impl Services {
+    /// What compiles. Before there are services nothing is attached, and this is nobody.
+    pub fn compiler_of(services: Option<&Self>) -> &'static Compiler {
+        static NOBODY: Compiler = Compiler {
+            offloom: "",
+            llvm: String::new(),
+        };
+        services.map_or(&NOBODY, |services| (services.compiler)())
+    }
+
+    /// Where it usually does.
+    pub fn usual_place_of(services: Option<&Self>) -> Place {
+        services.map_or(Place::Worker, |services| (services.usual_place)())
+    }
+}
+
 /// What makes objects: part of the keys that they are kept under.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Compiler {

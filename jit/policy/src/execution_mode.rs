@@ -6,6 +6,7 @@ use std::sync::{Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::ExecutionMode;
 
+use crate::backend::Failure;
 use crate::process::lock::lock;
 
 /// By where the names of kernels lie in their bundles, which stay. All copies of an image say the same.
@@ -15,9 +16,13 @@ fn modes() -> &'static Mutex<HashMap<usize, ExecutionMode>> {
     MODES.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// The mode of the kernel with this name of a bundle, once it is known.
-pub fn of(kernel: &'static str) -> Option<ExecutionMode> {
-    lock(modes()).get(&kernel.as_ptr().addr()).copied()
+/// The mode of the kernel with this name of a bundle.
+///
+/// # Errors
+/// It is not known yet: no object can be made in this process.
+pub fn of(kernel: &'static str) -> Result<ExecutionMode, Failure> {
+    let mode = lock(modes()).get(&kernel.as_ptr().addr()).copied();
+    mode.ok_or_else(|| Failure::OfProcess("no device image says which threads execute the kernel".to_owned()))
 }
 
 /// Notes the mode of the kernel with this name of a bundle.

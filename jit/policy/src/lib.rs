@@ -7,6 +7,7 @@
 //! | --- | --- |
 //! | [`backend`] | the boundary to devices |
 //! | [`bundle`], [`registry`] | what is attached; what is announced, with the state that lives as long as the process |
+//! | [`gpu_image`] | images for GPUs: what one says of itself, and its bundle |
 //! | [`gpu_launch`] | launches on GPUs, as policy sees them |
 //! | [`image`] | one copy of a device image, on one device |
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices of a kind |
@@ -31,6 +32,7 @@ pub mod bundle;
 pub mod disk_cache;
 pub mod execution_mode;
 mod first_ask;
+pub mod gpu_image;
 pub mod gpu_launch;
 pub mod history;
 pub mod image;

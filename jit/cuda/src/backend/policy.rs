@@ -6,8 +6,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::Gpu;
-use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL};
+use offloom_abi::jit_device_image::IMAGE_SYMBOL;
 use offloom_jit_policy::backend::{Backend as _, Target};
+use offloom_jit_policy::gpu_image;
 use offloom_jit_policy::gpu_launch::Words;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
@@ -24,9 +25,6 @@ use crate::error::CudaError;
 use crate::image::{ImageCopy, Kernel};
 use crate::variant::Variant;
 use offloom_jit_policy::process::lock::lock;
-
-/// The most bytes that an image may say of itself: a damaged one is not copied.
-const MOST_BYTES: usize = 1 << 20;
 
 /// The JIT's policy as what decides about launches.
 #[derive(Debug)]
@@ -171,31 +169,17 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
     let Some((address, size)) = current.global(image.module(), &symbol) else {
         return Ok(false);
     };
-    if size > MOST_BYTES {
-        return Err(format!(
-            "`{IMAGE_SYMBOL}` of a device image has {size} bytes, more than {MOST_BYTES}"
-        ));
-    }
-    let mut bytes = vec![0; size];
-    let read = current.read(address, &mut bytes);
-    read.map_err(|error| format!("`{IMAGE_SYMBOL}` of a device image cannot be read: {error}"))?;
-    let DeviceImage { bundle, anchors } = DeviceImage::parse(&bytes).map_err(|error| error.to_string())?;
+    let record = gpu_image::read_record(size, |bytes| current.read(address, bytes))?;
     let Some(_change) = fork_gate::enter() else {
         return Ok(false);
     };
-    let Some(Attached {
+    let Some((attached, gpu)) = gpu_image::bundle_of::<Cuda>(&record)? else {
+        return Ok(false);
+    };
+    let Attached {
         bundle,
         kernels: of_bundle,
-    }) = Cuda::registry().attached(bundle)
-    else {
-        return Ok(false);
-    };
-    if anchors.len() != bundle.contents.anchors.len() {
-        return Err("a device image does not match its bundle".to_owned());
-    }
-    let Some(gpu) = &bundle.contents.gpu else {
-        return Ok(false);
-    };
+    } = attached;
     if of_bundle.iter().all(|kernel| kernel.left_ahead_of_time.is_some()) {
         return Ok(false);
     }
@@ -212,7 +196,7 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
     };
     let device = CudaImage {
         image,
-        anchors,
+        anchors: record.anchors,
         target,
     };
     let policy: &'static PolicyImage<Cuda> = Box::leak(Box::new(PolicyImage::new(bundle, device)));

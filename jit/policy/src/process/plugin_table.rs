@@ -26,6 +26,19 @@ pub struct Hook {
     pub replacement: usize,
 }
 
+/// A [`Hook`]: its [`Role`], the function's name, the driver's address of it, and the function in its place.
+#[macro_export]
+macro_rules! hook {
+    ($role:ident $name:literal $function:expr => $replacement:ident) => {
+        $crate::process::plugin_table::Hook {
+            name: $name,
+            role: $crate::process::plugin_table::Role::$role,
+            function: $function,
+            replacement: $replacement as *const () as usize,
+        }
+    };
+}
+
 /// What a hook is for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Role {
