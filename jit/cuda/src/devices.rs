@@ -1,6 +1,6 @@
 //! Which GPUs there are, before libomptarget asks.
 
-use std::ffi::{CStr, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_int, c_uint};
 
 use crate::context::CAPABILITY;
 use crate::driver::functions;

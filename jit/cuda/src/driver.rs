@@ -10,42 +10,22 @@ use crate::handles::{ContextHandle, EventHandle, FunctionHandle, ModuleHandle, S
 /// The names under which libomptarget, and others, open the driver.
 const LIBRARIES: [&CStr; 2] = [c"libcuda.so", c"libcuda.so.1"];
 
-/// Defines the table of functions: those that every driver has, then those that came later or that this
-/// library can do without.
+/// As [`driver_functions!`], of functions that return a [`Status`]: each is written as its name and what it
+/// takes.
+///
+/// [`driver_functions!`]: offloom_jit_policy::driver_functions
 macro_rules! functions {
     ($(#[$of_table:meta])* $visibility:vis struct $table:ident;
      needed { $($(#[$attribute:meta])* $field:ident = $symbol:literal($($kind:ty),* $(,)?);)* }
-     optional { $($(#[$optional_attribute:meta])* $optional:ident = $optional_symbol:literal($($optional_kind:ty),* $(,)?);)* }) => {
-        $(#[$of_table])*
-        #[derive(Debug)]
-        $visibility struct $table {
-            $($(#[$attribute])* pub(crate) $field: unsafe extern "C-unwind" fn($($kind),*) -> Status,)*
-            $($(#[$optional_attribute])*
-              pub(crate) $optional: Option<unsafe extern "C-unwind" fn($($optional_kind),*) -> Status>,)*
-        }
-
-        impl $table {
-            /// The functions that `find` knows; else the name of one that every driver has and this one has
-            /// not.
-            fn with(find: impl Fn(&CStr) -> *mut c_void) -> Result<Self, &'static CStr> {
-                // SAFETY: the driver's functions of these names have these types.
-                unsafe {
-                    Ok(Self {
-                        $($field: {
-                            let address = find($symbol);
-                            if address.is_null() {
-                                return Err($symbol);
-                            }
-                            std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($kind),*) -> Status>(address)
-                        },)*
-                        $($optional: {
-                            let address = find($optional_symbol);
-                            (!address.is_null()).then(|| {
-                                std::mem::transmute::<*mut c_void, unsafe extern "C-unwind" fn($($optional_kind),*) -> Status>(address)
-                            })
-                        },)*
-                    })
-                }
+     optional { $($(#[$of_optional:meta])* $optional:ident = $optional_symbol:literal($($optional_kind:ty),* $(,)?);)* }) => {
+        offloom_jit_policy::driver_functions! {
+            $(#[$of_table])* $visibility struct $table;
+            needed {
+                $($(#[$attribute])* $field = $symbol: unsafe extern "C-unwind" fn($($kind),*) -> Status;)*
+            }
+            optional {
+                $($(#[$of_optional])*
+                  $optional = $optional_symbol: unsafe extern "C-unwind" fn($($optional_kind),*) -> Status;)*
             }
         }
     };

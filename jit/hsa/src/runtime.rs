@@ -8,6 +8,7 @@ use std::ptr;
 use std::sync::OnceLock;
 
 use offloom_abi::amd_code_object::KernelDescriptor;
+use offloom_jit_policy::driver_functions;
 
 /// The names under which libomptarget, and others, open the runtime.
 const LIBRARIES: [&CStr; 2] = [c"libhsa-runtime64.so", c"libhsa-runtime64.so.1"];
@@ -88,43 +89,9 @@ pub(crate) type CreateQueue =
 /// Sets the handler.
 pub(crate) type RegisterHandler = unsafe extern "C" fn(*mut Queue, PacketHandler, *mut c_void) -> Status;
 
-/// Defines the table of functions.
-macro_rules! functions {
-    (needed { $($(#[$attribute:meta])* $field:ident = $symbol:literal: $kind:ty;)* }
-     optional { $($(#[$of_optional:meta])* $optional:ident = $optional_symbol:literal: $optional_kind:ty;)* }) => {
-        /// The runtime's functions.
-        #[derive(Debug)]
-        pub(crate) struct Runtime {
-            $($(#[$attribute])* pub(crate) $field: $kind,)*
-            $($(#[$of_optional])* pub(crate) $optional: Option<$optional_kind>,)*
-        }
-
-        impl Runtime {
-            /// The functions that `find` knows; else the name of one that this runtime has not.
-            fn with(find: impl Fn(&CStr) -> *mut c_void) -> Result<Self, &'static CStr> {
-                // SAFETY: the runtime's functions of these names have these types.
-                unsafe {
-                    Ok(Self {
-                        $($field: {
-                            let address = find($symbol);
-                            if address.is_null() {
-                                return Err($symbol);
-                            }
-                            std::mem::transmute::<*mut c_void, $kind>(address)
-                        },)*
-                        $($optional: {
-                            let address = find($optional_symbol);
-                            (!address.is_null())
-                                .then(|| std::mem::transmute::<*mut c_void, $optional_kind>(address))
-                        },)*
-                    })
-                }
-            }
-        }
-    };
-}
-
-functions! {
+driver_functions! {
+    /// The runtime's functions.
+    pub(crate) struct Runtime;
     needed {
     /// Makes a queue.
     queue_create = c"hsa_queue_create": CreateQueue;

@@ -11,10 +11,12 @@
 //! | [`report`], [`error_stream`] | what is said to the user |
 //! | [`lock`] | mutexes that outlive a panic |
 //! | [`device_gate`] | what a forked child, and a process that ends, may still do with devices |
+//! | [`driver_functions`](crate::driver_functions) | a driver's functions, by their names |
 //! | [`plugin_table`], [`segments`] | leads the calls of libomptarget's plugins for devices here |
 //! | [`handle_table`] | kernels by their handles, read without a lock |
 
 pub mod device_gate;
+mod driver_functions;
 pub mod error_stream;
 pub mod exit_gate;
 pub mod fork_gate;
