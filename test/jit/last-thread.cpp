@@ -1,9 +1,10 @@
 // A program that ends with its last thread, and is specialised by an exit handler on a thread: exit handlers run on one thread all the same.
+// Many variants, each by a thread that is the last of the process when it ends: each of them would otherwise go through the list of handlers.
 // REQUIRES: x86_64-device
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o %t %omp_link
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 %run_offload %t 2> %t.log | FileCheck %s
 // RUN: grep -c ': compiled in' %t.log | FileCheck --check-prefix=COMPILED %s
-// COMPILED: {{^2$}}
+// COMPILED: {{^13$}}
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -16,17 +17,19 @@ static void launch(int step) {
 #pragma omp target map(tofrom : sum) device(0)
   for (int i = 0; i < 42; i += step)
     sum += step;
-  std::printf("sum %d\n", sum);
+  std::printf("step %d sum %d\n", step, sum);
 }
 
-// CHECK: sum 42
-// CHECK-NEXT: sum 45
+// CHECK: step 7 sum 42
+// CHECK-NEXT: step 8 sum 48
+// CHECK: step 19 sum 57
 // CHECK-NEXT: on one thread
 static pid_t first;
 
 static void launch_at_exit() {
   first = gettid();
-  launch(5);
+  for (int step = 8; step < 20; ++step)
+    launch(step);
   // Long enough for another thread to end meanwhile.
   usleep(200'000);
 }

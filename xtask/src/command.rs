@@ -31,6 +31,21 @@ pub(crate) fn leave_out_settings(command: &mut Command) {
     }
 }
 
+/// Has the command's programs not find libraries in the folders that Cargo builds this one in: `cargo run`
+/// puts those into the loader's path.
+pub(crate) fn leave_out_cargos_libraries(command: &mut Command) {
+    const PATH: &str = "LD_LIBRARY_PATH";
+    let (Some(path), Ok(program)) = (std::env::var_os(PATH), std::env::current_exe()) else {
+        return;
+    };
+    let Some(built) = program.parent() else { return };
+    let others = std::env::split_paths(&path).filter(|folder| !folder.starts_with(built));
+    // What is taken apart can be put together.
+    if let Ok(others) = std::env::join_paths(others) {
+        command.env(PATH, others);
+    }
+}
+
 fn is_setting(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
     ["OFFLOOM_", "OMP_", "KMP_"]

@@ -9,7 +9,7 @@ use offloom_find_llvm::Llvm;
 use serde_json::{Value, json};
 
 use crate::build::{LlvmBuilds, Staged};
-use crate::command::shown;
+use crate::command::{leave_out_cargos_libraries, shown};
 use crate::cuda;
 use crate::llvm;
 use crate::openmp::OpenMp;
@@ -97,6 +97,7 @@ pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf])
         command.args(outermost(paths)?);
     }
     println!("$ {}", shown(&command));
+    leave_out_cargos_libraries(&mut command);
     let status = command.status().context("cannot run `python3`")?;
     let counts = Counts::read(&results)?;
     println!("lit, LLVM {major}:");

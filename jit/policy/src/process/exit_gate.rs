@@ -12,7 +12,6 @@ use std::thread;
 use std::time::Duration;
 
 use libc::atexit;
-use offloom_thread::outlive_starter;
 use rustix::time::{ClockId, clock_gettime};
 
 use crate::process::guard::guarded_on_foreign_thread;
@@ -92,8 +91,6 @@ fn close_before_earlier_handlers() {
 
 /// Lets no work begin any more, and waits for what has begun.
 fn close() {
-    // LLVM's handlers may have been registered after this thread ended, by the thread that started it.
-    outlive_starter();
     CLOSED.store(true, Ordering::SeqCst);
     let start = now();
     let first = CLOSED_AT.compare_exchange(0, start, Ordering::SeqCst, Ordering::SeqCst);
