@@ -2,10 +2,10 @@
 # A new user's first hour in a clean Debian: makes a root in FOLDER (or uses the one that is there), clones the committed state of this checkout
 # into it, and runs there what README and the user documentation print: the demo, README's other commands, the packages (made, installed, used,
 # removed) with getting started, Make, CMake, Meson, MPI, shared libraries and Python. Needs root, debootstrap, and a network for apt and Cargo.
-# Rust: Debian 12 gets a copy of the toolchain that is in use here; Debian 13 installs its own (rustc-web).
+# Rust: Debian 12 and sid get a copy of the toolchain that is in use here; Debian 13 installs its own (rustc-web).
 # What ran is written to docs/results/distributions.md of this checkout: one row for each distribution and LLVM, of its last run.
-# A root has one OpenMP host runtime: LLVM 19 and 22 share one, LLVM 21 (trixie alone) needs a root of its own.
-# Usage: try-clean-root.sh bookworm|trixie FOLDER [--llvm MAJOR]... [--mirror URL] [--demo-only] [--lit] [--test]
+# A root has one OpenMP host runtime: LLVM 19 and 22 share one, LLVM 21 (trixie, sid) and 23 (sid) need a root of their own each.
+# Usage: try-clean-root.sh bookworm|trixie|sid FOLDER [--llvm MAJOR]... [--mirror URL] [--demo-only] [--lit] [--test]
 #   --mirror URL  Debian's archive; by default that of this machine's apt
 #   --demo-only   README's first command alone
 #   --lit         the lit tests of the x86_64 device as well
@@ -16,7 +16,7 @@ usage() { sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2; }
 [ $# -ge 2 ] || usage
 suite=$1 folder=$2
 shift 2
-case $suite in bookworm | trixie) ;; *) usage ;; esac
+case $suite in bookworm | trixie | sid) ;; *) usage ;; esac
 majors=() mirror="" extent=pages
 while [ $# -gt 0 ]; do
   case $1 in
@@ -29,7 +29,10 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
-[ ${#majors[@]} -gt 0 ] || majors=(19 22)
+if [ ${#majors[@]} -eq 0 ]; then
+  majors=(19 22)
+  [ "$suite" != sid ] || majors=(23)
+fi
 [ "$(id -u)" -eq 0 ] || { echo "making a root needs an administrator" >&2; exit 1; }
 
 checkout=$(cd "$(dirname "$0")/.." && pwd)
@@ -53,17 +56,19 @@ mirror=${mirror%/}
 [ -x "$folder/usr/bin/apt-get" ] || debootstrap --variant=minbase --include=ca-certificates "$suite" "$folder" "$mirror"
 {
   echo "deb $mirror $suite main"
-  echo "deb $mirror $suite-updates main"
   # LLVM 21 is there; nothing else is taken from it unasked.
   [ "$suite" != trixie ] || echo "deb $mirror $suite-backports main"
-  echo "deb $mirror-security $suite-security main"
+  if [ "$suite" != sid ]; then
+    echo "deb $mirror $suite-updates main"
+    echo "deb $mirror-security $suite-security main"
+  fi
 } >"$folder/etc/apt/sources.list"
 for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
   [ ! -f $file ] || cp --remove-destination $file "$folder$file"
 done
 mkdir -p "$folder/proc" "$folder/dev" "$folder/srv"
 for mounted in /proc /dev; do mount --rbind "$mounted" "$folder$mounted"; done
-if [ "$suite" = bookworm ] && [ ! -d "$folder/opt/rust" ]; then
+if [ "$suite" != trixie ] && [ ! -d "$folder/opt/rust" ]; then
   cp -r "$(cd "$checkout" && rustc --print sysroot)" "$folder/opt/rust"
 fi
 # A second run builds on the first one's.
@@ -95,7 +100,7 @@ cd /srv/offloom
 say "what README asks for: Rust, a C compiler"
 quietly apt-get update
 rust=()
-[ "$suite" = bookworm ] || rust=(rustc-web cargo-web)
+[ "$suite" != trixie ] || rust=(rustc-web cargo-web)
 quietly apt-get install --yes --no-install-recommends gcc libc6-dev git "${rust[@]}"
 cargo --version
 
@@ -165,10 +170,10 @@ chroot "$folder" /bin/bash /srv/first-hour.sh "$suite" "$extent" "${majors[@]}" 
 # The table: what was there of other rows stays.
 page=$checkout/docs/results/distributions.md
 revision=$(git -C "$folder/srv/offloom" rev-parse --short=12 HEAD)
-case $suite in bookworm) name="Debian 12" ;; trixie) name="Debian 13" ;; esac
+case $suite in bookworm) name="Debian 12" ;; trixie) name="Debian 13" ;; sid) name="Debian sid" ;; esac
 cell() { awk -F'\t' -v what="$1" -v major="$2" '$1 == what && $2 == major { last = $3 } END { print last == "" ? "not run" : last }' "$folder/srv/outcome"; }
 rows() {
-  [ ! -f "$page" ] || grep -E '^\| Debian [0-9]+ \|' "$page" | grep -vE "^\| $name \| ($(IFS='|'; echo "${majors[*]}")) \|" || true
+  [ ! -f "$page" ] || grep -E '^\| Debian [a-z0-9]+ \|' "$page" | grep -vE "^\| $name \| ($(IFS='|'; echo "${majors[*]}")) \|" || true
   for major in "${majors[@]}"; do
     cut -f2 "$folder/srv/outcome" | grep -qx "$major" || continue
     echo "| $name | $major | \`$revision\` | $(cell demo "$major") | $(cell packages "$major") | $(cell lit "$major") |"

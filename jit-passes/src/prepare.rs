@@ -12,6 +12,7 @@ use offloom_ir::module::{copy, resolve_aliases};
 use offloom_ir::symbol::{Symbol, SymbolKind, find, functions, symbols};
 
 use crate::announce::add_announcement;
+use crate::argument_list::{pack, unpack};
 use crate::dispatch_stub::add_dispatch_stubs;
 use crate::error::JitPassError;
 use crate::gpu::GpuLink;
@@ -68,8 +69,13 @@ pub fn prepare<'ctx>(
     resolve_aliases(module);
     make_unwritten_variables_constant(module);
     let surroundings = gpu.map(|gpu| Surroundings::of(gpu.device_runtime, gpu.is_all_bitcode));
+    let unpacked = match gpu {
+        None => unpack(module, machine, errors)?,
+        Some(_) => Vec::new(),
+    };
     let survey = survey(module, surroundings.as_ref());
     if survey.kernels.is_empty() {
+        pack(module, &unpacked)?;
         return Ok(Prepared {
             bundle: None,
             kernels: Vec::new(),
@@ -85,6 +91,7 @@ pub fn prepare<'ctx>(
         None => {
             let slots = add_dispatch_stubs(module, &survey.kernels)?;
             add_announcement(module, &survey, slots, id)?;
+            pack(module, &unpacked)?;
         }
         Some(_) => export_anchors(module, &survey, id)?,
     }
@@ -265,13 +272,19 @@ fn parameters(
 ) -> Vec<Parameter> {
     let function = find(module, kernel).and_then(Symbol::as_function);
     let parameters = function.into_iter().flat_map(FunctionValue::get_params);
+    let launch_environment = match function {
+        Some(function) if is_gpu && offloom_ir::LLVM.launch_environment_is_last => {
+            function.count_params().saturating_sub(1) as usize
+        }
+        _ => 0,
+    };
     let analysed = profitability.iter().find(|known| known.kernel == kernel);
     let describe = |(position, parameter): (usize, BasicValueEnum<'_>)| {
         let known = analysed.and_then(|kernel| kernel.parameters.get(position));
         let contents = known.filter(|_| !is_gpu);
         Parameter {
             kind: match parameter {
-                _ if position == 0 => ParameterKind::LaunchEnvironment,
+                _ if position == launch_environment => ParameterKind::LaunchEnvironment,
                 BasicValueEnum::PointerValue(_) => ParameterKind::Pointer,
                 _ => ParameterKind::Scalar,
             },

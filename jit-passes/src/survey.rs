@@ -28,6 +28,7 @@ use offloom_ir::runtime_calls::is_runtime_call;
 use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind, symbols};
 
 use crate::ahead_of_time;
+use crate::argument_list;
 use crate::assembly::Assembly;
 use crate::gpu;
 use crate::gpu::obstacles::Surroundings;
@@ -122,6 +123,9 @@ pub enum Obstacle {
     /// A parameter that is no 8-byte word.
     #[error("its parameter {0} is neither a pointer nor a 64-bit integer")]
     Parameter(u32),
+    /// Its arguments cannot be told apart.
+    #[error("what it does with its list of arguments is not known")]
+    ArgumentList,
     /// A kernel returns nothing.
     #[error("it returns a value")]
     ReturnsValue,
@@ -152,7 +156,10 @@ pub fn survey(module: &Module<'_>, gpu: Option<&Surroundings>) -> Survey {
     let functions = FunctionObstacles::read(module);
     for kernel in symbols(module).into_iter().filter(|&global| is_kernel(global)) {
         let reached = Reached::from(kernel);
-        let obstacle = kernel.as_function().and_then(signature_obstacle);
+        let function = kernel.as_function();
+        let listed = function.filter(|&function| gpu.is_none() && argument_list::has_list(function));
+        let obstacle = listed.map(|_| Obstacle::ArgumentList);
+        let obstacle = obstacle.or_else(|| function.and_then(signature_obstacle));
         let mut with_kernel = std::iter::once(kernel).chain(reached.in_order.iter().copied());
         let obstacle = obstacle
             .or_else(|| reached.obstacle(gpu.is_some()))

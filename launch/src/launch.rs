@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use std::mem::{MaybeUninit, size_of};
 use std::ptr;
 
-use offloom_abi::kernel_arguments::{KernelArguments, MapType, VERSION};
+use offloom_abi::kernel_arguments::{KernelArguments, MapType, VERSION_WITH_LAUNCH_ENVIRONMENT};
 
 use crate::device::Device;
 use crate::error::LaunchError;
@@ -49,9 +49,10 @@ pub struct Launch<'a> {
     number_of_teams: i32,
     thread_limit: i32,
     count: usize,
-    values: [*mut c_void; MAX_ARGUMENTS],
-    sizes: [i64; MAX_ARGUMENTS],
-    map_types: [i64; MAX_ARGUMENTS],
+    /// One more than there may be: the launch environment's, which libomptarget 23 wants behind the others.
+    values: [*mut c_void; MAX_ARGUMENTS + 1],
+    sizes: [i64; MAX_ARGUMENTS + 1],
+    map_types: [i64; MAX_ARGUMENTS + 1],
     too_many: bool,
     /// The device of the first argument that was mapped already, and of one that is on another device.
     mapped_on: [Option<Device>; 2],
@@ -94,9 +95,9 @@ impl<'a> Launch<'a> {
             number_of_teams: -1,
             thread_limit: 0,
             count: 0,
-            values: [ptr::null_mut(); MAX_ARGUMENTS],
-            sizes: [0; MAX_ARGUMENTS],
-            map_types: [0; MAX_ARGUMENTS],
+            values: [ptr::null_mut(); MAX_ARGUMENTS + 1],
+            sizes: [0; MAX_ARGUMENTS + 1],
+            map_types: [0; MAX_ARGUMENTS + 1],
             too_many: false,
             mapped_on: [None; 2],
             borrows: PhantomData,
@@ -207,11 +208,19 @@ impl<'a> Launch<'a> {
         let Some(device) = self.device.number()? else {
             return Ok(Outcome::NotOffloaded);
         };
+        let version = runtime::arguments_version();
+        let mut count = self.count;
+        if version >= VERSION_WITH_LAUNCH_ENVIRONMENT {
+            self.values[count] = ptr::null_mut();
+            self.sizes[count] = 0;
+            self.map_types[count] = (MapType::LITERAL.0 | MapType::TARGET_PARAM.0) as i64;
+            count += 1;
+        }
         let values = self.values.as_mut_ptr();
         // A fresh record each time: the runtime writes into it.
         let mut arguments = KernelArguments {
-            version: VERSION,
-            number_of_arguments: self.count as u32,
+            version,
+            number_of_arguments: count as u32,
             // Nothing here starts behind its base pointer, so one array serves for both.
             base_pointers: values,
             pointers: values,

@@ -1,4 +1,4 @@
-//! The calls into libomptarget: the same in LLVM 19 and 22.
+//! The calls into libomptarget: the same in LLVM 19 to 23, but for the version of a launch's arguments.
 //!
 //! Source: `offload/libomptarget/interface.cpp` and `offload/include/omptarget.h` of LLVM.
 #![expect(
@@ -6,15 +6,38 @@
     reason = "calls C functions that read and write memory by its address"
 )]
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use offloom_abi::kernel_arguments::{KernelArguments, MapType};
+use offloom_abi::kernel_arguments::{KernelArguments, MapType, VERSION, VERSION_WITH_LAUNCH_ENVIRONMENT};
 
 use crate::device::Device;
 use crate::error::LaunchError;
 use crate::link::Link;
 use crate::region::SourceLocation;
+
+/// A function that libomptarget exports since LLVM 23.
+const SINCE_LLVM_23: &CStr = c"omp_get_gprivate_limit";
+
+/// The version of the arguments of launches that the program's libomptarget expects.
+pub(crate) fn arguments_version() -> u32 {
+    static KNOWN: AtomicU32 = AtomicU32::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            // SAFETY: looks a name up, which ends with its zero, among all that the program has loaded.
+            let is_new = unsafe { !dlsym(ptr::null_mut(), SINCE_LLVM_23.as_ptr()).is_null() };
+            let version = if is_new {
+                VERSION_WITH_LAUNCH_ENVIRONMENT
+            } else {
+                VERSION
+            };
+            KNOWN.store(version, Ordering::Relaxed);
+            version
+        }
+        known => known,
+    }
+}
 
 /// Begins, ends or updates the mapping of `count` objects.
 type DataCall = unsafe extern "C" fn(
@@ -30,6 +53,9 @@ type DataCall = unsafe extern "C" fn(
 );
 
 unsafe extern "C" {
+    /// Null: everything that is loaded.
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+
     /// Runs a kernel and waits for it. 0: it has run; otherwise nothing happened. Writes into `arguments`.
     pub(crate) fn __tgt_target_kernel(
         location: *const SourceLocation,

@@ -161,7 +161,7 @@ fn make_kernels<'ctx>(
     for (name, function) in &plan.kernels {
         let symbol = Symbol::from(*function);
         if symbol.name() == *name {
-            kernel::check_final_form(*function)?;
+            kernel::check_final_form(module, *function)?;
             *changed |= form.give(*function, LaunchLimits::default());
             kernels.push(symbol);
             continue;

@@ -14,7 +14,7 @@
 // RUN: env OFFLOOM_JIT_LIBRARY=%dist/lib/liboffloom_jit.so ./only > own.out 2>&1
 // RUN: env OFFLOOM_JIT_LIBRARY=%other_dist/lib/liboffloom_jit.so ./only > other.out 2>&1
 // RUN: cat own.out other.out | FileCheck --check-prefix=ONLY --implicit-check-not='{{.}}' %s
-// ONLY-DAG: offloom-jit: this library is for LLVM {{19|21|22}}, the device code of this program is bitcode of LLVM{{19|21|22}}.{{[0-9.]+}}: it cannot be used
+// ONLY-DAG: offloom-jit: this library is for LLVM {{19|21|22|23}}, the device code of this program is bitcode of LLVM{{19|21|22|23}}.{{[0-9.]+}}: it cannot be used
 // ONLY-DAG: answer 42
 // ONLY-DAG: answer 42
 

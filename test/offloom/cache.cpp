@@ -40,7 +40,7 @@
 // LIST-COUNT-2: {{^}}main() cache.cpp:[[#]] argument 1 = {{[35]}} (i32) {{.*}} KiB {{.*}}LLVM {{[0-9.]+$}}
 // LIST-NOT: {{.}}
 // RUN: %offloom --version | FileCheck --check-prefix=VERSION %s
-// VERSION: {{^}}offloom {{[0-9.]+}} (LLVM {{19|21|22}}){{$}}
+// VERSION: {{^}}offloom {{[0-9.]+}} (LLVM {{19|21|22|23}}){{$}}
 // RUN: %{cache} --json list | python3 -c "import json, sys; assert len(json.load(sys.stdin)) == 2"
 // RUN: %{cache} stats | FileCheck --check-prefix=STATS %s
 // STATS: cache: 2 files, {{[0-9.]+}} KiB of 1.0 GiB

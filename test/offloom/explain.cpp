@@ -7,7 +7,7 @@
 
 // RUN: %{run} OFFLOOM_JIT_RETIRE=0 %run_offload ./jit
 // RUN: %offloom explain stats | FileCheck --implicit-check-not='-0.00' %s
-// CHECK: Process {{[0-9]+}}, Offloom {{[0-9.]+}}, LLVM {{19|21|22}}.
+// CHECK: Process {{[0-9]+}}, Offloom {{[0-9.]+}}, LLVM {{19|21|22|23}}.
 // CHECK: {{^}}main() explain.cpp:[[#]]{{$}}
 // CHECK-NEXT: 9 launches: 0 ahead of time, 9 of variants; a variant was asked for 3 times
 // CHECK-NEXT: argument what good for variants caused now

@@ -228,7 +228,7 @@ impl Image {
             strings: member.strings().map(owned).collect(),
             triple: member.triple().to_owned(),
             arch: member.arch().to_owned(),
-            member_size: member.bytes().len(),
+            member_size: member.container().len(),
             image_size: member.image().len(),
             contents: Contents::of(member.image(), &format!("image {index} of {origin}"))?,
         })

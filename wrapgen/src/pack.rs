@@ -5,13 +5,17 @@ use std::io::{self, Read};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use offloom_abi::offload_binary::{ARCH, FEATURE, ImageKind, MemberDescription, TRIPLE};
+use offloom_abi::ContainerFormat;
+use offloom_abi::offload_binary::{ARCH, ContainerHeader, FEATURE, ImageKind, MemberDescription, TRIPLE};
 
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
 use crate::inputs::{Source, is_bitcode};
 use crate::output::OutputFile;
+
+/// How many bytes tell what an image is.
+const START: usize = 4;
 
 /// Pack device images into an OffloadBinary.
 #[derive(Debug, clap::Args)]
@@ -41,7 +45,8 @@ impl PackArgs {
     }
 }
 
-/// Writes the images to `output` as members, in order, copying each image once, from file to file.
+/// Writes the images to `output` as members, in order, copying each image once, from file to file. Each is in
+/// a container of its own where the release has it so, else all are in one.
 ///
 /// # Errors
 /// An argument is incomplete, an image cannot be read or the output cannot be written.
@@ -49,10 +54,19 @@ pub fn pack(images: &[ImageArgument], output: &Path) -> Result<()> {
     for image in images {
         check(image)?;
     }
+    let files = images
+        .iter()
+        .flat_map(|image| image.files().map(move |file| (image, file)));
     let mut output = OutputFile::create(output)?;
-    for image in images {
-        for file in image.files() {
-            pack_file(image, &file, &mut output)?;
+    match LLVM.containers {
+        ContainerFormat::Version1 => {
+            for (image, file) in files {
+                write_container(&[Packed::open(image, file)?], &mut output)?;
+            }
+        }
+        ContainerFormat::Version2 => {
+            let packed = files.map(|(image, file)| Packed::open(image, file));
+            write_container(&packed.collect::<Result<Vec<_>>>()?, &mut output)?;
         }
     }
     output.commit()
@@ -69,69 +83,108 @@ fn check(image: &ImageArgument) -> Result<()> {
     Ok(())
 }
 
-fn pack_file(image: &ImageArgument, path: &Path, output: &mut OutputFile) -> Result<()> {
-    if path == Path::new("-") {
-        return pack_stream(image, path, io::stdin(), output);
-    }
-    let file = File::open(path).map_err(Error::read(path))?;
-    let metadata = file.metadata().map_err(Error::read(path))?;
-    if !metadata.is_file() {
-        return pack_stream(image, path, file, output);
-    }
-    let size = metadata.len();
-
-    let mut start = [0; 4];
-    let start_length = file.read_at(&mut start, 0).map_err(Error::read(path))?;
-    let padding = write_header(image, path, &start[..start_length], size, output)?;
-    let source = Source {
-        file: &file,
-        path,
-        offset: 0,
-    };
-    output.copy(source, size)?;
-    output.write(padding)
+/// An image and what is said of it.
+#[derive(Debug)]
+struct Packed<'a> {
+    argument: &'a ImageArgument,
+    description: MemberDescription<'a>,
+    path: PathBuf,
+    contents: Contents,
 }
 
-/// Packs what can be read but once, such as a pipe.
-fn pack_stream(
-    image: &ImageArgument,
-    path: &Path,
-    mut stream: impl Read,
-    output: &mut OutputFile,
-) -> Result<()> {
-    let mut bytes = Vec::new();
-    stream.read_to_end(&mut bytes).map_err(Error::read(path))?;
-    let padding = write_header(image, path, &bytes, bytes.len() as u64, output)?;
-    output.write(&bytes)?;
-    output.write(padding)
+#[derive(Debug)]
+enum Contents {
+    File(File, u64),
+    /// What could be read but once, such as a pipe.
+    Read(Vec<u8>),
 }
 
-/// Writes what stands before the image and returns what stands behind it.
-fn write_header(
-    image: &ImageArgument,
-    path: &Path,
-    start: &[u8],
-    size: u64,
-    output: &mut OutputFile,
-) -> Result<&'static [u8]> {
-    let kind = image.kind()?;
-    let description = MemberDescription {
-        image_kind: image_kind(path, start),
-        offload_kind: kind.number(LLVM).ok_or_else(|| {
-            image.error(format!(
-                "LLVM {} does not know the offload kind '{}'",
-                LLVM.major(),
-                kind.name()
-            ))
-        })?,
-        flags: 0,
-        strings: in_stock_order(image.strings()),
-    };
-    let header = description
-        .header(size)
-        .map_err(|error| image.error(error.to_string()))?;
+impl<'a> Packed<'a> {
+    fn open(argument: &'a ImageArgument, path: PathBuf) -> Result<Self> {
+        let (contents, start) = Contents::open(&path)?;
+        let kind = argument.kind()?;
+        let description = MemberDescription {
+            image_kind: image_kind(&path, &start),
+            offload_kind: kind.number(LLVM).ok_or_else(|| {
+                argument.error(format!(
+                    "LLVM {} does not know the offload kind '{}'",
+                    LLVM.major(),
+                    kind.name()
+                ))
+            })?,
+            flags: 0,
+            strings: in_stock_order(argument.strings()),
+        };
+        Ok(Self {
+            argument,
+            description,
+            path,
+            contents,
+        })
+    }
+}
+
+impl Contents {
+    /// Opens a file, with its first four bytes.
+    fn open(path: &Path) -> Result<(Self, Vec<u8>)> {
+        let read = |mut stream: Box<dyn Read>| -> Result<_> {
+            let mut bytes = Vec::new();
+            stream.read_to_end(&mut bytes).map_err(Error::read(path))?;
+            let start = bytes[..bytes.len().min(START)].to_vec();
+            Ok((Self::Read(bytes), start))
+        };
+        if path == Path::new("-") {
+            return read(Box::new(io::stdin()));
+        }
+        let file = File::open(path).map_err(Error::read(path))?;
+        let metadata = file.metadata().map_err(Error::read(path))?;
+        if !metadata.is_file() {
+            return read(Box::new(file));
+        }
+        let mut start = vec![0; START];
+        let length = file.read_at(&mut start, 0).map_err(Error::read(path))?;
+        start.truncate(length);
+        Ok((Self::File(file, metadata.len()), start))
+    }
+
+    fn size(&self) -> u64 {
+        match self {
+            Self::File(_, size) => *size,
+            Self::Read(bytes) => bytes.len() as u64,
+        }
+    }
+}
+
+/// Writes a container with these images.
+fn write_container(images: &[Packed<'_>], output: &mut OutputFile) -> Result<()> {
+    for image in images {
+        image
+            .description
+            .header(LLVM.containers, image.contents.size())
+            .map_err(|error| image.argument.error(error.to_string()))?;
+    }
+    let members: Vec<_> = images
+        .iter()
+        .map(|image| (&image.description, image.contents.size()))
+        .collect();
+    let header = ContainerHeader::of(LLVM.containers, &members)
+        .map_err(|error| Error::Usage(format!("cannot pack the images together: {error}")))?;
     output.write(header.bytes())?;
-    Ok(&[0; 8][..header.padding()])
+    for (image, padding) in images.iter().zip(header.paddings()) {
+        match &image.contents {
+            Contents::File(file, size) => {
+                let source = Source {
+                    file,
+                    path: &image.path,
+                    offset: 0,
+                };
+                output.copy(source, *size)?;
+            }
+            Contents::Read(bytes) => output.write(bytes)?,
+        }
+        output.write(&[0; 8][..*padding])?;
+    }
+    Ok(())
 }
 
 /// The order in which LLVM's packager stores strings is that of a hash table; for the keys that Clang gives

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use object::write::{Object, StandardSegment};
 use object::{Architecture, BinaryFormat, Endianness, SectionKind};
+use offloom_abi::ContainerFormat;
 use offloom_abi::names::{OFFLOADING_SECTION, SHF_EXCLUDE, SHT_LLVM_OFFLOADING};
 use offloom_abi::offload_binary::{ImageKind, MemberDescription};
 use proptest::prelude::*;
@@ -22,8 +23,10 @@ fn offload_binary() -> Vec<u8> {
         flags: 0,
         strings,
     };
-    let header = description.header(IMAGE.len() as u64).unwrap();
-    [header.bytes(), IMAGE, &vec![0; header.padding()]].concat()
+    let header = description
+        .header(ContainerFormat::Version1, IMAGE.len() as u64)
+        .unwrap();
+    [header.bytes(), IMAGE, &vec![0; header.paddings()[0]]].concat()
 }
 
 /// An object with an OffloadBinary, as Clang leaves it.

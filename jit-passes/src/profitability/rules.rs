@@ -98,7 +98,9 @@ pub(super) fn effect<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> 
         Opcode::Shl if !is_number && index == 0 => Effect::Multiple,
         // What is left needs a number.
         _ if !is_number => Effect::Nothing,
-        Opcode::Br if index == 0 => Effect::Use(ParameterUses::BRANCH),
+        _ if index == 0 && instruction.is_conditional().unwrap_or(false) => {
+            Effect::Use(ParameterUses::BRANCH)
+        }
         Opcode::Switch if index == 0 => Effect::Use(ParameterUses::SWITCH),
         Opcode::Select if index == 0 => Effect::Use(ParameterUses::BRANCH),
         Opcode::ICmp if !others_known => Effect::Compared,

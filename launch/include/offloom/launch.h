@@ -44,13 +44,24 @@
 ///
 /// Source: `__tgt_target_kernel` and `__tgt_target_data_*_mapper` in `offload/libomptarget/interface.cpp`,
 /// `KernelArgsTy` in `offload/include/Shared/APITypes.h`, `OpenMPOffloadMappingFlags` in
-/// `llvm/Frontend/OpenMP/OMPConstants.h`; the same in LLVM 19 and 22.
+/// `llvm/Frontend/OpenMP/OMPConstants.h`; the same in LLVM 19 to 23, but
+/// for the version of a launch's arguments.
 #ifndef OFFLOOM_LAUNCH_H
 #define OFFLOOM_LAUNCH_H
 
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+/// The version of a launch's arguments that the program's libomptarget expects: 3 until LLVM 22, and 5 since
+/// LLVM 23. Another compiler than Clang has to be told, where that is 5.
+#ifndef OFFLOOM_ARGUMENTS_VERSION
+#if defined(__clang_major__) && __clang_major__ >= 23
+#define OFFLOOM_ARGUMENTS_VERSION 5
+#else
+#define OFFLOOM_ARGUMENTS_VERSION 3
+#endif
+#endif
 
 /// Most arguments a launch can have. A program may define another number before it includes this file, the
 /// same one everywhere.
@@ -122,13 +133,13 @@ typedef struct offloom_launch {
   int32_t num_teams;    ///< as in `num_teams(n)`; 0: the runtime chooses; -1, at first: one team, no `teams` construct
   int32_t thread_limit; ///< as in `thread_limit(n)`; 0, at first: the runtime chooses
 
-  uint32_t argument_count;              ///< arguments so far
-  offloom_status status;                ///< the first mistake made while adding arguments, or `OFFLOOM_SUCCESS`
-  void *values[OFFLOOM_MAX_ARGUMENTS];  ///< host address, or the bytes of a by-value argument
-  int64_t sizes[OFFLOOM_MAX_ARGUMENTS]; ///< bytes
-  int64_t types[OFFLOOM_MAX_ARGUMENTS]; ///< LLVM's map types
-  void *names[OFFLOOM_MAX_ARGUMENTS];   ///< `;expression;file;line;column;;` for the runtime's messages, or null
-  const char *next_name;                ///< the name of the argument that is added next, or null
+  uint32_t argument_count;                  ///< arguments so far
+  offloom_status status;                    ///< the first mistake made while adding arguments, or `OFFLOOM_SUCCESS`
+  void *values[OFFLOOM_MAX_ARGUMENTS + 1];  ///< host address, or the bytes of a by-value argument
+  int64_t sizes[OFFLOOM_MAX_ARGUMENTS + 1]; ///< bytes
+  int64_t types[OFFLOOM_MAX_ARGUMENTS + 1]; ///< LLVM's map types
+  void *names[OFFLOOM_MAX_ARGUMENTS + 1];   ///< `;expression;file;line;column;;` for the runtime's messages, or null
+  const char *next_name;                    ///< the name of the argument that is added next, or null
 } offloom_launch;
 
 /// For functions whose own place in this file would tell a reader of the runtime's messages nothing.
@@ -142,9 +153,9 @@ typedef struct offloom_launch {
 extern "C" {
 #endif
 
-/// The runtime's record of a launch, version 3. The runtime writes into it, so each launch gets a fresh one.
+/// The runtime's record of a launch. The runtime writes into it, so each launch gets a fresh one.
 typedef struct offloom_kernel_arguments {
-  uint32_t version;         ///< 3
+  uint32_t version;         ///< `OFFLOOM_ARGUMENTS_VERSION`
   uint32_t argument_count;  ///< length of the arrays; the runtime adds one
   void **base_pointers;     ///< host base addresses, or by-value bytes
   void **pointers;          ///< host addresses of the first mapped byte, or by-value bytes
@@ -297,8 +308,16 @@ static inline offloom_status offloom_launch_run(offloom_launch *launch) {
   if (!offloom_device_exists(launch->device))
     return OFFLOOM_NO_SUCH_DEVICE;
   memset(&arguments, 0, sizeof arguments);
-  arguments.version = 3;
+  arguments.version = OFFLOOM_ARGUMENTS_VERSION;
   arguments.argument_count = launch->argument_count;
+#if OFFLOOM_ARGUMENTS_VERSION >= 5
+  // Behind the others comes the launch environment, a null pointer by value.
+  launch->values[launch->argument_count] = 0;
+  launch->sizes[launch->argument_count] = 0;
+  launch->types[launch->argument_count] = 0x120;
+  launch->names[launch->argument_count] = 0;
+  ++arguments.argument_count;
+#endif
   // No array section here starts behind its base pointer, so one array serves for both.
   arguments.base_pointers = launch->values;
   arguments.pointers = launch->values;

@@ -55,11 +55,15 @@ pub(super) fn wrap<'ctx>(
     let context = module.get_context();
     let pointer: BasicMetadataTypeEnum<'_> = context.ptr_type(AddressSpace::default()).into();
     let word = context.i64_type().into();
-    let mut parameters = vec![pointer];
-    parameters.extend(function.get_param_iter().map(|parameter| match parameter {
-        BasicValueEnum::PointerValue(_) => pointer,
-        _ => word,
-    }));
+    let mut parameters = Vec::new();
+    if !takes_list(module) {
+        parameters.extend(function.get_param_iter().map(|parameter| match parameter {
+            BasicValueEnum::PointerValue(_) => pointer,
+            _ => word,
+        }));
+    }
+    // Or the list.
+    parameters.insert(launch_environment(parameters.len()), pointer);
     let kernel_type = context.void_type().fn_type(&parameters, false);
     let kernel = module.add_function(name, kernel_type, Some(Linkage::WeakODR));
     add_attributes(module, kernel, function);
@@ -69,6 +73,20 @@ pub(super) fn wrap<'ctx>(
     })?;
     form.give(kernel, limits);
     Ok(kernel)
+}
+
+/// Whether the module's kernels have one parameter, a list of the addresses of their arguments.
+fn takes_list(module: &Module<'_>) -> bool {
+    LLVM.host_kernels_take_list && !target::is_gpu(module)
+}
+
+/// Which parameter of a kernel with so many arguments is the launch environment.
+const fn launch_environment(arguments: usize) -> usize {
+    if LLVM.launch_environment_is_last {
+        arguments
+    } else {
+        0
+    }
 }
 
 /// Whether the function can be launched at all.
@@ -127,7 +145,7 @@ fn check<'ctx>(module: &Module<'ctx>, function: FunctionValue<'ctx>) -> Result<(
 }
 
 /// Whether a launch can call a function that has a kernel's name already, and so gets nothing put around it.
-pub(super) fn check_final_form(function: FunctionValue<'_>) -> Result<(), PassError> {
+pub(super) fn check_final_form(module: &Module<'_>, function: FunctionValue<'_>) -> Result<(), PassError> {
     let cannot = |problem: String| PassError::NotInFinalForm {
         symbol: Symbol::from(function).name(),
         problem,
@@ -137,13 +155,29 @@ pub(super) fn check_final_form(function: FunctionValue<'_>) -> Result<(), PassEr
             "returns a value or is variadic, which a kernel cannot".to_owned(),
         ));
     }
-    let mut parameters = function.get_param_iter();
-    if !parameters.next().is_some_and(BasicValueEnum::is_pointer_value) {
-        return Err(cannot(
-            "its first parameter is not the implicit pointer that each launch passes".to_owned(),
-        ));
+    let parameters = function.get_params();
+    if takes_list(module) && parameters.len() != 1 {
+        return Err(cannot(format!(
+            "it has {} parameters, and a launch passes one: a list of the addresses of its arguments",
+            parameters.len()
+        )));
     }
-    for (number, parameter) in (2..).zip(parameters) {
+    let implicit = launch_environment(parameters.len().saturating_sub(1));
+    if !parameters
+        .get(implicit)
+        .copied()
+        .is_some_and(BasicValueEnum::is_pointer_value)
+    {
+        let which = if LLVM.launch_environment_is_last {
+            "last"
+        } else {
+            "first"
+        };
+        return Err(cannot(format!(
+            "its {which} parameter is not the implicit pointer that each launch passes"
+        )));
+    }
+    for (number, parameter) in (1..).zip(parameters) {
         let is_word = match parameter.get_type() {
             BasicTypeEnum::PointerType(_) => true,
             BasicTypeEnum::IntType(integer) => u64::from(integer.get_bit_width()) == 8 * ARGUMENT_SIZE,
@@ -186,7 +220,8 @@ fn add_attributes<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, func
     for name in OF_KERNELS.into_iter().chain(of_target) {
         kernel.add_attribute(AttributeLoc::Function, by_name(name));
     }
-    kernel.add_attribute(AttributeLoc::Param(0), by_name("noalias"));
+    let implicit = launch_environment(kernel.count_params() as usize - 1);
+    kernel.add_attribute(AttributeLoc::Param(implicit as u32), by_name("noalias"));
     for index in 0..kernel.count_params() {
         kernel.add_attribute(AttributeLoc::Param(index), by_name("noundef"));
     }
@@ -202,18 +237,11 @@ fn build<'ctx>(
     let builder = context.create_builder();
     let entry = context.append_basic_block(kernel, "entry");
     builder.position_at_end(entry);
-    let given: Vec<BasicValueEnum<'ctx>> = kernel.get_param_iter().collect();
-    if let Some(implicit) = given.first() {
-        implicit.set_name("dyn_ptr");
-    }
-    let mut received = Vec::new();
-    for (parameter, &argument) in function.get_param_iter().zip(given.iter().skip(1)) {
-        received.push(match argument {
-            BasicValueEnum::PointerValue(pointer) => Argument::Pointer(pointer),
-            word => Argument::Slot(store_to_slot(&builder, word)?),
-        });
-        argument.set_name(&parameter.get_name().to_string_lossy());
-    }
+    let received = if takes_list(module) {
+        receive_listed(&builder, kernel, function)?
+    } else {
+        receive(&builder, kernel, function)?
+    };
     let user_code = if target::is_gpu(module) {
         begin_target_kernel(entry, limits).unwrap_or(entry)
     } else {
@@ -245,6 +273,54 @@ fn build<'ctx>(
     }
     builder.build_return(None)?;
     Ok(())
+}
+
+/// The arguments that are the kernel's parameters.
+fn receive<'ctx>(
+    builder: &Builder<'ctx>,
+    kernel: FunctionValue<'ctx>,
+    function: FunctionValue<'ctx>,
+) -> Result<Vec<Argument<'ctx>>, BuilderError> {
+    let mut arguments = kernel.get_params();
+    let implicit = arguments.remove(launch_environment(function.count_params() as usize));
+    implicit.set_name("dyn_ptr");
+    let mut received = Vec::new();
+    for (parameter, argument) in function.get_param_iter().zip(arguments) {
+        received.push(match argument {
+            BasicValueEnum::PointerValue(pointer) => Argument::Pointer(pointer),
+            word => Argument::Slot(store_to_slot(builder, word)?),
+        });
+        argument.set_name(&parameter.get_name().to_string_lossy());
+    }
+    Ok(received)
+}
+
+/// The arguments whose addresses are in the list that is the kernel's parameter; that of the launch
+/// environment comes behind them.
+fn receive_listed<'ctx>(
+    builder: &Builder<'ctx>,
+    kernel: FunctionValue<'ctx>,
+    function: FunctionValue<'ctx>,
+) -> Result<Vec<Argument<'ctx>>, BuilderError> {
+    let Some(BasicValueEnum::PointerValue(list)) = kernel.get_first_param() else {
+        return Ok(Vec::new());
+    };
+    list.set_name("arguments");
+    let pointer = list.get_type();
+    let fields = vec![BasicTypeEnum::from(pointer); function.count_params() as usize + 1];
+    let list_type = pointer.get_context().struct_type(&fields, false);
+    let mut received = Vec::new();
+    for (place, parameter) in (0..).zip(function.get_param_iter()) {
+        let place = builder.build_struct_gep(list_type, list, place, "")?;
+        let address = builder.build_load(pointer, place, "")?.into_pointer_value();
+        received.push(match parameter {
+            BasicValueEnum::PointerValue(_) => {
+                Argument::Pointer(builder.build_load(pointer, address, "")?.into_pointer_value())
+            }
+            _ => Argument::Slot(address),
+        });
+    }
+    Ok(received)
 }
 
 /// An argument of the launch, as the kernel gets it.

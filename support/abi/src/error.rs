@@ -46,13 +46,13 @@ pub enum Problem {
     #[error("not a fat binary: it starts like none of CUDA's or HIP's")]
     NoFatBinary,
     /// A version number other than the one known.
-    #[error("{what} version {found} is not supported, only version {supported} is")]
+    #[error("{what} version {found} is not supported, the latest known is {supported}")]
     UnsupportedVersion {
         /// The record.
         what: &'static str,
         /// The number found.
         found: u32,
-        /// The number this crate reads.
+        /// The latest number that this crate reads.
         supported: u32,
     },
     /// A size field smaller than the record it describes.

@@ -1,6 +1,6 @@
 //! `__tgt_kernel_arguments`, what the host hands to `__tgt_target_kernel` at every launch, and its map types.
 //!
-//! The same layout and version number in every known release. Source: `KernelArgsTy` in
+//! The same layout in every known release; another version number since LLVM 23. Source: `KernelArgsTy` in
 //! `offload/include/Shared/APITypes.h`, `OpenMPOffloadMappingFlags` in `llvm/Frontend/OpenMP/OMPConstants.h`.
 
 use std::ffi::c_void;
@@ -9,8 +9,12 @@ use std::mem::{align_of, offset_of, size_of};
 /// Name of the record's type in IR, without the `%`.
 pub const IR_STRUCT_NAME: &str = "struct.__tgt_kernel_arguments";
 
-/// Value of [`KernelArguments::version`].
+/// Value of [`KernelArguments::version`] until LLVM 22. The newest libomptarget takes it for GPUs alone.
 pub const VERSION: u32 = 3;
+
+/// Value of [`KernelArguments::version`] since LLVM 23: the last argument is the launch environment, a null
+/// pointer by value.
+pub const VERSION_WITH_LAUNCH_ENVIRONMENT: u32 = 5;
 
 /// The record as it lies in the launching program's memory, on 64-bit hosts.
 ///
@@ -19,7 +23,7 @@ pub const VERSION: u32 = 3;
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct KernelArguments {
-    /// Always [`VERSION`].
+    /// [`VERSION`] or [`VERSION_WITH_LAUNCH_ENVIRONMENT`].
     pub version: u32,
     /// Length of the five arrays. More than the kernel has arguments: count the [`MapType::TARGET_PARAM`]
     /// bits.

@@ -60,4 +60,4 @@ pub use error::{FormatError, Problem};
 pub use host_processor::HostProcessor;
 pub use offload_kind::OffloadKind;
 pub use triple::Triple;
-pub use version::LlvmVersion;
+pub use version::{ContainerFormat, LlvmVersion};

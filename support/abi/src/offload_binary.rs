@@ -1,26 +1,28 @@
 //! OffloadBinary: device images with their target, concatenated; what `.llvm.offloading` sections hold.
 //!
-//! All integers are little endian; all offsets count from the start of the member. Version 1 in every known
-//! release:
+//! All integers are little endian; all offsets count from the start of the container.
 //!
 //! | offset | type | field |
 //! | --- | --- | --- |
 //! | 0 | 4 bytes | magic `10 ff 10 ad` |
-//! | 4 | u32 | version, 1 |
-//! | 8 | u64 | bytes of the member with header and trailing padding, a multiple of 8 |
-//! | 16 | u64 | offset of the entry |
-//! | 24 | u64 | bytes of the entry, 40 |
+//! | 4 | u32 | version: 1, or 2 since LLVM 23 |
+//! | 8 | u64 | bytes of the container with header and trailing padding, a multiple of 8 |
+//! | 16 | u64 | offset of the entry; of the first one in version 2 |
+//! | 24 | u64 | bytes of the entry, 40; in version 2 the number of entries |
 //! | entry + 0 | u16 | [`ImageKind`] |
 //! | entry + 2 | u16 | [`OffloadKind`](crate::OffloadKind), numbered by release |
-//! | entry + 4 | u32 | flags, 0 |
+//! | entry + 4 | u32 | flags; 1 in version 2: there are strings alone, no image |
 //! | entry + 8 | u64 | offset of the string pairs |
 //! | entry + 16 | u64 | number of string pairs |
 //! | entry + 24 | u64 | offset of the image |
 //! | entry + 32 | u64 | bytes of the image |
 //! | pair + 0, pair + 8 | u64 | offsets of a NUL-terminated key and value |
+//! | pair + 16 | u64 | bytes of the value; version 2 alone, where nothing need end the value |
 //!
-//! [`members`] reads without copying; [`MemberDescription::header`] gives the bytes before an image, so that
-//! a writer can stream the image itself. Source: `llvm/Object/OffloadBinary.h` and `OffloadBinary.cpp`.
+//! A *member* here is one entry with its image.
+//!
+//! [`members`] reads without copying; [`MemberDescription::header`] gives the bytes before an image, and
+//! [`ContainerHeader::of`] those before several, so that a writer can stream the images themselves. Source: `llvm/Object/OffloadBinary.h` and `OffloadBinary.cpp`.
 
 mod read;
 mod write;
@@ -30,16 +32,15 @@ use std::mem::{offset_of, size_of};
 use zerocopy::little_endian::{U16, U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
 
-pub use read::{MAX_STRING_BYTES, Member, Members, members};
-pub use write::{DescriptionError, MemberDescription, MemberHeader};
+use crate::ContainerFormat;
 
-/// First bytes of every member.
+pub use read::{MAX_STRING_BYTES, Member, Members, members};
+pub use write::{ContainerHeader, DescriptionError, MemberDescription};
+
+/// First bytes of every container.
 pub const MAGIC: [u8; 4] = [0x10, 0xff, 0x10, 0xad];
 
-/// Format version that every known release writes.
-pub const VERSION: u32 = 1;
-
-/// What members and images start at a multiple of, in bytes.
+/// What containers and images start at a multiple of, in bytes.
 pub const ALIGNMENT: u64 = 8;
 
 /// Key of the image's target triple.
@@ -68,7 +69,7 @@ impl ImageKind {
     pub const FATBINARY: Self = Self(4);
     /// PTX assembly.
     pub const PTX: Self = Self(5);
-    /// SPIR-V (LLVM 22 only).
+    /// SPIR-V (since LLVM 22).
     pub const SPIRV: Self = Self(6);
 
     /// How LLVM spells it, which is also its file name extension; `None` for an unknown number. Empty: unset.
@@ -98,7 +99,7 @@ impl ImageKind {
     }
 }
 
-/// The fixed start of a member.
+/// The fixed start of a container.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct Header {
@@ -106,6 +107,7 @@ struct Header {
     version: U32,
     size: U64,
     entry_offset: U64,
+    /// In version 2 the number of entries.
     entry_size: U64,
 }
 
@@ -140,7 +142,7 @@ const _: () = {
     assert!(offset_of!(Entry, image_size) == 32);
 };
 
-/// A key and its value: offsets of NUL-terminated strings.
+/// A key and its value: offsets of NUL-terminated strings. In version 2 the value's length stands behind.
 #[derive(FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned)]
 #[repr(C)]
 struct StringPair {
@@ -152,3 +154,19 @@ const _: () = {
     assert!(size_of::<StringPair>() == 16);
     assert!(offset_of!(StringPair, value_offset) == 8);
 };
+
+/// Bytes of a [`StringPair`] with what stands behind it.
+const fn pair_size(format: ContainerFormat) -> usize {
+    match format {
+        ContainerFormat::Version1 => size_of::<StringPair>(),
+        ContainerFormat::Version2 => size_of::<StringPair>() + size_of::<U64>(),
+    }
+}
+
+/// The format's number in a container.
+const fn version_number(format: ContainerFormat) -> u32 {
+    match format {
+        ContainerFormat::Version1 => 1,
+        ContainerFormat::Version2 => 2,
+    }
+}

@@ -16,6 +16,15 @@ pub enum EntryFormat {
     Version1,
 }
 
+/// The layout of OffloadBinary containers. Source: `llvm/Object/OffloadBinary.h`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum ContainerFormat {
+    /// One image, strings without their lengths.
+    Version1,
+    /// Any number of images, values with their lengths. Since LLVM 23.
+    Version2,
+}
+
 /// How programming models are numbered. Source: `llvm/Object/OffloadBinary.h`, `OffloadKind`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum KindNumbering {
@@ -54,6 +63,8 @@ pub struct LlvmVersion {
     pub entries: EntryFormat,
     /// Numbers of programming models in entries and in OffloadBinary.
     pub kinds: KindNumbering,
+    /// The containers that its tools write. It reads those of earlier releases, too.
+    pub containers: ContainerFormat,
     /// The name by which Clang runs the packager.
     pub packager: &'static str,
     /// Whether the packager demands a triple of each image.
@@ -89,6 +100,13 @@ pub struct LlvmVersion {
     /// Whether Debian's packages of libomptarget are `liboffload-N` and `liboffload-N-dev`; else `libomp5-N`
     /// and `libomp-N-dev` hold it beside the host runtime.
     pub offload_packages: bool,
+    /// Whether kernels of processors have one parameter, a list of the addresses of their arguments; else the
+    /// arguments are their parameters. Source: `createOutlinedFunction` of
+    /// `clang/lib/CodeGen/CGOpenMPRuntime.cpp`, and the host plugin's `launchImpl`.
+    pub host_kernels_take_list: bool,
+    /// Whether a kernel's launch environment (`dyn_ptr`) is its last argument; else the first. Source:
+    /// `llvm/Frontend/OpenMP/OMPConstants.h`, `OMP_KERNEL_ARG_VERSION`.
+    pub launch_environment_is_last: bool,
     /// The release whose OpenMP host runtime and `omp.h` Debian's stable releases have beside it: one host
     /// runtime at a time can be installed, and `libomp-22-dev` is for that of 19.
     pub host_runtime: u32,
@@ -100,6 +118,7 @@ impl LlvmVersion {
         major: 19,
         entries: EntryFormat::Legacy,
         kinds: KindNumbering::Sequence,
+        containers: ContainerFormat::Version1,
         packager: "clang-offload-packager",
         packager_needs_triple: true,
         lists_entry_names: false,
@@ -116,6 +135,8 @@ impl LlvmVersion {
         keeps_closed_images: true,
         device_runtimes: DeviceRuntimes::ForProcessors,
         offload_packages: false,
+        host_kernels_take_list: false,
+        launch_environment_is_last: false,
         host_runtime: 19,
     };
 
@@ -124,6 +145,7 @@ impl LlvmVersion {
         major: 21,
         entries: EntryFormat::Version1,
         kinds: KindNumbering::Mask,
+        containers: ContainerFormat::Version1,
         packager: "clang-offload-packager",
         packager_needs_triple: true,
         lists_entry_names: true,
@@ -141,6 +163,8 @@ impl LlvmVersion {
         keeps_closed_images: true,
         device_runtimes: DeviceRuntimes::ForTriples,
         offload_packages: true,
+        host_kernels_take_list: false,
+        launch_environment_is_last: false,
         host_runtime: 21,
     };
 
@@ -149,6 +173,7 @@ impl LlvmVersion {
         major: 22,
         entries: EntryFormat::Version1,
         kinds: KindNumbering::Mask,
+        containers: ContainerFormat::Version1,
         packager: "llvm-offload-binary",
         packager_needs_triple: false,
         lists_entry_names: true,
@@ -165,7 +190,36 @@ impl LlvmVersion {
         keeps_closed_images: false,
         device_runtimes: DeviceRuntimes::ForTriples,
         offload_packages: true,
+        host_kernels_take_list: false,
+        launch_environment_is_last: false,
         host_runtime: 19,
+    };
+
+    /// LLVM 23.1.
+    pub const V23: Self = Self {
+        major: 23,
+        entries: EntryFormat::Version1,
+        kinds: KindNumbering::Mask,
+        containers: ContainerFormat::Version2,
+        packager: "llvm-offload-binary",
+        packager_needs_triple: false,
+        lists_entry_names: true,
+        indirect_vtables: true,
+        ptx_kernel_convention: true,
+        nvvm_attributes: true,
+        convergent_on_processors: false,
+        flang_shares_loops_on_gpus: true,
+        job_server: true,
+        generic_arch_is_empty: true,
+        bundler_host: "host-x86_64-unknown-linux-gnu",
+        device_links: DeviceLinkDriver::Clang,
+        newest_cubin: 8,
+        keeps_closed_images: false,
+        device_runtimes: DeviceRuntimes::ForTriples,
+        offload_packages: true,
+        host_kernels_take_list: true,
+        launch_environment_is_last: true,
+        host_runtime: 23,
     };
 
     /// Bytes of a cubin that [`too_new_for_libomptarget`](Self::too_new_for_libomptarget) looks at.
@@ -179,7 +233,7 @@ impl LlvmVersion {
     }
 
     /// Every release, oldest first.
-    pub const ALL: [Self; 3] = [Self::V19, Self::V21, Self::V22];
+    pub const ALL: [Self; 4] = [Self::V19, Self::V21, Self::V22, Self::V23];
 
     /// The major version number.
     pub const fn major(self) -> u32 {
@@ -265,7 +319,7 @@ mod tests {
 
     #[test]
     fn releases_with_the_other_entries_are_found_from_both_sides() {
-        assert_eq!(LlvmVersion::V19.with_other_entries(), Some(LlvmVersion::V22));
+        assert_eq!(LlvmVersion::V19.with_other_entries(), Some(LlvmVersion::V23));
         assert_eq!(LlvmVersion::V22.with_other_entries(), Some(LlvmVersion::V19));
     }
 }

@@ -78,6 +78,11 @@ fn arguments() -> String {
         let _ = writeln!(table, "| {name} | {offset} |");
     }
     let _ = writeln!(table, "| value of the version | {} |", kernel_arguments::VERSION);
+    let _ = writeln!(
+        table,
+        "| its value since LLVM 23 | {} |",
+        kernel_arguments::VERSION_WITH_LAUNCH_ENVIRONMENT
+    );
     table
 }
 
@@ -149,8 +154,7 @@ fn images() -> String {
 fn container() -> String {
     let magic = offload_binary::MAGIC.map(|byte| format!("{byte:02x}")).join(" ");
     let mut table = format!(
-        "| OffloadBinary | |\n| --- | --- |\n| magic | `{magic}` |\n| version | {} |\n| alignment of a member | {} |\n",
-        offload_binary::VERSION,
+        "| OffloadBinary | |\n| --- | --- |\n| magic | `{magic}` |\n| alignment of containers and images | {} |\n",
         offload_binary::ALIGNMENT
     );
     for number in 1..=6 {

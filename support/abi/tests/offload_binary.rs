@@ -1,14 +1,29 @@
 //! OffloadBinary: what is written is read back, and hostile bytes are refused with the place of the fault.
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
-use offloom_abi::offload_binary::{ImageKind, MAX_STRING_BYTES, Member, MemberDescription, members};
-use offloom_abi::{FormatError, LlvmVersion, OffloadKind, Problem};
+use offloom_abi::offload_binary::{
+    ContainerHeader, ImageKind, MAX_STRING_BYTES, Member, MemberDescription, members,
+};
+use offloom_abi::{ContainerFormat, FormatError, LlvmVersion, OffloadKind, Problem};
 use proptest::prelude::*;
 
 /// A member as a packager writes it.
 fn member(description: &MemberDescription<'_>, image: &[u8]) -> Vec<u8> {
-    let header = description.header(image.len() as u64).unwrap();
-    let bytes = [header.bytes(), image, &vec![0; header.padding()]].concat();
+    container(ContainerFormat::Version1, &[(description, image)])
+}
+
+/// A container as a packager writes it.
+fn container(format: ContainerFormat, members: &[(&MemberDescription<'_>, &[u8])]) -> Vec<u8> {
+    let sizes: Vec<_> = members
+        .iter()
+        .map(|(description, image)| (*description, image.len() as u64))
+        .collect();
+    let header = ContainerHeader::of(format, &sizes).unwrap();
+    let mut bytes = header.bytes().to_vec();
+    for ((_, image), padding) in members.iter().zip(header.paddings()) {
+        bytes.extend_from_slice(image);
+        bytes.resize(bytes.len() + padding, 0);
+    }
     assert_eq!(bytes.len() as u64, header.size());
     bytes
 }
@@ -38,7 +53,7 @@ fn read_all(bytes: &[u8]) {
     for member in members(bytes).flatten() {
         let strings: usize = member.strings().map(|(key, value)| key.len() + value.len()).sum();
         assert!(strings as u64 <= MAX_STRING_BYTES);
-        assert!(member.image_offset() as usize + member.image().len() <= member.bytes().len());
+        assert!(member.image_offset() as usize + member.image().len() <= member.container().len());
         let _ = (
             member.triple(),
             member.arch(),
@@ -75,6 +90,146 @@ fn the_bytes_of_llvms_packager() {
 }
 
 #[test]
+fn the_bytes_of_llvm_23s_packager_for_two_images() {
+    // llvm-offload-binary -o OUT --image=file=a,triple=x86_64-pc-linux-gnu,arch=generic,kind=openmp
+    //   --image=file=b,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=openmp
+    let expected: [u8; 304] = {
+        let mut bytes = [0; 304];
+        let mut put = |offset: usize, part: &[u8]| bytes[offset..offset + part.len()].copy_from_slice(part);
+        let words = |words: &[u64]| {
+            words
+                .iter()
+                .flat_map(|word| word.to_le_bytes())
+                .collect::<Vec<_>>()
+        };
+        put(0, &[0x10, 0xff, 0x10, 0xad, 2]);
+        put(8, &words(&[0x130, 0x20, 2]));
+        put(34, &[1]);
+        put(40, &words(&[0x70, 2, 0x118, 5]));
+        put(74, &[1]);
+        put(80, &words(&[0xa0, 2, 0x120, 9]));
+        put(112, &words(&[0xe5, 0xf1, 7, 0xea, 0xd1, 0x13]));
+        put(160, &words(&[0xe5, 0x10d, 5, 0xea, 0xf9, 0x13]));
+        put(
+            208,
+            b"\0x86_64-pc-linux-gnu\0arch\0triple\0generic\0nvptx64-nvidia-cuda\0sm_80\0",
+        );
+        put(0x118, b"hello");
+        put(0x120, b"and hello");
+        bytes
+    };
+    let [first, second] = [
+        [("arch", "generic"), ("triple", "x86_64-pc-linux-gnu")],
+        [("arch", "sm_80"), ("triple", "nvptx64-nvidia-cuda")],
+    ]
+    .map(|strings| MemberDescription {
+        image_kind: ImageKind::NONE,
+        ..openmp(&strings)
+    });
+    let bytes = container(
+        ContainerFormat::Version2,
+        &[(&first, b"hello"), (&second, b"and hello")],
+    );
+    assert_eq!(bytes, expected);
+    let both = [bytes, good()].concat();
+    let found = read(&both).unwrap();
+    let told: Vec<_> = found
+        .iter()
+        .map(|member| {
+            (
+                member.arch(),
+                member.triple(),
+                member.image(),
+                member.is_alone(),
+                member.offset(),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            ("generic", "x86_64-pc-linux-gnu", &b"hello"[..], false, 0),
+            ("sm_80", "nvptx64-nvidia-cuda", &b"and hello"[..], false, 0),
+            ("generic", "x86_64-pc-linux-gnu", &b"hello"[..], true, 304),
+        ]
+    );
+}
+
+#[test]
+fn faults_of_containers_with_several_images_are_named_with_their_place() {
+    const HUGE: u64 = 1 << 62;
+    let pair = [("arch", "a"), ("triple", "b")];
+    let description = openmp(&pair);
+    let good = container(
+        ContainerFormat::Version2,
+        &[(&description, b"hello"), (&description, b"x")],
+    );
+    let limit = good.len() as u64;
+    let faulty = |offset: usize, value: u64| {
+        let mut bytes = good.clone();
+        bytes[offset..offset + 8].copy_from_slice(&value.to_le_bytes());
+        read(&bytes).unwrap_err()
+    };
+    let out_of_bounds = |what, start, length| Problem::OutOfBounds {
+        what,
+        start,
+        length,
+        limit,
+    };
+    for count in [8, 1 << 60, u64::MAX] {
+        let error = faulty(24, count);
+        let length = count.saturating_mul(40);
+        assert_eq!(
+            (error.offset, error.problem),
+            (16, out_of_bounds("the array of entries", 32, length))
+        );
+    }
+    // The second entry's image and strings.
+    let error = faulty(72 + 24, HUGE);
+    assert_eq!(
+        (error.offset, error.problem),
+        (96, out_of_bounds("the image", HUGE, 1))
+    );
+    let error = faulty(72 + 16, HUGE);
+    assert_eq!(
+        (error.offset, error.problem),
+        (80, out_of_bounds("the array of string pairs", 0xa0, u64::MAX))
+    );
+    // The length of the first value.
+    let error = faulty(112 + 16, HUGE);
+    assert_eq!(
+        (error.offset, error.problem),
+        (120, out_of_bounds("a value", 0xdf, HUGE))
+    );
+    // No entry, no member.
+    let mut bytes = good.clone();
+    bytes[24] = 0;
+    assert_eq!(read(&bytes).unwrap().len(), 0);
+    for length in 1..good.len() {
+        assert!(read(&good[..length]).is_err(), "{length}");
+    }
+}
+
+#[test]
+fn entries_that_share_strings_cannot_make_reading_slow() {
+    // Entries as many as fit, each with all of them as its string pairs.
+    let pair = [("a", "")];
+    let description = openmp(&pair);
+    let many = vec![(&description, &b""[..]); 4096];
+    let mut bytes = container(ContainerFormat::Version2, &many);
+    for entry in 0..4096 {
+        let at = 32 + entry * 40 + 8;
+        bytes[at..at + 8].copy_from_slice(&(32 + 4096_u64 * 40).to_le_bytes());
+        bytes[at + 8..at + 16].copy_from_slice(&4096_u64.to_le_bytes());
+    }
+    let limit = MAX_STRING_BYTES;
+    assert_eq!(
+        read(&bytes).unwrap_err().problem,
+        Problem::TooManyStringBytes { limit }
+    );
+}
+
+#[test]
 fn strings_share_tails_and_empty_ones_the_first_byte() {
     let bytes = member(&openmp(&[("arch", ""), ("h", "ch"), ("x", "arch")]), b"");
     // Header, entry, three pairs, the table "\0x\0arch\0", padding to 8.
@@ -98,10 +253,28 @@ fn a_key_given_twice_has_its_last_value() {
 
 #[test]
 fn what_the_format_cannot_express_is_refused() {
-    assert!(openmp(&[("arch", "a\0b")]).header(1).is_err());
-    assert!(openmp(&[("a\0", "")]).header(1).is_err());
-    assert!(openmp(&[]).header(u64::MAX - 8).is_err());
-    assert_eq!(openmp(&[]).header(1 << 40).unwrap().size(), (1 << 40) + 80);
+    assert!(
+        openmp(&[("arch", "a\0b")])
+            .header(ContainerFormat::Version1, 1)
+            .is_err()
+    );
+    assert!(
+        openmp(&[("a\0", "")])
+            .header(ContainerFormat::Version1, 1)
+            .is_err()
+    );
+    assert!(
+        openmp(&[])
+            .header(ContainerFormat::Version1, u64::MAX - 8)
+            .is_err()
+    );
+    assert_eq!(
+        openmp(&[])
+            .header(ContainerFormat::Version1, 1 << 40)
+            .unwrap()
+            .size(),
+        (1 << 40) + 80
+    );
 }
 
 /// Each way of breaking a member that some stock tool crashes on or lets pass.
@@ -195,7 +368,7 @@ fn faults_are_named_with_their_place() {
     ));
     assert!(matches!(fault(set(8, 1 << 63)).problem, Problem::Truncated { needed, .. } if needed == 1 << 63));
     // The first fields.
-    for version in [0, 2] {
+    for version in [0, 3] {
         let error = fault(set32(4, version));
         assert_eq!(error.offset, 4);
         assert!(matches!(error.problem, Problem::UnsupportedVersion { found, .. } if found == version));
@@ -234,7 +407,7 @@ fn bytes_behind_the_last_member_are_refused() {
         (
             &[0x10, 0xff],
             Problem::Truncated {
-                what: "the header of an OffloadBinary member",
+                what: "the header of an OffloadBinary",
                 needed: 32,
                 available: 2,
             },
@@ -335,7 +508,7 @@ proptest! {
         let mut offset = 0;
         for ((member, whole), part) in read.iter().zip(&list).zip(&parts) {
             prop_assert_eq!(member.offset(), offset);
-            prop_assert_eq!(member.bytes(), part);
+            prop_assert_eq!(member.container(), part);
             prop_assert!(part.len().is_multiple_of(8));
             prop_assert!(member.image_offset().is_multiple_of(8));
             prop_assert_eq!(member.image(), &whole.image);

@@ -136,6 +136,9 @@ Expected<std::unique_ptr<InputFile>> InputFile::create(MemoryBufferRef) { become
 InputFile::~InputFile() = default;
 StringRef InputFile::getName() const { becomeCompleteLinker(); }
 SmallVector<const char *> LTO::getRuntimeLibcallSymbols(const Triple &) { becomeCompleteLinker(); }
+#if LLVM_VERSION_MAJOR >= 23
+SmallVector<StringRef> LTO::getLibFuncSymbols(const Triple &, StringSaver &) { becomeCompleteLinker(); }
+#endif
 
 } // namespace llvm::lto
 
@@ -166,6 +169,10 @@ public:
   ~BitcodeCompiler();
   void add(BitcodeFile &);
   CompiledObjects compile();
+#if LLVM_VERSION_MAJOR >= 23
+  void setBitcodeLibFuncs(llvm::ArrayRef<llvm::StringRef>);
+  void waitForLTOCleanup();
+#endif
 };
 
 #if LLVM_VERSION_MAJOR >= 20
@@ -176,6 +183,10 @@ BitcodeCompiler::BitcodeCompiler() {}
 BitcodeCompiler::~BitcodeCompiler() = default;
 void BitcodeCompiler::add(BitcodeFile &) { becomeCompleteLinker(); }
 CompiledObjects BitcodeCompiler::compile() { return {}; }
+#if LLVM_VERSION_MAJOR >= 23
+void BitcodeCompiler::setBitcodeLibFuncs(llvm::ArrayRef<llvm::StringRef>) {}
+void BitcodeCompiler::waitForLTOCleanup() {}
+#endif
 
 } // namespace lld::elf
 

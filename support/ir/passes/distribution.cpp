@@ -461,6 +461,16 @@ struct Iterations {
   bool HaveRest;
 };
 
+/// The branch with a condition that ends the block; or null.
+Instruction *conditionalBranch(BasicBlock &Block) {
+#if LLVM_VERSION_MAJOR >= 23
+  return dyn_cast_or_null<CondBrInst>(Block.getTerminator());
+#else
+  auto *Branch = dyn_cast_or_null<BranchInst>(Block.getTerminator());
+  return Branch && Branch->isConditional() ? Branch : nullptr;
+#endif
+}
+
 /// Takes the loop around an iteration away, of which a thread has one at most; and without a rest, the
 /// question whether it has one. Returns whether the loop was as expected.
 bool runOnce(const Composite &Parts, bool HasRest) {
@@ -470,21 +480,20 @@ bool runOnce(const Composite &Parts, bool HasRest) {
     return false;
   Loop *L = Loops.getTopLevelLoops().front();
   BasicBlock *Latch = L->getLoopLatch(), *Exit = L->getExitBlock();
-  auto *Back = Latch ? dyn_cast<BranchInst>(Latch->getTerminator()) : nullptr;
-  if (!Exit || !Back || !Back->isConditional() || L->getExitingBlock() != Latch ||
-      !Dominators.dominates(Parts.For->getParent(), L->getHeader()))
+  Instruction *Back = Latch ? conditionalBranch(*Latch) : nullptr;
+  if (!Exit || !Back || L->getExitingBlock() != Latch || !Dominators.dominates(Parts.For->getParent(), L->getHeader()))
     return false;
   // The branch around the loop: to where it ends.
   BasicBlock *Into = L->getLoopPreheader();
   BasicBlock *Before = Into ? Into->getSinglePredecessor() : nullptr;
-  auto *Guard = Before ? dyn_cast<BranchInst>(Before->getTerminator()) : nullptr;
+  Instruction *Guard = Before ? conditionalBranch(*Before) : nullptr;
   L->getHeader()->removePredecessor(Latch, /*KeepOneInputPHIs=*/true);
-  BranchInst::Create(Exit, Back->getIterator());
+  IRBuilder<>(Back).CreateBr(Exit);
   Back->eraseFromParent();
-  if (HasRest || !Guard || !Guard->isConditional() || !is_contained(successors(Guard), Exit))
+  if (HasRest || !Guard || !is_contained(successors(Guard), Exit))
     return true;
   Exit->removePredecessor(Before, /*KeepOneInputPHIs=*/true);
-  BranchInst::Create(Into, Guard->getIterator());
+  IRBuilder<>(Guard).CreateBr(Into);
   Guard->eraseFromParent();
   return true;
 }

@@ -500,6 +500,19 @@ Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   return Computes.callsLibraryToChoose(Call.getType()) ? callLibrary(Call, Builder) : expandChoice(Call, Builder);
 }
 
+/// Whether flags let LLVM compute another result. Since LLVM 23 passes put down what they find: that a number
+/// is no NaN, or no infinity. Only the source says so of a comparison (`-ffinite-math-only`).
+bool isInexact(const Instruction &I) {
+  FastMathFlags flags = I.getFastMathFlags();
+#if LLVM_VERSION_MAJOR >= 23
+  if (!isa<FCmpInst>(I)) {
+    flags.setNoNaNs(false);
+    flags.setNoInfs(false);
+  }
+#endif
+  return flags.any();
+}
+
 } // namespace
 
 void offloom::leaveReorderableScalar(Function &F) { leaveScalar(F, isReorderable); }
@@ -550,7 +563,7 @@ bool offloom_ir_is_compiled_in_many_ways(LLVMModuleRef module, LLVMValueRef root
 LLVMValueRef offloom_ir_inexact_function(LLVMModuleRef module, LLVMValueRef root) {
   for (Function *F : functionsFrom(*unwrap(module), dyn_cast_or_null<Function>(unwrap(root))))
     for (Instruction &I : instructions(F))
-      if (isa<FPMathOperator>(I) && I.getFastMathFlags().any())
+      if (isa<FPMathOperator>(I) && isInexact(I))
         return wrap(F);
   return nullptr;
 }

@@ -5,6 +5,7 @@
 #include "llvm-c/TargetMachine.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/InlineCost.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/TargetTransformInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -222,6 +223,17 @@ LLVMMemoryBufferRef offloom_ir_emit_object(LLVMModuleRef module, LLVMTargetMachi
 /// The same with assembly in the place of an object.
 LLVMMemoryBufferRef offloom_ir_emit_assembly(LLVMModuleRef module, LLVMTargetMachineRef machine) {
   return emit(module, machine, CodeGenFileType::AssemblyFile, nullptr);
+}
+
+// ---- call_rewriting.rs ----
+
+/// Whether the function's code is the same in another function: not where labels' addresses are taken.
+bool offloom_ir_can_be_inlined(LLVMValueRef function) { return isInlineViable(*unwrap<Function>(function)).isSuccess(); }
+
+/// Replaces a call by the code of the function that it calls; false if LLVM cannot.
+bool offloom_ir_inline_call(LLVMValueRef call) {
+  InlineFunctionInfo info;
+  return InlineFunction(*cast<CallBase>(unwrap(call)), info).isSuccess();
 }
 
 } // extern "C"

@@ -2,18 +2,33 @@
 
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
-use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, InstructionValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, CallSiteValue, FunctionValue, InstructionValue};
 
 use crate::value_uses::called_function;
 
 unsafe extern "C" {
     fn offloom_ir_is_library_function(function: LLVMValueRef) -> bool;
+    fn offloom_ir_can_be_inlined(function: LLVMValueRef) -> bool;
+    fn offloom_ir_inline_call(call: LLVMValueRef) -> bool;
 }
 
 /// Whether LLVM knows the function as one of the C or mathematics library's of the module's target.
 pub fn is_library_function(function: FunctionValue<'_>) -> bool {
     // SAFETY: a live function of a module.
     unsafe { offloom_ir_is_library_function(function.as_value_ref()) }
+}
+
+/// Whether a function's code means the same in another function, which it does not where the address of a
+/// label is taken. To be asked before [`inline_call`].
+pub fn can_be_inlined(function: FunctionValue<'_>) -> bool {
+    // SAFETY: a live function.
+    unsafe { offloom_ir_can_be_inlined(function.as_value_ref()) }
+}
+
+/// Replaces a call by the code of the function that it calls. Whether it could, and then the call is gone.
+pub fn inline_call(call: CallSiteValue<'_>) -> bool {
+    // SAFETY: a live call; its caller takes over the handle.
+    unsafe { offloom_ir_inline_call(call.as_value_ref()) }
 }
 
 /// Has a direct call go to another function of the same type. Whether it could.

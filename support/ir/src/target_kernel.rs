@@ -23,7 +23,8 @@ pub struct LaunchLimits {
 }
 
 /// Starts a kernel in generic mode at the end of `entry`, which must be the first block of a function of a
-/// GPU module whose first parameter is the implicit one (`dyn_ptr`), and have no terminator yet.
+/// GPU module one of whose parameters is the implicit one (`dyn_ptr`): the first, or the last where
+/// [`LlvmVersion::launch_environment_is_last`](offloom_abi::LlvmVersion) says so. It has no terminator yet.
 ///
 /// Makes the kernel environment, the call of `__kmpc_target_init`, and the attributes and metadata with the
 /// limits. Returns the block for the code of the initial thread, without a terminator; `None` only if LLVM

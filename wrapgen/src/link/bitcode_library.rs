@@ -44,12 +44,11 @@ impl<'a> PackedLibrary<'a> {
             strings: vec![(TRIPLE, &library.triple), (ARCH, &library.arch)],
         };
         let header = description
-            .header(file.bytes().len() as u64)
+            .header(LLVM.containers, file.bytes().len() as u64)
             .map_err(|error| unusable(error.to_string()))?;
-        let padding = vec![0; header.padding()];
         Ok(Self {
             library,
-            bytes: [header.bytes(), file.bytes(), &padding].concat(),
+            bytes: [header.bytes(), file.bytes(), &vec![0; header.paddings()[0]]].concat(),
         })
     }
 

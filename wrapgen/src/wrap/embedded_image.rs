@@ -1,8 +1,9 @@
 //! A device image as it lies in the wrapper object: usually inside an OffloadBinary, so that tools can list
 //! it.
 
-use offloom_abi::offload_binary::{DescriptionError, MemberDescription, members};
+use offloom_abi::offload_binary::{DescriptionError, Member, MemberDescription, members};
 
+use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::inputs::{InputFile, InputKind, Piece};
 
@@ -22,11 +23,11 @@ impl<'a> EmbeddedImage<'a> {
     /// # Errors
     /// The description cannot be expressed in the format.
     pub fn packed(description: &MemberDescription<'_>, image: Piece<'a>) -> Result<Self, DescriptionError> {
-        let header = description.header(image.size())?;
+        let header = description.header(LLVM.containers, image.size())?;
         Ok(Self {
             image_start: header.bytes().len() as u64,
             image_size: image.size(),
-            padding: &[0; 8][..header.padding()],
+            padding: &[0; 8][..header.paddings()[0]],
             header: header.bytes().to_vec(),
             contents: image,
         })
@@ -53,15 +54,34 @@ impl<'a> EmbeddedImage<'a> {
                     input: file.path().display().to_string(),
                     source,
                 })?;
+                if !member.is_alone() {
+                    return Self::repacked(&member, file);
+                }
                 Ok(Self {
                     header: Vec::new(),
-                    contents: file.piece(member.bytes()),
+                    contents: file.piece(member.container()),
                     padding: &[],
                     image_start: member.image_offset(),
                     image_size: member.image().len() as u64,
                 })
             })
             .collect()
+    }
+
+    /// A member of a container with others, in a container of its own.
+    fn repacked(member: &Member<'a>, file: &'a InputFile) -> Result<Self> {
+        let description = MemberDescription {
+            image_kind: member.image_kind(),
+            offload_kind: member.offload_kind_number(),
+            flags: member.flags(),
+            strings: member.strings().collect(),
+        };
+        Self::packed(&description, file.piece(member.image())).map_err(|error| {
+            Error::Usage(format!(
+                "cannot embed an image of '{}': {error}",
+                file.path().display()
+            ))
+        })
     }
 
     /// Everything to embed, in order and without copies.

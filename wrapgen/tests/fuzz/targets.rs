@@ -17,7 +17,7 @@ use wrapgen::response_file;
 pub(crate) fn offload_binary(input: &[u8]) {
     for member in offload_binary::members(input).flatten() {
         // What is reported must lie in the input.
-        assert!(member.image().len() <= member.bytes().len() && member.bytes().len() <= input.len());
+        assert!(member.image().len() <= member.container().len() && member.container().len() <= input.len());
         for (key, _) in member.strings() {
             assert!(member.string(key).is_some());
         }

@@ -41,7 +41,7 @@ pub(crate) struct Source {
 }
 
 /// Every distribution that packages are known of.
-const ALL: [Distribution; 2] = [
+const ALL: [Distribution; 3] = [
     Distribution {
         codename: "bookworm",
         name: "Debian 12",
@@ -85,6 +85,27 @@ const ALL: [Distribution; 2] = [
         amd_libraries: DeviceLibraries {
             package: "rocm-device-libs-17",
             folder: "/usr/lib/llvm-17/lib/clang/17/amdgcn/bitcode",
+        },
+    },
+    // As both testing and unstable name themselves.
+    Distribution {
+        codename: "forky",
+        name: "Debian sid",
+        sources: &[
+            Source {
+                version: LlvmVersion::V21,
+                suite: "sid",
+                of_suite: &[],
+            },
+            Source {
+                version: LlvmVersion::V23,
+                suite: "sid",
+                of_suite: &[],
+            },
+        ],
+        amd_libraries: DeviceLibraries {
+            package: "rocm-device-libs-21",
+            folder: "/usr/lib/llvm-21/lib/clang/21/amdgcn/bitcode",
         },
     },
 ];

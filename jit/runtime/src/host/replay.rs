@@ -121,8 +121,8 @@ fn run(folder: &Path, stage: impl Fn(&str)) -> Result<Comparison, Failure> {
     let launch = Launch::read(folder)?;
     // Before anything else is where it was.
     let mut memory = Memory::reserve(&launch, &folder.join(MEMORY_FILE))?;
-    let image = load(folder, &launch)?;
-    let moved = Move::to_where_it_is(&launch, image)?;
+    let (image, kernel) = load(folder, &launch)?;
+    let moved = Move::to_where_it_is(&launch, image, kernel)?;
     let arguments: Vec<u64> = launch.arguments.iter().map(|word| moved.word(*word)).collect();
 
     stage("compiling the variant");
@@ -141,7 +141,7 @@ fn run(folder: &Path, stage: impl Fn(&str)) -> Result<Comparison, Failure> {
     };
     let start = Instant::now();
     stage("running the ahead-of-time code");
-    let ahead_of_time = moved.stub;
+    let ahead_of_time = moved.ahead_of_time;
     let mut ahead_of_time_ns = timed(&mut memory, ahead_of_time)?;
     memory.remember();
     // What two runs of the same code do not agree on says nothing about the variant.
@@ -167,8 +167,8 @@ fn run(folder: &Path, stage: impl Fn(&str)) -> Result<Comparison, Failure> {
     })
 }
 
-/// Loads what the image needs, and the image.
-fn load(folder: &Path, launch: &Launch) -> Result<&'static ImageCopy<Host>, Failure> {
+/// Loads what the image needs, and the image; and says which of its bundle's kernels it is about.
+fn load(folder: &Path, launch: &Launch) -> Result<(&'static ImageCopy<Host>, usize), Failure> {
     let bytes = fs::read(folder.join(BUNDLE_FILE)).map_err(|error| Failure::Bundle(error.to_string()))?;
     let (bundle, _) = Bundle::parse(&bytes).map_err(|error| Failure::Bundle(error.to_string()))?;
     let (ours, its) = (offloom_ir::LLVM.major(), bundle.llvm_major);
@@ -177,13 +177,12 @@ fn load(folder: &Path, launch: &Launch) -> Result<&'static ImageCopy<Host>, Fail
             "it is of LLVM {its}; replay it with the Offloom for that"
         )));
     }
-    let has_kernel = bundle
+    let kernel = bundle
         .kernels
         .iter()
-        .any(|kernel| kernel.name == launch.kernel && kernel.parameters.len() == launch.arguments.len());
-    if !has_kernel || launch.arguments.len() > call::MOST_ARGUMENTS {
-        return Err(Failure::Kernel(launch.kernel.clone()));
-    }
+        .position(|kernel| kernel.name == launch.kernel && kernel.parameters.len() == launch.arguments.len());
+    let kernel = kernel.filter(|_| launch.arguments.len() <= call::MOST_ARGUMENTS);
+    let kernel = kernel.ok_or_else(|| Failure::Kernel(launch.kernel.clone()))?;
     attach(&bytes);
     for library in &launch.libraries {
         if open(library).is_err() {
@@ -192,7 +191,8 @@ fn load(folder: &Path, launch: &Launch) -> Result<&'static ImageCopy<Host>, Fail
         }
     }
     open(&folder.join(IMAGE_FILE))?;
-    Host::registry().last_image().ok_or(Failure::OtherImage)
+    let image = Host::registry().last_image().ok_or(Failure::OtherImage)?;
+    Ok((image, kernel))
 }
 
 fn open(library: &Path) -> Result<(), Failure> {
@@ -245,13 +245,13 @@ struct Move {
     from: u64,
     length: u64,
     to: u64,
-    /// The kernel's stub.
-    stub: *const c_void,
+    /// The kernel's code.
+    ahead_of_time: *const c_void,
     slots: &'static [Slot],
 }
 
 impl Move {
-    fn to_where_it_is(launch: &Launch, image: &ImageCopy<Host>) -> Result<Self, Failure> {
+    fn to_where_it_is(launch: &Launch, image: &ImageCopy<Host>, kernel: usize) -> Result<Self, Failure> {
         let file = ImageFile::of_address(image.device.announcement).map_err(|reason| Failure::Load {
             file: IMAGE_FILE.to_owned(),
             reason,
@@ -268,21 +268,21 @@ impl Move {
                 .iter()
                 .zip(&launch.variables)
                 .all(|(now, then)| now.start == moved(then.start) && now.length == then.length);
-        let kernel = CString::new(launch.kernel.as_str()).unwrap_or_default();
         // SAFETY: the image is loaded and stays so. Its announcement was checked when it was announced.
-        let (stub, slots) = unsafe {
+        let slots = unsafe {
             let announcement = &*(image.device.announcement as *const ImageAnnouncement);
-            let slots = std::slice::from_raw_parts(announcement.slots, announcement.slot_count as usize);
-            (libc::dlsym(libc::RTLD_DEFAULT, kernel.as_ptr()), slots)
+            std::slice::from_raw_parts::<Slot>(announcement.slots, announcement.slot_count as usize)
         };
-        if !same || stub.is_null() {
-            return Err(Failure::OtherImage);
-        }
+        let slot = slots.iter().find(|slot| slot.kernel as usize == kernel);
+        let code = slot.map(|slot| slot.ahead_of_time.load(Ordering::Acquire).cast_const());
+        let ahead_of_time = code
+            .filter(|code| same && !code.is_null())
+            .ok_or(Failure::OtherImage)?;
         Ok(Self {
             from: launch.image.start,
             length: launch.image.length,
             to: file.extent.start,
-            stub,
+            ahead_of_time,
             slots,
         })
     }

@@ -3,18 +3,25 @@
 use std::mem::{offset_of, size_of};
 
 use zerocopy::FromBytes;
+use zerocopy::little_endian::U64;
 
-use super::{ALIGNMENT, ARCH, Entry, Header, ImageKind, MAGIC, StringPair, TRIPLE, VERSION};
-use crate::{FormatError, OffloadKind, Problem};
+use super::{
+    ALIGNMENT, ARCH, Entry, Header, ImageKind, MAGIC, StringPair, TRIPLE, pair_size, version_number,
+};
+use crate::{ContainerFormat, FormatError, OffloadKind, Problem};
 
-/// Most bytes that the strings of one member may hold altogether. Strings may overlap, so without a limit a
-/// small hostile member could make a reader look at its bytes again and again.
+/// Most bytes that the strings of one container may hold altogether, with a NUL behind each. Strings may
+/// overlap, so without a limit a small hostile container could make a reader look at its bytes again and
+/// again.
 pub const MAX_STRING_BYTES: u64 = 1 << 20;
 
 /// One member, borrowed from the bytes it was read from. Every offset in it has been checked.
 #[derive(Debug, Clone, Copy)]
 pub struct Member<'a> {
-    bytes: &'a [u8],
+    container: &'a [u8],
+    format: ContainerFormat,
+    /// How many members the container holds.
+    siblings: u64,
     offset: u64,
     image_kind: ImageKind,
     offload_kind: u16,
@@ -28,43 +35,91 @@ pub struct Member<'a> {
 #[derive(Debug, Clone)]
 pub struct Members<'a> {
     bytes: &'a [u8],
+    /// Where the next container starts.
     offset: usize,
+    /// What is left of the one before.
+    open: Option<Open<'a>>,
 }
 
-/// Reads the members that `bytes` consists of. No bytes: no members.
+/// A container of which some members have been read.
+#[derive(Debug, Clone)]
+struct Open<'a> {
+    container: &'a [u8],
+    format: ContainerFormat,
+    offset: u64,
+    /// Of the next entry, in the container.
+    entry_offset: u64,
+    left: u64,
+    count: u64,
+    /// What is left of [`MAX_STRING_BYTES`].
+    budget: u64,
+}
+
+/// Reads the members of the containers that `bytes` consists of. No bytes: no members.
 ///
 /// Each item borrows from `bytes`, which need not be aligned. Error offsets count from the start of `bytes`.
 /// Bytes behind the last member, even zeros, are an error, as they are to LLVM's own readers.
 pub const fn members(bytes: &[u8]) -> Members<'_> {
-    Members { bytes, offset: 0 }
+    Members {
+        bytes,
+        offset: 0,
+        open: None,
+    }
 }
 
 impl<'a> Iterator for Members<'a> {
     type Item = Result<Member<'a>, FormatError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.bytes.get(self.offset..).filter(|rest| !rest.is_empty())?;
-        let base = self.offset as u64;
-        match parse(rest, base) {
-            Ok(member) => {
-                self.offset += member.bytes.len();
-                Some(Ok(member))
+        loop {
+            let open = match self.open.take() {
+                Some(open) => open,
+                None => {
+                    let rest = self.bytes.get(self.offset..).filter(|rest| !rest.is_empty())?;
+                    match parse_header(rest, self.offset as u64) {
+                        Ok(open) => {
+                            self.offset += open.container.len();
+                            open
+                        }
+                        Err(error) => return Some(self.end(error, self.offset as u64)),
+                    }
+                }
+            };
+            if open.left == 0 {
+                continue;
             }
-            Err(error) => {
-                self.offset = self.bytes.len();
-                Some(Err(error.at_base(base)))
-            }
+            let base = open.offset;
+            return Some(match parse_member(open) {
+                Ok((member, rest)) => {
+                    self.open = Some(rest);
+                    Ok(member)
+                }
+                Err(error) => self.end(error, base),
+            });
         }
     }
 }
 
+impl<'a> Members<'a> {
+    /// Nothing comes behind an error.
+    fn end(&mut self, error: FormatError, base: u64) -> Result<Member<'a>, FormatError> {
+        self.offset = self.bytes.len();
+        Err(error.at_base(base))
+    }
+}
+
 impl<'a> Member<'a> {
-    /// The whole member, with header and padding: what another container can hold as it is.
-    pub const fn bytes(&self) -> &'a [u8] {
-        self.bytes
+    /// The member's container, with header and padding: what another container can hold as it is.
+    pub const fn container(&self) -> &'a [u8] {
+        self.container
     }
 
-    /// Where the member starts in the bytes given to [`members`].
+    /// Whether the container holds no other member.
+    pub const fn is_alone(&self) -> bool {
+        self.siblings == 1
+    }
+
+    /// Where the container starts in the bytes given to [`members`].
     pub const fn offset(&self) -> u64 {
         self.offset
     }
@@ -84,7 +139,7 @@ impl<'a> Member<'a> {
         OffloadKind::from_number(self.offload_kind)
     }
 
-    /// Flags; no known release sets any.
+    /// Flags; no release before LLVM 23 sets any.
     pub const fn flags(&self) -> u32 {
         self.flags
     }
@@ -94,20 +149,20 @@ impl<'a> Member<'a> {
         self.image
     }
 
-    /// Where the image starts, in bytes from the start of the member.
+    /// Where the image starts, in bytes from the start of the container.
     pub const fn image_offset(&self) -> u64 {
         self.image_offset
     }
 
     /// Every key with its value, in stored order.
     pub fn strings(&self) -> impl DoubleEndedIterator<Item = (&'a str, &'a str)> + use<'a> {
-        let bytes = self.bytes;
-        let pairs = <[StringPair]>::ref_from_bytes(self.pairs).unwrap_or_default();
-        // `parse` has looked at every string, so the default is never taken.
-        let text = move |offset: u64| string_at(bytes, offset, "", MAX_STRING_BYTES).unwrap_or_default();
-        pairs
-            .iter()
-            .map(move |pair| (text(pair.key_offset.get()), text(pair.value_offset.get())))
+        let (container, format) = (self.container, self.format);
+        // `parse_member` has looked at every string, so the defaults are never taken.
+        pairs(self.pairs, format).map(move |pair| {
+            let mut budget = MAX_STRING_BYTES;
+            let key = pair.key(container, &mut budget).unwrap_or_default();
+            (key, pair.value(container, &mut budget).unwrap_or_default())
+        })
     }
 
     /// The value of `key`; the last one if the key occurs twice, as in LLVM's readers.
@@ -134,8 +189,8 @@ const SIZE_FIELD: u64 = offset_of!(Header, size) as u64;
 const ENTRY_OFFSET_FIELD: u64 = offset_of!(Header, entry_offset) as u64;
 const ENTRY_SIZE_FIELD: u64 = offset_of!(Header, entry_size) as u64;
 
-/// Reads the member at the start of `bytes`. Error offsets count from there.
-fn parse(bytes: &[u8], offset: u64) -> Result<Member<'_>, FormatError> {
+/// Reads the header of the container at the start of `bytes`. Error offsets count from there.
+fn parse_header(bytes: &[u8], offset: u64) -> Result<Open<'_>, FormatError> {
     let magic_length = bytes.len().min(MAGIC.len());
     if bytes[..magic_length] != MAGIC[..magic_length] {
         return Err(FormatError::new(0, Problem::BadMagic));
@@ -144,68 +199,116 @@ fn parse(bytes: &[u8], offset: u64) -> Result<Member<'_>, FormatError> {
     let Ok((header, _)) = Header::ref_from_prefix(bytes) else {
         return Err(truncated(
             0,
-            "the header of an OffloadBinary member",
+            "the header of an OffloadBinary",
             size_of::<Header>() as u64,
             available,
         ));
     };
-    if header.version != VERSION {
+    let formats = [ContainerFormat::Version1, ContainerFormat::Version2];
+    let Some(format) = formats
+        .into_iter()
+        .find(|format| header.version == version_number(*format))
+    else {
         return Err(FormatError::new(
             offset_of!(Header, version) as u64,
             Problem::UnsupportedVersion {
                 what: "OffloadBinary",
                 found: header.version.get(),
-                supported: VERSION,
+                supported: version_number(ContainerFormat::Version2),
             },
         ));
-    }
+    };
 
     let size = header.size.get();
-    let minimum = (size_of::<Header>() + size_of::<Entry>()) as u64;
-    if size < minimum {
+    let minimum = match format {
+        ContainerFormat::Version1 => size_of::<Header>() + size_of::<Entry>(),
+        ContainerFormat::Version2 => size_of::<Header>(),
+    };
+    if size < minimum as u64 {
         return Err(too_small(
             SIZE_FIELD,
-            "the size of an OffloadBinary member",
+            "the size of an OffloadBinary",
             size,
-            minimum,
+            minimum as u64,
         ));
     }
     if !size.is_multiple_of(ALIGNMENT) {
         return Err(FormatError::new(
             SIZE_FIELD,
             Problem::Misaligned {
-                what: "the size of an OffloadBinary member",
+                what: "the size of an OffloadBinary",
                 found: size,
                 alignment: ALIGNMENT,
             },
         ));
     }
-    let Some(bytes) = part(bytes, 0, size) else {
-        return Err(truncated(SIZE_FIELD, "an OffloadBinary member", size, available));
+    let Some(container) = part(bytes, 0, size) else {
+        return Err(truncated(SIZE_FIELD, "an OffloadBinary", size, available));
     };
 
-    let (entry_offset, entry_size) = (header.entry_offset.get(), header.entry_size.get());
-    if entry_size < size_of::<Entry>() as u64 {
-        return Err(too_small(
-            ENTRY_SIZE_FIELD,
-            "the entry size",
-            entry_size,
-            size_of::<Entry>() as u64,
-        ));
-    }
-    let entry = checked_part(bytes, ENTRY_OFFSET_FIELD, "the entry", entry_offset, entry_size)?;
-    let Ok((entry, _)) = Entry::ref_from_prefix(entry) else {
-        return Err(too_small(
-            ENTRY_SIZE_FIELD,
-            "the entry size",
-            entry_size,
-            size_of::<Entry>() as u64,
-        ));
+    let entry_offset = header.entry_offset.get();
+    let count = match format {
+        ContainerFormat::Version1 => {
+            let entry_size = header.entry_size.get();
+            if entry_size < size_of::<Entry>() as u64 {
+                return Err(too_small(
+                    ENTRY_SIZE_FIELD,
+                    "the entry size",
+                    entry_size,
+                    size_of::<Entry>() as u64,
+                ));
+            }
+            checked_part(
+                container,
+                ENTRY_OFFSET_FIELD,
+                "the entry",
+                entry_offset,
+                entry_size,
+            )?;
+            1
+        }
+        ContainerFormat::Version2 => {
+            let count = header.entry_size.get();
+            let length = count.saturating_mul(size_of::<Entry>() as u64);
+            checked_part(
+                container,
+                ENTRY_OFFSET_FIELD,
+                "the array of entries",
+                entry_offset,
+                length,
+            )?;
+            count
+        }
     };
+    Ok(Open {
+        container,
+        format,
+        offset,
+        entry_offset,
+        left: count,
+        count,
+        budget: MAX_STRING_BYTES,
+    })
+}
 
+/// Reads the next member of a container, of which one is left. Error offsets count from the container's
+/// start.
+fn parse_member(mut open: Open<'_>) -> Result<(Member<'_>, Open<'_>), FormatError> {
+    let (container, entry_offset) = (open.container, open.entry_offset);
+    let entry_size = size_of::<Entry>() as u64;
+    let entry = checked_part(
+        container,
+        ENTRY_OFFSET_FIELD,
+        "the entry",
+        entry_offset,
+        entry_size,
+    )?;
+    let Ok(entry) = Entry::ref_from_bytes(entry) else {
+        return Err(too_small(ENTRY_SIZE_FIELD, "the entry size", 0, entry_size));
+    };
     let image_offset = entry.image_offset.get();
     let image = checked_part(
-        bytes,
+        container,
         entry_offset + offset_of!(Entry, image_offset) as u64,
         "the image",
         image_offset,
@@ -213,62 +316,121 @@ fn parse(bytes: &[u8], offset: u64) -> Result<Member<'_>, FormatError> {
     )?;
     let string_offset = entry.string_offset.get();
     let pairs = checked_part(
-        bytes,
+        container,
         entry_offset + offset_of!(Entry, string_offset) as u64,
         "the array of string pairs",
         string_offset,
         entry
             .number_of_strings
             .get()
-            .saturating_mul(size_of::<StringPair>() as u64),
+            .saturating_mul(pair_size(open.format) as u64),
     )?;
-    check_strings(bytes, string_offset, pairs)?;
-
-    Ok(Member {
-        bytes,
-        offset,
+    check_strings(&mut open, string_offset, pairs)?;
+    open.left -= 1;
+    open.entry_offset += entry_size;
+    let member = Member {
+        container,
+        format: open.format,
+        siblings: open.count,
+        offset: open.offset,
         image_kind: ImageKind(entry.image_kind.get()),
         offload_kind: entry.offload_kind.get(),
         flags: entry.flags.get(),
         pairs,
         image_offset,
         image,
+    };
+    Ok((member, open))
+}
+
+/// A key and a value as they are stored.
+#[derive(Clone, Copy)]
+struct Pair {
+    key_offset: u64,
+    value_offset: u64,
+    /// Bytes of the value, where that is stored.
+    value_size: Option<u64>,
+}
+
+/// The pairs of an entry.
+fn pairs(bytes: &[u8], format: ContainerFormat) -> impl DoubleEndedIterator<Item = Pair> + use<'_> {
+    bytes.chunks_exact(pair_size(format)).filter_map(move |bytes| {
+        let (pair, behind) = StringPair::ref_from_prefix(bytes).ok()?;
+        let value_size = U64::ref_from_bytes(behind).ok().map(|size| size.get());
+        Some(Pair {
+            key_offset: pair.key_offset.get(),
+            value_offset: pair.value_offset.get(),
+            value_size,
+        })
     })
 }
 
-/// Checks that every string lies in the member, ends there and is UTF-8.
-fn check_strings(member: &[u8], string_offset: u64, pairs: &[u8]) -> Result<(), FormatError> {
-    let mut budget = MAX_STRING_BYTES;
-    let pairs = <[StringPair]>::ref_from_bytes(pairs).unwrap_or_default();
-    for (index, pair) in pairs.iter().enumerate() {
-        let pair_offset = string_offset + (index * size_of::<StringPair>()) as u64;
-        let value_field = pair_offset + offset_of!(StringPair, value_offset) as u64;
-        for (field, offset, what) in [
-            (pair_offset, pair.key_offset.get(), "a key"),
-            (value_field, pair.value_offset.get(), "a value"),
-        ] {
-            let text = string_at(member, offset, what, budget)
-                .map_err(|problem| FormatError::new(field, problem))?;
-            budget -= text.len() as u64;
-        }
+impl Pair {
+    fn key<'a>(&self, container: &'a [u8], budget: &mut u64) -> Result<&'a str, Problem> {
+        string_at(container, self.key_offset, "a key", budget)
+    }
+
+    fn value<'a>(&self, container: &'a [u8], budget: &mut u64) -> Result<&'a str, Problem> {
+        let what = "a value";
+        let Some(length) = self.value_size else {
+            return string_at(container, self.value_offset, what, budget);
+        };
+        let Some(text) = part(container, self.value_offset, length) else {
+            return Err(Problem::OutOfBounds {
+                what,
+                start: self.value_offset,
+                length,
+                limit: container.len() as u64,
+            });
+        };
+        pay(budget, length)?;
+        std::str::from_utf8(text).map_err(|_| Problem::NotUtf8 { what })
+    }
+}
+
+/// Takes a string of `length` bytes, with a NUL, from what may be looked at.
+fn pay(budget: &mut u64, length: u64) -> Result<(), Problem> {
+    *budget = budget
+        .checked_sub(length.saturating_add(1))
+        .ok_or(Problem::TooManyStringBytes {
+            limit: MAX_STRING_BYTES,
+        })?;
+    Ok(())
+}
+
+/// Checks that every string lies in the container, ends there and is UTF-8.
+fn check_strings(open: &mut Open<'_>, string_offset: u64, bytes: &[u8]) -> Result<(), FormatError> {
+    let (container, budget) = (open.container, &mut open.budget);
+    for (index, pair) in pairs(bytes, open.format).enumerate() {
+        let key_field = string_offset + (index * pair_size(open.format)) as u64;
+        let value_field = key_field + offset_of!(StringPair, value_offset) as u64;
+        pair.key(container, budget)
+            .map_err(|problem| FormatError::new(key_field, problem))?;
+        pair.value(container, budget)
+            .map_err(|problem| FormatError::new(value_field, problem))?;
     }
     Ok(())
 }
 
-/// The NUL-terminated string at `offset`, if it is at most `limit` bytes long.
-fn string_at<'a>(member: &'a [u8], offset: u64, what: &'static str, limit: u64) -> Result<&'a str, Problem> {
+/// The NUL-terminated string at `offset`, if `budget` reaches for it.
+fn string_at<'a>(
+    container: &'a [u8],
+    offset: u64,
+    what: &'static str,
+    budget: &mut u64,
+) -> Result<&'a str, Problem> {
     let out_of_bounds = || Problem::OutOfBounds {
         what,
         start: offset,
         length: 1,
-        limit: member.len() as u64,
+        limit: container.len() as u64,
     };
     let start = usize::try_from(offset).map_err(|_| out_of_bounds())?;
-    let rest = member
+    let rest = container
         .get(start..)
         .filter(|rest| !rest.is_empty())
         .ok_or_else(out_of_bounds)?;
-    let window = usize::try_from(limit + 1).map_or(rest, |window| &rest[..rest.len().min(window)]);
+    let window = usize::try_from(*budget).map_or(rest, |window| &rest[..rest.len().min(window)]);
     let Some(length) = window.iter().position(|&byte| byte == 0) else {
         return Err(if window.len() < rest.len() {
             Problem::TooManyStringBytes {
@@ -278,6 +440,7 @@ fn string_at<'a>(member: &'a [u8], offset: u64, what: &'static str, limit: u64) 
             Problem::Unterminated { what }
         });
     };
+    pay(budget, length as u64)?;
     std::str::from_utf8(&window[..length]).map_err(|_| Problem::NotUtf8 { what })
 }
 

@@ -1,15 +1,16 @@
-//! Writes the bytes of an OffloadBinary member that stand before and behind its image.
+//! Writes the bytes of an OffloadBinary that stand before and behind its images.
 //!
-//! The image itself never passes through here: the caller writes [`MemberHeader::bytes`], then the image,
-//! then [`MemberHeader::padding`] zeros. For strings in the same order the bytes equal those that LLVM's
-//! tools write: same layout, same string table with shared tails.
+//! The images themselves never pass through here: the caller writes [`ContainerHeader::bytes`], then each
+//! image, with as many zeros behind it as [`ContainerHeader::paddings`] says. For strings in the same order
+//! the bytes equal those that LLVM's tools write: same layout, same string table with shared tails.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
 
 use zerocopy::IntoBytes;
 
-use super::{ALIGNMENT, Entry, Header, ImageKind, MAGIC, StringPair, VERSION};
+use super::{ALIGNMENT, Entry, Header, ImageKind, MAGIC, StringPair, pair_size, version_number};
+use crate::ContainerFormat;
 
 /// What a member says about its image.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,11 +27,11 @@ pub struct MemberDescription<'a> {
     pub strings: Vec<(&'a str, &'a str)>,
 }
 
-/// The bytes around a member's image.
+/// The bytes around the images of a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MemberHeader {
+pub struct ContainerHeader {
     bytes: Vec<u8>,
-    image_size: u64,
+    paddings: Vec<usize>,
     size: u64,
 }
 
@@ -51,31 +52,25 @@ pub enum DescriptionError {
     },
 }
 
-impl MemberHeader {
-    /// What stands before the image; a multiple of 8 bytes.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
-    }
-
-    /// How many zeros stand behind the image; at most 7.
-    pub const fn padding(&self) -> usize {
-        (self.size - self.image_size - self.bytes.len() as u64) as usize
-    }
-
-    /// Bytes of the whole member.
-    pub const fn size(&self) -> u64 {
-        self.size
-    }
-}
-
-impl MemberDescription<'_> {
-    /// Lays out a member for an image of `image_size` bytes.
+impl ContainerHeader {
+    /// Lays out a container for members whose images have these sizes, in bytes.
     ///
     /// # Errors
-    /// A string holds a NUL, or the member's size would not fit 64 bits.
-    pub fn header(&self, image_size: u64) -> Result<MemberHeader, DescriptionError> {
-        let pairs = self.pairs();
-        for text in pairs.iter().flat_map(|&(key, value)| [key, value]) {
+    /// A string holds a NUL, or the size would not fit 64 bits.
+    ///
+    /// # Panics
+    /// The format holds one member, and there is another number of them.
+    pub fn of(
+        format: ContainerFormat,
+        members: &[(&MemberDescription<'_>, u64)],
+    ) -> Result<Self, DescriptionError> {
+        assert!(
+            format >= ContainerFormat::Version2 || members.len() == 1,
+            "a container of version 1 holds one member"
+        );
+        let all_pairs: Vec<_> = members.iter().map(|(member, _)| member.pairs()).collect();
+        let texts = || all_pairs.iter().flatten().flat_map(|&(key, value)| [key, value]);
+        for text in texts() {
             if text.contains('\0') {
                 return Err(DescriptionError::Nul {
                     text: text.to_owned(),
@@ -83,48 +78,93 @@ impl MemberDescription<'_> {
             }
         }
 
-        let string_offset = (size_of::<Header>() + size_of::<Entry>()) as u64;
-        let table_offset = string_offset + (pairs.len() * size_of::<StringPair>()) as u64;
-        let table = StringTable::new(pairs.iter().flat_map(|&(key, value)| [key, value]));
-        let image_offset = (table_offset + table.bytes.len() as u64).next_multiple_of(ALIGNMENT);
-        let size = image_offset
-            .checked_add(image_size)
-            .and_then(|end| end.checked_next_multiple_of(ALIGNMENT))
-            .ok_or(DescriptionError::TooLarge { image_size })?;
+        let first_entry = size_of::<Header>();
+        let pairs_offset = first_entry + members.len() * size_of::<Entry>();
+        let count: usize = all_pairs.iter().map(Vec::len).sum();
+        let table_offset = (pairs_offset + count * pair_size(format)) as u64;
+        let table = StringTable::new(texts());
+        let images_offset = (table_offset + table.bytes.len() as u64).next_multiple_of(ALIGNMENT);
+
+        let (mut entries, mut pairs, mut paddings) = (Vec::new(), Vec::new(), Vec::new());
+        let mut size = images_offset;
+        for ((member, image_size), own_pairs) in members.iter().zip(&all_pairs) {
+            let entry = Entry {
+                image_kind: member.image_kind.0.into(),
+                offload_kind: member.offload_kind.into(),
+                flags: member.flags.into(),
+                string_offset: ((pairs_offset + pairs.len()) as u64).into(),
+                number_of_strings: (own_pairs.len() as u64).into(),
+                image_offset: size.into(),
+                image_size: (*image_size).into(),
+            };
+            entries.extend_from_slice(entry.as_bytes());
+            for (key, value) in own_pairs {
+                let pair = StringPair {
+                    key_offset: (table_offset + table.offset(key)).into(),
+                    value_offset: (table_offset + table.offset(value)).into(),
+                };
+                pairs.extend_from_slice(pair.as_bytes());
+                if format >= ContainerFormat::Version2 {
+                    pairs.extend_from_slice(&(value.len() as u64).to_le_bytes());
+                }
+            }
+            let end = size
+                .checked_add(*image_size)
+                .and_then(|end| Some((end, end.checked_next_multiple_of(ALIGNMENT)?)));
+            let (end, next) = end.ok_or(DescriptionError::TooLarge {
+                image_size: *image_size,
+            })?;
+            paddings.push((next - end) as usize);
+            size = next;
+        }
 
         let header = Header {
             magic: MAGIC,
-            version: VERSION.into(),
+            version: version_number(format).into(),
             size: size.into(),
-            entry_offset: (size_of::<Header>() as u64).into(),
-            entry_size: (size_of::<Entry>() as u64).into(),
+            entry_offset: (first_entry as u64).into(),
+            entry_size: match format {
+                ContainerFormat::Version1 => size_of::<Entry>() as u64,
+                ContainerFormat::Version2 => members.len() as u64,
+            }
+            .into(),
         };
-        let entry = Entry {
-            image_kind: self.image_kind.0.into(),
-            offload_kind: self.offload_kind.into(),
-            flags: self.flags.into(),
-            string_offset: string_offset.into(),
-            number_of_strings: (pairs.len() as u64).into(),
-            image_offset: image_offset.into(),
-            image_size: image_size.into(),
-        };
-        let mut bytes = Vec::with_capacity(image_offset as usize);
-        bytes.extend_from_slice(header.as_bytes());
-        bytes.extend_from_slice(entry.as_bytes());
-        for (key, value) in pairs {
-            let pair = StringPair {
-                key_offset: (table_offset + table.offset(key)).into(),
-                value_offset: (table_offset + table.offset(value)).into(),
-            };
-            bytes.extend_from_slice(pair.as_bytes());
-        }
-        bytes.extend_from_slice(&table.bytes);
-        bytes.resize(image_offset as usize, 0);
-        Ok(MemberHeader {
+        let mut bytes = [header.as_bytes(), &entries, &pairs, &table.bytes].concat();
+        bytes.resize(images_offset as usize, 0);
+        Ok(Self {
             bytes,
-            image_size,
+            paddings,
             size,
         })
+    }
+
+    /// What stands before the first image; a multiple of 8 bytes.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// How many zeros stand behind each image; at most 7.
+    pub fn paddings(&self) -> &[usize] {
+        &self.paddings
+    }
+
+    /// Bytes of the whole container.
+    pub const fn size(&self) -> u64 {
+        self.size
+    }
+}
+
+impl MemberDescription<'_> {
+    /// Lays out a container that holds this member alone, for an image of `image_size` bytes.
+    ///
+    /// # Errors
+    /// A string holds a NUL, or the size would not fit 64 bits.
+    pub fn header(
+        &self,
+        format: ContainerFormat,
+        image_size: u64,
+    ) -> Result<ContainerHeader, DescriptionError> {
+        ContainerHeader::of(format, &[(self, image_size)])
     }
 
     /// Each key once, in the order given.
