@@ -21,6 +21,7 @@ use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, pointer_uses};
 use offloom_ir::symbol::{Symbol, find, symbols};
 
+use crate::ahead_of_time;
 use crate::error::JitPassError;
 use crate::survey::is_kernel;
 
@@ -59,9 +60,11 @@ pub(crate) fn unpack(
     let kernels = symbols(module).into_iter().filter(|&symbol| is_kernel(symbol));
     let kernels = kernels.filter_map(Symbol::as_function);
     let kernels: Vec<_> = kernels.filter(|kernel| has_list(*kernel)).collect();
-    let without_optimisation = kernels.iter().filter(|kernel| optimise(**kernel)).count();
-    if without_optimisation > 0 {
-        // It keeps the list in a variable.
+    for kernel in &kernels {
+        optimise(*kernel);
+    }
+    if kernels.iter().any(|kernel| arguments(*kernel).is_none()) {
+        // Code that was not optimised keeps the list in a variable.
         run_pipeline(module, machine, errors, "function(sroa)")?;
     }
     let mut unpacked = Vec::new();
@@ -79,17 +82,11 @@ pub(crate) fn unpack(
     Ok(unpacked)
 }
 
-/// Lets LLVM optimise a kernel that was compiled without; whether it was. Its code is in functions that it
-/// calls, mostly.
-fn optimise(kernel: FunctionValue<'_>) -> bool {
-    let [optnone, noinline] = ["optnone", "noinline"].map(Attribute::get_named_enum_kind_id);
-    let was_without = kernel
-        .get_enum_attribute(AttributeLoc::Function, optnone)
-        .is_some();
-    for attribute in [optnone, noinline] {
+/// Lets LLVM optimise a kernel that was compiled without. Its code is in functions that it calls, mostly.
+fn optimise(kernel: FunctionValue<'_>) {
+    for attribute in ["optnone", "noinline"].map(Attribute::get_named_enum_kind_id) {
         kernel.remove_enum_attribute(AttributeLoc::Function, attribute);
     }
-    was_without
 }
 
 /// What the arguments that the kernel reads are: pointers or integers. `None` if it does anything else with
@@ -188,8 +185,16 @@ pub(crate) fn pack(module: &Module<'_>, unpacked: &[String]) -> Result<(), JitPa
         let words = words.ok_or_else(|| JitPassError::NoSuchKernel(name.clone()))?;
         let function_type = context.void_type().fn_type(&[pointer.into()], false);
         let kernel = take_over(module, words, name, function_type, WORDS);
-        let texts = words.attributes(AttributeLoc::Function).into_iter();
-        for attribute in texts.filter(|attribute| attribute.is_string()) {
+        // A stub of assembly has but few of the kernel's attributes.
+        let code = find(module, &ahead_of_time::name_of(name)).and_then(Symbol::as_function);
+        let uwtable = Attribute::get_named_enum_kind_id("uwtable");
+        let attributes = code
+            .unwrap_or(words)
+            .attributes(AttributeLoc::Function)
+            .into_iter();
+        for attribute in attributes.filter(|attribute| {
+            attribute.is_string() || (attribute.is_enum() && attribute.get_enum_kind_id() == uwtable)
+        }) {
             kernel.add_attribute(AttributeLoc::Function, attribute);
         }
 

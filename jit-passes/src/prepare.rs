@@ -31,7 +31,7 @@ use crate::variant_module::{defines_all, delete_other_code, make_variant_module}
 /// What preparation leaves besides the changed module.
 #[derive(Debug)]
 pub struct Prepared {
-    /// The bundle's bytes; `None` when no kernel can have variants, and then the module is unchanged.
+    /// The bundle's bytes; `None` when no kernel can have variants, and then the module does what it did.
     pub bundle: Option<Vec<u8>>,
     /// Kernels that may have variants; on the host, they have a stub.
     pub kernels: Vec<PreparedKernel>,
@@ -76,6 +76,7 @@ pub fn prepare<'ctx>(
     let survey = survey(module, surroundings.as_ref());
     if survey.kernels.is_empty() {
         pack(module, &unpacked)?;
+        verify(module, "device code")?;
         return Ok(Prepared {
             bundle: None,
             kernels: Vec::new(),

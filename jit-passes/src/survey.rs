@@ -123,8 +123,8 @@ pub enum Obstacle {
     /// A parameter that is no 8-byte word.
     #[error("its parameter {0} is neither a pointer nor a 64-bit integer")]
     Parameter(u32),
-    /// Its arguments cannot be told apart.
-    #[error("what it does with its list of arguments is not known")]
+    /// Its arguments stay in their list.
+    #[error("what it does with its list of arguments is not known, or it cannot be inlined (computed goto)")]
     ArgumentList,
     /// A kernel returns nothing.
     #[error("it returns a value")]

@@ -25,9 +25,7 @@ pub(crate) fn arguments_version() -> u32 {
     static KNOWN: AtomicU32 = AtomicU32::new(0);
     match KNOWN.load(Ordering::Relaxed) {
         0 => {
-            // SAFETY: looks a name up, which ends with its zero, among all that the program has loaded.
-            let is_new = unsafe { !dlsym(ptr::null_mut(), SINCE_LLVM_23.as_ptr()).is_null() };
-            let version = if is_new {
+            let version = if libomptarget_exports(SINCE_LLVM_23) {
                 VERSION_WITH_LAUNCH_ENVIRONMENT
             } else {
                 VERSION
@@ -37,6 +35,36 @@ pub(crate) fn arguments_version() -> u32 {
         }
         known => known,
     }
+}
+
+/// Whether the program's libomptarget, and not another library, is where it finds this function.
+fn libomptarget_exports(function: &CStr) -> bool {
+    let library_of = |name: &CStr| {
+        let mut info = SymbolInfo {
+            file: ptr::null(),
+            base: ptr::null(),
+            symbol: ptr::null(),
+            address: ptr::null(),
+        };
+        // SAFETY: looks a name up, which ends with its zero, among all that the program has loaded; fills the
+        // record.
+        let found = unsafe {
+            let symbol = dlsym(ptr::null_mut(), name.as_ptr());
+            !symbol.is_null() && dladdr(symbol, &raw mut info) != 0
+        };
+        found.then_some(info.base)
+    };
+    let library = library_of(function);
+    library.is_some() && library == library_of(c"__tgt_target_kernel")
+}
+
+/// `Dl_info` of the C library.
+#[repr(C)]
+struct SymbolInfo {
+    file: *const c_char,
+    base: *const c_void,
+    symbol: *const c_char,
+    address: *const c_void,
 }
 
 /// Begins, ends or updates the mapping of `count` objects.
@@ -55,6 +83,9 @@ type DataCall = unsafe extern "C" fn(
 unsafe extern "C" {
     /// Null: everything that is loaded.
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+
+    /// Which library an address is in. 0: in none.
+    fn dladdr(address: *const c_void, info: *mut SymbolInfo) -> c_int;
 
     /// Runs a kernel and waits for it. 0: it has run; otherwise nothing happened. Writes into `arguments`.
     pub(crate) fn __tgt_target_kernel(

@@ -5,6 +5,12 @@
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_LOG=1 %run_offload %t 2> %t.log | FileCheck %s
 // RUN: grep -c ': compiled in' %t.log | FileCheck --check-prefix=COMPILED %s
 // COMPILED: {{^13$}}
+// The same where the last thread is one of the JIT's, which idles for a second after its work: what its handlers start outlives it.
+// RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_CACHE_MODE=off %run_offload %t beside-jit > %t.beside 2>&1
+// RUN: FileCheck --check-prefix=BESIDE --implicit-check-not='another thread' --input-file=%t.beside %s
+// BESIDE: step 7 sum 42
+// BESIDE-NEXT: step 8 sum 48
+// BESIDE-NEXT: on one thread
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -34,6 +40,13 @@ static void launch_at_exit() {
   usleep(200'000);
 }
 
+static void launch_once_at_exit() {
+  first = gettid();
+  launch(8);
+  // Until the thread that this has started has ended.
+  usleep(3'000'000);
+}
+
 static void say_which_thread() { std::puts(gettid() == first ? "on one thread" : "on another thread"); }
 
 static bool has_other_threads() {
@@ -41,8 +54,13 @@ static bool has_other_threads() {
   return std::distance(begin(threads), end(threads)) > 1;
 }
 
-int main() {
+int main(int argc, char **) {
   launch(7);
+  if (argc > 1) {
+    std::atexit(say_which_thread);
+    std::atexit(launch_once_at_exit);
+    pthread_exit(nullptr);
+  }
   while (has_other_threads())
     usleep(1000);
   std::atexit(say_which_thread);

@@ -221,6 +221,15 @@ pub enum Error {
         /// The host object, with the archive member in parentheses if it is one.
         input: String,
     },
+    /// Device code in a container that this LLVM's tools don't know: its kernels may be called otherwise.
+    #[error(
+        "'{input}' has device code of a later LLVM than {}, which this link and its libomptarget are of: compile all files with one LLVM",
+        LLVM.major()
+    )]
+    LaterDeviceCode {
+        /// The object, with the archive member in parentheses if it is one.
+        input: String,
+    },
     /// `-l` names a library that is in none of the folders.
     #[error(
         "cannot find the library -l{}: searched {}; add its folder with -L{}",

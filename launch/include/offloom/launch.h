@@ -156,7 +156,7 @@ extern "C" {
 /// The runtime's record of a launch. The runtime writes into it, so each launch gets a fresh one.
 typedef struct offloom_kernel_arguments {
   uint32_t version;         ///< `OFFLOOM_ARGUMENTS_VERSION`
-  uint32_t argument_count;  ///< length of the arrays; the runtime adds one
+  uint32_t argument_count;  ///< length of the arrays; of version 3 the runtime adds one
   void **base_pointers;     ///< host base addresses, or by-value bytes
   void **pointers;          ///< host addresses of the first mapped byte, or by-value bytes
   int64_t *sizes;           ///< bytes

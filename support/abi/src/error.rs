@@ -42,6 +42,9 @@ pub enum Problem {
     /// The magic number of an OffloadBinary member is missing.
     #[error("not an OffloadBinary member: its magic bytes 10 ff 10 ad are missing")]
     BadMagic,
+    /// The images of a container are more bytes than it has.
+    #[error("its images overlap")]
+    OverlappingImages,
     /// The magic number of a fat binary is missing.
     #[error("not a fat binary: it starts like none of CUDA's or HIP's")]
     NoFatBinary,

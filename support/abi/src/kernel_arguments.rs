@@ -18,8 +18,9 @@ pub const VERSION_WITH_LAUNCH_ENVIRONMENT: u32 = 5;
 
 /// The record as it lies in the launching program's memory, on 64-bit hosts.
 ///
-/// `__tgt_target_kernel` writes into it: the argument count grows by one for the implicit first argument, and
-/// unset team and thread counts are normalised. Whoever launches twice from one record copies it first.
+/// `__tgt_target_kernel` writes into it: the argument count grows by one for the implicit first argument (of
+/// [`VERSION`]), and unset team and thread counts are normalised. Whoever launches twice from one record
+/// copies it first.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub struct KernelArguments {

@@ -63,7 +63,7 @@ pub struct LlvmVersion {
     pub entries: EntryFormat,
     /// Numbers of programming models in entries and in OffloadBinary.
     pub kinds: KindNumbering,
-    /// The containers that its tools write. It reads those of earlier releases, too.
+    /// The containers that its tools write. They read those of earlier releases, too.
     pub containers: ContainerFormat,
     /// The name by which Clang runs the packager.
     pub packager: &'static str,
@@ -297,10 +297,13 @@ impl LlvmVersion {
         }
     }
 
-    /// The newest release with the other layout of entries, as an example of what this one cannot read.
+    /// The release nearest to this one that has the other layout of entries, as an example of what this one
+    /// cannot read.
     pub fn with_other_entries(self) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
-        all.rfind(|version| version.entries != self.entries)
+        Self::ALL
+            .into_iter()
+            .filter(|version| version.entries != self.entries)
+            .min_by_key(|version| version.major.abs_diff(self.major))
     }
 }
 
@@ -319,7 +322,7 @@ mod tests {
 
     #[test]
     fn releases_with_the_other_entries_are_found_from_both_sides() {
-        assert_eq!(LlvmVersion::V19.with_other_entries(), Some(LlvmVersion::V23));
+        assert_eq!(LlvmVersion::V19.with_other_entries(), Some(LlvmVersion::V21));
         assert_eq!(LlvmVersion::V22.with_other_entries(), Some(LlvmVersion::V19));
     }
 }

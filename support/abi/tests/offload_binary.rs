@@ -227,6 +227,26 @@ fn entries_that_share_strings_cannot_make_reading_slow() {
         read(&bytes).unwrap_err().problem,
         Problem::TooManyStringBytes { limit }
     );
+    // Entries that all have the same image.
+    let large = vec![0; 1 << 16];
+    let mut bytes = container(
+        ContainerFormat::Version2,
+        &[
+            (&description, &large[..]),
+            (&description, b""),
+            (&description, b""),
+        ],
+    );
+    let first_image: [u8; 16] = bytes[32 + 24..32 + 40].try_into().unwrap();
+    for entry in [1, 2] {
+        let at = 32 + entry * 40 + 24;
+        bytes[at..at + 16].copy_from_slice(&first_image);
+    }
+    let error = read(&bytes).unwrap_err();
+    assert_eq!(
+        (error.offset, error.problem),
+        (32 + 40 + 32, Problem::OverlappingImages)
+    );
 }
 
 #[test]

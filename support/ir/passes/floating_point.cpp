@@ -500,12 +500,19 @@ Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   return Computes.callsLibraryToChoose(Call.getType()) ? callLibrary(Call, Builder) : expandChoice(Call, Builder);
 }
 
+/// Whether it is the smaller or the larger of two numbers, of which code generation for x86 looks at flags.
+bool isChoice(const User *Value) {
+  auto *Call = dyn_cast<IntrinsicInst>(Value);
+  return Call && (Call->getIntrinsicID() == Intrinsic::minnum || Call->getIntrinsicID() == Intrinsic::maxnum);
+}
+
 /// Whether flags let LLVM compute another result. Since LLVM 23 passes put down what they find: that a number
-/// is no NaN, or no infinity. Only the source says so of a comparison (`-ffinite-math-only`).
+/// is no NaN, or no infinity, which changes nothing but choices of numbers. Only the source says so of a
+/// comparison (`-ffinite-math-only`).
 bool isInexact(const Instruction &I) {
   FastMathFlags flags = I.getFastMathFlags();
 #if LLVM_VERSION_MAJOR >= 23
-  if (!isa<FCmpInst>(I)) {
+  if (!isa<FCmpInst>(I) && !isChoice(&I) && none_of(I.users(), isChoice)) {
     flags.setNoNaNs(false);
     flags.setNoInfs(false);
   }

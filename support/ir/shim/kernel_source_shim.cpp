@@ -227,14 +227,16 @@ extern "C" void offloom_ir_describe_kernel(LLVMValueRef Kernel, const Sink *Out,
     return;
   // A function that is marked as a kernel has got the implicit first parameter later, which its debug info
   // does not know.
-  const unsigned Added = Parameters.size() + 1 == F.arg_size() ? 1 : 0;
+  // One that had a list of arguments has got it too, and lacks what it does not read.
+  const bool WasListed = F.hasFnAttribute("offloom-unpacked");
+  const unsigned Added = WasListed || Parameters.size() + 1 == F.arg_size() ? 1 : 0;
   // More or fewer: a parameter of the source is several words, or none.
-  if (Parameters.size() + Added != F.arg_size())
+  if (!WasListed && Parameters.size() + Added != F.arg_size())
     return;
   for (const DILocalVariable *Variable : Parameters) {
     const unsigned Index = Variable->getArg() - 1 + Added;
     const StringRef Name = Variable->getName();
-    if (Index == 0)
+    if (Index == 0 || Index >= F.arg_size())
       continue;
     Out->Argument(Out->Receiver, Index, Name.data(), Name.size());
     describe(*Variable, *Out, MostBytes, MostValues);

@@ -20,8 +20,9 @@ use super::host_symbols::HostSymbols;
 use super::scan::ScannedInput;
 use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
+use crate::LLVM;
 use crate::error::{Error, Result};
-use crate::inputs::{EmbeddedMember, HostEntry, Origin};
+use crate::inputs::{EmbeddedMember, HostEntry, InputPart, Origin};
 
 /// Checks the entries of `inputs` against the images, one for each group.
 ///
@@ -75,21 +76,34 @@ pub fn check_entries(
     Ok(())
 }
 
-/// Checks that no object was compiled by the other LLVM, whose entries stand in another section and have
-/// another layout.
+/// Checks that no object was compiled by another LLVM: one whose entries stand in another section and have
+/// another layout, or a later one, whose kernels may be called in another way.
 fn check_release(inputs: &[ScannedInput], host: &HostSymbols<'_>) -> Result<()> {
     for input in inputs {
         for part in input.file().parts()? {
-            if part.has_entries_of_other_llvm()
-                && (!input.is_lazy() || host.is_known_to_take(&part.origin)?)
-            {
-                return Err(Error::OtherLlvmEntries {
-                    input: part.origin.to_string(),
+            let has_other_entries = part.has_entries_of_other_llvm();
+            if !has_other_entries && !has_later_code(&part)? {
+                continue;
+            }
+            if !input.is_lazy() || host.is_known_to_take(&part.origin)? {
+                let input = part.origin.to_string();
+                return Err(if has_other_entries {
+                    Error::OtherLlvmEntries { input }
+                } else {
+                    Error::LaterDeviceCode { input }
                 });
             }
         }
     }
     Ok(())
+}
+
+/// Whether a part has device code in a container that this LLVM's tools do not know.
+fn has_later_code(part: &InputPart<'_>) -> Result<bool> {
+    let code = part.embedded()?;
+    Ok(code
+        .iter()
+        .any(|found| !found.linked && found.member.format() > LLVM.containers))
 }
 
 /// A warning if an object has entries of OpenMP, and nothing registers them: there is no device code at all,

@@ -54,7 +54,7 @@ impl<'a> EmbeddedImage<'a> {
                     input: file.path().display().to_string(),
                     source,
                 })?;
-                if !member.is_alone() {
+                if !member.is_alone() || member.format() > LLVM.containers {
                     return Self::repacked(&member, file);
                 }
                 Ok(Self {
@@ -68,7 +68,7 @@ impl<'a> EmbeddedImage<'a> {
             .collect()
     }
 
-    /// A member of a container with others, in a container of its own.
+    /// A member of a container with others, or of a later release, in a container of its own.
     fn repacked(member: &Member<'a>, file: &'a InputFile) -> Result<Self> {
         let description = MemberDescription {
             image_kind: member.image_kind(),

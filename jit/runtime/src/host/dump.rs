@@ -219,7 +219,9 @@ fn for_each_page(
     pages: &File,
     mut visit: impl FnMut(u64, &[u8]) -> bool,
 ) -> io::Result<()> {
-    /// The page is in memory, or swapped out.
+    /// The page is in memory.
+    const PRESENT: u64 = 1 << 63;
+    /// It is in memory, swapped out, or guarded: what is behind a stack, for instance.
     const THERE: u64 = 3 << 62;
     let page_size = page_size() as u64;
     let mut bytes = vec![0; page_size as usize];
@@ -228,13 +230,17 @@ fn for_each_page(
         let length = CHUNK.min(extent.end() - start);
         let entries = &mut entries[..(length / page_size * 8) as usize];
         pages.read_exact_at(entries, start / page_size * 8)?;
-        let is_there = |entry: &[u8; 8]| u64::from_le_bytes(*entry) & THERE != 0;
         for (number, entry) in entries.as_chunks().0.iter().enumerate() {
-            if !is_there(entry) {
+            let entry = u64::from_le_bytes(*entry);
+            if entry & THERE == 0 {
                 continue;
             }
             let address = start + number as u64 * page_size;
-            memory.read_exact_at(&mut bytes, address)?;
+            match memory.read_exact_at(&mut bytes, address) {
+                // What is guarded (`MADV_GUARD_INSTALL`), the kernel cannot read either.
+                Err(error) if entry & PRESENT == 0 && error.raw_os_error() == Some(libc::EIO) => continue,
+                read => read?,
+            }
             if bytes.iter().any(|byte| *byte != 0) && !visit(address, &bytes) {
                 return Ok(());
             }
@@ -299,6 +305,38 @@ mod tests {
         let left = [run(1, 3), run(8, 10), run(15, 20), run(30, 31)];
         assert_eq!(outside(image, mappings), left);
         assert_eq!(outside(image, vec![run(8, 20)]), [run(8, 10), run(15, 20)]);
+    }
+
+    #[test]
+    fn guarded_pages_are_left_out() {
+        const MADV_GUARD_INSTALL: libc::c_int = 102;
+        let page = page_size();
+        // SAFETY: new memory of three pages, of which the middle one is never touched once it is guarded.
+        let (start, guarded) = unsafe {
+            let protection = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            let start = libc::mmap(std::ptr::null_mut(), 3 * page, protection, flags, -1, 0);
+            assert_ne!(start, libc::MAP_FAILED);
+            start.cast::<u8>().write_bytes(7, 3 * page);
+            let guarded = libc::madvise(start.byte_add(page), page, MADV_GUARD_INSTALL) == 0;
+            (start as u64, guarded)
+        };
+        let page = page as u64;
+        let extent = Run {
+            start,
+            length: 3 * page,
+        };
+        let [memory, pages] =
+            ["mem", "pagemap"].map(|file| File::open(format!("/proc/self/{file}")).unwrap());
+        let mut seen = Vec::new();
+        for_each_page(extent, &memory, &pages, |address, _| {
+            seen.push((address - start) / page);
+            true
+        })
+        .unwrap();
+        // Linux before 6.13 guards nothing.
+        let expected: &[u64] = if guarded { &[0, 2] } else { &[0, 1, 2] };
+        assert_eq!(seen, expected);
     }
 
     #[test]

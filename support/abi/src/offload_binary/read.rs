@@ -53,6 +53,8 @@ struct Open<'a> {
     count: u64,
     /// What is left of [`MAX_STRING_BYTES`].
     budget: u64,
+    /// How many bytes of images there may still be.
+    image_budget: u64,
 }
 
 /// Reads the members of the containers that `bytes` consists of. No bytes: no members.
@@ -112,6 +114,11 @@ impl<'a> Member<'a> {
     /// The member's container, with header and padding: what another container can hold as it is.
     pub const fn container(&self) -> &'a [u8] {
         self.container
+    }
+
+    /// The container's format, which tells how old the tool that wrote it is at most.
+    pub const fn format(&self) -> ContainerFormat {
+        self.format
     }
 
     /// Whether the container holds no other member.
@@ -288,6 +295,7 @@ fn parse_header(bytes: &[u8], offset: u64) -> Result<Open<'_>, FormatError> {
         left: count,
         count,
         budget: MAX_STRING_BYTES,
+        image_budget: size,
     })
 }
 
@@ -314,6 +322,14 @@ fn parse_member(mut open: Open<'_>) -> Result<(Member<'_>, Open<'_>), FormatErro
         image_offset,
         entry.image_size.get(),
     )?;
+    // Images don't overlap; if they did, a small container could hold any number of bytes to look at.
+    let Some(image_budget) = open.image_budget.checked_sub(image.len() as u64) else {
+        return Err(FormatError::new(
+            entry_offset + offset_of!(Entry, image_size) as u64,
+            Problem::OverlappingImages,
+        ));
+    };
+    open.image_budget = image_budget;
     let string_offset = entry.string_offset.get();
     let pairs = checked_part(
         container,
