@@ -134,9 +134,13 @@ def redis_serves_others():
         assert reader.run()[0] == {"cache": VARIANTS}
         beside = Node("beside", redis.url, trusts=maker)
         assert beside.run(OFFLOOM_JIT_CACHE_PATH=str(maker.folder / "cache"))[0] == {"shared_cache": VARIANTS}
-        # Beside a program, nothing is compiled either.
-        origins, remote, says = Node("async", redis.url, trusts=maker).run(OFFLOOM_JIT="async")
-        assert not origins["compiled"] and remote["fetched_ahead"] > 0 and not without_log(says), (origins, remote, says)
+        # Beside a program, nothing is compiled either. On a busy machine a program this short may end before an answer is there.
+        for attempt in range(50):
+            origins, remote, says = Node(f"async.{attempt}", redis.url, trusts=maker).run(OFFLOOM_JIT="async")
+            assert not origins["compiled"] and not without_log(says), (origins, remote, says)
+            if remote["fetched_ahead"] > 0:
+                break
+        assert remote["fetched_ahead"] > 0, (origins, remote, says)
         # The program has no thread more, one socket, and hardly more memory.
         counts = []
         for number, url in enumerate(("", redis.url)):
