@@ -84,6 +84,13 @@ pub struct EmbeddedMember<'a> {
     pub linked: bool,
 }
 
+impl EmbeddedMember<'_> {
+    /// Whether it is code, yet to be linked, in a container that this LLVM's tools do not know.
+    pub fn is_of_later_llvm(&self) -> bool {
+        !self.linked && self.member.format() > LLVM.containers
+    }
+}
+
 impl Origin<'_> {
     /// The member's name for people.
     pub fn member_name(&self) -> Option<String> {

@@ -20,7 +20,6 @@ use super::host_symbols::HostSymbols;
 use super::scan::ScannedInput;
 use super::work_folder::WorkFolder;
 use super::wrap_images::LinkedImage;
-use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::inputs::{EmbeddedMember, HostEntry, InputPart, Origin};
 
@@ -101,9 +100,7 @@ fn check_release(inputs: &[ScannedInput], host: &HostSymbols<'_>) -> Result<()> 
 /// Whether a part has device code in a container that this LLVM's tools do not know.
 fn has_later_code(part: &InputPart<'_>) -> Result<bool> {
     let code = part.embedded()?;
-    Ok(code
-        .iter()
-        .any(|found| !found.linked && found.member.format() > LLVM.containers))
+    Ok(code.iter().any(EmbeddedMember::is_of_later_llvm))
 }
 
 /// A warning if an object has entries of OpenMP, and nothing registers them: there is no device code at all,

@@ -163,11 +163,17 @@ pub(super) fn kind_by_start(path: &Path) -> Result<InputKind> {
 /// The device code in the inputs, in order.
 ///
 /// # Errors
-/// An input is malformed.
+/// An input is malformed, or has code of a later LLVM.
 pub fn device_code(inputs: &[ScannedInput]) -> Result<Vec<DeviceCode<'_>>> {
     let mut code = Vec::new();
     for input in inputs {
         let found = input.file.embedded()?;
+        // Of archives' members, not all are linked: those are looked at when that is known.
+        if let Some(later) = found.iter().find(|found| !input.lazy && found.is_of_later_llvm()) {
+            return Err(Error::LaterDeviceCode {
+                input: later.origin.to_string(),
+            });
+        }
         let found = found.into_iter().filter(|found| !found.linked);
         code.extend(found.map(|found| DeviceCode {
             found,
