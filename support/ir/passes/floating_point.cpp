@@ -500,11 +500,13 @@ Value *expand(IntrinsicInst &Call, const Arithmetic &Computes) {
   return Computes.callsLibraryToChoose(Call.getType()) ? callLibrary(Call, Builder) : expandChoice(Call, Builder);
 }
 
+#if LLVM_VERSION_MAJOR >= 23
 /// Whether it is the smaller or the larger of two numbers, of which code generation for x86 looks at flags.
 bool isChoice(const User *Value) {
   auto *Call = dyn_cast<IntrinsicInst>(Value);
   return Call && (Call->getIntrinsicID() == Intrinsic::minnum || Call->getIntrinsicID() == Intrinsic::maxnum);
 }
+#endif
 
 /// Whether flags let LLVM compute another result. Since LLVM 23 passes put down what they find: that a number
 /// is no NaN, or no infinity, which changes nothing but choices of numbers. Only the source says so of a
