@@ -22,7 +22,8 @@
 //! A *member* here is one entry with its image.
 //!
 //! [`members`] reads without copying; [`MemberDescription::header`] gives the bytes before an image, and
-//! [`ContainerHeader::of`] those before several, so that a writer can stream the images themselves. Source: `llvm/Object/OffloadBinary.h` and `OffloadBinary.cpp`.
+//! [`ContainerHeader::of`] those before several, so that a writer can stream the images themselves. Source:
+//! `llvm/Object/OffloadBinary.h` and `OffloadBinary.cpp`.
 
 mod read;
 mod write;

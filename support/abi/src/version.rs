@@ -198,28 +198,11 @@ impl LlvmVersion {
     /// LLVM 23.1.
     pub const V23: Self = Self {
         major: 23,
-        entries: EntryFormat::Version1,
-        kinds: KindNumbering::Mask,
         containers: ContainerFormat::Version2,
-        packager: "llvm-offload-binary",
-        packager_needs_triple: false,
-        lists_entry_names: true,
-        indirect_vtables: true,
-        ptx_kernel_convention: true,
-        nvvm_attributes: true,
-        convergent_on_processors: false,
-        flang_shares_loops_on_gpus: true,
-        job_server: true,
-        generic_arch_is_empty: true,
-        bundler_host: "host-x86_64-unknown-linux-gnu",
-        device_links: DeviceLinkDriver::Clang,
-        newest_cubin: 8,
-        keeps_closed_images: false,
-        device_runtimes: DeviceRuntimes::ForTriples,
-        offload_packages: true,
         host_kernels_take_list: true,
         launch_environment_is_last: true,
         host_runtime: 23,
+        ..Self::V22
     };
 
     /// Bytes of a cubin that [`too_new_for_libomptarget`](Self::too_new_for_libomptarget) looks at.

@@ -304,14 +304,9 @@ fn parse_header(bytes: &[u8], offset: u64) -> Result<Open<'_>, FormatError> {
 fn parse_member(mut open: Open<'_>) -> Result<(Member<'_>, Open<'_>), FormatError> {
     let (container, entry_offset) = (open.container, open.entry_offset);
     let entry_size = size_of::<Entry>() as u64;
-    let entry = checked_part(
-        container,
-        ENTRY_OFFSET_FIELD,
-        "the entry",
-        entry_offset,
-        entry_size,
-    )?;
-    let Ok(entry) = Entry::ref_from_bytes(entry) else {
+    // Never missing: `parse_header` has looked for all entries.
+    let entry = part(container, entry_offset, entry_size).and_then(|entry| Entry::ref_from_bytes(entry).ok());
+    let Some(entry) = entry else {
         return Err(too_small(ENTRY_SIZE_FIELD, "the entry size", 0, entry_size));
     };
     let image_offset = entry.image_offset.get();
