@@ -13,7 +13,7 @@ use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
-use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum, FunctionType};
+use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
 use offloom_ir::inkwell::values::{
     BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode, PointerValue,
 };
@@ -24,6 +24,7 @@ use offloom_ir::symbol::{Symbol, find, symbols};
 use crate::ahead_of_time;
 use crate::error::JitPassError;
 use crate::survey::is_kernel;
+use crate::take_over::take_over;
 
 /// Bytes of an argument, and of its address.
 const WORD: u64 = 8;
@@ -138,7 +139,7 @@ fn unpack_one<'ctx>(
             .map(|&argument| BasicMetadataTypeEnum::from(argument)),
     );
     let function_type = context.void_type().fn_type(&parameters, false);
-    let words = take_over(module, kernel, name, function_type, CODE);
+    let words = take_over(module, kernel, function_type, name, &format!("{name}{CODE}"));
     for attribute in kernel.attributes(AttributeLoc::Function) {
         words.add_attribute(AttributeLoc::Function, attribute);
     }
@@ -184,7 +185,7 @@ pub(crate) fn pack(module: &Module<'_>, unpacked: &[String]) -> Result<(), JitPa
         let words = find(module, name).and_then(Symbol::as_function);
         let words = words.ok_or_else(|| JitPassError::NoSuchKernel(name.clone()))?;
         let function_type = context.void_type().fn_type(&[pointer.into()], false);
-        let kernel = take_over(module, words, name, function_type, WORDS);
+        let kernel = take_over(module, words, function_type, name, &format!("{name}{WORDS}"));
         // A stub of assembly has but few of the kernel's attributes.
         let code = find(module, &ahead_of_time::name_of(name)).and_then(Symbol::as_function);
         let uwtable = Attribute::get_named_enum_kind_id("uwtable");
@@ -216,29 +217,6 @@ pub(crate) fn pack(module: &Module<'_>, unpacked: &[String]) -> Result<(), JitPa
         builder.build_return(None)?;
     }
     Ok(())
-}
-
-/// A function of this type that takes over another one's name, uses and visibility, of which the other one,
-/// which gets `suffix`, is left the code.
-fn take_over<'ctx>(
-    module: &Module<'ctx>,
-    from: FunctionValue<'ctx>,
-    name: &str,
-    function_type: FunctionType<'ctx>,
-    suffix: &str,
-) -> FunctionValue<'ctx> {
-    let global = from.as_global_value();
-    let function = module.add_function("offloom.kernel", function_type, Some(global.get_linkage()));
-    function.as_global_value().set_visibility(global.get_visibility());
-    function
-        .as_global_value()
-        .set_unnamed_address(global.get_unnamed_address());
-    function.set_call_conventions(from.get_call_conventions());
-    from.replace_all_uses_with(function);
-    Symbol::from(from).set_name(&format!("{name}{suffix}"));
-    Symbol::from(function).set_name(name);
-    Symbol::from(from).become_internal();
-    function
 }
 
 /// The address of a list's element.

@@ -29,6 +29,7 @@ use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::ahead_of_time;
 use crate::error::JitPassError;
+use crate::take_over::take_over;
 
 /// Name of the internal variable that holds the slots, one after the other.
 pub const SLOTS: &str = "offloom.jit.slots";
@@ -148,22 +149,13 @@ fn replace_by_stub<'ctx>(
     body: FunctionValue<'ctx>,
     name: &str,
 ) -> FunctionValue<'ctx> {
-    let kernel = body.as_global_value();
     // Clang's unoptimised kernels carry it, and it excludes `noinline`.
     body.remove_enum_attribute(
         AttributeLoc::Function,
         Attribute::get_named_enum_kind_id("alwaysinline"),
     );
-    let stub = module.add_function("offloom.stub", body.get_type(), Some(kernel.get_linkage()));
-    stub.as_global_value().set_visibility(kernel.get_visibility());
-    stub.as_global_value()
-        .set_unnamed_address(kernel.get_unnamed_address());
-    stub.set_call_conventions(body.get_call_conventions());
+    let stub = take_over(module, body, body.get_type(), name, &ahead_of_time::name_of(name));
     copy_parameter_attributes(body, stub);
-    body.replace_all_uses_with(stub);
-    Symbol::from(body).set_name(&ahead_of_time::name_of(name));
-    Symbol::from(stub).set_name(name);
-    Symbol::from(body).become_internal();
     // Two copies of a kernel's code are of no use, and a stub must stay small.
     let noinline = Attribute::get_named_enum_kind_id("noinline");
     body.add_attribute(

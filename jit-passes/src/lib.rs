@@ -52,6 +52,7 @@ pub mod prune;
 pub mod retarget;
 pub mod specialize;
 pub mod survey;
+mod take_over;
 pub mod variant_module;
 
 pub use error::JitPassError;
