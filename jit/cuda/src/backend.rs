@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::{BundleId, ExecutionMode};
 use offloom_abi::jit_compile::{GpuRequest, Priority, join_words};
-use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, variant_entry};
+use offloom_abi::jit_device_image::variant_entry;
 use offloom_abi::jit_remote::Device;
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::Mode;
@@ -25,7 +25,7 @@ use offloom_jit_policy::backend::{
 };
 use offloom_jit_policy::execution_mode;
 use offloom_jit_policy::gpu_image;
-use offloom_jit_policy::gpu_launch::Words;
+use offloom_jit_policy::gpu_launch::{self, Words};
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel as PolicyKernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
@@ -38,7 +38,6 @@ use self::assembler::OnNvJitLink;
 use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
-use crate::timing;
 use crate::variant::{self, Load, LoadError, Needs, Variant};
 use offloom_jit_policy::process::lock::lock;
 
@@ -122,7 +121,7 @@ impl Backend for Cuda {
     const ARCHITECTURE: &'static str = "nvptx64";
     const SETTLES_LAUNCH_PARAMETERS: bool = true;
     const READS_CONTENTS: bool = false;
-    const LONG_LAUNCH: u64 = timing::LONG;
+    const LONG_LAUNCH: u64 = gpu_launch::LONG;
 
     type Launch<'a> = Words<'a>;
     type Image = CudaImage;
@@ -244,12 +243,11 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     let failed = |reason: String| LoadFailure::Failed(reason);
     let of_driver = kernel.device.kernel.get().ok_or(LoadFailure::TooLate)?;
     let name = CString::new(variant_entry(kernel.kernel.name)).map_err(|error| failed(error.to_string()))?;
-    let table = CString::new(ANCHOR_TABLE_SYMBOL).map_err(|error| failed(error.to_string()))?;
     let device = &kernel.image.device;
     let load = Load {
         cubin: object,
         name: &name,
-        anchors: Some((&table, &device.anchors)),
+        anchors: &device.anchors,
         most_bytes: settings().device_memory,
     };
     let loaded = device
@@ -258,9 +256,7 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     let variant = loaded
         .map_err(|_| LoadFailure::TooLate)?
         .map_err(|error| match error {
-            LoadError::LocalMemory { .. } | LoadError::Full { .. } => {
-                LoadFailure::Declined(error.to_string())
-            }
+            LoadError::LocalMemory { .. } | LoadError::Full(_) => LoadFailure::Declined(error.to_string()),
             _ => failed(error.to_string()),
         })?;
     Ok(Code {

@@ -1,13 +1,14 @@
 //! Contexts, and work on a thread that has one current.
 
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
 use crate::driver::Driver;
 use crate::error::{CudaError, Status};
 use crate::handles::{ContextHandle, FunctionHandle, ModuleHandle, StreamHandle};
 use crate::timing::Timer;
+use offloom_jit_policy::gpu_image::VariantBytes;
 use offloom_jit_policy::process::device_gate::{self, Work};
 use offloom_jit_policy::process::lock::lock;
 
@@ -35,8 +36,8 @@ pub struct Context {
     stream: AtomicUsize,
     /// Times launches.
     pub(crate) timer: Timer,
-    /// The bytes of cubins of variants that are loaded.
-    pub(crate) variant_bytes: AtomicU64,
+    /// Of cubins of variants that are loaded.
+    pub(crate) variant_bytes: VariantBytes,
 }
 
 /// The contexts so far.
@@ -82,7 +83,7 @@ impl Context {
             capability,
             stream: AtomicUsize::new(0),
             timer: Timer::default(),
-            variant_bytes: AtomicU64::new(0),
+            variant_bytes: VariantBytes::default(),
         }));
         contexts.push(context);
         Ok(context)
@@ -219,7 +220,8 @@ impl Current<'_> {
     }
 
     /// Address and bytes of a module's variable. `None`: it has none of this name that others may see.
-    pub fn global(&self, module: ModuleHandle, name: &CStr) -> Option<(u64, usize)> {
+    pub fn global(&self, module: ModuleHandle, name: &str) -> Option<(u64, usize)> {
+        let name = CString::new(name).ok()?;
         let (mut address, mut size) = (0, 0);
         // SAFETY: the driver fills in the numbers and reads the name.
         let status = unsafe {

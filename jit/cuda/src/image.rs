@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_int, c_uint};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::{Mutex, OnceLock};
 
 use crate::arguments::{Layout, MOST_PARAMETERS, Place};
 use crate::client::{KernelData, client};
@@ -13,6 +13,7 @@ use crate::error::{CudaError, Status};
 use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::timing;
 use crate::variant::Variant;
+use offloom_jit_policy::gpu_image::{Presence, Withdrawn};
 use offloom_jit_policy::process::handle_table::{Found, HandleTable};
 use offloom_jit_policy::process::lock::lock;
 
@@ -23,8 +24,7 @@ pub struct ImageCopy {
     number: u32,
     module: ModuleHandle,
     context: &'static Context,
-    /// Whether it was withdrawn. Held for reading by work that needs the module: a withdrawal waits for it.
-    withdrawn: RwLock<bool>,
+    presence: Presence,
     kernels: Mutex<Vec<&'static Kernel>>,
     /// Those that are loaded.
     pub(crate) variants: Mutex<Vec<&'static Variant>>,
@@ -111,7 +111,7 @@ fn adopt(driver: &'static Driver, module: ModuleHandle) -> Option<&'static Image
         number: NEXT.fetch_add(1, Ordering::Relaxed),
         module,
         context,
-        withdrawn: RwLock::new(false),
+        presence: Presence::default(),
         kernels: Mutex::default(),
         variants: Mutex::default(),
     }));
@@ -164,7 +164,7 @@ pub(crate) fn withdraw(driver: &'static Driver, module: ModuleHandle) {
         FUNCTIONS.insert(kernel.function.0, Found::Unknown);
     }
     // Work that needs the module ends first.
-    *image.withdrawn.write().unwrap_or_else(PoisonError::into_inner) = true;
+    image.presence.withdraw();
     timing::forget(image);
     if let Some(client) = client() {
         client.withdraw(image);
@@ -175,11 +175,6 @@ pub(crate) fn withdraw(driver: &'static Driver, module: ModuleHandle) {
         let _ = current.unload(variant.module());
     }
 }
-
-/// The image copy is no longer loaded, or its context is gone.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the device image was unloaded")]
-pub struct Withdrawn;
 
 impl ImageCopy {
     /// Tells it from other copies of this process, for people.
@@ -204,10 +199,7 @@ impl ImageCopy {
     /// When the image was withdrawn, its context destroyed, or the process is ending.
     pub fn with_current<T>(&'static self, work: impl FnOnce(&Current<'_>) -> T) -> Result<T, Withdrawn> {
         let driver = crate::driver::driver().ok_or(Withdrawn)?;
-        let withdrawn = self.withdrawn.read().unwrap_or_else(PoisonError::into_inner);
-        if *withdrawn {
-            return Err(Withdrawn);
-        }
+        let _held = self.presence.hold()?;
         let current = self.context.enter(driver).map_err(|_| Withdrawn)?;
         Ok(work(&current))
     }

@@ -12,16 +12,13 @@ use crate::driver::Driver;
 use crate::error::Status;
 use crate::handles::{EventHandle, StreamHandle};
 use crate::image::{ImageCopy, Kernel};
+use offloom_jit_policy::gpu_launch::counted;
 use offloom_jit_policy::process::lock::lock;
 
 /// Launches of a context that may be timed at one time. More are launched without being timed.
 const PAIRS: usize = 32;
 /// How often events are asked for.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
-/// Launches from so many nanoseconds on are long: events measure to a microsecond, and little else runs on
-/// the device. The first launch of a variant, which is slower than later ones by microseconds, counts if it
-/// is.
-pub(crate) const LONG: u64 = 1_000_000;
 /// `CU_EVENT_DEFAULT`: with times.
 const WITH_TIMES: u32 = 0;
 
@@ -51,14 +48,6 @@ struct Pending {
     kernel: &'static Kernel,
     ticket: u64,
     is_first: bool,
-}
-
-/// What is told of a launch that took so long, the first of its variant or not.
-fn outcome(is_first: bool, nanoseconds: Option<u64>) -> Outcome {
-    let counts = |nanoseconds: &u64| !is_first || *nanoseconds >= LONG;
-    nanoseconds
-        .filter(counts)
-        .map_or(Outcome::NotTimed, Outcome::Took)
 }
 
 /// Makes the events of a context, once.
@@ -154,8 +143,8 @@ pub(crate) fn read(driver: &'static Driver) {
             match unsafe { (driver.event_query)(launch.pair.end) } {
                 Status::NOT_READY => pending.push(launch),
                 Status::SUCCESS => {
-                    let outcome = outcome(launch.is_first, elapsed(&current, launch.pair));
-                    done.push((launch, outcome));
+                    let counted = counted(launch.is_first, elapsed(&current, launch.pair));
+                    done.push((launch, counted.map_or(Outcome::NotTimed, Outcome::Took)));
                 }
                 _ => done.push((launch, Outcome::NotTimed)),
             }
@@ -200,19 +189,5 @@ fn tell(pending: Pending, outcome: Outcome) {
     PENDING.fetch_sub(1, Ordering::Release);
     if let Some(client) = client() {
         client.finished(pending.kernel, pending.ticket, outcome);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_first_launch_of_a_variant_counts_if_it_is_long() {
-        let short = LONG - 1;
-        assert_eq!(outcome(false, Some(short)), Outcome::Took(short));
-        assert_eq!(outcome(true, Some(short)), Outcome::NotTimed);
-        assert_eq!(outcome(true, Some(LONG)), Outcome::Took(LONG));
-        assert_eq!(outcome(false, None), Outcome::NotTimed);
     }
 }

@@ -8,6 +8,8 @@ use crate::error::CudaError;
 use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::image::Kernel;
 use crate::timing;
+use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, DEVICE_ENVIRONMENT_SYMBOL};
+use offloom_jit_policy::gpu_image::Full;
 use offloom_jit_policy::process::lock::lock;
 
 /// `CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK`, `_SHARED_SIZE_BYTES`, `_LOCAL_SIZE_BYTES` and `_NUM_REGS`.
@@ -15,10 +17,6 @@ const MAX_THREADS_PER_BLOCK: c_int = 0;
 const SHARED_SIZE_BYTES: c_int = 1;
 const LOCAL_SIZE_BYTES: c_int = 3;
 const NUM_REGS: c_int = 4;
-
-/// What libomptarget writes into each image that it loads: the number of the device, what is to be checked,
-/// and the like.
-const DEVICE_ENVIRONMENT: &CStr = c"__omp_rtl_device_environment";
 
 /// A variant that is loaded. Lives for ever; its module may not.
 #[derive(Debug)]
@@ -56,8 +54,8 @@ pub struct Load<'a> {
     pub cubin: &'a [u8],
     /// The name of the kernel in it.
     pub name: &'a CStr,
-    /// The variable of the cubin that takes addresses of the base image, and these addresses.
-    pub anchors: Option<(&'a CStr, &'a [u64])>,
+    /// Addresses of the base image for the variant.
+    pub anchors: &'a [u64],
     /// How many bytes of cubins the context may have loaded, with this one.
     pub most_bytes: u64,
 }
@@ -100,13 +98,8 @@ pub enum LoadError {
         base: u32,
     },
     /// The variants of the context would take more memory than they may.
-    #[error("with its {cubin} bytes, variants would take more than {most} bytes of the device's memory")]
-    Full {
-        /// Of this cubin.
-        cubin: u64,
-        /// Of all.
-        most: u64,
-    },
+    #[error(transparent)]
+    Full(#[from] Full),
 }
 
 /// What the driver did not do.
@@ -126,19 +119,10 @@ pub fn load(
 ) -> Result<&'static Variant, LoadError> {
     let bytes = load.cubin.len() as u64;
     let held = &kernel.image().context().variant_bytes;
-    let more = |held: u64| held.checked_add(bytes).filter(|held| *held <= load.most_bytes);
-    if held
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-        .is_err()
-    {
-        return Err(LoadError::Full {
-            cubin: bytes,
-            most: load.most_bytes,
-        });
-    }
+    held.take(bytes, load.most_bytes)?;
     let loaded = load_module(current, kernel, load);
     if loaded.is_err() {
-        held.fetch_sub(bytes, Ordering::Relaxed);
+        held.give_back(bytes);
     }
     loaded
 }
@@ -178,12 +162,11 @@ fn prepare(
         });
     }
     // Without the variable, it refers to nothing of the base image.
-    if let Some((name, addresses)) = load.anchors
-        && let Some((place, takes)) = current.global(module, name)
-    {
-        let bytes: Vec<u8> = addresses
+    if let Some((place, takes)) = current.global(module, ANCHOR_TABLE_SYMBOL) {
+        let bytes: Vec<u8> = load
+            .anchors
             .iter()
-            .flat_map(|address| address.to_le_bytes())
+            .flat_map(|anchor| anchor.to_le_bytes())
             .collect();
         if takes != bytes.len() {
             return Err(LoadError::Anchors {
@@ -229,11 +212,11 @@ fn needs_of(current: &Current<'_>, function: FunctionHandle) -> Result<Needs, Cu
 
 /// Gives the variant what libomptarget has written into the base image.
 fn copy_environment(current: &Current<'_>, kernel: &Kernel, module: ModuleHandle) -> Result<(), LoadError> {
-    let Some((place, has)) = current.global(module, DEVICE_ENVIRONMENT) else {
+    let Some((place, has)) = current.global(module, DEVICE_ENVIRONMENT_SYMBOL) else {
         return Ok(());
     };
     let (from, wanted) = current
-        .global(kernel.image().module(), DEVICE_ENVIRONMENT)
+        .global(kernel.image().module(), DEVICE_ENVIRONMENT_SYMBOL)
         .unwrap_or((0, 0));
     if has != wanted {
         return Err(LoadError::Environment { has, wanted });
@@ -276,8 +259,7 @@ impl Variant {
 
     /// Its context has room for another.
     pub(crate) fn note_unloaded(&self) {
-        let held = &self.kernel.image().context().variant_bytes;
-        held.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.kernel.image().context().variant_bytes.give_back(self.bytes);
     }
 
     pub(crate) fn function(&self) -> FunctionHandle {

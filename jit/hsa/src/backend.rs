@@ -16,7 +16,7 @@ use offloom_jit_policy::backend::{
 };
 use offloom_jit_policy::execution_mode;
 use offloom_jit_policy::gpu_image;
-use offloom_jit_policy::gpu_launch::Words;
+use offloom_jit_policy::gpu_launch::{self, Words};
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel as PolicyKernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
@@ -29,7 +29,6 @@ use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 use crate::image::ImageCopy;
 use crate::install::{self, NotInstalled};
 use crate::runtime::{KernelNeeds, NoRuntime, runtime};
-use crate::timing;
 use crate::tool;
 use crate::variant::{self, Load, Variant};
 
@@ -149,7 +148,7 @@ impl Backend for Hsa {
     const ARCHITECTURE: &'static str = "amdgcn";
     const SETTLES_LAUNCH_PARAMETERS: bool = true;
     const READS_CONTENTS: bool = false;
-    const LONG_LAUNCH: u64 = timing::LONG;
+    const LONG_LAUNCH: u64 = gpu_launch::LONG;
 
     type Launch<'a> = Words<'a>;
     type Image = HsaImage;

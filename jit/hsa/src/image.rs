@@ -1,8 +1,8 @@
 //! Base images as the program has them loaded, and the kernels in them.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use offloom_abi::amd_code_object::DESCRIPTOR_SUFFIX;
 use offloom_abi::jit_device_image::{IMAGE_SYMBOL, execution_mode_in, kernel_environment};
 use offloom_jit_policy::backend::Backend as _;
 use offloom_jit_policy::execution_mode;
-use offloom_jit_policy::gpu_image;
+use offloom_jit_policy::gpu_image::{self, Presence, VariantBytes, Withdrawn};
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
 use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
@@ -37,14 +37,13 @@ pub(crate) struct ImageCopy {
     pub(crate) agent: Agent,
     /// What the device is called: the processor, and the product.
     pub(crate) names: [String; 2],
-    /// Whether it was withdrawn. Held for reading by work that needs it: a withdrawal waits for that.
-    withdrawn: RwLock<bool>,
+    presence: Presence,
     /// Objects that packets name its kernels by.
     kernels: Mutex<Vec<u64>>,
     /// The executables of its variants.
     pub(crate) variants: Mutex<Vec<Executable>>,
-    /// Bytes of their code objects.
-    pub(crate) variant_bytes: AtomicU64,
+    /// Of their code objects.
+    pub(crate) variant_bytes: VariantBytes,
     /// Launches whose times are not yet read.
     pub(crate) timed: AtomicUsize,
 }
@@ -105,10 +104,10 @@ fn adopt(runtime: &'static Runtime, executable: Executable, agent: Agent) -> Res
         executable,
         agent,
         names: runtime.names(agent),
-        withdrawn: RwLock::new(false),
+        presence: Presence::default(),
         kernels: Mutex::default(),
         variants: Mutex::default(),
-        variant_bytes: AtomicU64::new(0),
+        variant_bytes: VariantBytes::default(),
         timed: AtomicUsize::new(0),
     }));
     let device = HsaImage {
@@ -165,7 +164,7 @@ pub(crate) fn withdraw(runtime: &'static Runtime, executable: Executable) {
         KERNELS.insert(object as usize, Found::Unknown);
     }
     // Work that needs the image ends first.
-    *image.withdrawn.write().unwrap_or_else(PoisonError::into_inner) = true;
+    image.presence.withdraw();
     let start = Instant::now();
     while image.timed.load(Ordering::Acquire) > 0 {
         if start.elapsed() > PATIENCE {
@@ -182,18 +181,10 @@ pub(crate) fn withdraw(runtime: &'static Runtime, executable: Executable) {
     }
 }
 
-/// The image copy is no longer loaded.
-#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
-#[error("the device image was unloaded")]
-pub(crate) struct Withdrawn;
-
 impl ImageCopy {
     /// Does work that needs the image, which stays until it is done.
     pub(crate) fn with<T>(&self, work: impl FnOnce() -> T) -> Result<T, Withdrawn> {
-        let withdrawn = self.withdrawn.read().unwrap_or_else(PoisonError::into_inner);
-        match *withdrawn {
-            true => Err(Withdrawn),
-            false => Ok(work()),
-        }
+        let _held = self.presence.hold()?;
+        Ok(work())
     }
 }

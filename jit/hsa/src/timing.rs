@@ -5,11 +5,11 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 
+use offloom_jit_policy::gpu_launch::counted;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 use offloom_jit_policy::process::lock::lock;
-
 use offloom_jit_policy::process::settings::settings;
 
 use crate::backend::Hsa;
@@ -18,9 +18,6 @@ use crate::runtime::{Agent, DispatchTime, Queue, Runtime, Signal, Status, runtim
 
 /// Launches that may be timed at one time. More are launched without being timed.
 const SIGNALS: usize = 32;
-/// Launches from so many nanoseconds on are long. The first launch of a variant, which is slower than later
-/// ones by microseconds, counts if it is.
-pub(crate) const LONG: u64 = 1_000_000;
 /// `HSA_SIGNAL_CONDITION_LT`.
 const LESS: u32 = 2;
 /// What a signal is set to before a launch, which decrements it.
@@ -108,12 +105,10 @@ unsafe extern "C" fn ended(_value: i64, timed: *mut c_void) -> bool {
             return;
         }
         let image = timed.state.image.device.image;
-        let counts = |nanoseconds: &u64| !timed.is_first || *nanoseconds >= LONG;
-        let nanoseconds = runtime()
-            .and_then(|runtime| elapsed(runtime, &timed))
-            .filter(counts);
+        let nanoseconds = runtime().and_then(|runtime| elapsed(runtime, &timed));
+        let counted = counted(timed.is_first, nanoseconds);
         // SAFETY: the ticket is from a choice for this kernel, and comes back once; the image waits for this.
-        unsafe { timed.state.finished(timed.ticket, nanoseconds) };
+        unsafe { timed.state.finished(timed.ticket, counted) };
         give_back(image, timed.signal);
     });
     false

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use offloom_abi::amd_code_object::DESCRIPTOR_SUFFIX;
 use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, DEVICE_ENVIRONMENT_SYMBOL, variant_entry};
+use offloom_jit_policy::gpu_image::Full;
 use offloom_jit_policy::process::lock::lock;
 
 use crate::image::ImageCopy;
@@ -67,19 +68,14 @@ pub(crate) enum LoadError {
         base: u32,
     },
     /// The variants of the image would take more memory than they may.
-    #[error("with its {object} bytes, variants would take more than {most} bytes of the device's memory")]
-    Full {
-        /// Of this code object.
-        object: u64,
-        /// Of all.
-        most: u64,
-    },
+    #[error(transparent)]
+    Full(#[from] Full),
 }
 
 impl LoadError {
     /// Whether the code is as it should be, and only not worth what it costs.
     pub(crate) const fn is_declined(&self) -> bool {
-        matches!(self, Self::Needs { .. } | Self::Full { .. })
+        matches!(self, Self::Needs { .. } | Self::Full(_))
     }
 }
 
@@ -98,20 +94,10 @@ pub(crate) fn load(
     load: &Load<'_>,
 ) -> Result<&'static Variant, LoadError> {
     let bytes = load.code_object.len() as u64;
-    let held = &image.variant_bytes;
-    let more = |held: u64| held.checked_add(bytes).filter(|held| *held <= load.most_bytes);
-    if held
-        .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
-        .is_err()
-    {
-        return Err(LoadError::Full {
-            object: bytes,
-            most: load.most_bytes,
-        });
-    }
+    image.variant_bytes.take(bytes, load.most_bytes)?;
     let loaded = load_executable(runtime, image, load);
     if loaded.is_err() {
-        held.fetch_sub(bytes, Ordering::Relaxed);
+        image.variant_bytes.give_back(bytes);
     }
     loaded
 }

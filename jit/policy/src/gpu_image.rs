@@ -1,6 +1,9 @@
-//! Images for GPUs: what one says of itself, and the bundle that it belongs to.
+//! Images for GPUs: what one says of itself, the bundle that it belongs to, how long it is loaded, and the
+//! memory that its variants take.
 
 use std::fmt::Display;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
 use offloom_abi::jit_bundle::{BundleId, ExecutionMode, Gpu};
 use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL};
@@ -76,4 +79,105 @@ pub fn kernels_without_device<B: Backend>(
             .is_some()
     });
     kernels.collect()
+}
+
+/// Whether an image copy is still loaded.
+#[derive(Debug, Default)]
+pub struct Presence {
+    is_withdrawn: RwLock<bool>,
+}
+
+/// While this is there, the image copy stays loaded.
+#[derive(Debug)]
+pub struct Held<'a> {
+    _guard: RwLockReadGuard<'a, bool>,
+}
+
+/// The image copy is no longer loaded, or what it is loaded in is gone.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("the device image was unloaded")]
+pub struct Withdrawn;
+
+impl Presence {
+    /// Begins work that needs the image copy. Who does it must not wait for anything that waits for an unload.
+    ///
+    /// # Errors
+    /// When the image copy was withdrawn.
+    pub fn hold(&self) -> Result<Held<'_>, Withdrawn> {
+        let guard = self.is_withdrawn.read().unwrap_or_else(PoisonError::into_inner);
+        match *guard {
+            true => Err(Withdrawn),
+            false => Ok(Held { _guard: guard }),
+        }
+    }
+
+    /// Has no more work begun, and waits for what was.
+    pub fn withdraw(&self) {
+        *self.is_withdrawn.write().unwrap_or_else(PoisonError::into_inner) = true;
+    }
+}
+
+/// The bytes that variants take of a device's memory, as far as is known: those of their images.
+#[derive(Debug, Default)]
+pub struct VariantBytes {
+    held: AtomicU64,
+}
+
+/// The variants would take more memory than they may.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, thiserror::Error)]
+#[error("with its {bytes} bytes, variants would take more than {most} bytes of the device's memory")]
+pub struct Full {
+    /// Of the variant that there is no room for.
+    pub bytes: u64,
+    /// Of all.
+    pub most: u64,
+}
+
+impl VariantBytes {
+    /// Makes room for a variant, of `most` bytes for all.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn take(&self, bytes: u64, most: u64) -> Result<(), Full> {
+        let more = |held: u64| held.checked_add(bytes).filter(|held| *held <= most);
+        self.held
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, more)
+            .map_or(Err(Full { bytes, most }), |_| Ok(()))
+    }
+
+    /// Gives back the room of one that is not loaded, or no longer.
+    pub fn give_back(&self, bytes: u64) {
+        self.held.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    #[test]
+    fn a_withdrawal_waits_for_work_and_no_more_is_begun() {
+        let presence = Presence::default();
+        let held = presence.hold().unwrap();
+        thread::scope(|scope| {
+            let withdrawal = scope.spawn(|| presence.withdraw());
+            // Whoever comes meanwhile may be let in or kept out, but the withdrawal has not ended.
+            assert!(!withdrawal.is_finished());
+            drop(held);
+            withdrawal.join().unwrap();
+        });
+        assert_eq!(presence.hold().unwrap_err(), Withdrawn);
+    }
+
+    #[test]
+    fn variants_take_no_more_than_they_may() {
+        let bytes = VariantBytes::default();
+        bytes.take(60, 100).unwrap();
+        assert_eq!(bytes.take(41, 100), Err(Full { bytes: 41, most: 100 }));
+        bytes.take(40, 100).unwrap();
+        bytes.give_back(60);
+        bytes.take(60, 100).unwrap();
+        assert!(bytes.take(u64::MAX, u64::MAX).is_err());
+    }
 }

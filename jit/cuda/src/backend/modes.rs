@@ -1,7 +1,5 @@
 //! Reads from a device image which threads execute a kernel.
 
-use std::ffi::CString;
-
 use offloom_abi::jit_device_image::{execution_mode_in, kernel_environment};
 use offloom_jit_policy::execution_mode;
 
@@ -16,9 +14,8 @@ const BYTES: usize = 3;
 pub(super) fn read(image: &'static ImageCopy, current: &Current<'_>, kernel: &'static str) -> bool {
     let read = || {
         let mut bytes = [0; BYTES];
-        let name = CString::new(kernel_environment(kernel)).ok()?;
         let (address, _) = current
-            .global(image.module(), &name)
+            .global(image.module(), &kernel_environment(kernel))
             .filter(|(_, size)| *size >= BYTES)?;
         current.read(address, &mut bytes).ok()?;
         execution_mode_in(&bytes)

@@ -1,7 +1,7 @@
 //! Asks the policy what launches run.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 
@@ -165,8 +165,7 @@ fn untimed(state: &'static OnDevice, ticket: u64) -> Choice {
 
 /// Takes note of an image whose bundle is attached.
 fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, String> {
-    let symbol = CString::new(IMAGE_SYMBOL).map_err(|error| error.to_string())?;
-    let Some((address, size)) = current.global(image.module(), &symbol) else {
+    let Some((address, size)) = current.global(image.module(), IMAGE_SYMBOL) else {
         return Ok(false);
     };
     let record = gpu_image::read_record(size, |bytes| current.read(address, bytes))?;

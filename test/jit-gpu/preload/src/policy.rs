@@ -240,7 +240,7 @@ impl State {
         let load = Load {
             cubin: self.cubin,
             name: &self.name,
-            anchors: None,
+            anchors: &[],
             most_bytes: u64::MAX,
         };
         let loaded = self
