@@ -5,8 +5,9 @@
 # Rust: Debian 12 and sid get a copy of the toolchain that is in use here; Debian 13 installs its own (rustc-web).
 # What ran is written to docs/results/distributions.md of this checkout: one row for each distribution and LLVM, of its last run.
 # A root has one OpenMP host runtime: LLVM 19 and 22 share one, LLVM 21 (trixie, sid) and 23 (sid) need a root of their own each.
-# Usage: try-clean-root.sh bookworm|trixie|sid FOLDER [--llvm MAJOR]... [--mirror URL] [--demo-only] [--lit] [--test]
+# Usage: try-clean-root.sh bookworm|trixie|sid FOLDER [--llvm MAJOR]... [--mirror URL] [--snapshot] [--demo-only] [--lit] [--test]
 #   --mirror URL  Debian's archive; by default that of this machine's apt
+#   --snapshot    the archive is as it was on an earlier day: until when its lists are valid is not looked at
 #   --demo-only   README's first command alone
 #   --lit         the lit tests of the x86_64 device as well
 #   --test        README's second command as well, an hour and more
@@ -17,11 +18,12 @@ usage() { sed -n 's/^# Usage: /usage: /p' "$0" >&2; exit 2; }
 suite=$1 folder=$2
 shift 2
 case $suite in bookworm | trixie | sid) ;; *) usage ;; esac
-majors=() mirror="" extent=pages
+majors=() mirror="" snapshot="" extent=pages
 while [ $# -gt 0 ]; do
   case $1 in
     --llvm) majors+=("${2:?}"); shift ;;
     --mirror) mirror=${2:?}; shift ;;
+    --snapshot) snapshot=--snapshot ;;
     --demo-only) extent=demo ;;
     --lit) extent=lit ;;
     --test) extent=test ;;
@@ -44,7 +46,7 @@ if [ -z "${OFFLOOM_IN_NAMESPACE:-}" ]; then
   for major in "${majors[@]}"; do llvms+=(--llvm "$major"); done
   only=()
   [ $extent = pages ] || only=("--${extent/demo/demo-only}")
-  OFFLOOM_IN_NAMESPACE=1 exec unshare --mount "$BASH" "$0" "$suite" "$folder" "${llvms[@]}" "${only[@]}" ${mirror:+--mirror "$mirror"}
+  OFFLOOM_IN_NAMESPACE=1 exec unshare --mount "$BASH" "$0" "$suite" "$folder" "${llvms[@]}" "${only[@]}" $snapshot ${mirror:+--mirror "$mirror"}
 fi
 
 if [ -z "$mirror" ]; then
@@ -63,6 +65,7 @@ mirror=${mirror%/}
     echo "deb $mirror-security $suite-security main"
   fi
 } >"$folder/etc/apt/sources.list"
+[ -z "$snapshot" ] || echo 'Acquire::Check-Valid-Until "false";' >"$folder/etc/apt/apt.conf.d/99snapshot"
 for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
   [ ! -f $file ] || cp --remove-destination $file "$folder$file"
 done
@@ -166,6 +169,9 @@ INSIDE
 : >"$folder/srv/outcome"
 ended=0
 chroot "$folder" /bin/bash /srv/first-hour.sh "$suite" "$extent" "${majors[@]}" || ended=$?
+
+# Ended before anything was tried: what the table says stays.
+[ -s "$folder/srv/outcome" ] || exit $ended
 
 # The table: what was there of other rows stays.
 page=$checkout/docs/results/distributions.md
