@@ -20,11 +20,12 @@ const LEFT_FOR_FAST_MATH: &str = "Left as they were linked, since they were comp
                                   (launches are not counted)";
 
 /// The columns of what a process or a kernel came to, behind its name.
-const SUM_HEADINGS: [&str; 7] = [
+const SUM_HEADINGS: [&str; 8] = [
     "ahead of time",
     "of variants",
     "compiled",
     "from the cache",
+    "fetched",
     "failed",
     "compile ms",
     "saved ms",
@@ -109,6 +110,7 @@ fn sum_cells(sum: &Sum) -> Vec<String> {
         sum.of_variants.to_string(),
         sum.compiled.to_string(),
         sum.cached.to_string(),
+        sum.fetched.to_string(),
         sum.failed.to_string(),
         milliseconds(sum.compile_ns),
         milliseconds(sum.saved_ns),
@@ -138,13 +140,14 @@ fn explain(statistics: &Statistics, naming: Naming) -> String {
     }
     if let Some(uses) = &statistics.remote {
         text += &format!(
-            "Remote store: {} fetched, {} ahead of need, {} not there, {} refused, {} failed; {} published, {} too large\n",
+            "Remote store: {} fetched, {} ahead of need, {} not there, {} refused, {} failed; {} published, {} not put there, {} too large\n",
             uses.fetched,
             uses.fetched_ahead,
             uses.absent,
             uses.refused,
             uses.failed,
             uses.published,
+            uses.not_put,
             uses.too_large
         );
         text += &format!(

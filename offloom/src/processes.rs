@@ -33,8 +33,10 @@ pub(crate) struct Sum {
     pub(crate) of_variants: u64,
     /// Variants that were compiled.
     pub(crate) compiled: usize,
-    /// Variants that were found in the cache.
+    /// Variants that were found in the cache, or in a folder of a site.
     pub(crate) cached: usize,
+    /// Variants that a remote store gave.
+    pub(crate) fetched: usize,
     /// Variants that could not be made.
     pub(crate) failed: usize,
     /// Linked variants that were no faster.
@@ -153,7 +155,7 @@ impl Processes {
         }
         let compiling = format!("compiling took {} ms", milliseconds(sum.compile_ns));
         if sum.of_variants == 0 {
-            let why = match sum.compiled + sum.cached {
+            let why = match sum.compiled + sum.cached + sum.fetched {
                 0 if sum.failed > 0 => "no variant could be made",
                 0 => "the process ended before a variant was there",
                 _ => "no variant was faster, or it was there too late",
@@ -219,7 +221,8 @@ impl Sum {
         for variant in &kernel.variants {
             match variant.origin {
                 Origin::Compiled => self.compiled += 1,
-                Origin::Cache | Origin::SharedCache | Origin::Remote => self.cached += 1,
+                Origin::Cache | Origin::SharedCache => self.cached += 1,
+                Origin::Remote => self.fetched += 1,
                 Origin::Failed(_) => self.failed += 1,
             }
         }

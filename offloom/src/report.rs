@@ -159,6 +159,7 @@ fn cards(sum: &Sum) -> Markup {
         ("ms of compiling", milliseconds(sum.compile_ns)),
         ("compiled", sum.compiled.to_string()),
         ("found in the cache", sum.cached.to_string()),
+        ("fetched from a store", sum.fetched.to_string()),
         ("retired", sum.retired.to_string()),
         ("failed", sum.failed.to_string()),
     ];

@@ -37,10 +37,10 @@
 // RUN: cp stats first && %{run} OFFLOOM_JIT_RETIRE=0 %run_offload ./jit
 // RUN: %offloom explain first stats | FileCheck --check-prefix=SEVERAL %s
 // SEVERAL: Launches and variants of 2 processes
-// SEVERAL-NEXT: file ahead of time of variants compiled from the cache failed compile ms saved ms
-// SEVERAL-NEXT: first {{[0-9]+ [0-9]+}} 3 0 0 {{[0-9.]+ -?[0-9.]+}}
-// SEVERAL-NEXT: stats 0 9 3 0 0 {{[0-9.]+}} 0.00
-// SEVERAL-NEXT: all {{[0-9]+ [0-9]+}} 6 0 0 {{[0-9.]+ -?[0-9.]+}}
+// SEVERAL-NEXT: file ahead of time of variants compiled from the cache fetched failed compile ms saved ms
+// SEVERAL-NEXT: first {{[0-9]+ [0-9]+}} 3 0 0 0 {{[0-9.]+ -?[0-9.]+}}
+// SEVERAL-NEXT: stats 0 9 3 0 0 0 {{[0-9.]+}} 0.00
+// SEVERAL-NEXT: all {{[0-9]+ [0-9]+}} 6 0 0 0 {{[0-9.]+ -?[0-9.]+}}
 // RUN: %offloom --json explain first stats > both && %offloom --json explain stats > one
 // RUN: python3 -c 'import json; a, b = json.load(open("both")); assert a != b == json.load(open("one"))'
 // A child's file holds what its parent counted before the fork, which is not counted twice; and no name in a file makes lines of its own.
@@ -50,12 +50,12 @@
 // RUN: %offloom explain child | FileCheck --check-prefix=NAME --implicit-check-not='{{^}}forged' %s
 // FORKED: Launches and variants of 3 processes
 // FORKED: child (forked from {{[0-9]+}}) 18446744073709551615 18446744073709551615
-// FORKED: all but 1 forked {{[0-9]+ [0-9]+}} 6 0 0
+// FORKED: all but 1 forked {{[0-9]+ [0-9]+}} 6 0 0 0
 // FORKED-NEXT: Not in the sums: 1 forked from others of these{{.*$}}
 // FORKED-EMPTY:
 // FORKED-NEXT: Kernels, in all of these processes together
 // FORKED-NEXT: kernel processes ahead of time
-// FORKED-NEXT: main() explain.cpp:[[#]] 2 {{[0-9]+ [0-9]+}} 6 0 0 {{[0-9.]+ -?[0-9.]+$}}
+// FORKED-NEXT: main() explain.cpp:[[#]] 2 {{[0-9]+ [0-9]+}} 6 0 0 0 {{[0-9.]+ -?[0-9.]+$}}
 // FORKED-NOT: {{.}}
 // A process of that number on another machine is not its parent.
 // RUN: sed 's/"host": *"[^"]*"/"host": "elsewhere"/' child > far && not cmp child far

@@ -31,18 +31,47 @@ pub struct Health {
     failures: u32,
     /// How long launches have waited in vain since the store last gave an object.
     waited: Duration,
-    rests_until: Option<Instant>,
+    /// Until when it is left alone, and why.
+    rests: Option<(Instant, Trouble)>,
 }
 
-/// The name under which a cache remembers that the store with this URL is out of order.
-pub fn name_of_trouble(url: &str) -> String {
-    format!("remote store {url}")
+/// In what way a store is out of order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trouble {
+    /// It does not answer, or not as a store does: it is left alone altogether.
+    Failing,
+    /// It answers later than is waited for it: it is not asked for single objects. What nobody waits for goes
+    /// on: a list is brought, and what is made is put there.
+    Late,
+}
+
+impl Trouble {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Failing, Self::Late];
+
+    /// The name under which a cache remembers this of the store with this URL.
+    pub fn name(self, url: &str) -> String {
+        match self {
+            Self::Failing => format!("remote store {url}"),
+            Self::Late => format!("late remote store {url}"),
+        }
+    }
 }
 
 impl Health {
-    /// Whether the store is to be asked.
+    /// Whether the store is to be asked for an object that somebody waits for.
     pub fn is_to_be_asked(&self, now: Instant) -> bool {
-        self.rests_until.is_none_or(|until| now >= until)
+        self.trouble(now).is_none()
+    }
+
+    /// Whether the store is to be used for what nobody waits for.
+    pub fn is_to_be_used(&self, now: Instant) -> bool {
+        self.trouble(now) != Some(Trouble::Failing)
+    }
+
+    fn trouble(&self, now: Instant) -> Option<Trouble> {
+        self.rests
+            .and_then(|(until, trouble)| (now < until).then_some(trouble))
     }
 
     /// Takes note of an answer, whatever it says.
@@ -67,19 +96,20 @@ impl Health {
         self.waited = self.waited.saturating_add(waited);
     }
 
-    /// Takes note of a request that failed. True: the store is left alone from now on.
-    pub fn note_failure(&mut self, now: Instant) -> bool {
+    /// Takes note of a request that failed. True: the store is left alone from now on, as much as the last of
+    /// several failures says.
+    pub fn note_failure(&mut self, now: Instant, trouble: Trouble) -> bool {
         self.failures = self.failures.saturating_add(1);
         let is_out_of_order = self.failures >= MOST_FAILURES;
         if is_out_of_order {
-            self.rest(now);
+            self.rest(now, trouble);
         }
         is_out_of_order
     }
 
     /// Has the store left alone: it failed elsewhere.
-    pub fn rest(&mut self, now: Instant) {
-        self.rests_until = Some(now + REST);
+    pub fn rest(&mut self, now: Instant, trouble: Trouble) {
+        self.rests = Some((now + REST, trouble));
     }
 }
 
@@ -161,17 +191,20 @@ mod tests {
         let now = Instant::now();
         let mut health = Health::default();
         for _ in 1..MOST_FAILURES {
-            assert!(!health.note_failure(now));
+            assert!(!health.note_failure(now, Trouble::Failing));
         }
         health.note_answer();
         for _ in 1..MOST_FAILURES {
-            assert!(!health.note_failure(now) && health.is_to_be_asked(now));
+            assert!(!health.note_failure(now, Trouble::Late) && health.is_to_be_asked(now));
         }
-        assert!(health.note_failure(now));
-        assert!(!health.is_to_be_asked(now + REST / 2));
-        assert!(health.is_to_be_asked(now + REST));
-        // One more failure is enough then.
-        assert!(health.note_failure(now + REST) && !health.is_to_be_asked(now + REST));
+        assert!(health.note_failure(now, Trouble::Failing));
+        let soon = now + REST / 2;
+        assert!(!health.is_to_be_asked(soon) && !health.is_to_be_used(soon));
+        let later = now + REST;
+        assert!(health.is_to_be_asked(later) && health.is_to_be_used(later));
+        // One more failure is enough then. A store that is late still takes what nobody waits for.
+        assert!(health.note_failure(later, Trouble::Late) && !health.is_to_be_asked(later));
+        assert!(health.is_to_be_used(later));
     }
 
     #[test]
@@ -180,10 +213,10 @@ mod tests {
         let mut health = Health::default();
         assert_eq!(health.left_to_wait(deadline), deadline);
         health.note_wait(deadline / 5);
-        health.note_failure(Instant::now());
+        health.note_failure(Instant::now(), Trouble::Late);
         assert_eq!(health.left_to_wait(deadline), deadline / 5 * 4);
         health.note_wait(deadline);
-        health.note_failure(Instant::now());
+        health.note_failure(Instant::now(), Trouble::Late);
         assert_eq!(health.left_to_wait(deadline), Duration::ZERO);
         // Garbage can look like this.
         health.note_answer();

@@ -70,6 +70,9 @@ pub struct RemoteUses {
     pub failed: u64,
     /// Those that were handed over to be put there.
     pub published: u64,
+    /// What was handed over, and is known not to be there.
+    #[serde(default)]
+    pub not_put: u64,
     /// Those that are larger than what is put there.
     #[serde(default)]
     pub too_large: u64,

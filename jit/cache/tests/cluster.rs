@@ -7,7 +7,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 use std::time::{Duration, Instant};
 
-use offloom_jit_cache::remote::{CLAIM, Health, PATIENCE, Wait};
+use offloom_jit_cache::remote::{CLAIM, Health, PATIENCE, Trouble, Wait};
 
 const MACHINES: usize = 10_000;
 /// What each of them wants, one after the other.
@@ -259,8 +259,8 @@ impl<'c> Simulation<'c> {
             }
             Step::Compiled => {
                 // Beside the program, which waits for nothing.
-                let is_asked = self.machines[number].health.is_to_be_asked(now);
-                if is_asked && self.server.serve(now).is_some() {
+                let is_used = self.machines[number].health.is_to_be_used(now);
+                if is_used && self.server.serve(now).is_some() {
                     self.server.objects.insert(kernel);
                 }
                 self.next(now, number);
@@ -278,13 +278,17 @@ impl<'c> Simulation<'c> {
     /// The answer, if it is there within the deadline.
     fn in_time(&mut self, now: Instant, number: usize) -> Option<[Instant; 2]> {
         let answer = self.server.serve(now);
+        let trouble = match answer {
+            Some(_) => Trouble::Late,
+            None => Trouble::Failing,
+        };
         let answer = answer.filter(|[_, answered]| *answered <= now + DEADLINE);
         let health = &mut self.machines[number].health;
         match answer {
             Some(_) => health.note_answer(),
             None => {
                 self.late += 1;
-                health.note_failure(now + DEADLINE);
+                health.note_failure(now + DEADLINE, trouble);
             }
         }
         answer

@@ -99,7 +99,7 @@ pub struct Held<'a> {
 pub struct Withdrawn;
 
 impl Presence {
-    /// Begins work that needs the image copy. Who does it must not wait for anything that waits for an unload.
+    /// Begins work that needs the image copy, and that must not wait for anything that waits for an unload.
     ///
     /// # Errors
     /// When the image copy was withdrawn.

@@ -5,11 +5,11 @@
 //! of order three times is left alone for a while, by the processes that start meanwhile too.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, Once, OnceLock};
+use std::sync::{Mutex, MutexGuard, Once, OnceLock};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_remote::Device;
-use offloom_jit_cache::remote::{Health, PATIENCE, REST, name_of_trouble};
+use offloom_jit_cache::remote::{Health, PATIENCE, REST, Trouble};
 use offloom_jit_cache::settings::{CacheMode, Mode};
 use offloom_jit_cache::stats::RemoteUses;
 use offloom_jit_cache::store::{ImageKey, KeyHash, Place, file_size};
@@ -52,9 +52,11 @@ pub enum Reply {
     Refused(String),
     /// The store could not be asked, for this reason.
     Failed(String),
+    /// The store has not answered in time, for this reason.
+    Late(String),
     /// No store can be asked by this process, for this reason.
     Unusable(String),
-    /// Others are asking, or have asked and wait no longer.
+    /// Others are asking, or have asked and wait no longer; or there is no connection yet.
     Busy,
     /// It is asked, and [`note`] hears of what comes of it.
     Later,
@@ -91,8 +93,8 @@ pub fn is_wanted() -> bool {
     settings().remote.is_some() && settings().cache_mode == CacheMode::ReadWrite
 }
 
-/// The way to the store, unless it is to be left alone.
-fn transport() -> Option<&'static dyn Transport> {
+/// The way to the store, unless it is to be left alone. `is_waited`: an answer is waited for.
+fn transport(is_waited: bool) -> Option<&'static dyn Transport> {
     if !is_wanted() {
         return None;
     }
@@ -103,23 +105,39 @@ fn transport() -> Option<&'static dyn Transport> {
     }
     if !state.has_looked {
         state.has_looked = true;
-        if with_store(|store| store.is_out_of_order(&trouble(), REST)).unwrap_or(true) {
-            report::log("the remote store is left alone: another process has found it out of order");
-            state.health.rest(Instant::now());
+        let is_in =
+            |trouble| with_store(|store| store.is_out_of_order(&name_of(trouble), REST)).unwrap_or(true);
+        if let Some(trouble) = Trouble::ALL.into_iter().find(|trouble| is_in(*trouble)) {
+            report::log(match trouble {
+                Trouble::Failing => {
+                    "the remote store is left alone: another process has found it out of order"
+                }
+                Trouble::Late => "the remote store is not waited for: another process has found it slow",
+            });
+            state.health.rest(Instant::now(), trouble);
         }
     }
-    state.health.is_to_be_asked(Instant::now()).then_some(transport)
+    let now = Instant::now();
+    let is_wanted = match is_waited {
+        true => state.health.is_to_be_asked(now),
+        false => state.health.is_to_be_used(now),
+    };
+    is_wanted.then_some(transport)
 }
 
-/// Under this the cache remembers that the store is out of order.
-fn trouble() -> String {
-    name_of_trouble(settings().remote.as_deref().unwrap_or_default())
+fn url() -> &'static str {
+    settings().remote.as_deref().unwrap_or_default()
+}
+
+/// Under this the cache remembers in what way the store is out of order.
+fn name_of(trouble: Trouble) -> String {
+    trouble.name(url())
 }
 
 /// Has an object put into the private folder, if the store has it, and waits for that within the deadline. A
 /// store that has let launches wait that long is asked beside them until it answers. True: it is there.
 pub(crate) fn bring(key: &ImageKey) -> bool {
-    let Some(transport) = transport() else {
+    let Some(transport) = transport(true) else {
         return false;
     };
     let hash = key.hash();
@@ -138,8 +156,10 @@ pub(crate) fn bring(key: &ImageKey) -> bool {
         Reply::Arrived => {
             lock(state()).brought.entry(hash).or_default();
         }
-        Reply::Failed(_) => lock(state()).health.note_wait(begun.elapsed()),
-        _ => {}
+        Reply::Failed(_) | Reply::Late(_) | Reply::Busy => {
+            lock(state()).health.note_wait(begun.elapsed());
+        }
+        Reply::Absent | Reply::Refused(_) | Reply::Unusable(_) | Reply::Later => {}
     }
     note(&reply);
     reply == Reply::Arrived
@@ -147,7 +167,7 @@ pub(crate) fn bring(key: &ImageKey) -> bool {
 
 /// Has an object that was just compiled put into the store, unless it is too large.
 pub(crate) fn publish(key: &ImageKey, object: &[u8]) {
-    if let Some(transport) = transport() {
+    if let Some(transport) = transport(false) {
         if file_size(key, object) > settings().remote_limit {
             lock(state()).uses.too_large += 1;
             return;
@@ -159,7 +179,7 @@ pub(crate) fn publish(key: &ImageKey, object: &[u8]) {
 
 /// Takes note of the list of what a program wants; `now`: it is likely to want it soon.
 pub fn expect(list: KeyHash, now: bool) {
-    if let Some(transport) = transport() {
+    if let Some(transport) = transport(false) {
         transport.expect(list, now);
     }
 }
@@ -169,7 +189,7 @@ pub fn expect(list: KeyHash, now: bool) {
 pub(crate) fn expect_verdicts(list: KeyHash, device: Device<'_>) {
     if device != Device::Processor
         && settings().retire
-        && let Some(transport) = transport()
+        && let Some(transport) = transport(false)
     {
         transport.expect_verdicts(list, device);
     }
@@ -177,7 +197,7 @@ pub(crate) fn expect_verdicts(list: KeyHash, device: Device<'_>) {
 
 /// Has what launches of an object took put into the store.
 pub(crate) fn publish_verdict(list: KeyHash, device: Device<'_>, key: &ImageKey, times: Times) {
-    if let Some(transport) = transport() {
+    if let Some(transport) = transport(false) {
         lock(state()).uses.verdicts_published += 1;
         transport.publish_verdict(list, device, key.hash(), times);
     }
@@ -223,6 +243,7 @@ pub fn note_verdicts(count: u32) {
 /// Takes note of what came of asking, also where nobody waited for it.
 pub fn note(reply: &Reply) {
     static SAID_FAILED: Once = Once::new();
+    static SAID_LATE: Once = Once::new();
     static SAID_REFUSED: Once = Once::new();
     static SAID_UNUSABLE: Once = Once::new();
     let mut state = lock(state());
@@ -231,7 +252,7 @@ pub fn note(reply: &Reply) {
         Reply::Arrived => &mut uses.fetched,
         Reply::Absent | Reply::Busy => &mut uses.absent,
         Reply::Refused(_) => &mut uses.refused,
-        Reply::Failed(_) | Reply::Unusable(_) => &mut uses.failed,
+        Reply::Failed(_) | Reply::Late(_) | Reply::Unusable(_) => &mut uses.failed,
         Reply::Later => return,
     };
     *counter += 1;
@@ -249,15 +270,24 @@ pub fn note(reply: &Reply) {
             });
         }
         Reply::Failed(reason) => {
-            let is_left_alone = state.health.note_failure(Instant::now());
-            drop(state);
-            report::log(format_args!("the remote store: {reason}"));
-            if is_left_alone {
-                with_store(|store| store.note_out_of_order(&trouble()));
+            if note_failure(state, Trouble::Failing, reason) {
                 SAID_FAILED.call_once(|| {
                     report::line(format_args!(
                         "the remote store {} is left alone, and tried again in a minute: {reason}",
-                        settings().remote.as_deref().unwrap_or_default()
+                        url()
+                    ));
+                });
+            }
+        }
+        Reply::Late(reason) => {
+            if note_failure(state, Trouble::Late, reason) {
+                SAID_LATE.call_once(|| {
+                    report::line(format_args!(
+                        "the remote store {} answers later than OFFLOOM_JIT_REMOTE_DEADLINE allows ({} ms): for a minute \
+                         it is not asked for single kernels; what an earlier run wanted is brought, and what is compiled \
+                         here is put there ({reason})",
+                        url(),
+                        settings().remote_deadline
                     ));
                 });
             }
@@ -268,6 +298,29 @@ pub fn note(reply: &Reply) {
             SAID_UNUSABLE.call_once(|| report::line(format_args!("no remote store is used: {reason}")));
         }
     }
+}
+
+/// Takes note of a request that failed. True: the store is left alone from now on.
+fn note_failure(mut state: MutexGuard<'_, State>, trouble: Trouble, reason: &str) -> bool {
+    let is_left_alone = state.health.note_failure(Instant::now(), trouble);
+    drop(state);
+    report::log(format_args!("the remote store: {reason}"));
+    if is_left_alone {
+        with_store(|store| store.note_out_of_order(&name_of(trouble)));
+    }
+    is_left_alone
+}
+
+/// Takes note that something which was to be put into the store is not there.
+pub fn note_not_put(reason: &str) {
+    static SAID: Once = Once::new();
+    lock(state()).uses.not_put += 1;
+    SAID.call_once(|| {
+        report::line(format_args!(
+            "what is compiled here is not put into the remote store {}: {reason}. More such failures are only counted",
+            url()
+        ));
+    });
 }
 
 /// What was asked of the store, if there is one.

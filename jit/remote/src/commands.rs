@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::keys::{self, KeyError, KeyName, Keys};
 use crate::session::{Sent, Session, now};
-use crate::stores::{Limits, StoreFailure};
+use crate::stores::{Limits, Put, StoreFailure};
 
 /// What is printed, for people and for programs.
 type Printed = (String, Value);
@@ -87,9 +87,9 @@ fn list_of(name: &str) -> KeyHash {
 
 fn of_store(session: &Session) -> impl Fn(StoreFailure) -> String {
     let url = session.url.clone();
-    move |StoreFailure(reason)| {
+    move |failure| {
         format!(
-            "the remote store {url}: {reason}; OFFLOOM_JIT_REMOTE names it, `offloom cache remote status` tries it"
+            "the remote store {url}: {failure}; OFFLOOM_JIT_REMOTE names it, `offloom cache remote status` tries it"
         )
     }
 }
@@ -102,11 +102,23 @@ fn push(name: &str) -> Result<Printed, String> {
     }
     let failed = of_store(&session);
     let mut remote = session.connect(Limits::BESIDE).map_err(&failed)?;
-    let (mut put, mut known, mut too_large, mut left) = (0, 0, 0, 0);
+    let (mut put, mut replaced, mut known, mut too_large, mut left) = (0, 0, 0, 0, 0);
     let mut listed = Vec::new();
     for hash in session.store.hashes().map_err(|error| error.to_string())? {
-        match session.put(remote.as_mut(), hash).map_err(&failed)? {
+        match session.put(remote.as_mut(), hash, Put::New).map_err(&failed)? {
             Sent::New => put += 1,
+            // Whoever pushes wants it to be used, whichever key has signed what is there.
+            Sent::Known
+                if session
+                    .refusal_of(remote.as_mut(), hash)
+                    .map_err(&failed)?
+                    .is_some() =>
+            {
+                session
+                    .put(remote.as_mut(), hash, Put::Replacing)
+                    .map_err(&failed)?;
+                replaced += 1;
+            }
             Sent::Known => known += 1,
             Sent::TooLarge => {
                 too_large += 1;
@@ -121,9 +133,12 @@ fn push(name: &str) -> Result<Printed, String> {
         listed.push(hash);
     }
     session
-        .add_to_list(remote.as_mut(), list_of(name), &listed)
+        .add_to_list(remote.as_mut(), list_of(name), &listed, Put::Replacing)
         .map_err(&failed)?;
     let mut text = format!("pushed {}", counted(put, "kernel", "kernels"));
+    if replaced > 0 {
+        text += &format!(", {replaced} more in the place of what is not to be trusted here");
+    }
     if known > 0 {
         text += &format!(", {known} more were there already");
     }
@@ -132,7 +147,7 @@ fn push(name: &str) -> Result<Printed, String> {
     }
     Ok((
         text + "\n",
-        json!({ "pushed": put, "known": known, "too_large": too_large, "left": left, "list": name }),
+        json!({ "pushed": put, "replaced": replaced, "known": known, "too_large": too_large, "left": left, "list": name }),
     ))
 }
 

@@ -82,6 +82,14 @@ pub(crate) enum Refusal {
     NotYet,
 }
 
+impl Refusal {
+    /// Whether a machine that has made the object itself puts that there instead. What another key has signed
+    /// stays: the machines that trust it use it, and which is right only a person knows.
+    pub(crate) const fn is_to_be_replaced(self) -> bool {
+        !matches!(self, Self::UnknownKey(_))
+    }
+}
+
 /// The entry of these contents for this subject. `now`: seconds since 1970.
 pub(crate) fn sign(key: &SigningKey, kind: Kind, subject: KeyHash, contents: &[u8], now: u64) -> Vec<u8> {
     let mut entry = Vec::with_capacity(HEADER + contents.len());

@@ -9,12 +9,12 @@ use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStringExt as _;
 use std::sync::mpsc::{Sender, SyncSender, channel, sync_channel};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::thread;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_remote::{Answer, Device, MOST_BYTES, Question};
-use offloom_jit_cache::remote::{Absences, CLAIM, Health, Wait, name_of_trouble};
+use offloom_jit_cache::remote::{Absences, CLAIM, Health, Wait};
 use offloom_jit_cache::settings::Found;
 use offloom_jit_cache::store::{Batch, KeyHash};
 use offloom_jit_variants::trial::Times;
@@ -31,9 +31,15 @@ use publisher::{Job, publish};
 
 /// Objects that wait to be put into the store. What comes when so many wait is not put there.
 const MOST_WAITING: usize = 256;
+/// How long it is tried, once the program has ended, to put what waits into the store. What is tried then may
+/// take as long as a request does.
+const LAST_TRIES: Duration = Duration::from_secs(20);
+
 /// What the threads share.
 struct Shared {
     session: Session,
+    /// When nothing more is tried, once the program has ended.
+    end: OnceLock<Instant>,
     state: Mutex<State>,
     /// A list was read, or something is no longer on its way.
     changed: Condvar,
@@ -47,6 +53,8 @@ struct State {
     coming: HashSet<KeyHash>,
     /// What the store said that it does not have.
     absent: Absences,
+    /// What the store has in a form that is not to be trusted, and is to be put there anew.
+    refused: HashSet<KeyHash>,
     /// The programs' lists.
     lists: Vec<KeyHash>,
     /// What this run has wanted of the store or made.
@@ -56,6 +64,11 @@ struct State {
 impl Shared {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the program has ended long ago.
+    fn is_over(&self) -> bool {
+        self.end.get().is_some_and(|end| Instant::now() >= *end)
     }
 
     /// Whether it is known what launches of this object took elsewhere.
@@ -85,6 +98,7 @@ pub(crate) fn serve() -> io::Result<()> {
     };
     let shared = Arc::new(Shared {
         session,
+        end: OnceLock::new(),
         state: Mutex::default(),
         changed: Condvar::new(),
     });
@@ -99,6 +113,7 @@ pub(crate) fn serve() -> io::Result<()> {
         thread::spawn(move || part(&shared, &to_part))
     };
     let ended = answer_all(&shared, &jobs, &batches, &mut buffer);
+    end_by_itself(&shared);
     // The next run finds the files of what this one was handed. Lists name what is there.
     if batches.send(None).is_ok() {
         let _ = parting.join();
@@ -108,6 +123,16 @@ pub(crate) fn serve() -> io::Result<()> {
         let _ = publisher.join();
     }
     ended
+}
+
+/// The program has ended. What is left to do has limits; a store that sends its answers byte by byte has not,
+/// and must not keep this process.
+fn end_by_itself(shared: &Shared) {
+    shared.end.get_or_init(|| Instant::now() + LAST_TRIES);
+    thread::spawn(|| {
+        thread::sleep(LAST_TRIES + Limits::BESIDE.connect + Limits::BESIDE.request);
+        std::process::exit(1);
+    });
 }
 
 fn begin(variables: &[(&str, &[u8])]) -> Result<Session, String> {
@@ -143,8 +168,8 @@ fn answer_all(
     let mut health = Health::default();
     let limits = Limits::of_look_up(shared.session.deadline);
     let mut remote = match shared.session.connect(limits) {
-        Ok(remote) => remote,
-        Err(StoreFailure(reason)) => return refuse_all(&reason, buffer),
+        Ok(remote) => Connecting::begin(remote),
+        Err(failure) => return refuse_all(&failure.to_string(), buffer),
     };
     while let Some(length) = receive(buffer)? {
         let (number, question) = Question::parse(&buffer[..length]).map_err(io::Error::other)?;
@@ -158,15 +183,19 @@ fn answer_all(
                 let [deadline, patience] =
                     [deadline, patience].map(|time| Duration::from_millis(time.into()));
                 let wait = Wait::new(Instant::now(), deadline, patience);
-                let got = fetch(shared, remote.as_mut(), KeyHash(hash), wait, || {
-                    tell(number, &Answer::Elsewhere);
-                });
-                note_health(&shared.session, &mut health, got.is_ok());
+                let got = match remote.connected() {
+                    Ok(remote) => fetch(shared, remote, KeyHash(hash), wait, || {
+                        tell(number, &Answer::Elsewhere);
+                    }),
+                    Err(failure) => Err(failure),
+                };
+                note_health(&shared.session, &mut health, &got);
                 match got {
                     Ok(Got::Arrived) => tell(number, &Answer::Arrived),
                     Ok(Got::Absent) => tell(number, &Answer::Absent),
                     Ok(Got::Refused(refusal)) => tell(number, &Answer::Refused(&refusal.to_string())),
-                    Err(StoreFailure(reason)) => tell(number, &Answer::Failed(&reason)),
+                    Err(StoreFailure::Failing(reason)) => tell(number, &Answer::Failed(&reason)),
+                    Err(failure @ StoreFailure::Late) => tell(number, &Answer::Late(&failure.to_string())),
                 };
             }
             Question::Publish { hash } => {
@@ -213,13 +242,47 @@ fn answer_all(
     Ok(())
 }
 
+/// A connection for look-ups, which is made while the program does something else.
+enum Connecting {
+    /// By this thread.
+    Begun(Option<JoinHandle<Box<dyn RemoteStore>>>),
+    /// It is there, or is made by whoever asks.
+    Done(Box<dyn RemoteStore>),
+}
+
+impl Connecting {
+    /// The program is told once answers are to be expected.
+    fn begin(mut remote: Box<dyn RemoteStore>) -> Self {
+        Self::Begun(Some(thread::spawn(move || {
+            // What is wrong shows when something is asked.
+            let _ = remote.connect();
+            tell(0, &Answer::Ready);
+            remote
+        })))
+    }
+
+    fn connected(&mut self) -> Result<&mut dyn RemoteStore, StoreFailure> {
+        if let Self::Begun(thread) = self {
+            let remote = thread.take().and_then(|thread| thread.join().ok());
+            let failed = || StoreFailure::Failing("the connection was not made".to_owned());
+            *self = Self::Done(remote.ok_or_else(failed)?);
+        }
+        match self {
+            Self::Done(remote) => Ok(remote.as_mut()),
+            Self::Begun(_) => unreachable!("it was made just now"),
+        }
+    }
+}
+
 /// Tells other processes of a store that is out of order. The program may have ended before it is found out.
-fn note_health(session: &Session, health: &mut Health, is_answer: bool) {
-    if is_answer {
-        health.note_answer();
-    } else if health.note_failure(Instant::now()) {
+fn note_health(session: &Session, health: &mut Health, got: &Result<Got, StoreFailure>) {
+    let Err(failure) = got else {
+        return health.note_answer();
+    };
+    if health.note_failure(Instant::now(), failure.trouble()) {
         // A cache that cannot be written has others find out again.
-        let _ = session.store.note_out_of_order(&name_of_trouble(&session.url));
+        let name = failure.trouble().name(&session.url);
+        let _ = session.store.note_out_of_order(&name);
     }
 }
 
@@ -239,31 +302,42 @@ fn fetch(
     if wait.is_waited() && shared.session.has(hash) {
         return Ok(Got::Arrived);
     }
-    loop {
+    let got = loop {
         let got = shared.session.get(remote, hash)?;
-        if got == Got::Arrived && shared.has_verdict(hash) {
-            tell_of_verdicts(Ok(1));
-        }
-        if got != Got::Absent {
-            return Ok(got);
+        match got {
+            Got::Arrived => {
+                if shared.has_verdict(hash) {
+                    tell_of_verdicts(Ok(1));
+                }
+                return Ok(got);
+            }
+            Got::Refused(refusal) if !refusal.is_to_be_replaced() => return Ok(got),
+            // It is made anew, by one machine.
+            Got::Absent | Got::Refused(_) => {}
         }
         // Who cannot sign makes it for itself, and keeps nobody waiting. A store that is full takes no
         // claims, and can still be read.
         if shared.session.private.is_none()
             || wait.is_to_be_claimed(Instant::now()) && remote.claim(&claim_name(hash), CLAIM).unwrap_or(true)
         {
-            break;
+            break got;
         }
         let Some(pause) = wait.before_next(Instant::now()) else {
-            break;
+            break got;
         };
         if let Some(elsewhere) = elsewhere.take() {
             elsewhere();
         }
         thread::sleep(pause);
+    };
+    let mut state = shared.state();
+    match got {
+        Got::Refused(_) => {
+            state.refused.insert(hash);
+        }
+        _ => state.absent.note(hash, Instant::now()),
     }
-    shared.state().absent.note(hash, Instant::now());
-    Ok(Got::Absent)
+    Ok(got)
 }
 
 /// Waits for what is asked for together, if this object is in it. False: the object is not to be had in time,

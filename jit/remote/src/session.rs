@@ -79,7 +79,7 @@ pub(crate) enum Got {
 pub(crate) enum Sent {
     /// The store has it now.
     New,
-    /// The store had it.
+    /// Something is there under its name.
     Known,
     /// It is too large.
     TooLarge,
@@ -284,8 +284,13 @@ impl Session {
         }
     }
 
-    /// Puts an object of this machine's cache into the store, unless it is there.
-    pub(crate) fn put(&self, remote: &mut dyn RemoteStore, hash: KeyHash) -> Result<Sent, StoreFailure> {
+    /// Puts an object of this machine's cache into the store.
+    pub(crate) fn put(
+        &self,
+        remote: &mut dyn RemoteStore,
+        hash: KeyHash,
+        how: Put,
+    ) -> Result<Sent, StoreFailure> {
         let (Some(key), Some(image)) = (&self.private, self.store.image_of(hash)) else {
             return Ok(Sent::Nothing);
         };
@@ -293,8 +298,18 @@ impl Session {
             return Ok(Sent::TooLarge);
         }
         let entry = entry::sign(key, Kind::Object, hash, &image, now());
-        let put = remote.put(&object_name(hash), &entry, Kind::Object.lifetime(), Put::New);
+        let put = remote.put(&object_name(hash), &entry, Kind::Object.lifetime(), how);
         put.map(|is_new| if is_new { Sent::New } else { Sent::Known })
+    }
+
+    /// Why what the store has under an object's name is not to be trusted; `None`: it is, or is not there.
+    pub(crate) fn refusal_of(
+        &self,
+        remote: &mut dyn RemoteStore,
+        hash: KeyHash,
+    ) -> Result<Option<Refusal>, StoreFailure> {
+        let entry = remote.get(&object_name(hash))?;
+        Ok(entry.and_then(|entry| self.verify(hash, &entry).err()))
     }
 
     /// The objects of a list; none where there is no list, or none that is to be trusted.
@@ -334,22 +349,27 @@ impl Session {
 
     /// Puts something without contents into the store, always under the same name.
     pub(crate) fn try_to_write(&self, remote: &mut dyn RemoteStore) -> Result<(), StoreFailure> {
-        let put = remote.put(&format!("{PREFIX}/try"), b"", TRIAL, Put::Replacing);
+        let put = remote.put(stores::TRIAL, b"", TRIAL, Put::Replacing);
         put.map(drop)
     }
 
     /// Adds objects to a list. Where two do so at once, what one has added may be lost: it is compiled once
-    /// more, or asked for by itself.
+    /// more, or asked for by itself. A list that another key has signed is replaced, or stays.
     pub(crate) fn add_to_list(
         &self,
         remote: &mut dyn RemoteStore,
         list: KeyHash,
         more: &[KeyHash],
+        how: Put,
     ) -> Result<(), StoreFailure> {
         if self.private.is_none() {
             return Ok(());
         }
-        let mut all = self.list(remote, list)?.unwrap_or_default();
+        let mut all = match self.list(remote, list)? {
+            Ok(all) => all,
+            Err(refusal) if how == Put::New && !refusal.is_to_be_replaced() => return Ok(()),
+            Err(_) => Vec::new(),
+        };
         let known = all.len();
         for hash in more {
             if !all.contains(hash) {

@@ -8,22 +8,41 @@ mod s3;
 
 use std::time::Duration;
 
+use offloom_jit_cache::remote::Trouble;
+
 use crate::credentials::Credentials;
 use http::Web;
 
-/// Why a store cannot be asked: in one line, without secrets.
+/// A name under which nothing is that matters.
+pub(crate) const TRIAL: &str = "offloom/1/try";
+
+/// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct StoreFailure(pub(crate) String);
+pub(crate) enum StoreFailure {
+    /// The store cannot be asked: why, in one line, without secrets.
+    #[error("{0}")]
+    Failing(String),
+    /// It has a connection, and does not answer within the limits.
+    #[error("it has not answered in time")]
+    Late,
+}
 
 impl StoreFailure {
     /// Of an error, whose text may have several lines.
     pub(crate) fn of(error: impl std::fmt::Display) -> Self {
-        Self(error.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
+        Self::Failing(error.to_string().split_whitespace().collect::<Vec<_>>().join(" "))
     }
 
-    fn in_time() -> Self {
-        Self("it has not answered in time".to_owned())
+    fn no_connection() -> Self {
+        Self::Failing("there is no connection in time".to_owned())
+    }
+
+    /// What it says of the store.
+    pub(crate) const fn trouble(&self) -> Trouble {
+        match self {
+            Self::Failing(_) => Trouble::Failing,
+            Self::Late => Trouble::Late,
+        }
     }
 }
 
@@ -36,8 +55,12 @@ pub(crate) enum Put {
     Replacing,
 }
 
-/// A connection to a store, used by one thread. Each request ends within the limits that it was opened with.
+/// A connection to a store, used by one thread. Each request ends within the limits that it was opened with,
+/// unless the store sends its answer slowly enough.
 pub(crate) trait RemoteStore: Send {
+    /// Has a connection made before something is asked, if the store needs one.
+    fn connect(&mut self) -> Result<(), StoreFailure>;
+
     /// What is there under a name.
     fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure>;
 
@@ -55,19 +78,18 @@ pub(crate) trait RemoteStore: Send {
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// Until a connection is there.
+    /// Until a connection is there, with all that it takes to make it safe.
     pub(crate) connect: Duration,
-    /// Until all of an answer is there.
+    /// Until an answer is there then.
     pub(crate) request: Duration,
 }
 
 impl Limits {
-    /// For what somebody waits for this long.
+    /// For what somebody waits for this long, who does not wait for a connection.
     pub(crate) fn of_look_up(deadline: u32) -> Self {
-        let deadline = Duration::from_millis(u64::from(deadline.max(10)));
         Self {
-            connect: deadline,
-            request: deadline,
+            connect: Self::BESIDE.connect,
+            request: Duration::from_millis(u64::from(deadline.max(10))),
         }
     }
 
@@ -89,14 +111,14 @@ pub(crate) fn open(
 ) -> Result<Box<dyn RemoteStore>, StoreFailure> {
     let (scheme, rest) = url
         .split_once("://")
-        .ok_or_else(|| StoreFailure(format!("`{url}` is no URL")))?;
+        .ok_or_else(|| StoreFailure::Failing(format!("`{url}` is no URL")))?;
     Ok(match scheme {
         "redis" | "rediss" | "redis+unix" => Box::new(redis::Redis::new(url, credentials, limits)?),
         "s3" => Box::new(Web::new(s3::Folder::new(rest, credentials)?, limits)),
         "http" | "https" => Box::new(Web::new(http::Folder::new(url, credentials), limits)),
         "file" => Box::new(folder::Folder::new(rest)?),
         _ => {
-            return Err(StoreFailure(format!(
+            return Err(StoreFailure::Failing(format!(
                 "`{url}`: no store begins with `{scheme}://`"
             )));
         }
@@ -118,9 +140,11 @@ fn get_each(
             asked
                 .into_iter()
                 .map(|asked| {
-                    asked
-                        .join()
-                        .unwrap_or_else(|_| Err(StoreFailure("a request ended without an answer".to_owned())))
+                    asked.join().unwrap_or_else(|_| {
+                        Err(StoreFailure::Failing(
+                            "a request ended without an answer".to_owned(),
+                        ))
+                    })
                 })
                 .collect()
         });

@@ -1,292 +1,19 @@
-//! The process as `liboffloom_jit.so` sees it, before a real Redis server: verdicts of other machines, and
-//! how many requests a program with many variants takes.
+//! The process as `liboffloom_jit.so` sees it, before a real Redis server: verdicts of other machines, what
+//! is done about trouble, and how many requests a program with many variants takes.
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by it")]
 
+mod machines;
+
 use std::collections::HashMap;
-use std::ffi::OsStr;
-use std::os::fd::OwnedFd;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::io::{Read as _, Write as _};
+use std::net::TcpListener;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use offloom_abi::jit_bundle::BundleId;
-use offloom_abi::jit_remote::{Answer, Device, InBatch, MOST_BYTES, Question};
-use offloom_jit_cache::remote::{REST, name_of_trouble};
-use offloom_jit_cache::store::{ImageKey, KeyHash, Place, Record, Store, StoreOptions};
-use offloom_jit_variants::trial::Times;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
-use tempfile::TempDir;
-
-/// Far more than anything here takes.
-const PATIENCE: Duration = Duration::from_secs(60);
-/// Names what a program wants.
-const LIST: [u8; 32] = [7; 32];
-const SLOWER: Times = Times {
-    variant: 200,
-    ahead_of_time: 100,
-};
-const FASTER: Times = Times {
-    variant: 50,
-    ahead_of_time: 100,
-};
-
-/// A server of its own, which is ended at the end.
-struct Server {
-    folder: TempDir,
-    server: Child,
-    client: redis::Connection,
-}
-
-impl Server {
-    fn start() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let socket = folder.path().join("socket");
-        let server = Command::new("redis-server")
-            .args(["--port", "0", "--save", "", "--unixsocket"])
-            .arg(&socket)
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap_or_else(|error| panic!("Debian's package redis-server is needed: {error}"));
-        let client = redis::Client::open(format!("redis+unix://{}", socket.display())).unwrap();
-        let begun = Instant::now();
-        let client = loop {
-            match client.get_connection() {
-                Ok(connection) => break connection,
-                Err(error) => assert!(begun.elapsed() < PATIENCE, "{error}"),
-            }
-            sleep(Duration::from_millis(5));
-        };
-        Self {
-            folder,
-            server,
-            client,
-        }
-    }
-
-    fn url(&self) -> String {
-        format!("redis+unix://{}", self.folder.path().join("socket").display())
-    }
-
-    fn ask<T: redis::FromRedisValue>(&mut self, words: &[&str]) -> T {
-        let mut command = redis::cmd(words[0]);
-        command.arg(&words[1..]).query(&mut self.client).unwrap()
-    }
-
-    /// The names of entries of a kind.
-    fn names(&mut self, kind: &str) -> Vec<String> {
-        self.ask(&["KEYS", &format!("offloom/1/{kind}/*")])
-    }
-
-    /// How often each command was given since this was asked before.
-    fn requests(&mut self) -> HashMap<String, u64> {
-        let statistics: String = self.ask(&["INFO", "commandstats"]);
-        let _: () = self.ask(&["CONFIG", "RESETSTAT"]);
-        let lines = statistics.lines().filter_map(|line| {
-            let (name, rest) = line.strip_prefix("cmdstat_")?.split_once(":calls=")?;
-            Some((name.to_owned(), rest.split_once(',')?.0.parse().ok()?))
-        });
-        lines.collect()
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        let _ = self.server.kill();
-        let _ = self.server.wait();
-    }
-}
-
-/// A machine: a folder of the cache, and one of keys.
-struct Machine(TempDir);
-
-impl Machine {
-    /// One that makes a key.
-    fn new() -> Self {
-        let machine = Self(tempfile::tempdir().unwrap());
-        machine.command(&["key-new", "test"]);
-        machine
-    }
-
-    /// One that trusts another one's key.
-    fn trusting(other: &Self) -> Self {
-        let machine = Self(tempfile::tempdir().unwrap());
-        machine.command(&["key-trust", other.keys().join("test.pub").to_str().unwrap()]);
-        machine
-    }
-
-    fn keys(&self) -> PathBuf {
-        self.0.path().join("keys")
-    }
-
-    fn command(&self, words: &[&str]) {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_offloom-jit-remote"));
-        command.env("OFFLOOM_JIT_REMOTE_KEYS", self.keys()).args(words);
-        let done = command.output().unwrap();
-        assert!(done.status.success(), "{done:?}");
-    }
-
-    fn store(&self) -> Store {
-        let (store, errors) = Store::open(&StoreOptions {
-            directory: Some(self.0.path().join("cache")),
-            read_only: false,
-            shared: Vec::new(),
-            size_limit: 1 << 30,
-            claim_limit: PATIENCE,
-        });
-        assert!(errors.is_empty(), "{errors:?}");
-        store
-    }
-
-    /// Puts images of so many keys into the folder.
-    fn fill(&self, count: u64) {
-        let store = self.store();
-        for value in 0..count {
-            store.publish(&key(value), &image(value)).unwrap();
-        }
-    }
-
-    fn load(&self, value: u64) -> Option<Record> {
-        self.store().load(&key(value))
-    }
-
-    /// Starts the process for a program that has this list.
-    fn start(&self, server: &Server) -> Process {
-        self.start_at(&server.url())
-    }
-
-    /// Starts it before the store with this URL.
-    fn start_at(&self, url: &str) -> Process {
-        let (ours, theirs) = socketpair(
-            AddressFamily::UNIX,
-            SocketType::SEQPACKET,
-            SocketFlags::CLOEXEC,
-            None,
-        )
-        .unwrap();
-        let process = Command::new(env!("CARGO_BIN_EXE_offloom-jit-remote"))
-            .stdin(Stdio::from(theirs))
-            .spawn()
-            .unwrap();
-        let process = Process {
-            process,
-            socket: Some(ours),
-        };
-        let variable = |name, value: &Path| (name, value.as_os_str().as_bytes().to_vec());
-        let variables = [
-            variable("OFFLOOM_JIT_CACHE_DIR", &self.0.path().join("cache")),
-            variable("OFFLOOM_JIT_REMOTE_KEYS", &self.keys()),
-            variable("OFFLOOM_JIT_REMOTE", Path::new(OsStr::new(url))),
-        ];
-        let variables = variables.iter().map(|(name, value)| (*name, value.as_slice()));
-        process.say(&Question::Begin {
-            variables: variables.collect(),
-        });
-        process.say(&Question::Expect { list: LIST });
-        process
-    }
-}
-
-/// The process, and the library's end of the socket.
-struct Process {
-    process: Child,
-    socket: Option<OwnedFd>,
-}
-
-impl Process {
-    fn say(&self, question: &Question<'_>) {
-        let socket = self.socket.as_ref().unwrap();
-        send(socket, &question.encode(9), SendFlags::NOSIGNAL).unwrap();
-    }
-
-    /// Hears answers until one is the last.
-    fn hear(&self, mut is_last: impl FnMut(&Answer<'_>) -> bool) {
-        let socket = self.socket.as_ref().unwrap();
-        let mut buffer = vec![0; MOST_BYTES];
-        loop {
-            let patience = Timespec::try_from(PATIENCE).unwrap();
-            let heard = poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&patience)).unwrap();
-            assert_eq!(heard, 1, "nothing comes");
-            let (length, _) = recv(socket, &mut buffer, RecvFlags::empty()).unwrap();
-            assert!(length > 0, "the process has ended");
-            let (_, answer) = Answer::parse(&buffer[..length]).unwrap();
-            if is_last(&answer) {
-                return;
-            }
-        }
-    }
-
-    /// The number of verdicts that are told of next.
-    fn hear_of_verdicts(&self) -> u32 {
-        let mut count = 0;
-        self.hear(|answer| match answer {
-            Answer::Verdicts(told) => {
-                count = *told;
-                true
-            }
-            Answer::Refused(_) | Answer::Failed(_) | Answer::Unusable(_) => panic!("{answer:?}"),
-            _ => false,
-        });
-        count
-    }
-
-    /// Why an entry is not used, as is told next.
-    fn hear_a_refusal(&self) -> String {
-        let mut reason = String::new();
-        self.hear(|answer| match answer {
-            Answer::Refused(told) => {
-                (*told).clone_into(&mut reason);
-                true
-            }
-            Answer::Verdicts(_) | Answer::Failed(_) | Answer::Unusable(_) => panic!("{answer:?}"),
-            _ => false,
-        });
-        reason
-    }
-
-    fn judged(&self, device: Device<'_>, value: u64, times: Times) {
-        self.say(&Question::Judged {
-            list: LIST,
-            device,
-            hash: key(value).hash().0,
-            variant: times.variant,
-            ahead_of_time: times.ahead_of_time,
-        });
-    }
-
-    fn expects(&self, device: Device<'_>) {
-        self.say(&Question::ExpectVerdicts { list: LIST, device });
-    }
-
-    /// Ends the program, and waits until the process has put into the store what it was told of.
-    fn end(mut self) {
-        self.socket = None;
-        assert!(self.process.wait().unwrap().success());
-    }
-}
-
-fn key(value: u64) -> ImageKey {
-    ImageKey {
-        offloom_version: "0.1.0".to_owned(),
-        llvm_version: "19.1.7".to_owned(),
-        bundle: BundleId([7; 16]),
-        target_triple: "x86_64-pc-linux-gnu".to_owned(),
-        target_features: String::new(),
-        options: String::new(),
-        source: String::new(),
-        descriptor: format!("kernel=k;arch=x86-64;0=i64:{value}").parse().unwrap(),
-    }
-}
-
-fn image(value: u64) -> Record {
-    Record::Image(vec![value as u8; 4000])
-}
-
-fn timed(value: u64, times: Times) -> Record {
-    Record::Timed(times, vec![value as u8; 4000])
-}
+use machines::{FASTER, Machine, SLOWER, Server, image, key, timed};
+use offloom_abi::jit_remote::{Answer, Device, InBatch, Question};
+use offloom_jit_cache::remote::{REST, Trouble};
+use offloom_jit_cache::store::{KeyHash, Place};
 
 /// A machine that has put three images into the store, and what their launches took: of the first on its
 /// processor, of the second on a GPU.
@@ -415,6 +142,122 @@ fn verdicts_that_are_altered_moved_or_of_strangers_are_refused() {
     process.end();
 }
 
+/// A question that is waited for as long as need be.
+fn fetch(value: u64) -> Question<'static> {
+    Question::Fetch {
+        hash: key(value).hash().0,
+        deadline: 60_000,
+        patience: 60_000,
+    }
+}
+
+fn publish(value: u64) -> Question<'static> {
+    Question::Publish {
+        hash: key(value).hash().0,
+    }
+}
+
+/// Has a machine ask for an object, make it, and put it into the store. Why what it was given is not used.
+fn make_anew(machine: &Machine, server: &Server, value: u64) -> String {
+    let process = machine.start(server);
+    process.say(&fetch(value));
+    let refusal = process.hear_a_refusal();
+    machine.store().publish(&key(value), &image(value)).unwrap();
+    process.say(&publish(value));
+    process.end();
+    refusal
+}
+
+#[test]
+fn what_cannot_be_used_is_replaced_by_who_makes_it_anew_but_not_what_another_key_has_signed() {
+    let mut server = Server::start();
+    let maker = maker(&server);
+    let lists = server.names("list");
+    let _: i64 = server.ask(&["DEL", &lists[0]]);
+    let altered = format!("offloom/1/object/{}", key(0).hash());
+    let _: i64 = server.ask(&["SETRANGE", &altered, "500", "altered!"]);
+    let heir = Machine::trusting(&maker);
+    heir.command(&["key-new", "heir"]);
+    assert!(make_anew(&heir, &server, 0).contains("signature is wrong"));
+    let reader = Machine::trusting(&maker);
+    reader.command(&["key-trust", heir.keys().join("heir.pub").to_str().unwrap()]);
+    // Who does not trust the maker's key leaves alone what others may use.
+    let stranger = Machine::new();
+    assert!(make_anew(&stranger, &server, 1).contains("not trusted here"));
+    let process = reader.start(&server);
+    for value in [0, 1] {
+        process.say(&fetch(value));
+        process.hear(|answer| {
+            assert!(!matches!(answer, Answer::Refused(_)), "{answer:?}");
+            *answer == Answer::Arrived
+        });
+    }
+    process.end();
+}
+
+#[test]
+fn what_the_store_does_not_take_is_told() {
+    let mut server = Server::start();
+    let machine = Machine::new();
+    machine.fill(1);
+    let _: String = server.ask(&["CONFIG", "SET", "maxmemory", "1"]);
+    let process = machine.start(&server);
+    process.say(&publish(0));
+    process.hear(|answer| matches!(answer, Answer::NotPut(reason) if reason.contains("OOM")));
+    process.end();
+}
+
+#[test]
+fn a_program_is_told_when_answers_are_to_be_expected() {
+    let machine = Machine::new();
+    let nothing = format!("redis+unix://{}", machine.0.path().join("nothing").display());
+    let server = Server::start();
+    for url in [server.url(), nothing] {
+        let process = machine.start_at(&url);
+        process.hear(|answer| *answer == Answer::Ready);
+        process.end();
+    }
+}
+
+#[test]
+fn a_store_that_is_slow_does_not_keep_the_process_after_the_program() {
+    const EACH: Duration = Duration::from_secs(2);
+    const VARIANTS: u64 = 60;
+    let machine = Machine::new();
+    machine.fill(VARIANTS);
+    // Answers each command with what Redis says to SET.
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            std::thread::spawn(move || {
+                let mut asked = vec![0; 1 << 16];
+                while client.read(&mut asked).is_ok_and(|length| length > 0) {
+                    sleep(EACH);
+                    if client.write_all(b"+OK\r\n").is_err() {
+                        return;
+                    }
+                }
+            });
+        }
+    });
+    let process = machine.start_at(&url);
+    for value in 0..VARIANTS {
+        process.say(&publish(value));
+    }
+    let begun = Instant::now();
+    drop(process.socket);
+    let mut process = process.process;
+    process.wait().unwrap();
+    // Twenty seconds, and what a request may take.
+    assert!(
+        begun.elapsed() < EACH * VARIANTS as u32 / 2,
+        "{:?}",
+        begun.elapsed()
+    );
+}
+
 /// A question that nobody waits for the answer of.
 fn beside(value: u64) -> Question<'static> {
     Question::Fetch {
@@ -446,7 +289,7 @@ fn three_failures_are_told_to_other_processes_also_after_the_program() {
             process.say(&beside(value));
         }
         process.end();
-        let trouble = name_of_trouble(&url);
+        let trouble = Trouble::Failing.name(&url);
         assert_eq!(machine.store().is_out_of_order(&trouble, REST), is_out_of_order);
     }
 }

@@ -64,8 +64,8 @@ pub(super) fn overview(kernels: &[(&Kernel, Sum)], several: bool, naming: Naming
 /// The columns of a sum.
 pub(super) fn sum_headings() -> Markup {
     html! {
-        th { "ahead of time" } th { "of variants" } th { "compiled" } th { "from the cache" } th { "failed" } th { "compile ms" }
-        th { "saved ms" }
+        th { "ahead of time" } th { "of variants" } th { "compiled" } th { "from the cache" } th { "fetched" } th { "failed" }
+        th { "compile ms" } th { "saved ms" }
     }
 }
 
@@ -76,6 +76,7 @@ pub(super) fn sum_cells(sum: &Sum) -> Markup {
         td.number data-label="of variants" { (sum.of_variants) }
         td.number data-label="compiled" { (sum.compiled) }
         td.number data-label="from the cache" { (sum.cached) }
+        td.number data-label="fetched" { (sum.fetched) }
         td.number data-label="failed" { (sum.failed) }
         td.number data-label="compile ms" { (milliseconds(sum.compile_ns)) }
         td.number data-label="saved ms" { (milliseconds(sum.saved_ns)) }

@@ -18,7 +18,7 @@ const MOST_OF_REASON: usize = 1000;
 /// The most bytes of the name of a GPU that is passed on.
 const MOST_OF_NAME: usize = 256;
 /// Version of these messages; in each of them.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 
 const BEGIN: u32 = 0;
 const FETCH: u32 = 1;
@@ -34,6 +34,9 @@ const UNUSABLE: u32 = 20;
 const BROUGHT: u32 = 21;
 const ELSEWHERE: u32 = 22;
 const VERDICTS: u32 = 23;
+const LATE: u32 = 24;
+const READY: u32 = 25;
+const NOT_PUT: u32 = 26;
 
 /// Variables that hold what S3 wants of its users, which the library passes on.
 pub const CREDENTIAL_VARIABLES: [&str; 6] = [
@@ -43,6 +46,20 @@ pub const CREDENTIAL_VARIABLES: [&str; 6] = [
     "AWS_REGION",
     "AWS_DEFAULT_REGION",
     "AWS_ENDPOINT_URL",
+];
+
+/// Variables by which the process's libraries find certificates and proxies. It is started with them.
+pub const NETWORK_VARIABLES: [&str; 10] = [
+    "SSL_CERT_FILE",
+    "SSL_CERT_DIR",
+    "ALL_PROXY",
+    "all_proxy",
+    "HTTPS_PROXY",
+    "https_proxy",
+    "HTTP_PROXY",
+    "http_proxy",
+    "NO_PROXY",
+    "no_proxy",
 ];
 
 /// The hash that names an object of the cache.
@@ -147,6 +164,13 @@ pub enum Answer<'a> {
     Refused(&'a str),
     /// The store could not be asked, for this reason.
     Failed(&'a str),
+    /// The store has not answered as long as somebody waits, for this reason.
+    Late(&'a str),
+    /// There is a connection to the store, or none can be had: from now on answers come in time, or tell of
+    /// trouble. Nobody asks for this.
+    Ready,
+    /// Something that was to be put into the store is not there, for this reason. Nobody asks for this.
+    NotPut(&'a str),
     /// No store can be asked, now or later, for this reason.
     Unusable(&'a str),
     /// These objects are in the private folder, because an earlier run wanted them: in one file, until each
@@ -311,6 +335,9 @@ impl<'a> Answer<'a> {
             Self::Elsewhere => begun(ELSEWHERE, number),
             Self::Refused(reason) => with_reason(REFUSED, reason),
             Self::Failed(reason) => with_reason(FAILED, reason),
+            Self::Late(reason) => with_reason(LATE, reason),
+            Self::Ready => begun(READY, number),
+            Self::NotPut(reason) => with_reason(NOT_PUT, reason),
             Self::Unusable(reason) => with_reason(UNUSABLE, reason),
             Self::Brought { batch, objects } => {
                 let mut bytes = begun(BROUGHT, number);
@@ -344,6 +371,9 @@ impl<'a> Answer<'a> {
             ELSEWHERE => Self::Elsewhere,
             REFUSED => Self::Refused(fields.string("the reason")?),
             FAILED => Self::Failed(fields.string("the reason")?),
+            LATE => Self::Late(fields.string("the reason")?),
+            READY => Self::Ready,
+            NOT_PUT => Self::NotPut(fields.string("the reason")?),
             UNUSABLE => Self::Unusable(fields.string("the reason")?),
             BROUGHT => Self::Brought {
                 batch: fields.string("the batch")?,
@@ -412,6 +442,9 @@ mod tests {
             Answer::Elsewhere,
             Answer::Refused("a"),
             Answer::Failed(""),
+            Answer::Late("l"),
+            Answer::Ready,
+            Answer::NotPut("n"),
             Answer::Unusable("é"),
             Answer::Brought {
                 batch: "b",

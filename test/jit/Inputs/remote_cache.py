@@ -21,100 +21,12 @@ import time
 
 # What is imported is not kept beside the tests.
 sys.dont_write_bytecode = True
+from remote_nodes import EXPECTED, LONG, PROGRAM, VARIANTS, Node, compiled_all, fetched_all, fill, without_log
 from remote_stores import HERE, Empty, NoBucket, Redis, S3, WebServer, WebServers, between, free_port, server, until
 
-OFFLOOM, PROGRAM, EXPECTED = sys.argv[1], sys.argv[2], pathlib.Path(sys.argv[3]).read_text(encoding="utf-8")
 CASES, GIVEN, JUDGED = sys.argv[4], sys.argv[5], sys.argv[-1]
-VARIANTS = 5
 # Seconds that a claim holds (`CLAIM` in jit/cache/src/remote.rs).
 CLAIM = 10
-# Far more than a look-up takes on a machine that does much else. Cases about stores that are too slow have less.
-LONG = 60000
-# What OFFLOOM_JIT_LOG has a program say besides.
-LOGGED = ("attached ", "__omp_offloading", "the compile worker is started", "the remote store: ",
-          "the remote store is left alone: another", "no processor has time")
-
-
-class Node:
-    """A machine: a cache and keys of its own."""
-
-    def __init__(self, name, url, signs=False, trusts=None, deadline=LONG):
-        self.folder = HERE / name
-        shutil.rmtree(self.folder, ignore_errors=True)
-        self.folder.mkdir()
-        self.environment = os.environ | {
-            "OFFLOOM_JIT": "sync", "OFFLOOM_JIT_RETIRE": "0", "OFFLOOM_JIT_STRICT": "1", "OFFLOOM_JIT_CACHE_MODE": "rw",
-            "OFFLOOM_JIT_LOG": "1", "OFFLOOM_JIT_CACHE_DIR": str(self.folder / "cache"), "OFFLOOM_JIT_REMOTE": url,
-            "OFFLOOM_JIT_REMOTE_KEYS": str(self.folder / "keys"), "OFFLOOM_JIT_REMOTE_DEADLINE": str(deadline),
-        }
-        self.program, self.expected = PROGRAM, EXPECTED
-        if signs:
-            self.offloom("key", "new", name)
-        if trusts:
-            self.offloom("key", "trust", trusts.public())
-
-    def public(self):
-        return self.folder / "keys" / f"{self.folder.name}.pub"
-
-    def offloom(self, *words, fails=False, **more):
-        done = subprocess.run([OFFLOOM, *words], env=self.environment | more, capture_output=True, text=True, check=False)
-        assert (done.returncode != 0) == fails, done
-        return done.stderr if fails else done.stdout
-
-    def start(self, **more):
-        self.runs = getattr(self, "runs", 0) + 1
-        stats = self.folder / f"stats.{self.runs}"
-        environment = self.environment | {"OFFLOOM_JIT_STATS": str(stats)} | more
-        pipe = subprocess.PIPE
-        return stats, subprocess.Popen([self.program], env=environment, stdout=pipe, stderr=pipe, text=True)
-
-    def finish(self, started):
-        """What became of a run: origins by number, what was asked of the store, and what was said."""
-        stats, process = started
-        out, said = process.communicate()
-        assert process.returncode == 0 and out == self.expected, (process.returncode, out, said)
-        values = json.loads(stats.read_text(encoding="utf-8"))
-        made = [variant for kernel in values["kernels"] for variant in kernel["variants"]]
-        self.compiled = [variant["descriptor"] for variant in made if variant["origin"] == "compiled"]
-        origins = collections.Counter(variant["origin"] for variant in made)
-        return origins, values.get("remote"), said
-
-    def run(self, **more):
-        return self.finish(self.start(**more))
-
-    def forget(self):
-        """Removes all variants from the folder."""
-        for folder in (self.folder / "cache" / "v2").iterdir():
-            if len(folder.name) == 2:
-                shutil.rmtree(folder)
-
-
-def without_log(says):
-    return [line for line in says.splitlines() if not line.removeprefix("offloom-jit: ").startswith(LOGGED)]
-
-
-def compiled_all(node, said="", **uses):
-    origins, remote, says = node.run()
-    assert origins == {"compiled": VARIANTS}, (origins, remote, says)
-    assert all(remote[name] == count for name, count in uses.items()), (remote, uses, says)
-    lines = without_log(says)
-    assert len(lines) == (said != "") and said in says, says
-    return remote
-
-
-def fetched_all(node, origin="remote"):
-    origins, remote, says = node.run()
-    assert origins == {origin: VARIANTS} and not without_log(says), (origins, remote, says)
-    assert remote["refused"] == remote["failed"] == remote["published"] == 0, remote
-    return remote
-
-
-def fill(name, store, **more):
-    """A machine that has compiled all into a store."""
-    maker = Node(name, store.url, signs=True, **more)
-    remote = compiled_all(maker, published=VARIANTS, refused=0, failed=0)
-    until(lambda: len(store.keys("object")) == VARIANTS and store.keys("list"), "what was compiled is not put into the store")
-    return maker, remote
 
 
 def redis_serves_others():
@@ -159,6 +71,22 @@ def redis_serves_others():
                 redis.cli("setrange", key, offset, "altered!")
             redis.cli("del", "a", *redis.keys("list"))
             compiled_all(Node("altered", redis.url, trusts=maker), "not used: its signature is wrong", refused=VARIANTS)
+        # Who pushes, or makes them and signs, puts them there anew.
+        pushed = f"pushed 0 kernels, {VARIANTS} more in the place of what is not to be trusted here"
+        assert pushed in maker.offloom("cache", "push")
+        assert fetched_all(Node("mended", redis.url, trusts=maker))["fetched"] == VARIANTS
+        for key in whole:
+            redis.cli("setrange", key, 500, "altered!")
+        heir = Node("heir", redis.url, signs=True, trusts=maker)
+        compiled_all(heir, "not used: its signature is wrong", refused=VARIANTS, published=VARIANTS)
+        until(lambda: len(redis.keys("list")) == 2, "what was compiled anew is not put into the store")
+        assert fetched_all(Node("mended", redis.url, trusts=heir))["refused"] == 0
+        # Another machine's key does not change what this one's has signed.
+        stranger = Node("stranger", redis.url, signs=True)
+        assert compiled_all(stranger, "is not trusted here", published=VARIANTS)["refused"] >= VARIANTS
+        fetched_all(Node("mended", redis.url, trusts=heir))
+        listed = json.loads(heir.offloom("--json", "key", "list"))
+        assert sorted((key["name"], key["signs"]) for key in listed) == [("heir", True), ("maker", False)], listed
         redis.cli("flushall")
         fill("maker", redis)
         # One object under the name of another.
@@ -199,8 +127,17 @@ def killed_and_restarted():
 def full():
     with Redis("--maxmemory", "1kb", "--maxmemory-policy", "noeviction") as redis:
         maker = Node("full", redis.url, signs=True)
-        origins, remote, _ = maker.run()
-        assert origins == {"compiled": VARIANTS}, (origins, remote)
+        for _ in range(50):
+            origins, remote, says = maker.run()
+            maker.forget()
+            assert origins == {"compiled": VARIANTS}, (origins, remote)
+            # The program may end before it hears of it.
+            lines = without_log(says)
+            assert (len(lines) == 1) == (remote["not_put"] > 0) and len(lines) <= 1, (remote, says)
+            if lines:
+                break
+        assert "is not put into the remote store" in lines[0] and "OOM" in lines[0], says
+        assert f"{remote['not_put']} not put there" in maker.offloom("explain", maker.folder / f"stats.{maker.runs}")
         assert redis.keys("object") == []
 
 
@@ -228,10 +165,17 @@ def slow_and_garbage():
                 slow.forget()
                 assert origins == {"compiled": VARIANTS} and remote["failed"] <= 4, (origins, remote, says)
                 assert len(re.findall(r"it has not answered in \d+ ms", says)) <= 1, says
-                return remote["failed"] == 0
+                return "another process has found it slow" in says and remote["failed"] == 0
 
             assert not is_left_alone()
             until(is_left_alone, "a slow store is not left alone")
+
+            # What is compiled is put there all the same.
+            redis.cli("flushall")
+            maker = Node("slow maker", url, signs=True, deadline=50)
+            origins, remote, _ = maker.run()
+            assert origins == {"compiled": VARIANTS} and remote["published"] == VARIANTS, (origins, remote)
+            until(lambda: len(redis.keys("object")) == VARIANTS, "a slow store is not given what is compiled")
 
     noise = random.Random(40)
 
@@ -454,16 +398,78 @@ def over_tls():
     web.socket = context.wrap_socket(web.socket, server_side=True)
     threading.Thread(target=web.serve_forever, daemon=True).start()
     with Redis("--tls-port", str(port), "--tls-cert-file", certificate, "--tls-key-file", key, "--tls-ca-cert-file", certificate,
-               "--tls-auth-clients", "no"):
+               "--tls-auth-clients", "no") as redis:
         for url in (f"rediss://127.0.0.1:{port}", f"https://127.0.0.1:{web.server_port}/cache"):
             maker = Node("maker", url, signs=True)
             says = maker.offloom("cache", "remote", "status", fails=True)
             assert "certificate" in says and "UnknownIssuer" in says, says
             compiled_all(maker, "is left alone", fetched=0)
             reader = Node("reader", url, trusts=maker)
-            assert "answers in" in reader.offloom("cache", "remote", "status", SSL_CERT_FILE=str(certificate))
+            trusted = {"SSL_CERT_FILE": str(certificate)}
+            assert "answers in" in reader.offloom("cache", "remote", "status", **trusted)
+            # What tools find by the environment, programs find as well.
+            if url.startswith("rediss"):
+                os.environ |= trusted
+                maker = Node("trusting maker", url, signs=True)
+                compiled_all(maker, published=VARIANTS, failed=0)
+                until(lambda: len(redis.keys("object")) == VARIANTS and redis.keys("list"), "nothing is put into the store")
+                fetched_all(Node("reader", url, trusts=maker))
+                del os.environ["SSL_CERT_FILE"]
     web.shutdown()
     web.server_close()
+
+
+def with_password():
+    """A server that wants one: which no file that is written, and nothing that is said, has."""
+    secrets = HERE / "secrets"
+    with Redis("--requirepass", "hush") as redis:
+        for password, fails in (("hush", False), ("loud", True)):
+            secrets.write_text(f"password = '{password}'\n", encoding="utf-8")
+            secrets.chmod(0o600)
+            maker = Node("maker", redis.url, signs=True)
+            maker.environment["OFFLOOM_JIT_REMOTE_CREDENTIALS"] = str(secrets)
+            if fails:
+                compiled_all(maker, "is left alone, and tried again in a minute", fetched=0)
+            else:
+                compiled_all(maker, failed=0)
+            said = [maker.offloom("cache", "remote", "status", fails=fails), maker.offloom("doctor", fails=fails)]
+            assert all(("WRONGPASS" in text) == fails for text in said), said
+            said += [maker.offloom(what, maker.folder / "stats.1") for what in ("explain", "report")]
+            said += [maker.run()[2]]
+            written = [file.read_bytes() for file in maker.folder.rglob("*") if file.is_file()]
+            assert not any(password in text for text in said), said
+            assert not any(password.encode() in file for file in written), maker.folder
+
+
+def as_the_page_says():
+    """What docs/user/cluster.md prints for CI, with the server of the tests in the place of Amazon's."""
+    page = (pathlib.Path(__file__).resolve().parents[3] / "docs" / "user" / "cluster.md").read_text(encoding="utf-8")
+    block = re.search(r"```console\n(.*?)```", page.split("\n## A bucket for CI\n")[1], re.DOTALL)[1]
+    lines = block.splitlines()
+    assert len(lines) == 4 and all(line.startswith("$ ") for line in lines), lines
+    home = HERE / "home"
+    (home / "jobs").mkdir(parents=True)
+    with S3() as s3:
+        site = Node("site", s3.url, signs=True)
+        os.symlink(pathlib.Path(PROGRAM).resolve(), home / "jobs" / "tests")
+        shutil.copy(site.public(), home / "jobs" / "ci.pub")
+        environment = os.environ | {
+            "HOME": str(home), "SITE_KEY": str(site.folder / "keys" / "site.key"), "OFFLOOM_JIT": "sync", "OFFLOOM_JIT_RETIRE": "0",
+            "OFFLOOM_JIT_CACHE_MODE": "rw", "OFFLOOM_JIT_STRICT": "1", "OFFLOOM_JIT_REMOTE_DEADLINE": str(LONG),
+        }
+        environment.pop("XDG_CONFIG_HOME", None)
+        environment.pop("XDG_CACHE_HOME", None)
+        for run in range(2):
+            shutil.rmtree(home / ".cache", ignore_errors=True)
+            stats = home / f"stats.{run}"
+            script = "set -e\n" + "\n".join(line.removeprefix("$ ") for line in lines)
+            done = subprocess.run(["sh", "-c", script], cwd=home / "jobs", env=environment | {"OFFLOOM_JIT_STATS": str(stats)},
+                                  capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stdout, done.stderr) == (0, EXPECTED, ""), done
+            remote = json.loads(stats.read_text(encoding="utf-8"))["remote"]
+            assert remote["failed"] == 0 and (remote["published"] == VARIANTS) == (run == 0), remote
+            objects = s3.folder / "builds" / "offloom" / "offloom" / "1" / "object"
+            until(lambda: objects.is_dir() and len(list(objects.glob("*"))) >= VARIANTS, "nothing is put into the bucket")
 
 
 def s3_serves_others():
@@ -535,6 +541,7 @@ def main():
             wrong_clocks()
             verdicts_travel()
             precompiles()
+            with_password()
             over_tls()
             other_stores()
             many_at_once(Redis)
@@ -542,6 +549,7 @@ def main():
             verdicts_of_gpus_travel()
         case "s3":
             s3_serves_others()
+            as_the_page_says()
             many_at_once(S3)
 
 

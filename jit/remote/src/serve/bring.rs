@@ -160,7 +160,8 @@ pub(super) fn tell_of_verdicts(noted: Trusted<u32>) {
 }
 
 pub(super) fn tell_of_trouble(brought: Result<(), StoreFailure>) {
-    if let Err(StoreFailure(reason)) = brought {
-        tell(0, &Answer::Failed(&reason));
+    if let Err(failure) = brought {
+        // Nobody waits for it: a store that takes longer than is waited for it at all does not work.
+        tell(0, &Answer::Failed(&failure.to_string()));
     }
 }

@@ -4,16 +4,15 @@ use std::collections::HashMap;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
+use offloom_abi::jit_remote::Answer;
 use offloom_jit_cache::remote::Health;
 use offloom_jit_cache::store::KeyHash;
 
-use super::Shared;
+use super::{Shared, tell};
 use crate::session::{Sent, Session};
-use crate::stores::{Limits, RemoteStore, StoreFailure};
+use crate::stores::{Limits, Put, RemoteStore, StoreFailure};
 use crate::verdicts::Verdict;
 
-/// How long it is tried, once the program has ended, to put what waits into the store.
-const LAST_TRIES: Duration = Duration::from_secs(20);
 /// How long verdicts are collected before they are put into the store together.
 const COLLECTING: Duration = Duration::from_secs(10);
 
@@ -34,6 +33,7 @@ pub(super) fn publish(shared: &Shared, jobs: &Receiver<Job>) {
         return;
     };
     let mut publisher = Publisher {
+        shared,
         session,
         remote,
         health: Health::default(),
@@ -65,13 +65,13 @@ pub(super) fn publish(shared: &Shared, jobs: &Receiver<Job>) {
     drop(state);
     wanted.extend(&publisher.put);
     wanted.retain(|hash| session.store.is_in_private_layer(*hash));
-    let end = Instant::now() + LAST_TRIES;
     publisher.put_verdicts();
-    publisher.put_lists(&lists, &wanted, end);
+    publisher.put_lists(&lists, &wanted);
 }
 
 /// What puts things into the store.
 struct Publisher<'s> {
+    shared: &'s Shared,
     session: &'s Session,
     remote: Box<dyn RemoteStore>,
     health: Health,
@@ -84,7 +84,7 @@ struct Publisher<'s> {
 impl Publisher<'_> {
     /// Whether anything can be put into the store now.
     fn can(&self) -> bool {
-        self.session.private.is_some() && self.health.is_to_be_asked(Instant::now())
+        self.session.private.is_some() && self.health.is_to_be_asked(Instant::now()) && !self.shared.is_over()
     }
 
     fn note<T>(&mut self, done: Result<T, StoreFailure>) -> Option<T> {
@@ -93,8 +93,9 @@ impl Publisher<'_> {
                 self.health.note_answer();
                 Some(done)
             }
-            Err(_) => {
-                self.health.note_failure(Instant::now());
+            Err(failure) => {
+                self.health.note_failure(Instant::now(), failure.trouble());
+                tell(0, &Answer::NotPut(&failure.to_string()));
                 None
             }
         }
@@ -102,7 +103,11 @@ impl Publisher<'_> {
 
     fn put(&mut self, hash: KeyHash) {
         if self.can() {
-            let done = self.session.put(self.remote.as_mut(), hash);
+            let how = match self.shared.state().refused.remove(&hash) {
+                true => Put::Replacing,
+                false => Put::New,
+            };
+            let done = self.session.put(self.remote.as_mut(), hash, how);
             if let Some(Sent::New | Sent::Known) = self.note(done) {
                 self.put.push(hash);
             }
@@ -122,12 +127,13 @@ impl Publisher<'_> {
     }
 
     /// Puts the lists of what was wanted or made into the store.
-    fn put_lists(&mut self, lists: &[KeyHash], wanted: &[KeyHash], end: Instant) {
+    fn put_lists(&mut self, lists: &[KeyHash], wanted: &[KeyHash]) {
         for list in lists {
-            if Instant::now() >= end || !self.can() {
+            if !self.can() {
                 return;
             }
-            let done = self.session.add_to_list(self.remote.as_mut(), *list, wanted);
+            let remote = self.remote.as_mut();
+            let done = self.session.add_to_list(remote, *list, wanted, Put::New);
             if self.note(done).is_none() {
                 return;
             }

@@ -20,7 +20,7 @@ impl Folder {
         let path = PathBuf::from(path);
         match path.is_absolute() {
             true => Ok(Self(path)),
-            false => Err(StoreFailure(format!(
+            false => Err(StoreFailure::Failing(format!(
                 "`file://{}` has no absolute path behind `file://`",
                 path.display()
             ))),
@@ -32,7 +32,7 @@ impl Folder {
     }
 
     fn failed(&self, error: &io::Error) -> StoreFailure {
-        StoreFailure(format!("`{}`: {error}", self.0.display()))
+        StoreFailure::Failing(format!("`{}`: {error}", self.0.display()))
     }
 
     /// Writes a file beside its place.
@@ -48,6 +48,10 @@ impl Folder {
 }
 
 impl RemoteStore for Folder {
+    fn connect(&mut self) -> Result<(), StoreFailure> {
+        Ok(())
+    }
+
     fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
         let opened = OpenOptions::new()
             .read(true)

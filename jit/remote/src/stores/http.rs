@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use jiff::fmt::rfc2822::DateTimeParser;
 use ureq::http::{HeaderMap, Request, Response, StatusCode};
 use ureq::tls::{RootCerts, TlsConfig};
-use ureq::{Agent, Body};
+use ureq::{Agent, Body, Timeout};
 
-use super::{Limits, Put, RemoteStore, StoreFailure, get_each};
+use super::{Limits, Put, RemoteStore, StoreFailure, TRIAL, get_each};
 use crate::credentials::Credentials;
 use crate::entry::MOST_BYTES;
 
@@ -48,8 +48,12 @@ impl<P: Places> Web<P> {
             // The store is where the URL says: secrets go nowhere else.
             .max_redirects(0)
             .max_redirects_will_error(false)
+            .timeout_resolve(Some(limits.connect))
             .timeout_connect(Some(limits.connect))
-            .timeout_global(Some(limits.request.max(limits.connect)))
+            .timeout_send_request(Some(limits.request))
+            .timeout_send_body(Some(limits.request))
+            .timeout_recv_response(Some(limits.request))
+            .timeout_recv_body(Some(limits.request))
             .tls_config(
                 TlsConfig::builder()
                     .root_certs(RootCerts::PlatformVerifier)
@@ -77,8 +81,10 @@ impl<P: Places> Web<P> {
             }
             StatusCode::GONE => Ok(None),
             StatusCode::NOT_FOUND if !lacks_bucket(&mut response) => Ok(None),
-            StatusCode::NOT_FOUND => Err(StoreFailure("there is no such bucket".to_owned())),
-            status => Err(StoreFailure(format!("the store answers a GET with {status}"))),
+            StatusCode::NOT_FOUND => Err(StoreFailure::Failing("there is no such bucket".to_owned())),
+            status => Err(StoreFailure::Failing(format!(
+                "the store answers a GET with {status}"
+            ))),
         }
     }
 
@@ -105,9 +111,11 @@ impl<P: Places> Web<P> {
             // 409: two at once, of which the other was first.
             StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT if condition.is_some() => Ok(false),
             StatusCode::NOT_FOUND if lacks_bucket(&mut response) => {
-                Err(StoreFailure("there is no such bucket".to_owned()))
+                Err(StoreFailure::Failing("there is no such bucket".to_owned()))
             }
-            status => Err(StoreFailure(format!("the store answers a PUT with {status}"))),
+            status => Err(StoreFailure::Failing(format!(
+                "the store answers a PUT with {status}"
+            ))),
         }
     }
 }
@@ -122,8 +130,9 @@ fn lacks_bucket(response: &mut Response<Body>) -> bool {
 /// Without the URL, which may hold a signature.
 fn of_ureq(error: ureq::Error) -> StoreFailure {
     match error {
-        ureq::Error::BadUri(_) => StoreFailure("the URL of the store is none".to_owned()),
-        ureq::Error::Timeout(_) => StoreFailure::in_time(),
+        ureq::Error::BadUri(_) => StoreFailure::Failing("the URL of the store is none".to_owned()),
+        ureq::Error::Timeout(Timeout::Resolve | Timeout::Connect) => StoreFailure::no_connection(),
+        ureq::Error::Timeout(_) => StoreFailure::Late,
         error => StoreFailure::of(error),
     }
 }
@@ -144,6 +153,11 @@ fn mark() -> String {
 }
 
 impl<P: Places> RemoteStore for Web<P> {
+    /// With a request, after which the connection is kept.
+    fn connect(&mut self) -> Result<(), StoreFailure> {
+        self.find(TRIAL).map(drop)
+    }
+
     fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
         Ok(self.find(name)?.map(|found| found.bytes))
     }

@@ -36,20 +36,26 @@ impl Redis {
         })
     }
 
+    /// The connection, which is made if need be. Whoever asks puts it back.
+    fn connected(&mut self) -> Result<Connection, StoreFailure> {
+        if let Some(connection) = self.connection.take() {
+            return Ok(connection);
+        }
+        let connection = redis::Client::open(self.at.clone())
+            .and_then(|client| client.get_connection_with_timeout(self.limits.connect));
+        let connection = connection.map_err(|error| match error.is_timeout() {
+            true => StoreFailure::no_connection(),
+            false => StoreFailure::of(error),
+        })?;
+        connection
+            .set_read_timeout(Some(self.limits.request))
+            .and_then(|()| connection.set_write_timeout(Some(self.limits.request)))
+            .map_err(failure)?;
+        Ok(connection)
+    }
+
     fn ask<T: FromRedisValue>(&mut self, command: &Cmd) -> Result<T, StoreFailure> {
-        let mut connection = match self.connection.take() {
-            Some(connection) => connection,
-            None => {
-                let connection = redis::Client::open(self.at.clone())
-                    .and_then(|client| client.get_connection_with_timeout(self.limits.connect));
-                let connection = connection.map_err(failure)?;
-                connection
-                    .set_read_timeout(Some(self.limits.request))
-                    .and_then(|()| connection.set_write_timeout(Some(self.limits.request)))
-                    .map_err(failure)?;
-                connection
-            }
-        };
+        let mut connection = self.connected()?;
         // A connection on which something went wrong may still bring the answer: it is not asked again.
         let answer = command.query(&mut connection).map_err(failure)?;
         self.connection = Some(connection);
@@ -58,6 +64,11 @@ impl Redis {
 }
 
 impl RemoteStore for Redis {
+    fn connect(&mut self) -> Result<(), StoreFailure> {
+        self.connection = Some(self.connected()?);
+        Ok(())
+    }
+
     fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
         self.ask(cmd("GET").arg(name))
     }
@@ -66,7 +77,9 @@ impl RemoteStore for Redis {
         let found: Vec<Option<Vec<u8>>> = self.ask(cmd("MGET").arg(names))?;
         match found.len() == names.len() {
             true => Ok(found),
-            false => Err(StoreFailure("MGET has other answers than questions".to_owned())),
+            false => Err(StoreFailure::Failing(
+                "MGET has other answers than questions".to_owned(),
+            )),
         }
     }
 
@@ -88,7 +101,7 @@ impl RemoteStore for Redis {
 
 fn failure(error: redis::RedisError) -> StoreFailure {
     match error.is_timeout() {
-        true => StoreFailure::in_time(),
+        true => StoreFailure::Late,
         false => StoreFailure::of(error),
     }
 }

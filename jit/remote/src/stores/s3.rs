@@ -35,8 +35,9 @@ impl Folder {
                 UrlStyle::VirtualHost,
             ),
         };
-        let wrong =
-            |error: &dyn std::fmt::Display| StoreFailure(format!("the S3 endpoint `{endpoint}`: {error}"));
+        let wrong = |error: &dyn std::fmt::Display| {
+            StoreFailure::Failing(format!("the S3 endpoint `{endpoint}`: {error}"))
+        };
         let url = endpoint.parse().map_err(|error| wrong(&error))?;
         let bucket = Bucket::new(url, style, bucket.to_owned(), region)
             .map_err(|error| wrong(&format!("{error:?}")))?;

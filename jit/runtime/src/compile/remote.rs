@@ -7,11 +7,12 @@
 use std::ffi::OsString;
 use std::os::fd::{AsFd as _, AsRawFd as _, OwnedFd};
 use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use offloom_abi::jit_remote::{
-    Answer, CREDENTIAL_VARIABLES, Device, InBatch, MOST_BYTES, Question, REMOTE_NAME,
+    Answer, CREDENTIAL_VARIABLES, Device, InBatch, MOST_BYTES, NETWORK_VARIABLES, Question, REMOTE_NAME,
 };
 use offloom_jit_cache::remote::MOST_FAILURES;
 use offloom_jit_cache::store::{KeyHash, Place};
@@ -25,6 +26,10 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::worker::{Identity, Owner, Parting, may_be_had, program_of, spawn};
+
+/// How long the process may take until it has a connection to the store, or knows that there is none: no
+/// answer until then says nothing of the store.
+const STARTING: Duration = Duration::from_secs(3);
 
 /// Where the socket is.
 static SOCKET: Parting = Parting::new();
@@ -67,6 +72,9 @@ struct Connection {
     socket: Option<OwnedFd>,
     /// Questions whose answers nobody waits for, and that are not answered.
     unanswered: Mutex<Vec<u32>>,
+    begun: Instant,
+    /// [`Answer::Ready`] has come.
+    is_ready: AtomicBool,
     owner: Owner,
     identity: Identity,
 }
@@ -94,12 +102,14 @@ impl Connection {
         let failed = |error: std::io::Error| format!("cannot start {}: {error}", program.display());
         let _undivided = fork_gate::enter_undivided();
         let (socket, other_end) = spawn::packet_pair().map_err(failed)?;
-        spawn::spawn_detached(&program, &[], other_end.as_fd()).map_err(failed)?;
+        spawn::spawn_detached(&program, &[], &NETWORK_VARIABLES, other_end.as_fd()).map_err(failed)?;
         let identity = Identity::of(&socket).map_err(|error| failed(error.into()))?;
         SOCKET.remember(socket.as_raw_fd(), identity);
         let connection = Self {
             socket: Some(socket),
             unanswered: Mutex::default(),
+            begun: Instant::now(),
+            is_ready: AtomicBool::new(false),
             owner: Owner::current(),
             identity,
         };
@@ -119,6 +129,11 @@ impl Connection {
             connection.say(0, &Question::ExpectVerdicts { list: list.0, device })?;
         }
         Ok(connection)
+    }
+
+    /// Whether it may have no connection to the store yet.
+    fn is_starting(&self) -> bool {
+        !self.is_ready.load(Ordering::Relaxed) && self.begun.elapsed() < STARTING
     }
 
     fn is_ours(&self) -> bool {
@@ -160,6 +175,8 @@ impl Connection {
                         remote::note_brought(places(batch, &objects));
                     }
                     Ok((0, Answer::Verdicts(count))) => remote::note_verdicts(count),
+                    Ok((0, Answer::NotPut(reason))) => remote::note_not_put(reason),
+                    Ok((0, Answer::Ready)) => self.is_ready.store(true, Ordering::Relaxed),
                     Ok((0, answer)) => {
                         if let Some(reply) = reply_of(&answer) {
                             remote::note(&reply);
@@ -275,8 +292,13 @@ fn reply_of(answer: &Answer<'_>) -> Option<Reply> {
         Answer::Absent => Reply::Absent,
         Answer::Refused(reason) => Reply::Refused((*reason).to_owned()),
         Answer::Failed(reason) => Reply::Failed((*reason).to_owned()),
+        Answer::Late(reason) => Reply::Late((*reason).to_owned()),
         Answer::Unusable(reason) => Reply::Unusable((*reason).to_owned()),
-        Answer::Elsewhere | Answer::Brought { .. } | Answer::Verdicts(_) => return None,
+        Answer::Elsewhere
+        | Answer::Brought { .. }
+        | Answer::Verdicts(_)
+        | Answer::Ready
+        | Answer::NotPut(_) => return None,
     })
 }
 
@@ -355,15 +377,18 @@ impl Transport for Process {
                         }
                         reply_of(answer)
                     })
-                    .unwrap_or_else(|| {
-                        let waited = begun.elapsed().as_millis();
-                        Reply::Failed(format!("it has not answered in {waited} ms"))
+                    .unwrap_or_else(|| match connection.is_starting() {
+                        true => Reply::Busy,
+                        false => {
+                            let waited = begun.elapsed().as_millis();
+                            Reply::Late(format!("it has not answered in {waited} ms"))
+                        }
                     })
             }),
         };
         let mut state = lock(&self.state);
         state.is_taken = false;
-        if let Reply::Failed(_) = reply
+        if let Reply::Failed(_) | Reply::Late(_) = reply
             && connection
                 .say(
                     0,

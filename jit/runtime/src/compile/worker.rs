@@ -239,7 +239,8 @@ impl Worker {
         let _undivided = fork_gate::enter_undivided();
         let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
         let numbers = [limits.memory, limits.priority as u32];
-        let process = spawn::spawn_detached(program, &numbers, other_end.as_fd()).map_err(unavailable)?;
+        let process =
+            spawn::spawn_detached(program, &numbers, &[], other_end.as_fd()).map_err(unavailable)?;
         let identity = Identity::of(&socket).map_err(|error| unavailable(error.into()))?;
         SOCKET.remember(socket.as_raw_fd(), identity);
         Ok(Self {

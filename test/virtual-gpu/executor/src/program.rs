@@ -26,9 +26,41 @@ pub enum ProgramError {
         /// The symbol.
         symbol: String,
     },
+    /// A variable in shared memory is larger than what a block may have, so `ptxas` would refuse it.
+    #[error("{file}:{line}: `{symbol}` has {size} bytes of shared memory, a block at most {most}")]
+    SharedTooLarge {
+        /// The PTX file.
+        file: String,
+        /// The line of its declaration.
+        line: u32,
+        /// The symbol.
+        symbol: String,
+        /// Its bytes.
+        size: u64,
+        /// Of a block.
+        most: u32,
+    },
     /// The globals do not fit.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+}
+
+fn refuse_too_large(module: &Module, most: u32) -> Result<(), ProgramError> {
+    for symbol in &module.symbols {
+        if let SymbolKind::Variable(variable) = &symbol.kind
+            && variable.space == StateSpace::Shared
+            && variable.size > most.into()
+        {
+            return Err(ProgramError::SharedTooLarge {
+                file: module.name.clone(),
+                line: symbol.line,
+                symbol: symbol.name.clone(),
+                size: variable.size,
+                most,
+            });
+        }
+    }
+    Ok(())
 }
 
 /// A parameter's place in a kernel's block of parameters.
@@ -122,12 +154,14 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// A global of another file that nothing defines, no memory for the globals.
+    /// A global of another file that nothing defines, a shared variable larger than a block's shared memory,
+    /// no memory for the globals.
     pub fn new(
         module: &Module,
         properties: &DeviceProperties,
         memory: &Arc<Memory>,
     ) -> Result<Self, ProgramError> {
+        refuse_too_large(module, properties.max_shared_bytes)?;
         let mut placed = Placed {
             memory: Arc::clone(memory),
             addresses: Vec::new(),

@@ -105,3 +105,28 @@ proptest! {
         run(&text, Schedule::Converging);
     }
 }
+
+#[test]
+fn a_shared_variable_that_no_block_has_room_for_is_refused() {
+    let text = |bytes: u64| {
+        format!(
+            ".version 8.0\n.target sm_80\n.address_size 64\n.shared .align 4 .b8 large[{bytes}];\n\
+             .visible .entry k() {{ ret; }}\n"
+        )
+    };
+    let memory = Memory::new(&[64 << 20]);
+    let properties = DeviceProperties::new(0, (8, 0));
+    let most = u64::from(properties.max_shared_bytes);
+    for (bytes, is_refused) in [(most, false), (most + 1, true), (0x7FFF_FFFF, true)] {
+        let module = offloom_ptx::parse("large.ptx", text(bytes).as_bytes()).unwrap();
+        let refused = Program::new(&module, &properties, &memory)
+            .map(drop)
+            .map_err(|error| error.to_string());
+        assert_eq!(
+            refused.err(),
+            is_refused.then(|| format!(
+                "large.ptx:4: `large` has {bytes} bytes of shared memory, a block at most {most}"
+            ))
+        );
+    }
+}

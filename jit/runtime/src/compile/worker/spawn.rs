@@ -101,6 +101,7 @@ fn without_standard_streams<T>(open: impl FnOnce() -> io::Result<T>) -> io::Resu
 pub(in super::super) fn spawn_detached(
     program: &Path,
     numbers: &[u32],
+    passed_on: &[&str],
     socket: BorrowedFd<'_>,
 ) -> io::Result<Option<Pid>> {
     let program = CString::new(program.as_os_str().as_bytes())?;
@@ -108,10 +109,14 @@ pub(in super::super) fn spawn_detached(
         .iter()
         .map(|number| CString::new(number.to_string()))
         .collect::<Result<_, _>>()?;
-    // Of the program's only what it takes to find libraries; above all no LD_PRELOAD.
-    let library_path = variable_at_start("LD_LIBRARY_PATH")
-        .map(|path| CString::new([b"LD_LIBRARY_PATH=", path.as_bytes()].concat()))
-        .transpose()?;
+    // Of the program's only what it takes to find libraries, and what the caller names; above all no
+    // LD_PRELOAD.
+    let environment = ["LD_LIBRARY_PATH"]
+        .iter()
+        .chain(passed_on)
+        .filter_map(|name| Some((name, variable_at_start(name)?)))
+        .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()))
+        .collect::<Result<Vec<_>, _>>()?;
     let null_terminated = |strings: &mut dyn Iterator<Item = &CStr>| -> Vec<*const libc::c_char> {
         strings.map(CStr::as_ptr).chain([ptr::null()]).collect()
     };
@@ -120,7 +125,7 @@ pub(in super::super) fn spawn_detached(
             &mut std::iter::once(program.as_c_str()).chain(numbers.iter().map(CString::as_c_str)),
         ),
         environment: null_terminated(
-            &mut std::iter::once(ALLOCATION).chain(library_path.iter().map(CString::as_c_str)),
+            &mut std::iter::once(ALLOCATION).chain(environment.iter().map(CString::as_c_str)),
         ),
         program,
         socket: socket.as_raw_fd(),
