@@ -69,8 +69,11 @@ mirror=${mirror%/}
 for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
   [ ! -f $file ] || cp --remove-destination $file "$folder$file"
 done
-mkdir -p "$folder/proc" "$folder/dev" "$folder/srv"
-for mounted in /proc /dev; do mount --rbind "$mounted" "$folder$mounted"; done
+mkdir -p "$folder/srv"
+for mounted in /proc /dev /sys; do
+  mkdir -p "$folder$mounted"
+  mount --rbind "$mounted" "$folder$mounted"
+done
 if [ "$suite" != trixie ] && [ ! -d "$folder/opt/rust" ]; then
   cp -r "$(cd "$checkout" && rustc --print sysroot)" "$folder/opt/rust"
 fi
