@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 use std::{fmt, fs};
 
 use anyhow::{Result, ensure};
+use rustix::fs::statvfs;
 
 /// The steps done so far.
 #[derive(Debug)]
@@ -37,10 +38,11 @@ impl Steps {
     pub(crate) fn begin(&mut self, name: &str) {
         self.begun += 1;
         println!(
-            "\n==> step {} of {}, after {}: {name}",
+            "\n==> step {} of {}, after {}{}: {name}",
             self.begun,
             self.planned,
-            minutes(self.start.elapsed())
+            minutes(self.start.elapsed()),
+            free_space()
         );
     }
 
@@ -144,6 +146,19 @@ fn processor_time_of_children() -> Option<Duration> {
     Some(Duration::from_millis(
         ticks.saturating_mul(1000).checked_div(per_second)?,
     ))
+}
+
+/// What is free on the disk that this runs on, for whoever looks for why a later step has failed.
+fn free_space() -> String {
+    statvfs(".").map_or_else(
+        |_| String::new(),
+        |disk| {
+            format!(
+                ", {} GB free",
+                disk.f_bavail.saturating_mul(disk.f_frsize) / 1_000_000_000
+            )
+        },
+    )
 }
 
 /// Minutes and seconds, for a person.

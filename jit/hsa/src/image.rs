@@ -40,10 +40,10 @@ pub(crate) struct ImageCopy {
     presence: Presence,
     /// Objects that packets name its kernels by.
     kernels: Mutex<Vec<u64>>,
-    /// The executables of its variants.
-    pub(crate) variants: Mutex<Vec<Executable>>,
-    /// Of their code objects.
-    pub(crate) variant_bytes: VariantBytes,
+    /// The executables of its variants, and the bytes of their code objects.
+    pub(crate) variants: Mutex<Vec<(Executable, u64)>>,
+    /// Of the code objects of all images' variants on the device.
+    pub(crate) variant_bytes: &'static VariantBytes,
     /// Launches whose times are not yet read.
     pub(crate) timed: AtomicUsize,
 }
@@ -64,6 +64,14 @@ fn images() -> &'static Mutex<Images> {
 fn loads() -> &'static Mutex<HashMap<Executable, Agent>> {
     static LOADS: OnceLock<&'static Mutex<HashMap<Executable, Agent>>> = OnceLock::new();
     LOADS.get_or_init(|| Box::leak(Box::default()))
+}
+
+/// What variants take on a device.
+fn variant_bytes(agent: Agent) -> &'static VariantBytes {
+    type Devices = Mutex<HashMap<Agent, &'static VariantBytes>>;
+    static DEVICES: OnceLock<&'static Devices> = OnceLock::new();
+    let devices = DEVICES.get_or_init(|| Box::leak(Box::default()));
+    lock(devices).entry(agent).or_insert_with(|| Box::leak(Box::default()))
 }
 
 /// Takes note of a device that an executable has code for. One with code for several devices is left alone.
@@ -107,7 +115,7 @@ fn adopt(runtime: &'static Runtime, executable: Executable, agent: Agent) -> Res
         presence: Presence::default(),
         kernels: Mutex::default(),
         variants: Mutex::default(),
-        variant_bytes: VariantBytes::default(),
+        variant_bytes: variant_bytes(agent),
         timed: AtomicUsize::new(0),
     }));
     let device = HsaImage {
@@ -175,9 +183,10 @@ pub(crate) fn withdraw(runtime: &'static Runtime, executable: Executable) {
     }
     // SAFETY: the program unloads the image, so it launches none of its kernels.
     unsafe { Hsa::registry().withdraw(|other| std::ptr::eq(other.device.image, image)) };
-    for variant in lock(&image.variants).drain(..) {
+    for (variant, bytes) in lock(&image.variants).drain(..) {
         // It would have failed for the base image too.
         let _ = runtime.unload(variant);
+        image.variant_bytes.give_back(bytes);
     }
 }
 

@@ -32,7 +32,7 @@ pub(crate) struct Load<'a> {
     pub(crate) base: KernelNeeds,
     /// Addresses of the base image for the variant.
     pub(crate) anchors: &'a [u64],
-    /// How many bytes of code objects the image may have loaded, with this one.
+    /// How many bytes of code objects of variants the device may have loaded, with this one.
     pub(crate) most_bytes: u64,
 }
 
@@ -67,7 +67,7 @@ pub(crate) enum LoadError {
         /// By the base kernel.
         base: u32,
     },
-    /// The variants of the image would take more memory than they may.
+    /// The variants on the device would take more memory than they may.
     #[error(transparent)]
     Full(#[from] Full),
 }
@@ -114,7 +114,8 @@ fn load_executable(
         .map_err(failed("loading the code object"))?;
     match prepare(runtime, image, executable, load) {
         Ok(variant) => {
-            lock(&image.variants).push(executable);
+            let bytes = load.code_object.len() as u64;
+            lock(&image.variants).push((executable, bytes));
             Ok(variant)
         }
         Err(error) => {
