@@ -1,12 +1,17 @@
-"""The test format: lit's RUN lines, and nothing may be left in the folder for temporary files.
+"""The test format: lit's RUN lines, which end some time, and nothing may be left in the folder for temporary files.
 
 A tool that fails or is killed half way must not leave its scratch files behind. So each test gets a temporary folder of its own,
 and a test that passes but leaves something there has failed.
+
+What a test has started is killed after a time that none takes, so that the rest runs, and what hangs is named. lit's own limit
+wants a package of Python that is not everywhere.
 """
 
+import contextlib
 import os
 import re
 import shutil
+import signal
 
 import lit.formats
 import lit.Test
@@ -14,6 +19,46 @@ import lit.Test
 
 # libomptarget keeps a copy of each image for processors: under /tmp until LLVM 22, in this folder since 23.
 OF_LIBOMPTARGET = re.compile(r"tmpfile-[0-9a-f]{6}\.tmp")
+
+
+# Seconds. The longest test takes a minute or two, several times that on a busy machine.
+LIMIT = 20 * 60
+
+
+def descendants(ancestor):
+    """The processes that this one has started, and those that they have."""
+    children = {}
+    for entry in os.listdir("/proc"):
+        # A process may be gone meanwhile.
+        with contextlib.suppress(OSError, ValueError):
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
+                parent = int(stat.read().rsplit(")", 1)[1].split()[1])
+            children.setdefault(parent, []).append(int(entry))
+    found = [ancestor]
+    for process in found:
+        found += children.get(process, [])
+    return found[1:]
+
+
+@contextlib.contextmanager
+def limited(seconds, ended):
+    """Kills what this process starts if it is still there after so long; calls `ended` then."""
+
+    def kill(*_):
+        # What the test starts then has a moment each.
+        signal.alarm(60)
+        ended()
+        for process in descendants(os.getpid()):
+            with contextlib.suppress(OSError):
+                os.kill(process, signal.SIGKILL)
+
+    before = signal.signal(signal.SIGALRM, kill)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 class CleanShTest(lit.formats.ShTest):
@@ -25,10 +70,14 @@ class CleanShTest(lit.formats.ShTest):
         os.makedirs(folder)
         for name in ("TMPDIR", "TEMP", "TMP", "TEMPDIR"):
             test.config.environment[name] = folder
-        result = super().execute(test, lit_config)
+        times_out = []
+        with limited(LIMIT, lambda: times_out.append(test)):
+            result = super().execute(test, lit_config)
         left = sorted(name for name in os.listdir(folder) if not OF_LIBOMPTARGET.fullmatch(name))
         shutil.rmtree(folder)
         code = result[0] if isinstance(result, tuple) else result.code
+        if times_out:
+            return lit.Test.FAIL, f"killed after {LIMIT} s\n" + (result[1] if isinstance(result, tuple) else result.output)
         if left and code == lit.Test.PASS:
             return lit.Test.FAIL, f"left in TMPDIR: {', '.join(left)}\n"
         return result
