@@ -69,6 +69,11 @@ impl Health {
         self.trouble(now) != Some(Trouble::Failing)
     }
 
+    /// Whether the last request did not fail, if there was one.
+    pub fn is_answering(&self) -> bool {
+        self.failures == 0
+    }
+
     fn trouble(&self, now: Instant) -> Option<Trouble> {
         self.rests
             .and_then(|(until, trouble)| (now < until).then_some(trouble))
@@ -191,9 +196,10 @@ mod tests {
         let now = Instant::now();
         let mut health = Health::default();
         for _ in 1..MOST_FAILURES {
-            assert!(!health.note_failure(now, Trouble::Failing));
+            assert!(!health.note_failure(now, Trouble::Failing) && !health.is_answering());
         }
         health.note_answer();
+        assert!(health.is_answering());
         for _ in 1..MOST_FAILURES {
             assert!(!health.note_failure(now, Trouble::Late) && health.is_to_be_asked(now));
         }

@@ -71,7 +71,9 @@ fn variant_bytes(agent: Agent) -> &'static VariantBytes {
     type Devices = Mutex<HashMap<Agent, &'static VariantBytes>>;
     static DEVICES: OnceLock<&'static Devices> = OnceLock::new();
     let devices = DEVICES.get_or_init(|| Box::leak(Box::default()));
-    lock(devices).entry(agent).or_insert_with(|| Box::leak(Box::default()))
+    lock(devices)
+        .entry(agent)
+        .or_insert_with(|| Box::leak(Box::default()))
 }
 
 /// Takes note of a device that an executable has code for. One with code for several devices is left alone.

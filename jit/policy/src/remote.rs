@@ -314,7 +314,14 @@ fn note_failure(mut state: MutexGuard<'_, State>, trouble: Trouble, reason: &str
 /// Takes note that something which was to be put into the store is not there.
 pub fn note_not_put(reason: &str) {
     static SAID: Once = Once::new();
-    lock(state()).uses.not_put += 1;
+    let mut state = lock(state());
+    state.uses.not_put += 1;
+    // What is wrong with all that is asked is said elsewhere.
+    let is_answering = state.health.is_answering();
+    drop(state);
+    if !is_answering {
+        return;
+    }
     SAID.call_once(|| {
         report::line(format_args!(
             "what is compiled here is not put into the remote store {}: {reason}. More such failures are only counted",

@@ -172,7 +172,7 @@ def slow_and_garbage():
 
             # What is compiled is put there all the same.
             redis.cli("flushall")
-            maker = Node("slow maker", url, signs=True, deadline=50)
+            maker = Node("slow-maker", url, signs=True, deadline=50)
             origins, remote, _ = maker.run()
             assert origins == {"compiled": VARIANTS} and remote["published"] == VARIANTS, (origins, remote)
             until(lambda: len(redis.keys("object")) == VARIANTS, "a slow store is not given what is compiled")
@@ -410,7 +410,7 @@ def over_tls():
             # What tools find by the environment, programs find as well.
             if url.startswith("rediss"):
                 os.environ |= trusted
-                maker = Node("trusting maker", url, signs=True)
+                maker = Node("trusting-maker", url, signs=True)
                 compiled_all(maker, published=VARIANTS, failed=0)
                 until(lambda: len(redis.keys("object")) == VARIANTS and redis.keys("list"), "nothing is put into the store")
                 fetched_all(Node("reader", url, trusts=maker))
@@ -439,6 +439,20 @@ def with_password():
             written = [file.read_bytes() for file in maker.folder.rglob("*") if file.is_file()]
             assert not any(password in text for text in said), said
             assert not any(password.encode() in file for file in written), maker.folder
+
+        # Far away: a connection takes longer than is waited for answers, which come in time then. That is no failure.
+        secrets.write_text("password = 'hush'\n", encoding="utf-8")
+
+        def far(ask, asked):
+            if b"AUTH" in asked:
+                time.sleep(0.3)
+            return ask(asked)
+
+        with between(redis, far) as url:
+            node = Node("far", url, signs=True, deadline=50)
+            node.environment["OFFLOOM_JIT_REMOTE_CREDENTIALS"] = str(secrets)
+            origins, remote, says = node.run()
+            assert sum(origins.values()) == VARIANTS and remote["failed"] == 0 and not without_log(says), (origins, remote, says)
 
 
 def as_the_page_says():
