@@ -3,7 +3,7 @@
 A tool that fails or is killed half way must not leave its scratch files behind. So each test gets a temporary folder of its own,
 and a test that passes but leaves something there has failed.
 
-What a test has started is killed after a time that none takes, so that the rest runs, and what hangs is named. lit's own limit
+What a test has started is killed after a time that no test takes, so that the rest runs, and what hangs is named. lit's own limit
 wants a package of Python that is not everywhere.
 """
 
@@ -25,30 +25,27 @@ OF_LIBOMPTARGET = re.compile(r"tmpfile-[0-9a-f]{6}\.tmp")
 LIMIT = 20 * 60
 
 
-def descendants(ancestor):
-    """The processes that this one has started, and those that they have."""
-    children = {}
-    for entry in os.listdir("/proc"):
+def started_with(variable):
+    """The processes that were started with this in their environment."""
+    for entry in filter(str.isdigit, os.listdir("/proc")):
         # A process may be gone meanwhile.
-        with contextlib.suppress(OSError, ValueError):
-            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as stat:
-                parent = int(stat.read().rsplit(")", 1)[1].split()[1])
-            children.setdefault(parent, []).append(int(entry))
-    found = [ancestor]
-    for process in found:
-        found += children.get(process, [])
-    return found[1:]
+        with contextlib.suppress(OSError), open(f"/proc/{entry}/environ", "rb") as environment:
+            if os.fsencode(variable) in environment.read().split(b"\0"):
+                yield int(entry)
 
 
 @contextlib.contextmanager
-def limited(seconds, ended):
-    """Kills what this process starts if it is still there after so long; calls `ended` then."""
+def limited(seconds, variable, ended):
+    """Kills what is started with this in its environment if it is still there after so long; calls `ended` then.
+
+    A server that its parent has left behind is among that: lit waits for it where it may still print.
+    """
 
     def kill(*_):
         # What the test starts then has a moment each.
         signal.alarm(60)
         ended()
-        for process in descendants(os.getpid()):
+        for process in started_with(variable):
             with contextlib.suppress(OSError):
                 os.kill(process, signal.SIGKILL)
 
@@ -71,7 +68,7 @@ class CleanShTest(lit.formats.ShTest):
         for name in ("TMPDIR", "TEMP", "TMP", "TEMPDIR"):
             test.config.environment[name] = folder
         times_out = []
-        with limited(LIMIT, lambda: times_out.append(test)):
+        with limited(LIMIT, f"TMPDIR={folder}", lambda: times_out.append(test)):
             result = super().execute(test, lit_config)
         left = sorted(name for name in os.listdir(folder) if not OF_LIBOMPTARGET.fullmatch(name))
         shutil.rmtree(folder)

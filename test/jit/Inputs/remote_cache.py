@@ -422,7 +422,7 @@ def over_tls():
 def with_password():
     """A server that wants one: which no file that is written, and nothing that is said, has."""
     secrets = HERE / "secrets"
-    with Redis("--requirepass", "hush") as redis:
+    with Redis(password="hush") as redis:
         for password, fails in (("hush", False), ("loud", True)):
             secrets.write_text(f"password = '{password}'\n", encoding="utf-8")
             secrets.chmod(0o600)

@@ -33,16 +33,23 @@ def free_port():
 class Redis:
     """A server of its own, on a socket in this folder."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, password=""):
         self.socket = HERE / "redis.sock"
+        self.environment = os.environ | {"REDISCLI_AUTH": password}
+        options = (*options, "--requirepass", password) if password else options
         command = ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir", HERE, *options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         self.url = f"redis+unix://{self.socket}"
-        until(lambda: self.socket.exists() and self.cli("ping") == "PONG", "redis-server does not start")
+        try:
+            until(lambda: self.socket.exists() and self.cli("ping") == "PONG", "redis-server does not start")
+        except AssertionError:
+            self.__exit__()
+            raise
 
     def cli(self, *words):
         command = ["redis-cli", "-s", self.socket, *map(str, words)]
-        return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+        done = subprocess.run(command, env=self.environment, capture_output=True, text=True, check=False)
+        return done.stdout.strip()
 
     def keys(self, kind):
         return sorted(self.cli("keys", f"offloom/1/{kind}/*").split())

@@ -1,5 +1,6 @@
 """What lit's format does with a test that never ends. Argument: the folder of the package `offloom_lit`."""
 
+import os
 import subprocess
 import sys
 import time
@@ -15,12 +16,14 @@ sys.modules["lit"].Test = sys.modules["lit.Test"]
 sys.modules["lit.formats"].ShTest = object
 from offloom_lit.format import limited
 
+MARK = {"MARK": sys.argv[1]}
 ended = []
 begin = time.monotonic()
-with limited(1, lambda: ended.append(True)):
-    # A shell, which waits for what it has started.
-    code = subprocess.run(["sh", "-c", "sleep 1000; exit 0"], check=False).returncode
-assert ended == [True] and code != 0 and time.monotonic() - begin < 500, (ended, code)
-with limited(1000, lambda: ended.append(False)):
-    code = subprocess.run(["true"], check=False).returncode
-assert ended == [True] and code == 0, (ended, code)
+with limited(1, f"MARK={MARK['MARK']}", lambda: ended.append(True)):
+    # It ends at once, and leaves something behind that may still print.
+    code = subprocess.run(["sh", "-c", "sleep 1000 & exit 3"], env=os.environ | MARK, stdout=subprocess.PIPE, check=False).returncode
+assert ended and code == 3 and time.monotonic() - begin < 500, (ended, code)
+ended.clear()
+with limited(1000, f"MARK={MARK['MARK']}", lambda: ended.append(True)):
+    code = subprocess.run(["true"], env=os.environ | MARK, check=False).returncode
+assert not ended and code == 0, (ended, code)
