@@ -46,7 +46,7 @@ class Node:
     def offloom(self, *words, fails=False, **more):
         done = subprocess.run([OFFLOOM, *words], env=self.environment | more, capture_output=True, text=True, check=False)
         assert (done.returncode != 0) == fails, done
-        return done.stderr if fails else done.stdout
+        return done.stdout + done.stderr if fails else done.stdout
 
     def start(self, **more):
         self.runs = getattr(self, "runs", 0) + 1

@@ -4,35 +4,31 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use offloom_abi::jit_remote::CREDENTIAL_VARIABLES;
+use offloom_abi::jit_remote::{CREDENTIAL_VARIABLES, NETWORK_VARIABLES};
 use offloom_jit_cache::settings::{Found, Settings};
 
 use crate::process::error_stream;
 
 /// Other variables that are needed later, on threads that the program does not know of: it may change its
 /// environment then.
-const KEPT_VARIABLES: [&str; 12] = {
-    let [id, secret, token, region, default_region, endpoint] = CREDENTIAL_VARIABLES;
-    [
+const KEPT_VARIABLES: [&[&str]; 3] = [
+    &[
         "HOME",
         "XDG_CACHE_HOME",
         "XDG_CONFIG_HOME",
         "LD_LIBRARY_PATH",
         "OMP_NUM_THREADS",
         "OMP_NUM_TEAMS",
-        id,
-        secret,
-        token,
-        region,
-        default_region,
-        endpoint,
-    ]
-};
+    ],
+    &CREDENTIAL_VARIABLES,
+    &NETWORK_VARIABLES,
+];
 
 /// What the environment said when it was read.
 struct AtStart {
     settings: Settings,
-    variables: [Option<OsString>; KEPT_VARIABLES.len()],
+    /// Those of [`KEPT_VARIABLES`] that were there.
+    variables: Vec<(&'static str, OsString)>,
     /// The folder that the program was in, which it may leave before anything is written. Empty if that is
     /// not to be known.
     folder: PathBuf,
@@ -50,10 +46,12 @@ pub fn counts_launches() -> bool {
 
 /// The value that one of [`KEPT_VARIABLES`] had when the settings were read.
 pub fn variable_at_start(name: &str) -> Option<OsString> {
-    let number = KEPT_VARIABLES.iter().position(|kept| *kept == name);
-    debug_assert!(number.is_some(), "{name} is not kept");
-    let number = number?;
-    at_start().variables.get(number)?.clone()
+    debug_assert!(
+        KEPT_VARIABLES.iter().any(|some| some.contains(&name)),
+        "{name} is not kept"
+    );
+    let mut kept = at_start().variables.iter();
+    kept.find_map(|(kept, value)| (*kept == name).then(|| value.clone()))
 }
 
 fn at_start() -> &'static AtStart {
@@ -69,7 +67,11 @@ fn at_start() -> &'static AtStart {
         // Leaked: read until the last launch, which may come after destructors of static variables.
         Box::leak(Box::new(AtStart {
             settings: found.settings,
-            variables: KEPT_VARIABLES.map(std::env::var_os),
+            variables: KEPT_VARIABLES
+                .iter()
+                .flat_map(|some| some.iter())
+                .filter_map(|name| Some((*name, std::env::var_os(name)?)))
+                .collect(),
             folder: std::env::current_dir().unwrap_or_default(),
         }))
     })
