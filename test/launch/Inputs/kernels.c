@@ -1,9 +1,15 @@
 // Kernels in their final form, as `offload-device` makes them of marked functions: the implicit parameter first, then 8 bytes for each
-// argument. What they do differs from the host versions in a way that shows where they ran.
+// argument; since LLVM 23 a list of where these bytes are, with the implicit one last. What they do differs from the host versions in a
+// way that shows where they ran.
 #include <stdint.h>
 #include <string.h>
 
-#define KERNEL(function) __attribute__((visibility("protected"))) void __omp_offloading_0_0_##function##_l0
+#define FINAL(function) __attribute__((visibility("protected"))) void __omp_offloading_0_0_##function##_l0
+#if __clang_major__ >= 23
+#define KERNEL(function) static void function
+#else
+#define KERNEL(function) FINAL(function)
+#endif
 
 static float float_of(uint64_t argument) {
   float value;
@@ -68,3 +74,20 @@ KERNEL(many)(void *dyn_ptr, EIGHT(a), EIGHT(b), EIGHT(c), EIGHT(d), EIGHT(e), EI
   uint64_t h7 = 0;
   *sum = SUM(a) + SUM(b) + SUM(c) + SUM(d) + SUM(e) + SUM(f) + SUM(g) + SUM(h);
 }
+
+#if __clang_major__ >= 23
+#define WORD(index) *arguments[index]
+#define POINTER(index) (void *)*arguments[index]
+#define EIGHT_WORDS(from) WORD(from), WORD(from + 1), WORD(from + 2), WORD(from + 3), WORD(from + 4), WORD(from + 5), WORD(from + 6), WORD(from + 7)
+
+FINAL(saxpy)(uint64_t **arguments) { saxpy(0, WORD(0), WORD(1), POINTER(2), POINTER(3)); }
+FINAL(values)(uint64_t **arguments) { values(0, WORD(0), WORD(1), WORD(2), WORD(3), POINTER(4)); }
+FINAL(map_types)(uint64_t **arguments) { map_types(0, WORD(0), POINTER(1), POINTER(2), POINTER(3), POINTER(4)); }
+FINAL(increment)(uint64_t **arguments) { increment(0, WORD(0), POINTER(1)); }
+FINAL(double_table)(uint64_t **arguments) { double_table(0, WORD(0)); }
+FINAL(count_launches)(uint64_t **arguments) { count_launches(0, POINTER(0)); }
+FINAL(many)(uint64_t **arguments) {
+  many(0, EIGHT_WORDS(0), EIGHT_WORDS(8), EIGHT_WORDS(16), EIGHT_WORDS(24), EIGHT_WORDS(32), EIGHT_WORDS(40), EIGHT_WORDS(48), WORD(56), WORD(57),
+       WORD(58), WORD(59), WORD(60), WORD(61), WORD(62), POINTER(63));
+}
+#endif
