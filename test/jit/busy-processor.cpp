@@ -20,14 +20,18 @@
 #include <unistd.h>
 #include <vector>
 
-// Beside so many, a thirtieth of the processor is out of reach at idle priority, at whatever niceness all of this runs.
+// Beside so many, a thirtieth of the processor is out of reach at idle priority, at whatever niceness all of this runs. Not at once: a process
+// that has just begun to compute has its turn early. So the compile takes more than a turn or two.
 static const int many = 12;
+#define FOUR_TIMES(x) x x x x
+#define STEP sum = (sum ^ (sum >> 7)) * (count + 3) + i % count;
 
 static long launch(long count) {
   long sum = 0;
 #pragma omp target map(tofrom : sum) firstprivate(count)
-  for (long i = 0; i < count; ++i)
-    sum += i % count * i;
+  for (long i = 0; i < count; ++i) {
+    FOUR_TIMES(FOUR_TIMES(FOUR_TIMES(STEP)))
+  }
   return sum;
 }
 
