@@ -188,13 +188,14 @@ fn write_container(images: &[Packed<'_>], output: &mut OutputFile) -> Result<()>
 }
 
 /// The order in which LLVM's packager stores strings is that of a hash table; for the keys that Clang gives
-/// it is the one below, in every known release. Other keys follow in the order given.
+/// it is the one below. Other keys follow in the order given.
 fn in_stock_order<'a>(mut strings: Vec<(&'a str, &'a str)>) -> Vec<(&'a str, &'a str)> {
     strings.sort_by_key(|(key, _)| match *key {
+        FEATURE if LLVM.packs_features_last => 3,
         FEATURE => 0,
         ARCH => 1,
         TRIPLE => 2,
-        _ => 3,
+        _ => 4,
     });
     strings
 }

@@ -69,6 +69,8 @@ pub struct LlvmVersion {
     pub packager: &'static str,
     /// Whether the packager demands a triple of each image.
     pub packager_needs_triple: bool,
+    /// Whether the packager stores the features of an image behind its arch and triple, and not before them.
+    pub packs_features_last: bool,
     /// Whether `!llvm.offloading.symbols` lists the names of entries.
     pub lists_entry_names: bool,
     /// Whether `omp_offload.info` and entries know `indirect` tables of virtual functions.
@@ -121,6 +123,7 @@ impl LlvmVersion {
         containers: ContainerFormat::Version1,
         packager: "clang-offload-packager",
         packager_needs_triple: true,
+        packs_features_last: false,
         lists_entry_names: false,
         indirect_vtables: false,
         ptx_kernel_convention: false,
@@ -148,6 +151,7 @@ impl LlvmVersion {
         containers: ContainerFormat::Version1,
         packager: "clang-offload-packager",
         packager_needs_triple: true,
+        packs_features_last: false,
         lists_entry_names: true,
         indirect_vtables: false,
         ptx_kernel_convention: true,
@@ -176,6 +180,7 @@ impl LlvmVersion {
         containers: ContainerFormat::Version1,
         packager: "llvm-offload-binary",
         packager_needs_triple: false,
+        packs_features_last: false,
         lists_entry_names: true,
         indirect_vtables: true,
         ptx_kernel_convention: true,
@@ -199,6 +204,7 @@ impl LlvmVersion {
     pub const V23: Self = Self {
         major: 23,
         containers: ContainerFormat::Version2,
+        packs_features_last: true,
         host_kernels_take_list: true,
         launch_environment_is_last: true,
         host_runtime: 23,

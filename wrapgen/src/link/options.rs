@@ -325,6 +325,7 @@ pub(super) const TABLE: &[Row] = &{
             "How hard --compress tries, a number",
         ),
         row("--clang-backend", Flag, Wrapper, Ignored, ""),
+        row("--no-canonical-prefixes", Flag, Wrapper, Ignored, ""),
         row(
             "--bitcode-library=",
             Joined,
