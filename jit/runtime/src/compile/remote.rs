@@ -75,6 +75,8 @@ struct Connection {
     begun: Instant,
     /// [`Answer::Ready`] has come.
     is_ready: AtomicBool,
+    /// Somebody has waited in vain before it came.
+    was_waited_for: AtomicBool,
     owner: Owner,
     identity: Identity,
 }
@@ -110,6 +112,7 @@ impl Connection {
             unanswered: Mutex::default(),
             begun: Instant::now(),
             is_ready: AtomicBool::new(false),
+            was_waited_for: AtomicBool::new(false),
             owner: Owner::current(),
             identity,
         };
@@ -353,6 +356,12 @@ impl Transport for Process {
             Ok(connection) => connection,
             Err(reply) => return reply,
         };
+        // A connection is waited for once.
+        let is_hopeless = connection.is_starting() && connection.was_waited_for.load(Ordering::Relaxed);
+        let [deadline, patience] = [deadline, patience].map(|time| match is_hopeless {
+            true => Duration::ZERO,
+            false => time,
+        });
         // 0 is what nobody has asked for.
         state.number = state.number.wrapping_add(1).max(1);
         let asked = state.number;
@@ -378,7 +387,10 @@ impl Transport for Process {
                         reply_of(answer)
                     })
                     .unwrap_or_else(|| match connection.is_starting() {
-                        true => Reply::Busy,
+                        true => {
+                            connection.was_waited_for.store(true, Ordering::Relaxed);
+                            Reply::Busy
+                        }
                         false => {
                             let waited = begun.elapsed().as_millis();
                             Reply::Late(format!("it has not answered in {waited} ms"))
