@@ -65,6 +65,7 @@ mirror=${mirror%/}
     echo "deb $mirror-security $suite-security main"
   fi
 } >"$folder/etc/apt/sources.list"
+rm -f "$folder/etc/apt/apt.conf.d/99snapshot"
 [ -z "$snapshot" ] || echo 'Acquire::Check-Valid-Until "false";' >"$folder/etc/apt/apt.conf.d/99snapshot"
 for file in /etc/resolv.conf /etc/hosts /etc/ssl/certs/ca-certificates.crt; do
   [ ! -f $file ] || cp --remove-destination $file "$folder$file"

@@ -23,6 +23,8 @@ OF_LIBOMPTARGET = re.compile(r"tmpfile-[0-9a-f]{6}\.tmp")
 
 # Seconds. The longest test takes a minute or two, several times that on a busy machine.
 LIMIT = 20 * 60
+# What a test starts has this in its environment, by which it is found.
+MARK = "TEST_OF_LIT"
 
 
 def started_with(variable):
@@ -67,8 +69,9 @@ class CleanShTest(lit.formats.ShTest):
         os.makedirs(folder)
         for name in ("TMPDIR", "TEMP", "TMP", "TEMPDIR"):
             test.config.environment[name] = folder
+        test.config.environment[MARK] = folder
         times_out = []
-        with limited(LIMIT, f"TMPDIR={folder}", lambda: times_out.append(test)):
+        with limited(LIMIT, f"{MARK}={folder}", lambda: times_out.append(test)):
             result = super().execute(test, lit_config)
         left = sorted(name for name in os.listdir(folder) if not OF_LIBOMPTARGET.fullmatch(name))
         shutil.rmtree(folder)

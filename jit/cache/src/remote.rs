@@ -29,6 +29,8 @@ const PAUSES: [Duration; 2] = [Duration::from_millis(10), Duration::from_millis(
 pub struct Health {
     /// Since the last success.
     failures: u32,
+    /// What the last failure said.
+    last: Option<Trouble>,
     /// How long launches have waited in vain since the store last gave an object.
     waited: Duration,
     /// Until when it is left alone, and why.
@@ -69,9 +71,9 @@ impl Health {
         self.trouble(now) != Some(Trouble::Failing)
     }
 
-    /// Whether the last request did not fail, if there was one.
-    pub fn is_answering(&self) -> bool {
-        self.failures == 0
+    /// Whether the last request failed, and not for being late.
+    pub fn is_failing(&self) -> bool {
+        self.failures > 0 && self.last == Some(Trouble::Failing)
     }
 
     fn trouble(&self, now: Instant) -> Option<Trouble> {
@@ -96,7 +98,7 @@ impl Health {
         deadline.saturating_sub(self.waited)
     }
 
-    /// Takes note that a launch has waited this long for a request that failed.
+    /// Takes note that a launch has waited this long for nothing.
     pub fn note_wait(&mut self, waited: Duration) {
         self.waited = self.waited.saturating_add(waited);
     }
@@ -105,6 +107,7 @@ impl Health {
     /// several failures says.
     pub fn note_failure(&mut self, now: Instant, trouble: Trouble) -> bool {
         self.failures = self.failures.saturating_add(1);
+        self.last = Some(trouble);
         let is_out_of_order = self.failures >= MOST_FAILURES;
         if is_out_of_order {
             self.rest(now, trouble);
@@ -196,12 +199,13 @@ mod tests {
         let now = Instant::now();
         let mut health = Health::default();
         for _ in 1..MOST_FAILURES {
-            assert!(!health.note_failure(now, Trouble::Failing) && !health.is_answering());
+            assert!(!health.note_failure(now, Trouble::Failing) && health.is_failing());
         }
         health.note_answer();
-        assert!(health.is_answering());
+        assert!(!health.is_failing());
         for _ in 1..MOST_FAILURES {
             assert!(!health.note_failure(now, Trouble::Late) && health.is_to_be_asked(now));
+            assert!(!health.is_failing());
         }
         assert!(health.note_failure(now, Trouble::Failing));
         let soon = now + REST / 2;

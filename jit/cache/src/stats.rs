@@ -62,7 +62,7 @@ pub struct RemoteUses {
     pub fetched: u64,
     /// Those that came, maybe unused, because an earlier run of the program wanted them.
     pub fetched_ahead: u64,
-    /// Those that the store does not have.
+    /// Those that the store does not have, or that it was not asked for in time.
     pub absent: u64,
     /// Those that were not used, because nobody who is trusted has signed them for this.
     pub refused: u64,
@@ -70,7 +70,7 @@ pub struct RemoteUses {
     pub failed: u64,
     /// Those that were handed over to be put there.
     pub published: u64,
-    /// What was handed over, and is known not to be there.
+    /// Those of them that are known not to be there.
     #[serde(default)]
     pub not_put: u64,
     /// Those that are larger than what is put there.

@@ -154,19 +154,16 @@ impl VariantBytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::thread;
 
     #[test]
     fn a_withdrawal_waits_for_work_and_no_more_is_begun() {
         let presence = Presence::default();
         let held = presence.hold().unwrap();
-        thread::scope(|scope| {
-            let withdrawal = scope.spawn(|| presence.withdraw());
-            // Whoever comes meanwhile may be let in or kept out, but the withdrawal has not ended.
-            assert!(!withdrawal.is_finished());
-            drop(held);
-            withdrawal.join().unwrap();
-        });
+        // What a withdrawal takes is not to be had.
+        assert!(presence.is_withdrawn.try_write().is_err());
+        drop(held);
+        assert!(presence.is_withdrawn.try_write().is_ok());
+        presence.withdraw();
         assert_eq!(presence.hold().unwrap_err(), Withdrawn);
     }
 

@@ -285,7 +285,7 @@ pub fn note(reply: &Reply) {
                     report::line(format_args!(
                         "the remote store {} answers later than OFFLOOM_JIT_REMOTE_DEADLINE allows ({} ms): for a minute \
                          it is not asked for single kernels; what an earlier run wanted is brought, and what is compiled \
-                         here is put there ({reason})",
+                         here is offered to it ({reason})",
                         url(),
                         settings().remote_deadline
                     ));
@@ -317,9 +317,9 @@ pub fn note_not_put(reason: &str) {
     let mut state = lock(state());
     state.uses.not_put += 1;
     // What is wrong with all that is asked is said elsewhere.
-    let is_answering = state.health.is_answering();
+    let is_failing = state.health.is_failing();
     drop(state);
-    if !is_answering {
+    if is_failing {
         return;
     }
     SAID.call_once(|| {

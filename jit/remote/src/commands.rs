@@ -133,7 +133,7 @@ fn push(name: &str) -> Result<Printed, String> {
         listed.push(hash);
     }
     session
-        .add_to_list(remote.as_mut(), list_of(name), &listed, Put::Replacing)
+        .add_to_list(remote.as_mut(), list_of(name), &listed)
         .map_err(&failed)?;
     let mut text = format!("pushed {}", counted(put, "kernel", "kernels"));
     if replaced > 0 {

@@ -128,6 +128,10 @@ pub(crate) fn verify<'e>(
     if magic != MAGIC {
         return Err(Refusal::NoEntry);
     }
+    // So that it can be replaced, whoever has signed it.
+    if expires <= now {
+        return Err(Refusal::Expired);
+    }
     let key = trusted
         .iter()
         .find(|key| *key.as_bytes() == signer)
@@ -141,9 +145,6 @@ pub(crate) fn verify<'e>(
     // From here on it is what a trusted key has signed, but maybe for something else.
     if u64::from_le_bytes(found_kind) != kind as u64 || found_subject != subject.0 {
         return Err(Refusal::OtherSubject);
-    }
-    if expires <= now {
-        return Err(Refusal::Expired);
     }
     if created > now.saturating_add(CLOCK_DIFFERENCE) {
         return Err(Refusal::NotYet);

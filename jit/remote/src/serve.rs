@@ -18,6 +18,7 @@ use offloom_jit_cache::remote::{Absences, CLAIM, Health, Wait};
 use offloom_jit_cache::settings::Found;
 use offloom_jit_cache::store::{Batch, KeyHash};
 use offloom_jit_variants::trial::Times;
+use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 use rustix::stdio::stdin;
@@ -31,9 +32,10 @@ use publisher::{Job, publish};
 
 /// Objects that wait to be put into the store. What comes when so many wait is not put there.
 const MOST_WAITING: usize = 256;
-/// How long it is tried, once the program has ended, to put what waits into the store. What is tried then may
-/// take as long as a request does.
+/// How long it is tried, once the program has ended, to put what waits into the store.
 const LAST_TRIES: Duration = Duration::from_secs(20);
+/// How long what is tried then may take.
+const LAST_REQUEST: Duration = Duration::from_secs(12);
 
 /// What the threads share.
 struct Shared {
@@ -112,8 +114,11 @@ pub(crate) fn serve() -> io::Result<()> {
         let shared = Arc::clone(&shared);
         thread::spawn(move || part(&shared, &to_part))
     };
+    {
+        let shared = Arc::clone(&shared);
+        thread::spawn(move || end_by_itself(&shared));
+    }
     let ended = answer_all(&shared, &jobs, &batches, &mut buffer);
-    end_by_itself(&shared);
     // The next run finds the files of what this one was handed. Lists name what is there.
     if batches.send(None).is_ok() {
         let _ = parting.join();
@@ -125,14 +130,17 @@ pub(crate) fn serve() -> io::Result<()> {
     ended
 }
 
-/// The program has ended. What is left to do has limits; a store that sends its answers byte by byte has not,
-/// and must not keep this process.
+/// Waits for the end of the program. What is left to do then has limits; a store that sends its answers byte
+/// by byte has none, and must not keep this process.
 fn end_by_itself(shared: &Shared) {
+    // That the other end is gone is told without being asked for.
+    while !matches!(
+        poll(&mut [PollFd::new(&stdin(), PollFlags::empty())], None),
+        Ok(1)
+    ) {}
     shared.end.get_or_init(|| Instant::now() + LAST_TRIES);
-    thread::spawn(|| {
-        thread::sleep(LAST_TRIES + Limits::BESIDE.connect + Limits::BESIDE.request);
-        std::process::exit(1);
-    });
+    thread::sleep(LAST_TRIES + LAST_REQUEST);
+    std::process::exit(1);
 }
 
 fn begin(variables: &[(&str, &[u8])]) -> Result<Session, String> {
@@ -190,6 +198,9 @@ fn answer_all(
                     Err(failure) => Err(failure),
                 };
                 note_health(&shared.session, &mut health, &got);
+                if got.is_err() {
+                    remote.renew();
+                }
                 match got {
                     Ok(Got::Arrived) => tell(number, &Answer::Arrived),
                     Ok(Got::Absent) => tell(number, &Answer::Absent),
@@ -200,7 +211,9 @@ fn answer_all(
             }
             Question::Publish { hash } => {
                 // What finds no room is put there by another machine, or by the next run.
-                let _ = jobs.try_send(Job::Put(KeyHash(hash)));
+                if jobs.try_send(Job::Put(KeyHash(hash))).is_err() {
+                    tell(0, &Answer::NotPut("too much waits to be put there"));
+                }
             }
             Question::Expect { list } => {
                 let verdicts = verdicts::subject(KeyHash(list), Device::Processor);
@@ -242,35 +255,65 @@ fn answer_all(
     Ok(())
 }
 
+/// What came of making a connection.
+type Connected = (Box<dyn RemoteStore>, Result<(), StoreFailure>);
+
 /// A connection for look-ups, which is made while the program does something else.
-enum Connecting {
-    /// By this thread.
-    Begun(Option<JoinHandle<Box<dyn RemoteStore>>>),
-    /// It is there, or is made by whoever asks.
-    Done(Box<dyn RemoteStore>),
+struct Connecting {
+    /// What makes it.
+    thread: Option<JoinHandle<Connected>>,
+    /// It is there.
+    remote: Option<Box<dyn RemoteStore>>,
+    /// Why it could not be made the last time.
+    failure: Option<StoreFailure>,
 }
 
 impl Connecting {
-    /// The program is told once answers are to be expected.
-    fn begin(mut remote: Box<dyn RemoteStore>) -> Self {
-        Self::Begun(Some(thread::spawn(move || {
-            // What is wrong shows when something is asked.
-            let _ = remote.connect();
-            tell(0, &Answer::Ready);
-            remote
-        })))
+    fn begin(remote: Box<dyn RemoteStore>) -> Self {
+        let mut this = Self {
+            thread: None,
+            remote: Some(remote),
+            failure: None,
+        };
+        this.renew();
+        this
     }
 
+    /// Has it made, if it is not there. The program is told once answers are to be expected.
+    fn renew(&mut self) {
+        let Some(mut remote) = self.remote.take() else {
+            return;
+        };
+        self.thread = Some(thread::spawn(move || {
+            let connected = remote.connect();
+            tell(0, &Answer::Ready);
+            (remote, connected)
+        }));
+    }
+
+    /// Waits until it is there. Where it could not be made the last time, that is said at once while it is
+    /// tried again.
     fn connected(&mut self) -> Result<&mut dyn RemoteStore, StoreFailure> {
-        if let Self::Begun(thread) = self {
-            let remote = thread.take().and_then(|thread| thread.join().ok());
-            let failed = || StoreFailure::Failing("the connection was not made".to_owned());
-            *self = Self::Done(remote.ok_or_else(failed)?);
+        let is_trying = self.thread.as_ref().is_some_and(|thread| !thread.is_finished());
+        if let Some(failure) = self.failure.clone().filter(|_| is_trying) {
+            return Err(failure);
         }
-        match self {
-            Self::Done(remote) => Ok(remote.as_mut()),
-            Self::Begun(_) => unreachable!("it was made just now"),
+        if let Some(thread) = self.thread.take() {
+            let ended = |_| StoreFailure::Failing("the connection was not made".to_owned());
+            let (remote, connected) = thread.join().map_err(ended)?;
+            self.remote = Some(remote);
+            self.failure = connected.err();
+            if let Some(failure) = &self.failure {
+                let failure = failure.clone();
+                self.renew();
+                return Err(failure);
+            }
         }
+        let none = || StoreFailure::Failing("there is no connection".to_owned());
+        self.remote
+            .as_deref_mut()
+            .map(|remote| remote as _)
+            .ok_or_else(none)
     }
 }
 

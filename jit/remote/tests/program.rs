@@ -10,7 +10,7 @@ use std::net::TcpListener;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use machines::{FASTER, Machine, SLOWER, Server, image, key, timed};
+use machines::{FASTER, Machine, PATIENCE, SLOWER, Server, image, key, timed};
 use offloom_abi::jit_remote::{Answer, Device, InBatch, Question};
 use offloom_jit_cache::remote::{REST, Trouble};
 use offloom_jit_cache::store::{KeyHash, Place};
@@ -184,6 +184,9 @@ fn what_cannot_be_used_is_replaced_by_who_makes_it_anew_but_not_what_another_key
     // Who does not trust the maker's key leaves alone what others may use.
     let stranger = Machine::new();
     assert!(make_anew(&stranger, &server, 1).contains("not trusted here"));
+    // Its list is in the place of theirs: lists only save time.
+    let lists = server.names("list");
+    let _: i64 = server.ask(&["DEL", &lists[0]]);
     let process = reader.start(&server);
     for value in [0, 1] {
         process.say(&fetch(value));
@@ -217,6 +220,36 @@ fn a_program_is_told_when_answers_are_to_be_expected() {
         process.hear(|answer| *answer == Answer::Ready);
         process.end();
     }
+}
+
+#[test]
+fn an_answer_that_comes_byte_by_byte_does_not_keep_the_process_after_the_program() {
+    let machine = Machine::new();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("redis://{}", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let mut client = client.unwrap();
+            std::thread::spawn(move || {
+                let mut asked = vec![0; 1 << 16];
+                let _ = client.read(&mut asked);
+                let _ = client.write_all(b"$1000000\r\n");
+                while client.write_all(b"x").is_ok() {
+                    sleep(Duration::from_millis(5));
+                }
+            });
+        }
+    });
+    let process = machine.start_at(&url);
+    process.say(&fetch(0));
+    process.hear(|answer| *answer == Answer::Ready);
+    sleep(Duration::from_millis(200));
+    let begun = Instant::now();
+    drop(process.socket);
+    let mut process = process.process;
+    process.wait().unwrap();
+    // At this pace the answer takes more than an hour.
+    assert!(begun.elapsed() < 10 * PATIENCE, "{:?}", begun.elapsed());
 }
 
 #[test]

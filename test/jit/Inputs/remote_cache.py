@@ -84,6 +84,7 @@ def redis_serves_others():
         # Another machine's key does not change what this one's has signed.
         stranger = Node("stranger", redis.url, signs=True)
         assert compiled_all(stranger, "is not trusted here", published=VARIANTS)["refused"] >= VARIANTS
+        redis.cli("del", *redis.keys("list"))
         fetched_all(Node("mended", redis.url, trusts=heir))
         listed = json.loads(heir.offloom("--json", "key", "list"))
         assert sorted((key["name"], key["signs"]) for key in listed) == [("heir", True), ("maker", False)], listed

@@ -37,7 +37,7 @@ class Redis:
         self.socket = HERE / "redis.sock"
         self.environment = os.environ | {"REDISCLI_AUTH": password}
         options = (*options, "--requirepass", password) if password else options
-        command = ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir", HERE, *options]
+        command = ["redis-server", "--port", "0", "--unixsocket", self.socket, "--save", "", "--dir", HERE, "--set-proc-title", "no", *options]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL)
         self.url = f"redis+unix://{self.socket}"
         try:

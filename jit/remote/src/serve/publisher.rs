@@ -95,22 +95,28 @@ impl Publisher<'_> {
             }
             Err(failure) => {
                 self.health.note_failure(Instant::now(), failure.trouble());
-                tell(0, &Answer::NotPut(&failure.to_string()));
                 None
             }
         }
     }
 
     fn put(&mut self, hash: KeyHash) {
-        if self.can() {
-            let how = match self.shared.state().refused.remove(&hash) {
-                true => Put::Replacing,
-                false => Put::New,
-            };
-            let done = self.session.put(self.remote.as_mut(), hash, how);
-            if let Some(Sent::New | Sent::Known) = self.note(done) {
-                self.put.push(hash);
+        if !self.can() {
+            if self.session.private.is_some() {
+                tell(0, &Answer::NotPut("it is left alone after failures"));
             }
+            return;
+        }
+        let how = match self.shared.state().refused.remove(&hash) {
+            true => Put::Replacing,
+            false => Put::New,
+        };
+        let done = self.session.put(self.remote.as_mut(), hash, how);
+        if let Err(failure) = &done {
+            tell(0, &Answer::NotPut(&failure.to_string()));
+        }
+        if let Some(Sent::New | Sent::Known) = self.note(done) {
+            self.put.push(hash);
         }
     }
 
@@ -133,7 +139,7 @@ impl Publisher<'_> {
                 return;
             }
             let remote = self.remote.as_mut();
-            let done = self.session.add_to_list(remote, *list, wanted, Put::New);
+            let done = self.session.add_to_list(remote, *list, wanted);
             if self.note(done).is_none() {
                 return;
             }

@@ -43,10 +43,7 @@ impl Redis {
         }
         let connection = redis::Client::open(self.at.clone())
             .and_then(|client| client.get_connection_with_timeout(self.limits.connect));
-        let connection = connection.map_err(|error| match error.is_timeout() {
-            true => StoreFailure::no_connection(),
-            false => StoreFailure::of(error),
-        })?;
+        let connection = connection.map_err(no_connection)?;
         connection
             .set_read_timeout(Some(self.limits.request))
             .and_then(|()| connection.set_write_timeout(Some(self.limits.request)))
@@ -65,7 +62,20 @@ impl Redis {
 
 impl RemoteStore for Redis {
     fn connect(&mut self) -> Result<(), StoreFailure> {
-        self.connection = Some(self.connected()?);
+        let mut connection = self.connected()?;
+        if let ConnectionAddr::TcpTls { .. } = self.at.addr() {
+            // It is made safe with the first request.
+            let wait = |connection: &Connection, limit| {
+                connection
+                    .set_read_timeout(Some(limit))
+                    .and_then(|()| connection.set_write_timeout(Some(limit)))
+                    .map_err(failure)
+            };
+            wait(&connection, self.limits.connect)?;
+            let _: String = cmd("PING").query(&mut connection).map_err(no_connection)?;
+            wait(&connection, self.limits.request)?;
+        }
+        self.connection = Some(connection);
         Ok(())
     }
 
@@ -96,6 +106,13 @@ impl RemoteStore for Redis {
 
     fn claim(&mut self, name: &str, lifetime: Duration) -> Result<bool, StoreFailure> {
         self.put(name, b"", lifetime, Put::New)
+    }
+}
+
+fn no_connection(error: redis::RedisError) -> StoreFailure {
+    match error.is_timeout() {
+        true => StoreFailure::no_connection(),
+        false => StoreFailure::of(error),
     }
 }
 

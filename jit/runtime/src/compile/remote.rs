@@ -356,17 +356,19 @@ impl Transport for Process {
             Ok(connection) => connection,
             Err(reply) => return reply,
         };
-        // A connection is waited for once.
-        let is_hopeless = connection.is_starting() && connection.was_waited_for.load(Ordering::Relaxed);
-        let [deadline, patience] = [deadline, patience].map(|time| match is_hopeless {
-            true => Duration::ZERO,
-            false => time,
-        });
         // 0 is what nobody has asked for.
         state.number = state.number.wrapping_add(1).max(1);
         let asked = state.number;
         state.is_taken = true;
         drop(state);
+        // A connection is waited for once. Whether there is one may have been told meanwhile.
+        connection.listen(&mut Instant::now(), |_, _, _| None);
+        let was_starting = connection.is_starting();
+        let is_hopeless = was_starting && connection.was_waited_for.load(Ordering::Relaxed);
+        let [deadline, patience] = [deadline, patience].map(|time| match is_hopeless {
+            true => Duration::ZERO,
+            false => time,
+        });
         let milliseconds = |time: Duration| u32::try_from(time.as_millis()).unwrap_or(u32::MAX);
         let question = Question::Fetch {
             hash: hash.0,
@@ -386,7 +388,7 @@ impl Transport for Process {
                         }
                         reply_of(answer)
                     })
-                    .unwrap_or_else(|| match connection.is_starting() {
+                    .unwrap_or_else(|| match was_starting {
                         true => {
                             connection.was_waited_for.store(true, Ordering::Relaxed);
                             Reply::Busy
