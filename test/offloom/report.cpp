@@ -78,10 +78,10 @@
 // JOB: shown: report.cpp.tmp: what became of the launches of 3 processes
 // JOB: verdict: 18 of 18 launches of 1 kernel ran variants;
 // JOB: tile: launches of variants 18
-// JOB: process: {{.*}}-rank.{{[0-9]+}} {{.+}} {{[0-9]+}} 0 6 0 2 0
+// JOB: process: {{.*}}-rank.{{[0-9]+}} {{.+}} {{[0-9]+}} 0 6 0 2 0 0
 // JOB: process: {{.*}}-rank.
 // JOB: process: {{.*}}-rank.
-// JOB: over all: scale() report.cpp:[[#]] 3 0 18 0 6 0
+// JOB: over all: scale() report.cpp:[[#]] 3 0 18 0 6 0 0
 // JOB: narrow: fits
 #include <cfenv>
 #include <cstdio>

@@ -14,6 +14,8 @@ class Page(HTMLParser):
         super().__init__()
         self.stack, self.title, self.tiles, self.bars, self.said = [], "", [], {}, []
         self.sections, self.rows, self.outside, self.verdict = [], [], 0, ""
+        # Those of a section are in both.
+        self.rows_of_sections = []
 
     def handle_starttag(self, tag, attributes):
         values = dict(attributes)
@@ -28,6 +30,8 @@ class Page(HTMLParser):
             self.sections.append("")
         if tag == "tr":
             self.rows.append([])
+            if "section" in self.stack:
+                self.rows_of_sections.append(self.rows[-1])
         if tag == "td":
             self.rows[-1].append("")
         if tag in ("dt", "dd"):
@@ -98,12 +102,12 @@ def main():
         print("bar:", says)
     for section in page.sections:
         print("kernel:", re.sub(r"\s+", " ", section))
-    made = [row for row in page.rows if len(row) == 11]
+    made = [row for row in page.rows_of_sections if len(row) == 11]
     print("row:", len(made), made[0][1] if made else "")
-    for row in page.rows:
+    for row in (row for row in page.rows if not any(row is other for other in page.rows_of_sections)):
         # Name, host, number; and name and number of processes; each before the columns of a sum.
-        if len(row) in (9, 10):
-            print("over all:" if len(row) == 9 else "process:", *row)
+        if len(row) in (10, 11):
+            print("over all:" if len(row) == 10 else "process:", *row)
     print("outside:", page.outside)
     seen = set().union(*pixels(sys.argv[2]))
     shown = {"compile": (0xE6, 0x9F, 0x00), "cache": (0x56, 0xB4, 0xE9), "run": (0x00, 0x9E, 0x73), "of-variants": (0x00, 0x72, 0xB2), "ahead-of-time": (0x99, 0x99, 0x99)}
