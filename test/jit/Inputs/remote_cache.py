@@ -364,6 +364,8 @@ def many_at_once(kind):
         for number in range(machines):
             node = Node(f"machine{number}", store.url)
             shutil.copytree(first.folder / "keys", node.folder / "keys")
+            # Where 64 of them compile, some may get no time to.
+            node.environment["OFFLOOM_JIT_STRICT"] = "0"
             nodes.append(node)
         started = [(node, node.start()) for _ in range(processes) for node in nodes]
         compiles = collections.Counter()

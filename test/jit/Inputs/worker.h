@@ -2,12 +2,15 @@
 #include <cstdlib>
 #include <dirent.h>
 #include <fstream>
-#include <iterator>
+#include <sstream>
 #include <string>
 
 static std::string contents(const std::string &file) {
   std::ifstream stream(file);
-  return {std::istreambuf_iterator<char>(stream), {}};
+  // What is read may be of a process that ends meanwhile: then this is as much as there was.
+  std::ostringstream text;
+  text << stream.rdbuf();
+  return text.str();
 }
 
 /// The worker of this very program: its environment has the same folder.
