@@ -24,6 +24,7 @@ pub(super) trait Places: Send + Sync {
 /// A server, asked by HTTP.
 pub(super) struct Web<P> {
     agent: Agent,
+    limits: Limits,
     places: P,
 }
 
@@ -61,16 +62,30 @@ impl<P: Places> Web<P> {
             )
             .build()
             .into();
-        Self { agent, places }
+        Self {
+            agent,
+            limits,
+            places,
+        }
     }
 
     /// `None`: nothing is there.
     fn find(&self, name: &str) -> Result<Option<Found>, StoreFailure> {
+        self.find_within(name, self.limits.request)
+    }
+
+    /// As [`Self::find`], with an answer that may take so long.
+    fn find_within(&self, name: &str, limit: Duration) -> Result<Option<Found>, StoreFailure> {
         let mut request = Request::get(self.places.to_get(name));
         if let Some(authorization) = self.places.authorization() {
             request = request.header("authorization", authorization);
         }
         let request = request.body(()).map_err(StoreFailure::of)?;
+        let request = self.agent.configure_request(request);
+        let request = request
+            .timeout_recv_response(Some(limit))
+            .timeout_recv_body(Some(limit))
+            .build();
         let mut response = self.agent.run(request).map_err(of_ureq)?;
         match response.status() {
             StatusCode::OK => {
@@ -155,7 +170,8 @@ fn mark() -> String {
 impl<P: Places> RemoteStore for Web<P> {
     /// With a request, after which the connection is kept.
     fn connect(&mut self) -> Result<(), StoreFailure> {
-        self.find(TRIAL).map(drop)
+        let limit = self.limits.connect.max(self.limits.request);
+        self.find_within(TRIAL, limit).map(drop)
     }
 
     fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {
