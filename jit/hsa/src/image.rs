@@ -199,3 +199,16 @@ impl ImageCopy {
         Ok(work())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variants_of_all_images_of_a_device_count_together() {
+        let [one, other] = [1, 2].map(Agent);
+        variant_bytes(one).take(60, 100).unwrap();
+        assert!(variant_bytes(one).take(50, 100).is_err());
+        variant_bytes(other).take(50, 100).unwrap();
+    }
+}
