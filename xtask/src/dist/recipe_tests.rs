@@ -13,12 +13,12 @@ use crate::llvm::SUPPORTED;
 use crate::llvm::distribution::Distribution;
 use crate::task;
 
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 const RUST: &str = env!("CARGO_PKG_RUST_VERSION");
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 fn read(file: &str) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    fs::read_to_string(root.join(file)).unwrap()
+    fs::read_to_string(Path::new(ROOT).join(file)).unwrap()
 }
 
 fn container() -> String {
@@ -42,12 +42,15 @@ fn recipes() -> Vec<(String, Vec<u32>)> {
     let in_debian = SUPPORTED
         .into_iter()
         .filter(|&major| debian.source(major).is_some());
-    let of_spack = SUPPORTED
-        .into_iter()
-        .filter(|major| spack().contains(&format!("\"{major}\"")));
+    let spack = spack();
+    let (_, values) = spack.split_once("values=(").unwrap();
+    let (values, _) = values.split_once(')').unwrap();
+    assert!(spack.contains(&format!("for _major in ({values}):")), "{values}");
+    let of_spack = values.split(", ").map(|value| value.trim_matches('"').parse());
+    let of_spack = of_spack.map(Result::unwrap).collect();
     vec![
         (container(), in_debian.collect()),
-        (spack(), of_spack.collect()),
+        (spack, of_spack),
         (easybuild(), vec![21]),
     ]
 }
@@ -132,10 +135,13 @@ fn the_container_is_given_what_git_keeps() {
 #[test]
 fn files_that_recipes_name_are_installed() {
     let mut files: Vec<_> = LlvmVersion::ALL.into_iter().flat_map(build::files).collect();
-    files.push("share/doc/offloom/wave.cpp".to_owned());
-    assert!(read("docs/user/wave.cpp").contains("main"));
+    let pages = fs::read_dir(Path::new(ROOT).join("docs/user")).unwrap();
+    let pages = pages.map(|page| page.unwrap().file_name().into_string().unwrap());
+    files.extend(pages.map(|page| format!("share/doc/offloom/{page}")));
     for recipe in [spack(), easybuild()] {
         let words = recipe.split(|c: char| c.is_whitespace() || "'\"`,()[]".contains(c));
+        // EasyBuild's name of the folder ends so: `%(installdir)s`.
+        let words = words.map(|word| word.strip_prefix("s/").unwrap_or(word));
         let paths: Vec<_> = words
             .filter(|word| {
                 FOLDERS
