@@ -90,6 +90,26 @@ fn openmp_links(version: LlvmVersion, processor: &HostProcessor) -> Vec<(&'stati
     ]
 }
 
+/// Every file of an installation, below its folder, but man pages and completions.
+#[cfg(test)]
+pub(crate) fn files(version: LlvmVersion) -> Vec<String> {
+    let named = STAGED.into_iter().chain([WORKER]);
+    let templates = TEMPLATES.iter().filter_map(|(template, folder)| {
+        let (_, name) = template.rsplit_once('/')?;
+        Some((name, *folder))
+    });
+    let named = named
+        .chain(templates)
+        .chain(CONFIGURATION_FILES.map(|name| (name, "share/offloom")))
+        .chain(HEADERS.map(|name| (name, "include/offloom")))
+        .chain(DROP_IN_NAMES.map(|name| (name, "libexec/offloom")));
+    let links = openmp_links(version, HostProcessor::NATIVE).into_iter();
+    named
+        .map(|(name, folder)| format!("{folder}/{name}"))
+        .chain(links.map(|(link, _)| link.to_owned()))
+        .collect()
+}
+
 /// The builds that a task works on: options of `cargo xtask build`, and of every task that builds first.
 #[derive(clap::Args, Debug, Clone)]
 pub(crate) struct LlvmBuilds {

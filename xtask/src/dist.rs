@@ -2,6 +2,8 @@
 //! tried in a root of their own.
 
 mod debian;
+#[cfg(test)]
+mod recipe_tests;
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -79,6 +81,11 @@ fn commit_time(workspace: &Workspace) -> u64 {
         .unwrap_or_default()
 }
 
+/// What an installation is called, and the package that builds programs.
+fn name(major: u32) -> String {
+    format!("offloom-{major}")
+}
+
 struct Packing<'a> {
     workspace: &'a Workspace,
     staged: &'a Staged,
@@ -89,7 +96,7 @@ struct Packing<'a> {
 
 impl Packing<'_> {
     fn name(&self) -> String {
-        format!("offloom-{}", self.staged.llvm.major)
+        name(self.staged.llvm.major)
     }
 
     fn root(&self) -> PathBuf {

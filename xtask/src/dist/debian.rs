@@ -37,13 +37,18 @@ const RUNTIME_BESIDES: [&str; 4] = [
 /// Where man pages are, below `usr`.
 const PAGES: &str = "share/man/man1";
 
+/// What the package that runs programs is called.
+pub(super) fn runtime_name(major: u32) -> String {
+    format!("offloom-runtime-{major}")
+}
+
 /// Makes both packages of what `packing` has laid out. The one that runs programs comes first: the other one
 /// needs it.
 pub(super) fn packages(packing: &Packing<'_>) -> Result<[PathBuf; 2]> {
     let major = packing.staged.llvm.major;
     let (root, name) = (packing.root(), packing.name());
     let runtime_root = packing.scratch.join("runtime-package");
-    let runtime_name = format!("offloom-runtime-{major}");
+    let runtime_name = runtime_name(major);
     for file in RUNTIME {
         let file = format!("usr/lib/{name}/{file}");
         move_over(&root, &runtime_root, &file)?;
