@@ -9,18 +9,35 @@ use crate::installation::{LLVM, LLVM_MAJOR};
 
 /// Clang of the LLVM that this build is for.
 pub(super) fn find() -> Option<PathBuf> {
-    let name = format!("clang++-{LLVM_MAJOR}");
     let folders = env::var_os("PATH").unwrap_or_default();
-    let on_path = env::split_paths(&folders).map(|folder| folder.join(&name));
-    let own = PathBuf::from(format!("/usr/lib/llvm-{LLVM_MAJOR}/bin/clang++"));
-    on_path.chain([own]).find(|path| path.is_file())
+    let folders: Vec<_> = env::split_paths(&folders).collect();
+    find_in(
+        &folders,
+        Path::new(&format!("/usr/lib/llvm-{LLVM_MAJOR}/bin/clang++")),
+    )
+}
+
+/// The one with the version in its name; else the one of Debian's folder; else, as Spack and EasyBuild install
+/// it, one that says that it has this version.
+fn find_in(folders: &[PathBuf], of_debian: &Path) -> Option<PathBuf> {
+    let named = |name: &str| folders.iter().map(|folder| folder.join(name)).collect::<Vec<_>>();
+    let with_version = named(&format!("clang++-{LLVM_MAJOR}"));
+    let mut first = with_version.into_iter().chain([of_debian.to_owned()]);
+    let mut others = named("clang++").into_iter();
+    first
+        .find(|path| path.is_file())
+        .or_else(|| others.find(|path| path.is_file() && version(path).is_ok()))
 }
 
 /// What is wrong where there is none.
 pub(super) fn missing() -> Result<String, Problem> {
     Err(Problem::new(
-        format!("no clang++-{LLVM_MAJOR} on PATH, and none in /usr/lib/llvm-{LLVM_MAJOR}/bin"),
-        format!("install the Debian package clang-{LLVM_MAJOR}"),
+        format!(
+            "no clang++-{LLVM_MAJOR} on PATH, none in /usr/lib/llvm-{LLVM_MAJOR}/bin, and no clang++ of that version on PATH"
+        ),
+        format!(
+            "install the Debian package clang-{LLVM_MAJOR}, or have the folder of Clang {LLVM_MAJOR} on PATH"
+        ),
     ))
 }
 
@@ -80,6 +97,31 @@ pub(super) fn libomptarget(clang: &Path) -> Option<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    #[test]
+    fn a_clang_without_a_version_in_its_name_is_asked_for_it() {
+        let place = tempfile::tempdir().unwrap();
+        let make = |folder: &str, name: &str, version: u32| {
+            let folder = place.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            let path = folder.join(name);
+            fs::write(&path, format!("#!/bin/sh\necho clang version {version}.1.0\n")).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+            path
+        };
+        let folders = ["older", "right", "named"].map(|name| place.path().join(name));
+        let of_debian = place.path().join("debian/clang++");
+        make("older", "clang++", LLVM_MAJOR - 1);
+        assert_eq!(find_in(&folders, &of_debian), None);
+        let right = make("right", "clang++", LLVM_MAJOR);
+        assert_eq!(find_in(&folders, &of_debian), Some(right));
+        let debian = make("debian", "clang++", LLVM_MAJOR);
+        assert_eq!(find_in(&folders, &of_debian), Some(debian));
+        let named = make("named", &format!("clang++-{LLVM_MAJOR}"), LLVM_MAJOR);
+        assert_eq!(find_in(&folders, &of_debian), Some(named));
+    }
 
     #[test]
     fn the_version_is_read_from_what_clang_prints() {
