@@ -17,8 +17,8 @@ pub(super) fn find() -> Option<PathBuf> {
     )
 }
 
-/// The one with the version in its name; else the one of Debian's folder; else, as Spack and EasyBuild install
-/// it, one that says that it has this version.
+/// The one with the version in its name; else the one of Debian's folder; else one that says that it has this
+/// version, as Spack and EasyBuild install it.
 fn find_in(folders: &[PathBuf], of_debian: &Path) -> Option<PathBuf> {
     let named = |name: &str| folders.iter().map(|folder| folder.join(name)).collect::<Vec<_>>();
     let with_version = named(&format!("clang++-{LLVM_MAJOR}"));
