@@ -373,9 +373,8 @@ def many_at_once(kind):
             node.finish(run)
             compiles.update(node.compiled)
         # Of one machine's processes one compiles. Of the machines it is who has the claim: one, or two where the first is slow.
-        # The S3 server of the tests looks and puts in two steps, so several may get a claim; and claims end after ten seconds,
-        # which a busy machine needs for all of this.
-        most = 2 if kind is Redis and time.monotonic() - begin < CLAIM else machines
+        # Claims end after ten seconds, which a busy machine needs for all of this.
+        most = 2 if time.monotonic() - begin < CLAIM else machines
         assert len(compiles) == VARIANTS and max(compiles.values()) <= most, (compiles, most)
         # As programs run by default: beside them, and with little patience. What they print is right, whatever comes in time.
         for node in nodes:

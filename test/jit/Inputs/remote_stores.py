@@ -4,6 +4,7 @@ The sixth argument of the program that imports this is the S3 server.
 """
 
 import contextlib
+import http.client
 import http.server
 import os
 import pathlib
@@ -63,11 +64,52 @@ class Redis:
         self.socket.unlink(missing_ok=True)
 
 
+class InTurn(http.server.BaseHTTPRequestHandler):
+    """Passes requests on to the S3 server, one that puts something after the other: this one looks whether something is there, and
+    then puts it, where Amazon's do both at once."""
+
+    protocol_version = "HTTP/1.1"
+    turn = threading.Lock()
+    port = None
+
+    def do_GET(self):
+        self.pass_on(b"")
+
+    def do_PUT(self):
+        body = self.rfile.read(int(self.headers["content-length"]))
+        with self.turn:
+            self.pass_on(body)
+
+    def pass_on(self, body):
+        server = http.client.HTTPConnection("127.0.0.1", self.port)
+        # What is signed is the request as it came.
+        server.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            server.putheader(name, value)
+        server.endheaders(body or None)
+        answer = server.getresponse()
+        contents = answer.read()
+        self.send_response_only(answer.status)
+        for name, value in answer.getheaders():
+            if name.lower() not in ("content-length", "transfer-encoding", "connection"):
+                self.send_header(name, value)
+        self.send_header("content-length", str(len(contents)))
+        self.end_headers()
+        self.wfile.write(contents)
+        server.close()
+
+    def log_message(self, *_):
+        pass
+
+
 class S3:
     """A server of its own, with one bucket, which is a folder."""
 
     def __init__(self):
         port = free_port()
+        InTurn.port = port
+        self.in_turn = WebServers(("127.0.0.1", 0), InTurn)
+        threading.Thread(target=self.in_turn.serve_forever, daemon=True).start()
         self.folder = HERE / "buckets"
         self.prefix = self.folder / "builds" / "ci" / "offloom" / "1"
         shutil.rmtree(self.folder, ignore_errors=True)
@@ -77,7 +119,7 @@ class S3:
         self.url = "s3://builds/ci"
         os.environ |= {
             "AWS_ACCESS_KEY_ID": "us", "AWS_SECRET_ACCESS_KEY": "hush", "AWS_REGION": "eu-central-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.in_turn.server_port}",
         }
 
         def answers():
@@ -86,6 +128,11 @@ class S3:
 
         until(answers, "the S3 server does not start")
 
+    def end(self):
+        """No more requests are taken."""
+        self.in_turn.shutdown()
+        self.in_turn.server_close()
+
     def keys(self, kind):
         return sorted(str(file) for file in self.prefix.glob(f"{kind}/*") if not file.name.startswith("."))
 
@@ -93,6 +140,7 @@ class S3:
         return self
 
     def __exit__(self, *_):
+        self.end()
         self.process.kill()
         self.process.wait()
 
@@ -140,6 +188,9 @@ class WebServers(http.server.ThreadingHTTPServer):
     """As many connections at once as a client makes."""
 
     request_queue_size = 128
+
+    def handle_error(self, *_):
+        """Programs end while they are answered."""
 
 
 class WebServer(http.server.BaseHTTPRequestHandler):
