@@ -8,7 +8,7 @@ use crate::error::CudaError;
 use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::image::Kernel;
 use crate::timing;
-use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, DEVICE_ENVIRONMENT_SYMBOL};
+use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, DEVICE_ENVIRONMENT_SYMBOL, anchor_table};
 use offloom_jit_policy::gpu_image::Full;
 use offloom_jit_policy::process::lock::lock;
 
@@ -163,11 +163,7 @@ fn prepare(
     }
     // Without the variable, it refers to nothing of the base image.
     if let Some((place, takes)) = current.global(module, ANCHOR_TABLE_SYMBOL) {
-        let bytes: Vec<u8> = load
-            .anchors
-            .iter()
-            .flat_map(|anchor| anchor.to_le_bytes())
-            .collect();
+        let bytes = anchor_table(load.anchors);
         if takes != bytes.len() {
             return Err(LoadError::Anchors {
                 takes,

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use offloom_abi::amd_code_object::DESCRIPTOR_SUFFIX;
-use offloom_abi::jit_device_image::{ANCHOR_TABLE_SYMBOL, DEVICE_ENVIRONMENT_SYMBOL, variant_entry};
+use offloom_abi::jit_device_image::{
+    ANCHOR_TABLE_SYMBOL, DEVICE_ENVIRONMENT_SYMBOL, anchor_table, variant_entry,
+};
 use offloom_jit_policy::gpu_image::Full;
 use offloom_jit_policy::process::lock::lock;
 
@@ -139,11 +141,7 @@ fn prepare(
     check_needs(&needs, &load.base)?;
     // Without the variable, it refers to nothing of the base image.
     if let Ok((place, takes)) = runtime.variable(executable, image.agent, ANCHOR_TABLE_SYMBOL) {
-        let bytes: Vec<u8> = load
-            .anchors
-            .iter()
-            .flat_map(|anchor| anchor.to_le_bytes())
-            .collect();
+        let bytes = anchor_table(load.anchors);
         if takes != bytes.len() {
             return Err(LoadError::Size {
                 what: "addresses",

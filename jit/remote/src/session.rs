@@ -13,11 +13,9 @@ use offloom_jit_cache::store::{Batch, KeyHash, Measured, Place, Store, StoreErro
 use crate::credentials::Credentials;
 use crate::entry::{self, Kind, Refusal};
 use crate::keys::Keys;
-use crate::stores::{self, Limits, Put, RemoteStore, StoreFailure};
+use crate::stores::{self, Limits, PREFIX, Put, RemoteStore, StoreFailure};
 use crate::verdicts::{self, Known};
 
-/// What names in a store begin with, with the version of the entries.
-pub(crate) const PREFIX: &str = "offloom/1";
 /// The most objects of a list.
 pub(crate) const LONGEST_LIST: usize = 4096;
 /// How long what is put there for a trial is kept.
@@ -349,7 +347,7 @@ impl Session {
 
     /// Puts something without contents into the store, always under the same name.
     pub(crate) fn try_to_write(&self, remote: &mut dyn RemoteStore) -> Result<(), StoreFailure> {
-        let put = remote.put(stores::TRIAL, b"", TRIAL, Put::Replacing);
+        let put = remote.put(&stores::trial_name(), b"", TRIAL, Put::Replacing);
         put.map(drop)
     }
 

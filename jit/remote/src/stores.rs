@@ -13,8 +13,13 @@ use offloom_jit_cache::remote::Trouble;
 use crate::credentials::Credentials;
 use http::Web;
 
+/// What names in a store begin with, with the version of the entries.
+pub(crate) const PREFIX: &str = "offloom/1";
+
 /// A name under which nothing is that matters.
-pub(crate) const TRIAL: &str = "offloom/1/try";
+pub(crate) fn trial_name() -> String {
+    format!("{PREFIX}/try")
+}
 
 /// Why there is no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

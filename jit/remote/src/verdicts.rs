@@ -16,8 +16,8 @@ use offloom_jit_variants::trial::{Times, clear_difference};
 
 use crate::entry::{self, Kind};
 use crate::machine;
-use crate::session::{PREFIX, Session, Trusted, now};
-use crate::stores::{RemoteStore, StoreFailure};
+use crate::session::{Session, Trusted, now};
+use crate::stores::{PREFIX, RemoteStore, StoreFailure};
 
 /// Bytes of a verdict.
 const SIZE: usize = 56;

@@ -6,14 +6,29 @@ mod machines;
 
 use std::collections::HashMap;
 use std::io::{Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use machines::{FASTER, Machine, PATIENCE, SLOWER, Server, image, key, timed};
+use machines::{FASTER, Machine, PATIENCE, Process, SLOWER, Server, image, key, timed};
 use offloom_abi::jit_remote::{Answer, Device, InBatch, Question};
 use offloom_jit_cache::remote::{REST, Trouble};
 use offloom_jit_cache::store::{KeyHash, Place};
+
+/// A question that is waited for as long as need be.
+fn fetch(value: u64) -> Question<'static> {
+    Question::Fetch {
+        hash: key(value).hash().0,
+        deadline: 60_000,
+        patience: 60_000,
+    }
+}
+
+fn publish(value: u64) -> Question<'static> {
+    Question::Publish {
+        hash: key(value).hash().0,
+    }
+}
 
 /// A machine that has put three images into the store, and what their launches took: of the first on its
 /// processor, of the second on a GPU.
@@ -22,9 +37,7 @@ fn maker(server: &Server) -> Machine {
     maker.fill(3);
     let process = maker.start(server);
     for value in 0..3 {
-        process.say(&Question::Publish {
-            hash: key(value).hash().0,
-        });
+        process.say(&publish(value));
     }
     process.judged(Device::Processor, 0, SLOWER);
     process.judged(Device::Gpu("NVIDIA A"), 1, FASTER);
@@ -44,11 +57,7 @@ fn verdicts_travel_to_machines_with_such_a_device() {
     let reader = Machine::trusting(&maker);
     server.requests();
     let process = reader.start(&server);
-    process.say(&Question::Fetch {
-        hash: key(0).hash().0,
-        deadline: 60_000,
-        patience: 60_000,
-    });
+    process.say(&fetch(0));
     assert_eq!(process.hear_of_verdicts(), 1);
     process.hear(|answer| *answer == Answer::Arrived);
     let requests = server.requests();
@@ -142,21 +151,6 @@ fn verdicts_that_are_altered_moved_or_of_strangers_are_refused() {
     process.end();
 }
 
-/// A question that is waited for as long as need be.
-fn fetch(value: u64) -> Question<'static> {
-    Question::Fetch {
-        hash: key(value).hash().0,
-        deadline: 60_000,
-        patience: 60_000,
-    }
-}
-
-fn publish(value: u64) -> Question<'static> {
-    Question::Publish {
-        hash: key(value).hash().0,
-    }
-}
-
 /// Has a machine ask for an object, make it, and put it into the store. Why what it was given is not used.
 fn make_anew(machine: &Machine, server: &Server, value: u64) -> String {
     let process = machine.start(server);
@@ -222,34 +216,46 @@ fn a_program_is_told_when_answers_are_to_be_expected() {
     }
 }
 
-#[test]
-fn an_answer_that_comes_byte_by_byte_does_not_keep_the_process_after_the_program() {
-    let machine = Machine::new();
+/// The URL of what takes itself for a Redis server and answers each connection so.
+fn store(answer: fn(TcpStream)) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("redis://{}", listener.local_addr().unwrap());
     std::thread::spawn(move || {
         for client in listener.incoming() {
-            let mut client = client.unwrap();
-            std::thread::spawn(move || {
-                let mut asked = vec![0; 1 << 16];
-                let _ = client.read(&mut asked);
-                let _ = client.write_all(b"$1000000\r\n");
-                while client.write_all(b"x").is_ok() {
-                    sleep(Duration::from_millis(5));
-                }
-            });
+            let client = client.unwrap();
+            std::thread::spawn(move || answer(client));
+        }
+    });
+    url
+}
+
+/// Ends the program. How long the process takes to end then, well or not.
+fn end_in_any_way(process: Process) -> Duration {
+    let begun = Instant::now();
+    drop(process.socket);
+    let mut process = process.process;
+    process.wait().unwrap();
+    begun.elapsed()
+}
+
+#[test]
+fn an_answer_that_comes_byte_by_byte_does_not_keep_the_process_after_the_program() {
+    let machine = Machine::new();
+    let url = store(|mut client| {
+        let mut asked = vec![0; 1 << 16];
+        let _ = client.read(&mut asked);
+        let _ = client.write_all(b"$1000000\r\n");
+        while client.write_all(b"x").is_ok() {
+            sleep(Duration::from_millis(5));
         }
     });
     let process = machine.start_at(&url);
     process.say(&fetch(0));
     process.hear(|answer| *answer == Answer::Ready);
     sleep(Duration::from_millis(200));
-    let begun = Instant::now();
-    drop(process.socket);
-    let mut process = process.process;
-    process.wait().unwrap();
+    let took = end_in_any_way(process);
     // At this pace the answer takes more than an hour.
-    assert!(begun.elapsed() < 10 * PATIENCE, "{:?}", begun.elapsed());
+    assert!(took < 10 * PATIENCE, "{took:?}");
 }
 
 #[test]
@@ -259,36 +265,22 @@ fn a_store_that_is_slow_does_not_keep_the_process_after_the_program() {
     let machine = Machine::new();
     machine.fill(VARIANTS);
     // Answers each command with what Redis says to SET.
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("redis://{}", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        for client in listener.incoming() {
-            let mut client = client.unwrap();
-            std::thread::spawn(move || {
-                let mut asked = vec![0; 1 << 16];
-                while client.read(&mut asked).is_ok_and(|length| length > 0) {
-                    sleep(EACH);
-                    if client.write_all(b"+OK\r\n").is_err() {
-                        return;
-                    }
-                }
-            });
+    let url = store(|mut client| {
+        let mut asked = vec![0; 1 << 16];
+        while client.read(&mut asked).is_ok_and(|length| length > 0) {
+            sleep(EACH);
+            if client.write_all(b"+OK\r\n").is_err() {
+                return;
+            }
         }
     });
     let process = machine.start_at(&url);
     for value in 0..VARIANTS {
         process.say(&publish(value));
     }
-    let begun = Instant::now();
-    drop(process.socket);
-    let mut process = process.process;
-    process.wait().unwrap();
+    let took = end_in_any_way(process);
     // Twenty seconds, and what a request may take.
-    assert!(
-        begun.elapsed() < EACH * VARIANTS as u32 / 2,
-        "{:?}",
-        begun.elapsed()
-    );
+    assert!(took < EACH * VARIANTS as u32 / 2, "{took:?}");
 }
 
 /// A question that nobody waits for the answer of.
@@ -335,9 +327,7 @@ fn five_hundred_variants_come_in_eight_requests() {
     maker.fill(VARIANTS);
     let process = maker.start(&server);
     for value in 0..VARIANTS {
-        process.say(&Question::Publish {
-            hash: key(value).hash().0,
-        });
+        process.say(&publish(value));
         // No more may wait at a time than a few hundred.
         while value % 100 == 99 && server.names("object").len() as u64 <= value {
             sleep(Duration::from_millis(1));
@@ -359,11 +349,7 @@ fn five_hundred_variants_come_in_eight_requests() {
     });
     // Whatever is asked for meanwhile waits for these, and asks the store for nothing.
     for value in (0..VARIANTS).rev() {
-        process.say(&Question::Fetch {
-            hash: key(value).hash().0,
-            deadline: 60_000,
-            patience: 60_000,
-        });
+        process.say(&fetch(value));
         process.hear(|answer| *answer == Answer::Arrived);
     }
     let requests = server.requests();

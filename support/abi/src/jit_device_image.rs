@@ -150,17 +150,14 @@ impl DeviceImage {
         bytes.extend_from_slice(&[0; 4]);
         bytes.extend_from_slice(&self.bundle.0);
         bytes.extend_from_slice(&(self.anchors.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&self.anchor_table());
+        bytes.extend_from_slice(&anchor_table(&self.anchors));
         bytes
     }
+}
 
-    /// The bytes of a variant's [`ANCHOR_TABLE_SYMBOL`].
-    pub fn anchor_table(&self) -> Vec<u8> {
-        self.anchors
-            .iter()
-            .flat_map(|address| address.to_le_bytes())
-            .collect()
-    }
+/// The bytes of a variant's [`ANCHOR_TABLE_SYMBOL`] for these anchors.
+pub fn anchor_table(anchors: &[u64]) -> Vec<u8> {
+    anchors.iter().flat_map(|address| address.to_le_bytes()).collect()
 }
 
 impl From<Damage> for DeviceImageError {

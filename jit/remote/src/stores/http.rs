@@ -7,7 +7,7 @@ use ureq::http::{HeaderMap, Request, Response, StatusCode};
 use ureq::tls::{RootCerts, TlsConfig};
 use ureq::{Agent, Body, Timeout};
 
-use super::{Limits, Put, RemoteStore, StoreFailure, TRIAL, get_each};
+use super::{Limits, Put, RemoteStore, StoreFailure, get_each, trial_name};
 use crate::credentials::Credentials;
 use crate::entry::MOST_BYTES;
 
@@ -171,7 +171,7 @@ impl<P: Places> RemoteStore for Web<P> {
     /// With a request, after which the connection is kept.
     fn connect(&mut self) -> Result<(), StoreFailure> {
         let limit = self.limits.connect.max(self.limits.request);
-        self.find_within(TRIAL, limit).map(drop)
+        self.find_within(&trial_name(), limit).map(drop)
     }
 
     fn get(&mut self, name: &str) -> Result<Option<Vec<u8>>, StoreFailure> {

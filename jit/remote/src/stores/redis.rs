@@ -44,10 +44,7 @@ impl Redis {
         let connection = redis::Client::open(self.at.clone())
             .and_then(|client| client.get_connection_with_timeout(self.limits.connect));
         let connection = connection.map_err(no_connection)?;
-        connection
-            .set_read_timeout(Some(self.limits.request))
-            .and_then(|()| connection.set_write_timeout(Some(self.limits.request)))
-            .map_err(failure)?;
+        limit(&connection, self.limits.request)?;
         Ok(connection)
     }
 
@@ -65,15 +62,9 @@ impl RemoteStore for Redis {
         let mut connection = self.connected()?;
         if let ConnectionAddr::TcpTls { .. } = self.at.addr() {
             // It is made safe with the first request.
-            let wait = |connection: &Connection, limit| {
-                connection
-                    .set_read_timeout(Some(limit))
-                    .and_then(|()| connection.set_write_timeout(Some(limit)))
-                    .map_err(failure)
-            };
-            wait(&connection, self.limits.connect)?;
+            limit(&connection, self.limits.connect)?;
             let _: String = cmd("PING").query(&mut connection).map_err(no_connection)?;
-            wait(&connection, self.limits.request)?;
+            limit(&connection, self.limits.request)?;
         }
         self.connection = Some(connection);
         Ok(())
@@ -107,6 +98,14 @@ impl RemoteStore for Redis {
     fn claim(&mut self, name: &str, lifetime: Duration) -> Result<bool, StoreFailure> {
         self.put(name, b"", lifetime, Put::New)
     }
+}
+
+/// Has each read and write on a connection take no longer than this.
+fn limit(connection: &Connection, time: Duration) -> Result<(), StoreFailure> {
+    connection
+        .set_read_timeout(Some(time))
+        .and_then(|()| connection.set_write_timeout(Some(time)))
+        .map_err(failure)
 }
 
 fn no_connection(error: redis::RedisError) -> StoreFailure {

@@ -89,9 +89,9 @@ fn without_standard_streams<T>(open: impl FnOnce() -> io::Result<T>) -> io::Resu
     open()
 }
 
-/// Starts `program` with `numbers` as arguments, `socket` (which is no standard stream) as standard input and
-/// nothing else open. It blocks all signals, and is no child of this process by the time this returns, unless
-/// this one [`adopts_orphans`]: its end is seen at the socket.
+/// Starts `program` with `numbers` as arguments, the variables that `passed_on` names, `socket` (which is no
+/// standard stream) as standard input and nothing else open. It blocks all signals, and is no child of this
+/// process by the time this returns, unless this one [`adopts_orphans`]: its end is seen at the socket.
 ///
 /// Memory is not copied (the children share it until exec), so the time does not depend on how large the
 /// program is.
