@@ -4,6 +4,7 @@ The first arguments of the program that imports this: the program offloom, the p
 """
 
 import collections
+import itertools
 import json
 import os
 import pathlib
@@ -20,14 +21,15 @@ LONG = 60000
 # What OFFLOOM_JIT_LOG has a program say besides.
 LOGGED = ("attached ", "__omp_offloading", "the compile worker is started", "the remote store: ",
           "the remote store is left alone: another", "no processor has time")
+NUMBERS = itertools.count()
 
 
 class Node:
     """A machine: a cache and keys of its own."""
 
     def __init__(self, name, url, signs=False, trusts=None, deadline=LONG):
-        self.folder = HERE / name
-        shutil.rmtree(self.folder, ignore_errors=True)
+        # What an earlier machine of this name has started may still write into its folder.
+        self.name, self.folder = name, HERE / f"{name}.{next(NUMBERS)}"
         self.folder.mkdir()
         self.environment = os.environ | {
             "OFFLOOM_JIT": "sync", "OFFLOOM_JIT_RETIRE": "0", "OFFLOOM_JIT_STRICT": "1", "OFFLOOM_JIT_CACHE_MODE": "rw",
@@ -41,7 +43,7 @@ class Node:
             self.offloom("key", "trust", trusts.public())
 
     def public(self):
-        return self.folder / "keys" / f"{self.folder.name}.pub"
+        return self.folder / "keys" / f"{self.name}.pub"
 
     def offloom(self, *words, fails=False, **more):
         done = subprocess.run([OFFLOOM, *words], env=self.environment | more, capture_output=True, text=True, check=False)
@@ -69,6 +71,11 @@ class Node:
     def run(self, **more):
         return self.finish(self.start(**more))
 
+    def kept(self):
+        """The files of the variants in the folder: what was found out of launches is smaller."""
+        folders = [folder for folder in (self.folder / "cache" / "v2").iterdir() if len(folder.name) == 2]
+        return [file for folder in folders for file in folder.iterdir() if file.stat().st_size > 1000]
+
     def forget(self):
         """Removes all variants from the folder."""
         for folder in (self.folder / "cache" / "v2").iterdir():
@@ -94,6 +101,12 @@ def fetched_all(node, origin="remote"):
     assert origins == {origin: VARIANTS} and not without_log(says), (origins, remote, says)
     assert remote["refused"] == remote["failed"] == remote["published"] == 0, remote
     return remote
+
+
+def keeps_all(node):
+    """It has all in its folder: what came together gets files of its own beside the program, or after its end."""
+    until(lambda: len(node.kept()) == VARIANTS, "what was fetched is not put into the folder")
+    return node.run()[0] == {"cache": VARIANTS}
 
 
 def fill(name, store, **more):
