@@ -30,6 +30,7 @@ fn main() {
     let Some(llvm) = offloom_find_llvm::for_build_script() else {
         return;
     };
+    offloom_find_llvm::let_linker_be_chosen();
     println!("cargo::rustc-env=OFFLOOM_LLVM_BIN_DIR={}", llvm.bin_dir.display());
     let architecture = std::env::var("CARGO_CFG_TARGET_ARCH").unwrap_or_default();
     let native = NATIVE_TARGETS.into_iter().find(|(name, _)| *name == architecture);

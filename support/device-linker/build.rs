@@ -22,6 +22,7 @@ fn main() {
         return;
     }
     println!("cargo::rerun-if-changed=src");
+    offloom_find_llvm::let_linker_be_chosen();
     let objects = cc::Build::new()
         .cpp(true)
         .std("c++17")

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
+use object::{Object as _, ObjectSection as _};
 use offloom_abi::{HostProcessor, LlvmVersion, Triple};
 use offloom_find_llvm::Llvm;
 
@@ -220,9 +221,8 @@ pub(crate) fn run(arguments: &BuildArgs) -> Result<()> {
     })
 }
 
-/// Builds for one LLVM and stages the result.
-pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Result<Staged> {
-    let target = workspace.llvm_target(llvm.major);
+/// What compiles all that is staged.
+fn cargo_build(workspace: &Workspace, llvm: &Llvm, target: &Path) -> Command {
     let mut command = Command::new(cargo());
     command
         .current_dir(&workspace.root)
@@ -231,7 +231,14 @@ pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Res
     command
         .args(llvm::features(llvm.major))
         .arg("--target-dir")
-        .arg(&target);
+        .arg(target);
+    command
+}
+
+/// Builds for one LLVM and stages the result.
+pub(crate) fn build(workspace: &Workspace, llvm: Llvm, staging: &Staging) -> Result<Staged> {
+    let target = workspace.llvm_target(llvm.major);
+    let mut command = cargo_build(workspace, &llvm, &target);
     let other = staging.other.as_ref();
     command.args(other.iter().flat_map(|other| ["--target", &other.target]));
     if staging.folded {
@@ -317,27 +324,29 @@ pub(crate) fn write_documentation(
     Ok(())
 }
 
-/// Programs that are linked with static libraries of LLVM, whose order matters to some linkers: package and
-/// name.
-const STATIC_PROGRAMS: [(&str, &str); 2] = [
-    ("offloom-jit-worker", "offloom-jit-worker"),
-    ("offloom-device-linker", "wrapgen-lld"),
-];
+/// Programs that are linked with static libraries of LLVM, whose order matters to some linkers.
+const STATIC_PROGRAMS: [&str; 2] = ["offloom-jit-worker", "wrapgen-lld"];
 
-/// Links by GNU ld what its rules could keep from being linked: Rust's own compiler comes with lld, that of
-/// distributions may not use it. Nothing else is compiled again, and what comes out is not kept from the next
-/// build.
+/// After [`build`]: links by GNU ld what its rules could keep from being linked. Little else is compiled
+/// again, and what is staged stays as it is.
 pub(crate) fn link_by_gnu_ld(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
-    for (package, program) in STATIC_PROGRAMS {
-        let mut command = Command::new(cargo());
-        command
-            .current_dir(&workspace.root)
-            .args(["rustc", "--release", "--locked", "-p", package, "--bin", program])
-            .args(llvm::features(llvm.major))
-            .arg("--target-dir")
-            .arg(workspace.llvm_target(llvm.major))
-            .args(["--", "-Clinker-features=-lld"]);
-        run_shown(&mut command)?;
+    let target = workspace.llvm_target(llvm.major);
+    run_shown(cargo_build(workspace, llvm, &target).env("OFFLOOM_LINKER", "bfd"))?;
+    for program in STATIC_PROGRAMS {
+        let file = target.join("release").join(program);
+        let contents = fs::read(&file).with_context(|| format!("cannot read `{}`", file.display()))?;
+        let elf = object::File::parse(&*contents)
+            .with_context(|| format!("`{}` is no ELF file", file.display()))?;
+        let comment = elf
+            .section_by_name(".comment")
+            .context("it has no comment")?
+            .data()?;
+        // lld leaves its name there, GNU ld none.
+        ensure!(
+            !comment.windows(12).any(|bytes| bytes == b"Linker: LLD "),
+            "`{}` is linked by lld",
+            file.display()
+        );
     }
     Ok(())
 }

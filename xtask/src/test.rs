@@ -55,7 +55,6 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     if let Some(llvm) = llvms.first() {
         // The source is the same for all.
         lint::lint(&workspace, slice::from_ref(llvm), &mut steps);
-        steps.run("links by GNU ld", || build::link_by_gnu_ld(&workspace, llvm));
     }
     for (index, llvm) in llvms.iter().enumerate() {
         rust_tests(&workspace, llvm, index == 0, runner, &mut steps);
@@ -73,6 +72,11 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         builds.extend(steps.run(&format!("build, LLVM {}", llvm.major), || {
             build::build(&workspace, llvm, &staging)
         }));
+    }
+    if let Some(staged) = builds.first() {
+        steps.run("links by GNU ld", || {
+            build::link_by_gnu_ld(&workspace, &staged.llvm)
+        });
     }
     for (index, staged) in builds.into_iter().enumerate() {
         let major = staged.llvm.major;

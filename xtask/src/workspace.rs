@@ -36,8 +36,8 @@ impl Workspace {
         })
     }
 
-    /// The target folder of the build for one LLVM. The builds are kept apart because they differ in Cargo
-    /// features: in one folder each would throw away the other's work.
+    /// The target folder of the build for one LLVM. What the builds make is kept apart because it has the same
+    /// names; what they make it of is not (`build-dir` in `.cargo/config.toml`).
     pub(crate) fn llvm_target(&self, major: u32) -> PathBuf {
         self.target.join(format!("llvm-{major}"))
     }

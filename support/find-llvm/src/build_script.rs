@@ -68,6 +68,20 @@ pub fn link_tests(llvm: &Llvm) {
     }
 }
 
+/// Names the linker of programs that are linked with LLVM's archives, in the place of the one that Rust uses.
+const LINKER_VARIABLE: &str = "OFFLOOM_LINKER";
+
+/// For build scripts: has the programs of the package being built linked by the linker that `OFFLOOM_LINKER`
+/// names as `-fuse-ld=` does, if it is set. Rust's own compiler comes with lld, that of distributions may not
+/// use it.
+pub fn let_linker_be_chosen() {
+    println!("cargo::rerun-if-env-changed={LINKER_VARIABLE}");
+    if let Ok(linker) = std::env::var(LINKER_VARIABLE) {
+        // Of several the last one counts.
+        println!("cargo::rustc-link-arg-bins=-fuse-ld={linker}");
+    }
+}
+
 /// For build scripts: what a linker needs to be told for the shared libLLVM.
 pub fn shared_library(llvm: &Llvm) -> Vec<String> {
     let mut arguments = vec![

@@ -10,5 +10,7 @@ mod build_script;
 mod find;
 mod sysroot;
 
-pub use build_script::{chosen_major, for_build_script, link_tests, shared_library, static_libraries};
+pub use build_script::{
+    chosen_major, for_build_script, let_linker_be_chosen, link_tests, shared_library, static_libraries,
+};
 pub use find::{FindError, Llvm, find, prefix_variable};
