@@ -38,6 +38,7 @@ use self::assembler::OnNvJitLink;
 use crate::background;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
+use crate::profiler::Range;
 use crate::variant::{self, Load, LoadError, Needs, Variant};
 use offloom_jit_policy::process::lock::lock;
 
@@ -170,6 +171,7 @@ impl Backend for Cuda {
             anchor_count: job.bundle.anchors.len() as u32,
             device_runtime: gpu.device_runtime,
         };
+        let _shown = Range::begin("compile", job.kernel);
         (services.compile)(&job.request(Some(gpu)), priority, meanwhile)
     }
 
@@ -244,6 +246,7 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     let of_driver = kernel.device.kernel.get().ok_or(LoadFailure::TooLate)?;
     let name = CString::new(variant_entry(kernel.kernel.name)).map_err(|error| failed(error.to_string()))?;
     let device = &kernel.image.device;
+    let _shown = Range::begin("load", kernel.kernel.name);
     let load = Load {
         cubin: object,
         name: &name,

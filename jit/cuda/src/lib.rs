@@ -19,6 +19,7 @@
 //! | [`background`] | the thread for what launches must not wait for |
 //! | [`fault`] | says which variant ran where a kernel has failed |
 //! | [`ptxas`] | finds the assembler |
+//! | [`profiler`] | what profilers show of the JIT's work |
 //!
 //! What launches read is never freed.
 #![expect(
@@ -40,6 +41,7 @@ mod hooks;
 pub mod image;
 pub mod install;
 pub mod launch;
+mod profiler;
 pub mod ptxas;
 pub mod timing;
 pub mod variant;
