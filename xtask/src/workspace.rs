@@ -36,8 +36,8 @@ impl Workspace {
         })
     }
 
-    /// The target folder of the build for one LLVM. What the builds make is kept apart because it has the same
-    /// names; what they make it of is not (`build-dir` in `.cargo/config.toml`).
+    /// The target folder of the build for one LLVM. What the builds make is kept apart because it has the
+    /// same names; what they make it of is not (`build-dir` in `.cargo/config.toml`).
     pub(crate) fn llvm_target(&self, major: u32) -> PathBuf {
         self.target.join(format!("llvm-{major}"))
     }
