@@ -32,10 +32,14 @@
 // ONCE: test: refused: CUDA_ERROR_INVALID_VALUE (1)
 // ONCE: 3 launches, 2 of the variant, 1 loads, {{[01]}} unloads, 1 refused
 //
-// RUN: env %{environment} JIT_CUDA_TEST_VARIANTS=kernel=local.cubin ./program refused 2> local.err | FileCheck --check-prefix=LOCAL %s
+// Local memory that the context has for no kernel would have to be got, which waits for all that runs.
+// RUN: env %{environment} JIT_CUDA_TEST_VARIANTS=kernel=local.cubin ./program refused > held.out 2> held.err
+// RUN: FileCheck --check-prefix=HELD --input-file=held.out %s
+// HELD: fits 2,
+// RUN: env %{environment} JIT_CUDA_TEST_VARIANTS=kernel=local.cubin SMALL_STACK=1 ./program refused 2> local.err | FileCheck --check-prefix=LOCAL %s
 // RUN: FileCheck --check-prefix=MEMORY --input-file=local.err %s
 // LOCAL: fits 1, does not 1, then 1
-// MEMORY: not loaded: it needs {{[1-9][0-9]*}} bytes of local memory for each thread, the kernel of the device image 0
+// MEMORY: not loaded: it needs {{[1-9][0-9]*}} bytes of local memory for each thread, the kernel of the device image 0, and the context has 1{{$}}
 //
 // The module is unloaded and loaded again; then its context is destroyed, or reset, with all that is in it.
 // RUN: %{run} unload 2> unload.err | FileCheck --check-prefix=UNLOAD %s
@@ -221,6 +225,9 @@ int main(int count, char **arguments) {
     expect(table.set(kernel, 8, 96 << 10), "cuFuncSetAttribute");
     printf("before %d, later %d\n", before, launch(kernel, 32, 96 << 10));
   } else if (!strcmp(what, "refused")) {
+    // CU_LIMIT_STACK_SIZE
+    if (getenv("SMALL_STACK"))
+      call("cuCtxSetLimit", 0, (void *)1, 0);
     int fits = launch(kernel, 32, 0), does_not = launch(kernel, 64, 0);
     printf("fits %d, does not %d, then %d\n", fits, does_not, launch(kernel, 32, 0));
   } else if (!strcmp(what, "unload")) {
@@ -338,7 +345,7 @@ int main(int count, char **arguments) {
   mov.u64 %l, buffer;
   add.u64 %l, %l, %i;
   st.local.u32 [%l], 2;
-  ld.local.u32 %v, [buffer+36];
+  ld.local.u32 %v, [buffer+228];
   st.global.u32 [%a], %v;
   ret;
 }

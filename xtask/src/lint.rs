@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 use offloom_find_llvm::Llvm;
 
 use crate::command::run_shown;
@@ -22,7 +22,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
     let llvms = arguments.llvm.find()?;
     let mut steps = Steps::of(steps(llvms.len()));
-    lint(&workspace, &llvms, &mut steps);
+    lint(&workspace, &llvms, Missing::IsAnError, &mut steps);
     steps.finish()
 }
 
@@ -31,9 +31,42 @@ pub(crate) fn steps(llvms: usize) -> usize {
     1 + 2 * llvms
 }
 
+/// What becomes of a step whose tool is not installed: rustup installs these, distributions may not.
+#[derive(Debug, Clone, Copy, Eq, PartialEq)]
+pub(crate) enum Missing {
+    /// It fails.
+    IsAnError,
+    /// It is left out.
+    IsLeftOut,
+}
+
+impl Missing {
+    /// Runs a step that needs a subcommand of Cargo.
+    fn run<T>(
+        self,
+        steps: &mut Steps,
+        name: &str,
+        [tool, component]: [&str; 2],
+        step: impl FnOnce() -> Result<T>,
+    ) {
+        let found = Command::new(cargo()).args([tool, "--version"]).output();
+        if found.is_ok_and(|found| found.status.success()) {
+            steps.run(name, step);
+            return;
+        }
+        let why = format!("`cargo {tool}` is not installed; it is rustup's component `{component}`");
+        match self {
+            Self::IsAnError => {
+                steps.run(name, || -> Result<()> { bail!(why) });
+            }
+            Self::IsLeftOut => steps.leave_out(name, &why),
+        }
+    }
+}
+
 /// Adds the lint steps for every one of `llvms` to `steps`.
-pub(crate) fn lint(workspace: &Workspace, llvms: &[Llvm], steps: &mut Steps) {
-    steps.run("formatting", || {
+pub(crate) fn lint(workspace: &Workspace, llvms: &[Llvm], missing: Missing, steps: &mut Steps) {
+    missing.run(steps, "formatting", ["fmt", "rustfmt"], || {
         run_shown(
             Command::new(cargo())
                 .current_dir(&workspace.root)
@@ -55,7 +88,8 @@ pub(crate) fn lint(workspace: &Workspace, llvms: &[Llvm], steps: &mut Steps) {
             command.arg("--target-dir").arg(workspace.llvm_target(llvm.major));
             Ok(command)
         };
-        steps.run(&format!("clippy, LLVM {}", llvm.major), || {
+        let name = format!("clippy, LLVM {}", llvm.major);
+        missing.run(steps, &name, ["clippy", "clippy"], || {
             run_shown(cargo_command("clippy")?.args(["--all-targets", "--", "-D", "warnings"]))
         });
         steps.run(&format!("documentation, LLVM {}", llvm.major), || {

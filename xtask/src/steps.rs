@@ -20,7 +20,14 @@ pub(crate) struct Steps {
 struct Step {
     name: String,
     time: Time,
-    failure: Option<String>,
+    outcome: Outcome,
+}
+
+#[derive(Debug, Clone, Copy, Eq, PartialEq)]
+enum Outcome {
+    Ok,
+    Failed,
+    LeftOut,
 }
 
 impl Steps {
@@ -54,17 +61,33 @@ impl Steps {
         let start = Time::so_far(self.start);
         let result = step();
         let time = Time::so_far(self.start).since(start);
-        let failure = result.as_ref().err().map(|error| format!("{error:#}"));
-        match &failure {
-            None => println!("==> {name}: ok, {time}"),
-            Some(failure) => println!("==> {name}: FAILED after {time}: {failure}"),
-        }
+        let outcome = match &result {
+            Ok(_) => {
+                println!("==> {name}: ok, {time}");
+                Outcome::Ok
+            }
+            Err(error) => {
+                println!("==> {name}: FAILED after {time}: {error:#}");
+                Outcome::Failed
+            }
+        };
         self.done.push(Step {
             name: name.to_owned(),
             time,
-            failure,
+            outcome,
         });
         result.ok()
+    }
+
+    /// Says that a step is not done here, and why.
+    pub(crate) fn leave_out(&mut self, name: &str, why: &str) {
+        self.begin(name);
+        println!("==> {name}: left out: {why}");
+        self.done.push(Step {
+            name: name.to_owned(),
+            time: Time::default(),
+            outcome: Outcome::LeftOut,
+        });
     }
 
     /// Prints every step with its time and result.
@@ -75,14 +98,18 @@ impl Steps {
         let width = self.done.iter().map(|step| step.name.len()).max().unwrap_or(0);
         println!("\nSummary");
         for step in &self.done {
-            let result = if step.failure.is_none() { "ok" } else { "FAILED" };
+            let result = match step.outcome {
+                Outcome::Ok => "ok",
+                Outcome::Failed => "FAILED",
+                Outcome::LeftOut => "left out",
+            };
             println!("  {:width$}  {}  {result}", step.name, step.time);
         }
         println!("  {:width$}  {}", "all", Time::so_far(self.start));
         let failed: Vec<_> = self
             .done
             .iter()
-            .filter(|step| step.failure.is_some())
+            .filter(|step| step.outcome == Outcome::Failed)
             .map(|step| step.name.as_str())
             .collect();
         ensure!(failed.is_empty(), "failed: {}", failed.join("; "));
@@ -97,7 +124,7 @@ impl Steps {
 }
 
 /// What a step took.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 struct Time {
     /// By the clock.
     elapsed: Duration,
@@ -184,12 +211,17 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_step_is_named_and_a_forgotten_one_told() {
+    fn a_failed_step_is_named_and_a_forgotten_one_told_but_not_one_left_out() {
         let mut steps = Steps::of(2);
         assert_eq!(steps.run("first", || Ok(1)), Some(1));
         assert_eq!(steps.run("second", || anyhow::bail!("no")), None::<()>);
         let error = steps.finish().unwrap_err();
         assert!(error.to_string().contains("failed: second"), "{error}");
+
+        let mut steps = Steps::of(2);
+        steps.run("first", || Ok(()));
+        steps.leave_out("second", "nothing is there for it");
+        steps.finish().unwrap();
 
         let mut steps = Steps::of(2);
         steps.run("first", || Ok(()));

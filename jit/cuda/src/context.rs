@@ -16,6 +16,8 @@ use offloom_jit_policy::process::lock::lock;
 pub(crate) const CAPABILITY: [c_int; 2] = [75, 76];
 /// Room for the name of a device.
 const NAME_BYTES: usize = 256;
+/// `CU_LIMIT_STACK_SIZE`.
+const STACK_SIZE: c_int = 0;
 /// `CU_STREAM_NON_BLOCKING`: has nothing to do with the default stream, which may not be used while some
 /// stream records a graph.
 const NON_BLOCKING: u32 = 1;
@@ -319,6 +321,15 @@ impl Current<'_> {
         // SAFETY: the driver fills in the number.
         unsafe { (self.driver.func_get_attribute)(&raw mut value, attribute, function).check()? };
         Ok(value)
+    }
+
+    /// Bytes of local memory that the context keeps for each thread, whatever runs; none where the driver
+    /// does not say.
+    pub(crate) fn local_bytes(&self) -> usize {
+        let mut bytes = 0;
+        // SAFETY: the driver fills in the number.
+        let asked = unsafe { (self.driver.ctx_get_limit)(&raw mut bytes, STACK_SIZE).check() };
+        asked.map_or(0, |()| bytes)
     }
 
     /// The stream of this library's own copies.

@@ -64,6 +64,8 @@ functions! {
     ctx_set_current = c"cuCtxSetCurrent"(ContextHandle);
     /// The device of the current context.
     ctx_get_device = c"cuCtxGetDevice"(*mut c_int);
+    /// How much of something threads or the context may use.
+    ctx_get_limit = c"cuCtxGetLimit"(*mut usize, c_int);
     /// A number about a device.
     device_get_attribute = c"cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
     /// The name of a device.

@@ -89,13 +89,15 @@ pub enum LoadError {
     },
     /// The context would have to get more memory for it, which waits for all that runs.
     #[error(
-        "it needs {variant} bytes of local memory for each thread, the kernel of the device image {base}"
+        "it needs {variant} bytes of local memory for each thread, the kernel of the device image {base}, and the context has {context}"
     )]
     LocalMemory {
         /// By the variant.
         variant: u32,
         /// By the base kernel.
         base: u32,
+        /// What it has for all kernels.
+        context: usize,
     },
     /// The variants of the context would take more memory than they may.
     #[error(transparent)]
@@ -156,10 +158,14 @@ fn prepare(
     let needs_of_base =
         needs_of(current, kernel.function()).map_err(failed("asking what the kernel needs"))?;
     if needs.local_bytes > needs_of_base.local_bytes {
-        return Err(LoadError::LocalMemory {
-            variant: needs.local_bytes,
-            base: needs_of_base.local_bytes,
-        });
+        let context = current.local_bytes();
+        if needs.local_bytes as usize > context {
+            return Err(LoadError::LocalMemory {
+                variant: needs.local_bytes,
+                base: needs_of_base.local_bytes,
+                context,
+            });
+        }
     }
     // Without the variable, it refers to nothing of the base image.
     if let Some((place, takes)) = current.global(module, ANCHOR_TABLE_SYMBOL) {

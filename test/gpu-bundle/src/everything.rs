@@ -15,8 +15,9 @@ use crate::{correctness, pairs, threads, timing};
 /// The most seconds of one program.
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Parts of the time after which no comparison is begun, and nothing that is timed.
+/// Parts of the time after which no comparison is begun, no pair of launches, and nothing else that is timed.
 const COMPARED: f64 = 0.5;
+const PAIRED: f64 = 0.58;
 const TIMED: f64 = 0.85;
 
 /// Runs all that lies beside this program in about so many seconds, prints the table, and writes the results
@@ -57,7 +58,7 @@ fn all(folder: &Path, scratch: &Path, seconds: f64) -> Result<Results> {
         ..Results::default()
     };
     results.runs = correctness::run(&archive, LIMIT, after(COMPARED));
-    let (runs, pairs) = pairs::run(&archive, LIMIT, after(COMPARED));
+    let (runs, pairs) = pairs::run(&archive, LIMIT, after(PAIRED));
     results.runs.extend(runs);
     if !archive.device.is_virtual() {
         results.times = timing::run(&archive, LIMIT, after(TIMED));
