@@ -49,8 +49,13 @@ const STAGED: [(&str, &str); 9] = [
 /// The JIT's worker, which is not installed as Cargo links it.
 const WORKER: (&str, &str) = ("offloom-jit-worker", "libexec/offloom");
 
-/// Clang's configuration files, installed as they are.
-const CONFIGURATION_FILES: [&str; 3] = ["offloom.cfg", "offloom-gpu.cfg", "offloom-jit.cfg"];
+/// Configuration files of Clang, and of Flang, installed as they are.
+const CONFIGURATION_FILES: [&str; 4] = [
+    "offloom.cfg",
+    "offloom-gpu.cfg",
+    "offloom-jit.cfg",
+    "offloom-fortran.cfg",
+];
 
 /// Files for build systems: where they are in `packaging`, and the folder in the staged tree. `@NAME@` in
 /// them is filled in.
