@@ -67,6 +67,14 @@
 // RUN: not env OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/cache %offloom precompile --target gfx906 stats jit 2>&1 | FileCheck --check-prefix=OTHER %s
 // OTHER: its device code is for gfx90a and gfx1030: link it for gfx906 too
 
+// No more of the device's memory than variants may take.
+// RUN: %{run} OFFLOOM_VIRTUAL_HSA=gfx90a OFFLOOM_JIT_AMDGPU=on OFFLOOM_JIT_DEVICE_MEMORY=1K OFFLOOM_JIT_LOG=1 ./jit 2>&1 | FileCheck --check-prefix=FULL %s
+// FULL: {{.*}}scale{{.*}}: stays ahead of time on image copy 0: with its {{[0-9]+}} bytes, variants would take more than 1024 bytes of the device's memory
+// RUN: FileCheck --check-prefix=NONE --input-file=log %s
+// NONE: queue: {{.*}} intercepted
+// NONE-NOT: $jit
+// NONE: summary: {{.*}} faults=0
+
 // Beside a tool that is named.
 // RUN: %clang -w -shared -fPIC %S/../virtual-hsa/lit/Inputs/tool.c -o libtool.so
 // RUN: %{run} OFFLOOM_VIRTUAL_HSA=gfx90a OFFLOOM_JIT_AMDGPU=on HSA_TOOLS_LIB=./libtool.so ./jit && FileCheck --check-prefix=VARIANTS --input-file=log %s
