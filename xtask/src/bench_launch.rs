@@ -5,6 +5,7 @@
 //! alike, and differences are taken within a repetition. The figures are written to `docs/results/launch.md`,
 //! beside those of the other LLVM that are there.
 
+mod busy;
 mod comparison;
 mod document;
 mod first_launch;
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use self::document::{
-    DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, ON_A_GPU, REMOTE_STORE, SLOWEST, START, TITLES,
+    BUSY, DOCUMENT, FIRST_COMPILE, LAUNCHES, LOOK_UP, ON_A_GPU, REMOTE_STORE, SLOWEST, START, TITLES,
 };
 use self::programs::{Gpu, Programs};
 use crate::build::{LlvmBuilds, Staged};
@@ -74,7 +75,7 @@ impl Extent {
         Self {
             launches: 1000,
             repetitions: 1,
-            titles: [LAUNCHES, ON_A_GPU, START, FIRST_COMPILE, SLOWEST]
+            titles: [LAUNCHES, ON_A_GPU, START, FIRST_COMPILE, SLOWEST, BUSY]
                 .map(str::to_owned)
                 .to_vec(),
         }
@@ -136,6 +137,10 @@ pub(crate) fn measure(
                 FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
                 LOOK_UP => (1, look_up::measure()?),
                 REMOTE_STORE => (long, remote_store::measure(&programs, long)?),
+                BUSY => (
+                    2 * long,
+                    busy::measure(&programs, extent.launches < LAUNCHES_OF_A_RUN, 2 * long)?,
+                ),
                 SLOWEST => (long, slowest::measure(&programs, extent.launches, long)?),
                 _ => continue,
             };

@@ -18,8 +18,11 @@ pub(super) const SLOWEST: &str = "slowest launches of a tiny kernel";
 /// Programs with many variants beside a remote store.
 pub(super) const REMOTE_STORE: &str = "remote store";
 
+/// A program whose threads have all processors.
+pub(super) const BUSY: &str = "all processors busy";
+
 /// What is measured, in the order of the document.
-pub(super) const TITLES: [&str; 7] = [
+pub(super) const TITLES: [&str; 8] = [
     LAUNCHES,
     ON_A_GPU,
     START,
@@ -27,6 +30,7 @@ pub(super) const TITLES: [&str; 7] = [
     LOOK_UP,
     REMOTE_STORE,
     SLOWEST,
+    BUSY,
 ];
 
 /// The page.
@@ -62,7 +66,10 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         default. 500 variants: ten of each of 50 kernels. `without`: the variants are in the private folder; `with`: that is empty, and they are in \
         a Redis server on this machine. Stores that are out of order: both start with an empty folder; `without`: no store.\n\
         * *slowest launches of a tiny kernel*: 99.9% of launches took less, the very first included. `without`: the same program with \
-        `OFFLOOM_JIT=off`. A warm cache is one on disk that an earlier run has filled.\n",
+        `OFFLOOM_JIT=off`. A warm cache is one on disk that an earlier run has filled.\n\
+        * *all processors busy*: eight kernels with a hundred barriers in each launch, on as many threads as there are processors, 800 \
+        launches of each with 16 scalars, `OFFLOOM_JIT=async`. What a compile takes from one thread, all others wait for. `without`: \
+        linked without `--jit`.\n",
     titles: &TITLES,
     end: "",
 };
