@@ -2,7 +2,8 @@
 //! paths.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::Command;
 
 /// Folders and files whose Rust code may be unsafe: LLVM's C API, pass plugins, code called by other
 /// languages, launches of kernels, and the one place that maps files.
@@ -24,41 +25,27 @@ const UNSAFE_PLACES: [&str; 15] = [
     "wrapgen/src/inputs/bytes.rs",
 ];
 
-/// Folders that hold outputs.
-const OUTPUT_FOLDERS: [&str; 3] = ["target", "dist", ".git"];
-
 /// A file of the checkout: path relative to the root, and contents where these are text.
 struct File {
     path: String,
     text: String,
 }
 
-/// Every text file of the checkout.
+/// Every text file of the checkout that git knows: what commands of the pages have left there is a user's.
 fn files() -> Vec<File> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut list = Command::new("git");
+    let listed = list.current_dir(root).args(["ls-files", "-z"]).output().unwrap();
+    assert!(listed.status.success(), "git knows no checkout here");
+    let listed = String::from_utf8(listed.stdout).unwrap();
     let mut found = Vec::new();
-    let mut folders = vec![root.to_owned()];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path: PathBuf = entry.unwrap().path();
-            let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            // In a work tree of its own, `.git` is a file that names the folder of the repository.
-            if path.is_symlink() || name == ".git" {
-                continue;
-            }
-            if path.is_dir() {
-                let output = OUTPUT_FOLDERS
-                    .iter()
-                    .any(|folder| name == *folder || name.starts_with("target-"));
-                if !output && name != "__pycache__" {
-                    folders.push(path);
-                }
-            } else if name != ".git"
-                && let Ok(text) = fs::read_to_string(&path)
-            {
-                let path = path.strip_prefix(root).unwrap().to_string_lossy().into_owned();
-                found.push(File { path, text });
-            }
+    for path in listed.split_terminator('\0') {
+        let file = root.join(path);
+        if !file.is_symlink()
+            && let Ok(text) = fs::read_to_string(&file)
+        {
+            let path = path.to_owned();
+            found.push(File { path, text });
         }
     }
     assert!(found.len() > 20, "the checkout was not found");

@@ -24,8 +24,8 @@ const LONG_ROUNDS: [u32; 2] = [64_000, 4000];
 /// How long a run may take.
 const GOAL: Goal = Goal::Times(1.05);
 
-/// Measures runs that compile, runs that find all in the cache, and the program without the JIT against itself;
-/// the table. `is_short`: with a tenth of the launches.
+/// Measures runs that compile, runs that find all in the cache, and the program without the JIT against
+/// itself; the table. `is_short`: with a tenth of the launches.
 pub(super) fn measure(programs: &Programs<'_>, is_short: bool, repetitions: u32) -> Result<String> {
     let sources = ["test/jit/Inputs/barriers.c"];
     let without = programs.build("busy-without", &sources, &[])?;

@@ -88,8 +88,8 @@ pub(super) fn packages(packing: &Packing<'_>) -> Result<[PathBuf; 2]> {
             .collect::<Vec<_>>()
             .join(", ")
     } else {
-        // With either, Clang is linked to the same libomp: `build::openmp_links`. The second lets the packages
-        // for both LLVMs be installed.
+        // With either, Clang is linked to the same libomp: `build::openmp_links`. The second lets the
+        // packages for both LLVMs be installed.
         format!("{offload}, {own} | {host}")
     };
     let build = Package {

@@ -101,6 +101,7 @@ declare void @__kmpc_for_static_fini(ptr, i32)
 declare void @__kmpc_parallel_51(ptr, i32, i32, i32, i32, ptr, ptr, ptr, i64)
 declare i32 @omp_get_thread_num()
 declare void @omp_set_num_threads(i32)
+declare void @llvm.nvvm.barrier0()
 "#
     )
 }
