@@ -160,6 +160,8 @@ fn device(processor: &str, libraries: &Path, runtime: &Path) -> Result<Device> {
         "-fopenmp-targets=amdgcn-amd-amdhsa".to_owned(),
         "-Xopenmp-target".to_owned(),
         format!("-march={processor}"),
+        // Clang 21 makes those of 6 by default, for which Debian 13 has no device libraries.
+        "-mcode-object-version=5".to_owned(),
         "--rocm-path=/usr".to_owned(),
         format!("--rocm-device-lib-path={}", libraries.display()),
     ];
