@@ -51,7 +51,9 @@ impl Libraries {
             "offloom-launch",
             "--target-dir",
         ]);
-        tools::output(command.arg(&target))?;
+        // What it is made of lies beside it then.
+        command.arg(&target).env("CARGO_BUILD_BUILD_DIR", &target);
+        tools::output(&mut command)?;
         Ok(Self {
             folder: target.join("release"),
         })
