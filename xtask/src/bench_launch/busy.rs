@@ -72,8 +72,9 @@ pub(super) fn measure(programs: &Programs<'_>, is_short: bool, repetitions: u32)
         // The first brings the files into memory.
         if repetition > 0 {
             let [before, on_cold, on_warm, after] = runs.map(|(wall, _)| wall);
-            cold.add(before, on_cold);
-            warm.add(after, on_warm);
+            let without = f64::midpoint(before, after);
+            cold.add(without, on_cold);
+            warm.add(without, on_warm);
             control.add(before, after);
         }
     }

@@ -69,7 +69,7 @@ pub(super) const DOCUMENT: FiguresDocument = FiguresDocument {
         `OFFLOOM_JIT=off`. A warm cache is one on disk that an earlier run has filled.\n\
         * *all processors busy*: eight kernels with a hundred barriers in each launch, on as many threads as there are processors, 800 \
         launches of each with 16 scalars, `OFFLOOM_JIT=async`. What a compile takes from one thread, all others wait for. `without`: \
-        linked without `--jit`.\n",
+        linked without `--jit`, the mean of a run before and a run after.\n",
     titles: &TITLES,
     end: "",
 };
