@@ -137,10 +137,7 @@ pub(crate) fn measure(
                 FIRST_COMPILE => (short / 2, first_launch::measure(&programs, short / 2)?),
                 LOOK_UP => (1, look_up::measure()?),
                 REMOTE_STORE => (long, remote_store::measure(&programs, long)?),
-                BUSY => (
-                    2 * long,
-                    busy::measure(&programs, extent.launches < LAUNCHES_OF_A_RUN, 2 * long)?,
-                ),
+                BUSY => (2 * long, busy::measure(&programs, extent.launches, 2 * long)?),
                 SLOWEST => (long, slowest::measure(&programs, extent.launches, long)?),
                 _ => continue,
             };

@@ -14,25 +14,28 @@ use super::programs::{Programs, WITH_JIT};
 use crate::measurement::measure_output;
 use crate::workspace::remove_folder;
 
-/// Launches of each of eight kernels in a run, and how many of them have the same scalar: 16 variants of each
-/// are asked for.
-const ROUNDS: [u32; 2] = [800, 50];
+/// What the program is told for so many launches of other programs: rounds, in each of which every kernel is
+/// launched once, and rounds with the same scalar. 16 variants of each of eight kernels are asked for.
+fn rounds(launches: u32) -> [u32; 2] {
+    [launches / 125, (launches / 2000).max(1)]
+}
 
-/// A run of a minute or so, with as many scalars.
-const LONG_ROUNDS: [u32; 2] = [64_000, 4000];
+/// The same for a run that is 80 times as long: a minute or so.
+fn rounds_of_a_long_run(launches: u32) -> [u32; 2] {
+    rounds(launches).map(|rounds| 80 * rounds)
+}
 
 /// How long a run may take.
 const GOAL: Goal = Goal::Times(1.05);
 
 /// Measures runs that compile, runs that find all in the cache, and the program without the JIT against
-/// itself; the table. `is_short`: with a tenth of the launches.
-pub(super) fn measure(programs: &Programs<'_>, is_short: bool, repetitions: u32) -> Result<String> {
+/// itself; the table.
+pub(super) fn measure(programs: &Programs<'_>, launches: u32, repetitions: u32) -> Result<String> {
     let sources = ["test/jit/Inputs/barriers.c"];
     let without = programs.build("busy-without", &sources, &[])?;
     let with = programs.build("busy-with", &sources, &WITH_JIT)?;
     let threads = thread::available_parallelism().map_or(1, usize::from).to_string();
     let cache = programs.folder.join("busy-cache");
-    let rounds = ROUNDS.map(|rounds| if is_short { rounds / 10 } else { rounds });
     let command = |program: &Path, rounds: [u32; 2]| {
         let mut command = programs.command(program, "async", &cache);
         command.args(rounds.map(|number| number.to_string()));
@@ -46,7 +49,7 @@ pub(super) fn measure(programs: &Programs<'_>, is_short: bool, repetitions: u32)
         if is_cold {
             remove_folder(&cache)?;
         }
-        let (measured, printed) = measure_output(&mut command(program, rounds))?;
+        let (measured, printed) = measure_output(&mut command(program, rounds(launches)))?;
         Ok::<_, anyhow::Error>((measured.wall.as_secs_f64() * 1e3, printed))
     };
     let [mut cold, mut warm, mut control] = [
@@ -79,9 +82,8 @@ pub(super) fn measure(programs: &Programs<'_>, is_short: bool, repetitions: u32)
         }
     }
     let table = HEAD.to_owned() + &cold.row() + &warm.row() + &control.row();
-    let long = if is_short { rounds } else { LONG_ROUNDS };
     remove_folder(&cache)?;
-    Ok(table + &long_run(programs, command(&with, long))?)
+    Ok(table + &long_run(programs, command(&with, rounds_of_a_long_run(launches)))?)
 }
 
 /// One long run with an empty cache: how many of the variants come, and what they run.
