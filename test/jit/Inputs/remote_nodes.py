@@ -103,10 +103,12 @@ def fetched_all(node, origin="remote"):
     return remote
 
 
-def keeps_all(node):
+def kept_all(node, count=VARIANTS):
     """It has all in its folder: what came together gets files of its own beside the program, or after its end."""
-    until(lambda: len(node.kept()) == VARIANTS, "what was fetched is not put into the folder")
-    return node.run()[0] == {"cache": VARIANTS}
+    until(lambda: len(node.kept()) == count, "what was fetched is not put into the folder")
+    origins, remote, says = node.run()
+    assert origins == {"cache": count}, (origins, remote, says)
+    return remote, says
 
 
 def fill(name, store, **more):

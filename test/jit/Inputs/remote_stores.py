@@ -19,11 +19,12 @@ HERE = pathlib.Path.cwd()
 
 
 def until(condition, what):
-    """Waits for what happens beside the programs."""
+    """Waits for what happens beside the programs, and returns what came of it."""
     end = time.monotonic() + 120
-    while not condition():
+    while not (found := condition()):
         assert time.monotonic() < end, what
         time.sleep(0.02)
+    return found
 
 
 def free_port():
