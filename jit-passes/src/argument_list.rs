@@ -3,22 +3,26 @@
 //!
 //! All else here knows kernels whose parameters are words themselves. So what is prepared is made such a
 //! kernel first ([`unpack`]); at the end the base image gets, under the kernel's name, a function that takes
-//! the list apart ([`pack`]). The list's last word is that of the launch environment; those in words have it
-//! first, so they get one that nothing uses.
+//! the list apart ([`pack`]). What specialises a kernel without a link does both around its work
+//! ([`as_parameters`]). The list's last word is that of the launch environment; those in words have it first,
+//! so they get one that nothing uses.
 
+use std::collections::{HashMap, HashSet};
+
+use offloom_abi::Triple;
+use offloom_descriptor::{Argument, Descriptor};
 use offloom_ir::call_rewriting::{can_be_inlined, inline_call};
-use offloom_ir::codegen::run_pipeline;
+use offloom_ir::call_sites::all_call_sites;
+use offloom_ir::function_arguments::fold_constants;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::inkwell::targets::TargetMachine;
-use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicType, BasicTypeEnum};
+use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
 use offloom_ir::inkwell::values::{
-    BasicValueEnum, CallSiteValue, FunctionValue, InstructionOpcode, PointerValue,
+    BasicValueEnum, CallSiteValue, FunctionValue, InstructionValue, PointerValue,
 };
-use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, pointer_uses};
+use offloom_ir::pointer_uses::{PointerUseKind, pointer_uses};
 use offloom_ir::symbol::{Symbol, find, symbols};
 
 use crate::ahead_of_time;
@@ -39,48 +43,137 @@ const ATTRIBUTE: &str = "offloom-unpacked";
 const WORDS: &str = ".words";
 const CODE: &str = ".listed";
 
-/// Whether the kernel has its arguments in a list, in a release where such kernels do.
-pub(crate) fn has_list(kernel: FunctionValue<'_>) -> bool {
-    offloom_ir::LLVM.host_kernels_take_list
+/// Whether kernels of the module have their arguments in a list: in releases where those of hosts do.
+fn have_lists(module: &Module<'_>) -> bool {
+    offloom_ir::LLVM.host_kernels_take_list && !is_for_gpu(module)
+}
+
+fn is_for_gpu(module: &Module<'_>) -> bool {
+    Triple(&module.get_triple().as_str().to_string_lossy()).is_gpu()
+}
+
+/// Which of a kernel's parameters, no list among them, is that of the launch environment: in newer releases
+/// the last on GPUs; what was unpacked has it first.
+pub(crate) fn launch_environment(module: &Module<'_>, kernel: FunctionValue<'_>) -> u32 {
+    match is_for_gpu(module) && offloom_ir::LLVM.launch_environment_is_last {
+        true => kernel.count_params().saturating_sub(1),
+        false => 0,
+    }
+}
+
+/// Whether the kernel has its arguments in a list, in a module where kernels may.
+pub(crate) fn has_list(module: &Module<'_>, kernel: FunctionValue<'_>) -> bool {
+    have_lists(module)
         && kernel.count_params() == 1
         && kernel
             .get_string_attribute(AttributeLoc::Function, ATTRIBUTE)
             .is_none()
 }
 
+/// Does some work while the descriptor's kernel has parameters where Clang has made a list of arguments: it
+/// has its list again afterwards. A kernel that does anything else with its list than to read it keeps it.
+///
+/// # Errors
+/// Those of the work, and when an instruction cannot be built. The module may then have been changed in part.
+pub fn as_parameters<T, E: From<JitPassError>>(
+    module: &Module<'_>,
+    descriptor: &Descriptor,
+    work: impl FnOnce() -> Result<T, E>,
+) -> Result<T, E> {
+    let kernel = find(module, &descriptor.kernel).filter(|&kernel| is_kernel(kernel));
+    let kernels = kernels_with_lists(module, kernel.and_then(Symbol::as_function));
+    let promote = |module: &Module<'_>| {
+        fold_constants(module);
+        Ok(())
+    };
+    let unpacked = unpack_these(module, kernels, Some(descriptor), promote)?;
+    let result = work()?;
+    pack(module, &unpacked)?;
+    Ok(result)
+}
+
 /// Gives each kernel of the module words as parameters, where it is known what it does with its list: reads
-/// addresses from it. The names of those that have them now.
+/// addresses from it. The names of those that have them now. `promote` makes local variables values.
 ///
 /// # Errors
 /// When a step fails.
 pub(crate) fn unpack(
     module: &Module<'_>,
-    machine: &TargetMachine,
-    errors: &CollectedErrors<'_>,
+    promote: impl Fn(&Module<'_>) -> Result<(), JitPassError>,
 ) -> Result<Vec<String>, JitPassError> {
     let kernels = symbols(module).into_iter().filter(|&symbol| is_kernel(symbol));
-    let kernels = kernels.filter_map(Symbol::as_function);
-    let kernels: Vec<_> = kernels.filter(|kernel| has_list(*kernel)).collect();
+    let kernels = kernels_with_lists(module, kernels.filter_map(Symbol::as_function));
+    unpack_these(module, kernels, None, promote)
+}
+
+fn kernels_with_lists<'ctx>(
+    module: &Module<'ctx>,
+    kernels: impl IntoIterator<Item = FunctionValue<'ctx>>,
+) -> Vec<FunctionValue<'ctx>> {
+    let kernels = kernels.into_iter();
+    kernels.filter(|&kernel| has_list(module, kernel)).collect()
+}
+
+/// As [`unpack`]. Arguments that the code does not read are what the descriptor says, integers otherwise.
+fn unpack_these<'ctx>(
+    module: &Module<'ctx>,
+    kernels: Vec<FunctionValue<'ctx>>,
+    descriptor: Option<&Descriptor>,
+    promote: impl Fn(&Module<'_>) -> Result<(), JitPassError>,
+) -> Result<Vec<String>, JitPassError> {
     for kernel in &kernels {
         optimise(*kernel);
     }
-    if kernels.iter().any(|kernel| arguments(*kernel).is_none()) {
-        // Code that was not optimised keeps the list in a variable.
-        run_pipeline(module, machine, errors, "function(sroa)")?;
+    if kernels.iter().any(|kernel| keeps_variables(*kernel)) {
+        // Code that was not optimised keeps the list in a variable, and what is in it.
+        promote(module)?;
     }
+    let receivers = if kernels.is_empty() {
+        Receivers::default()
+    } else {
+        Receivers::of(module)
+    };
+    let read: Vec<_> = kernels
+        .iter()
+        .map(|&kernel| arguments(kernel, &receivers))
+        .collect();
     let mut unpacked = Vec::new();
-    for kernel in kernels {
-        if let Some(arguments) = arguments(kernel) {
+    for (kernel, arguments) in kernels.into_iter().zip(read) {
+        if let Some(arguments) = arguments {
             let name = Symbol::from(kernel).name();
-            unpack_one(module, kernel, &name, &arguments)?;
+            unpack_one(module, kernel, &name, &described(module, arguments, descriptor))?;
             unpacked.push(name);
         }
     }
     if !unpacked.is_empty() {
         // The list that was made for the kernel's code, and what is read from it.
-        run_pipeline(module, machine, errors, "function(sroa)")?;
+        promote(module)?;
     }
     Ok(unpacked)
+}
+
+/// A type for each argument, up to the last that is read or that the descriptor says something of.
+fn described<'ctx>(
+    module: &Module<'ctx>,
+    mut read: Vec<Option<BasicTypeEnum<'ctx>>>,
+    descriptor: Option<&Descriptor>,
+) -> Vec<BasicTypeEnum<'ctx>> {
+    let context = module.get_context();
+    // Without the launch environment.
+    let said = descriptor.map_or(&[][..], |descriptor| {
+        descriptor.arguments.get(1..).unwrap_or_default()
+    });
+    if let Some(last) = said.iter().rposition(Argument::is_specialized)
+        && (last as u64) < MAX_ARGUMENTS
+    {
+        read.resize(read.len().max(last + 1), None);
+    }
+    let type_of = |(number, read): (usize, Option<BasicTypeEnum<'ctx>>)| match said.get(number) {
+        _ if let Some(read) = read => read,
+        Some(Argument::Pointer(_)) => context.ptr_type(AddressSpace::default()).into(),
+        _ => context.i64_type().into(),
+    };
+    read.into_iter().enumerate().map(type_of).collect()
 }
 
 /// Lets LLVM optimise a kernel that was compiled without. Its code is in functions that it calls, mostly.
@@ -90,9 +183,78 @@ fn optimise(kernel: FunctionValue<'_>) {
     }
 }
 
-/// What the arguments that the kernel reads are: pointers or integers. `None` if it does anything else with
-/// its list.
-fn arguments<'ctx>(kernel: FunctionValue<'ctx>) -> Option<Vec<BasicTypeEnum<'ctx>>> {
+/// The parameters that get a pointer, by the instruction that hands it over.
+#[derive(Default)]
+struct Receivers<'ctx>(HashMap<(InstructionValue<'ctx>, PointerValue<'ctx>), Vec<PointerValue<'ctx>>>);
+
+impl<'ctx> Receivers<'ctx> {
+    fn of(module: &Module<'ctx>) -> Self {
+        let mut receivers = Self::default();
+        for (function, sites) in all_call_sites(module) {
+            for site in &sites.known {
+                for (parameter, argument) in function.get_param_iter().zip(&site.arguments) {
+                    if let (BasicValueEnum::PointerValue(parameter), Some(argument)) = (parameter, argument)
+                        && let BasicValueEnum::PointerValue(pointer) = argument.value
+                    {
+                        let key = (argument.handed_over_by, pointer);
+                        receivers.0.entry(key).or_default().push(parameter);
+                    }
+                }
+            }
+        }
+        receivers
+    }
+
+    /// Whether what is loaded from this address is a pointer, here and in the functions that are handed the
+    /// address; nothing where nobody loads from it.
+    fn is_pointer_in(
+        &self,
+        address: PointerValue<'ctx>,
+        seen: &mut HashSet<PointerValue<'ctx>>,
+    ) -> Option<bool> {
+        let mut found = None;
+        if !seen.insert(address) {
+            return found;
+        }
+        for place in pointer_uses(address)
+            .into_iter()
+            .filter(|place| place.offset == 0)
+        {
+            let is_pointer = match place.kind {
+                PointerUseKind::Load { .. } => Some(place.instruction.get_type().is_pointer_type()),
+                PointerUseKind::Passed => {
+                    let received = self.0.get(&(place.instruction, place.pointer));
+                    let mut received = received.into_iter().flatten();
+                    received.find_map(|&parameter| self.is_pointer_in(parameter, seen))
+                }
+                _ => None,
+            };
+            found = found.max(is_pointer);
+        }
+        found
+    }
+}
+
+/// Whether the kernel has local variables that hold its list or addresses from it.
+fn keeps_variables(kernel: FunctionValue<'_>) -> bool {
+    let list = kernel.get_first_param().filter(|list| list.is_pointer_value());
+    let is_stored = |pointer: PointerValue<'_>| {
+        let mut uses = pointer_uses(pointer).into_iter();
+        uses.any(|place| matches!(place.kind, PointerUseKind::Stored))
+    };
+    list.map(BasicValueEnum::into_pointer_value).is_some_and(|list| {
+        let loaded = pointer_uses(list).into_iter();
+        let mut loaded = loaded.filter_map(|place| PointerValue::try_from(place.instruction).ok());
+        is_stored(list) || loaded.any(is_stored)
+    })
+}
+
+/// What the arguments that the kernel reads are, pointers or integers; nothing for those that it does not
+/// read. `None` if it does anything else with its list.
+fn arguments<'ctx>(
+    kernel: FunctionValue<'ctx>,
+    receivers: &Receivers<'ctx>,
+) -> Option<Vec<Option<BasicTypeEnum<'ctx>>>> {
     let list = kernel.get_first_param()?;
     if !list.is_pointer_value() || !can_be_inlined(kernel) {
         return None;
@@ -110,15 +272,13 @@ fn arguments<'ctx>(kernel: FunctionValue<'ctx>) -> Option<Vec<BasicTypeEnum<'ctx
         let address = PointerValue::try_from(place.instruction).ok()?;
         let number = (offset / WORD) as usize;
         if arguments.len() <= number {
-            arguments.resize(number + 1, context.i64_type().as_basic_type_enum());
+            arguments.resize(number + 1, None);
         }
-        let is_pointer = |found: &PointerUse<'ctx>| {
-            found.instruction.get_opcode() == InstructionOpcode::Load
-                && found.instruction.get_type().is_pointer_type()
+        arguments[number] = match receivers.is_pointer_in(address, &mut HashSet::new()) {
+            Some(true) => Some(context.ptr_type(AddressSpace::default()).into()),
+            Some(false) => arguments[number].or_else(|| Some(context.i64_type().into())),
+            None => arguments[number],
         };
-        if pointer_uses(address).iter().any(is_pointer) {
-            arguments[number] = context.ptr_type(AddressSpace::default()).into();
-        }
     }
     Some(arguments)
 }
@@ -164,17 +324,15 @@ fn unpack_one<'ctx>(
     builder.build_return(None)?;
     let inlined = inline_call(call);
     let erased = Symbol::from(kernel).erase_if_unused();
-    if !(inlined && erased) {
-        return Err(JitPassError::Invalid {
-            what: "kernel's code",
-            reason: format!("`{name}` cannot be inlined"),
-        });
+    if inlined && erased {
+        Ok(())
+    } else {
+        Err(not_inlined(name))
     }
-    Ok(())
 }
 
-/// Gives each of these kernels of the base image a list again: the function under its name calls what has
-/// words as parameters.
+/// Gives each of these kernels a list again: the function under its name calls what has words as parameters
+/// where that is a stub, and has its code otherwise.
 ///
 /// # Errors
 /// When an instruction cannot be built.
@@ -188,16 +346,7 @@ pub(crate) fn pack(module: &Module<'_>, unpacked: &[String]) -> Result<(), JitPa
         let kernel = take_over(module, words, function_type, name, &format!("{name}{WORDS}"));
         // A stub of assembly has but few of the kernel's attributes.
         let code = find(module, &ahead_of_time::name_of(name)).and_then(Symbol::as_function);
-        let uwtable = Attribute::get_named_enum_kind_id("uwtable");
-        let attributes = code
-            .unwrap_or(words)
-            .attributes(AttributeLoc::Function)
-            .into_iter();
-        for attribute in attributes.filter(|attribute| {
-            attribute.is_string() || (attribute.is_enum() && attribute.get_enum_kind_id() == uwtable)
-        }) {
-            kernel.add_attribute(AttributeLoc::Function, attribute);
-        }
+        copy_attributes(code.unwrap_or(words), kernel, code.is_none());
 
         let builder = context.create_builder();
         builder.position_at_end(context.append_basic_block(kernel, "entry"));
@@ -215,8 +364,50 @@ pub(crate) fn pack(module: &Module<'_>, unpacked: &[String]) -> Result<(), JitPa
         call.set_call_convention(words.get_call_conventions());
         call.set_tail_call(true);
         builder.build_return(None)?;
+        if code.is_none() {
+            put_in_place_of(call, words, kernel, name)?;
+        }
     }
     Ok(())
+}
+
+/// Gives a kernel with a list what another form of it has for attributes: all of them that are its own, or
+/// those alone that every function of the source's has.
+fn copy_attributes(from: FunctionValue<'_>, kernel: FunctionValue<'_>, all: bool) {
+    let uwtable = Attribute::get_named_enum_kind_id("uwtable");
+    let attributes = from.attributes(AttributeLoc::Function).into_iter();
+    for attribute in attributes.filter(|attribute| {
+        all || attribute.is_string() || (attribute.is_enum() && attribute.get_enum_kind_id() == uwtable)
+    }) {
+        kernel.add_attribute(AttributeLoc::Function, attribute);
+    }
+    kernel.remove_string_attribute(AttributeLoc::Function, ATTRIBUTE);
+}
+
+/// Replaces the call of a kernel with words by its code, and leaves it where it is in the source.
+fn put_in_place_of<'ctx>(
+    call: CallSiteValue<'ctx>,
+    words: FunctionValue<'ctx>,
+    kernel: FunctionValue<'ctx>,
+    name: &str,
+) -> Result<(), JitPassError> {
+    let source = words.get_subprogram();
+    let inlined = inline_call(call);
+    let erased = Symbol::from(words).erase_if_unused();
+    if !(inlined && erased) {
+        return Err(not_inlined(name));
+    }
+    if let Some(source) = source {
+        kernel.set_subprogram(source);
+    }
+    Ok(())
+}
+
+fn not_inlined(name: &str) -> JitPassError {
+    JitPassError::Invalid {
+        what: "kernel's code",
+        reason: format!("`{name}` cannot be inlined"),
+    }
 }
 
 /// The address of a list's element.

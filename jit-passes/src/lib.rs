@@ -7,7 +7,7 @@
 //! | [`survey`] | finds the kernels, what they reach, and what a variant must share with the base image: the *anchors* |
 //! | [`variant_module`] | makes the module that variants are compiled from: anchors are external, all else is its own |
 //! | [`dispatch_stub`] | gives each kernel of the base image its stub and slot |
-//! | `argument_list` | gives kernels that take a list of arguments words as parameters, and back |
+//! | [`argument_list`] | gives kernels that take a list of arguments words as parameters, and back |
 //! | [`announce`] | gives the base image its anchor table and the constructor that announces both |
 //! | [`profitability`](mod@profitability) | says for each argument of a kernel whether a constant can make better code |
 //! | [`kernel_sources`] | says where in the source a kernel is, and what its arguments are called there |
@@ -31,7 +31,7 @@
 
 mod ahead_of_time;
 pub mod announce;
-mod argument_list;
+pub mod argument_list;
 mod assembly;
 pub mod base_image;
 pub mod captured;

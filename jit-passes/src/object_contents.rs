@@ -182,7 +182,7 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         }
         let all = self.loads_from(object);
         let noted = noted_bytes(self.kernel, index);
-        let readable = self.readable_bytes(index, &all);
+        let readable = self.readable_bytes(index, object, &all);
         let is_constant = |load: &ObjectLoad<'ctx>| {
             load.is_of(&noted)
                 || load.is_of(&readable)
@@ -228,11 +228,28 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         bytes.all(|(byte, _)| read.get(byte) == Some(&true))
     }
 
-    /// Bytes of the object that are read at launches: as far as the kernel declares, or because it does so
-    /// itself at each.
-    fn readable_bytes(&self, index: u32, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
-        let declared = dereferenceable_bytes(self.kernel, index);
-        let mut readable: Vec<bool> = (0..MAX_CONTENTS as u64).map(|byte| byte < declared).collect();
+    /// Bytes of the object that can be read at launches: as far as the kernel declares, or a function that it
+    /// calls at each, or because it does so itself at each.
+    fn readable_bytes(
+        &self,
+        index: u32,
+        object: PointerValue<'ctx>,
+        loads: &[ObjectLoad<'ctx>],
+    ) -> Vec<bool> {
+        let mut readable = vec![false; MAX_CONTENTS];
+        let mut declare = |start: i64, function, index| {
+            let end = start.saturating_add_unsigned(dereferenceable_bytes(function, index));
+            let within = |place: i64| usize::try_from(place).unwrap_or(0).min(MAX_CONTENTS);
+            readable[within(start)..within(end).max(within(start))].fill(true);
+        };
+        declare(0, self.kernel, index);
+        for (parameter, start) in self.parameters_that_are(object) {
+            if let Some(&(function, index)) = self.sources.parameters.get(&parameter)
+                && self.is_called_at_launch(function, &mut HashSet::new())
+            {
+                declare(start, function, index);
+            }
+        }
         self.mark_read_at_launch(&mut readable, loads);
         readable
     }
@@ -256,11 +273,18 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         if !is_always_executed(instruction) || !seen.insert(function) {
             return false;
         }
-        function == self.kernel
-            || self.sources.sites.get(&function).is_some_and(|sites| {
-                let mut calls = sites.known.iter().map(|site| site.call);
-                calls.any(|call| self.is_executed_at_launch(call, seen))
-            })
+        function == self.kernel || self.is_called_at_launch(function, seen)
+    }
+
+    fn is_called_at_launch(
+        &self,
+        function: FunctionValue<'ctx>,
+        seen: &mut HashSet<FunctionValue<'ctx>>,
+    ) -> bool {
+        self.sources.sites.get(&function).is_some_and(|sites| {
+            let mut calls = sites.known.iter().map(|site| site.call);
+            calls.any(|call| self.is_executed_at_launch(call, seen))
+        })
     }
 
     /// The loads at known offsets from the object, here and in functions that get its address, and no other,

@@ -2,6 +2,7 @@
 //! runtime.
 
 use offloom_abi::jit_bundle::{Bundle, BundleId, Gpu, Kernel, Parameter, ParameterKind, ParameterUses};
+use offloom_ir::codegen::run_pipeline;
 use offloom_ir::floating_point::function_with_fast_math;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::{Linkage, Module};
@@ -12,7 +13,7 @@ use offloom_ir::module::{copy, resolve_aliases};
 use offloom_ir::symbol::{Symbol, SymbolKind, find, functions, symbols};
 
 use crate::announce::add_announcement;
-use crate::argument_list::{pack, unpack};
+use crate::argument_list::{launch_environment, pack, unpack};
 use crate::dispatch_stub::add_dispatch_stubs;
 use crate::error::JitPassError;
 use crate::gpu::GpuLink;
@@ -70,7 +71,9 @@ pub fn prepare<'ctx>(
     make_unwritten_variables_constant(module);
     let surroundings = gpu.map(|gpu| Surroundings::of(gpu.device_runtime, gpu.is_all_bitcode));
     let unpacked = match gpu {
-        None => unpack(module, machine, errors)?,
+        None => unpack(module, |module| {
+            Ok(run_pipeline(module, machine, errors, "function(sroa)")?)
+        })?,
         Some(_) => Vec::new(),
     };
     let survey = survey(module, surroundings.as_ref());
@@ -87,7 +90,7 @@ pub fn prepare<'ctx>(
         None => host_code(module, &survey, machine, errors, optimization_level)?,
         Some(gpu) => gpu_code(module, &survey, machine, errors, gpu)?,
     };
-    let (kernels, bundle, id) = bundle(module, &survey, &code, optimization_level, gpu);
+    let (kernels, bundle, id) = bundle(module, &survey, &code, optimization_level, gpu)?;
     match gpu {
         None => {
             let slots = add_dispatch_stubs(module, &survey.kernels)?;
@@ -179,8 +182,8 @@ fn bundle(
     code: &VariantCode<'_>,
     optimization_level: u32,
     gpu: Option<&GpuLink<'_, '_>>,
-) -> (Vec<PreparedKernel>, Vec<u8>, BundleId) {
-    let profitability = profitability(module);
+) -> Result<(Vec<PreparedKernel>, Vec<u8>, BundleId), JitPassError> {
+    let profitability = profitability(module)?;
     let sources = survey
         .kernels
         .iter()
@@ -235,7 +238,7 @@ fn bundle(
     });
     let kernels = kernels.collect();
     let (bundle, id) = bundle.encode();
-    (kernels, bundle, id)
+    Ok((kernels, bundle, id))
 }
 
 /// Variables of the module's own that no device code writes are constants, in the base image as in its
@@ -273,12 +276,7 @@ fn parameters(
 ) -> Vec<Parameter> {
     let function = find(module, kernel).and_then(Symbol::as_function);
     let parameters = function.into_iter().flat_map(FunctionValue::get_params);
-    let launch_environment = match function {
-        Some(function) if is_gpu && offloom_ir::LLVM.launch_environment_is_last => {
-            function.count_params().saturating_sub(1) as usize
-        }
-        _ => 0,
-    };
+    let launch_environment = function.map_or(0, |function| launch_environment(module, function) as usize);
     let analysed = profitability.iter().find(|known| known.kernel == kernel);
     let describe = |(position, parameter): (usize, BasicValueEnum<'_>)| {
         let known = analysed.and_then(|kernel| kernel.parameters.get(position));

@@ -22,6 +22,8 @@ use offloom_ir::module;
 use offloom_ir::symbol::{Symbol, symbols};
 use offloom_ir::value_uses::{result, value_uses};
 
+use crate::argument_list::{launch_environment, unpack};
+use crate::error::JitPassError;
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
 use crate::survey::is_kernel;
 use flow::{Program, Walk};
@@ -31,8 +33,10 @@ use flow::{Program, Walk};
 pub struct KernelProfitability {
     /// The kernel's name.
     pub kernel: String,
-    /// For each parameter, the implicit first one included.
+    /// For each parameter, the implicit one of the launch environment included.
     pub parameters: Vec<ParameterProfitability>,
+    /// Which of them is the launch environment's.
+    pub launch_environment: u32,
 }
 
 /// What a constant in place of an argument is good for.
@@ -53,40 +57,47 @@ pub struct ParameterProfitability {
     pub uses: ParameterUses,
 }
 
-/// Analyses every kernel of a module, which stays as it is: a copy has its local variables promoted.
-pub fn profitability(module: &Module<'_>) -> Vec<KernelProfitability> {
+/// Analyses every kernel of a module, which stays as it is: a copy has its local variables promoted. A kernel
+/// that has its arguments in a list has a parameter for each, as far as it reads them.
+///
+/// # Errors
+/// When such a kernel cannot be rewritten: a mistake of ours.
+pub fn profitability(module: &Module<'_>) -> Result<Vec<KernelProfitability>, JitPassError> {
     let copy = module::copy(module);
     expose_loads(&copy);
+    unpack(&copy, |copy| {
+        expose_loads(copy);
+        Ok(())
+    })?;
     let program = Program::of(&copy);
     let sources = PointerSources::of(&copy);
-    symbols(&copy)
-        .into_iter()
-        .filter(|&global| is_kernel(global))
-        .filter_map(Symbol::as_function)
-        .map(|kernel| {
-            let memory = KernelMemory::of(&sources, kernel);
-            KernelProfitability {
-                kernel: Symbol::from(kernel).name(),
-                parameters: (0..)
-                    .zip(kernel.get_param_iter())
-                    .map(|(index, parameter)| of_parameter(&program, &memory, index, parameter))
-                    .collect(),
-            }
-        })
-        .collect()
+    let kernels = symbols(&copy).into_iter().filter(|&global| is_kernel(global));
+    let kernels = kernels.filter_map(Symbol::as_function).map(|kernel| {
+        let memory = KernelMemory::of(&sources, kernel);
+        let launch_environment = launch_environment(&copy, kernel);
+        let of_parameter = |(index, parameter)| {
+            of_parameter(&program, &memory, index, index == launch_environment, parameter)
+        };
+        KernelProfitability {
+            kernel: Symbol::from(kernel).name(),
+            parameters: (0..).zip(kernel.get_param_iter()).map(of_parameter).collect(),
+            launch_environment,
+        }
+    });
+    Ok(kernels.collect())
 }
 
 fn of_parameter<'ctx>(
     program: &Program<'ctx>,
     memory: &KernelMemory<'_, 'ctx>,
     index: u32,
+    is_implicit: bool,
     parameter: BasicValueEnum<'ctx>,
 ) -> ParameterProfitability {
     let mut walk = Walk::new(program);
     let is_pointer = matches!(parameter, BasicValueEnum::PointerValue(_));
     match parameter {
-        // The launch environment.
-        _ if index == 0 => {}
+        _ if is_implicit => {}
         BasicValueEnum::PointerValue(object) => {
             for load in program.loads_from(object) {
                 if let Some(value) = result(load.instruction) {
@@ -96,7 +107,7 @@ fn of_parameter<'ctx>(
         }
         scalar => walk.add_number(scalar),
     }
-    let loads = if is_pointer && index > 0 {
+    let loads = if is_pointer && !is_implicit {
         memory.constant_loads(index)
     } else {
         Vec::new()
@@ -185,7 +196,8 @@ fn is_floating<'ctx>(program: &Program<'ctx>, word: BasicValueEnum<'ctx>) -> boo
 impl fmt::Display for KernelProfitability {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(formatter, "{}", self.kernel)?;
-        for (index, parameter) in self.parameters.iter().enumerate().skip(1) {
+        let explicit = (0..).zip(&self.parameters);
+        for (index, parameter) in explicit.filter(|&(index, _)| index != self.launch_environment) {
             let ParameterProfitability {
                 is_pointer,
                 ref contents,

@@ -157,7 +157,7 @@ pub fn survey(module: &Module<'_>, gpu: Option<&Surroundings>) -> Survey {
     for kernel in symbols(module).into_iter().filter(|&global| is_kernel(global)) {
         let reached = Reached::from(kernel);
         let function = kernel.as_function();
-        let listed = function.filter(|&function| gpu.is_none() && argument_list::has_list(function));
+        let listed = function.filter(|&function| argument_list::has_list(module, function));
         let obstacle = listed.map(|_| Obstacle::ArgumentList);
         let obstacle = obstacle.or_else(|| function.and_then(signature_obstacle));
         let mut with_kernel = std::iter::once(kernel).chain(reached.in_order.iter().copied());

@@ -21,7 +21,7 @@ pub(crate) const PASS: Pass = Pass {
 
 fn run(module: &Module<'_>, _: &Parameters) -> Result<PreservedAnalyses, PassError> {
     let mut output = std::io::stdout().lock();
-    for kernel in profitability(module) {
+    for kernel in profitability(module)? {
         write!(output, "{kernel}").map_err(PassError::Print)?;
     }
     output.flush().map_err(PassError::Print)?;

@@ -8,7 +8,8 @@
 //! keeps floating-point results as they are without constants (`offload-match-bits`); `mode=source` gives
 //! those of the constants in the source. Each transform alone: `offload-specialize-args`,
 //! `offload-specialize-align`, `offload-specialize-contents`, `offload-specialize-launch`. Only functions of
-//! the module's own are looked into: run `offload-internalize` before.
+//! the module's own are looked into: run `offload-internalize` before. Since LLVM 23, kernels for processors
+//! have their arguments in a list; the descriptor's numbers are those of the list's elements, from 1.
 
 use crate::error::PassError;
 use crate::offload_match_bits::PIPELINE;
@@ -18,6 +19,7 @@ use llvm_plugin::PreservedAnalyses;
 use offloom_descriptor::Descriptor;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::symbol::{Symbol, find};
+use offloom_jit_passes::argument_list::as_parameters;
 use offloom_jit_passes::match_bits::match_bits;
 use offloom_jit_passes::specialize::{Transforms, specialize};
 use std::fs;
@@ -29,8 +31,12 @@ pub(crate) const PASS: Pass = Pass {
     name: "offload-specialize",
     parameters: &[MODE, DESCRIPTOR],
     run: |module, parameters| {
-        match_mode(module, parameters)?;
-        run(module, parameters, Transforms::ALL)
+        let descriptor = descriptor(parameters)?;
+        as_parameters(module, &descriptor, || {
+            match_mode(module, parameters, &descriptor)?;
+            Ok::<_, PassError>(specialize(module, &descriptor, Transforms::ALL)?)
+        })?;
+        Ok(PreservedAnalyses::None)
     },
     unasked: None,
 };
@@ -88,10 +94,14 @@ pub(crate) const LAUNCH: Pass = Pass {
 };
 
 /// Keeps the bits of the module as it is, if that is the mode.
-fn match_mode(module: &Module<'_>, parameters: &Parameters) -> Result<(), PassError> {
+fn match_mode(
+    module: &Module<'_>,
+    parameters: &Parameters,
+    descriptor: &Descriptor,
+) -> Result<(), PassError> {
     match parameters.value(MODE)?.unwrap_or("match") {
         "match" => {
-            let kernel = find(module, &descriptor(parameters)?.kernel).and_then(Symbol::as_function);
+            let kernel = find(module, &descriptor.kernel).and_then(Symbol::as_function);
             Ok(match_bits(module, kernel, PIPELINE)?)
         }
         "source" => Ok(()),
@@ -104,7 +114,10 @@ fn run(
     parameters: &Parameters,
     transforms: Transforms,
 ) -> Result<PreservedAnalyses, PassError> {
-    specialize(module, &descriptor(parameters)?, transforms)?;
+    let descriptor = descriptor(parameters)?;
+    as_parameters(module, &descriptor, || {
+        Ok::<_, PassError>(specialize(module, &descriptor, transforms)?)
+    })?;
     Ok(PreservedAnalyses::None)
 }
 

@@ -23,6 +23,7 @@
 // RUN: %clangxx -O2 -g -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jitg %omp_link -lm
 // RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jitg > jitg.out
 // RUN: cmp stock.out jitg.out
+#include "Inputs/virtual_calls.h"
 #include <cmath>
 #include <cstdio>
 #include <cstring>

@@ -35,6 +35,7 @@
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // RUN: env OFFLOOM_JIT=async OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_WORKER=0 OFFLOOM_JIT_STRICT=1 %run_offload ./jit | cmp - stock.out
+#include "Inputs/virtual_calls.h"
 #include <cstdio>
 #include <omp.h>
 #pragma omp declare target

@@ -49,6 +49,7 @@
 // RUN: %clangxx -O2 %omp_compile -c %s -o native.o
 // RUN: not %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit=only native.o -o refused %omp_link 2>&1 | FileCheck --check-prefix=NATIVE %s
 // NATIVE: 'native.o' cannot be used: its code for x86_64-pc-linux-gnu is no bitcode, which --jit=only needs: compile it with -foffload-lto
+#include "Inputs/virtual_calls.h"
 #include <cmath>
 #include <cstdio>
 #include <cstring>

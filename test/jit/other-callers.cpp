@@ -17,9 +17,9 @@
 // RUN: cmp off.only sync.only
 // RUN: FileCheck %s --check-prefix=LOG --input-file=log
 // LOG-COUNT-5: compiled in
-// In the mode `source` they do.
+// In the mode `source` they do. (LLVM 23 rewrites no power that may set `errno`.)
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_FP=source OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > source.out
-// RUN: not cmp off.out source.out
+// RUN: %if !llvm-23 %{ not cmp off.out source.out %}
 #include "Inputs/computed_goto.h"
 #include <cmath>
 #include <cstdio>

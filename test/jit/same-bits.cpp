@@ -6,8 +6,10 @@
 // RUN: env OFFLOOM_JIT=off %run_offload ./usual > usual.off
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_LOG=1 OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STRICT=1 %run_offload ./usual > usual.sync 2> usual.log
 // RUN: diff usual.off usual.sync
-// RUN: grep -c '1 launch ran a variant' usual.log | FileCheck --check-prefix=RAN %s
+// RUN: grep -c '1 launch ran a variant' usual.log | FileCheck --check-prefix=RAN%if llvm-23 %{-23%} %s
 // RAN: {{^6$}}
+// With Clang 23, `fmin` may choose either zero: what calls it stays ahead of time.
+// RAN-23: {{^5$}}
 
 // Compiled for a processor that multiplies and adds at once, as far as this machine's does: so does the ahead-of-time code, of some types.
 // RUN: bash -c 'grep -qw fma /proc/cpuinfo && echo -march=haswell || echo -march=x86-64' > processor

@@ -62,6 +62,10 @@ struct OffloadWrapper {
     #[arg(long, default_value = DEFAULT_HOST_TRIPLE)]
     triple: String,
 
+    /// The object is linked again with `-r`; OpenMP only. LLVM's own knows this since LLVM 23.
+    #[arg(long)]
+    relocatable: bool,
+
     /// The bitcode file to write.
     #[arg(short, value_name = "FILE")]
     output: PathBuf,
@@ -83,7 +87,9 @@ impl OffloadWrapper {
             Some("version") => Some("--version".into()),
             // What LLVM's parser shows of itself.
             Some("print-options" | "print-all-options") => None,
-            Some(name) if name.starts_with("kind=") || name.starts_with("triple=") => {
+            Some(name)
+                if name == "relocatable" || name.starts_with("kind=") || name.starts_with("triple=") =>
+            {
                 Some(format!("--{name}").into())
             }
             _ => Some(argument),
@@ -96,6 +102,7 @@ impl OffloadWrapper {
             emit: Some(OutputForm::Bitcode),
             files: self.files,
             host_triple: self.triple,
+            relocatable: self.relocatable && kind == OffloadKind::OpenMp,
             ..WrapArgs::new(kind, &self.output)
         }
     }

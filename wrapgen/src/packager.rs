@@ -8,6 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use offloom_abi::ContainerFormat;
+
 use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::extract::extract;
@@ -141,17 +143,28 @@ impl Options {
                 output.display(),
                 input.display()
             ))),
-            // The stock tools write an empty file.
-            (Some(output), None) if self.images.is_empty() => write_file(output, &[]),
+            // The stock tools write an empty file, or a container of nothing.
+            (Some(output), None)
+                if self.images.is_empty() && LLVM.containers == ContainerFormat::Version1 =>
+            {
+                write_file(output, &[])
+            }
             (Some(output), None) => pack(&self.images, output),
             (None, Some(input)) => self.extract(input),
             (None, None) => Ok(()),
         }
     }
 
-    /// An image that is not there is no error to the stock tools.
+    /// An image that is not there is no error to the stock tools. Since LLVM 23 they write all where none is
+    /// asked for.
     fn extract(&self, input: &Path) -> Result<()> {
-        for argument in extract(input, &self.images, self.archive)? {
+        let everything = [ImageArgument::from("")];
+        let images = match LLVM.containers {
+            ContainerFormat::Version2 if self.images.is_empty() => &everything[..],
+            _ => &self.images,
+        };
+        let archive = self.archive && !self.images.is_empty();
+        for argument in extract(input, images, archive)? {
             say(format_args!(
                 "warning: '{}' holds no image that matches --image={}",
                 input.display(),

@@ -31,9 +31,6 @@ const INHERITED: [&str; 10] = [
     "uwtable",
 ];
 
-/// Clang's attributes of kernels for any target.
-const OF_KERNELS: [&str; 2] = ["alwaysinline", "norecurse"];
-
 /// Parameter attributes that say that a parameter is passed in memory.
 const IN_MEMORY: [&str; 5] = ["byval", "byref", "inalloca", "preallocated", "sret"];
 
@@ -156,10 +153,14 @@ pub(super) fn check_final_form(module: &Module<'_>, function: FunctionValue<'_>)
         ));
     }
     let parameters = function.get_params();
-    if takes_list(module) && parameters.len() != 1 {
+    if takes_list(module) {
+        let what = match parameters.as_slice() {
+            [BasicValueEnum::PointerValue(_)] => return Ok(()),
+            [_] => "its parameter is no pointer".to_owned(),
+            other => format!("it has {} parameters", other.len()),
+        };
         return Err(cannot(format!(
-            "it has {} parameters, and a launch passes one: a list of the addresses of its arguments",
-            parameters.len()
+            "{what}, and a launch passes one: a list of the addresses of its arguments"
         )));
     }
     let implicit = launch_environment(parameters.len().saturating_sub(1));
@@ -210,14 +211,17 @@ fn add_attributes<'ctx>(module: &Module<'ctx>, kernel: FunctionValue<'ctx>, func
     let is_gpu = target::is_gpu(module);
     let is_convergent = is_gpu || LLVM.convergent_on_processors;
     let of_target = [
+        // What has a list is called by nothing but the runtime.
+        ("alwaysinline", is_gpu || !LLVM.host_kernels_take_list),
         ("convergent", is_convergent),
         ("mustprogress", is_gpu),
+        ("norecurse", true),
         ("nounwind", is_gpu),
     ];
     let of_target = of_target
         .into_iter()
         .filter_map(|(name, has_it)| has_it.then_some(name));
-    for name in OF_KERNELS.into_iter().chain(of_target) {
+    for name in of_target {
         kernel.add_attribute(AttributeLoc::Function, by_name(name));
     }
     let implicit = launch_environment(kernel.count_params() as usize - 1);

@@ -104,7 +104,7 @@ impl<'a, 'ctx> KernelForm<'a, 'ctx> {
             give(NUM_TEAMS, &teams.to_string());
         }
         if target::is_amdgcn(self.module) {
-            give(UNIFORM_WORK_GROUP, "true");
+            give(UNIFORM_WORK_GROUP, LLVM.uniform_work_groups);
         }
         if !LLVM.ptx_kernel_convention && !self.annotated.contains(&symbol) {
             let annotation = [

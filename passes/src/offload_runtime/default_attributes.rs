@@ -13,6 +13,9 @@ const TARGET_CPU: &str = "target-cpu";
 const TARGET_FEATURES: &str = "target-features";
 const DENORMALS: &str = "denormal-fp-math";
 const DENORMALS_F32: &str = "denormal-fp-math-f32";
+/// Both of these, since LLVM 23: an enum attribute of four numbers of two bits (`DenormalFPEnv` of
+/// `llvm/ADT/FloatingPointMode.h`).
+const DENORMAL_ENVIRONMENT: &str = "denormal_fpenv";
 
 /// Those that take the place of the library's.
 const REPLACED: &[&str] = &[
@@ -63,6 +66,8 @@ pub(super) struct DefaultAttributes {
     features: Option<String>,
     denormals: Option<String>,
     denormals_f32: Option<String>,
+    /// 0: as IEEE 754 says.
+    denormal_environment: u64,
 }
 
 impl DefaultAttributes {
@@ -93,6 +98,7 @@ impl DefaultAttributes {
             features: common(&defined, TARGET_FEATURES),
             denormals: common(&defined, DENORMALS),
             denormals_f32: common(&defined, DENORMALS_F32),
+            denormal_environment: common_environment(&defined),
         }
     }
 
@@ -113,6 +119,7 @@ impl DefaultAttributes {
             }
         }
         self.merge_denormals(symbol);
+        self.merge_denormal_environment(function);
         self.merge_features(symbol);
     }
 
@@ -134,6 +141,29 @@ impl DefaultAttributes {
         // Clang writes the second one also where it says what the first one does.
         if merged_f32 != merged || merged_f32 != DenormalMode::IEEE {
             symbol.set_string_attribute(DENORMALS_F32, &merged_f32.text());
+        }
+    }
+
+    fn merge_denormal_environment(&self, function: FunctionValue<'_>) {
+        let kind = Attribute::get_named_enum_kind_id(DENORMAL_ENVIRONMENT);
+        // Earlier releases do not know it.
+        if kind == 0 {
+            return;
+        }
+        let own = denormal_environment(function);
+        let bits = |environment: u64, mode: u32| environment & (DYNAMIC << (2 * mode));
+        let merged = (0..4).map(|mode| match bits(own, mode) == DYNAMIC << (2 * mode) {
+            true => bits(self.denormal_environment, mode),
+            false => bits(own, mode),
+        });
+        let merged = merged.fold(0, |all, mode| all | mode);
+        function.remove_enum_attribute(AttributeLoc::Function, kind);
+        if merged != 0 {
+            let context = function.get_type().get_context();
+            function.add_attribute(
+                AttributeLoc::Function,
+                context.create_enum_attribute(kind, merged),
+            );
         }
     }
 
@@ -192,6 +222,30 @@ impl<'a> DenormalMode<'a> {
 
 fn mode(attribute: Option<&String>) -> Option<DenormalMode<'_>> {
     attribute.map(|text| DenormalMode::parse(text))
+}
+
+/// One of the modes of [`DENORMAL_ENVIRONMENT`]: as whoever calls has it.
+const DYNAMIC: u64 = 3;
+
+/// How a function treats such numbers, if it says so by [`DENORMAL_ENVIRONMENT`]; 0 as IEEE 754 does.
+fn denormal_environment(function: FunctionValue<'_>) -> u64 {
+    let kind = Attribute::get_named_enum_kind_id(DENORMAL_ENVIRONMENT);
+    let attribute = function.get_enum_attribute(AttributeLoc::Function, kind);
+    attribute
+        .filter(|_| kind != 0)
+        .map_or(0, Attribute::get_enum_value)
+}
+
+/// The value that all the functions have alike.
+fn common_environment(functions: &[Symbol<'_>]) -> u64 {
+    let functions = functions.iter().filter_map(|&symbol| symbol.as_function());
+    let mut environments = functions.map(denormal_environment);
+    let first = environments.next().unwrap_or(0);
+    if environments.all(|other| other == first) {
+        first
+    } else {
+        0
+    }
 }
 
 fn has(function: Symbol<'_>, key: &str) -> bool {

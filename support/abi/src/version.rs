@@ -106,6 +106,10 @@ pub struct LlvmVersion {
     /// arguments are their parameters. Source: `createOutlinedFunction` of
     /// `clang/lib/CodeGen/CGOpenMPRuntime.cpp`, and the host plugin's `launchImpl`.
     pub host_kernels_take_list: bool,
+    /// Whether LLVM's wrapper keeps sanitizers from putting anything around the record of a fat binary.
+    pub keeps_sanitizers_off_fat_binaries: bool,
+    /// The value of the attribute `uniform-work-group-size` of kernels for AMD GPUs.
+    pub uniform_work_groups: &'static str,
     /// Whether a kernel's launch environment (`dyn_ptr`) is its last argument; else the first. Source:
     /// `llvm/Frontend/OpenMP/OMPConstants.h`, `OMP_KERNEL_ARG_VERSION`.
     pub launch_environment_is_last: bool,
@@ -139,6 +143,8 @@ impl LlvmVersion {
         device_runtimes: DeviceRuntimes::ForProcessors,
         offload_packages: false,
         host_kernels_take_list: false,
+        keeps_sanitizers_off_fat_binaries: false,
+        uniform_work_groups: "true",
         launch_environment_is_last: false,
         host_runtime: 19,
     };
@@ -168,6 +174,8 @@ impl LlvmVersion {
         device_runtimes: DeviceRuntimes::ForTriples,
         offload_packages: true,
         host_kernels_take_list: false,
+        keeps_sanitizers_off_fat_binaries: false,
+        uniform_work_groups: "true",
         launch_environment_is_last: false,
         host_runtime: 21,
     };
@@ -196,6 +204,8 @@ impl LlvmVersion {
         device_runtimes: DeviceRuntimes::ForTriples,
         offload_packages: true,
         host_kernels_take_list: false,
+        keeps_sanitizers_off_fat_binaries: false,
+        uniform_work_groups: "true",
         launch_environment_is_last: false,
         host_runtime: 19,
     };
@@ -205,7 +215,10 @@ impl LlvmVersion {
         major: 23,
         containers: ContainerFormat::Version2,
         packs_features_last: true,
+        bundler_host: "host-x86_64-pc-linux-gnu",
         host_kernels_take_list: true,
+        keeps_sanitizers_off_fat_binaries: true,
+        uniform_work_groups: "",
         launch_environment_is_last: true,
         host_runtime: 23,
         ..Self::V22

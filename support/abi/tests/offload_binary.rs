@@ -93,8 +93,8 @@ fn the_bytes_of_llvms_packager() {
 fn the_bytes_of_llvm_23s_packager_for_two_images() {
     // llvm-offload-binary -o OUT --image=file=a,triple=x86_64-pc-linux-gnu,arch=generic,kind=openmp
     //   --image=file=b,triple=nvptx64-nvidia-cuda,arch=sm_80,kind=openmp
-    let expected: [u8; 304] = {
-        let mut bytes = [0; 304];
+    let expected: [u8; 296] = {
+        let mut bytes = [0; 296];
         let mut put = |offset: usize, part: &[u8]| bytes[offset..offset + part.len()].copy_from_slice(part);
         let words = |words: &[u64]| {
             words
@@ -103,11 +103,11 @@ fn the_bytes_of_llvm_23s_packager_for_two_images() {
                 .collect::<Vec<_>>()
         };
         put(0, &[0x10, 0xff, 0x10, 0xad, 2]);
-        put(8, &words(&[0x130, 0x20, 2]));
+        put(8, &words(&[0x128, 0x20, 2]));
         put(34, &[1]);
         put(40, &words(&[0x70, 2, 0x118, 5]));
         put(74, &[1]);
-        put(80, &words(&[0xa0, 2, 0x120, 9]));
+        put(80, &words(&[0xa0, 2, 0x11d, 9]));
         put(112, &words(&[0xe5, 0xf1, 7, 0xea, 0xd1, 0x13]));
         put(160, &words(&[0xe5, 0x10d, 5, 0xea, 0xf9, 0x13]));
         put(
@@ -115,7 +115,7 @@ fn the_bytes_of_llvm_23s_packager_for_two_images() {
             b"\0x86_64-pc-linux-gnu\0arch\0triple\0generic\0nvptx64-nvidia-cuda\0sm_80\0",
         );
         put(0x118, b"hello");
-        put(0x120, b"and hello");
+        put(0x11d, b"and hello");
         bytes
     };
     let [first, second] = [
@@ -150,7 +150,7 @@ fn the_bytes_of_llvm_23s_packager_for_two_images() {
         [
             ("generic", "x86_64-pc-linux-gnu", &b"hello"[..], false, 0),
             ("sm_80", "nvptx64-nvidia-cuda", &b"and hello"[..], false, 0),
-            ("generic", "x86_64-pc-linux-gnu", &b"hello"[..], true, 304),
+            ("generic", "x86_64-pc-linux-gnu", &b"hello"[..], true, 296),
         ]
     );
 }

@@ -289,9 +289,12 @@ public:
     if (Triple(F.getParent()->getTargetTriple()).isAMDGPU()) {
       // Of what multiplies and adds at once, and flushes denormal numbers, code generation may choose an
       // instruction that rounds twice.
-      auto Flushes = [&](StringRef Key) { return F.getFnAttribute(Key).getValueAsString().contains("preserve-sign"); };
+      auto Flushes = [&](const fltSemantics &Format) {
+        DenormalMode Mode = F.getDenormalMode(Format);
+        return Mode.Output == DenormalMode::PreserveSign || Mode.Input == DenormalMode::PreserveSign;
+      };
       HasFused = true;
-      HasSingle = is_contained(Features, "+dl-insts") && !Flushes("denormal-fp-math-f32") && !Flushes("denormal-fp-math");
+      HasSingle = is_contained(Features, "+dl-insts") && !Flushes(APFloat::IEEEsingle()) && !Flushes(APFloat::IEEEhalf());
       HasHalf = HasSingle && is_contained(Features, "+16-bit-insts");
       return;
     }

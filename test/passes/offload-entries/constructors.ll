@@ -30,8 +30,8 @@
 ; CPU22-DAG: @.offloading.entry.__omp_offloading_1_2_final_l3 = weak constant {{.*}} i32 2, ptr @__omp_offloading_1_2_final_l3, ptr @{{.*}}, i64 0, i64 0, ptr null }
 ; GPU-NOT: @.offloading.entry
 ; DEVICE-DAG: define weak_odr protected {{(ptx_kernel )?}}void @__omp_offloading_1_2_final_l3(ptr %dyn_ptr)
-; DEVICE-DAG: define weak_odr protected {{(ptx_kernel )?}}void @__omp_offloading_0_0_construct_l0(ptr noalias noundef %dyn_ptr)
-; DEVICE-DAG: define weak_odr protected {{(ptx_kernel )?}}void @__omp_offloading_0_0_destroy_l0(ptr noalias noundef %dyn_ptr)
+; DEVICE-DAG: define weak_odr protected {{(ptx_kernel )?}}void @__omp_offloading_0_0_construct_l0(ptr noalias noundef %{{dyn_ptr|arguments}})
+; DEVICE-DAG: define weak_odr protected {{(ptx_kernel )?}}void @__omp_offloading_0_0_destroy_l0(ptr noalias noundef %{{dyn_ptr|arguments}})
 ; DEVICE-DAG: define hidden void @construct()
 ; DEVICE-NOT: offload-entry
 

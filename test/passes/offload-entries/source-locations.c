@@ -37,6 +37,15 @@
 
 #include <stdint.h>
 
+#if __clang_major__ >= 23
+#define VERSION 5
+// With the launch environment.
+#define COUNT 2
+#else
+#define VERSION 3
+#define COUNT 1
+#endif
+
 #ifdef HIDDEN
 #define NO_PLACE __attribute__((nodebug))
 #else
@@ -50,14 +59,14 @@ extern const char region __asm__(".__omp_offloading_0_0_count_launches_l0.region
 int __tgt_target_kernel(void *, int64_t, int32_t, int32_t, const void *, void *);
 
 NO_PLACE static int start(uint64_t *count) {
-  void *pointers[1] = {count};
-  int64_t sizes[1] = {8}, types[1] = {0x22};
+  void *pointers[2] = {count};
+  int64_t sizes[2] = {8}, types[2] = {0x22, 0x20};
   struct {
     uint32_t version, count;
     void *base_pointers, *pointers, *sizes, *types, *names, *mappers;
     uint64_t trip_count, flags;
     uint32_t teams[3], threads[3], memory;
-  } arguments = {3, 1, pointers, pointers, sizes, types, 0, 0, 0, 0, {0}, {0}, 0};
+  } arguments = {VERSION, COUNT, pointers, pointers, sizes, types, 0, 0, 0, 0, {0}, {0}, 0};
 #line 102 "here.c"
 #ifdef PRAGMA
   #pragma omp target map(from : count[0 : 1])

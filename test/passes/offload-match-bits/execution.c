@@ -2,7 +2,7 @@
 // `source` every rule's rewrite is seen to change some.
 // RUN: bash %S/Inputs/compare.sh %llvm_bin %passes %s %t x86-64
 // RUN: FileCheck %s --check-prefix=MATCH --input-file=%t.match
-// RUN: FileCheck %s --check-prefixes=SOURCE%if !rounded-mathematics %{,FOLDED%} --input-file=%t.source
+// RUN: FileCheck %s --check-prefixes=SOURCE%if !rounded-mathematics %{,FOLDED%}%if !llvm-23 %{,EARLIER%} --input-file=%t.source
 // Ahead-of-time code that has fused multiplications and additions: they stay.
 // RUN: bash %S/Inputs/compare.sh %llvm_bin %passes %s %t.v3 x86-64-v3
 // RUN: FileCheck %s --check-prefix=MATCH --input-file=%t.v3.match
@@ -18,12 +18,12 @@
 // MATCH-NOT: _
 // MATCH: --none--
 
-// Library calls that are rewritten.
-// SOURCE-DAG: square_arg1_double_0x4000000000000000
-// SOURCE-DAG: inverse_arg1_double_0xbff0000000000000
-// SOURCE-DAG: power_arg0_double_0x4020000000000000
-// SOURCE-DAG: squaref_arg1_float_0x40000000
-// SOURCE-DAG: powerf_arg0_float_0x41000000
+// Library calls that are rewritten, by LLVM 23 only where they need not set `errno`.
+// EARLIER-DAG: square_arg1_double_0x4000000000000000
+// EARLIER-DAG: inverse_arg1_double_0xbff0000000000000
+// EARLIER-DAG: power_arg0_double_0x4020000000000000
+// EARLIER-DAG: squaref_arg1_float_0x40000000
+// EARLIER-DAG: powerf_arg0_float_0x41000000
 // And those that are folded with the compiling machine's library: its functions for `double` then stand for those for `float`, which the C
 // library of Debian 13 (2.41) rounds as correctly.
 // FOLDED-DAG: sinhf_arg0_float_
@@ -36,9 +36,9 @@
 // SOURCE-DAG: s16_arg0_float_0x47c35000
 // SOURCE-DAG: u16d_arg0_double_0xc24e848000000000
 // SOURCE-DAG: s8d_arg0_double_0x4049000000000000
-// The sign of zero.
-// SOURCE-DAG: least_arg1_double_0x8000000000000000
-// SOURCE-DAG: greatest_arg1_double_0x0
+// The sign of zero. (With Clang 23, `fmin` and `fmax` may choose either, and code that calls them is not specialised in the mode `match`.)
+// EARLIER-DAG: least_arg1_double_0x8000000000000000
+// EARLIER-DAG: greatest_arg1_double_0x0
 // Reductions of `simd` loops: unrolled before they could be vectorised, or vectorised otherwise.
 // SOURCE-DAG: sum_arg1_i32_7
 // SOURCE-DAG: sumf_arg1_i32_16
@@ -60,7 +60,11 @@
   F(0x3d800000) F(0x3de66667) F(0x3e19999a) F(0x3e733333) F(0x3f333333) F(0x3f666666) F(0x3f89999a) F(0x3fa66666) F(0x4039999a)
 // 0.1, 1.3
 #define DOUBLES(F) F(0x3fb999999999999a) F(0x3ff4cccccccccccd)
+#if __clang_major__ < 23
 #define ZEROS(F) F(0x0) F(0x8000000000000000)
+#else
+#define ZEROS(F)
+#endif
 // 300, 100000, -3e9, a NaN, infinity; of double, 50 (which is 300 with the rest) in the place of the first.
 #define WIDE(F) F(0x43960000) F(0x47c35000) F(0xcf32d05e) F(0x7fc00000) F(0x7f800000)
 #define WIDE_DOUBLES(F)                                                                                                \

@@ -7,8 +7,8 @@
 // RUN: %clang -O2 -fopenmp -fopenmp-targets=amdgcn-amd-amdhsa -Xopenmp-target -march=gfx90a -nogpulib -Wno-unused-command-line-argument --offload-device-only -emit-llvm -Xclang -disable-llvm-passes -c %s -o %t.amdgcn.bc
 // RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.x86_64.bc | FileCheck %s
 // RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.lto.bc | FileCheck %s
-// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.nvptx64.bc | FileCheck %s
-// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.amdgcn.bc | FileCheck %s
+// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.nvptx64.bc | bash %S/Inputs/number-from-1.sh %llvm | FileCheck %s
+// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.amdgcn.bc | bash %S/Inputs/number-from-1.sh %llvm | FileCheck %s
 // RUN: %llvm_bin/llvm-dis %t.lto.bc -o - | FileCheck %s --check-prefix=VECTORS
 
 // CHECK-LABEL: _divides_l

@@ -62,7 +62,7 @@ void run(int *x, int n, int m, int d, char flag, short s) {
 // NVPTX64-MULTIPLIES-NOT: div.s32
 // NVPTX64-MULTIPLIES: 1717986919
 // NVPTX64-MULTIPLIES-NOT: div.s32
-// AMDGCN-DIVIDES: v_rcp_iflag
-// AMDGCN-MULTIPLIES-NOT: v_rcp_iflag
+// AMDGCN-DIVIDES: v_rcp_{{iflag|f32}}
+// AMDGCN-MULTIPLIES-NOT: v_rcp_{{iflag|f32}}
 // AMDGCN-MULTIPLIES: v_mul_hi_i32
-// AMDGCN-MULTIPLIES-NOT: v_rcp_iflag
+// AMDGCN-MULTIPLIES-NOT: v_rcp_{{iflag|f32}}

@@ -1,9 +1,11 @@
 // One team of one thread, on CPUs: where the runtime would form nothing else, the bodies of regions are called directly, which the kernel
 // asks at run time. What a program can see is the same, with one thread and with more.
 // RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s x86_64-pc-linux-gnu %t.x86_64 offload-specialize-launch "teams=1;threads=1"
+// RUN: FileCheck %s --check-prefix=ENTRY < %t.x86_64.module.ll
 // RUN: FileCheck %s --check-prefix=MODULE < %t.x86_64.module.ll
 // RUN: FileCheck %s --check-prefix=AFTER < %t.x86_64.optimized.ll
 // RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s aarch64-unknown-linux-gnu %t.aarch64 offload-specialize-launch "teams=1;threads=1"
+// RUN: FileCheck %s --check-prefix=ENTRY < %t.aarch64.module.ll
 // RUN: FileCheck %s --check-prefix=MODULE < %t.aarch64.module.ll
 // RUN: FileCheck %s --check-prefix=AFTER < %t.aarch64.optimized.ll
 // RUN: bash %S/Inputs/specialize.sh %llvm_bin %passes %s x86_64-pc-linux-gnu %t.more offload-specialize-launch "teams=2;threads=1"
@@ -17,10 +19,10 @@ void run(int *x, int n) {
     x[i] += 7;
 }
 
-// MODULE: define {{.*}} @[[KERNEL:__omp_offloading_[0-9a-z_]*]](
-// MODULE-NOT: @__kmpc_fork
-// MODULE: call void @[[KERNEL]].omp_outlined.begin(
-// MODULE: define internal void @[[KERNEL]].omp_outlined.one_thread(
+// ENTRY: define {{.*}} @[[KERNEL:__omp_offloading_[0-9a-z_]*]](
+// ENTRY-NOT: @__kmpc_fork
+// ENTRY: call void @[[KERNEL]].omp_outlined.begin(
+// MODULE: define internal void @[[KERNEL:__omp_offloading_[0-9a-z_]*]].omp_outlined.one_thread(
 // MODULE-NOT: @__kmpc_for
 // MODULE: call void @[[KERNEL]].omp_outlined{{[._]}}omp_outlined.one_thread(
 // MODULE-NOT: @__kmpc_for

@@ -4,10 +4,10 @@
 target triple = "x86_64-pc-linux-gnu"
 
 ; CHECK-LABEL: define void @kernel(
-; CHECK: store volatile half 0xH3E00, ptr %out
-; CHECK-NEXT: store volatile bfloat 0xR4000, ptr %out
-; CHECK-NEXT: store volatile half 0xH3E00, ptr %out
-; CHECK-NEXT: store volatile bfloat 0xR4000, ptr %out
+; CHECK: store volatile half {{0xH3E00|1\.500000e\+00}}, ptr %out
+; CHECK-NEXT: store volatile bfloat {{0xR4000|2\.000000e\+00}}, ptr %out
+; CHECK-NEXT: store volatile half {{0xH3E00|1\.500000e\+00}}, ptr %out
+; CHECK-NEXT: store volatile bfloat {{0xR4000|2\.000000e\+00}}, ptr %out
 ; CHECK-NEXT: store volatile i1 true, ptr %out
 ; CHECK-NEXT: store volatile i64 578437695752307201, ptr %out
 ; CHECK-NEXT: store volatile float 1.000000e+00, ptr %out

@@ -1,4 +1,4 @@
-//! The drop-in for `llvm-offload-wrapper`, which LLVM 22 alone has.
+//! The drop-in for `llvm-offload-wrapper`, which LLVM has since 22.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -11,9 +11,8 @@ use crate::tools::{llvm, succeed, wrapgen};
 
 /// The module that a wrapper makes of the file `image` in `folder`, as text without the line that names its
 /// file.
-fn module(wrapper: &mut Command, folder: &Path, kind: &str) -> String {
-    succeed(wrapper.current_dir(folder).args([
-        &format!("--kind={kind}"),
+fn module(wrapper: &mut Command, folder: &Path, options: &[&str]) -> String {
+    succeed(wrapper.current_dir(folder).args(options).args([
         "--triple=aarch64-unknown-linux-gnu",
         "-o",
         "module.bc",
@@ -40,10 +39,20 @@ fn the_drop_in_makes_the_same_modules() {
     fs::write(folder.join("image"), "neither of them looks into it").unwrap();
     let dropin = folder.join("llvm-offload-wrapper");
     symlink(wrapgen().get_program(), &dropin).unwrap();
-    for kind in ["openmp", "cuda", "hip"] {
-        let stock = module(&mut llvm("llvm-offload-wrapper"), folder, kind);
+    let mut forms = vec![vec!["--kind=openmp"], vec!["--kind=cuda"], vec!["--kind=hip"]];
+    let help = succeed(llvm("llvm-offload-wrapper").arg("--help")).stdout;
+    if String::from_utf8_lossy(&help).contains("--relocatable") {
+        forms.push(vec!["--kind=openmp", "--relocatable"]);
+        forms.push(vec!["-kind=hip", "-relocatable"]);
+    }
+    for options in forms {
+        let stock = module(&mut llvm("llvm-offload-wrapper"), folder, &options);
         assert!(stock.contains("neither of them"));
-        assert_eq!(module(&mut Command::new(&dropin), folder, kind), stock, "{kind}");
+        assert_eq!(
+            module(&mut Command::new(&dropin), folder, &options),
+            stock,
+            "{options:?}"
+        );
     }
 }
 

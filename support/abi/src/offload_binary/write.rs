@@ -87,7 +87,7 @@ impl ContainerHeader {
 
         let (mut entries, mut pairs, mut paddings) = (Vec::new(), Vec::new(), Vec::new());
         let mut size = images_offset;
-        for ((member, image_size), own_pairs) in members.iter().zip(&all_pairs) {
+        for (number, ((member, image_size), own_pairs)) in (1..).zip(members.iter().zip(&all_pairs)) {
             let entry = Entry {
                 image_kind: member.image_kind.0.into(),
                 offload_kind: member.offload_kind.into(),
@@ -108,9 +108,11 @@ impl ContainerHeader {
                     pairs.extend_from_slice(&(value.len() as u64).to_le_bytes());
                 }
             }
+            // As LLVM does it: what is aligned is the whole.
+            let alignment = if number == members.len() { ALIGNMENT } else { 1 };
             let end = size
                 .checked_add(*image_size)
-                .and_then(|end| Some((end, end.checked_next_multiple_of(ALIGNMENT)?)));
+                .and_then(|end| Some((end, end.checked_next_multiple_of(alignment)?)));
             let (end, next) = end.ok_or(DescriptionError::TooLarge {
                 image_size: *image_size,
             })?;
@@ -143,7 +145,7 @@ impl ContainerHeader {
         &self.bytes
     }
 
-    /// How many zeros stand behind each image; at most 7.
+    /// How many zeros stand behind each image: at most 7, and none but behind the last.
     pub fn paddings(&self) -> &[usize] {
         &self.paddings
     }

@@ -9,6 +9,8 @@ compile="$clang $* -nogpulib -Wno-linker-warnings -Xclang -disable-llvm-passes -
 flush="-Xclang -fdenormal-fp-math-f32=preserve-sign"
 # Clang gives a library's functions also those features of an AMD processor that it never writes on its own functions.
 implied="+gws +image-insts +vmem-to-lds-load-insts"
+# Clang 23 writes none of them on its own, since the processor says it all.
+case "$* $("$clang" -dumpversion)" in *amdgcn*" 23."*) implied=all ;; esac
 mkdir -p "$folder"
 cd "$folder"
 for library in "-O0" "-O2 -fdenormal-fp-math=dynamic" "-O2 $flush"; do

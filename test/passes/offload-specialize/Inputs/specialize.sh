@@ -9,6 +9,13 @@ llvm_bin=$1 passes=$2 source=$3 triple=$4 out=$5 pass=$6 items=$7
 amd_processor=gfx90a
 . "$(dirname "$0")/../../Inputs/device-module.sh"
 
+# Since LLVM 23, a GPU's kernel has the launch environment as its last parameter, where the descriptor's numbers are for it as the first.
+case $triple,$("$llvm_bin/llvm-config" --version) in
+nvptx64*,2[3-9].* | amdgcn*,2[3-9].*)
+    items=$(printf '%s\n' "$items" | tr ';' '\n' | awk -F= -v OFS== '$1 ~ /^[0-9]+$/ { $1 -= 1 } { print }' | paste -sd ';')
+    ;;
+esac
+
 optimize() {
     "$llvm_bin/opt" -passes='default<O3>,verify' -S "$1" -o "$out.optimized.ll"
     "$llvm_bin/llvm-extract" -rfunc='omp_outlined[._]omp_outlined$' -S "$out.optimized.ll" -o "$2"

@@ -40,10 +40,14 @@ pub(super) fn text<'a>(runtime: &FatBinaryRuntime, image: Piece<'a>) -> ModuleTe
             format!("declare void @__{name}RegisterManagedVar(ptr, ptr, ptr, ptr, i64, i32)\n")
         }
     };
+    let sanitizers = match llvm.keeps_sanitizers_off_fat_binaries {
+        true => ", no_sanitize_address, no_sanitize_hwaddress",
+        false => "",
+    };
     let registration_loop = registration_loop(runtime, section);
     let text = format!(
         r#"%{IR_STRUCT_NAME} = type {{ {IR_FIELDS} }}
-{entries}{image_global}@{WRAPPER} = internal constant %{IR_STRUCT_NAME} {{ i32 {magic}, i32 {RECORD_VERSION}, ptr @{IMAGE}, ptr null }}, section "{wrapper_section}", align 8
+{entries}{image_global}@{WRAPPER} = internal constant %{IR_STRUCT_NAME} {{ i32 {magic}, i32 {RECORD_VERSION}, ptr @{IMAGE}, ptr null }}, section "{wrapper_section}"{sanitizers}, align 8
 @.{name}.binary_handle = internal global ptr null
 @llvm.global_ctors = appending global [1 x {{ i32, ptr, ptr }}] [{{ i32, ptr, ptr }} {{ i32 {REGISTER_PRIORITY}, ptr @.{name}.fatbin_reg, ptr null }}]
 define internal void @.{name}.fatbin_reg() section "{REGISTER_FUNCTION_SECTION}" {{
