@@ -75,11 +75,11 @@ static void loops(int n, unsigned from, unsigned long large, int one) {
   long last = 5;
 #pragma omp target teams distribute parallel for num_teams(one) lastprivate(last) map(tofrom : x, last)
   for (long i = n; i < (long)from; i++)
-    x[0] += last = i;
+    x[i] += last = i;
   printf("empty: last %ld\n", last);
 #pragma omp target teams distribute parallel for num_teams(one) lastprivate(last) map(tofrom : x, last)
   for (long i = 0; i < (long)from; i++)
-    x[0] += last = i;
+    x[i] += last = i;
   printf("not empty: last %ld\n", last);
   show("last");
 }
