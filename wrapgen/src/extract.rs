@@ -3,6 +3,9 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use offloom_abi::ContainerFormat;
+
+use crate::LLVM;
 use crate::error::{Error, Result};
 use crate::image_argument::ImageArgument;
 use crate::inputs::{EmbeddedMember, InputFile, InputKind};
@@ -162,7 +165,10 @@ fn made_up_name(image: &EmbeddedMember<'_>, index: usize) -> Result<PathBuf> {
     let mut name = origin.path.file_stem().unwrap_or_default().to_owned();
     name.push("-");
     name.push(member.triple());
-    name.push("-");
+    // LLVM 22 and earlier ones leave it there.
+    if !member.arch().is_empty() || LLVM.containers == ContainerFormat::Version1 {
+        name.push("-");
+    }
     name.push(member.arch());
     name.push(format!(
         ".{index}.{}",
