@@ -140,6 +140,18 @@ impl Extent {
             && !self.no_busy
     }
 
+    /// Whether so many rounds decide anything; says so where a whole run has too few of them.
+    fn has_enough(&self, rounds: u32) -> bool {
+        let has_enough = rounds as usize >= statistics::FEWEST_THAT_DECIDE;
+        if self.is_whole() && !has_enough {
+            println!(
+                "{rounds} rounds decide nothing, {} do: this goes into no page of the project",
+                statistics::FEWEST_THAT_DECIDE
+            );
+        }
+        has_enough
+    }
+
     /// The threads with which all processors are busy, if that is to be measured and is anything else than
     /// what is measured anyway.
     fn busy_threads(&self, processors: usize) -> Option<u32> {
@@ -197,6 +209,8 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         "another measurement works in `{}`: wait until it has ended, or their results would mix",
         folder.display()
     );
+    // Before hours are spent on them.
+    arguments.has_enough(arguments.samples + arguments.goal_samples);
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
     let mut workloads = workload::workloads(&workspace.root, &arguments.only)?;
     if let Some(reason) = rust::not_for_llvm(staged.llvm.major) {
@@ -252,14 +266,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, arguments: &Extent) 
         staged.llvm.major,
         wrong.join("\n")
     );
-    let has_enough = (rounds + goal_rounds) as usize >= statistics::FEWEST_THAT_DECIDE;
-    if arguments.is_whole() && !has_enough {
-        println!(
-            "{} rounds decide nothing, {} do: this goes into no page of the project",
-            rounds + goal_rounds,
-            statistics::FEWEST_THAT_DECIDE
-        );
-    }
+    let has_enough = arguments.has_enough(rounds + goal_rounds);
     let is_public = arguments.is_whole() && has_enough;
     let results = arguments
         .results(workspace, is_public)

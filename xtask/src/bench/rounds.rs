@@ -106,8 +106,9 @@ impl Rounds<'_> {
         let mut before = Duration::ZERO;
         for (round, configurations) in (0..).zip(rounds) {
             let begin = start.elapsed();
-            // As long as the one before it; the first one of fewer configurations is shorter.
-            if round > 0 && begin + before > self.most {
+            // As long as the one before it, for each configuration.
+            let count = configurations.len() + busy.map_or(0, |_| with_goals.len());
+            if round > 0 && begin + before * count as u32 > self.most {
                 progress.around(|| println!("no time for round {}", round + 1));
                 break;
             }
@@ -129,7 +130,7 @@ impl Rounds<'_> {
                     progress.advance();
                 }
             }
-            before = start.elapsed() - begin;
+            before = (start.elapsed() - begin) / count.max(1) as u32;
             // A run that fails later loses no others.
             let samples = serde_json::to_string(&[&outcome.samples.0, &outcome.busy.0])?;
             fs::write(self.builds.folder.join("samples.json"), samples)
