@@ -60,6 +60,17 @@ def limited(seconds, variable, ended):
         signal.signal(signal.SIGALRM, before)
 
 
+@contextlib.contextmanager
+def signals_for_tests():
+    """What tests run is ended by signals that a shell ignores in all that it runs in the background."""
+    before = {number: signal.signal(number, lambda *_: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
 class CleanShTest(lit.formats.ShTest):
     """A test of RUN lines, with a check that its temporary folder is empty afterwards."""
 
@@ -71,7 +82,7 @@ class CleanShTest(lit.formats.ShTest):
             test.config.environment[name] = folder
         test.config.environment[MARK] = folder
         times_out = []
-        with limited(LIMIT, f"{MARK}={folder}", lambda: times_out.append(test)):
+        with signals_for_tests(), limited(LIMIT, f"{MARK}={folder}", lambda: times_out.append(test)):
             result = super().execute(test, lit_config)
         left = sorted(name for name in os.listdir(folder) if not OF_LIBOMPTARGET.fullmatch(name))
         shutil.rmtree(folder)
