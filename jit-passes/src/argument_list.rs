@@ -7,26 +7,24 @@
 //! ([`as_parameters`]). The list's last word is that of the launch environment; those in words have it first,
 //! so they get one that nothing uses.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use offloom_abi::Triple;
 use offloom_descriptor::{Argument, Descriptor};
 use offloom_ir::call_rewriting::{can_be_inlined, inline_call};
-use offloom_ir::call_sites::all_call_sites;
+use offloom_ir::call_sites::{Receivers, all_call_sites, receivers};
 use offloom_ir::function_arguments::fold_constants;
 use offloom_ir::inkwell::AddressSpace;
 use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
 use offloom_ir::inkwell::builder::Builder;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum};
-use offloom_ir::inkwell::values::{
-    BasicValueEnum, CallSiteValue, FunctionValue, InstructionValue, PointerValue,
-};
+use offloom_ir::inkwell::values::{BasicValueEnum, CallSiteValue, FunctionValue, PointerValue};
 use offloom_ir::pointer_uses::{PointerUseKind, pointer_uses};
 use offloom_ir::symbol::{Symbol, find, symbols};
 
 use crate::ahead_of_time;
 use crate::error::JitPassError;
+use crate::gpu::is_for_gpu;
 use crate::survey::is_kernel;
 use crate::take_over::take_over;
 
@@ -43,15 +41,6 @@ const ATTRIBUTE: &str = "offloom-unpacked";
 const WORDS: &str = ".words";
 const CODE: &str = ".listed";
 
-/// Whether kernels of the module have their arguments in a list: in releases where those of hosts do.
-fn have_lists(module: &Module<'_>) -> bool {
-    offloom_ir::LLVM.host_kernels_take_list && !is_for_gpu(module)
-}
-
-fn is_for_gpu(module: &Module<'_>) -> bool {
-    Triple(&module.get_triple().as_str().to_string_lossy()).is_gpu()
-}
-
 /// Which of a kernel's parameters, no list among them, is that of the launch environment: in newer releases
 /// the last on GPUs; what was unpacked has it first.
 pub(crate) fn launch_environment(module: &Module<'_>, kernel: FunctionValue<'_>) -> u32 {
@@ -61,9 +50,10 @@ pub(crate) fn launch_environment(module: &Module<'_>, kernel: FunctionValue<'_>)
     }
 }
 
-/// Whether the kernel has its arguments in a list, in a module where kernels may.
+/// Whether the kernel has its arguments in a list, in releases where those of hosts do.
 pub(crate) fn has_list(module: &Module<'_>, kernel: FunctionValue<'_>) -> bool {
-    have_lists(module)
+    offloom_ir::LLVM.host_kernels_take_list
+        && !is_for_gpu(module)
         && kernel.count_params() == 1
         && kernel
             .get_string_attribute(AttributeLoc::Function, ATTRIBUTE)
@@ -121,6 +111,9 @@ fn unpack_these<'ctx>(
     descriptor: Option<&Descriptor>,
     promote: impl Fn(&Module<'_>) -> Result<(), JitPassError>,
 ) -> Result<Vec<String>, JitPassError> {
+    if kernels.is_empty() {
+        return Ok(Vec::new());
+    }
     for kernel in &kernels {
         optimise(*kernel);
     }
@@ -128,11 +121,7 @@ fn unpack_these<'ctx>(
         // Code that was not optimised keeps the list in a variable, and what is in it.
         promote(module)?;
     }
-    let receivers = if kernels.is_empty() {
-        Receivers::default()
-    } else {
-        Receivers::of(module)
-    };
+    let receivers = receivers(&all_call_sites(module));
     let read: Vec<_> = kernels
         .iter()
         .map(|&kernel| arguments(kernel, &receivers))
@@ -183,56 +172,31 @@ fn optimise(kernel: FunctionValue<'_>) {
     }
 }
 
-/// The parameters that get a pointer, by the instruction that hands it over.
-#[derive(Default)]
-struct Receivers<'ctx>(HashMap<(InstructionValue<'ctx>, PointerValue<'ctx>), Vec<PointerValue<'ctx>>>);
-
-impl<'ctx> Receivers<'ctx> {
-    fn of(module: &Module<'ctx>) -> Self {
-        let mut receivers = Self::default();
-        for (function, sites) in all_call_sites(module) {
-            for site in &sites.known {
-                for (parameter, argument) in function.get_param_iter().zip(&site.arguments) {
-                    if let (BasicValueEnum::PointerValue(parameter), Some(argument)) = (parameter, argument)
-                        && let BasicValueEnum::PointerValue(pointer) = argument.value
-                    {
-                        let key = (argument.handed_over_by, pointer);
-                        receivers.0.entry(key).or_default().push(parameter);
-                    }
-                }
+/// Whether what is loaded from this address is a pointer, here and in the functions that are handed the
+/// address; nothing where nobody loads from it.
+fn is_pointer_in<'ctx>(
+    address: PointerValue<'ctx>,
+    receivers: &Receivers<'ctx>,
+    seen: &mut HashSet<PointerValue<'ctx>>,
+) -> Option<bool> {
+    let mut found = None;
+    if !seen.insert(address) {
+        return found;
+    }
+    for place in pointer_uses(address) {
+        let is_pointer = match place.kind {
+            _ if place.offset != 0 => None,
+            PointerUseKind::Load { .. } => Some(place.instruction.get_type().is_pointer_type()),
+            PointerUseKind::Passed => {
+                let received = receivers.get(&(place.instruction, place.pointer));
+                let mut received = received.into_iter().flatten();
+                received.find_map(|&parameter| is_pointer_in(parameter, receivers, seen))
             }
-        }
-        receivers
+            _ => None,
+        };
+        found = found.max(is_pointer);
     }
-
-    /// Whether what is loaded from this address is a pointer, here and in the functions that are handed the
-    /// address; nothing where nobody loads from it.
-    fn is_pointer_in(
-        &self,
-        address: PointerValue<'ctx>,
-        seen: &mut HashSet<PointerValue<'ctx>>,
-    ) -> Option<bool> {
-        let mut found = None;
-        if !seen.insert(address) {
-            return found;
-        }
-        for place in pointer_uses(address)
-            .into_iter()
-            .filter(|place| place.offset == 0)
-        {
-            let is_pointer = match place.kind {
-                PointerUseKind::Load { .. } => Some(place.instruction.get_type().is_pointer_type()),
-                PointerUseKind::Passed => {
-                    let received = self.0.get(&(place.instruction, place.pointer));
-                    let mut received = received.into_iter().flatten();
-                    received.find_map(|&parameter| self.is_pointer_in(parameter, seen))
-                }
-                _ => None,
-            };
-            found = found.max(is_pointer);
-        }
-        found
-    }
+    found
 }
 
 /// Whether the kernel has local variables that hold its list or addresses from it.
@@ -274,7 +238,7 @@ fn arguments<'ctx>(
         if arguments.len() <= number {
             arguments.resize(number + 1, None);
         }
-        arguments[number] = match receivers.is_pointer_in(address, &mut HashSet::new()) {
+        arguments[number] = match is_pointer_in(address, receivers, &mut HashSet::new()) {
             Some(true) => Some(context.ptr_type(AddressSpace::default()).into()),
             Some(false) => arguments[number].or_else(|| Some(context.i64_type().into())),
             None => arguments[number],

@@ -52,6 +52,11 @@ pub(crate) const SHARED_MEMORY: u16 = 3;
 /// The address space of constant memory.
 pub(crate) const CONSTANT_MEMORY: u16 = 4;
 
+/// Whether the module is for a GPU.
+pub(crate) fn is_for_gpu(module: &Module<'_>) -> bool {
+    Triple(&module.get_triple().as_str().to_string_lossy()).is_gpu()
+}
+
 /// Whether the module is for an AMD GPU.
 pub(crate) fn is_for_amd(module: &Module<'_>) -> bool {
     Triple(&module.get_triple().as_str().to_string_lossy()).is_amd_gpu()

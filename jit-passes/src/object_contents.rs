@@ -180,9 +180,10 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
         if is_copied(self.kernel, index) {
             return Vec::new();
         }
-        let all = self.loads_from(object);
+        let parameters = self.parameters_that_are(object);
+        let all = loads_through(&parameters);
         let noted = noted_bytes(self.kernel, index);
-        let readable = self.readable_bytes(index, object, &all);
+        let readable = self.readable_bytes(&parameters, &all);
         let is_constant = |load: &ObjectLoad<'ctx>| {
             load.is_of(&noted)
                 || load.is_of(&readable)
@@ -223,7 +224,8 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             return false;
         };
         let mut read = [false; MAX_CONTENTS];
-        self.mark_read_at_launch(&mut read, &self.loads_from(object));
+        let loads = loads_through(&self.parameters_that_are(object));
+        self.mark_read_at_launch(&mut read, &loads);
         let mut bytes = bytes.iter().enumerate().filter(|(_, wanted)| **wanted);
         bytes.all(|(byte, _)| read.get(byte) == Some(&true))
     }
@@ -232,22 +234,17 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
     /// calls at each, or because it does so itself at each.
     fn readable_bytes(
         &self,
-        index: u32,
-        object: PointerValue<'ctx>,
+        parameters: &HashMap<PointerValue<'ctx>, i64>,
         loads: &[ObjectLoad<'ctx>],
     ) -> Vec<bool> {
         let mut readable = vec![false; MAX_CONTENTS];
-        let mut declare = |start: i64, function, index| {
-            let end = start.saturating_add_unsigned(dereferenceable_bytes(function, index));
-            let within = |place: i64| usize::try_from(place).unwrap_or(0).min(MAX_CONTENTS);
-            readable[within(start)..within(end).max(within(start))].fill(true);
-        };
-        declare(0, self.kernel, index);
-        for (parameter, start) in self.parameters_that_are(object) {
-            if let Some(&(function, index)) = self.sources.parameters.get(&parameter)
-                && self.is_called_at_launch(function, &mut HashSet::new())
+        let within = |place: i64| usize::try_from(place).unwrap_or(0).min(MAX_CONTENTS);
+        for (parameter, &start) in parameters {
+            if let Some(&(function, index)) = self.sources.parameters.get(parameter)
+                && (function == self.kernel || self.is_called_at_launch(function, &mut HashSet::new()))
             {
-                declare(start, function, index);
+                let end = start.saturating_add_unsigned(dereferenceable_bytes(function, index));
+                readable[within(start)..within(end)].fill(true);
             }
         }
         self.mark_read_at_launch(&mut readable, loads);
@@ -285,29 +282,6 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             let mut calls = sites.known.iter().map(|site| site.call);
             calls.any(|call| self.is_executed_at_launch(call, seen))
         })
-    }
-
-    /// The loads at known offsets from the object, here and in functions that get its address, and no other,
-    /// from everyone who calls them.
-    fn loads_from(&self, object: PointerValue<'ctx>) -> Vec<ObjectLoad<'ctx>> {
-        let mut loads = Vec::new();
-        for (pointer, start) in self.parameters_that_are(object) {
-            for pointer_use in pointer_uses(pointer) {
-                let PointerUseKind::Load { size } = pointer_use.kind else {
-                    continue;
-                };
-                let size = usize::try_from(size).unwrap_or(usize::MAX);
-                match usize::try_from(start + pointer_use.offset) {
-                    Ok(offset) if offset.saturating_add(size) <= MAX_CONTENTS => loads.push(ObjectLoad {
-                        instruction: pointer_use.instruction,
-                        offset,
-                        size,
-                    }),
-                    _ => {}
-                }
-            }
-        }
-        loads
     }
 
     /// The parameters that always lead into the object, each with the distance from its start.
@@ -449,6 +423,29 @@ impl<'sources, 'ctx> KernelMemory<'sources, 'ctx> {
             }
         }
     }
+}
+
+/// The loads at known offsets from an object, in the functions that always get its address, through these
+/// parameters, each with the distance from its start.
+fn loads_through<'ctx>(parameters: &HashMap<PointerValue<'ctx>, i64>) -> Vec<ObjectLoad<'ctx>> {
+    let mut loads = Vec::new();
+    for (&pointer, start) in parameters {
+        for pointer_use in pointer_uses(pointer) {
+            let PointerUseKind::Load { size } = pointer_use.kind else {
+                continue;
+            };
+            let size = usize::try_from(size).unwrap_or(usize::MAX);
+            match usize::try_from(start + pointer_use.offset) {
+                Ok(offset) if offset.saturating_add(size) <= MAX_CONTENTS => loads.push(ObjectLoad {
+                    instruction: pointer_use.instruction,
+                    offset,
+                    size,
+                }),
+                _ => {}
+            }
+        }
+    }
+    loads
 }
 
 /// Where all who call the function find the pointer that they give it as its parameter at `index`; `None` if

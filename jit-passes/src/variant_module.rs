@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use offloom_abi::Triple;
 use offloom_ir::codegen::{CodegenError, run_pipeline};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::inkwell::targets::TargetMachine;
@@ -13,6 +12,7 @@ use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind, find, functions, symbol
 use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::ahead_of_time;
+use crate::gpu::is_for_gpu;
 use crate::survey::{Survey, is_table};
 
 /// Turns the surveyed module, or a clone of it, into the variant module. The kernels with a stub are its only
@@ -40,7 +40,7 @@ pub fn make_variant_module(
         .iter()
         .map(|anchor| (anchor.name.as_str(), anchor.symbol.as_str()))
         .collect();
-    let is_for_gpu = Triple(&module.get_triple().as_str().to_string_lossy()).is_gpu();
+    let is_for_gpu = is_for_gpu(module);
     delete_module_assembly(module);
     let others = other_code(module, survey, &anchors);
     delete_link_tables(module);

@@ -31,12 +31,10 @@ pub(crate) const PASS: Pass = Pass {
     name: "offload-specialize",
     parameters: &[MODE, DESCRIPTOR],
     run: |module, parameters| {
-        let descriptor = descriptor(parameters)?;
-        as_parameters(module, &descriptor, || {
-            match_mode(module, parameters, &descriptor)?;
-            Ok::<_, PassError>(specialize(module, &descriptor, Transforms::ALL)?)
-        })?;
-        Ok(PreservedAnalyses::None)
+        with_descriptor(module, parameters, |descriptor| {
+            match_mode(module, parameters, descriptor)?;
+            Ok(specialize(module, descriptor, Transforms::ALL)?)
+        })
     },
     unasked: None,
 };
@@ -114,10 +112,19 @@ fn run(
     parameters: &Parameters,
     transforms: Transforms,
 ) -> Result<PreservedAnalyses, PassError> {
+    with_descriptor(module, parameters, |descriptor| {
+        Ok(specialize(module, descriptor, transforms)?)
+    })
+}
+
+/// Does some work with the descriptor that the parameter holds or names, while its kernel has parameters.
+fn with_descriptor(
+    module: &Module<'_>,
+    parameters: &Parameters,
+    work: impl FnOnce(&Descriptor) -> Result<(), PassError>,
+) -> Result<PreservedAnalyses, PassError> {
     let descriptor = descriptor(parameters)?;
-    as_parameters(module, &descriptor, || {
-        Ok::<_, PassError>(specialize(module, &descriptor, transforms)?)
-    })?;
+    as_parameters(module, &descriptor, || work(&descriptor))?;
     Ok(PreservedAnalyses::None)
 }
 

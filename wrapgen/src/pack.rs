@@ -170,7 +170,7 @@ fn write_container(images: &[Packed<'_>], output: &mut OutputFile) -> Result<()>
     let header = ContainerHeader::of(LLVM.containers, &members)
         .map_err(|error| Error::Usage(format!("cannot pack the images together: {error}")))?;
     output.write(header.bytes())?;
-    for (image, padding) in images.iter().zip(header.paddings()) {
+    for image in images {
         match &image.contents {
             Contents::File(file, size) => {
                 let source = Source {
@@ -182,9 +182,8 @@ fn write_container(images: &[Packed<'_>], output: &mut OutputFile) -> Result<()>
             }
             Contents::Read(bytes) => output.write(bytes)?,
         }
-        output.write(&[0; 8][..*padding])?;
     }
-    Ok(())
+    output.write(&[0; 8][..header.padding()])
 }
 
 /// The order in which LLVM's packager stores strings is that of a hash table; for the keys that Clang gives

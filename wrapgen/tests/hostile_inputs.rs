@@ -26,7 +26,7 @@ fn offload_binary() -> Vec<u8> {
     let header = description
         .header(ContainerFormat::Version1, IMAGE.len() as u64)
         .unwrap();
-    [header.bytes(), IMAGE, &vec![0; header.paddings()[0]]].concat()
+    [header.bytes(), IMAGE, &vec![0; header.padding()]].concat()
 }
 
 /// An object with an OffloadBinary, as Clang leaves it.

@@ -7,12 +7,13 @@
 //! anything but loads that were proven. Executed where none of those is, it may find other bytes, which
 //! nobody then looks at. A byte that some load finds changed, or that is part of an address, is not noted.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use offloom_abi::jit_bundle::MAX_CONTENTS;
+use offloom_ir::call_sites::{Receivers, receivers};
 use offloom_ir::inkwell::attributes::AttributeLoc;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, InstructionValue, PointerValue};
+use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue};
 use offloom_ir::module;
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, pointer_uses};
 use offloom_ir::symbol::{Symbol, find, symbols};
@@ -36,7 +37,7 @@ impl ConstantBytes {
         let copy = module::copy(module);
         expose_loads(&copy);
         let sources = PointerSources::of(&copy);
-        let receivers = receivers(&sources);
+        let receivers = receivers(&sources.sites);
         let kernels = symbols(&copy).into_iter().filter(|&global| is_kernel(global));
         let mut found = Vec::new();
         for kernel in kernels.filter_map(Symbol::as_function) {
@@ -74,24 +75,6 @@ pub(super) fn noted_bytes(kernel: FunctionValue<'_>, index: u32) -> Vec<bool> {
         let text = attribute.get_string_value().to_string_lossy();
         text.chars().map(|byte| byte == CONSTANT).collect()
     })
-}
-
-/// The parameters that get a pointer, by the instruction that hands it over.
-type Receivers<'ctx> = HashMap<(InstructionValue<'ctx>, PointerValue<'ctx>), Vec<PointerValue<'ctx>>>;
-
-fn receivers<'ctx>(sources: &PointerSources<'ctx>) -> Receivers<'ctx> {
-    let mut receivers = Receivers::new();
-    for (&parameter, (function, index)) in &sources.parameters {
-        for site in &sources.sites[function].known {
-            if let Some(argument) = site.arguments[*index as usize]
-                && let BasicValueEnum::PointerValue(pointer) = argument.value
-            {
-                let key = (argument.handed_over_by, pointer);
-                receivers.entry(key).or_default().push(parameter);
-            }
-        }
-    }
-    receivers
 }
 
 impl<'ctx> KernelMemory<'_, 'ctx> {

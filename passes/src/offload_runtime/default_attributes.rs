@@ -88,6 +88,8 @@ impl DefaultAttributes {
             };
             names.iter().filter(common).copied().collect()
         };
+        let environments = defined.iter().filter_map(|symbol| symbol.as_function());
+        let environments = environments.map(denormal_environment);
         Self {
             replaced: REPLACED
                 .iter()
@@ -98,7 +100,7 @@ impl DefaultAttributes {
             features: common(&defined, TARGET_FEATURES),
             denormals: common(&defined, DENORMALS),
             denormals_f32: common(&defined, DENORMALS_F32),
-            denormal_environment: common_environment(&defined),
+            denormal_environment: alike(environments).unwrap_or_default(),
         }
     }
 
@@ -236,28 +238,19 @@ fn denormal_environment(function: FunctionValue<'_>) -> u64 {
         .map_or(0, Attribute::get_enum_value)
 }
 
-/// The value that all the functions have alike.
-fn common_environment(functions: &[Symbol<'_>]) -> u64 {
-    let functions = functions.iter().filter_map(|&symbol| symbol.as_function());
-    let mut environments = functions.map(denormal_environment);
-    let first = environments.next().unwrap_or(0);
-    if environments.all(|other| other == first) {
-        first
-    } else {
-        0
-    }
-}
-
 fn has(function: Symbol<'_>, key: &str) -> bool {
     function.string_attribute(key).is_some()
 }
 
 /// The value of an attribute that all the functions have alike.
 fn common(functions: &[Symbol<'_>], key: &str) -> Option<String> {
-    let (first, others) = functions.split_first()?;
-    let value = first.string_attribute(key)?;
-    let is_same = |other: &Symbol<'_>| other.string_attribute(key).as_ref() == Some(&value);
-    others.iter().all(is_same).then_some(value)
+    alike(functions.iter().map(|function| function.string_attribute(key))).flatten()
+}
+
+/// The value that all of these are.
+fn alike<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+    let first = values.next()?;
+    values.all(|other| other == first).then_some(first)
 }
 
 fn has_flag(function: Symbol<'_>, name: &str) -> bool {

@@ -20,10 +20,10 @@ fn container(format: ContainerFormat, members: &[(&MemberDescription<'_>, &[u8])
         .collect();
     let header = ContainerHeader::of(format, &sizes).unwrap();
     let mut bytes = header.bytes().to_vec();
-    for ((_, image), padding) in members.iter().zip(header.paddings()) {
+    for (_, image) in members {
         bytes.extend_from_slice(image);
-        bytes.resize(bytes.len() + padding, 0);
     }
+    bytes.resize(bytes.len() + header.padding(), 0);
     assert_eq!(bytes.len() as u64, header.size());
     bytes
 }

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use inkwell::llvm_sys::core as llvm;
 use inkwell::llvm_sys::prelude::LLVMValueRef;
 use inkwell::module::{Linkage, Module};
-use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, InstructionValue};
+use inkwell::values::{AsValueRef, BasicValueEnum, FunctionValue, InstructionValue, PointerValue};
 
 use crate::basic_value::basic_value;
 
@@ -54,6 +54,28 @@ pub struct CallSites<'ctx> {
     /// Whether there are no others: the function is the module's own, and nothing else is done with its
     /// address.
     pub complete: bool,
+}
+
+/// The parameters that get a pointer, by the instruction that hands it over.
+pub type Receivers<'ctx> = HashMap<(InstructionValue<'ctx>, PointerValue<'ctx>), Vec<PointerValue<'ctx>>>;
+
+/// The pointer parameters of all functions of a module, of which these are the call sites
+/// ([`all_call_sites`]), by what they get.
+pub fn receivers<'ctx>(sites: &HashMap<FunctionValue<'ctx>, CallSites<'ctx>>) -> Receivers<'ctx> {
+    let mut receivers = Receivers::new();
+    for (function, sites) in sites {
+        for site in &sites.known {
+            for (parameter, argument) in function.get_param_iter().zip(&site.arguments) {
+                if let (BasicValueEnum::PointerValue(parameter), Some(argument)) = (parameter, argument)
+                    && let BasicValueEnum::PointerValue(pointer) = argument.value
+                {
+                    let key = (argument.handed_over_by, pointer);
+                    receivers.entry(key).or_default().push(parameter);
+                }
+            }
+        }
+    }
+    receivers
 }
 
 /// A runtime function that calls the function it gets.

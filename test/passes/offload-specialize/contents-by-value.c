@@ -40,6 +40,6 @@ void run(double *x, int n, struct settings settings) {
 // AFTER-NOT: switch
 // AFTER: [[TABLE:%.*]] = load ptr
 // AFTER-NOT: switch
-// AFTER: fdiv {{.*}}5.000000e+00
-// AFTER: fmul {{.*}}5.000000e+00
+// AFTER: fdiv {{.*}}double{{.*}} 5.000000e+00
+// AFTER: fmul {{.*}}double{{.*}} 5.000000e+00
 // AFTER-NOT: switch

@@ -48,7 +48,7 @@ impl<'a> PackedLibrary<'a> {
             .map_err(|error| unusable(error.to_string()))?;
         Ok(Self {
             library,
-            bytes: [header.bytes(), file.bytes(), &vec![0; header.paddings()[0]]].concat(),
+            bytes: [header.bytes(), file.bytes(), &vec![0; header.padding()]].concat(),
         })
     }
 

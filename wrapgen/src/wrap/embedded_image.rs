@@ -27,7 +27,7 @@ impl<'a> EmbeddedImage<'a> {
         Ok(Self {
             image_start: header.bytes().len() as u64,
             image_size: image.size(),
-            padding: &[0; 8][..header.paddings()[0]],
+            padding: &[0; 8][..header.padding()],
             header: header.bytes().to_vec(),
             contents: image,
         })

@@ -1,8 +1,8 @@
 //! Writes the bytes of an OffloadBinary that stand before and behind its images.
 //!
 //! The images themselves never pass through here: the caller writes [`ContainerHeader::bytes`], then each
-//! image, with as many zeros behind it as [`ContainerHeader::paddings`] says. For strings in the same order
-//! the bytes equal those that LLVM's tools write: same layout, same string table with shared tails.
+//! image, and behind the last as many zeros as [`ContainerHeader::padding`] says. For strings in the same
+//! order the bytes equal those that LLVM's tools write: same layout, same string table with shared tails.
 
 use std::collections::BTreeMap;
 use std::mem::size_of;
@@ -31,7 +31,7 @@ pub struct MemberDescription<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContainerHeader {
     bytes: Vec<u8>,
-    paddings: Vec<usize>,
+    padding: usize,
     size: u64,
 }
 
@@ -85,16 +85,17 @@ impl ContainerHeader {
         let table = StringTable::new(texts());
         let images_offset = (table_offset + table.bytes.len() as u64).next_multiple_of(ALIGNMENT);
 
-        let (mut entries, mut pairs, mut paddings) = (Vec::new(), Vec::new(), Vec::new());
-        let mut size = images_offset;
-        for (number, ((member, image_size), own_pairs)) in (1..).zip(members.iter().zip(&all_pairs)) {
+        let (mut entries, mut pairs) = (Vec::new(), Vec::new());
+        let too_large = |image_size| DescriptionError::TooLarge { image_size };
+        let mut end = images_offset;
+        for ((member, image_size), own_pairs) in members.iter().zip(&all_pairs) {
             let entry = Entry {
                 image_kind: member.image_kind.0.into(),
                 offload_kind: member.offload_kind.into(),
                 flags: member.flags.into(),
                 string_offset: ((pairs_offset + pairs.len()) as u64).into(),
                 number_of_strings: (own_pairs.len() as u64).into(),
-                image_offset: size.into(),
+                image_offset: end.into(),
                 image_size: (*image_size).into(),
             };
             entries.extend_from_slice(entry.as_bytes());
@@ -108,17 +109,14 @@ impl ContainerHeader {
                     pairs.extend_from_slice(&(value.len() as u64).to_le_bytes());
                 }
             }
-            // As LLVM does it: what is aligned is the whole.
-            let alignment = if number == members.len() { ALIGNMENT } else { 1 };
-            let end = size
+            end = end
                 .checked_add(*image_size)
-                .and_then(|end| Some((end, end.checked_next_multiple_of(alignment)?)));
-            let (end, next) = end.ok_or(DescriptionError::TooLarge {
-                image_size: *image_size,
-            })?;
-            paddings.push((next - end) as usize);
-            size = next;
+                .ok_or_else(|| too_large(*image_size))?;
         }
+        // As LLVM does it: the whole is aligned, and no image in it but the first.
+        let size = end
+            .checked_next_multiple_of(ALIGNMENT)
+            .ok_or_else(|| too_large(members.last().map_or(0, |(_, image_size)| *image_size)))?;
 
         let header = Header {
             magic: MAGIC,
@@ -135,7 +133,7 @@ impl ContainerHeader {
         bytes.resize(images_offset as usize, 0);
         Ok(Self {
             bytes,
-            paddings,
+            padding: (size - end) as usize,
             size,
         })
     }
@@ -145,9 +143,9 @@ impl ContainerHeader {
         &self.bytes
     }
 
-    /// How many zeros stand behind each image: at most 7, and none but behind the last.
-    pub fn paddings(&self) -> &[usize] {
-        &self.paddings
+    /// How many zeros stand behind the last image: at most 7.
+    pub fn padding(&self) -> usize {
+        self.padding
     }
 
     /// Bytes of the whole container.
