@@ -289,12 +289,16 @@ public:
     if (Triple(F.getParent()->getTargetTriple()).isAMDGPU()) {
       // Of what multiplies and adds at once, and flushes denormal numbers, code generation may choose an
       // instruction that rounds twice.
-      auto Flushes = [&](const fltSemantics &Format) {
-        DenormalMode Mode = F.getDenormalMode(Format);
+      // Formats come from types: what `APFloat` hands out is a variable of LLVM 22, without which the plugin
+      // could not even be loaded to say that it is for another release.
+      auto Flushes = [&](Type *Number) {
+        DenormalMode Mode = F.getDenormalMode(Number->getFltSemantics());
         return Mode.Output == DenormalMode::PreserveSign || Mode.Input == DenormalMode::PreserveSign;
       };
       HasFused = true;
-      HasSingle = is_contained(Features, "+dl-insts") && !Flushes(APFloat::IEEEsingle()) && !Flushes(APFloat::IEEEhalf());
+      LLVMContext &Context = F.getContext();
+      HasSingle = is_contained(Features, "+dl-insts") && !Flushes(Type::getFloatTy(Context)) &&
+                  !Flushes(Type::getHalfTy(Context));
       HasHalf = HasSingle && is_contained(Features, "+16-bit-insts");
       return;
     }
