@@ -128,8 +128,8 @@ impl Steps {
 struct Time {
     /// By the clock.
     elapsed: Duration,
-    /// Of the processors, by the programs that were run and have ended. Other work on the machine does not
-    /// change it much.
+    /// Of the processors, by the programs that have ended meanwhile, those that ran beside earlier steps too.
+    /// Other work on the machine does not change it much.
     processor: Duration,
 }
 

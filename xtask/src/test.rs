@@ -2,12 +2,13 @@
 
 use std::process::Command;
 use std::slice;
+use std::sync::mpsc::{self, Receiver};
 use std::thread::{self, JoinHandle};
 
 use anyhow::{Result, anyhow};
 use offloom_find_llvm::Llvm;
 
-use crate::build::{self, LlvmBuilds};
+use crate::build::{self, LlvmBuilds, Staged, Staging};
 use crate::command::run_shown;
 use crate::llvm;
 use crate::setup::Extent;
@@ -47,11 +48,9 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         let _ = s3_server.join();
         return steps.finish();
     };
+    // Cargo's unoptimised builds, and what they test, hardly use two processors.
+    let builds = start_building(&llvms, &arguments.staging)?;
     steps.run("CUDA's tools", || cuda::install(&workspace));
-    steps.run("an S3 server", || {
-        let ended = s3_server.join();
-        ended.unwrap_or_else(|_| Err(anyhow!("its installation panicked")))
-    });
     if let Some(llvm) = llvms.first() {
         // The source is the same for all.
         // Debian's compiler comes without clippy.
@@ -66,15 +65,20 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
         command.current_dir(&workspace.root).args(EVERY_ORDER);
         run_shown(&mut command)
     });
-    // All builds first: some tests mix the builds of two LLVMs. The worker is laid out anew for the first.
-    let mut builds = Vec::new();
-    for (index, llvm) in llvms.into_iter().enumerate() {
-        let mut staging = arguments.staging.clone();
-        staging.plain_worker = index > 0;
-        builds.extend(steps.run(&format!("build, LLVM {}", llvm.major), || {
-            build::build(&workspace, llvm, &staging)
-        }));
-    }
+    steps.run("an S3 server", || {
+        let ended = s3_server.join();
+        ended.unwrap_or_else(|_| Err(anyhow!("its installation panicked")))
+    });
+    // All builds first: some tests mix the builds of two LLVMs.
+    let builds: Vec<_> = llvms
+        .iter()
+        .filter_map(|llvm| {
+            steps.run(&format!("build, LLVM {}", llvm.major), || {
+                let built = builds.recv();
+                built.unwrap_or_else(|_| Err(anyhow!("the build panicked")))
+            })
+        })
+        .collect();
     if let Some(staged) = builds.first() {
         steps.run("links by GNU ld", || {
             build::link_by_gnu_ld(&workspace, &staged.llvm)
@@ -136,6 +140,26 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
 fn start_installing_s3_server() -> Result<JoinHandle<Result<()>>> {
     let workspace = Workspace::find()?;
     Ok(thread::spawn(move || s3_server::install(&workspace)))
+}
+
+/// Builds for one LLVM after the other, beside this thread; what comes of each is received in that order.
+/// The worker is laid out anew for the first.
+fn start_building(llvms: &[Llvm], staging: &Staging) -> Result<Receiver<Result<Staged>>> {
+    let workspace = Workspace::find()?;
+    let llvms = llvms.to_vec();
+    let mut staging = staging.clone();
+    // Its lines would come between those of other steps.
+    staging.folded = true;
+    let (sender, built) = mpsc::channel();
+    thread::spawn(move || {
+        for llvm in llvms {
+            if sender.send(build::build(&workspace, llvm, &staging)).is_err() {
+                return;
+            }
+            staging.plain_worker = true;
+        }
+    });
+    Ok(built)
 }
 
 /// The program that runs Rust tests.
