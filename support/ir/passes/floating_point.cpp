@@ -297,8 +297,8 @@ public:
       };
       HasFused = true;
       LLVMContext &Context = F.getContext();
-      HasSingle = is_contained(Features, "+dl-insts") && !Flushes(Type::getFloatTy(Context)) &&
-                  !Flushes(Type::getHalfTy(Context));
+      HasSingle =
+          is_contained(Features, "+dl-insts") && !Flushes(Type::getFloatTy(Context)) && !Flushes(Type::getHalfTy(Context));
       HasHalf = HasSingle && is_contained(Features, "+16-bit-insts");
       return;
     }
