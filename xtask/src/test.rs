@@ -42,14 +42,14 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     // for each there are builds and what is checked with them.
     let mut steps = Steps::of(5 + lint::steps(1) + majors.len() * (runner.steps() + 12));
     // Compiles while set-up waits for the network.
-    let s3_server = start_installing_s3_server()?;
+    let s3_server = start_installing_s3_server(&workspace);
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
         // No program is left behind.
         let _ = s3_server.join();
         return steps.finish();
     };
     // Cargo's unoptimised builds, and what they test, hardly use two processors.
-    let builds = start_building(&llvms, &arguments.staging)?;
+    let builds = start_building(&workspace, &llvms, &arguments.staging);
     steps.run("CUDA's tools", || cuda::install(&workspace));
     if let Some(llvm) = llvms.first() {
         // The source is the same for all.
@@ -137,17 +137,15 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     steps.finish()
 }
 
-fn start_installing_s3_server() -> Result<JoinHandle<Result<()>>> {
-    let workspace = Workspace::find()?;
-    Ok(thread::spawn(move || s3_server::install(&workspace)))
+fn start_installing_s3_server(workspace: &Workspace) -> JoinHandle<Result<()>> {
+    let workspace = workspace.clone();
+    thread::spawn(move || s3_server::install(&workspace))
 }
 
 /// Builds for one LLVM after the other, beside this thread; what comes of each is received in that order.
 /// The worker is laid out anew for the first.
-fn start_building(llvms: &[Llvm], staging: &Staging) -> Result<Receiver<Result<Staged>>> {
-    let workspace = Workspace::find()?;
-    let llvms = llvms.to_vec();
-    let mut staging = staging.clone();
+fn start_building(workspace: &Workspace, llvms: &[Llvm], staging: &Staging) -> Receiver<Result<Staged>> {
+    let (workspace, llvms, mut staging) = (workspace.clone(), llvms.to_vec(), staging.clone());
     // Its lines would come between those of other steps.
     staging.folded = true;
     let (sender, built) = mpsc::channel();
@@ -159,7 +157,7 @@ fn start_building(llvms: &[Llvm], staging: &Staging) -> Result<Receiver<Result<S
             staging.plain_worker = true;
         }
     });
-    Ok(built)
+    built
 }
 
 /// The program that runs Rust tests.
