@@ -55,6 +55,9 @@ pub(crate) struct Session {
     pub(crate) verdicts: Known,
     /// Objects that came together and have no file of their own yet.
     together: Mutex<HashMap<KeyHash, Place>>,
+    /// Held while an object that came with others gets its own file: two threads do so, and what one knows of
+    /// its launches must not be replaced by what the other does not know yet.
+    parting: Mutex<()>,
     credentials: Credentials,
 }
 
@@ -140,6 +143,7 @@ impl Session {
             limit: settings.remote_limit,
             verdicts: Known::default(),
             together: Mutex::default(),
+            parting: Mutex::default(),
             credentials,
         })
     }
@@ -227,6 +231,7 @@ impl Session {
     }
 
     fn part_one(&self, hash: KeyHash, place: &Place) -> Result<bool, StoreError> {
+        let _alone = self.parting.lock().unwrap_or_else(PoisonError::into_inner);
         let measured = self.verdicts.of(hash);
         let is_there = self.store.part_from_batch(hash, place, measured)?;
         self.catch_up_with_verdict(hash, measured.is_some())?;
@@ -242,11 +247,13 @@ impl Session {
     /// not know.
     pub(crate) fn remember(&self, hash: KeyHash, measured: Measured) -> Result<bool, StoreError> {
         let place = self.together().get(&hash).cloned();
-        match place {
-            // Its own file says it.
-            Some(place) => self.part_one(hash, &place),
-            None => self.store.remember_measured(hash, measured),
-        }
+        let is_parted = match place {
+            Some(place) => self.part_one(hash, &place)?,
+            None => false,
+        };
+        // Its own file says it, unless that was made before this was known.
+        let is_new = self.store.remember_measured(hash, measured)?;
+        Ok(is_parted || is_new)
     }
 
     fn together(&self) -> MutexGuard<'_, HashMap<KeyHash, Place>> {
@@ -400,4 +407,137 @@ impl Session {
 pub(crate) fn now() -> u64 {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     now.unwrap_or(Duration::ZERO).as_secs()
+}
+
+#[cfg(test)]
+mod tests {
+    use offloom_abi::jit_bundle::BundleId;
+    use offloom_jit_cache::store::{ImageKey, Record};
+    use offloom_jit_variants::trial::Times;
+    use tempfile::TempDir;
+
+    use super::*;
+    use crate::verdicts::Verdict;
+
+    /// A session that has received one object in a batch. No store is asked.
+    struct Receiver {
+        session: Session,
+        key: ImageKey,
+        batch: Batch,
+        folder: TempDir,
+    }
+
+    impl Receiver {
+        fn new() -> Self {
+            let folder = tempfile::tempdir().unwrap();
+            let key = ImageKey {
+                offloom_version: "0.1.0".to_owned(),
+                llvm_version: "19.1.7".to_owned(),
+                bundle: BundleId([7; 16]),
+                target_triple: "x86_64-pc-linux-gnu".to_owned(),
+                target_features: String::new(),
+                options: String::new(),
+                source: String::new(),
+                descriptor: "kernel=k;arch=x86-64;0=i64:1".parse().unwrap(),
+            };
+            let private = SigningKey::from_bytes(&[1; 32]);
+            let session = Session {
+                url: String::new(),
+                store: store(&folder),
+                trusted: vec![private.verifying_key()],
+                private: Some(private),
+                deadline: 0,
+                limit: 0,
+                verdicts: Known::default(),
+                together: Mutex::default(),
+                parting: Mutex::default(),
+                credentials: Credentials::default(),
+            };
+            let maker = tempfile::tempdir().unwrap();
+            store(&maker).publish(&key, &Record::Image(vec![1; 100])).unwrap();
+            let file = store(&maker).image_of(key.hash()).unwrap();
+            let batch = session.accept_together(&[(key.hash(), &file)]).unwrap();
+            Self {
+                session,
+                key,
+                batch,
+                folder,
+            }
+        }
+
+        /// Gives the object its file, as the thread that does so before a verdict is known.
+        fn part_without_verdict(&self) {
+            let [(hash, place)] = self.batch.images() else {
+                panic!("one image");
+            };
+            assert!(self.session.store.part_from_batch(*hash, place, None).unwrap());
+        }
+
+        /// Hears what launches took. Returns of how many objects that are here.
+        fn hear(&self) -> Trusted<u32> {
+            let subject = KeyHash([2; 32]);
+            let verdict = Verdict {
+                hash: self.key.hash(),
+                times: TIMES,
+                at: now(),
+            };
+            let key = self.session.private.as_ref().unwrap();
+            let entry = entry::sign(key, Kind::Verdicts, subject, &verdict.encode(), now());
+            self.session.note_verdicts(subject, Some(&entry))
+        }
+
+        /// What the program loads.
+        fn loaded(&self) -> Option<Record> {
+            store(&self.folder).load(&self.key)
+        }
+    }
+
+    const TIMES: Times = Times {
+        variant: 50,
+        ahead_of_time: 100,
+    };
+
+    fn store(folder: &TempDir) -> Store {
+        let (store, errors) = Store::open(&StoreOptions {
+            directory: Some(folder.path().join("cache")),
+            read_only: false,
+            shared: Vec::new(),
+            size_limit: 1 << 30,
+            claim_limit: TRIAL,
+        });
+        assert!(errors.is_empty(), "{errors:?}");
+        store
+    }
+
+    fn timed() -> Option<Record> {
+        Some(Record::Timed(TIMES, vec![1; 100]))
+    }
+
+    #[test]
+    fn a_verdict_is_loaded_once_it_was_told_of() {
+        // The object has no file of its own yet.
+        let receiver = Receiver::new();
+        assert_eq!(receiver.hear(), Ok(1));
+        assert_eq!(receiver.loaded(), timed());
+        receiver.session.part(&receiver.batch).unwrap();
+        assert_eq!(receiver.loaded(), timed());
+    }
+
+    #[test]
+    fn a_verdict_is_loaded_where_the_file_was_made_before() {
+        let receiver = Receiver::new();
+        receiver.part_without_verdict();
+        assert_eq!(receiver.hear(), Ok(1));
+        assert_eq!(receiver.loaded(), timed());
+    }
+
+    #[test]
+    fn a_verdict_is_loaded_where_the_batch_has_gone_meanwhile() {
+        let mut receiver = Receiver::new();
+        receiver.part_without_verdict();
+        // That its object has a file is not noted yet.
+        receiver.batch = receiver.session.store.accept_together(&[], |_| None).unwrap();
+        assert_eq!(receiver.hear(), Ok(1));
+        assert_eq!(receiver.loaded(), timed());
+    }
 }

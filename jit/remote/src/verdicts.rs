@@ -36,7 +36,7 @@ pub(crate) struct Verdict {
 }
 
 impl Verdict {
-    fn encode(&self) -> [u8; SIZE] {
+    pub(crate) fn encode(&self) -> [u8; SIZE] {
         let mut bytes = [0; SIZE];
         let Times {
             variant,
