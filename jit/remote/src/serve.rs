@@ -72,11 +72,6 @@ impl Shared {
     fn is_over(&self) -> bool {
         self.end.get().is_some_and(|end| Instant::now() >= *end)
     }
-
-    /// Whether it is known what launches of this object took elsewhere.
-    fn has_verdict(&self, hash: KeyHash) -> bool {
-        self.session.verdicts.of(hash).is_some()
-    }
 }
 
 /// Serves until the program has ended.
@@ -202,7 +197,7 @@ fn answer_all(
                     remote.renew();
                 }
                 match got {
-                    Ok(Got::Arrived) => tell(number, &Answer::Arrived),
+                    Ok(Got::Arrived { .. }) => tell(number, &Answer::Arrived),
                     Ok(Got::Absent) => tell(number, &Answer::Absent),
                     Ok(Got::Refused(refusal)) => tell(number, &Answer::Refused(&refusal.to_string())),
                     Err(StoreFailure::Failing(reason)) => tell(number, &Answer::Failed(&reason)),
@@ -343,15 +338,13 @@ fn fetch(
     }
     // Where nobody waits the question is whether the store answers; the object was made meanwhile.
     if wait.is_waited() && shared.session.has(hash) {
-        return Ok(Got::Arrived);
+        return Ok(Got::Arrived { with_verdict: false });
     }
     let got = loop {
         let got = shared.session.get(remote, hash)?;
         match got {
-            Got::Arrived => {
-                if shared.has_verdict(hash) {
-                    tell_of_verdicts(Ok(1));
-                }
+            Got::Arrived { with_verdict } => {
+                tell_of_verdicts(Ok(with_verdict.into()));
                 return Ok(got);
             }
             Got::Refused(refusal) if !refusal.is_to_be_replaced() => return Ok(got),
@@ -411,9 +404,10 @@ fn is_to_be_asked_for(shared: &Shared, hash: KeyHash, wait: Wait) -> bool {
 fn receive(buffer: &mut [u8]) -> io::Result<Option<usize>> {
     loop {
         match recv(stdin(), &mut *buffer, RecvFlags::empty()) {
-            Ok((0, _)) | Err(Errno::CONNRESET) => return Ok(None),
+            Ok((0, _)) => return Ok(None),
             Ok((length, _)) => return Ok(Some(length)),
-            Err(Errno::INTR) => {}
+            // The other end is gone and has left answers unread. That is told once, before what it said last.
+            Err(Errno::CONNRESET | Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
     }

@@ -14,7 +14,7 @@ use crate::credentials::Credentials;
 use crate::entry::{self, Kind, Refusal};
 use crate::keys::Keys;
 use crate::stores::{self, Limits, PREFIX, Put, RemoteStore, StoreFailure};
-use crate::verdicts::{self, Known};
+use crate::verdicts;
 
 /// The most objects of a list.
 pub(crate) const LONGEST_LIST: usize = 4096;
@@ -51,14 +51,18 @@ pub(crate) struct Session {
     pub(crate) deadline: u32,
     /// The largest object that is put into the store, in bytes of its file in the cache.
     limit: u64,
-    /// What launches took elsewhere, as far as the store was asked.
-    pub(crate) verdicts: Known,
-    /// Objects that came together and have no file of their own yet.
-    together: Mutex<HashMap<KeyHash, Place>>,
-    /// Held while an object that came with others gets its own file: two threads do so, and what one knows of
-    /// its launches must not be replaced by what the other does not know yet.
-    parting: Mutex<()>,
+    known: Mutex<Known>,
     credentials: Credentials,
+}
+
+/// What is known of objects. Locked while an object's file is made or changed, so that the file says what is
+/// known of its launches, and that each of them is counted once, by who puts it there.
+#[derive(Debug, Default)]
+struct Known {
+    /// What launches took elsewhere, as far as the store was asked.
+    verdicts: HashMap<KeyHash, Measured>,
+    /// Objects that came together and have no file of their own yet.
+    together: HashMap<KeyHash, Place>,
 }
 
 /// What an entry holds, or why it is not used.
@@ -67,8 +71,8 @@ pub(crate) type Trusted<T> = Result<T, Refusal>;
 /// What came of asking for an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Got {
-    /// It is in the private folder.
-    Arrived,
+    /// It is in the private folder, maybe with what launches took elsewhere.
+    Arrived { with_verdict: bool },
     /// The store does not have it.
     Absent,
     /// It is not to be trusted.
@@ -141,9 +145,7 @@ impl Session {
             store,
             deadline: settings.remote_deadline,
             limit: settings.remote_limit,
-            verdicts: Known::default(),
-            together: Mutex::default(),
-            parting: Mutex::default(),
+            known: Mutex::default(),
             credentials,
         })
     }
@@ -202,62 +204,65 @@ impl Session {
     pub(crate) fn accept_each(&self, images: &[(KeyHash, &[u8])]) -> Result<Vec<KeyHash>, StoreFailure> {
         let mut arrived = Vec::with_capacity(images.len());
         for (hash, image) in images {
-            if self.accept(*hash, image)? == Got::Arrived {
+            if matches!(self.accept(*hash, image)?, Got::Arrived { .. }) {
                 arrived.push(*hash);
             }
         }
         Ok(arrived)
     }
 
-    /// Puts what is signed into the private folder, all in one file.
-    pub(crate) fn accept_together(&self, images: &[(KeyHash, &[u8])]) -> Result<Batch, StoreFailure> {
-        let batch = self.store.accept_together(images, |hash| self.verdicts.of(hash));
+    /// Puts what is signed into the private folder, all in one file. Returns also with how many is what
+    /// launches took elsewhere.
+    pub(crate) fn accept_together(&self, images: &[(KeyHash, &[u8])]) -> Result<(Batch, u32), StoreFailure> {
+        let mut known = self.known();
+        let measured = |hash| known.verdicts.get(&hash).copied();
+        let batch = self.store.accept_together(images, measured);
         let batch = batch.map_err(StoreFailure::of)?;
-        self.together().extend(batch.images().iter().cloned());
-        Ok(batch)
+        let images = batch.images();
+        let with_verdict = images
+            .iter()
+            .filter(|(hash, _)| known.verdicts.contains_key(hash))
+            .count();
+        known.together.extend(images.iter().cloned());
+        Ok((batch, with_verdict as u32))
     }
 
     /// Gives each object of a batch a file of its own.
     pub(crate) fn part(&self, batch: &Batch) -> Result<(), StoreFailure> {
-        let parted = batch
-            .images()
-            .iter()
-            .try_for_each(|(hash, place)| self.part_one(*hash, place).map(drop));
-        let mut together = self.together();
-        for (hash, _) in batch.images() {
-            together.remove(hash);
+        let mut parted = Ok(());
+        for (hash, place) in batch.images() {
+            // Of one after the other: a look-up may wait for it.
+            let mut known = self.known();
+            if parted.is_ok() {
+                let measured = known.verdicts.get(hash).copied();
+                parted = self.store.part_from_batch(*hash, place, measured).map(drop);
+            }
+            known.together.remove(hash);
         }
         parted.map_err(StoreFailure::of)
     }
 
-    fn part_one(&self, hash: KeyHash, place: &Place) -> Result<bool, StoreError> {
-        let _alone = self.parting.lock().unwrap_or_else(PoisonError::into_inner);
-        let measured = self.verdicts.of(hash);
-        let is_there = self.store.part_from_batch(hash, place, measured)?;
-        self.catch_up_with_verdict(hash, measured.is_some())?;
-        Ok(is_there)
-    }
-
     /// Whether the private folder has an object, maybe in a file of several.
     pub(crate) fn has(&self, hash: KeyHash) -> bool {
-        self.together().contains_key(&hash) || self.store.is_in_private_layer(hash)
+        self.known().together.contains_key(&hash) || self.store.is_in_private_layer(hash)
     }
 
-    /// Has the private folder say what launches of an object took elsewhere, if it has that object and does
-    /// not know.
+    /// Takes note of what launches of an object took elsewhere. Has the private folder say so, if it has that
+    /// object and does not know: true.
     pub(crate) fn remember(&self, hash: KeyHash, measured: Measured) -> Result<bool, StoreError> {
-        let place = self.together().get(&hash).cloned();
-        let is_parted = match place {
-            Some(place) => self.part_one(hash, &place)?,
-            None => false,
-        };
-        // Its own file says it, unless that was made before this was known.
-        let is_new = self.store.remember_measured(hash, measured)?;
-        Ok(is_parted || is_new)
+        let mut known = self.known();
+        known.verdicts.insert(hash, measured);
+        // Not where its batch is gone: then it has its own file.
+        if let Some(place) = known.together.get(&hash)
+            && self.store.part_from_batch(hash, place, Some(measured))?
+        {
+            return Ok(true);
+        }
+        self.store.remember_measured(hash, measured)
     }
 
-    fn together(&self) -> MutexGuard<'_, HashMap<KeyHash, Place>> {
-        self.together.lock().unwrap_or_else(PoisonError::into_inner)
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn verify<'e>(&self, hash: KeyHash, entry: &'e [u8]) -> Result<&'e [u8], Refusal> {
@@ -266,26 +271,15 @@ impl Session {
 
     /// Puts what is signed into the private folder, with what its launches took elsewhere, if that is known.
     fn accept(&self, hash: KeyHash, image: &[u8]) -> Result<Got, StoreFailure> {
-        let measured = self.verdicts.of(hash);
-        if !self
-            .store
-            .accept(hash, image, measured)
-            .map_err(StoreFailure::of)?
-        {
+        let known = self.known();
+        let measured = known.verdicts.get(&hash).copied();
+        let is_image = self.store.accept(hash, image, measured);
+        if is_image.map_err(StoreFailure::of)? {
+            let with_verdict = measured.is_some();
+            Ok(Got::Arrived { with_verdict })
+        } else {
             // Signed by somebody whose Offloom writes something else.
-            return Ok(Got::Refused(Refusal::NoEntry));
-        }
-        self.catch_up_with_verdict(hash, measured.is_some())
-            .map_err(StoreFailure::of)?;
-        Ok(Got::Arrived)
-    }
-
-    /// What launches took may have become known while an object was put into the folder, to one who did not
-    /// find it there yet.
-    fn catch_up_with_verdict(&self, hash: KeyHash, was_known: bool) -> Result<(), StoreError> {
-        match self.verdicts.of(hash).filter(|_| !was_known) {
-            Some(measured) => self.store.remember_measured(hash, measured).map(drop),
-            None => Ok(()),
+            Ok(Got::Refused(Refusal::NoEntry))
         }
     }
 
@@ -448,15 +442,13 @@ mod tests {
                 private: Some(private),
                 deadline: 0,
                 limit: 0,
-                verdicts: Known::default(),
-                together: Mutex::default(),
-                parting: Mutex::default(),
+                known: Mutex::default(),
                 credentials: Credentials::default(),
             };
             let maker = tempfile::tempdir().unwrap();
             store(&maker).publish(&key, &Record::Image(vec![1; 100])).unwrap();
             let file = store(&maker).image_of(key.hash()).unwrap();
-            let batch = session.accept_together(&[(key.hash(), &file)]).unwrap();
+            let (batch, _) = session.accept_together(&[(key.hash(), &file)]).unwrap();
             Self {
                 session,
                 key,

@@ -6,8 +6,6 @@
 //! seconds since 1970 when that was found out. Numbers are little-endian. A verdict counts for as long as in
 //! a folder ([`MEMORY`]), from when it was found out.
 
-use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, UNIX_EPOCH};
 
 use offloom_abi::jit_remote::Device;
@@ -116,21 +114,6 @@ pub(crate) fn name(subject: KeyHash) -> String {
     format!("{PREFIX}/verdicts/{subject}")
 }
 
-/// What the store has said of objects, wherever they are.
-#[derive(Debug, Default)]
-pub(crate) struct Known(Mutex<HashMap<KeyHash, Measured>>);
-
-impl Known {
-    fn all(&self) -> MutexGuard<'_, HashMap<KeyHash, Measured>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// What launches of this object took.
-    pub(crate) fn of(&self, hash: KeyHash) -> Option<Measured> {
-        self.all().get(&hash).copied()
-    }
-}
-
 impl Session {
     /// What the entry for this subject says, if it is to be trusted.
     fn verdicts_in(&self, subject: KeyHash, entry: Option<&[u8]>) -> Trusted<Vec<Verdict>> {
@@ -146,15 +129,11 @@ impl Session {
     /// The entry is not to be trusted.
     pub(crate) fn note_verdicts(&self, subject: KeyHash, entry: Option<&[u8]>) -> Trusted<u32> {
         let verdicts = self.verdicts_in(subject, entry)?;
-        let measured = |verdict: &Verdict| Some((verdict.hash, verdict.measured()?));
-        // Before it is looked what is here: what comes meanwhile is looked up in this.
-        self.verdicts.all().extend(verdicts.iter().filter_map(measured));
-        let is_new = |(hash, measured)| self.remember(hash, measured).unwrap_or(false);
-        let new = verdicts
-            .iter()
-            .filter_map(measured)
-            .filter(|known| is_new(*known));
-        Ok(new.count() as u32)
+        let is_new = |verdict: &&Verdict| {
+            let remembered = |measured| self.remember(verdict.hash, measured).unwrap_or(false);
+            verdict.measured().is_some_and(remembered)
+        };
+        Ok(verdicts.iter().filter(is_new).count() as u32)
     }
 
     /// Adds verdicts to the entry for this subject, unless it has them all. Where two do so at once, what one

@@ -10,7 +10,7 @@ use std::net::{TcpListener, TcpStream};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use machines::{FASTER, Machine, PATIENCE, Process, SLOWER, Server, image, key, timed};
+use machines::{FASTER, Machine, PATIENCE, Process, SLOWER, Server, image, judged, key, timed};
 use offloom_abi::jit_remote::{Answer, Device, InBatch, Question};
 use offloom_jit_cache::remote::{REST, Trouble};
 use offloom_jit_cache::store::{KeyHash, Place};
@@ -100,6 +100,17 @@ fn a_verdict_is_put_into_the_store_once() {
 }
 
 #[test]
+fn what_a_program_said_last_is_heard_also_if_it_leaves_answers_unread() {
+    let mut server = Server::start();
+    let machine = Machine::new();
+    machine.fill(1);
+    let process = machine.start(&server);
+    process.wait_for_an_answer();
+    process.end_while_stopped(&judged(Device::Processor, 0, FASTER));
+    assert_eq!(server.names("verdicts").len(), 1);
+}
+
+#[test]
 fn verdicts_that_are_altered_moved_or_of_strangers_are_refused() {
     let mut server = Server::start();
     let maker = maker(&server);
@@ -132,7 +143,7 @@ fn verdicts_that_are_altered_moved_or_of_strangers_are_refused() {
         let _: i64 = server.ask(&["SETRANGE", name, "200", "altered!"]);
     }
     let process = reader.start(&server);
-    assert!(process.hear_a_refusal().contains("signature is wrong"));
+    process.hear_a_refusal_for("signature is wrong");
     process.end();
     // Signed by nobody who is trusted; what is not trusted is replaced by who is.
     let stranger = Machine::new();
@@ -141,7 +152,7 @@ fn verdicts_that_are_altered_moved_or_of_strangers_are_refused() {
     process.judged(Device::Processor, 0, FASTER);
     process.end();
     let process = reader.start(&server);
-    assert!(process.hear_a_refusal().contains("not trusted here"));
+    process.hear_a_refusal_for("not trusted here");
     process.end();
     let process = maker.start(&server);
     process.judged(Device::Processor, 2, FASTER);

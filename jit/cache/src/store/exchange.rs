@@ -45,8 +45,8 @@ impl Store {
     }
 
     /// Takes what [`Store::image_of`] gave elsewhere into the private layer, unless that has an image there;
-    /// with what its launches took elsewhere, if that is known. False: it is no image of a key with this
-    /// hash.
+    /// with what its launches took elsewhere, if that is known and was not. False: it is no image of a key
+    /// with this hash.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
@@ -63,11 +63,11 @@ impl Store {
         if KeyHash::of(key) != hash {
             return Ok(false);
         }
-        if image_in(layer, hash).is_some() {
-            return Ok(true);
-        }
+        let is_there = image_in(layer, hash).is_some();
         match measured {
+            Some(measured) if is_there => self.remember_measured(hash, measured).map(drop)?,
             Some(measured) => self.write_measured(key, image, measured)?,
+            None if is_there => {}
             None => self.write(key, bytes)?,
         }
         Ok(true)

@@ -316,6 +316,11 @@ fn what_another_machine_has_measured_is_as_old_as_it_was_there() {
             .unwrap()
     );
     assert_eq!(store.load(&key(1)), timed(3));
+    // An image that is here already.
+    let (_folder, _, store) = new_store();
+    assert!(store.accept(hash, &made, None).unwrap());
+    assert!(store.accept(hash, &made, Some(measured(5, MEMORY / 2))).unwrap());
+    assert_eq!(store.load(&key(1)), timed(5));
     // Too old.
     let (_folder, _, store) = new_store();
     let old = measured(4, MEMORY + Duration::from_secs(60));

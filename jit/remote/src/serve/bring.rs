@@ -87,7 +87,7 @@ fn hand_over(
     if images.is_empty() {
         return Ok(Vec::new());
     }
-    let batch = shared.session.accept_together(images)?;
+    let (batch, with_verdict) = shared.session.accept_together(images)?;
     let arrived: Vec<_> = batch.images().iter().map(|(hash, _)| *hash).collect();
     if is_told(&batch) {
         // Without the thread nothing is lost but the files.
@@ -96,8 +96,7 @@ fn hand_over(
         // The program finds the files, if it does anything.
         shared.session.part(&batch)?;
     }
-    let with_verdict = arrived.iter().filter(|hash| shared.has_verdict(**hash));
-    tell_of_verdicts(Ok(with_verdict.count() as u32));
+    tell_of_verdicts(Ok(with_verdict));
     Ok(arrived)
 }
 

@@ -15,6 +15,7 @@ use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions};
 use offloom_jit_variants::trial::Times;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
+use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// Far more than anything here takes.
@@ -203,9 +204,7 @@ impl Process {
         let socket = self.socket.as_ref().unwrap();
         let mut buffer = vec![0; MOST_BYTES];
         loop {
-            let patience = Timespec::try_from(PATIENCE).unwrap();
-            let heard = poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&patience)).unwrap();
-            assert_eq!(heard, 1, "nothing comes");
+            self.wait_for_an_answer();
             let (length, _) = recv(socket, &mut buffer, RecvFlags::empty()).unwrap();
             assert!(length > 0, "the process has ended");
             let (_, answer) = Answer::parse(&buffer[..length]).unwrap();
@@ -243,18 +242,36 @@ impl Process {
         reason
     }
 
+    /// Hears that an entry is not used, for this reason.
+    pub(crate) fn hear_a_refusal_for(&self, reason: &str) {
+        let told = self.hear_a_refusal();
+        assert!(told.contains(reason), "{told}");
+    }
+
     pub(crate) fn judged(&self, device: Device<'_>, value: u64, times: Times) {
-        self.say(&Question::Judged {
-            list: LIST,
-            device,
-            hash: key(value).hash().0,
-            variant: times.variant,
-            ahead_of_time: times.ahead_of_time,
-        });
+        self.say(&judged(device, value, times));
     }
 
     pub(crate) fn expects(&self, device: Device<'_>) {
         self.say(&Question::ExpectVerdicts { list: LIST, device });
+    }
+
+    /// Waits until something is said to the program, which does not hear it.
+    pub(crate) fn wait_for_an_answer(&self) {
+        let socket = self.socket.as_ref().unwrap();
+        let patience = Timespec::try_from(PATIENCE).unwrap();
+        let heard = poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&patience)).unwrap();
+        assert_eq!(heard, 1, "nothing comes");
+    }
+
+    /// Ends the program while the process does nothing, and waits as [`Self::end`].
+    pub(crate) fn end_while_stopped(mut self, last: &Question<'_>) {
+        let process = Pid::from_child(&self.process);
+        kill_process(process, Signal::STOP).unwrap();
+        self.say(last);
+        self.socket = None;
+        kill_process(process, Signal::CONT).unwrap();
+        self.end();
     }
 
     /// Ends the program, and waits until the process has put into the store what it was told of.
@@ -274,6 +291,17 @@ pub(crate) fn key(value: u64) -> ImageKey {
         options: String::new(),
         source: String::new(),
         descriptor: format!("kernel=k;arch=x86-64;0=i64:{value}").parse().unwrap(),
+    }
+}
+
+/// What launches of the image with this value took.
+pub(crate) fn judged(device: Device<'_>, value: u64, times: Times) -> Question<'_> {
+    Question::Judged {
+        list: LIST,
+        device,
+        hash: key(value).hash().0,
+        variant: times.variant,
+        ahead_of_time: times.ahead_of_time,
     }
 }
 
