@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use offloom_abi::jit_compile::{Phases, Request};
 use offloom_descriptor::{Descriptor, DescriptorError};
 use offloom_ir::codegen::{CodegenError, MachineOptions, emit_object_and_count_spills, target_machine};
+use offloom_ir::divisions::divide_less;
 use offloom_ir::floating_point::fuse_operations;
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::Module;
@@ -110,6 +111,8 @@ pub fn compile_and_count_spills(request: &Request<'_>) -> Result<(Compiled, u32)
         specialize(&module, &descriptor, Transforms::ALL)?;
         // Regions that only the ahead-of-time code begins now.
         prune(&module, request.kernel)?;
+        // Now that the extents of its loops are constants.
+        divide_less(&module);
     }
     // Of what a small kernel is compiled for, they are a sixth of the time.
     leave_region_starts(&module);

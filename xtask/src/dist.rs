@@ -14,8 +14,8 @@ use anyhow::{Context as _, Result};
 use offloom_abi::HostProcessor;
 
 use crate::build::{self, DOCUMENTED, LlvmBuilds, Staged};
-use crate::command::run_shown;
 use crate::corpus::tools;
+use crate::progress::run_folded;
 use crate::workspace::Workspace;
 
 /// Folders of the staged tree that are installed.
@@ -165,7 +165,7 @@ impl Packing<'_> {
             .arg("--directory")
             .arg(prefix)
             .arg(".");
-        run_shown(&mut tar)?;
+        run_folded(&mut tar, "packing the tarball")?;
         Ok(file)
     }
 
@@ -188,7 +188,7 @@ impl Packing<'_> {
                 command.arg(folder);
             }
         }
-        run_shown(&mut command)?;
+        run_folded(&mut command, "trying what was packed")?;
         Ok(())
     }
 }

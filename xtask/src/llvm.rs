@@ -89,6 +89,10 @@ pub(crate) fn without_packages_of_none() -> Result<Vec<String>> {
     Ok(names.map(|name| format!("--exclude={name}")).collect())
 }
 
+/// Packages that are built for each LLVM, beside whose worker they lie, of the same code: their tests say no
+/// more for a second one.
+pub(crate) const SAME_WITH_ALL: [&str; 2] = ["offloom-jit-remote", "offloom-nvjitlink"];
+
 /// The installed LLVM that is not `llvm`, for tests that mix the two.
 pub(crate) fn other(llvm: &Llvm) -> Option<Llvm> {
     SUPPORTED
@@ -113,6 +117,16 @@ pub(crate) fn supported(text: &str) -> Result<u32, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn packages_of_the_same_code_are_built_for_each_llvm() {
+        let metadata = workspace::metadata().unwrap();
+        let packages = metadata["packages"].as_array().unwrap();
+        for name in SAME_WITH_ALL {
+            let package = packages.iter().find(|package| package["name"] == name).unwrap();
+            assert!(package["features"].get("llvm19").is_some(), "{name}");
+        }
+    }
 
     #[test]
     fn packages_without_a_choice_are_left_out() {

@@ -3,7 +3,7 @@
 use std::process::Command;
 use std::slice;
 use std::sync::mpsc::{self, Receiver};
-use std::thread::{self, JoinHandle};
+use std::thread::{self, JoinHandle, Scope};
 
 use anyhow::{Result, anyhow};
 use offloom_find_llvm::Llvm;
@@ -84,57 +84,92 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
             build::link_by_gnu_ld(&workspace, &staged.llvm)
         });
     }
-    for (index, staged) in builds.into_iter().enumerate() {
-        let major = staged.llvm.major;
-        steps.run(&format!("lit, LLVM {major}"), || {
-            lit::run_lit(&workspace, &staged, &[])
-        });
-        steps.run(&format!("corpus, LLVM {major}"), || {
-            corpus::check_all(&workspace, &staged, &corpus::Extent::short(), &[])
-        });
-        steps.run(&format!("forms of links, LLVM {major}"), || {
-            matrix::check(&workspace, &staged, matrix::Slice::SHORT)
-        });
-        steps.run(&format!("programs on the virtual GPU, LLVM {major}"), || {
-            let parts = virtual_gpu_check::Parts::short(index == 0);
-            virtual_gpu_check::check(&workspace, &staged, parts, &[])
-        });
-        steps.run(&format!("workloads for AMD GPUs, LLVM {major}"), || {
-            check::check(&workspace, &staged, &check::SHORT)
-        });
-        steps.run(&format!("modes of the JIT, LLVM {major}"), || {
-            jit_check::check(&workspace, &staged, jit_check::SHORT, &[])
-        });
-        steps.run(&format!("workloads in every form, LLVM {major}"), || {
-            bench::check(&workspace, &staged, &bench::Extent::short())
-        });
-        steps.run(&format!("benchmarks of launches and links, LLVM {major}"), || {
-            let output = workspace.target.join("bench-results");
-            bench_launch::measure(
-                &workspace,
-                &staged,
-                &bench_launch::Extent::short(),
-                Some(output.as_path()),
-            )?;
-            bench_link::measure(
-                &workspace,
-                &staged,
-                &bench_link::Extent::short(),
-                Some(output.as_path()),
-            )
-        });
-        steps.run(&format!("packages, LLVM {major}"), || {
-            dist::check(&workspace, &staged)
-        });
-        steps.run(&format!("specialised kernels, LLVM {major}"), || {
-            specialize_check::check(&workspace, &staged, Device::Host, 1, specialize_check::SHORT)
-        });
-        steps.run(
-            &format!("specialised kernels on the virtual GPU, LLVM {major}"),
-            || specialize_check::check(&workspace, &staged, Device::Gpu, 1, specialize_check::SHORT),
-        );
-    }
+    thread::scope(|scope| {
+        let beside = start_beside(&workspace, &builds, scope);
+        for (index, staged) in builds.iter().enumerate() {
+            check_build(&workspace, staged, index == 0, &beside, &mut steps);
+        }
+    });
     steps.finish()
+}
+
+/// Checks what was built for one LLVM. `first`: it is the first one; `beside`: what is done beside it.
+fn check_build(
+    workspace: &Workspace,
+    staged: &Staged,
+    first: bool,
+    beside: &Receiver<Result<()>>,
+    steps: &mut Steps,
+) {
+    let major = staged.llvm.major;
+    steps.run(&format!("lit, LLVM {major}"), || {
+        lit::run_lit(workspace, staged, &[])
+    });
+    steps.run(&format!("corpus, LLVM {major}"), || {
+        corpus::check_all(workspace, staged, &corpus::Extent::short(), &[])
+    });
+    steps.run(&format!("forms of links, LLVM {major}"), || {
+        matrix::check(workspace, staged, matrix::Slice::SHORT)
+    });
+    steps.run(&format!("programs on the virtual GPU, LLVM {major}"), || {
+        let parts = virtual_gpu_check::Parts::short(first);
+        virtual_gpu_check::check(workspace, staged, parts, &[])
+    });
+    steps.run(&format!("workloads for AMD GPUs, LLVM {major}"), || {
+        check::check(workspace, staged, &check::SHORT)
+    });
+    steps.run(&format!("modes of the JIT, LLVM {major}"), || {
+        jit_check::check(workspace, staged, jit_check::SHORT, &[])
+    });
+    steps.run(&format!("workloads in every form, LLVM {major}"), || {
+        bench::check(workspace, staged, &bench::Extent::short())
+    });
+    steps.run(&format!("benchmarks of launches and links, LLVM {major}"), || {
+        let output = workspace.target.join("bench-results");
+        bench_launch::measure(
+            workspace,
+            staged,
+            &bench_launch::Extent::short(),
+            Some(output.as_path()),
+        )?;
+        bench_link::measure(
+            workspace,
+            staged,
+            &bench_link::Extent::short(),
+            Some(output.as_path()),
+        )
+    });
+    steps.run(&format!("specialised kernels, LLVM {major}"), || {
+        specialize_check::check(workspace, staged, Device::Host, 1, specialize_check::SHORT)
+    });
+    for name in ["specialised kernels on the virtual GPU", "packages"] {
+        steps.run(&format!("{name}, LLVM {major}"), || {
+            let done = beside.recv();
+            done.unwrap_or_else(|_| Err(anyhow!("it panicked")))
+        });
+    }
+}
+
+/// Does for each build, beside this thread, what hardly uses two processors: those are never all in use by
+/// the other checks either. What comes of each is received in the order in which [`check_build`] asks for it.
+fn start_beside<'scope>(
+    workspace: &'scope Workspace,
+    builds: &'scope [Staged],
+    scope: &'scope Scope<'scope, '_>,
+) -> Receiver<Result<()>> {
+    let (sender, done) = mpsc::channel();
+    scope.spawn(move || {
+        for staged in builds {
+            let kernels = specialize_check::check(workspace, staged, Device::Gpu, 1, specialize_check::SHORT);
+            let packages = dist::check(workspace, staged);
+            for result in [kernels, packages] {
+                if sender.send(result).is_err() {
+                    return;
+                }
+            }
+        }
+    });
+    done
 }
 
 fn start_installing_s3_server(workspace: &Workspace) -> JoinHandle<Result<()>> {
@@ -200,6 +235,7 @@ fn rust_tests(workspace: &Workspace, llvm: &Llvm, first: bool, runner: Runner, s
             .args(["--workspace", "--locked"]);
         if !first {
             command.args(llvm::without_packages_of_none()?);
+            command.args(llvm::SAME_WITH_ALL.map(|name| format!("--exclude={name}")));
         }
         command.args(llvm::features(llvm.major));
         command.arg("--target-dir").arg(workspace.llvm_target(llvm.major));

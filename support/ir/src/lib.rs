@@ -21,6 +21,7 @@ pub mod codegen;
 pub mod command_line;
 pub mod crash_report;
 pub mod distribution;
+pub mod divisions;
 pub mod floating_point;
 pub mod function_arguments;
 pub mod gpu;

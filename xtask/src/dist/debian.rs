@@ -10,9 +10,9 @@ use anyhow::{Context as _, Result};
 use offloom_abi::HostProcessor;
 
 use super::{Packing, programs};
-use crate::command::run_shown;
 use crate::corpus::tools;
 use crate::llvm;
+use crate::progress::run_folded;
 
 /// What of an installation runs programs: the JIT's library, what it starts, and the program that tells what
 /// it did.
@@ -149,7 +149,7 @@ impl Package {
         let mut build = Command::new("dpkg-deb");
         build.env("SOURCE_DATE_EPOCH", packing.time.trim_start_matches('@'));
         build.args(["--root-owner-group", "-Zgzip", "--build"]);
-        run_shown(build.arg(&self.root).arg(&file))?;
+        run_folded(build.arg(&self.root).arg(&file), "packing")?;
         Ok(file)
     }
 

@@ -8,6 +8,7 @@ mod code_memory;
 mod conditional_divisions;
 mod counted_loops;
 mod distribution;
+mod divisions;
 mod jit;
 mod metadata;
 mod module;
