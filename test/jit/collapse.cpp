@@ -55,7 +55,8 @@ template <typename Number> static void summedUp(Number rows, Number columns, Num
 template <typename Number, typename Kernel> static int check(Kernel kernel, bool sums) {
   int right = 0;
   const Number extents[][3] = {{3, 5, 48}, {4, 16, 8}, {1, 9, 11}, {7, 2, 3}, {2, 40, 16}};
-  for (const auto &[rows, columns, depth] : extents) {
+  for (const auto &extent : extents) {
+    const Number rows = extent[0], columns = extent[1], depth = extent[2];
     const Number count = rows * columns * depth;
     std::vector<int> table(count);
     std::vector<long> result(count, -1);

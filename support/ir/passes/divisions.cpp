@@ -1,11 +1,11 @@
 // Loops that divide the numbers of their iterations by numbers that a launch has made known, as a C function
 // with plain arguments, for divisions.rs. Rules as in shim/ir_shim.cpp.
 //
-// The loops of `collapse` begin with divisions, and so do kernels that compute places from one number. Two things
-// are done. Numbers of iterations are not negative, which LLVM cannot know where the OpenMP runtime tells a thread
-// which are its own: a division without a sign takes half as long. And iterations that have the same quotients
-// become a loop of their own, in the order in which they were: there the quotients do not change, what is left
-// of the divisions goes up by one, and where the loop reads and writes may be known.
+// The loops of `collapse` begin with divisions, and so do kernels that compute places from one number. Two
+// things are done. Numbers of iterations are not negative, which LLVM cannot know where the OpenMP runtime
+// tells a thread which are its own: a division without a sign takes half as long. And iterations that have
+// the same quotients become a loop of their own, in the order in which they were: there the quotients do not
+// change, what is left of the divisions goes up by one, and where the loop reads and writes may be known.
 
 #include "pipeline.h"
 
@@ -38,8 +38,8 @@ using namespace llvm;
 namespace {
 
 /// A loop whose iterations threads, or teams, share: the call by which one of them asks the runtime which
-/// iterations are its own, `__kmpc_for_static_init_*(location, thread, schedule, is last, lower, upper, stride,
-/// increment, chunk)`. The loop's bounds are in its variables before, and those of a part after it.
+/// iterations are its own, `__kmpc_for_static_init_*(location, thread, schedule, is last, lower, upper,
+/// stride, increment, chunk)`. The loop's bounds are in its variables before, and those of a part after it.
 class StaticLoop {
 public:
   /// Each has one part at most, and numbers go up by one.
@@ -145,7 +145,8 @@ struct Counter {
   APInt Most;
 };
 
-/// The counter that a variable is, if it is one. `Shared` are the loops that the function shares with others.
+/// The counter that a variable is, if it is one. `Shared` are the loops that the function shares with
+/// others.
 std::optional<Counter> counterOf(PHINode &Number, Loop &L, ArrayRef<StaticLoop> Shared, ScalarEvolution &SE) {
   auto *Counted = Number.getType()->isIntegerTy() ? dyn_cast<SCEVAddRecExpr>(SE.getSCEV(&Number)) : nullptr;
   const SCEV *Rounds = SE.getBackedgeTakenCount(&L);
@@ -163,8 +164,8 @@ std::optional<Counter> counterOf(PHINode &Number, Loop &L, ArrayRef<StaticLoop> 
   }
   if (!IsShared && !SE.isKnownNonNegative(First))
     return std::nullopt;
-  // LLVM counts in a wider variable, and compares what it was. Fewer rounds than the narrow one has numbers, none
-  // of which is above the last, are the same in both.
+  // LLVM counts in a wider variable, and compares what it was. Fewer rounds than the narrow one has numbers,
+  // none of which is above the last, are the same in both.
   const bool CountsNarrow = SE.getTypeSizeInBits(Rounds->getType()) <= SE.getTypeSizeInBits(First->getType());
   auto *Recurrence = CountsNarrow ? dyn_cast<SCEVAddRecExpr>(SE.getTruncateOrNoop(Counted, First->getType())) : Counted;
   if (!Recurrence || !Recurrence->isAffine() || !Recurrence->getStepRecurrence(SE)->isOne())
@@ -365,7 +366,8 @@ struct Done {
   uint32_t WithoutSigns = 0, InBlocks = 0;
 };
 
-/// Does the loop that `L` is: without signs, and in blocks where that can be done and pays. Whether in blocks.
+/// Does the loop that `L` is: without signs, and in blocks where that can be done and pays. Whether in
+/// blocks.
 bool splitLoop(Loop &L, ArrayRef<StaticLoop> Shared, LoopInfo &Loops, ScalarEvolution &SE, Done &Sum) {
   for (PHINode &Phi : L.getHeader()->phis()) {
     auto Of = counterOf(Phi, L, Shared, SE);
@@ -421,8 +423,8 @@ void splitLoops(Function &F, FunctionAnalysisManager &Analyses, Done &Sum) {
 
 } // namespace
 
-/// Divides numbers of iterations without signs where it can be shown that they are not negative, and has those with
-/// equal quotients run in a loop of their own. Writes in how many loops each was done.
+/// Divides numbers of iterations without signs where it can be shown that they are not negative, and has
+/// those with equal quotients run in a loop of their own. Writes in how many loops each was done.
 extern "C" void offloom_ir_divide_less(LLVMModuleRef module, uint32_t *without_signs, uint32_t *in_blocks) {
   Module &M = *unwrap(module);
   PassBuilder Builder;

@@ -16,8 +16,8 @@ pub struct DividedLoops {
     pub in_blocks: u32,
 }
 
-/// Has loops that divide the numbers of their iterations by constants do so less often, and faster. Iterations
-/// stay in their order, and compute what they did.
+/// Has loops that divide the numbers of their iterations by constants do so less often, and faster.
+/// Iterations stay in their order, and compute what they did.
 ///
 /// On processors, a thread asks the OpenMP runtime which iterations of a loop are its own
 /// (`__kmpc_for_static_init_*`). So LLVM knows nothing of their numbers, not even that they are not negative:
