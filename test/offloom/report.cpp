@@ -7,12 +7,12 @@
 // RUN: rm -rf %t-cache %t-stats %t-none.html
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-stats %run_offload %t
 // RUN: %dist/bin/offloom report %t-stats | FileCheck %s --check-prefix=PLACE -DFILE=%t-stats.html
-// RUN: bash %S/Inputs/browser.sh %t-stats.html | FileCheck %s --check-prefixes=PAGE,COMPILED
+// RUN: bash %S/Inputs/browser.sh %t-stats.html narrow dark | FileCheck %s --check-prefixes=PAGE,COMPILED
 //
 // A second run finds the variants in the cache, and the page says so.
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-stats %run_offload %t
 // RUN: %dist/bin/offloom report %t-stats -o %t-page.html
-// RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefixes=PAGE,CACHED
+// RUN: bash %S/Inputs/browser.sh %t-page.html narrow dark | FileCheck %s --check-prefixes=PAGE,CACHED
 //
 // Launches are shown where none runs a variant, too, and where some do.
 // RUN: env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STATS=%t-stats %run_offload %t 0
@@ -27,7 +27,7 @@
 // DEFINE: %{rank} = env OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t-cache OFFLOOM_JIT_STATS=%t-rank.%%p %run_offload %t
 // RUN: %{rank} && %{rank} && %{rank}
 // RUN: bash -c "%dist/bin/offloom report %t-rank.* -o %t-page.html"
-// RUN: bash %S/Inputs/browser.sh %t-page.html | FileCheck %s --check-prefix=JOB
+// RUN: bash %S/Inputs/browser.sh %t-page.html narrow | FileCheck %s --check-prefix=JOB
 //
 // What is no file of statistics, and a place that is not there, are said, and nothing is written.
 // RUN: not %dist/bin/offloom report %s -o %t-none.html 2>&1 | FileCheck %s --check-prefix=FORMAT

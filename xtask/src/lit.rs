@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::thread;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use offloom_find_llvm::Llvm;
@@ -89,6 +90,9 @@ pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf])
     }
     let mut command = Command::new("python3");
     command.arg(program(&staged.llvm)?).args(["-v", "--order=smart"]);
+    // Some tests wait for most of their time.
+    let workers = thread::available_parallelism().map_or(1, usize::from) + 1;
+    command.arg(format!("--workers={workers}"));
     command.arg(format!("--param=config={}", config.display()));
     command.arg("--output").arg(&results);
     if paths.is_empty() {

@@ -253,7 +253,7 @@ private:
     Fixed.insert(Plain);
     if (IsCounted) {
       Quotients.push_back(Plain);
-      Divisors.push_back(Divisor.getZExtValue());
+      Divisors.push_back(Divisor.getLimitedValue());
     }
   }
 
@@ -267,7 +267,7 @@ private:
     Instruction *Plain = withoutSign(I, Instruction::URem);
     Counted.insert(Plain);
     Rests.emplace_back(Plain, &Dividend);
-    Divisors.push_back(Divisor.getZExtValue());
+    Divisors.push_back(Divisor.getLimitedValue());
   }
 
   /// The same division of numbers that are not negative.

@@ -78,7 +78,11 @@ def pixels(path):
     for row in range(height):
         line = bytearray(raw[row * (stride + 1) + 1:(row + 1) * (stride + 1)])
         kind = raw[row * (stride + 1)]
-        for i in range(stride):
+        if kind == 2 and found and not any(line):
+            # The row above once more.
+            found.append(found[-1])
+            continue
+        for i in range(stride if kind else 0):
             left = line[i - channels] if i >= channels else 0
             corner = before[i - channels] if i >= channels else 0
             guess = left + before[i] - corner
@@ -112,11 +116,13 @@ def main():
     seen = set().union(*pixels(sys.argv[2]))
     shown = {"compile": (0xE6, 0x9F, 0x00), "cache": (0x56, 0xB4, 0xE9), "run": (0x00, 0x9E, 0x73), "of-variants": (0x00, 0x72, 0xB2), "ahead-of-time": (0x99, 0x99, 0x99)}
     wanted = {colour for kind, colour in shown.items() if page.bars.get(kind)}
-    fits = narrow_fits(pixels(sys.argv[3]))
-    dark = (0x16, 0x18, 0x1C) in set().union(*pixels(sys.argv[4]))
     print("picture:", "has colours of the timeline" if wanted and wanted <= seen else f"lacks {wanted - seen}")
-    print("narrow:", "fits" if fits else "is cut off")
-    print("dark:", "is dark" if dark else "is not dark")
+    for view, path in zip(sys.argv[3::2], sys.argv[4::2]):
+        if view == "narrow":
+            print("narrow:", "fits" if narrow_fits(pixels(path)) else "is cut off")
+        else:
+            dark = (0x16, 0x18, 0x1C) in set().union(*pixels(path))
+            print("dark:", "is dark" if dark else "is not dark")
 
 
 if __name__ == "__main__":
