@@ -73,7 +73,7 @@ public:
     const Value *First = nullptr;
     for (const User *U : Lower->users()) {
       if (auto *Store = dyn_cast<StoreInst>(U)) {
-        if (First || Store->getPointerOperand() != Lower)
+        if (First || Store->getPointerOperand() != Lower || Store->getValueOperand()->getType() != Lower->getAllocatedType())
           return false;
         First = Store->getValueOperand();
       } else if (U != Call && !isa<LoadInst>(U) && !isa<LifetimeIntrinsic>(U)) {
@@ -116,7 +116,7 @@ private:
   static const Value *given(const Argument &Parameter) {
     constexpr unsigned RegionArgument = 2, FirstShared = 3, FirstOfRegion = 2;
     const Function &Region = *Parameter.getParent();
-    auto *Start = Region.hasOneUse() ? dyn_cast<CallInst>(Region.user_back()) : nullptr;
+    auto *Start = Region.hasLocalLinkage() && Region.hasOneUse() ? dyn_cast<CallInst>(Region.user_back()) : nullptr;
     const Function *Callee = Start ? Start->getCalledFunction() : nullptr;
     if (!Callee || Callee->getName() != "__kmpc_fork_call" || Start->getArgOperand(RegionArgument) != &Region)
       return nullptr;
@@ -145,13 +145,23 @@ struct Counter {
   APInt Most;
 };
 
+/// Whether the only way out of a loop is taken by this variable: then it is no poison in any iteration.
+bool decidesEnd(const PHINode &Number, const Loop &L) {
+  const ICmpInst *End = L.getExitingBlock() == L.getLoopLatch() ? L.getLatchCmpInst() : nullptr;
+  return End && any_of(End->operands(), [&](const Value *V) {
+           while (isa<TruncInst>(V) || isa<ZExtInst>(V) || isa<SExtInst>(V))
+             V = cast<CastInst>(V)->getOperand(0);
+           return V == &Number || V == Number.getIncomingValueForBlock(L.getLoopLatch());
+         });
+}
+
 /// The counter that a variable is, if it is one. `Shared` are the loops that the function shares with
 /// others.
 std::optional<Counter> counterOf(PHINode &Number, Loop &L, ArrayRef<StaticLoop> Shared, ScalarEvolution &SE) {
   auto *Counted = Number.getType()->isIntegerTy() ? dyn_cast<SCEVAddRecExpr>(SE.getSCEV(&Number)) : nullptr;
   const SCEV *Rounds = SE.getBackedgeTakenCount(&L);
-  if (!Counted || Counted->getLoop() != &L || !Counted->isAffine() || !Counted->getStepRecurrence(SE)->isOne() ||
-      isa<SCEVCouldNotCompute>(Rounds))
+  if (!Counted || !decidesEnd(Number, L) || Counted->getLoop() != &L || !Counted->isAffine() ||
+      !Counted->getStepRecurrence(SE)->isOne() || isa<SCEVCouldNotCompute>(Rounds))
     return std::nullopt;
   const SCEV *First = Counted->getStart();
   while (isa<SCEVSignExtendExpr>(First) || isa<SCEVZeroExtendExpr>(First))
@@ -169,6 +179,8 @@ std::optional<Counter> counterOf(PHINode &Number, Loop &L, ArrayRef<StaticLoop> 
   const bool CountsNarrow = SE.getTypeSizeInBits(Rounds->getType()) <= SE.getTypeSizeInBits(First->getType());
   auto *Recurrence = CountsNarrow ? dyn_cast<SCEVAddRecExpr>(SE.getTruncateOrNoop(Counted, First->getType())) : Counted;
   if (!Recurrence || !Recurrence->isAffine() || !Recurrence->getStepRecurrence(SE)->isOne())
+    return std::nullopt;
+  if (SE.getUnsignedRangeMax(Rounds).getActiveBits() > SE.getTypeSizeInBits(Recurrence->getType()))
     return std::nullopt;
   const SCEV *Last = Recurrence->evaluateAtIteration(Rounds, SE);
   const auto AtMost = IsSigned ? ICmpInst::ICMP_SLE : ICmpInst::ICMP_ULE;
@@ -223,7 +235,7 @@ private:
     using namespace PatternMatch;
     Value *Dividend, *Quotient;
     const APInt *Divisor, *Factor;
-    if (isa<ZExtInst, SExtInst, TruncInst, FreezeInst>(I)) {
+    if (isa<ZExtInst, SExtInst, TruncInst>(I)) {
       // Numbers stay what they are, not negative ones.
       if (!I.getType()->isIntegerTy() || Of.Most.getActiveBits() >= I.getType()->getScalarSizeInBits() ||
           Of.Most.getActiveBits() >= I.getOperand(0)->getType()->getScalarSizeInBits())
@@ -253,7 +265,7 @@ private:
     Fixed.insert(Plain);
     if (IsCounted) {
       Quotients.push_back(Plain);
-      Divisors.push_back(Divisor.getLimitedValue());
+      Divisors.push_back(Divisor.getActiveBits() < 64 ? Divisor.getZExtValue() : 1);
     }
   }
 
@@ -267,11 +279,12 @@ private:
     Instruction *Plain = withoutSign(I, Instruction::URem);
     Counted.insert(Plain);
     Rests.emplace_back(Plain, &Dividend);
-    Divisors.push_back(Divisor.getLimitedValue());
+    Divisors.push_back(Divisor.getActiveBits() < 64 ? Divisor.getZExtValue() : 1);
   }
 
   /// The same division of numbers that are not negative.
   static Instruction *withoutSign(Instruction &I, Instruction::BinaryOps Operation) {
+    I.dropPoisonGeneratingFlags();
     if (I.getOpcode() == Operation)
       return &I;
     auto *Plain = BinaryOperator::Create(Operation, I.getOperand(0), I.getOperand(1), "", I.getIterator());

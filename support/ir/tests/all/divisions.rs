@@ -486,3 +486,26 @@ fn any_loop_that_is_known_to_begin_at_zero_or_above_is_divided_less() {
         assert_eq!(done, expected, "{after}");
     }
 }
+
+#[test]
+fn a_variable_that_does_not_decide_when_the_loop_ends_is_left_alone() {
+    // It goes round more than once.
+    let text = r#"define void @f(ptr noalias %out) {
+        entry:
+          br label %loop
+        loop:
+          %i = phi i64 [ 0, %entry ], [ %next, %loop ]
+          %k = phi i8 [ 7, %entry ], [ %k_next, %loop ]
+          %q = sdiv i8 %k, 12
+          %place = getelementptr inbounds i8, ptr %out, i64 %i
+          store i8 %q, ptr %place
+          %k_next = add i8 %k, 1
+          %next = add nuw nsw i64 %i, 1
+          %done = icmp eq i64 %i, 299
+          br i1 %done, label %exit, label %loop
+        exit:
+          ret void
+        }"#;
+    let (done, after) = divided(text);
+    assert_eq!(done, NOTHING, "{after}");
+}
