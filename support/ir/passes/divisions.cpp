@@ -128,13 +128,19 @@ private:
   const AllocaInst *Lower;
 };
 
-/// Whether numbers are divided in the loop by others that are known.
+/// Whether a number is divided by another one that is known.
+bool divides(const Instruction &I) { return I.isIntDivRem() && I.getType()->isIntegerTy() && isa<ConstantInt>(I.getOperand(1)); }
+
+bool divides(const BasicBlock &Block) {
+  return any_of(Block, [](const Instruction &I) { return divides(I); });
+}
+
 bool divides(const Loop &L) {
-  return any_of(L.blocks(), [](const BasicBlock *Block) {
-    return any_of(*Block, [](const Instruction &I) {
-      return I.isIntDivRem() && I.getType()->isIntegerTy() && isa<ConstantInt>(I.getOperand(1));
-    });
-  });
+  return any_of(L.blocks(), [](const BasicBlock *Block) { return divides(*Block); });
+}
+
+bool divides(const Function &F) {
+  return any_of(F, [](const BasicBlock &Block) { return divides(Block); });
 }
 
 /// A variable that a loop counts up by one, from 0 or more.
@@ -394,8 +400,6 @@ bool splitLoop(Loop &L, ArrayRef<StaticLoop> Shared, LoopInfo &Loops, ScalarEvol
     // A loop of one block stays, and one around others, in which most of the time is spent.
     if (Length == 0 || Of->Most.ult(Length) || !L.isInnermost() || !L.isLoopSimplifyForm())
       continue;
-    if (L.getExitingBlock() != L.getLoopLatch() || !L.getLatchCmpInst() || !L.getExitBlock())
-      continue;
     if (runInBlocks(*Of, L, All, Length, SE)) {
       ++Sum.InBlocks;
       return true;
@@ -439,14 +443,19 @@ void splitLoops(Function &F, FunctionAnalysisManager &Analyses, Done &Sum) {
 /// Divides numbers of iterations without signs where it can be shown that they are not negative, and has
 /// those with equal quotients run in a loop of their own. Writes in how many loops each was done.
 extern "C" void offloom_ir_divide_less(LLVMModuleRef module, uint32_t *without_signs, uint32_t *in_blocks) {
-  Module &M = *unwrap(module);
-  PassBuilder Builder;
-  offloom::Analyses All;
-  All.registerWith(Builder);
+  SmallVector<Function *, 4> Dividing;
+  for (Function &F : *unwrap(module))
+    if (!F.hasOptNone() && divides(F))
+      Dividing.push_back(&F);
   Done Sum;
-  for (Function &F : M)
-    if (!F.isDeclaration() && !F.hasOptNone())
-      splitLoops(F, All.OfFunctions, Sum);
+  // Most kernels need no analyses.
+  if (!Dividing.empty()) {
+    PassBuilder Builder;
+    offloom::Analyses All;
+    All.registerWith(Builder);
+    for (Function *F : Dividing)
+      splitLoops(*F, All.OfFunctions, Sum);
+  }
   *without_signs = Sum.WithoutSigns;
   *in_blocks = Sum.InBlocks;
 }

@@ -63,11 +63,14 @@ impl Store {
         if KeyHash::of(key) != hash {
             return Ok(false);
         }
-        let is_there = image_in(layer, hash).is_some();
+        if image_in(layer, hash).is_some() {
+            if let Some(measured) = measured {
+                self.remember_measured(hash, measured)?;
+            }
+            return Ok(true);
+        }
         match measured {
-            Some(measured) if is_there => self.remember_measured(hash, measured).map(drop)?,
             Some(measured) => self.write_measured(key, image, measured)?,
-            None if is_there => {}
             None => self.write(key, bytes)?,
         }
         Ok(true)
