@@ -6,19 +6,21 @@
 //! the x86_64 device, outputs compared. With `--mutant` the descriptors are wrong on purpose, with
 //! `--code-mutant` the passes, and what must then be seen is a difference or a crash.
 //!
-//! With `--device gpu` each batch is a program for NVIDIA GPUs with the JIT in it, which specialises the
-//! kernels while it runs ([`gpu`]).
+//! With `--device jit` and `--device gpu` each batch is a program with the JIT in it, for the x86_64 device or
+//! for NVIDIA GPUs, which specialises the kernels while it runs ([`jit`]).
 
 mod batch;
 mod code_mutant;
-mod gpu;
+mod jit;
 mod kernel;
 mod launch;
 mod random;
 
+use std::fs;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::workers;
@@ -28,7 +30,7 @@ use crate::workspace::Workspace;
 
 use batch::{Batch, Outcome};
 use code_mutant::{CODE_MUTANTS, CodeMutant};
-use gpu::Launches;
+use jit::Launches;
 use kernel::Narrows;
 pub(crate) use launch::Mutant;
 
@@ -37,18 +39,10 @@ pub(crate) use launch::Mutant;
 pub(crate) struct Arguments {
     #[command(flatten)]
     builds: LlvmBuilds,
-    /// How many cases
-    #[arg(long, default_value_t = 2000)]
-    cases: u64,
-    /// The seed of the first case; the next ones follow
-    #[arg(long, default_value_t = 1)]
-    seed: u64,
-    /// Where the kernels run: on the x86_64 device, specialised by the passes, or on the virtual GPU,
-    /// specialised by the JIT
-    #[arg(long, value_enum, default_value_t = Device::Host)]
-    device: Device,
-    /// Specialise to wrong descriptors, which must be noticed; not on the GPU, whose descriptors the JIT
-    /// makes
+    #[command(flatten)]
+    extent: Extent,
+    /// Specialise to wrong descriptors, which must be noticed; with the passes alone, since the JIT makes its
+    /// descriptors itself
     #[arg(long, value_enum)]
     mutant: Option<Mutant>,
     /// Make this mistake in a copy of the passes' code, which must be noticed; `all`: each in turn
@@ -56,12 +50,43 @@ pub(crate) struct Arguments {
     code_mutant: Option<CodeMutants>,
 }
 
-/// Where kernels run.
+/// Which cases.
+#[derive(clap::Args, Debug)]
+pub(crate) struct Extent {
+    /// How many cases
+    #[arg(long, default_value_t = 2000)]
+    cases: u64,
+    /// The seed of the first case; the next ones follow
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Where the kernels run, and what specialises them
+    #[arg(long, value_enum, default_value_t = Device::Host)]
+    device: Device,
+    /// Leave the programs, their sources and what the runs print in this folder
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
+}
+
+impl Extent {
+    /// For a test run of minutes.
+    pub(crate) fn short(device: Device) -> Self {
+        Self {
+            cases: 100,
+            seed: 1,
+            device,
+            keep: None,
+        }
+    }
+}
+
+/// Where kernels run, and what specialises them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Device {
-    /// The x86_64 device.
+    /// On the x86_64 device, the passes.
     Host,
-    /// The virtual GPU, or with `OFFLOOM_TEST_GPU=1` a real one.
+    /// On the x86_64 device, the JIT of the running program.
+    Jit,
+    /// On the virtual GPU, or with `OFFLOOM_TEST_GPU=1` a real one, the JIT.
     Gpu,
 }
 
@@ -82,31 +107,29 @@ fn code_mutants(name: &str) -> Result<CodeMutants, String> {
 /// Cases in one program.
 pub(crate) const BATCH: u64 = 50;
 
-/// Cases in a test run of minutes.
-pub(crate) const SHORT: u64 = 100;
-
 /// Runs `cargo xtask specialize-check`.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     let workspace = Workspace::find()?;
-    let device = arguments.device;
+    let extent = &arguments.extent;
+    let device = extent.device;
     ensure!(
         arguments.mutant.is_none() || device == Device::Host,
-        "`--mutant` is for the x86_64 device: the JIT makes the descriptors on a GPU; use `--code-mutant`"
+        "`--mutant` is for `--device host`: the JIT makes its descriptors itself; use `--code-mutant`"
     );
     arguments.builds.for_each(&workspace, |staged| {
         let mutants = arguments.code_mutant.iter().flat_map(|mutants| &mutants.0);
         for mutant in mutants.filter(|mutant| mutant.is_for(device)) {
             let staged = mutant.build(&workspace, staged, device)?;
-            let Some(runner) = Runner::find(&workspace, &staged, device)? else {
+            let Some(runner) = Runner::find(&workspace, &staged, extent)? else {
                 return Ok(());
             };
             check_caught(&runner, arguments, mutant.name)?;
         }
         match arguments.mutant {
             _ if arguments.code_mutant.is_some() => {}
-            None => check(&workspace, staged, device, arguments.seed, arguments.cases)?,
+            None => check(&workspace, staged, extent)?,
             Some(mutant) => {
-                let runner = Runner::find(&workspace, staged, device)?;
+                let runner = Runner::find(&workspace, staged, extent)?;
                 if let Some(runner) = runner {
                     check_caught(&runner, arguments, &format!("{mutant:?}"))?;
                 }
@@ -120,44 +143,60 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 struct Runner<'a> {
     staged: &'a Staged,
     openmp: OpenMp,
-    /// None: the x86_64 device.
-    gpu: Option<Targets>,
+    /// None: the passes specialise.
+    jit: Option<jit::Device>,
+    /// Where batches leave their files; none: nowhere.
+    keep: Option<&'a Path>,
 }
 
 impl<'a> Runner<'a> {
     /// None where CUDA's tools or a device runtime are missing, which is said.
-    fn find(workspace: &Workspace, staged: &'a Staged, device: Device) -> Result<Option<Self>> {
-        let gpu = match device {
+    fn find(workspace: &Workspace, staged: &'a Staged, extent: &'a Extent) -> Result<Option<Self>> {
+        let jit = match extent.device {
             Device::Host => None,
+            Device::Jit => Some(jit::Device::Host),
             Device::Gpu => {
                 let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
                     return Ok(None);
                 };
-                Some(targets)
+                Some(jit::Device::Gpu(targets))
             }
         };
         Ok(Some(Self {
             staged,
             openmp: OpenMp::prepare(workspace, &staged.llvm)?,
-            gpu,
+            jit,
+            keep: extent.keep.as_deref(),
         }))
     }
 
     /// The cases from `first` on, in batches.
     fn batches(&self, first: u64, cases: u64) -> Vec<Batch> {
-        match self.gpu {
+        match &self.jit {
             None => seeds_of_batches(first, cases)
                 .map(|seeds| Batch::of(seeds, Narrows::InEveryOtherBatch))
                 .collect(),
-            Some(_) => gpu::batches(first, cases),
+            Some(device) => device.batches(first, cases),
         }
     }
 
-    /// What came of a batch, and of its launches on a GPU.
+    /// What came of a batch, and of its launches with variants.
     fn run(&self, batch: &Batch, mutant: Option<Mutant>) -> Result<(Outcome, Launches)> {
-        match &self.gpu {
-            None => Ok((batch.run(self.staged, &self.openmp, mutant)?, Launches::default())),
-            Some(targets) => gpu::run(batch, self.staged, &self.openmp, targets),
+        let scratch = tempfile::tempdir()?;
+        let kept = self
+            .keep
+            .map(|folder| folder.join(batch.seeds().replace(' ', "-")));
+        if let Some(folder) = &kept {
+            fs::create_dir_all(folder)
+                .with_context(|| format!("cannot make the folder `{}`", folder.display()))?;
+        }
+        let folder = kept.as_deref().unwrap_or(scratch.path());
+        match &self.jit {
+            None => {
+                let outcome = batch.run(self.staged, &self.openmp, mutant, folder)?;
+                Ok((outcome, Launches::default()))
+            }
+            Some(device) => jit::run(batch, self.staged, &self.openmp, device, folder),
         }
     }
 }
@@ -170,17 +209,12 @@ fn seeds_of_batches(first: u64, cases: u64) -> impl Iterator<Item = Range<u64>> 
 }
 
 /// Runs the cases; an error names the seeds of those that differ.
-pub(crate) fn check(
-    workspace: &Workspace,
-    staged: &Staged,
-    device: Device,
-    first: u64,
-    cases: u64,
-) -> Result<()> {
+pub(crate) fn check(workspace: &Workspace, staged: &Staged, extent: &Extent) -> Result<()> {
     let major = staged.llvm.major;
-    let Some(runner) = Runner::find(workspace, staged, device)? else {
+    let Some(runner) = Runner::find(workspace, staged, extent)? else {
         return Ok(());
     };
+    let (device, first, cases) = (extent.device, extent.seed, extent.cases);
     println!(
         "LLVM {major}: {cases} cases, seeds {first} to {}",
         first + cases - 1
@@ -208,17 +242,18 @@ pub(crate) fn check(
     ensure!(failed.is_empty(), "{}", failed.join("\n"));
     let again = match device {
         Device::Host => "",
+        Device::Jit => "--device jit ",
         Device::Gpu => "--device gpu ",
     };
     ensure!(
         wrong.is_empty(),
         "specialised kernels give other results with the seeds {wrong:?}; look at one with `cargo xtask specialize-check {again}--llvm \
-         {major} --cases 1 --seed {}`",
+         {major} --cases 1 --seed {} --keep FOLDER`",
         wrong[0]
     );
     match device {
         Device::Host => println!("LLVM {major}: all bits are equal"),
-        Device::Gpu => {
+        Device::Jit | Device::Gpu => {
             ensure!(of_variants > 0, "LLVM {major}: no launch ran a variant");
             println!(
                 "LLVM {major}: all bits are equal; {of_variants} launches ran variants, {not_used} variants needed too \
@@ -231,7 +266,7 @@ pub(crate) fn check(
 
 /// Runs the cases, which something is wrong with, until that is noticed; an error says that it was not.
 fn check_caught(runner: &Runner<'_>, arguments: &Arguments, mutant: &str) -> Result<()> {
-    for batch in runner.batches(arguments.seed, arguments.cases) {
+    for batch in runner.batches(arguments.extent.seed, arguments.extent.cases) {
         let how = match runner.run(&batch, arguments.mutant)?.0 {
             Outcome::Same => continue,
             Outcome::Different(seeds) => format!("{} of {} cases differ", seeds.len(), batch.len()),
@@ -240,5 +275,5 @@ fn check_caught(runner: &Runner<'_>, arguments: &Arguments, mutant: &str) -> Res
         println!("LLVM {}: {mutant} is caught: {how}", runner.staged.llvm.major);
         return Ok(());
     }
-    bail!("{mutant} is not noticed in {} cases", arguments.cases)
+    bail!("{mutant} is not noticed in {} cases", arguments.extent.cases)
 }

@@ -139,9 +139,14 @@ fn check_build(
             Some(output.as_path()),
         )
     });
-    steps.run(&format!("specialised kernels, LLVM {major}"), || {
-        specialize_check::check(workspace, staged, Device::Host, 1, specialize_check::SHORT)
-    });
+    for (name, device) in [
+        ("specialised kernels", Device::Host),
+        ("specialised kernels with the JIT", Device::Jit),
+    ] {
+        steps.run(&format!("{name}, LLVM {major}"), || {
+            specialize_check::check(workspace, staged, &specialize_check::Extent::short(device))
+        });
+    }
     for name in ["specialised kernels on the virtual GPU", "packages"] {
         steps.run(&format!("{name}, LLVM {major}"), || {
             let done = beside.recv();
@@ -160,7 +165,8 @@ fn start_beside<'scope>(
     let (sender, done) = mpsc::channel();
     scope.spawn(move || {
         for staged in builds {
-            let kernels = specialize_check::check(workspace, staged, Device::Gpu, 1, specialize_check::SHORT);
+            let kernels =
+                specialize_check::check(workspace, staged, &specialize_check::Extent::short(Device::Gpu));
             let packages = dist::check(workspace, staged);
             for result in [kernels, packages] {
                 if sender.send(result).is_err() {

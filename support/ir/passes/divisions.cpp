@@ -201,17 +201,18 @@ std::optional<Counter> counterOf(PHINode &Number, Loop &L, ArrayRef<StaticLoop> 
 /// What a loop divides its counter by.
 class Divisions {
 public:
-  /// Finds divisions of a counter, and of what others leave of it. They lose their signs.
-  Divisions(const Counter &Of, Loop &L, LoopInfo &Loops) : Of(Of), L(L) {
-    Counted.insert(Of.Number);
+  Divisions(const Counter &Of, Loop &L) : Of(Of), L(L) { Counted.insert(Of.Number); }
+
+  /// Finds divisions of the counter, and of what others leave of it, and takes their signs away. Whether
+  /// there are any.
+  bool dropSigns(LoopInfo &Loops) {
     LoopBlocksRPO Order(&L);
     Order.perform(&Loops);
     for (BasicBlock *Block : Order)
       for (Instruction &I : make_early_inc_range(*Block))
         add(I);
+    return !Quotients.empty() || !Rests.empty();
   }
-
-  bool empty() const { return Quotients.empty() && Rests.empty(); }
 
   /// How many iterations have the same quotients, if the number is worth a loop: 0 if not.
   uint64_t lengthOfBlock() const {
@@ -313,6 +314,7 @@ private:
       Operand.set(atFirst(Operand, Builder));
     // It is computed whether or not that iteration comes here.
     Copy->dropPoisonGeneratingFlags();
+    Copy->dropLocation();
     Builder.Insert(Copy);
     return Firsts[V] = Copy;
   }
@@ -380,36 +382,37 @@ bool runInBlocks(const Counter &Of, Loop &L, Divisions &All, uint64_t Length, Sc
   return true;
 }
 
-/// What [`splitLoops`] has done, in how many loops.
-struct Done {
-  uint32_t WithoutSigns = 0, InBlocks = 0;
-};
+/// What was done with a loop.
+enum class Done { Nothing, WithoutSigns, InBlocks };
 
-/// Does the loop that `L` is: without signs, and in blocks where that can be done and pays. Whether in
-/// blocks.
-bool splitLoop(Loop &L, ArrayRef<StaticLoop> Shared, LoopInfo &Loops, ScalarEvolution &SE, Done &Sum) {
+/// Does the loop that `L` is: without signs, and in blocks where that can be done and pays.
+Done splitLoop(Loop &L, ArrayRef<StaticLoop> Shared, LoopInfo &Loops, ScalarEvolution &SE) {
+  auto Most = Done::Nothing;
   for (PHINode &Phi : L.getHeader()->phis()) {
     auto Of = counterOf(Phi, L, Shared, SE);
     if (!Of)
       continue;
-    Divisions All(*Of, L, Loops);
-    if (All.empty())
+    Divisions All(*Of, L);
+    if (!All.dropSigns(Loops))
       continue;
-    ++Sum.WithoutSigns;
+    Most = Done::WithoutSigns;
     uint64_t Length = All.lengthOfBlock();
     // A loop of one block stays, and one around others, in which most of the time is spent.
     if (Length == 0 || Of->Most.ult(Length) || !L.isInnermost() || !L.isLoopSimplifyForm())
       continue;
-    if (runInBlocks(*Of, L, All, Length, SE)) {
-      ++Sum.InBlocks;
-      return true;
-    }
+    if (runInBlocks(*Of, L, All, Length, SE))
+      return Done::InBlocks;
   }
-  return false;
+  return Most;
 }
 
+/// In how many loops something was done.
+struct LoopCounts {
+  uint32_t WithoutSigns = 0, InBlocks = 0;
+};
+
 /// Does all loops of a function, once each.
-void splitLoops(Function &F, FunctionAnalysisManager &Analyses, Done &Sum) {
+void splitLoops(Function &F, FunctionAnalysisManager &Analyses, LoopCounts &Counts) {
   SmallVector<StaticLoop, 2> Shared;
   for (Instruction &I : instructions(F))
     if (auto Found = StaticLoop::ofCall(I))
@@ -429,7 +432,10 @@ void splitLoops(Function &F, FunctionAnalysisManager &Analyses, Done &Sum) {
         Analyses.invalidate(F, LoopSimplifyPass().run(F, Analyses));
         break;
       }
-      if (splitLoop(*L, Shared, Loops, Analyses.getResult<ScalarEvolutionAnalysis>(F), Sum)) {
+      Done DoneHere = splitLoop(*L, Shared, Loops, Analyses.getResult<ScalarEvolutionAnalysis>(F));
+      Counts.WithoutSigns += DoneHere != Done::Nothing;
+      if (DoneHere == Done::InBlocks) {
+        ++Counts.InBlocks;
         Changed = true;
         Analyses.invalidate(F, PreservedAnalyses::none());
         break;
@@ -447,15 +453,15 @@ extern "C" void offloom_ir_divide_less(LLVMModuleRef module, uint32_t *without_s
   for (Function &F : *unwrap(module))
     if (!F.hasOptNone() && divides(F))
       Dividing.push_back(&F);
-  Done Sum;
+  LoopCounts Counts;
   // Most kernels need no analyses.
   if (!Dividing.empty()) {
     PassBuilder Builder;
     offloom::Analyses All;
     All.registerWith(Builder);
     for (Function *F : Dividing)
-      splitLoops(*F, All.OfFunctions, Sum);
+      splitLoops(*F, All.OfFunctions, Counts);
   }
-  *without_signs = Sum.WithoutSigns;
-  *in_blocks = Sum.InBlocks;
+  *without_signs = Counts.WithoutSigns;
+  *in_blocks = Counts.InBlocks;
 }

@@ -80,15 +80,20 @@ impl Batch {
         )
     }
 
-    /// Builds both programs and runs them.
-    pub(crate) fn run(&self, staged: &Staged, openmp: &OpenMp, mutant: Option<Mutant>) -> Result<Outcome> {
-        let scratch = tempfile::tempdir()?;
+    /// Builds both programs in a folder and runs them.
+    pub(crate) fn run(
+        &self,
+        staged: &Staged,
+        openmp: &OpenMp,
+        mutant: Option<Mutant>,
+        folder: &Path,
+    ) -> Result<Outcome> {
         let build = Build {
             staged,
             openmp,
-            folder: scratch.path(),
+            folder,
         };
-        let source = scratch.path().join("cases.c");
+        let source = folder.join("cases.c");
         let text = self.source(Kernel::launch);
         fs::write(&source, text).with_context(|| format!("cannot write `{}`", source.display()))?;
         build.front_end()?;

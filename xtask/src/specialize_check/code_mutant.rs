@@ -30,56 +30,58 @@ pub(crate) struct CodeMutant {
     devices: &'static [Device],
 }
 
-/// Mistakes that both devices show.
-const BOTH: &[Device] = &[Device::Host, Device::Gpu];
+/// Mistakes that all show.
+const ALL: &[Device] = &[Device::Host, Device::Jit, Device::Gpu];
 /// Contents of objects and the form for one thread are not for GPUs.
 const HOST: &[Device] = &[Device::Host];
+/// What only variants of the JIT go through.
+const VARIANTS: &[Device] = &[Device::Jit, Device::Gpu];
 /// Grid and block are numbers of GPUs.
 const GPU: &[Device] = &[Device::Gpu];
 
 /// All of them.
-pub(crate) const CODE_MUTANTS: [CodeMutant; 13] = [
+pub(crate) const CODE_MUTANTS: [CodeMutant; 15] = [
     CodeMutant {
         name: "mask-one-byte-less",
         file: "jit-passes/src/specialize/arguments.rs",
         right: "integer.const_int(word.value, false)",
         wrong: "integer.const_int(word.value & (u64::MAX >> (64 - word.bits) >> 8), false)",
-        devices: BOTH,
+        devices: ALL,
     },
     CodeMutant {
         name: "next-argument",
         file: "jit-passes/src/specialize/arguments.rs",
         right: "replace_argument(kernel, index as u32, constant)",
         wrong: "replace_argument(kernel, index as u32 + 1, constant)",
-        devices: BOTH,
+        devices: ALL,
     },
     CodeMutant {
         name: "higher-alignment",
         file: "jit-passes/src/specialize/alignment.rs",
         right: "alignment.bytes());",
         wrong: "alignment.bytes() * 2);",
-        devices: BOTH,
+        devices: ALL,
     },
     CodeMutant {
         name: "highest-alignment-of-all-calls",
         file: "jit-passes/src/propagate.rs",
         right: "alignments.min()",
         wrong: "alignments.max()",
-        devices: BOTH,
+        devices: ALL,
     },
     CodeMutant {
         name: "first-call-decides",
         file: "jit-passes/src/propagate.rs",
         right: "if same.is_some_and(|same| same != value) {",
         wrong: "if same.is_some_and(|same| same != value && index > 90) {",
-        devices: BOTH,
+        devices: ALL,
     },
     CodeMutant {
         name: "captured-though-written-again",
         file: "jit-passes/src/captured.rs",
         right: ".filter(|_| overlapping.next().is_none())?",
         wrong: "?",
-        devices: BOTH,
+        devices: ALL,
     },
     CodeMutant {
         name: "contents-of-next-byte",
@@ -129,6 +131,20 @@ pub(crate) const CODE_MUTANTS: [CodeMutant; 13] = [
         right: "if let Some(threads) = descriptor.threads {\n        for query in THREAD_QUERIES {\n            fold_queries(module, query, threads);",
         wrong: "if let Some(threads) = descriptor.threads {\n        for query in THREAD_QUERIES {\n            fold_queries(module, query, threads + 32);",
         devices: GPU,
+    },
+    CodeMutant {
+        name: "block-of-one-iteration-more",
+        file: "support/ir/passes/divisions.cpp",
+        right: "ConstantInt::get(T, Length - 1)",
+        wrong: "ConstantInt::get(T, Length)",
+        devices: VARIANTS,
+    },
+    CodeMutant {
+        name: "numbers-below-zero",
+        file: "support/ir/passes/divisions.cpp",
+        right: "if (!IsShared && !SE.isKnownNonNegative(First))",
+        wrong: "if (!IsShared && !First)",
+        devices: VARIANTS,
     },
 ];
 
@@ -197,7 +213,7 @@ impl CodeMutant {
         let target = folder.join(format!("llvm-{major}"));
         let made: &[Made] = match device {
             Device::Host => &PLUGIN,
-            Device::Gpu => &JIT,
+            Device::Jit | Device::Gpu => &JIT,
         };
         let mut command = Command::new(cargo());
         command

@@ -14,6 +14,9 @@ use super::random::Random;
 /// Elements of each array; a power of two.
 pub(crate) const ELEMENTS: u64 = 64;
 
+/// Types of the numbers of iterations.
+const LOOP_TYPES: [&str; 5] = ["int", "int", "long", "unsigned", "short"];
+
 /// One kernel and what it is launched with.
 #[derive(Debug)]
 pub(crate) struct Kernel {
@@ -130,7 +133,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn function(&mut self, seed: u64) -> String {
         let parameters = self.parameters();
-        let (helper, region) = match self.random.below(10) {
+        let (helper, region) = match self.random.below(12) {
             0 => (String::new(), self.combined("parallel for")),
             1 => (String::new(), self.combined("parallel for simd")),
             2 => (String::new(), self.captured()),
@@ -140,6 +143,8 @@ impl Writer<'_> {
             6 => (String::new(), self.nested_parallel()),
             7 => self.helper(seed),
             8 => (String::new(), self.simd_reduction()),
+            9 => (String::new(), self.collapsed()),
+            10 => (String::new(), self.divided()),
             _ => (String::new(), self.straight()),
         };
         format!("{helper}static void case_{seed}({parameters}) {{\n{region}}}\n\n")
@@ -284,6 +289,100 @@ impl Writer<'_> {
         )
     }
 
+    /// Loops of `collapse`, whose iterations add to elements.
+    fn collapsed(&mut self) -> String {
+        let loops = self.random.below(3) + 2;
+        let (construct, schedule) = self.shared_loop();
+        let mut text = String::new();
+        for number in 0..loops {
+            let kind = self.random.pick(&LOOP_TYPES);
+            let from = self.random.pick(&["0", "0", "1", "m"]);
+            let to = self.random.pick(&["n", "n / 2 + 1", "m + 1", "12", "3", "m * 2"]);
+            let step = self.random.pick(&["1", "1", "1", "2"]);
+            let _ = writeln!(
+                text,
+                "  for ({kind} i{number} = {from}; i{number} < ({kind})({to}); i{number} += {step})"
+            );
+        }
+        let numbers: Vec<_> = (0..loops).map(|number| format!("(u64)i{number}")).collect();
+        let added = self.added(&numbers);
+        let clauses = self.construct_clauses;
+        format!("#pragma omp target {construct} collapse({loops}){schedule} {clauses}\n{text}{added}")
+    }
+
+    /// A loop that divides its number: one that threads share, or one in each iteration of such a loop, with
+    /// a value that goes from iteration to iteration.
+    fn divided(&mut self) -> String {
+        let kind = self.random.pick(&LOOP_TYPES);
+        let (divisor, second) = (self.divisor(), self.divisor());
+        let (from, length) = (
+            self.random.pick(&["0", "0", "1", "m", "40", "-5"]),
+            self.random.pick(&["n", "n * 8", "n * m", "200"]),
+        );
+        let step = self.random.pick(&["1", "1", "1", "3"]);
+        let divided = self.random.pick(&["row", "column", "k"]);
+        let quotients = format!(
+            "    {kind} row = k / {divisor}, column = k % {divisor}, part = {divided} / {second}, rest = {divided} % {second};\n"
+        );
+        let header = format!("  for ({kind} k = {from}; k < ({kind})({from} + {length}); k += {step})");
+        let numbers = ["row", "column", "part", "rest"].map(|number| format!("(u64){number}"));
+        let (construct, schedule) = self.shared_loop();
+        let clauses = self.construct_clauses;
+        if self.random.chance(50) {
+            let added = self.added(&numbers);
+            return format!(
+                "#pragma omp target {construct}{schedule} {clauses}\n{header} {{\n{quotients}{added}  }}\n"
+            );
+        }
+        let (p, q) = (self.leaf(false), self.leaf(false));
+        let seldom = self
+            .random
+            .pick(&["column == 0", "rest == 1", "(a & 3) == 0", "1"]);
+        let [row, column, part, rest] = numbers;
+        format!(
+            "#pragma omp target {construct}{schedule} {clauses}\n  for (int j = 0; j < 8; j++) {{\n  u64 a = j;\n{header} {{\n{quotients}    \
+             a = a * 3 + {row} * {p} + {part};\n    if ({seldom})\n      a ^= {column} * 5 + {rest} + {q};\n  }}\n  out[j] = a;\n  }}\n"
+        )
+    }
+
+    /// A construct whose loop threads share, and the clauses that say how.
+    fn shared_loop(&mut self) -> (&'static str, &'static str) {
+        let construct = self.random.pick(&[
+            "parallel for num_threads(threads)",
+            "teams distribute parallel for num_teams(teams) thread_limit(threads)",
+        ]);
+        let schedule = self.random.pick(&[
+            "",
+            "",
+            " schedule(static)",
+            " schedule(static, 3)",
+            " schedule(dynamic, 2)",
+        ]);
+        (construct, schedule)
+    }
+
+    /// What a number is divided by.
+    fn divisor(&mut self) -> &'static str {
+        self.random.pick(&["n", "n", "(m + 1)", "8", "5", "(n / 2 + 1)"])
+    }
+
+    /// Statements that add a value to an element, both made of these numbers.
+    fn added(&mut self, numbers: &[String]) -> String {
+        let place = numbers.iter().zip([7, 3, 11, 5]);
+        let place: Vec<_> = place
+            .map(|(number, factor)| format!("{number} * {factor}"))
+            .collect();
+        let value: Vec<_> = numbers
+            .iter()
+            .map(|number| format!("({number} ^ {})", self.leaf(false)))
+            .collect();
+        format!(
+            "  {{\n    u64 value = {};\n#pragma omp atomic\n    out[({}) & 63] += value;\n  }}\n",
+            value.join(" * 3 + "),
+            place.join(" + ")
+        )
+    }
+
     /// Statements that compute `a` and `b` for one `i`.
     fn iteration(&mut self) -> String {
         let mut text = format!(
@@ -363,11 +462,12 @@ impl Writer<'_> {
     }
 
     /// A number as a small integer, and that as an unsigned value. A constant of the source that does not fit
-    /// is none of it: the compile ahead of time makes any number of it, and another one each time.
+    /// is none of it, nor an arm of a choice: the compile ahead of time makes any number of it, and another
+    /// one each time.
     fn narrowed(&mut self, number: &str) -> String {
         const VARIABLE: [&str; 4] = ["real(", "fin[", "box.", ")j"];
-        let is_constant = !VARIABLE.iter().any(|variable| number.contains(variable));
-        let number = if is_constant { "fin[i]" } else { number };
+        let is_constant = number.contains('?') || !VARIABLE.iter().any(|variable| number.contains(variable));
+        let number = if is_constant { "fin[0]" } else { number };
         let small = self
             .random
             .pick(&["unsigned char", "signed char", "unsigned short", "short"]);

@@ -48,7 +48,8 @@ const NOTHING: DividedLoops = DividedLoops {
 };
 
 /// A loop of `count` iterations, a part of which a thread runs: the runtime says which, here from `@part`.
-/// The `body` computes `%value` from the iteration `%i`, or from `%number` where that is the narrow one.
+/// The `body` computes `%value` from the iteration `%i`, or from `%number` where that is the narrow one; it may
+/// branch, and come together again in `behind`.
 struct Part<'t> {
     numbers: Numbers,
     count: u32,
@@ -106,6 +107,11 @@ impl<'t> Part<'t> {
             before,
             ..
         } = self;
+        let latch = if body.contains("behind:") {
+            "behind"
+        } else {
+            "loop"
+        };
         format!(
             r#"target triple = "{TRIPLE}"
             @part = external global [2 x i64]
@@ -138,8 +144,8 @@ impl<'t> Part<'t> {
               %last = {last}
               br label %loop
             loop:
-              %i = phi i64 [ %wide, %before ], [ %next, %loop ]
-              %sum = phi i64 [ 0, %before ], [ %more_sum, %loop ]
+              %i = phi i64 [ %wide, %before ], [ %next, %{latch} ]
+              %sum = phi i64 [ 0, %before ], [ %more_sum, %{latch} ]
               %number = trunc i64 %i to i32
               {body}
               %place = getelementptr inbounds i64, ptr %out, i64 %i
@@ -149,7 +155,7 @@ impl<'t> Part<'t> {
               {more}
               br i1 %done, label %after_loop, label %loop
             after_loop:
-              %result = phi i64 [ %more_sum, %loop ]
+              %result = phi i64 [ %more_sum, %{latch} ]
               %sums = getelementptr inbounds i64, ptr %out, i64 {behind}
               store i64 %result, ptr %sums
               br label %exit
@@ -223,7 +229,7 @@ fn parts(count: u32) -> Vec<(u32, u32)> {
     parts
 }
 
-const WIDE: [(&str, DividedLoops); 6] = [
+const WIDE: [(&str, DividedLoops); 7] = [
     // Four indices, the quotients of quotients put together by LLVM.
     (
         "%a = srem i64 %i, 12
@@ -270,6 +276,21 @@ const WIDE: [(&str, DividedLoops); 6] = [
          %q = sdiv i64 %i, 24
          %rest = srem i64 %i, 24
          %value = select i1 %is_odd, i64 %q, i64 %rest",
+        BOTH,
+    ),
+    // The same by branches, with what the iterations before left.
+    (
+        "%third = urem i64 %i, 3
+         %is_third = icmp eq i64 %third, 0
+         br i1 %is_third, label %then, label %behind
+         then:
+         %q = sdiv i64 %i, 24
+         %rest = srem i64 %i, 24
+         %x = mul i64 %q, %rest
+         %y = add i64 %x, %sum
+         br label %behind
+         behind:
+         %value = phi i64 [ %third, %loop ], [ %y, %then ]",
         BOTH,
     ),
     // Neither is a multiple of the other.
@@ -484,6 +505,37 @@ fn any_loop_that_is_known_to_begin_at_zero_or_above_is_divided_less() {
     ] {
         let (done, after) = divided(&text(first));
         assert_eq!(done, expected, "{after}");
+    }
+}
+
+#[test]
+fn a_loop_with_another_way_out_stays_as_it_is() {
+    let text = |way_out: &str| {
+        format!(
+            r#"define i64 @f(ptr noalias %values) {{
+            entry:
+              br label %loop
+            loop:
+              %i = phi i64 [ 0, %entry ], [ %next, %more ]
+              %q = sdiv i64 %i, 16
+              %place = getelementptr inbounds i64, ptr %values, i64 %i
+              %value = load i64, ptr %place
+              %found = icmp eq i64 %value, %q
+              br i1 %found, label %{way_out}, label %more
+            more:
+              %next = add nuw nsw i64 %i, 1
+              %done = icmp eq i64 %i, 299
+              br i1 %done, label %exit, label %loop
+            exit:
+              ret i64 0
+            way_out:
+              ret i64 1
+            }}"#
+        )
+    };
+    for (way_out, expected) in [("way_out", NOTHING), ("exit", NOTHING), ("more", BOTH)] {
+        let (done, after) = divided(&text(way_out));
+        assert_eq!(done, expected, "{way_out}\n{after}");
     }
 }
 

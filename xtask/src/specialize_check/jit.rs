@@ -1,15 +1,15 @@
-//! Cases on a GPU: one program, linked with `--jit`, run without variants and with a variant for every
+//! Cases with the JIT: one program, linked with `--jit`, run without variants and with a variant for every
 //! launch.
 //!
 //! Each kernel is launched twice. The first launch specialises all that it can, the second one leaves alone
 //! what has changed since: what the case's descriptor does not name. What is printed for both launches is
 //! compared.
 //!
-//! Numbers are not converted to integers that do not hold them: what that gives is undefined, and a GPU's
-//! code does not keep to it.
+//! On a GPU, numbers are not converted to integers that do not hold them: what that gives is undefined, and a
+//! GPU's code does not keep to it.
 //!
-//! LLVM's OpenMPOpt takes minutes over a module of fifty such kernels. So of each fifty, four are in a
-//! program that is linked as usual, and the others in one whose link does without that pass; variants always
+//! LLVM's OpenMPOpt takes minutes over a module for a GPU of fifty such kernels. So of each fifty, four are in
+//! a program that is linked as usual, and the others in one whose link does without that pass; variants always
 //! go through it.
 
 use std::fs;
@@ -39,27 +39,89 @@ const EVERY_VARIANT: [(&str, &str); 7] = [
     ("OFFLOOM_JIT_CACHE_MODE", "off"),
     ("OFFLOOM_JIT_STRICT", "0"),
     ("OFFLOOM_JIT_STATS", "statistics"),
-    // A virtual GPU is slow, and so is a compile beside others.
+    // Compiles beside others are slow, and so is a virtual GPU.
     ("OFFLOOM_JIT_TIME_LIMIT", "120000"),
 ];
 
-/// In the reason why such a variant is not used.
+/// In the reason why a variant for a GPU is not used.
 const LOCAL_MEMORY: &str = "bytes of local memory";
 
 /// The most cases of a program that is linked as usual.
 const AS_USUAL: usize = 4;
 
-/// The cases from `first` on, in programs that link in seconds.
-pub(super) fn batches(first: u64, cases: u64) -> Vec<Batch> {
-    let of_fifty = |batch: Batch| {
-        let (usual, others) = batch.split(AS_USUAL);
-        [usual, others].into_iter().filter(|batch| batch.len() > 0)
-    };
-    let batches = super::seeds_of_batches(first, cases).map(|seeds| Batch::of(seeds, Narrows::Never));
-    batches.flat_map(of_fifty).collect()
+/// Where the JIT's kernels run.
+pub(super) enum Device {
+    /// The x86_64 device.
+    Host,
+    /// A GPU.
+    Gpu(Targets),
 }
 
-/// What came of the launches of a batch.
+impl Device {
+    /// The cases from `first` on, in programs that link in seconds.
+    pub(super) fn batches(&self, first: u64, cases: u64) -> Vec<Batch> {
+        let of_fifty = |batch: Batch| {
+            let (usual, others) = batch.split(AS_USUAL);
+            [usual, others].into_iter().filter(|batch| batch.len() > 0)
+        };
+        let seeds = super::seeds_of_batches(first, cases);
+        match self {
+            Self::Host => seeds
+                .map(|seeds| Batch::of(seeds, Narrows::InEveryOtherBatch))
+                .collect(),
+            Self::Gpu(_) => seeds
+                .map(|seeds| Batch::of(seeds, Narrows::Never))
+                .flat_map(of_fifty)
+                .collect(),
+        }
+    }
+
+    /// Whether the link of a batch does without OpenMPOpt.
+    fn links_without_openmp_opt(&self, batch: &Batch) -> bool {
+        matches!(self, Self::Gpu(_)) && batch.len() > AS_USUAL
+    }
+
+    /// The program of a batch, which launches each kernel twice.
+    fn source(&self, batch: &Batch) -> String {
+        let text = batch.source(|kernel| kernel.earlier_launch() + &kernel.launch());
+        if matches!(self, Self::Host) {
+            return text;
+        }
+        // LLVM's runtime makes a team of one thread of less than a warp, and then comes to a barrier for one
+        // thread, which no GPU has.
+        let text = text.replace("(threads)", "(32 * threads)");
+        if self.links_without_openmp_opt(batch) {
+            // In generic mode Clang hands the threads of a region an object that lies in one thread's own memory.
+            text.replace("firstprivate(box)", "map(to : box)")
+        } else {
+            text
+        }
+    }
+
+    fn compile_options(&self, openmp: &OpenMp) -> Vec<String> {
+        match self {
+            Self::Host => openmp.compile_options(),
+            Self::Gpu(targets) => {
+                let mut options = vec!["-fopenmp".to_owned()];
+                options.extend(targets.one.options.iter().cloned());
+                options.extend(openmp.include_options.iter().cloned());
+                options
+            }
+        }
+    }
+
+    fn set_environment(&self, command: &mut Command) {
+        command.env("OMP_TARGET_OFFLOAD", "mandatory");
+        match self {
+            Self::Host => command.env("OMP_MAX_ACTIVE_LEVELS", "3"),
+            Self::Gpu(targets) => command
+                .env("OFFLOOM_JIT_PTXAS", targets.cuda.join("bin/ptxas"))
+                .envs(targets.one.environment.iter().map(|(name, value)| (name, value))),
+        };
+    }
+}
+
+/// What came of the launches of a batch with variants.
 #[derive(Debug, Default, Clone, Copy)]
 pub(super) struct Launches {
     /// Launches that ran a variant.
@@ -68,36 +130,23 @@ pub(super) struct Launches {
     pub(super) not_used: u64,
 }
 
-/// Builds the program of a batch and runs it both ways.
+/// Builds the program of a batch in a folder and runs it both ways.
 pub(super) fn run(
     batch: &Batch,
     staged: &Staged,
     openmp: &OpenMp,
-    targets: &Targets,
+    device: &Device,
+    folder: &Path,
 ) -> Result<(Outcome, Launches)> {
-    let scratch = tempfile::tempdir()?;
-    let folder = scratch.path();
     let source = folder.join("cases.c");
-    let text = batch.source(|kernel| kernel.earlier_launch() + &kernel.launch());
-    // LLVM's runtime makes a team of one thread of less than a warp, and then comes to a barrier for one
-    // thread, which no GPU has.
-    let mut text = text.replace("(threads)", "(32 * threads)");
-    let is_linked_as_usual = batch.len() <= AS_USUAL;
-    if !is_linked_as_usual {
-        // In generic mode Clang hands the threads of a region an object that lies in one thread's own memory.
-        text = text.replace("firstprivate(box)", "map(to : box)");
-    }
-    fs::write(&source, text).with_context(|| format!("cannot write `{}`", source.display()))?;
-    build(staged, openmp, targets, folder, is_linked_as_usual)?;
+    fs::write(&source, device.source(batch))
+        .with_context(|| format!("cannot write `{}`", source.display()))?;
+    build(batch, staged, openmp, device, folder)?;
     let run = |environment: &[(&str, &str)]| {
         let mut command = Command::new("timeout");
-        command
-            .current_dir(folder)
-            .args([SECONDS_PER_RUN, "./cases"])
-            .env("OMP_TARGET_OFFLOAD", "mandatory")
-            .env("OFFLOOM_JIT_PTXAS", targets.cuda.join("bin/ptxas"))
-            .envs(targets.one.environment.iter().map(|(name, value)| (name, value)))
-            .envs(environment.iter().copied());
+        command.current_dir(folder).args([SECONDS_PER_RUN, "./cases"]);
+        device.set_environment(&mut command);
+        command.envs(environment.iter().copied());
         tools::output(&mut command)
     };
     let plain = run(&[("OFFLOOM_JIT", "off")]).context("without the JIT")?;
@@ -117,27 +166,20 @@ pub(super) fn run(
     Ok((outcome, launches(&folder.join("statistics"))?))
 }
 
-fn build(
-    staged: &Staged,
-    openmp: &OpenMp,
-    targets: &Targets,
-    folder: &Path,
-    is_linked_as_usual: bool,
-) -> Result<()> {
+fn build(batch: &Batch, staged: &Staged, openmp: &OpenMp, device: &Device, folder: &Path) -> Result<()> {
     let mut command = tools::clang(staged, false);
     command
         .current_dir(folder)
         .arg("-B")
         .arg(staged.dist.join("libexec/offloom"))
-        .args(["-O2", "-fopenmp", "-foffload-lto", "-Xoffload-linker", "--jit"])
-        .args(&targets.one.options)
+        .args(["-O2", "-foffload-lto", "-Xoffload-linker", "--jit"])
+        .args(device.compile_options(openmp))
         // The compiler's own contraction, which users have.
         .arg("-ffp-contract=on")
-        .args(&openmp.include_options)
         .arg("cases.c")
         .args(&openmp.link_options)
         .args(["-lm", "-o", "cases"]);
-    if !is_linked_as_usual {
+    if device.links_without_openmp_opt(batch) {
         command.args(["-mllvm", WITHOUT_OPENMP_OPT]);
     }
     tools::output(&mut command).map(drop)
