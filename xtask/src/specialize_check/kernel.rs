@@ -316,7 +316,7 @@ impl Writer<'_> {
         let kind = self.random.pick(&LOOP_TYPES);
         let (divisor, second) = (self.divisor(), self.divisor());
         let (from, length) = (
-            self.random.pick(&["0", "0", "1", "m", "40", "-5"]),
+            self.random.pick(&["0", "1", "m", "40", "-5", "-20"]),
             self.random.pick(&["n", "n * 8", "n * m", "200"]),
         );
         let step = self.random.pick(&["1", "1", "1", "3"]);

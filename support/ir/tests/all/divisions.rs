@@ -280,9 +280,9 @@ const WIDE: [(&str, DividedLoops); 7] = [
     ),
     // The same by branches, with what the iterations before left.
     (
-        "%third = urem i64 %i, 3
-         %is_third = icmp eq i64 %third, 0
-         br i1 %is_third, label %then, label %behind
+        "%fourth = and i64 %i, 3
+         %is_fourth = icmp eq i64 %fourth, 0
+         br i1 %is_fourth, label %then, label %behind
          then:
          %q = sdiv i64 %i, 24
          %rest = srem i64 %i, 24
@@ -290,7 +290,7 @@ const WIDE: [(&str, DividedLoops); 7] = [
          %y = add i64 %x, %sum
          br label %behind
          behind:
-         %value = phi i64 [ %third, %loop ], [ %y, %then ]",
+         %value = phi i64 [ %fourth, %loop ], [ %y, %then ]",
         BOTH,
     ),
     // Neither is a multiple of the other.
