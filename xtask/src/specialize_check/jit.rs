@@ -90,6 +90,8 @@ impl Device {
         // LLVM's runtime makes a team of one thread of less than a warp, and then comes to a barrier for one
         // thread, which no GPU has.
         let text = text.replace("(threads)", "(32 * threads)");
+        // LLVM 19's `__kmpc_dispatch_init` has a race between the threads of a team.
+        let text = text.replace("schedule(dynamic, 2)", "schedule(static, 2)");
         if self.links_without_openmp_opt(batch) {
             // In generic mode Clang hands the threads of a region an object that lies in one thread's own memory.
             text.replace("firstprivate(box)", "map(to : box)")
