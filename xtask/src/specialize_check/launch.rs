@@ -177,9 +177,10 @@ impl Scalar {
         }
     }
 
-    /// Whether a kernel may change its copy: not every library has what makes a `__bf16` of a `float`.
+    /// Whether a kernel may change its copy: not every library has what makes a `__bf16` of a `float`, and a
+    /// truth value that something is added to is a constant.
     pub(crate) fn can_be_changed(&self) -> bool {
-        self.scalar_type.kind != Kind::Bfloat
+        !matches!(self.scalar_type.kind, Kind::Boolean | Kind::Bfloat)
     }
 
     /// An expression of C that has the value.
