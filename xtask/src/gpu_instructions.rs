@@ -10,18 +10,19 @@ mod resources;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, ensure};
 use offloom_gpu_bundle::results::geometric_mean;
 
+use self::occupancy::{Multiprocessor, SM_70, SM_80, SM_90};
 use self::resources::Pair;
 use crate::bench::workload::gpu_sizes;
 use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::program::WORKLOADS;
 use crate::corpus::workers;
 use crate::matrix;
-use crate::matrix::builds::{Builds, Subject, Variant};
+use crate::matrix::builds::{Builds, Device, Subject, Variant};
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
 use crate::virtual_gpu_check::Targets;
@@ -29,6 +30,16 @@ use crate::workspace::{Workspace, write_whole};
 
 /// The page, from the root of the checkout.
 const PAGE: &str = "docs/results/gpu-instructions.md";
+
+/// The processor whose instructions are counted: that of [`Targets::one`].
+const COUNTED: Multiprocessor = SM_80;
+
+/// Processors whose code is looked at besides: older and newer.
+const OTHERS: [Multiprocessor; 2] = [SM_70, SM_90];
+
+/// Of a run, in the folder of its program.
+const CACHE: &str = "variants";
+const STATISTICS: &str = "statistics";
 
 /// What the names of variants end in.
 const VARIANT: &str = "$jit";
@@ -77,16 +88,26 @@ struct Row {
     variants: Executed,
     /// Launches with the JIT that ran ahead-of-time code.
     ahead_of_time: Executed,
-    /// What the code needs, if there is a variant.
+    /// For the processor that counted.
+    code: Code,
+    /// For the others, in their order.
+    other_code: Vec<Code>,
+}
+
+/// What the machine code of a kernel is for one processor.
+#[derive(Debug, Default, Clone, Copy)]
+struct Code {
+    /// What it needs, if there is a variant.
     needs: Option<Pair>,
-    /// Bytes of machine code, of the ahead-of-time code and of the variant.
-    code_bytes: [Option<u64>; 2],
+    /// Its bytes, of the ahead-of-time code and of the variant.
+    bytes: [Option<u64>; 2],
 }
 
 impl Row {
     /// Whether the variant executes more and lets fewer warps run at a time: it cannot be worth anything.
     fn loses(&self) -> bool {
         let has_fewer_warps = self
+            .code
             .needs
             .is_some_and(|pair| pair.variant.warps < pair.ahead_of_time.warps);
         has_fewer_warps && self.ratio().is_some_and(|ratio| ratio < 1.0)
@@ -147,53 +168,102 @@ pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> 
 }
 
 fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targets) -> Result<Vec<Row>> {
-    let builds = Builds::begin_for(staged, openmp, subject, Variant::O3, Some(&targets.one))?;
-    builds
-        .ours
-        .link_for_jit(&["-foffload-lto", "-Xoffload-linker", "--jit"])?;
-    let folder = builds.ours.folder().display().to_string();
-    let assembler = targets.cuda.join("bin/ptxas").display().to_string();
-    let (statistics, cache) = (format!("{folder}/statistics"), format!("{folder}/variants"));
-    let run = |name: &str, mode: &str| {
-        let counts = format!("{folder}/{name}");
-        let printed = builds.ours.run(&[
-            ("OFFLOOM_JIT", mode),
-            ("OFFLOOM_JIT_RETIRE", "0"),
-            ("OFFLOOM_JIT_PTXAS", &assembler),
-            ("OFFLOOM_JIT_CACHE_DIR", &cache),
-            ("OFFLOOM_JIT_STATS", &statistics),
-            ("OFFLOOM_VIRTUAL_GPU_COUNTS", &counts),
-        ])?;
-        Ok::<_, anyhow::Error>((printed, executed(Path::new(&counts))?))
-    };
-    let (expected, base) = run("base", "off")?;
-    let (printed, with_jit) = run("jit", "sync")?;
+    let program = Program::build(staged, openmp, subject, targets, &targets.one)?;
+    let (expected, base) = program.run("base", "off")?;
+    let (printed, with_jit) = program.run("jit", "sync")?;
     ensure!(
         printed == expected,
         "with the JIT it prints\n{printed}instead of\n{expected}"
     );
-    let needs = resources::of_kernels(Path::new(&statistics))?;
-    let of_base = resources::code_bytes(staged, &builds.ours.folder().join("program"))?;
-    let of_variants = match Path::new(&cache) {
-        cache if cache.is_dir() => resources::code_bytes(staged, cache)?,
-        _ => BTreeMap::new(),
-    };
+    let code = program.code(COUNTED)?;
+    let mut other_code = Vec::new();
+    for other in OTHERS {
+        let device = targets.one_other(other.processor);
+        let program = Program::build(staged, openmp, subject, targets, &device)?;
+        program.run("jit", "sync").context(other.processor)?;
+        other_code.push(program.code(other)?);
+    }
     let rows = base.into_iter().map(|(kernel, base)| {
         let of = |name: &str| with_jit.get(name).copied().unwrap_or_default();
+        let code_of = |code: &BTreeMap<String, Code>| code.get(&kernel).copied().unwrap_or_default();
         Row {
             workload: subject.program.name.clone(),
             variants: of(&format!("{kernel}{VARIANT}")),
             ahead_of_time: of(&kernel),
-            needs: needs.get(&kernel).copied(),
-            code_bytes: [
-                of_base.get(&kernel).copied(),
-                of_variants.get(&format!("{kernel}{VARIANT}")).copied(),
-            ],
+            code: code_of(&code),
+            other_code: other_code.iter().map(code_of).collect(),
             kernel,
             base,
         }
     });
     Ok(rows.collect())
+}
+
+/// A workload, linked for one GPU with the JIT.
+struct Program<'a> {
+    builds: Builds<'a>,
+    staged: &'a Staged,
+    assembler: String,
+}
+
+impl<'a> Program<'a> {
+    fn build(
+        staged: &'a Staged,
+        openmp: &'a OpenMp,
+        subject: &'a Subject,
+        targets: &Targets,
+        device: &'a Device,
+    ) -> Result<Self> {
+        let builds = Builds::begin_for(staged, openmp, subject, Variant::O3, Some(device))?;
+        builds
+            .ours
+            .link_for_jit(&["-foffload-lto", "-Xoffload-linker", "--jit"])?;
+        Ok(Self {
+            builds,
+            staged,
+            assembler: targets.cuda.join("bin/ptxas").display().to_string(),
+        })
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.builds.ours.folder().join(name)
+    }
+
+    /// What a run prints, and what its kernels have executed.
+    fn run(&self, name: &str, mode: &str) -> Result<(String, BTreeMap<String, Executed>)> {
+        let [counts, cache, statistics] =
+            [name, CACHE, STATISTICS].map(|name| self.file(name).display().to_string());
+        let printed = self.builds.ours.run(&[
+            ("OFFLOOM_JIT", mode),
+            ("OFFLOOM_JIT_RETIRE", "0"),
+            ("OFFLOOM_JIT_PTXAS", &self.assembler),
+            ("OFFLOOM_JIT_CACHE_DIR", &cache),
+            ("OFFLOOM_JIT_STATS", &statistics),
+            ("OFFLOOM_VIRTUAL_GPU_COUNTS", &counts),
+        ])?;
+        Ok((printed, executed(Path::new(&counts))?))
+    }
+
+    /// The code of each kernel, after a run with variants.
+    fn code(&self, multiprocessor: Multiprocessor) -> Result<BTreeMap<String, Code>> {
+        let mut needs = resources::of_kernels(&self.file(STATISTICS), multiprocessor)?;
+        let of_base = resources::code_bytes(self.staged, &self.file("program"))?;
+        let cache = self.file(CACHE);
+        let of_variants = if cache.is_dir() {
+            resources::code_bytes(self.staged, &cache)?
+        } else {
+            BTreeMap::new()
+        };
+        let code = of_base.into_iter().map(|(kernel, base)| {
+            let variant = of_variants.get(&format!("{kernel}{VARIANT}")).copied();
+            let code = Code {
+                needs: needs.remove(&kernel),
+                bytes: [Some(base), variant],
+            };
+            (kernel, code)
+        });
+        Ok(code.collect())
+    }
 }
 
 /// What the virtual GPU has written, by kernel.
@@ -265,6 +335,7 @@ fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<
         }
     }
     text += &needs_table(rows);
+    text += &others_table(rows);
     let losing: Vec<_> = rows.iter().filter(|row| row.loses()).collect();
     let _ = writeln!(
         text,
@@ -299,14 +370,13 @@ fn needs_table(rows: &[Row]) -> String {
          | workload | kernel | registers | local bytes | warps | bytes of code | compile, ms | load, ms |\n\
          | --- | --- | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
-    let shown = |number: Option<u64>| number.map_or_else(|| "?".to_owned(), |number| number.to_string());
     for row in rows {
         let Some(Pair {
             ahead_of_time,
             variant,
             compile_ms,
             load_ms,
-        }) = row.needs
+        }) = row.code.needs
         else {
             continue;
         };
@@ -321,9 +391,54 @@ fn needs_table(rows: &[Row]) -> String {
             variant.local_bytes,
             shown(ahead_of_time.warps.map(u64::from)),
             shown(variant.warps.map(u64::from)),
-            shown(row.code_bytes[0]),
-            shown(row.code_bytes[1]),
+            shown(row.code.bytes[0]),
+            shown(row.code.bytes[1]),
         );
     }
     text
+}
+
+/// The tables for the other processors.
+fn others_table(rows: &[Row]) -> String {
+    let mut text = "\n## Code for other processors\n\n\
+         The same program, compiled and linked for each, with the variants that it asked for in a run on a virtual\n\
+         GPU of that processor. Pairs are as above.\n"
+        .to_owned();
+    for (index, other) in OTHERS.iter().enumerate() {
+        let _ = write!(
+            text,
+            "\n### {}\n\n| workload | kernel | registers | local bytes | warps | bytes of code |\n| --- | --- | --- | --- | --- | --- |\n",
+            other.processor
+        );
+        for row in rows {
+            let code = row.other_code[index];
+            let Some(Pair {
+                ahead_of_time,
+                variant,
+                ..
+            }) = code.needs
+            else {
+                continue;
+            };
+            let _ = writeln!(
+                text,
+                "| {} | `{}` | {}, {} | {}, {} | {}, {} | {}, {} |",
+                row.workload,
+                crate::names::short_kernel(&row.kernel),
+                ahead_of_time.registers,
+                variant.registers,
+                ahead_of_time.local_bytes,
+                variant.local_bytes,
+                shown(ahead_of_time.warps.map(u64::from)),
+                shown(variant.warps.map(u64::from)),
+                shown(code.bytes[0]),
+                shown(code.bytes[1]),
+            );
+        }
+    }
+    text
+}
+
+fn shown(number: Option<u64>) -> String {
+    number.map_or_else(|| "?".to_owned(), |number| number.to_string())
 }

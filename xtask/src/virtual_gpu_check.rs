@@ -401,6 +401,9 @@ fn reason(text: &str) -> String {
     line.unwrap_or(first).to_owned()
 }
 
+/// The setting that says which virtual GPUs there are.
+const VIRTUAL_GPU: &str = "OFFLOOM_VIRTUAL_GPU";
+
 /// The devices.
 pub(crate) struct Targets {
     name: String,
@@ -435,6 +438,22 @@ impl Targets {
         Ok(found)
     }
 
+    /// One virtual GPU of another processor.
+    pub(crate) fn one_other(&self, processor: &str) -> Device {
+        let mut device = self.one.clone();
+        for option in &mut device.options {
+            if option.starts_with("-march=") {
+                *option = format!("-march={processor}");
+            }
+        }
+        for (name, value) in &mut device.environment {
+            if *name == VIRTUAL_GPU {
+                *value = OsString::from(processor);
+            }
+        }
+        device
+    }
+
     /// The virtual GPU, or the real one where `OFFLOOM_TEST_GPU` asks for it. None where CUDA's tools or a
     /// device runtime are missing, which is said.
     fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
@@ -465,7 +484,7 @@ impl Targets {
         let device = |processors: &[String], run_on: &str, is_unified: bool| {
             let mut environment = environment.clone();
             if !is_real {
-                environment.push(("OFFLOOM_VIRTUAL_GPU", OsString::from(run_on)));
+                environment.push((VIRTUAL_GPU, OsString::from(run_on)));
                 let reaches_host = if is_unified { "1" } else { "0" };
                 environment.push(("OFFLOOM_VIRTUAL_GPU_HOST_MEMORY", OsString::from(reaches_host)));
             }

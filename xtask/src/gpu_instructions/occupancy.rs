@@ -8,6 +8,8 @@ const WARP: u32 = 32;
 /// What a multiprocessor has, and in which units it gives it out.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Multiprocessor {
+    /// What compilers call the processor.
+    pub(super) processor: &'static str,
     warps: u32,
     blocks: u32,
     registers: u32,
@@ -21,8 +23,9 @@ pub(super) struct Multiprocessor {
     shared_unit: u32,
 }
 
-/// Compute capability 8.0.
+/// Of compute capability 8.0.
 pub(super) const SM_80: Multiprocessor = Multiprocessor {
+    processor: "sm_80",
     warps: 64,
     blocks: 32,
     registers: 65536,
@@ -31,6 +34,22 @@ pub(super) const SM_80: Multiprocessor = Multiprocessor {
     shared_bytes: 164 << 10,
     reserved_bytes: 1 << 10,
     shared_unit: 128,
+};
+
+/// Of compute capability 7.0.
+pub(super) const SM_70: Multiprocessor = Multiprocessor {
+    processor: "sm_70",
+    shared_bytes: 96 << 10,
+    reserved_bytes: 0,
+    shared_unit: 256,
+    ..SM_80
+};
+
+/// Of compute capability 9.0.
+pub(super) const SM_90: Multiprocessor = Multiprocessor {
+    processor: "sm_90",
+    shared_bytes: 228 << 10,
+    ..SM_80
 };
 
 impl Multiprocessor {
@@ -46,7 +65,7 @@ impl Multiprocessor {
             self.blocks,
             self.warps / warps,
             warps_with_registers / warps,
-            self.shared_bytes / shared,
+            self.shared_bytes.checked_div(shared).unwrap_or(self.blocks),
         ];
         blocks.into_iter().min().unwrap_or(0) * warps
     }
@@ -69,5 +88,10 @@ mod tests {
         // Shared memory: three blocks of 48 KiB and one reserved.
         assert_eq!(SM_80.warps_at_a_time(256, 16, 48 << 10), 24);
         assert_eq!(SM_80.warps_at_a_time(1024, 128, 0), 0);
+        // None of it, and none reserved.
+        assert_eq!(SM_70.warps_at_a_time(128, 32, 0), 64);
+        // Two blocks on the one that has less, four on the one that has more.
+        assert_eq!(SM_70.warps_at_a_time(256, 16, 48 << 10), 16);
+        assert_eq!(SM_90.warps_at_a_time(256, 16, 48 << 10), 32);
     }
 }

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context as _, Result};
 use serde_json::Value;
 
-use super::occupancy::SM_80;
+use super::occupancy::Multiprocessor;
 use crate::build::Staged;
 use crate::corpus::tools;
 
@@ -21,7 +21,7 @@ pub(super) struct Needs {
     pub(super) registers: u32,
     /// Bytes of local memory of a thread.
     pub(super) local_bytes: u32,
-    /// Warps on a multiprocessor of sm_80 at a time; none where the threads of a block are not known.
+    /// Warps on a multiprocessor at a time; none where the threads of a block are not known.
     pub(super) warps: Option<u32>,
 }
 
@@ -36,8 +36,11 @@ pub(super) struct Pair {
     pub(super) load_ms: f64,
 }
 
-/// Reads a file of statistics.
-pub(super) fn of_kernels(statistics: &Path) -> Result<BTreeMap<String, Pair>> {
+/// Reads a file of statistics, of a run on these multiprocessors.
+pub(super) fn of_kernels(
+    statistics: &Path,
+    multiprocessor: Multiprocessor,
+) -> Result<BTreeMap<String, Pair>> {
     let Ok(text) = fs::read_to_string(statistics) else {
         return Ok(BTreeMap::new()); // no kernel was launched
     };
@@ -50,12 +53,15 @@ pub(super) fn of_kernels(statistics: &Path) -> Result<BTreeMap<String, Pair>> {
                 copies.map(move |copy| (variant, copy))
             });
             let (variant, copy) = copies.max_by_key(|(_, copy)| copy["launches"].as_u64())?;
-            Some((kernel["name"].as_str()?.to_owned(), pair(variant, copy)?))
+            Some((
+                kernel["name"].as_str()?.to_owned(),
+                pair(variant, copy, multiprocessor)?,
+            ))
         })
         .collect())
 }
 
-fn pair(variant: &Value, copy: &Value) -> Option<Pair> {
+fn pair(variant: &Value, copy: &Value, multiprocessor: Multiprocessor) -> Option<Pair> {
     let threads = variant["descriptor"]
         .as_str()?
         .split(';')
@@ -67,7 +73,7 @@ fn pair(variant: &Value, copy: &Value) -> Option<Pair> {
         Some(Needs {
             registers,
             local_bytes: number("local_bytes")?,
-            warps: threads.map(|threads| SM_80.warps_at_a_time(threads, registers, shared)),
+            warps: threads.map(|threads| multiprocessor.warps_at_a_time(threads, registers, shared)),
         })
     };
     let phases = variant["phases"].as_object()?;

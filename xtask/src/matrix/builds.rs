@@ -162,7 +162,7 @@ const COMPANION: &str = "int companion(int value) {
 ";
 
 /// A device to build for and to run on, other than the x86_64 one.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Device {
     /// Options of compiles and links, in the place of those for the x86_64 device.
     pub(crate) options: Vec<String>,
