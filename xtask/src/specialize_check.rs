@@ -6,8 +6,8 @@
 //! the x86_64 device, outputs compared. With `--mutant` the descriptors are wrong on purpose, with
 //! `--code-mutant` the passes, and what must then be seen is a difference or a crash.
 //!
-//! With `--device jit` and `--device gpu` each batch is a program with the JIT in it, for the x86_64 device or
-//! for NVIDIA GPUs, which specialises the kernels while it runs ([`jit`]).
+//! With `--device jit` and `--device gpu` each batch is a program with the JIT in it, for the x86_64 device
+//! or for NVIDIA GPUs, which specialises the kernels while it runs ([`jit`]).
 
 mod batch;
 mod code_mutant;
@@ -159,7 +159,7 @@ impl<'a> Runner<'a> {
                 let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
                     return Ok(None);
                 };
-                Some(jit::Device::Gpu(targets))
+                Some(jit::Device::Gpu(Box::new(targets)))
             }
         };
         Ok(Some(Self {

@@ -8,8 +8,8 @@
 //! On a GPU, numbers are not converted to integers that do not hold them: what that gives is undefined, and a
 //! GPU's code does not keep to it.
 //!
-//! LLVM's OpenMPOpt takes minutes over a module for a GPU of fifty such kernels. So of each fifty, four are in
-//! a program that is linked as usual, and the others in one whose link does without that pass; variants always
+//! LLVM's OpenMPOpt takes minutes over a module for a GPU of fifty such kernels. So of each fifty, four are
+//! in a program that is linked as usual, and the others in one whose link does without that pass; variants always
 //! go through it.
 
 use std::fs;
@@ -54,7 +54,7 @@ pub(super) enum Device {
     /// The x86_64 device.
     Host,
     /// A GPU.
-    Gpu(Targets),
+    Gpu(Box<Targets>),
 }
 
 impl Device {

@@ -48,8 +48,8 @@ const NOTHING: DividedLoops = DividedLoops {
 };
 
 /// A loop of `count` iterations, a part of which a thread runs: the runtime says which, here from `@part`.
-/// The `body` computes `%value` from the iteration `%i`, or from `%number` where that is the narrow one; it may
-/// branch, and come together again in `behind`.
+/// The `body` computes `%value` from the iteration `%i`, or from `%number` where that is the narrow one; it
+/// may branch, and come together again in `behind`.
 struct Part<'t> {
     numbers: Numbers,
     count: u32,
