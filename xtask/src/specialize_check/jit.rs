@@ -9,8 +9,8 @@
 //! GPU's code does not keep to it.
 //!
 //! LLVM's OpenMPOpt takes minutes over a module for a GPU of fifty such kernels. So of each fifty, four are
-//! in a program that is linked as usual, and the others in one whose link does without that pass; variants always
-//! go through it.
+//! in a program that is linked as usual, and the others in one whose link does without that pass; variants
+//! always go through it.
 
 use std::fs;
 use std::path::Path;
