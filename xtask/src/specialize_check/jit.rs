@@ -93,7 +93,8 @@ impl Device {
         // LLVM 19's `__kmpc_dispatch_init` has a race between the threads of a team.
         let text = text.replace("schedule(dynamic, 2)", "schedule(static, 2)");
         if self.links_without_openmp_opt(batch) {
-            // In generic mode Clang hands the threads of a region an object that lies in one thread's own memory.
+            // In generic mode Clang hands the threads of a region an object that lies in one thread's own
+            // memory.
             text.replace("firstprivate(box)", "map(to : box)")
         } else {
             text
