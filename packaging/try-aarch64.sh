@@ -75,7 +75,7 @@ state=/srv/arm64-state
 mkdir -p $state/debs/partial $state/lists/partial /srv/arm64
 : >$state/status
 quietly apt-get -o APT::Architecture=arm64 -o APT::Architectures=arm64 -o Dir::State::status=$state/status -o Dir::Cache::archives=$state/debs \
-  install --yes --no-install-recommends --download-only base-files bash coreutils grep diffutils gcc g++ zlib1g-dev libzstd-dev \
+  install --yes --no-install-recommends --download-only base-files bash coreutils grep sed diffutils gcc g++ zlib1g-dev libzstd-dev \
   "clang-$major" "clang-tools-$major" "lld-$major" "llvm-$major-dev" "liblld-$major-dev" "libomp-$major-dev"
 for package in $state/debs/*.deb; do
   dpkg-deb --fsys-tarfile "$package" | tar --extract --directory /srv/arm64 --keep-directory-symlink

@@ -31,7 +31,7 @@ use crate::workspace::{Workspace, write_whole};
 /// The page, from the root of the checkout.
 const PAGE: &str = "docs/results/gpu-instructions.md";
 
-/// The processor whose instructions are counted: that of [`Targets::one`].
+/// The processor whose instructions are counted: that of [`Targets::one`] without a real GPU.
 const COUNTED: Multiprocessor = SM_80;
 
 /// Processors whose code is looked at besides: older and newer.
@@ -180,7 +180,12 @@ fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targ
     for other in OTHERS {
         let device = targets.one_other(other.processor);
         let program = Program::build(staged, openmp, subject, targets, &device)?;
-        program.run("jit", "sync").context(other.processor)?;
+        let (printed, _) = program.run("jit", "sync").context(other.processor)?;
+        ensure!(
+            printed == expected,
+            "with the JIT it prints for {}\n{printed}instead of\n{expected}",
+            other.processor
+        );
         other_code.push(program.code(other)?);
     }
     let rows = base.into_iter().map(|(kernel, base)| {

@@ -62,7 +62,7 @@ pub(crate) struct Extent {
     /// Where the kernels run, and what specialises them
     #[arg(long, value_enum, default_value_t = Device::Host)]
     device: Device,
-    /// Leave the programs, their sources and what the runs print in this folder
+    /// Leave the programs and their sources in this folder; with the JIT its statistics, too
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }
@@ -118,6 +118,12 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     );
     arguments.builds.for_each(&workspace, |staged| {
         let mutants = arguments.code_mutant.iter().flat_map(|mutants| &mutants.0);
+        if let Some(CodeMutants(named)) = &arguments.code_mutant {
+            ensure!(
+                named.iter().any(|mutant| mutant.is_for(device)),
+                "nothing of this device shows that mistake; see `--device`"
+            );
+        }
         for mutant in mutants.filter(|mutant| mutant.is_for(device)) {
             let staged = mutant.build(&workspace, staged, device)?;
             let Some(runner) = Runner::find(&workspace, &staged, extent)? else {

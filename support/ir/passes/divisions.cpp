@@ -203,8 +203,8 @@ class Divisions {
 public:
   Divisions(const Counter &Of, Loop &L) : Of(Of), L(L) { Counted.insert(Of.Number); }
 
-  /// Finds divisions of the counter, and of what others leave of it, and takes their signs away. Whether
-  /// there are any.
+  /// Finds divisions of the counter, and of what others leave of it, and takes the signs of those away that
+  /// have one. Whether there are divisions.
   bool dropSigns(LoopInfo &Loops) {
     LoopBlocksRPO Order(&L);
     Order.perform(&Loops);
@@ -406,7 +406,7 @@ Done splitLoop(Loop &L, ArrayRef<StaticLoop> Shared, LoopInfo &Loops, ScalarEvol
   return Most;
 }
 
-/// In how many loops something was done.
+/// In how many loops divisions have no signs now, or had none; and how many were put into blocks.
 struct LoopCounts {
   uint32_t WithoutSigns = 0, InBlocks = 0;
 };

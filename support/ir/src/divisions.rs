@@ -7,10 +7,10 @@ unsafe extern "C" {
     fn offloom_ir_divide_less(module: LLVMModuleRef, without_signs: *mut u32, in_blocks: *mut u32);
 }
 
-/// In how many loops [`divide_less`] has changed something.
+/// In how many loops [`divide_less`] has found such divisions, and what it did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DividedLoops {
-    /// Divisions there have no signs now.
+    /// Divisions there have no signs now; some had none before.
     pub without_signs: u32,
     /// They run in blocks of iterations with equal quotients.
     pub in_blocks: u32,

@@ -59,10 +59,10 @@ impl Batch {
         }
     }
 
-    /// Its first cases, at most `count`, and the others.
-    pub(super) fn split(mut self, count: usize) -> (Self, Self) {
-        let others = self.kernels.split_off(count.min(self.kernels.len()));
-        (self, Self { kernels: others })
+    /// The cases of which something is true, and the others.
+    pub(super) fn partition(self, is: impl FnMut(&Kernel) -> bool) -> (Self, Self) {
+        let (kernels, others) = self.kernels.into_iter().partition(is);
+        (Self { kernels }, Self { kernels: others })
     }
 
     /// How many there are.

@@ -24,8 +24,9 @@ use crate::corpus::tools::{self, WITHOUT_OPENMP_OPT};
 use crate::openmp::OpenMp;
 use crate::virtual_gpu_check::Targets;
 
+use super::BATCH;
 use super::batch::{Batch, Outcome};
-use super::kernel::Narrows;
+use super::kernel::{Kernel, Narrows};
 
 /// The most seconds that a run may take before it counts as hanging: it compiles two variants of each kernel.
 const SECONDS_PER_RUN: &str = "900";
@@ -46,8 +47,13 @@ const EVERY_VARIANT: [(&str, &str); 7] = [
 /// In the reason why a variant for a GPU is not used.
 const LOCAL_MEMORY: &str = "bytes of local memory";
 
-/// The most cases of a program that is linked as usual.
-const AS_USUAL: usize = 4;
+/// How many of [`BATCH`] cases are in programs that are linked as usual.
+const AS_USUAL: u64 = 4;
+
+/// Whether a case for a GPU is in such a program: its seed alone says so.
+fn is_linked_as_usual(kernel: &Kernel) -> bool {
+    kernel.seed.wrapping_sub(1) % BATCH < AS_USUAL
+}
 
 /// Where the JIT's kernels run.
 pub(super) enum Device {
@@ -61,7 +67,7 @@ impl Device {
     /// The cases from `first` on, in programs that link in seconds.
     pub(super) fn batches(&self, first: u64, cases: u64) -> Vec<Batch> {
         let of_fifty = |batch: Batch| {
-            let (usual, others) = batch.split(AS_USUAL);
+            let (usual, others) = batch.partition(is_linked_as_usual);
             [usual, others].into_iter().filter(|batch| batch.len() > 0)
         };
         let seeds = super::seeds_of_batches(first, cases);
@@ -78,7 +84,7 @@ impl Device {
 
     /// Whether the link of a batch does without OpenMPOpt.
     fn links_without_openmp_opt(&self, batch: &Batch) -> bool {
-        matches!(self, Self::Gpu(_)) && batch.len() > AS_USUAL
+        matches!(self, Self::Gpu(_)) && !batch.kernels.iter().all(is_linked_as_usual)
     }
 
     /// The program of a batch, which launches each kernel twice.
@@ -161,12 +167,10 @@ pub(super) fn run(
         }
     };
     let different = different(batch, &plain, &with_variants)?;
-    let outcome = if different.is_empty() {
-        Outcome::Same
-    } else {
-        Outcome::Different(different)
-    };
-    Ok((outcome, launches(&folder.join("statistics"))?))
+    if !different.is_empty() {
+        return Ok((Outcome::Different(different), Launches::default()));
+    }
+    Ok((Outcome::Same, launches(&folder.join("statistics"))?))
 }
 
 fn build(batch: &Batch, staged: &Staged, openmp: &OpenMp, device: &Device, folder: &Path) -> Result<()> {

@@ -16,6 +16,7 @@ pub(crate) const ELEMENTS: u64 = 64;
 
 /// Types of the numbers of iterations.
 const LOOP_TYPES: [&str; 5] = ["int", "int", "long", "unsigned", "short"];
+const SIGNED_LOOP_TYPES: [&str; 3] = ["int", "long", "short"];
 
 /// One kernel and what it is launched with.
 #[derive(Debug)]
@@ -297,7 +298,11 @@ impl Writer<'_> {
         for number in 0..loops {
             let kind = self.random.pick(&LOOP_TYPES);
             let from = self.random.pick(&["0", "0", "1", "m"]);
-            let to = self.random.pick(&["n", "n / 2 + 1", "m + 1", "12", "3", "m * 2"]);
+            let to = if number < 2 {
+                self.random.pick(&["n", "n / 2 + 1", "m + 1", "12", "3", "m * 2"])
+            } else {
+                self.random.pick(&["m + 1", "2", "3"])
+            };
             let step = self.random.pick(&["1", "1", "1", "2"]);
             let _ = writeln!(
                 text,
@@ -313,12 +318,15 @@ impl Writer<'_> {
     /// A loop that divides its number: one that threads share, or one in each iteration of such a loop, with
     /// a value that goes from iteration to iteration.
     fn divided(&mut self) -> String {
-        let kind = self.random.pick(&LOOP_TYPES);
+        let from = self.random.pick(&["0", "1", "m", "40", "-5", "-20"]);
+        // Unsigned numbers would go round.
+        let kind = if from.starts_with('-') {
+            self.random.pick(&SIGNED_LOOP_TYPES)
+        } else {
+            self.random.pick(&LOOP_TYPES)
+        };
         let (divisor, second) = (self.divisor(), self.divisor());
-        let (from, length) = (
-            self.random.pick(&["0", "1", "m", "40", "-5", "-20"]),
-            self.random.pick(&["n", "n * 8", "n * m", "200"]),
-        );
+        let length = self.random.pick(&["n", "n * 8", "n * m", "200"]);
         let step = self.random.pick(&["1", "1", "1", "3"]);
         let divided = self.random.pick(&["row", "column", "k"]);
         let quotients = format!(
@@ -466,8 +474,9 @@ impl Writer<'_> {
     /// one each time.
     fn narrowed(&mut self, number: &str) -> String {
         const VARIABLE: [&str; 4] = ["real(", "fin[", "box.", ")j"];
-        let is_constant = number.contains('?') || !VARIABLE.iter().any(|variable| number.contains(variable));
-        let number = if is_constant { "fin[0]" } else { number };
+        let may_be_folded =
+            number.contains('?') || !VARIABLE.iter().any(|variable| number.contains(variable));
+        let number = if may_be_folded { "fin[0]" } else { number };
         let small = self
             .random
             .pick(&["unsigned char", "signed char", "unsigned short", "short"]);
