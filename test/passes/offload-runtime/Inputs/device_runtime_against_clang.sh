@@ -7,8 +7,10 @@ clang=$1 opt=$2 plugin=$3 source=$4 folder=$5 triple=$6 architecture=$7 runtime=
 inputs=$(dirname "$0")
 mkdir -p "$folder"
 cd "$folder"
+# Clang 19 cannot read this header of Debian 13's C library for NVIDIA GPUs.
+without_header="-Xopenmp-target=$triple -D_BITS_FLOATN_H"
 for level in -O0 -O2; do
-  compile="$clang $level -fopenmp -fopenmp-targets=$triple -Xopenmp-target=$triple -march=$architecture -nogpulib
+  compile="$clang $level -fopenmp -fopenmp-targets=$triple -Xopenmp-target=$triple -march=$architecture $without_header -nogpulib
     --offload-device-only -Wno-linker-warnings -Xclang -disable-llvm-passes -emit-llvm $source"
   $compile -c -o alone.bc
   $compile -S -Xclang -mlink-builtin-bitcode -Xclang "$runtime" -o clang.ll

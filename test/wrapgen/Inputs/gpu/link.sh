@@ -9,7 +9,8 @@ here=$root/wrapgen/Inputs
 packager=$bin/llvm-offload-binary
 test -e "$packager" || packager=$bin/clang-offload-packager
 offload="-O2 -fopenmp -fopenmp-targets=$triple -Xopenmp-target=$triple -march=$processor"
-test "$triple" != nvptx64-nvidia-cuda || offload="$offload --cuda-path=$cuda"
+# Clang 19 cannot read that header of Debian 13's C library for them.
+test "$triple" != nvptx64-nvidia-cuda || offload="$offload --cuda-path=$cuda -Xopenmp-target=$triple -D_BITS_FLOATN_H"
 for option in $6; do
   case $option in -I*) offload="$offload $option" ;; esac
 done
