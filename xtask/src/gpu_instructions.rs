@@ -123,6 +123,28 @@ impl Row {
         self.ratio_of(|executed| executed.longest)
     }
 
+    /// A table's line as far as all processors have it: what its code needs, and its bytes.
+    fn cells(&self, pair: Pair, bytes: [Option<u64>; 2]) -> String {
+        let Pair {
+            ahead_of_time,
+            variant,
+            ..
+        } = pair;
+        format!(
+            "| {} | `{}` | {}, {} | {}, {} | {}, {} | {}, {} |",
+            self.workload,
+            crate::names::short_kernel(&self.kernel),
+            ahead_of_time.registers,
+            variant.registers,
+            ahead_of_time.local_bytes,
+            variant.local_bytes,
+            shown(ahead_of_time.warps.map(u64::from)),
+            shown(variant.warps.map(u64::from)),
+            shown(bytes[0]),
+            shown(bytes[1]),
+        )
+    }
+
     fn ratio_of(&self, count: impl Fn(Executed) -> u64) -> Option<f64> {
         Some(self.base.a_launch(&count)? / self.variants.a_launch(&count)?)
     }
@@ -376,29 +398,11 @@ fn needs_table(rows: &[Row]) -> String {
          | --- | --- | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for row in rows {
-        let Some(Pair {
-            ahead_of_time,
-            variant,
-            compile_ms,
-            load_ms,
-        }) = row.code.needs
-        else {
+        let Some(pair) = row.code.needs else {
             continue;
         };
-        let _ = writeln!(
-            text,
-            "| {} | `{}` | {}, {} | {}, {} | {}, {} | {}, {} | {compile_ms:.0} | {load_ms:.1} |",
-            row.workload,
-            crate::names::short_kernel(&row.kernel),
-            ahead_of_time.registers,
-            variant.registers,
-            ahead_of_time.local_bytes,
-            variant.local_bytes,
-            shown(ahead_of_time.warps.map(u64::from)),
-            shown(variant.warps.map(u64::from)),
-            shown(row.code.bytes[0]),
-            shown(row.code.bytes[1]),
-        );
+        let cells = row.cells(pair, row.code.bytes);
+        let _ = writeln!(text, "{cells} {:.0} | {:.1} |", pair.compile_ms, pair.load_ms);
     }
     text
 }
@@ -417,28 +421,9 @@ fn others_table(rows: &[Row]) -> String {
         );
         for row in rows {
             let code = row.other_code[index];
-            let Some(Pair {
-                ahead_of_time,
-                variant,
-                ..
-            }) = code.needs
-            else {
-                continue;
-            };
-            let _ = writeln!(
-                text,
-                "| {} | `{}` | {}, {} | {}, {} | {}, {} | {}, {} |",
-                row.workload,
-                crate::names::short_kernel(&row.kernel),
-                ahead_of_time.registers,
-                variant.registers,
-                ahead_of_time.local_bytes,
-                variant.local_bytes,
-                shown(ahead_of_time.warps.map(u64::from)),
-                shown(variant.warps.map(u64::from)),
-                shown(code.bytes[0]),
-                shown(code.bytes[1]),
-            );
+            if let Some(pair) = code.needs {
+                let _ = writeln!(text, "{}", row.cells(pair, code.bytes));
+            }
         }
     }
     text

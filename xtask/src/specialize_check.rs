@@ -116,14 +116,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         arguments.mutant.is_none() || device == Device::Host,
         "`--mutant` is for `--device host`: the JIT makes its descriptors itself; use `--code-mutant`"
     );
+    if let Some(CodeMutants(named)) = &arguments.code_mutant {
+        ensure!(
+            named.iter().any(|mutant| mutant.is_for(device)),
+            "nothing of this device shows that mistake; see `--device`"
+        );
+    }
     arguments.builds.for_each(&workspace, |staged| {
         let mutants = arguments.code_mutant.iter().flat_map(|mutants| &mutants.0);
-        if let Some(CodeMutants(named)) = &arguments.code_mutant {
-            ensure!(
-                named.iter().any(|mutant| mutant.is_for(device)),
-                "nothing of this device shows that mistake; see `--device`"
-            );
-        }
         for mutant in mutants.filter(|mutant| mutant.is_for(device)) {
             let staged = mutant.build(&workspace, staged, device)?;
             let Some(runner) = Runner::find(&workspace, &staged, extent)? else {
@@ -179,10 +179,10 @@ impl<'a> Runner<'a> {
     /// The cases from `first` on, in batches.
     fn batches(&self, first: u64, cases: u64) -> Vec<Batch> {
         match &self.jit {
-            None => seeds_of_batches(first, cases)
+            Some(jit::Device::Gpu(_)) => jit::batches_for_gpus(first, cases),
+            None | Some(jit::Device::Host) => seeds_of_batches(first, cases)
                 .map(|seeds| Batch::of(seeds, Narrows::InEveryOtherBatch))
                 .collect(),
-            Some(device) => device.batches(first, cases),
         }
     }
 

@@ -272,7 +272,7 @@ private:
     Fixed.insert(Plain);
     if (IsCounted) {
       Quotients.push_back(Plain);
-      Divisors.push_back(Divisor.getActiveBits() < 64 ? Divisor.getZExtValue() : 1);
+      addDivisor(Divisor);
     }
   }
 
@@ -286,8 +286,11 @@ private:
     Instruction *Plain = withoutSign(I, Instruction::URem);
     Counted.insert(Plain);
     Rests.emplace_back(Plain, &Dividend);
-    Divisors.push_back(Divisor.getActiveBits() < 64 ? Divisor.getZExtValue() : 1);
+    addDivisor(Divisor);
   }
+
+  /// By 1, no number is worth a loop: so for those that hardly any loop reaches.
+  void addDivisor(const APInt &Divisor) { Divisors.push_back(Divisor.getActiveBits() < 64 ? Divisor.getZExtValue() : 1); }
 
   /// The same division of numbers that are not negative.
   static Instruction *withoutSign(Instruction &I, Instruction::BinaryOps Operation) {

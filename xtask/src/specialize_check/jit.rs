@@ -64,24 +64,6 @@ pub(super) enum Device {
 }
 
 impl Device {
-    /// The cases from `first` on, in programs that link in seconds.
-    pub(super) fn batches(&self, first: u64, cases: u64) -> Vec<Batch> {
-        let of_fifty = |batch: Batch| {
-            let (usual, others) = batch.partition(is_linked_as_usual);
-            [usual, others].into_iter().filter(|batch| batch.len() > 0)
-        };
-        let seeds = super::seeds_of_batches(first, cases);
-        match self {
-            Self::Host => seeds
-                .map(|seeds| Batch::of(seeds, Narrows::InEveryOtherBatch))
-                .collect(),
-            Self::Gpu(_) => seeds
-                .map(|seeds| Batch::of(seeds, Narrows::Never))
-                .flat_map(of_fifty)
-                .collect(),
-        }
-    }
-
     /// Whether the link of a batch does without OpenMPOpt.
     fn links_without_openmp_opt(&self, batch: &Batch) -> bool {
         matches!(self, Self::Gpu(_)) && !batch.kernels.iter().all(is_linked_as_usual)
@@ -128,6 +110,16 @@ impl Device {
                 .envs(targets.one.environment.iter().map(|(name, value)| (name, value))),
         };
     }
+}
+
+/// The cases from `first` on, in programs for GPUs that link in seconds.
+pub(super) fn batches_for_gpus(first: u64, cases: u64) -> Vec<Batch> {
+    let of_fifty = |batch: Batch| {
+        let (usual, others) = batch.partition(is_linked_as_usual);
+        [usual, others].into_iter().filter(|batch| batch.len() > 0)
+    };
+    let batches = super::seeds_of_batches(first, cases).map(|seeds| Batch::of(seeds, Narrows::Never));
+    batches.flat_map(of_fifty).collect()
 }
 
 /// What came of the launches of a batch with variants.
