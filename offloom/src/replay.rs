@@ -7,7 +7,9 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 
-use offloom_jit_cache::dump::{Comparison, Difference, LAUNCH_FILE, Launch, Progress, is_openmp_variable};
+use offloom_jit_cache::dump::{
+    Comparison, Device, Difference, LAUNCH_FILE, Launch, Progress, is_openmp_variable,
+};
 use offloom_text_table::{counted, printable_line};
 use serde_json::json;
 
@@ -119,11 +121,16 @@ fn end(status: ExitStatus) -> String {
 
 fn describe(launch: &Launch, comparison: &Comparison) -> String {
     let mut text = format!(
-        "{}\n  specialised to {}\n  compared {} bytes: ",
+        "{}\n  specialised to {}\n",
         printable_line(&launch.kernel),
         SourceKernel::new(&launch.kernel, "", Naming::default()).known(&launch.descriptor),
-        comparison.compared_bytes
     );
+    if let Device::Gpu(gpu) = &launch.device {
+        let [major, minor] = gpu.capability;
+        let device = printable_line(&gpu.name);
+        text += &format!("  recorded on {device}, sm_{major}{minor}\n");
+    }
+    text += &format!("  compared {} bytes: ", comparison.compared_bytes);
     text += &match comparison.different_words {
         0 => "the same bits\n".to_owned(),
         1 => "1 word of 8 bytes differs\n".to_owned(),

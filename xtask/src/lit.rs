@@ -1,5 +1,6 @@
 //! `cargo xtask lit`: runs the tests under `test/` with LLVM's lit, once for each LLVM.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -113,7 +114,11 @@ pub(crate) fn run_lit(workspace: &Workspace, staged: &Staged, paths: &[PathBuf])
         counts.passed + counts.failed > 0,
         "lit ran no test for LLVM {major}"
     );
-    ensure!(status.success(), "lit failed for LLVM {major}: {status}");
+    ensure!(
+        status.success(),
+        "lit failed for LLVM {major}: {status}{}",
+        counts.failures
+    );
     Ok(())
 }
 
@@ -138,6 +143,9 @@ struct Counts {
     passed: usize,
     failed: usize,
     unsupported: usize,
+    /// Names the tests that failed, with the last of what the first of them printed: whoever has only the end
+    /// of a long run's output sees why.
+    failures: String,
 }
 
 impl Counts {
@@ -148,20 +156,42 @@ impl Counts {
         let tests = results["tests"]
             .as_array()
             .context("lit's results name no tests")?;
-        let count = |codes: &[&str]| {
-            tests
-                .iter()
-                .filter(|test| test["code"].as_str().is_some_and(|code| codes.contains(&code)))
-                .count()
-        };
-        let passed = count(&["PASS", "FLAKYPASS", "XFAIL"]);
-        let unsupported = count(&["UNSUPPORTED", "EXCLUDED", "SKIPPED"]);
+        let (mut passed, mut unsupported, mut failed) = (0, 0, Vec::new());
+        for test in tests {
+            match test["code"].as_str().unwrap_or_default() {
+                "PASS" | "FLAKYPASS" | "XFAIL" => passed += 1,
+                "UNSUPPORTED" | "EXCLUDED" | "SKIPPED" => unsupported += 1,
+                _ => failed.push(test),
+            }
+        }
         Ok(Self {
             passed,
-            failed: tests.len() - passed - unsupported,
+            failed: failed.len(),
             unsupported,
+            failures: failures(&failed),
         })
     }
+}
+
+/// The lines about failed tests, each begun on a new line.
+fn failures(failed: &[&Value]) -> String {
+    const SHOWN: usize = 3;
+    const CHARACTERS: usize = 2000;
+    let mut lines = String::new();
+    for (index, test) in failed.iter().enumerate() {
+        let _ = write!(
+            lines,
+            "\n{}",
+            test["name"].as_str().unwrap_or("a test without a name")
+        );
+        let output = test["output"].as_str().unwrap_or_default().trim_end();
+        if index < SHOWN && !output.is_empty() {
+            let begin = output.char_indices().rev().nth(CHARACTERS - 1);
+            let end = &output[begin.map_or(0, |(begin, _)| begin)..];
+            let _ = write!(lines, ", at the end:\n{end}");
+        }
+    }
+    lines
 }
 
 /// LLVM's own lit: `llvm-N-tools` brings it, in one of two places.
@@ -213,6 +243,24 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn failed_tests_are_named_with_the_last_of_their_output() {
+        let folder = tempfile::tempdir().unwrap();
+        let results = folder.path().join("results.json");
+        let long = format!("{}why\n", "\u{e9}".repeat(3000));
+        let tests = json!({"tests": [
+            {"name": "first", "code": "PASS", "output": "fine"},
+            {"name": "second", "code": "FAIL", "output": long},
+            {"name": "third", "code": "UNSUPPORTED", "output": "not here"},
+            {"name": "fourth", "code": "TIMEOUT", "output": ""},
+        ]});
+        fs::write(&results, tests.to_string()).unwrap();
+        let counts = Counts::read(&results).unwrap();
+        assert_eq!((counts.passed, counts.failed, counts.unsupported), (1, 2, 1));
+        let end = format!("{}why", "\u{e9}".repeat(1997));
+        assert_eq!(counts.failures, format!("\nsecond, at the end:\n{end}\nfourth"));
+    }
 
     #[test]
     fn a_test_in_a_folder_that_is_named_too_runs_once() {

@@ -23,10 +23,11 @@ struct Step {
     outcome: Outcome,
 }
 
-#[derive(Debug, Clone, Copy, Eq, PartialEq)]
+#[derive(Debug)]
 enum Outcome {
     Ok,
-    Failed,
+    /// With the reason.
+    Failed(String),
     LeftOut,
 }
 
@@ -67,8 +68,9 @@ impl Steps {
                 Outcome::Ok
             }
             Err(error) => {
-                println!("==> {name}: FAILED after {time}: {error:#}");
-                Outcome::Failed
+                let why = format!("{error:#}");
+                println!("==> {name}: FAILED after {time}: {why}");
+                Outcome::Failed(why)
             }
         };
         self.done.push(Step {
@@ -90,7 +92,7 @@ impl Steps {
         });
     }
 
-    /// Prints every step with its time and result.
+    /// Prints every step with its time and result, and why steps failed.
     ///
     /// # Errors
     /// When a step failed; the error names those steps.
@@ -98,20 +100,22 @@ impl Steps {
         let width = self.done.iter().map(|step| step.name.len()).max().unwrap_or(0);
         println!("\nSummary");
         for step in &self.done {
-            let result = match step.outcome {
+            let result = match &step.outcome {
                 Outcome::Ok => "ok",
-                Outcome::Failed => "FAILED",
+                Outcome::Failed(_) => "FAILED",
                 Outcome::LeftOut => "left out",
             };
             println!("  {:width$}  {}  {result}", step.name, step.time);
         }
         println!("  {:width$}  {}", "all", Time::so_far(self.start));
-        let failed: Vec<_> = self
-            .done
-            .iter()
-            .filter(|step| step.outcome == Outcome::Failed)
-            .map(|step| step.name.as_str())
-            .collect();
+        let mut failed = Vec::new();
+        for step in &self.done {
+            if let Outcome::Failed(why) = &step.outcome {
+                // Said once more: the line at the step itself may be thousands of lines back.
+                println!("\n{}: {why}", step.name);
+                failed.push(step.name.as_str());
+            }
+        }
         ensure!(failed.is_empty(), "failed: {}", failed.join("; "));
         ensure!(
             self.begun == self.planned,

@@ -2,7 +2,7 @@
 //! itself.
 //!
 //! A dump is a folder of four files. [`LAUNCH_FILE`] is one JSON object, [`Launch`]. [`BUNDLE_FILE`] is the
-//! bundle of the program or library, with the bitcode; [`IMAGE_FILE`] the device image, with the
+//! bundle of the program or library, with the bitcode; [`Launch::image_file`] the device image, with the
 //! ahead-of-time code; [`MEMORY_FILE`] what the launch finds in memory: the bytes of every [`Run`] of
 //! [`Launch::regions`], then of every run of [`Launch::variables`], one after the other.
 
@@ -21,19 +21,25 @@ use crate::process::Process;
 const UNFINISHED: &str = ".offloom-jit-dump.";
 
 /// The version of the format; another one is not read.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// The launch.
 pub const LAUNCH_FILE: &str = "launch.json";
 /// The bundle.
 pub const BUNDLE_FILE: &str = "bundle";
-/// The device image.
+/// The device image of a processor.
 pub const IMAGE_FILE: &str = "image.so";
+/// That of a GPU.
+pub const GPU_IMAGE_FILE: &str = "image.cubin";
 /// What is in memory.
 pub const MEMORY_FILE: &str = "memory";
 /// What regions are made of: the least page of memory that any system has. A page may be several of these.
 pub const PAGE: u64 = 4096;
-/// Addresses end here.
+/// Bytes of memory that a launch may reach to be dumped.
+pub const MOST_BYTES: u64 = 1 << 30;
+/// Addresses of a processor end here.
 const END_OF_ADDRESSES: u64 = 1 << 47;
+/// Those that GPUs have end here.
+const END_OF_GPU_ADDRESSES: u64 = 1 << 57;
 
 /// A launch, all but its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,11 +62,10 @@ pub struct Launch {
     pub match_floating_point: bool,
     /// Environment variables that OpenMP's runtime library looks at.
     pub environment: BTreeMap<String, String>,
-    /// Libraries that the image takes functions from without naming them.
-    pub libraries: Vec<PathBuf>,
-    /// Where the image was loaded.
-    pub image: Run,
-    /// The image's variables.
+    /// What it ran on.
+    pub device: Device,
+    /// The image's variables. On a GPU, those that variants share with it, in the order of the bundle's
+    /// anchors (nothing of one that is no variable), and then what the device runtime knows of the device.
     pub variables: Vec<Run>,
     /// The memory that the launch may reach, at its addresses.
     pub regions: Vec<Region>,
@@ -68,12 +73,46 @@ pub struct Launch {
     pub checksums: BTreeMap<String, String>,
 }
 
+/// What a launch ran on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Device {
+    /// The process's own processor.
+    Host {
+        /// Libraries that the image takes functions from without naming them.
+        libraries: Vec<PathBuf>,
+        /// Where the image was loaded.
+        image: Run,
+    },
+    /// A GPU of NVIDIA's.
+    Gpu(Gpu),
+}
+
+/// A GPU, and how the kernel was launched there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Gpu {
+    /// Its name.
+    pub name: String,
+    /// Its compute capability, major and minor.
+    pub capability: [u32; 2],
+    /// Blocks, in one direction.
+    pub blocks: u32,
+    /// Threads of a block.
+    pub threads: u32,
+    /// Bytes of shared memory of a block that the launch asks for.
+    pub dynamic_shared_bytes: u32,
+    /// Bytes of stack of a thread, as the context was set.
+    pub stack_bytes: u64,
+    /// Bytes that kernels of the context may allocate.
+    pub heap_bytes: u64,
+}
+
 /// Whether OpenMP's runtime library looks at the environment variable of this name.
 pub fn is_openmp_variable(name: &str) -> bool {
     name.starts_with("OMP_") || name.starts_with("KMP_")
 }
 
-/// Whole pages of memory. What is in none of the runs is zero.
+/// Memory: whole pages, or an allocation on a GPU. What is in none of the runs is zero.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Region {
     /// Where it lies.
@@ -101,6 +140,14 @@ impl Run {
     const fn holds(self, other: Self) -> bool {
         self.start <= other.start && other.end() <= self.end()
     }
+}
+
+/// The aligned words of bytes at an address, with their addresses: what may be pointers.
+pub fn words_of(start: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
+    let misaligned = (start.wrapping_neg() % 8).min(bytes.len() as u64);
+    let words = bytes[misaligned as usize..].as_chunks().0.iter();
+    let addresses = (start + misaligned..).step_by(8);
+    addresses.zip(words.map(|word| u64::from_le_bytes(*word)))
 }
 
 /// Why a dump cannot be written or used.
@@ -211,7 +258,7 @@ impl Writer {
     ) -> Result<PathBuf, DumpError> {
         let failed = failed_to("write", self.folder.path());
         self.memory.flush().map_err(&failed)?;
-        for (name, bytes) in [(BUNDLE_FILE, bundle), (IMAGE_FILE, image)] {
+        for (name, bytes) in [(BUNDLE_FILE, bundle), (launch.image_file(), image)] {
             write_private(&self.folder.path().join(name), bytes).map_err(&failed)?;
             let checksum = blake3::hash(bytes).to_string();
             launch.checksums.insert(name.to_owned(), checksum);
@@ -252,7 +299,7 @@ impl Launch {
         if let Some(what) = launch.fault() {
             return Err(DumpError::Damaged { path, what });
         }
-        for name in [BUNDLE_FILE, IMAGE_FILE, MEMORY_FILE] {
+        for name in [BUNDLE_FILE, launch.image_file(), MEMORY_FILE] {
             let path = folder.join(name);
             let (checksum, size) = checksum_of(&path).map_err(failed_to("read", &path))?;
             if launch.checksums.get(name) != Some(&checksum) {
@@ -267,10 +314,27 @@ impl Launch {
         Ok(launch)
     }
 
+    /// The name of the file that holds the device image.
+    pub const fn image_file(&self) -> &'static str {
+        match self.device {
+            Device::Host { .. } => IMAGE_FILE,
+            Device::Gpu(_) => GPU_IMAGE_FILE,
+        }
+    }
+
     /// Every run, in the order of the memory file.
     pub fn runs(&self) -> impl Iterator<Item = Run> {
         let regions = self.regions.iter().flat_map(|region| &region.runs);
         regions.chain(&self.variables).copied()
+    }
+
+    /// The pointer argument that is nearest below an address in one of the regions.
+    pub fn argument_below(&self, address: u64) -> Option<usize> {
+        let mut extents = self.regions.iter().map(|region| region.extent);
+        let extent = extents.find(|extent| extent.start <= address && address < extent.end())?;
+        let arguments = self.arguments.iter().enumerate();
+        let below = arguments.filter(|(_, word)| (extent.start..=address).contains(word));
+        below.max_by_key(|(_, word)| **word).map(|(index, _)| index)
     }
 
     /// How long the memory file is; nothing if no file is so long.
@@ -281,18 +345,22 @@ impl Launch {
 
     /// What cannot be.
     fn fault(&self) -> Option<&'static str> {
+        let (end, unit) = match self.device {
+            Device::Host { .. } => (END_OF_ADDRESSES, PAGE),
+            Device::Gpu(_) => (END_OF_GPU_ADDRESSES, 1),
+        };
         let in_order = |mut runs: &mut dyn Iterator<Item = Run>| {
-            let mut end = 0;
+            let mut last = 0;
             Iterator::all(&mut runs, |run| {
-                let fits = end <= run.start && run.end() <= END_OF_ADDRESSES && run.length > 0;
-                end = run.end();
+                let fits = last <= run.start && run.end() <= end && run.length > 0;
+                last = run.end();
                 fits
             })
         };
-        let of_pages = |run: Run| run.start.is_multiple_of(PAGE) && run.length.is_multiple_of(PAGE);
+        let of_units = |run: Run| run.start.is_multiple_of(unit) && run.length.is_multiple_of(unit);
         let regions = &self.regions;
         if !in_order(&mut regions.iter().map(|region| region.extent))
-            || !regions.iter().all(|region| of_pages(region.extent))
+            || !regions.iter().all(|region| of_units(region.extent))
         {
             return Some("regions are not pages in order");
         }
@@ -303,16 +371,28 @@ impl Launch {
         if !regions.iter().all(runs_fit) {
             return Some("a region has memory outside it");
         }
-        let image = self.image;
-        if regions
-            .iter()
-            .any(|region| region.extent.start < image.end() && image.start < region.extent.end())
-        {
-            return Some("a region is in the image's place");
-        }
         let variables = &self.variables;
-        if !in_order(&mut variables.iter().copied()) || !variables.iter().all(|run| self.image.holds(*run)) {
-            return Some("a variable is not in the image");
+        match &self.device {
+            Device::Host { image, .. } => {
+                let in_image =
+                    |region: &Region| region.extent.start < image.end() && image.start < region.extent.end();
+                if regions.iter().any(in_image) {
+                    return Some("a region is in the image's place");
+                }
+                if !in_order(&mut variables.iter().copied()) || !variables.iter().all(|run| image.holds(*run))
+                {
+                    return Some("a variable is not in the image");
+                }
+            }
+            // Zero pages are read back all the same, once a kernel has run.
+            Device::Gpu(_) => {
+                let extents = regions.iter().map(|region| region.extent);
+                let sizes = extents.chain(variables.iter().copied());
+                let total = sizes.fold(0_u64, |total, run| total.saturating_add(run.length));
+                if total > MOST_BYTES || variables.iter().any(|run| run.end() > end) {
+                    return Some("its memory is larger than that of any dump");
+                }
+            }
         }
         None
     }
@@ -331,7 +411,7 @@ pub enum Progress {
 }
 
 /// What a replay has found.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comparison {
     /// Bytes of memory that were compared, those that are zero all along not counted.
     pub compared_bytes: u64,
@@ -353,6 +433,24 @@ pub struct Comparison {
     pub variant_ns: u64,
 }
 
+impl Comparison {
+    /// Takes note of a word that differs.
+    pub fn add(&mut self, difference: Difference) {
+        const MOST_TOLD: usize = 8;
+        self.different_words += 1;
+        if self.differences.len() < MOST_TOLD {
+            self.differences.push(difference);
+        }
+    }
+}
+
+/// Up to eight bytes as a word.
+pub fn word_of(bytes: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
+}
+
 /// A word in which the variant differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
@@ -366,7 +464,6 @@ pub struct Difference {
     pub variant: u64,
 }
 
-/// Makes a file that the user alone may read and write.
 /// Removes what processes have left in a folder that ended while they wrote.
 fn remove_unfinished(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
@@ -381,6 +478,7 @@ fn remove_unfinished(parent: &Path) {
     }
 }
 
+/// Makes a file that the user alone may read and write.
 fn create_private(path: &Path) -> io::Result<File> {
     File::options()
         .write(true)

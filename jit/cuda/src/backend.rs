@@ -5,12 +5,16 @@
 //! | [`assembler`] | which assembler this process compiles with |
 //! | [`modes`] | which threads execute a kernel, as its device image says |
 //! | [`policy`] | asks the policy what launches run |
+//! | [`dump`], [`replay`] | writes a launch to disk if asked for; runs one by itself |
 
 pub mod assembler;
+mod dump;
 mod modes;
 mod policy;
+pub mod replay;
 
 use std::ffi::{CString, c_void};
+use std::ops;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use offloom_abi::jit_bundle::{BundleId, ExecutionMode};
@@ -32,10 +36,12 @@ use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::registry::{Attached, Registry};
+use offloom_jit_variants::signature;
 use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
 use self::assembler::OnNvJitLink;
 use crate::background;
+use crate::handles::StreamHandle;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
 use crate::profiler::Range;
@@ -60,6 +66,39 @@ pub struct CudaImage {
 pub struct CudaKernel {
     /// Once the program has launched it.
     kernel: OnceLock<&'static Kernel>,
+}
+
+/// A launch, with what the policy does not ask about.
+#[derive(Clone, Copy, Debug)]
+pub struct CudaLaunch<'a> {
+    words: Words<'a>,
+    dynamic_shared_bytes: u32,
+    stream: StreamHandle,
+}
+
+impl signature::Launch for CudaLaunch<'_> {
+    #[inline]
+    fn arguments(&self) -> &[u64] {
+        self.words.arguments()
+    }
+
+    fn object(&self, index: usize, offset: usize, length: usize) -> u64 {
+        self.words.object(index, offset, length)
+    }
+
+    fn is_readable(&self, index: usize, bytes: ops::Range<usize>) -> bool {
+        self.words.is_readable(index, bytes)
+    }
+
+    #[inline]
+    fn teams(&self) -> u32 {
+        self.words.teams()
+    }
+
+    #[inline]
+    fn threads(&self) -> u32 {
+        self.words.threads()
+    }
 }
 
 static SERVICES: OnceLock<(Services, OnNvJitLink)> = OnceLock::new();
@@ -124,7 +163,7 @@ impl Backend for Cuda {
     const READS_CONTENTS: bool = false;
     const LONG_LAUNCH: u64 = gpu_launch::LONG;
 
-    type Launch<'a> = Words<'a>;
+    type Launch<'a> = CudaLaunch<'a>;
     type Image = CudaImage;
     type OnDevice = CudaKernel;
     type Entry = &'static Variant;
@@ -218,7 +257,14 @@ impl Backend for Cuda {
 
     fn complete(_: &mut Descriptor) {}
 
-    fn note_first_launch(_: &PolicyKernel<Self>, _: &PolicyImage<Self>, _: &LaunchKey, _: Words<'_>) {}
+    fn note_first_launch(
+        kernel: &PolicyKernel<Self>,
+        image: &PolicyImage<Self>,
+        key: &LaunchKey,
+        launch: CudaLaunch<'_>,
+    ) {
+        dump::dump(kernel, image, key, launch);
+    }
 }
 
 /// Does something in the background, and tells what came of it; at once where it is not done.

@@ -16,8 +16,9 @@ use offloom_jit_policy::process::lock::lock;
 pub(crate) const CAPABILITY: [c_int; 2] = [75, 76];
 /// Room for the name of a device.
 const NAME_BYTES: usize = 256;
-/// `CU_LIMIT_STACK_SIZE`.
-const STACK_SIZE: c_int = 0;
+/// `CU_LIMIT_STACK_SIZE` and `_MALLOC_HEAP_SIZE`.
+pub(crate) const STACK_SIZE: c_int = 0;
+pub(crate) const MALLOC_HEAP_SIZE: c_int = 2;
 /// `CU_STREAM_NON_BLOCKING`: has nothing to do with the default stream, which may not be used while some
 /// stream records a graph.
 const NON_BLOCKING: u32 = 1;
@@ -155,7 +156,8 @@ impl Context {
     }
 }
 
-fn name_of(driver: &Driver, device: c_int) -> String {
+/// The name of a device; empty where the driver gives none.
+pub(crate) fn name_of(driver: &Driver, device: c_int) -> String {
     let mut name: [c_char; NAME_BYTES] = [0; NAME_BYTES];
     // SAFETY: the driver writes a string into so many bytes; the last stays 0 in any case.
     let name = unsafe {
@@ -326,14 +328,34 @@ impl Current<'_> {
     /// Bytes of local memory that the context keeps for each thread, whatever runs; none where the driver
     /// does not say.
     pub(crate) fn local_bytes(&self) -> usize {
-        let mut bytes = 0;
+        self.limit(STACK_SIZE).map_or(0, |bytes| bytes as usize)
+    }
+
+    /// The allocation that an address lies in: address and bytes. `None`: none, or the driver does not say.
+    pub(crate) fn allocation(&self, address: u64) -> Option<(u64, usize)> {
+        let (mut start, mut size) = (0, 0);
+        let find = self.driver.mem_get_address_range?;
+        // SAFETY: the driver fills in the numbers.
+        let status = unsafe { find(&raw mut start, &raw mut size, address) };
+        status.check().ok().map(|()| (start, size))
+    }
+
+    /// A limit of the context: a value of `CUlimit`.
+    pub(crate) fn limit(&self, limit: c_int) -> Result<u64, CudaError> {
+        let mut value = 0;
         // SAFETY: the driver fills in the number.
-        let asked = unsafe { (self.driver.ctx_get_limit)(&raw mut bytes, STACK_SIZE).check() };
-        asked.map_or(0, |()| bytes)
+        unsafe { (self.driver.ctx_get_limit)(&raw mut value, limit).check()? };
+        Ok(value as u64)
+    }
+
+    /// Waits for the work of a stream.
+    pub(crate) fn wait_for(&self, stream: StreamHandle) -> Result<(), CudaError> {
+        // SAFETY: the driver knows which handles are streams.
+        unsafe { (self.driver.stream_synchronize)(stream).check() }
     }
 
     /// The stream of this library's own copies.
-    fn stream(&self) -> Result<StreamHandle, CudaError> {
+    pub(crate) fn stream(&self) -> Result<StreamHandle, CudaError> {
         static MAKING: Mutex<()> = Mutex::new(());
         let known = || StreamHandle(self.context.stream.load(Ordering::Acquire));
         if known() != StreamHandle::NULL {

@@ -112,6 +112,8 @@ functions! {
     stream_is_capturing = c"cuStreamIsCapturing"(StreamHandle, *mut c_uint);
     /// What the calling thread may do while others record graphs (CUDA 10.1).
     thread_exchange_stream_capture_mode = c"cuThreadExchangeStreamCaptureMode"(*mut c_uint);
+    /// The allocation that an address lies in.
+    mem_get_address_range = c"cuMemGetAddressRange_v2"(*mut u64, *mut usize, u64);
     /// The name of an error.
     get_error_name = c"cuGetErrorName"(Status, *mut *const c_char);
     }
@@ -152,6 +154,15 @@ pub enum NoDriver {
     Lacks(&'static CStr),
 }
 
+/// The driver's library, opened for good.
+pub(crate) fn open(flags: c_int) -> Option<*mut c_void> {
+    LIBRARIES.iter().find_map(|name| {
+        // SAFETY: a library of this name is the driver. The handle is kept, so the driver stays.
+        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | flags) };
+        (!handle.is_null()).then_some(handle)
+    })
+}
+
 /// Finds the driver that this process has loaded. It is not loaded here.
 ///
 /// # Errors
@@ -160,12 +171,7 @@ pub(crate) fn find() -> Result<&'static Driver, NoDriver> {
     if let Some(driver) = driver() {
         return Ok(driver);
     }
-    let handle = LIBRARIES.iter().find_map(|name| {
-        // SAFETY: nothing is loaded. The handle is kept, so the driver stays.
-        let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_NOLOAD) };
-        (!handle.is_null()).then_some(handle)
-    });
-    let handle = handle.ok_or(NoDriver::NotLoaded)?;
+    let handle = open(libc::RTLD_NOLOAD).ok_or(NoDriver::NotLoaded)?;
     // SAFETY: the handle is that of a library.
     let found = Driver::with(|name| unsafe { libc::dlsym(handle, name.as_ptr()) });
     let found = found.map_err(NoDriver::Lacks)?;

@@ -11,11 +11,13 @@ use crate::error::Status;
 use crate::fault;
 use crate::handles::{FunctionHandle, ModuleHandle, StreamHandle};
 use crate::image::{self, FUNCTIONS, Setting};
+use crate::image_file;
 use crate::launch::{Request, guarded, launch};
 use offloom_jit_policy::hook;
 use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::handle_table::Found;
 use offloom_jit_policy::process::plugin_table::Hook;
+use offloom_jit_policy::process::settings::settings;
 
 /// All of them.
 pub(crate) fn all(driver: &Driver) -> [Hook; 8] {
@@ -174,8 +176,12 @@ unsafe extern "C-unwind" fn module_load_data_ex(
     if status == Status::SUCCESS && !device_gate::is_forked() {
         // SAFETY: the driver has written the handle.
         let module = unsafe { *module };
+        // SAFETY: the driver has loaded it.
+        let file = || unsafe { image_file::copy_of(image) };
         guarded((), || {
-            image::met(driver, module);
+            // Only dumped launches need it.
+            let file = settings().dump_directory.as_ref().and_then(|_| file());
+            image::met(driver, module, file);
         });
     }
     status

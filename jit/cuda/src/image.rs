@@ -25,6 +25,8 @@ pub struct ImageCopy {
     module: ModuleHandle,
     context: &'static Context,
     presence: Presence,
+    /// The file that it was loaded from, if that is known.
+    file: Option<Vec<u8>>,
     kernels: Mutex<Vec<&'static Kernel>>,
     /// Those that are loaded.
     pub(crate) variants: Mutex<Vec<&'static Variant>>,
@@ -89,9 +91,14 @@ fn modules() -> &'static Mutex<Modules> {
     MODULES.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// Takes note of a module that was loaded, or is met for the first time. The image copy, if it is ours.
-pub(crate) fn met(driver: &'static Driver, module: ModuleHandle) -> Option<&'static ImageCopy> {
-    let image = adopt(driver, module);
+/// Takes note of a module that was loaded from `file`, or is met for the first time. The image copy, if it is
+/// ours.
+pub(crate) fn met(
+    driver: &'static Driver,
+    module: ModuleHandle,
+    file: Option<Vec<u8>>,
+) -> Option<&'static ImageCopy> {
+    let image = adopt(driver, module, file);
     lock(modules()).insert(module, image);
     image
 }
@@ -99,10 +106,10 @@ pub(crate) fn met(driver: &'static Driver, module: ModuleHandle) -> Option<&'sta
 /// What a module is, if it is known or can be found out.
 pub(crate) fn known(driver: &'static Driver, module: ModuleHandle) -> Option<&'static ImageCopy> {
     let known = lock(modules()).get(&module).copied();
-    known.unwrap_or_else(|| met(driver, module))
+    known.unwrap_or_else(|| met(driver, module, None))
 }
 
-fn adopt(driver: &'static Driver, module: ModuleHandle) -> Option<&'static ImageCopy> {
+fn adopt(driver: &'static Driver, module: ModuleHandle, file: Option<Vec<u8>>) -> Option<&'static ImageCopy> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let client = client()?;
     let context = Context::current(driver).ok()?;
@@ -112,6 +119,7 @@ fn adopt(driver: &'static Driver, module: ModuleHandle) -> Option<&'static Image
         module,
         context,
         presence: Presence::default(),
+        file,
         kernels: Mutex::default(),
         variants: Mutex::default(),
     }));
@@ -185,6 +193,11 @@ impl ImageCopy {
     /// Where it is loaded.
     pub fn context(&self) -> &'static Context {
         self.context
+    }
+
+    /// The file that it was loaded from, where launches are dumped.
+    pub fn file(&self) -> Option<&[u8]> {
+        self.file.as_deref()
     }
 
     /// The module itself.

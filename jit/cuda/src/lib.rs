@@ -14,6 +14,7 @@
 //! | [`arguments`] | a launch's argument words |
 //! | [`context`] | contexts, work with one current, events |
 //! | [`image`] | base images as they are loaded, and the kernels in them |
+//! | [`image_file`] | base images as files |
 //! | [`variant`] | loads and unloads variants |
 //! | [`timing`] | how long sampled launches took |
 //! | [`background`] | the thread for what launches must not wait for |
@@ -39,6 +40,7 @@ mod fault;
 pub mod handles;
 mod hooks;
 pub mod image;
+mod image_file;
 pub mod install;
 pub mod launch;
 mod profiler;

@@ -167,19 +167,8 @@ fn prepare(
             });
         }
     }
-    // Without the variable, it refers to nothing of the base image.
-    if let Some((place, takes)) = current.global(module, ANCHOR_TABLE_SYMBOL) {
-        let bytes = anchor_table(load.anchors);
-        if takes != bytes.len() {
-            return Err(LoadError::Anchors {
-                takes,
-                has: bytes.len(),
-            });
-        }
-        let written = current.write(place, &bytes);
-        written.map_err(failed("writing addresses of the device image"))?;
-    }
-    copy_environment(current, kernel, module)?;
+    give_addresses(current, module, load.anchors)?;
+    copy_environment(current, kernel.image().module(), module)?;
     // What the program sets from now on is set for this variant as well.
     let set = lock(&kernel.set);
     for setting in set.iter() {
@@ -212,14 +201,37 @@ fn needs_of(current: &Current<'_>, function: FunctionHandle) -> Result<Needs, Cu
     })
 }
 
+/// Tells the module of a variant where the base image's variables are.
+pub(crate) fn give_addresses(
+    current: &Current<'_>,
+    module: ModuleHandle,
+    anchors: &[u64],
+) -> Result<(), LoadError> {
+    // Without the variable, it refers to nothing of the base image.
+    let Some((place, takes)) = current.global(module, ANCHOR_TABLE_SYMBOL) else {
+        return Ok(());
+    };
+    let bytes = anchor_table(anchors);
+    if takes != bytes.len() {
+        return Err(LoadError::Anchors {
+            takes,
+            has: bytes.len(),
+        });
+    }
+    let written = current.write(place, &bytes);
+    written.map_err(failed("writing addresses of the device image"))
+}
+
 /// Gives the variant what libomptarget has written into the base image.
-fn copy_environment(current: &Current<'_>, kernel: &Kernel, module: ModuleHandle) -> Result<(), LoadError> {
+pub(crate) fn copy_environment(
+    current: &Current<'_>,
+    base: ModuleHandle,
+    module: ModuleHandle,
+) -> Result<(), LoadError> {
     let Some((place, has)) = current.global(module, DEVICE_ENVIRONMENT_SYMBOL) else {
         return Ok(());
     };
-    let (from, wanted) = current
-        .global(kernel.image().module(), DEVICE_ENVIRONMENT_SYMBOL)
-        .unwrap_or((0, 0));
+    let (from, wanted) = current.global(base, DEVICE_ENVIRONMENT_SYMBOL).unwrap_or((0, 0));
     if has != wanted {
         return Err(LoadError::Environment { has, wanted });
     }

@@ -13,10 +13,12 @@
 //! | [`kernel`] | one kernel of a bundle, and its objects, compiled once for all devices of a kind |
 //! | [`kernel_on_device`] | that kernel in one image copy: which code a launch runs |
 //! | [`variant`] | a loaded variant, timed against the AOT code until it is kept or retired |
+//! | [`dump`] | launches written so that they can be run by themselves |
 //! | [`execution_mode`] | which threads execute a kernel of a GPU |
 //! | [`first_ask`] | kernels that were launched for the first time a moment ago |
 //! | [`disk_cache`] | objects on disk, shared with other processes |
 //! | [`remote`] | objects in a remote store, shared with other machines |
+//! | [`replay`] | runs a dumped launch: ahead-of-time code against variant |
 //! | [`history`] | what was made for each kernel and became of its launches |
 //! | [`process`] | how all this lives in a process that is not its own |
 //!
@@ -30,6 +32,7 @@
 pub mod backend;
 pub mod bundle;
 pub mod disk_cache;
+pub mod dump;
 pub mod execution_mode;
 mod first_ask;
 pub mod gpu_image;
@@ -41,4 +44,5 @@ pub mod kernel_on_device;
 pub mod process;
 pub mod registry;
 pub mod remote;
+pub mod replay;
 pub mod variant;

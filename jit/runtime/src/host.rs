@@ -24,7 +24,7 @@ mod launch;
 pub(crate) mod libraries;
 mod one_thread;
 mod perf_map;
-mod replay;
+pub(crate) mod replay;
 pub(crate) mod target;
 
 use std::ffi::c_void;

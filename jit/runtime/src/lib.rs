@@ -9,6 +9,7 @@
 //! | [`attach`] | takes bundles, and takes part in the process's exit |
 //! | [`registration`], [`base_image`] | replaces bitcode images in the descriptors that programs register; the images that are made of bitcode |
 //! | [`precompile`] | makes variants for later processes |
+//! | [`replay`] | runs a dumped launch by itself |
 //! | [`host`] | the host as a device |
 //! | [`compile`] | has a kernel compiled, in the worker process or on a thread that LLVM may lose |
 //! | [`exit_handlers`] | has something done before any exit handler of LLVM's own |
@@ -28,6 +29,7 @@ mod exit_handlers;
 mod host;
 mod precompile;
 mod registration;
+mod replay;
 mod stats;
 
 use std::ffi::{c_char, c_void};

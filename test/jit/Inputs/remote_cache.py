@@ -3,7 +3,6 @@
 Arguments: the program offloom, the program under test, the file with what it prints, which cases, and what those take.
 """
 
-import collections
 import contextlib
 import json
 import os
@@ -20,12 +19,11 @@ import time
 
 # What is imported is not kept beside the tests.
 sys.dont_write_bytecode = True
+from remote_at_once import many_at_once
 from remote_nodes import EXPECTED, LONG, PROGRAM, VARIANTS, Node, compiled_all, fetched_all, fill, kept_all, without_log
 from remote_stores import HERE, Empty, NoBucket, Redis, S3, WebServer, WebServers, between, free_port, server, until
 
 CASES, GIVEN, JUDGED = sys.argv[4], sys.argv[5], sys.argv[-1]
-# Seconds that a claim holds (`CLAIM` in jit/cache/src/remote.rs).
-CLAIM = 10
 
 
 def redis_serves_others():
@@ -373,36 +371,6 @@ def other_stores():
     web.shutdown()
     web.server_close()
     del os.environ["OFFLOOM_JIT_REMOTE_CREDENTIALS"]
-
-
-def many_at_once(kind):
-    """Cold: eight processes on each of eight machines, all at once."""
-    machines, processes = 8, 8
-    with kind() as store:
-        begin = time.monotonic()
-        first = Node("machine", store.url, signs=True)
-        nodes = []
-        for number in range(machines):
-            node = Node(f"machine{number}", store.url)
-            shutil.copytree(first.folder / "keys", node.folder / "keys")
-            # Where 64 of them compile, some may get no time to.
-            node.environment["OFFLOOM_JIT_STRICT"] = "0"
-            nodes.append(node)
-        started = [(node, node.start()) for _ in range(processes) for node in nodes]
-        compiles = collections.Counter()
-        for node, run in started:
-            node.finish(run)
-            compiles.update(node.compiled)
-        # Of one machine's processes one compiles. Of the machines it is who has the claim: one, or two where the first is slow.
-        # Claims end after ten seconds, which a busy machine needs for all of this.
-        most = 2 if time.monotonic() - begin < CLAIM else machines
-        assert len(compiles) == VARIANTS and max(compiles.values()) <= most, (compiles, most)
-        # As programs run by default: beside them, and with little patience. What they print is right, whatever comes in time.
-        for node in nodes:
-            node.forget()
-        started = [(node, node.start(OFFLOOM_JIT="async", OFFLOOM_JIT_REMOTE_DEADLINE="50")) for _ in range(2) for node in nodes]
-        for node, run in started:
-            node.finish(run)
 
 
 def precompiles():

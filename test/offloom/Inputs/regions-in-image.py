@@ -5,7 +5,7 @@ import sys
 
 with open(sys.argv[1], encoding="utf-8") as file:
     launch = json.load(file)
-image = launch["image"]
+image = launch["device"]["host"]["image"]
 extents = [region["extent"] for region in launch["regions"]]
 overlapping = [
     extent

@@ -14,8 +14,10 @@ fn launch() -> Launch {
         processor: [String::new(), String::new()],
         match_floating_point: true,
         environment: BTreeMap::new(),
-        libraries: Vec::new(),
-        image: run(0x10_0000, 0x3000),
+        device: Device::Host {
+            libraries: Vec::new(),
+            image: run(0x10_0000, 0x3000),
+        },
         variables: vec![run(0x10_2000, 4)],
         regions: vec![Region {
             extent: run(0x20_0000, 0x2000),
@@ -124,11 +126,47 @@ fn a_launch_that_cannot_be_is_refused() {
         |launch| launch.regions[0].runs.swap(0, 1),
         |launch| launch.variables[0].start = 0x10_3000,
         |launch| launch.regions.push(launch.regions[0].clone()),
-        |launch| launch.regions[0].extent = launch.image,
+        |launch| launch.regions[0].extent.start = 0x10_0000,
     ];
     assert_eq!(launch().fault(), None);
     for fault in faults {
         let mut launch = launch();
+        fault(&mut launch);
+        assert!(launch.fault().is_some(), "{launch:?}");
+    }
+}
+
+#[test]
+fn allocations_of_a_gpu_may_lie_anywhere_and_are_of_a_bearable_size() {
+    let on_gpu = || Launch {
+        device: Device::Gpu(Gpu {
+            name: "GPU".to_owned(),
+            capability: [8, 0],
+            blocks: 1,
+            threads: 32,
+            dynamic_shared_bytes: 0,
+            stack_bytes: 1024,
+            heap_bytes: 8 << 20,
+        }),
+        regions: vec![Region {
+            extent: Run {
+                start: (1 << 48) + 512,
+                length: 12,
+            },
+            runs: Vec::new(),
+        }],
+        ..launch()
+    };
+    assert_eq!(on_gpu().fault(), None);
+    assert_eq!(on_gpu().image_file(), GPU_IMAGE_FILE);
+    let faults: [fn(&mut Launch); 4] = [
+        |launch| launch.regions[0].extent.length = MOST_BYTES,
+        |launch| launch.variables[0].length = MOST_BYTES,
+        |launch| launch.variables[0].start = u64::MAX,
+        |launch| launch.regions.push(launch.regions[0].clone()),
+    ];
+    for fault in faults {
+        let mut launch = on_gpu();
         fault(&mut launch);
         assert!(launch.fault().is_some(), "{launch:?}");
     }
@@ -140,7 +178,7 @@ fn another_version_and_another_file_are_told_apart() {
     let path = folder.path().join(LAUNCH_FILE);
     for (text, message) in [
         ("{\"version\": 7}", "is of version 7 of dumps"),
-        ("{\"version\": 1}", "is no launch of the JIT: missing field"),
+        ("{\"version\": 2}", "is no launch of the JIT: missing field"),
         ("[", "is no launch of the JIT"),
     ] {
         fs::write(&path, text).unwrap();
@@ -157,4 +195,12 @@ fn what_is_no_folder_is_named_so() {
         error,
         format!("cannot write `{}`: not a directory", file.path().display())
     );
+}
+
+#[test]
+fn words_are_those_that_are_aligned_and_whole() {
+    let bytes: Vec<u8> = (0..22).collect();
+    let words: Vec<_> = words_of(13, &bytes).collect();
+    assert_eq!(words, [(16, 0x0a09_0807_0605_0403), (24, 0x1211_100f_0e0d_0c0b)]);
+    assert!(words_of(13, &bytes[..2]).next().is_none());
 }

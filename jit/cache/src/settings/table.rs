@@ -242,7 +242,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_DUMP_DIR",
         values: "a folder",
-        help: "the first launch of each variant is written to it, for `offloom replay`; the first 32 of a process, not those on GPUs",
+        help: "the first launch of each variant is written to it, for `offloom replay`; the first 32 of a process, not those on AMD GPUs",
         set: Set::Path(|settings, value| {
             values::set(&mut settings.dump_directory, values::path(value).map(Some))
         }),

@@ -18,7 +18,7 @@ use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::counts_launches;
 use offloom_jit_policy::registry::Attached;
 
-use super::{Cuda, CudaImage, CudaKernel, assembler, modes};
+use super::{Cuda, CudaImage, CudaKernel, CudaLaunch, assembler, modes};
 use crate::client::{Choice, Client, KernelData, Launch, Outcome};
 use crate::context::Current;
 use crate::error::CudaError;
@@ -126,14 +126,18 @@ impl Client for Policy {
 /// What the policy sees of a launch. `None`: its blocks or threads have more than one direction, for which
 /// no variants are made.
 #[inline]
-fn words<'a>(launch: &Launch<'a>) -> Option<Words<'a>> {
+fn words<'a>(launch: &Launch<'a>) -> Option<CudaLaunch<'a>> {
     let ([blocks, 1, 1], [threads, 1, 1]) = (launch.grid, launch.block) else {
         return None;
     };
-    Some(Words {
-        words: launch.words,
-        blocks,
-        threads,
+    Some(CudaLaunch {
+        words: Words {
+            words: launch.words,
+            blocks,
+            threads,
+        },
+        dynamic_shared_bytes: launch.dynamic_shared_bytes,
+        stream: launch.stream,
     })
 }
 

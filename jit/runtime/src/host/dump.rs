@@ -1,5 +1,4 @@
-//! What `OFFLOOM_JIT_DUMP_DIR` asks for: the first launch of each variant, written so that it can be run by
-//! itself.
+//! What a dumped launch is to be run with: files, and memory.
 //!
 //! A launch may reach what its argument words, its image's variables, or words in memory that it may reach,
 //! point into. The sizes of mapped objects are not known here, so whole mappings of the process's own
@@ -12,29 +11,19 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use offloom_jit_cache::dump::{DumpError, Launch, Region, Run, VERSION, Writer, is_openmp_variable};
-use offloom_jit_cache::settings::FloatingPoint;
+use offloom_jit_cache::dump::{Device, DumpError, MOST_BYTES, Region, Run, Writer, words_of};
+use offloom_jit_policy::dump::{self, Found};
+use offloom_jit_policy::image::ImageCopy;
+use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_variants::signature::Launch as _;
 use offloom_jit_variants::tracker::LaunchKey;
 use rustix::param::page_size;
 
-use crate::compile::compiler;
 use crate::host::Host;
 use crate::host::image_file::ImageFile;
 use crate::host::launch::ArgumentWords;
-use crate::host::target::target;
-use offloom_jit_policy::image::ImageCopy;
-use offloom_jit_policy::kernel::Kernel;
-use offloom_jit_policy::process::guard::write_signals::without_write_signals;
-use offloom_jit_policy::process::report;
-use offloom_jit_policy::process::settings::{from_first_folder, settings};
 
-/// Launches that a process dumps at most.
-const MOST_DUMPS: usize = 32;
-/// Bytes of memory that a launch may reach to be dumped.
-const MOST_BYTES: u64 = 1 << 30;
 /// Bytes read at a time.
 const CHUNK: u64 = 1 << 20;
 
@@ -51,44 +40,24 @@ enum Failure {
     Image(String),
 }
 
-/// Dumps a launch, if that is asked for. What goes wrong is said, and the launch goes on.
+/// Dumps a launch, if that is asked for.
 pub(crate) fn dump(
     kernel: &Kernel<Host>,
     image: &ImageCopy<Host>,
     key: &LaunchKey,
     launch: ArgumentWords<'_>,
 ) {
-    static DUMPS: AtomicUsize = AtomicUsize::new(0);
-    let Some(folder) = &settings().dump_directory else {
-        return;
-    };
-    let number = DUMPS.fetch_add(1, Ordering::Relaxed);
-    if number >= MOST_DUMPS {
-        return;
-    }
-    let name = kernel.name;
-    let written = without_write_signals(|| {
-        let writer = Writer::create(&from_first_folder(folder))?;
-        write(writer, number, kernel, image, key, launch)
+    let arguments = launch.arguments();
+    dump::dump(kernel, image, key, arguments, |writer| {
+        find(writer, image, arguments)
     });
-    match written {
-        Ok(place) => report::log(format_args!("{name}: a launch is dumped to {}", place.display())),
-        Err(error) => report::line(format_args!("{name}: a launch is not dumped: {error}")),
-    }
 }
 
-fn write(
-    mut writer: Writer,
-    number: usize,
-    kernel: &Kernel<Host>,
-    copy: &ImageCopy<Host>,
-    key: &LaunchKey,
-    launch: ArgumentWords<'_>,
-) -> Result<PathBuf, Failure> {
+fn find(writer: &mut Writer, copy: &ImageCopy<Host>, arguments: &[u64]) -> Result<Found, Failure> {
     let image = ImageFile::of_address(copy.device.announcement).map_err(Failure::Image)?;
     let memory = File::open("/proc/self/mem")?;
     let slots = copy.device.slots();
-    let mut words = launch.arguments().to_vec();
+    let mut words = arguments.to_vec();
     let mut variables = Vec::new();
     for run in &image.variables {
         let begin = variables.len();
@@ -98,42 +67,20 @@ fn write(
         let pointers = words_of(run.start, &variables[begin..]);
         words.extend(pointers.filter_map(|(address, word)| (!slots.contains(&address)).then_some(word)));
     }
-    let regions = write_reachable(&mut writer, &memory, image.extent, &words)?;
+    let regions = write_reachable(writer, &memory, image.extent, &words)?;
     writer.add_memory(&variables)?;
-    let launch = Launch {
-        version: VERSION,
-        offloom: env!("CARGO_PKG_VERSION").to_owned(),
-        llvm: compiler().llvm.clone(),
-        kernel: kernel.name.to_owned(),
-        descriptor: kernel.descriptor(key).to_string(),
-        arguments: launch.arguments().to_vec(),
-        processor: [target().processor.clone(), target().features.clone()],
-        match_floating_point: settings().floating_point == FloatingPoint::Match,
-        environment: std::env::vars_os()
-            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-            .filter(|(name, _)| is_openmp_variable(name))
-            .collect(),
-        libraries: [c"__kmpc_fork_call", c"__tgt_target_kernel"]
-            .into_iter()
-            .filter_map(library_of)
-            .collect(),
-        image: image.extent,
+    Ok(Found {
+        device: Device::Host {
+            libraries: [c"__kmpc_fork_call", c"__tgt_target_kernel"]
+                .into_iter()
+                .filter_map(library_of)
+                .collect(),
+            image: image.extent,
+        },
+        image: image.bytes,
         variables: image.variables,
         regions,
-        checksums: BTreeMap::new(),
-    };
-    let kernel = beginning(kernel.name, MOST_OF_A_NAME);
-    let name = format!("{kernel}-{}-{number}", std::process::id());
-    Ok(writer.finish(launch, copy.bundle.bytes, &image.bytes, &name)?)
-}
-
-/// Bytes of a kernel's name in that of a folder, which may have 255: numbers follow, and a name for the time
-/// that it is written.
-const MOST_OF_A_NAME: usize = 200;
-
-/// The characters that fit into so many bytes.
-fn beginning(name: &str, bytes: usize) -> &str {
-    &name[..name.floor_char_boundary(bytes)]
+    })
 }
 
 /// The library that kernels take a function from.
@@ -147,14 +94,6 @@ fn library_of(function: &CStr) -> Option<PathBuf> {
         (found && !info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname))
     }?;
     std::path::absolute(OsStr::from_bytes(file.to_bytes())).ok()
-}
-
-/// The aligned words of bytes at an address, with theirs.
-fn words_of(start: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
-    let misaligned = (start.wrapping_neg() % 8).min(bytes.len() as u64);
-    let words = bytes[misaligned as usize..].as_chunks().0.iter();
-    let addresses = (start + misaligned..).step_by(8);
-    addresses.zip(words.map(|word| u64::from_le_bytes(*word)))
 }
 
 /// Writes the memory that words lead to, directly or through memory, less the image's.
@@ -337,13 +276,5 @@ mod tests {
         // Linux before 6.13 guards nothing.
         let expected: &[u64] = if guarded { &[0, 2] } else { &[0, 1, 2] };
         assert_eq!(seen, expected);
-    }
-
-    #[test]
-    fn words_are_those_that_are_aligned_and_whole() {
-        let bytes: Vec<u8> = (0..22).collect();
-        let words: Vec<_> = words_of(13, &bytes).collect();
-        assert_eq!(words, [(16, 0x0a09_0807_0605_0403), (24, 0x1211_100f_0e0d_0c0b)]);
-        assert!(words_of(13, &bytes[..2]).next().is_none());
     }
 }

@@ -7,56 +7,33 @@
 mod call;
 mod memory;
 
-use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
-use std::fs::{self, File};
-use std::io::{self, Write};
-use std::os::fd::AsFd;
+use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::ptr;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use offloom_abi::jit_bundle::Bundle;
+use offloom_abi::jit_bundle::BundleId;
 use offloom_abi::jit_compile::{Priority, Request};
 use offloom_abi::jit_image::{ImageAnnouncement, Slot};
-use offloom_jit_cache::dump::{
-    BUNDLE_FILE, Comparison, DumpError, IMAGE_FILE, Launch, MEMORY_FILE, Progress,
-};
+use offloom_jit_cache::dump::{Comparison, IMAGE_FILE, Launch, MEMORY_FILE, Run};
+use offloom_jit_policy::backend::{Backend, Failure as CompileFailure};
+use offloom_jit_policy::image::ImageCopy;
+use offloom_jit_policy::process::settings::settings;
+use offloom_jit_policy::replay::{self, Code, Replay};
 
-use crate::attach::attach;
 use crate::compile::compile;
 use crate::host::image_file::ImageFile;
 use crate::host::{Host, image as device_image};
-use memory::{Memory, MemoryError};
-use offloom_jit_policy::backend::{Backend, Failure as CompileFailure};
-use offloom_jit_policy::image::ImageCopy;
-use offloom_jit_policy::process::guard::guarded;
-use offloom_jit_policy::process::settings::settings;
-
-/// How often each code is run to be timed, at least once.
-const RUNS: u32 = 10;
-/// After this, no more runs are begun.
-const PATIENCE: Duration = Duration::from_secs(20);
-
-/// How a replay ended.
-#[derive(Debug, PartialEq, Eq)]
-enum End {
-    /// The progress says how.
-    Told,
-    /// Something else lies where the dump's memory was.
-    AddressesTaken,
-}
+pub(crate) use memory::Memory;
+use memory::MemoryError;
 
 /// Why a dump cannot be run.
 #[derive(Debug, thiserror::Error)]
-enum Failure {
-    #[error(transparent)]
-    Dump(#[from] DumpError),
+pub(crate) enum Failure {
     #[error(transparent)]
     Memory(#[from] MemoryError),
-    #[error("`{BUNDLE_FILE}`: {0}")]
-    Bundle(String),
     #[error("the bundle has no kernel `{0}` with as many arguments as the launch has")]
     Kernel(String),
     #[error("cannot load `{file}`: {reason}")]
@@ -67,132 +44,123 @@ enum Failure {
     NoVariant(String),
 }
 
-/// Runs the dumped launch in a folder, its ahead-of-time code and its variant, compares what they leave in
-/// memory, and prints, one on a line, how far it is: [`Progress`]. What the kernel prints goes to the
-/// standard error stream. For a process of its own, which has done nothing yet, with `OFFLOOM_JIT=sync`.
-/// Returns 0, or 1 when other things lie at the addresses of the dump: the next process may be luckier.
-///
-/// # Safety
-/// `folder` points to a string that ends with NUL. The code in the dump is run.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn offloom_jit_replay(folder: *const c_char) -> c_int {
-    guarded(0, || {
-        // SAFETY: as the caller promises.
-        let folder = unsafe { CStr::from_ptr(folder) };
-        let folder = Path::new(OsStr::from_bytes(folder.to_bytes()));
-        c_int::from(replay(folder) == End::AddressesTaken)
-    })
+impl Failure {
+    /// Whether the next process may be luckier: other things lie where the launch's memory was.
+    pub(crate) fn is_for_this_process_alone(&self) -> bool {
+        matches!(self, Self::Memory(MemoryError::Taken(_)))
+    }
 }
 
-/// Replays the dump in `folder` and prints what comes of it.
-fn replay(folder: &Path) -> End {
-    let Ok(output) = take_output() else {
-        return End::Told;
-    };
-    let tell = |what: Progress| {
-        let text = serde_json::to_string(&what).unwrap_or_default();
-        // Whoever reads it says that there is nothing.
-        let _ = (&output).write_all(format!("{text}\n").as_bytes());
-    };
-    match run(folder, |stage| tell(Progress::Doing(stage.to_owned()))) {
-        Ok(comparison) => tell(Progress::Done(comparison)),
-        Err(Failure::Memory(MemoryError::Taken(_))) => {
-            let reason = "other things lie at the addresses of the launch's memory, in every new process";
-            tell(Progress::Failed(reason.to_owned()));
-            return End::AddressesTaken;
+/// A dumped launch on this processor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Dumped<'a> {
+    /// Where the dump is.
+    pub(crate) folder: &'a Path,
+    /// The launch.
+    pub(crate) launch: &'a Launch,
+    /// Libraries that the image takes functions from without naming them.
+    pub(crate) libraries: &'a [PathBuf],
+    /// Where the image was loaded.
+    pub(crate) image: Run,
+}
+
+impl Dumped<'_> {
+    /// Keeps the addresses of the launch's memory free of other things.
+    pub(crate) fn reserve(&self) -> Result<Memory, Failure> {
+        Ok(Memory::reserve(self.launch, &self.folder.join(MEMORY_FILE))?)
+    }
+
+    /// Replays the launch, whose bundle is attached.
+    pub(crate) fn run(
+        &self,
+        memory: Memory,
+        bundle: BundleId,
+        stage: impl Fn(&str),
+    ) -> Result<Comparison, Failure> {
+        let (image, kernel) = self.load(bundle)?;
+        let moved = Move::to_where_it_is(self.launch, self.image, image, kernel)?;
+        let arguments = self.launch.arguments.iter().map(|word| moved.word(*word));
+
+        stage("compiling the variant");
+        let start = Instant::now();
+        let object = make_object(self.launch, image)?;
+        let compile_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let variant = device_image::link(image, &self.launch.kernel, 0, &object)
+            .map_err(|error| Failure::NoVariant(error.to_string()))?;
+        let mut ready = Ready {
+            launch: self.launch,
+            memory,
+            arguments: arguments.collect(),
+            variant: variant.entry.pointer(),
+            moved,
+        };
+        let found = replay::compare(&mut ready, stage)?;
+        Ok(Comparison {
+            compile_us,
+            object_bytes: object.len() as u64,
+            ..found
+        })
+    }
+
+    /// Loads what the image needs, and the image; and says which of its bundle's kernels it is about.
+    fn load(&self, bundle: BundleId) -> Result<(&'static ImageCopy<Host>, usize), Failure> {
+        let attached = Host::registry().attached(bundle).ok_or(Failure::OtherImage)?;
+        let (name, arguments) = (&self.launch.kernel, self.launch.arguments.len());
+        let kernels = &attached.bundle.contents.kernels;
+        let kernel = kernels
+            .iter()
+            .position(|kernel| kernel.name == name && kernel.parameters.len() == arguments);
+        let kernel = kernel.filter(|_| arguments <= call::MOST_ARGUMENTS);
+        let kernel = kernel.ok_or_else(|| Failure::Kernel(name.clone()))?;
+        for library in self.libraries {
+            if open(library).is_err() {
+                // Another machine may have it elsewhere.
+                open(Path::new(library.file_name().unwrap_or_default()))?;
+            }
         }
-        Err(failure) => tell(Progress::Failed(failure.to_string())),
+        open(&self.folder.join(IMAGE_FILE))?;
+        let image = Host::registry().last_image().ok_or(Failure::OtherImage)?;
+        Ok((image, kernel))
     }
-    End::Told
 }
 
-/// The standard output, which is from here on the standard error stream for all others.
-fn take_output() -> io::Result<File> {
-    let output = io::stdout().as_fd().try_clone_to_owned()?;
-    // SAFETY: both are open, and stay so.
-    if unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(output.into())
+/// A launch of which everything is loaded.
+struct Ready<'a> {
+    launch: &'a Launch,
+    memory: Memory,
+    arguments: Vec<u64>,
+    variant: *const c_void,
+    moved: Move,
 }
 
-fn run(folder: &Path, stage: impl Fn(&str)) -> Result<Comparison, Failure> {
-    stage("reading the dump");
-    let launch = Launch::read(folder)?;
-    // Before anything else is where it was.
-    let mut memory = Memory::reserve(&launch, &folder.join(MEMORY_FILE))?;
-    let (image, kernel) = load(folder, &launch)?;
-    let moved = Move::to_where_it_is(&launch, image, kernel)?;
-    let arguments: Vec<u64> = launch.arguments.iter().map(|word| moved.word(*word)).collect();
+impl Replay for Ready<'_> {
+    type Error = Failure;
 
-    stage("compiling the variant");
-    let start = Instant::now();
-    let object = make_object(&launch, image)?;
-    let compile_us = u64::try_from(start.elapsed().as_micros()).unwrap_or(u64::MAX);
-    let variant = device_image::link(image, &launch.kernel, 0, &object)
-        .map_err(|error| Failure::NoVariant(error.to_string()))?;
-
-    let timed = |memory: &mut Memory, code: *const c_void| -> Result<u64, Failure> {
-        memory.restore(&moved)?;
+    fn run(&mut self, code: Code) -> Result<u64, Failure> {
+        let code = match code {
+            Code::AheadOfTime => self.moved.ahead_of_time,
+            Code::Variant => self.variant,
+        };
+        self.memory.restore(&self.moved)?;
         let start = Instant::now();
         // SAFETY: the code is the kernel's, and its memory is as it was at the launch.
-        unsafe { call::call(code, &arguments) };
+        unsafe { call::call(code, &self.arguments) };
         Ok(u64::try_from(start.elapsed().as_nanos()).unwrap_or(u64::MAX))
-    };
-    let start = Instant::now();
-    stage("running the ahead-of-time code");
-    let ahead_of_time = moved.ahead_of_time;
-    let mut ahead_of_time_ns = timed(&mut memory, ahead_of_time)?;
-    memory.remember();
-    // What two runs of the same code do not agree on says nothing about the variant.
-    ahead_of_time_ns = timed(&mut memory, ahead_of_time)?.min(ahead_of_time_ns);
-    memory.leave_out_what_differs();
-    stage("running the variant");
-    let mut variant_ns = timed(&mut memory, variant.entry.pointer())?;
-    let found = memory.differences(&launch, &moved);
-    stage("timing both");
-    let mut runs = 1;
-    while runs < RUNS && start.elapsed() < PATIENCE {
-        ahead_of_time_ns = timed(&mut memory, ahead_of_time)?.min(ahead_of_time_ns);
-        variant_ns = timed(&mut memory, variant.entry.pointer())?.min(variant_ns);
-        runs += 1;
     }
-    Ok(Comparison {
-        compile_us,
-        object_bytes: object.len() as u64,
-        runs,
-        ahead_of_time_ns,
-        variant_ns,
-        ..found
-    })
-}
 
-/// Loads what the image needs, and the image; and says which of its bundle's kernels it is about.
-fn load(folder: &Path, launch: &Launch) -> Result<(&'static ImageCopy<Host>, usize), Failure> {
-    let bytes = fs::read(folder.join(BUNDLE_FILE)).map_err(|error| Failure::Bundle(error.to_string()))?;
-    let (bundle, _) = Bundle::parse(&bytes).map_err(|error| Failure::Bundle(error.to_string()))?;
-    let (ours, its) = (offloom_ir::LLVM.major(), bundle.llvm_major);
-    if ours != its {
-        return Err(Failure::Bundle(format!(
-            "it is of LLVM {its}; replay it with the Offloom for that"
-        )));
+    fn remember(&mut self) -> Result<(), Failure> {
+        self.memory.remember();
+        Ok(())
     }
-    let kernel = bundle
-        .kernels
-        .iter()
-        .position(|kernel| kernel.name == launch.kernel && kernel.parameters.len() == launch.arguments.len());
-    let kernel = kernel.filter(|_| launch.arguments.len() <= call::MOST_ARGUMENTS);
-    let kernel = kernel.ok_or_else(|| Failure::Kernel(launch.kernel.clone()))?;
-    attach(&bytes);
-    for library in &launch.libraries {
-        if open(library).is_err() {
-            // Another machine may have it elsewhere.
-            open(Path::new(library.file_name().unwrap_or_default()))?;
-        }
+
+    fn leave_out_what_differs(&mut self) -> Result<(), Failure> {
+        self.memory.leave_out_what_differs();
+        Ok(())
     }
-    open(&folder.join(IMAGE_FILE))?;
-    let image = Host::registry().last_image().ok_or(Failure::OtherImage)?;
-    Ok((image, kernel))
+
+    fn differences(&mut self) -> Result<Comparison, Failure> {
+        Ok(self.memory.differences(self.launch, &self.moved))
+    }
 }
 
 fn open(library: &Path) -> Result<(), Failure> {
@@ -251,23 +219,24 @@ struct Move {
 }
 
 impl Move {
-    fn to_where_it_is(launch: &Launch, image: &ImageCopy<Host>, kernel: usize) -> Result<Self, Failure> {
+    fn to_where_it_is(
+        launch: &Launch,
+        then: Run,
+        image: &ImageCopy<Host>,
+        kernel: usize,
+    ) -> Result<Self, Failure> {
         let file = ImageFile::of_address(image.device.announcement).map_err(|reason| Failure::Load {
             file: IMAGE_FILE.to_owned(),
             reason,
         })?;
-        let moved = |address: u64| {
-            address
-                .wrapping_sub(launch.image.start)
-                .wrapping_add(file.extent.start)
-        };
-        let same = file.extent.length == launch.image.length
+        let moved = |address: u64| address.wrapping_sub(then.start).wrapping_add(file.extent.start);
+        let same = file.extent.length == then.length
             && file.variables.len() == launch.variables.len()
             && file
                 .variables
                 .iter()
                 .zip(&launch.variables)
-                .all(|(now, then)| now.start == moved(then.start) && now.length == then.length);
+                .all(|(now, run)| now.start == moved(run.start) && now.length == run.length);
         // SAFETY: the image is loaded and stays so. Its announcement was checked when it was announced.
         let slots = unsafe {
             let announcement = &*(image.device.announcement as *const ImageAnnouncement);
@@ -279,8 +248,8 @@ impl Move {
             .filter(|code| same && !code.is_null())
             .ok_or(Failure::OtherImage)?;
         Ok(Self {
-            from: launch.image.start,
-            length: launch.image.length,
+            from: then.start,
+            length: then.length,
             to: file.extent.start,
             ahead_of_time,
             slots,
@@ -308,13 +277,7 @@ impl Move {
         if self.back(address) != address {
             return None;
         }
-        let arguments = launch.arguments.iter().enumerate();
-        let region = launch
-            .regions
-            .iter()
-            .find(|region| region.extent.start <= address && address < region.extent.end())?;
-        let below = arguments.filter(|(_, word)| (region.extent.start..=address).contains(word));
-        below.max_by_key(|(_, word)| **word).map(|(index, _)| index)
+        launch.argument_below(address)
     }
 
     /// Leaves every kernel to its ahead-of-time code: slots are among the variables.

@@ -7,16 +7,13 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr;
 
-use offloom_jit_cache::dump::{Comparison, Difference, Launch, PAGE, Run};
+use offloom_jit_cache::dump::{Comparison, Difference, Launch, PAGE, Run, word_of};
 
 use super::Move;
 
-/// Differences that are told one by one.
-const MOST_TOLD: usize = 8;
-
 /// Why memory cannot be as it was.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum MemoryError {
+pub(crate) enum MemoryError {
     /// Something else is there.
     #[error("address {0:#x} is taken")]
     Taken(u64),
@@ -29,7 +26,7 @@ pub(super) enum MemoryError {
 }
 
 /// Memory at the addresses of a launch.
-pub(super) struct Memory {
+pub(crate) struct Memory {
     file: File,
     regions: Vec<Run>,
     /// What the file holds, in its order; those of variables where the image was.
@@ -135,15 +132,14 @@ impl Memory {
 
     /// How memory differs from what is remembered.
     pub(super) fn differences(&self, launch: &Launch, moved: &Move) -> Comparison {
-        let mut different_words = 0;
-        let mut differences = Vec::new();
+        let mut found = Comparison {
+            compared_bytes: self.remembered.iter().map(|(_, page)| page.len() as u64).sum(),
+            unstable_words: self.unstable.len() as u64,
+            ..Comparison::default()
+        };
         self.compare(|address, ahead_of_time, variant| {
-            if self.unstable.contains(&address) {
-                return;
-            }
-            different_words += 1;
-            if differences.len() < MOST_TOLD {
-                differences.push(Difference {
+            if !self.unstable.contains(&address) {
+                found.add(Difference {
                     address: moved.back(address),
                     argument: moved.argument_below(launch, address),
                     ahead_of_time,
@@ -151,17 +147,7 @@ impl Memory {
                 });
             }
         });
-        Comparison {
-            compared_bytes: self.remembered.iter().map(|(_, page)| page.len() as u64).sum(),
-            unstable_words: self.unstable.len() as u64,
-            different_words,
-            differences,
-            compile_us: 0,
-            object_bytes: 0,
-            runs: 0,
-            ahead_of_time_ns: 0,
-            variant_ns: 0,
-        }
+        found
     }
 
     /// Calls `visit` with address, remembered and present value of each word that differs.
@@ -176,7 +162,7 @@ impl Memory {
                 let before = then
                     .and_then(|(_, page)| page.chunks(8).nth(index))
                     .unwrap_or(&[]);
-                let [before, after] = [value(before), value(word)];
+                let [before, after] = [word_of(before), word_of(word)];
                 if before != after {
                     visit(address + 8 * index as u64, before, after);
                 }
@@ -198,11 +184,4 @@ impl Memory {
             })
         })
     }
-}
-
-/// Up to eight bytes as a word.
-fn value(bytes: &[u8]) -> u64 {
-    let mut word = [0; 8];
-    word[..bytes.len()].copy_from_slice(bytes);
-    u64::from_le_bytes(word)
 }

@@ -1,0 +1,150 @@
+//! Base images as files: what a dumped launch needs of them.
+
+use std::ffi::c_void;
+
+use object::elf::{ELFMAG, FileHeader64, ProgramHeader64, SectionHeader64};
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind, pod};
+use offloom_abi::jit_device_image::{HEADER_SIZE, IMAGE_SYMBOL};
+
+type Header = FileHeader64<LittleEndian>;
+
+/// A copy of an image that the driver was given. `None`: it is no ELF file with section headers.
+///
+/// # Safety
+/// `image` points to an image that the driver has loaded.
+pub(crate) unsafe fn copy_of(image: *const c_void) -> Option<Vec<u8>> {
+    // SAFETY: of a file of any kind there are at least so many bytes, and a file is as long as its headers
+    // say, by which the driver goes too.
+    unsafe {
+        let bytes = |length| std::slice::from_raw_parts(image.cast::<u8>(), length);
+        if image.is_null() || bytes(ELFMAG.len()) != ELFMAG {
+            return None;
+        }
+        let (header, _) = pod::from_bytes::<Header>(bytes(size_of::<Header>())).ok()?;
+        let tables = end_of_tables(header)?;
+        let end = end_of_sections(header, bytes(tables))?;
+        Some(bytes(end.max(tables)).to_vec())
+    }
+}
+
+/// Where the tables of program and section headers end.
+fn end_of_tables(header: &Header) -> Option<usize> {
+    let end = |start: u64, count: u16, size: usize| {
+        let size = u64::from(count).checked_mul(size as u64)?;
+        start.checked_add(size).and_then(|end| usize::try_from(end).ok())
+    };
+    let endian = LittleEndian;
+    let programs = end(
+        header.e_phoff.get(endian),
+        header.e_phnum.get(endian),
+        size_of::<ProgramHeader64<LittleEndian>>(),
+    )?;
+    let sections = end(
+        header.e_shoff.get(endian),
+        header.e_shnum.get(endian),
+        size_of::<SectionHeader64<LittleEndian>>(),
+    )?;
+    Some(programs.max(sections).max(size_of::<Header>()))
+}
+
+/// Where the last section ends that is in the file. `bytes` reach to the end of the tables.
+fn end_of_sections(header: &Header, bytes: &[u8]) -> Option<usize> {
+    let sections = header.section_headers(LittleEndian, bytes).ok()?;
+    let ends = sections.iter().filter_map(|section| {
+        let (start, size) = object::read::elf::SectionHeader::file_range(section, LittleEndian)?;
+        start.checked_add(size)
+    });
+    usize::try_from(ends.max().unwrap_or(0)).ok()
+}
+
+/// The bytes of what each of `count` anchors is the address of, to its end; 0: it is no variable. `None`: the
+/// image has not so many.
+pub(crate) fn anchor_sizes(image: &[u8], count: usize) -> Option<Vec<u64>> {
+    let file = ElfFile64::<LittleEndian>::parse(image).ok()?;
+    let symbol = file.symbols().find(|symbol| symbol.name() == Ok(IMAGE_SYMBOL))?;
+    let section = file.section_by_index(symbol.section_index()?).ok()?;
+    let addresses = symbol.address().checked_sub(section.address())?;
+    let addresses = addresses.checked_add(HEADER_SIZE as u64)?;
+    let mut sizes = vec![0; count];
+    if symbol.size() != (HEADER_SIZE + count * size_of::<u64>()) as u64 {
+        return None;
+    }
+    for (offset, relocation) in section.relocations() {
+        let index = offset.checked_sub(addresses).map(|offset| offset / 8);
+        let size = index.and_then(|index| sizes.get_mut(usize::try_from(index).ok()?));
+        let (Some(size), RelocationTarget::Symbol(target)) = (size, relocation.target()) else {
+            continue;
+        };
+        let target = file.symbol_by_index(target).ok()?;
+        if target.kind() == SymbolKind::Data {
+            *size = target.size();
+        }
+    }
+    Some(sizes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use object::write::{Object as File, Relocation, Symbol, SymbolSection};
+    use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolScope};
+
+    /// An image with a variable of 24 bytes, a function, and a table of anchors to both and to nothing.
+    fn image() -> Vec<u8> {
+        let mut file = File::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
+        let data = file.add_section(Vec::new(), b".nv.global.init".to_vec(), object::SectionKind::Data);
+        let mut add = |name: &str, value, size, kind| {
+            file.add_symbol(Symbol {
+                name: name.as_bytes().to_vec(),
+                value,
+                size,
+                kind,
+                scope: SymbolScope::Linkage,
+                weak: false,
+                section: SymbolSection::Section(data),
+                flags: SymbolFlags::None,
+            })
+        };
+        let table = HEADER_SIZE as u64 + 24;
+        add(IMAGE_SYMBOL, 8, table, SymbolKind::Data);
+        let variable = add("variable", 8 + table, 24, SymbolKind::Data);
+        let function = add("function", 0, 8, SymbolKind::Text);
+        file.append_section_data(data, &vec![0; 8 + table as usize + 24], 8);
+        for (index, symbol) in [(0, variable), (1, function)] {
+            let offset = 8 + (HEADER_SIZE + 8 * index) as u64;
+            let flags = RelocationFlags::Elf {
+                r_type: object::elf::R_X86_64_64,
+            };
+            let relocation = Relocation {
+                offset,
+                symbol,
+                addend: 0,
+                flags,
+            };
+            file.add_relocation(data, relocation).unwrap();
+        }
+        file.write().unwrap()
+    }
+
+    #[test]
+    fn an_image_is_as_long_as_its_headers_say() {
+        let image = image();
+        let mut behind = image.clone();
+        behind.extend([7; 100]);
+        // SAFETY: the headers are right.
+        let copy = unsafe { copy_of(behind.as_ptr().cast()) }.unwrap();
+        assert_eq!(copy, image);
+        // SAFETY: it is looked at as far as it goes.
+        assert!(unsafe { copy_of(b"//PTX".as_ptr().cast()) }.is_none());
+    }
+
+    #[test]
+    fn anchors_are_as_long_as_the_variables_that_they_lead_to() {
+        let image = image();
+        assert_eq!(anchor_sizes(&image, 3).unwrap(), [24, 0, 0]);
+        assert!(anchor_sizes(&image, 2).is_none());
+        assert!(anchor_sizes(&image[..image.len() / 2], 3).is_none());
+        assert!(anchor_sizes(b"", 0).is_none());
+    }
+}
