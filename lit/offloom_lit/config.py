@@ -147,6 +147,7 @@ def _add_gpu(config, lit_config, build):
     if build["device_runtime"]:
         # Where there is a file for each processor, that of sm_80 is named.
         config.substitutions.append((r"%device_runtime\b", build["device_runtime"].replace("sm_80", processor)))
+        config.substitutions.append((r"%gpu_options\b", " ".join(build["gpu_options"]).replace("sm_80", processor)))
     # What stands in for AMD's runtime executes nothing, on any machine.
     config.substitutions.append((r"%virtual_hsa\b", build["virtual_hsa"]))
     config.substitutions.append((r"%run_hsa\b", f"env OMP_TARGET_OFFLOAD=MANDATORY LD_LIBRARY_PATH={build['virtual_hsa']}"))

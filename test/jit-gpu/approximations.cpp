@@ -1,10 +1,10 @@
 // Approximations (ex2.approx and the like): ptxas folds those of constants, to other bits than the hardware's. In a variant that has the image's bits, a
 // constant that comes in with an argument is not one for ptxas; one of the source is, as it is in the image.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{compile} = env PTX=%t/out.ptx PTXAS=%cuda/bin/ptxas python3 %S/Inputs/compile.py --worker=%dropin/offloom-jit-worker
 // DEFINE: %{bundle} = jit.nvptx64-nvidia-cuda.sm_80.jit
-// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder \
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s %gpu_options \
 // RUN:   %omp_link -Wl,--save-temps -o jit -Xoffload-linker --jit
 
 // RUN: %{compile} %{bundle} grow "3=float:0.5" %S/Inputs/keep-ptx.sh match.cubin

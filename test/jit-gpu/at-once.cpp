@@ -1,10 +1,10 @@
 // Host threads, and then `nowait` tasks, launch kernels at the same time, on many streams of two devices, while variants are loaded and unloaded in
 // the background: each result is right, whichever kernel made it.
 //
-// REQUIRES: cuda, own-device-runtime, virtual-gpu
+// REQUIRES: cuda, device-runtime, virtual-gpu
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{build} = %clangxx -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda \
-// DEFINE:   --libomptarget-nvptx-bc-path=%device_runtime
+// DEFINE:   %gpu_options
 // RUN: %{build} %s -o program %omp_link
 // RUN: %{build} -DMARK=2 -c -save-temps=obj %s -o variant.o
 // RUN: %cuda/bin/ptxas -arch sm_80 at-once-openmp-nvptx64-nvidia-cuda-sm_80.s -o variant.cubin

@@ -3,12 +3,8 @@
 //
 // REQUIRES: cuda, device-runtime, virtual-gpu
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// Debian has no device runtime for LLVM 22: that of LLVM 19 and the one function that it lacks.
-// RUN: %if !own-device-runtime %{ %llvm_bin/llvm-link %device_runtime %S/../virtual-gpu/lit/Inputs/parallel-60.ll -o runtime.bc %} \
-// RUN:   %else %{ cp %device_runtime runtime.bc %}
-// RUN: %llvm_bin/llvm-ar rcs libompdevice.a runtime.bc
 // DEFINE: %{build} = %clangxx -w -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda \
-// DEFINE:   --libomptarget-nvptx-bc-path=runtime.bc -Xoffload-linker -L.
+// DEFINE:   %gpu_options
 // RUN: %{build} %s -o program %omp_link
 //
 // The same kernel, with a mark of its own.

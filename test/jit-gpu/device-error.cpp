@@ -1,9 +1,9 @@
 // A kernel of the program accesses memory that is not there, which the driver tells much later and of no kernel: where variants have run, one line
 // names the last one and says how to run without them. Without variants, nothing is said.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -foffload-lto \
-// RUN:   --libomptarget-nvptx-bc-path=%device_runtime -B %dropin -Xoffload-linker --jit %s -o jit %omp_link
+// RUN:   %gpu_options -B %dropin -Xoffload-linker --jit %s -o jit %omp_link
 // DEFINE: %{run} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas
 // RUN: not --crash %{run} OFFLOOM_JIT=sync ./jit 2> log | FileCheck --check-prefix=OUT %s
 // RUN: FileCheck --input-file=log %s && grep 'offloom-jit:' log | count 1

@@ -1,9 +1,9 @@
 // Variants take no more of a device's memory than they may: launches for which there is no room run the kernel of the image. That is no failure, and
 // what unloads makes room.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=sm_80 --cuda-path=%cuda -B %dropin \
-// RUN:   -Xoffload-linker --jit %s -o program -L%device_runtime_folder %omp_link
+// RUN:   -Xoffload-linker --jit %s -o program %gpu_options %omp_link
 // DEFINE: %{run} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT_STRICT=1 \
 // DEFINE:   OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_LOG=1
 // RUN: %{run} OFFLOOM_JIT=off ./program > expected

@@ -2,11 +2,11 @@
 // wrong in one line, and nothing is left behind. Cubins in the cache: damaged, of another owner, in a folder that is only read or that has no room.
 // Processes: two at once, the worker killed, the program killed in a compile. The assembler: crashes, hangs, prints or writes garbage, is missing,
 // is replaced by another version.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && split-file --no-leading-lines %S/Inputs/faults.test %t && cd %t && chmod +x assemblers/*
 // RUN: sed -i 's|@PTXAS@|%cuda/bin/ptxas|; s|@CHILD@|%t/child|' assemblers/*
 // DEFINE: %{options} = -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -foffload-lto \
-// DEFINE:   --libomptarget-nvptx-bc-path=%device_runtime
+// DEFINE:   %gpu_options
 // DEFINE: %{gpu} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_VIRTUAL_GPU=sm_80
 // DEFINE: %{quiet} = %{gpu} OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas
 // DEFINE: %{sync} = %{quiet} OFFLOOM_JIT_LOG=1

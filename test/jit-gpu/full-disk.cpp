@@ -1,8 +1,8 @@
 // The disk that the cache is on is full: cubins are used and not kept, which is said in one line, and no part of one is left there.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice, mounts
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice, mounts
 // RUN: rm -rf %t && mkdir -p %t/disk && cd %t
 // RUN: %clangxx -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -foffload-lto \
-// RUN:   --libomptarget-nvptx-bc-path=%device_runtime -B %dropin -Xoffload-linker --jit %s -o jit %omp_link
+// RUN:   %gpu_options -B %dropin -Xoffload-linker --jit %s -o jit %omp_link
 // DEFINE: %{run} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_CACHE_MODE=rw \
 // DEFINE:   OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT_CACHE_DIR=%t/disk/cache OFFLOOM_JIT_STATS=%t/stats
 // RUN: unshare --user --map-root-user --mount sh -c 'mount -t tmpfs -o size=8k none disk && "$@" && find disk -type f -size +0 > left' sh %{run} ./jit > out 2> log

@@ -1,8 +1,8 @@
 // An index that is computed with 32 bits from a counter of 64: with arguments as constants, neighbours are at constant distances, and one instruction
 // reads each. LLVM alone computes each address anew.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// RUN: %clangxx -O3 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder \
+// RUN: %clangxx -O3 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s %gpu_options \
 // RUN:   %omp_link -Wl,--save-temps -o jit -Xoffload-linker --jit
 // RUN: env PTX=%t/out.ptx PTXAS=%cuda/bin/ptxas python3 %S/Inputs/compile.py --worker=%dropin/offloom-jit-worker jit.nvptx64-nvidia-cuda.sm_80.jit \
 // RUN:   smooth "1=i32:1000;3=i32:40;4=i32:2;teams=8;threads=128" %S/Inputs/keep-ptx.sh out.cubin

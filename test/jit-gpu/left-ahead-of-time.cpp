@@ -1,7 +1,7 @@
 // Kernels for NVIDIA GPUs that stay ahead of time, and what is no reason to: addresses of code mean something in one module only.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder \
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s %gpu_options \
 // RUN:   %omp_link -o left -Xoffload-linker --jit -Wl,--wrapper-verbose 2>&1 | FileCheck %s
 
 #pragma omp begin declare target

@@ -1,9 +1,9 @@
 // A link with --jit for an NVIDIA GPU: the image is what a link without it makes, and an exported table of addresses. The bundle says what variants
 // are compiled with, and how kernels are launched.
-// REQUIRES: cuda, own-device-runtime, gpu, libdevice
+// REQUIRES: cuda, device-runtime, gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{options} = -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=%gpu_processor --cuda-path=%cuda -B %dropin
-// DEFINE: %{link} = %clangxx %{options} a.o %omp_link -Wl,--save-temps -L%device_runtime_folder
+// DEFINE: %{link} = %clangxx %{options} a.o %omp_link -Wl,--save-temps %gpu_options
 // DEFINE: %{run} = %run_gpu OFFLOOM_VIRTUAL_GPU=%gpu_processor
 // RUN: %clangxx %{options} -c %s -o a.o
 // RUN: %{link} -o plain
@@ -18,7 +18,7 @@
 // RUN: sed -n -e /entry/,//p plain.nvptx64-nvidia-cuda.%gpu_processor.lto.s | diff - jit.kernels
 
 // RUN: python3 %S/../jit/Inputs/bundle_bitcode.py jit.nvptx64-nvidia-cuda.%gpu_processor.jit variant.bc matched.bc runtime.bc | FileCheck --check-prefix=BUNDLE %s
-// BUNDLE: bundle for LLVM {{19|21}}, -O2, nvptx64-nvidia-cuda
+// BUNDLE: bundle for LLVM {{[0-9]+}}, -O2, nvptx64-nvidia-cuda
 // BUNDLE: kernel {{.*}}scale
 // BUNDLE-NEXT: parameter 0: launch environment
 // BUNDLE-NEXT: parameter 1: scalar, 4 bytes
@@ -33,8 +33,10 @@
 // BUNDLE-NEXT: left ahead of time {{.*}}call{{.*}}: `{{.*}}` calls through a pointer, which may lead into the base image
 // BUNDLE-NEXT: processor sm_{{[0-9a]+}} +ptx
 // BUNDLE-NEXT: assembler -maxrregcount=64
-// Its function for parallel regions has arms for the numbers of arguments that those of the program have, of 65.
-// RUN: %llvm_bin/opt -passes=verify -S runtime.bc -o - | FileCheck --check-prefix=RUNTIME --implicit-check-not='@__kmpc_omp_task(' --implicit-check-not='i64 64, label' %s
+// Its function for parallel regions has arms for the numbers of arguments that those of the program have, of 65, unless another one calls it, as
+// in the runtime of another LLVM.
+// RUN: %llvm_bin/opt -passes=verify -S runtime.bc -o - | FileCheck --check-prefix=RUNTIME --implicit-check-not='@__kmpc_omp_task(' \
+// RUN:   %if own-device-runtime %{ --implicit-check-not='i64 64, label' %} %s
 // RUNTIME: define {{.*}}@__kmpc_target_init(
 // RUNTIME: define {{.*}}@__kmpc_parallel_51(
 // RUNTIME: switch i64 {{.*}} [
@@ -52,7 +54,7 @@
 // PRINTED: 16 100 10
 
 // Objects without bitcode have nothing for the JIT, which is told.
-// RUN: %clangxx %{options} -fno-offload-lto --libomptarget-nvptx-bc-path=%device_runtime -c %s -o native.o
+// RUN: %clangxx %{options} -fno-offload-lto %gpu_options -c %s -o native.o
 // RUN: %clangxx %{options} native.o %omp_link -o native -Xoffload-linker --jit 2>&1 | FileCheck --check-prefix=NATIVE %s
 // NATIVE: warning: --jit has no device bitcode to work on for nvptx64-nvidia-cuda: compile with -foffload-lto
 // RUN: %{run} ./native | diff expected.txt -

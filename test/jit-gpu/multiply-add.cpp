@@ -1,8 +1,8 @@
 // A product of which both factors become constants stays a part of the operation that it is fused into: same bits as ahead of time.
-// REQUIRES: cuda, own-device-runtime, gpu, libdevice
+// REQUIRES: cuda, device-runtime, gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=%gpu_processor --cuda-path=%cuda -foffload-lto -B %dropin -Xoffload-linker --jit \
-// RUN:   --libomptarget-nvptx-bc-path=%device_runtime %s -o jit %omp_link
+// RUN:   %gpu_options %s -o jit %omp_link
 // DEFINE: %{run} = %run_gpu OFFLOOM_VIRTUAL_GPU=%gpu_processor OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_MODE=off
 // RUN: %{run} OFFLOOM_JIT=off ./jit > expected
 // RUN: %{run} OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_LOG=1 ./jit 2> log | diff expected -

@@ -2,7 +2,7 @@
 // cubins, which hold no PTX, so they are made for a machine that is not here and looked at.
 // REQUIRES: llvm-19, cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder %omp_link \
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s %gpu_options %omp_link \
 // RUN:   --offload-arch=sm_80,sm_90 -Xoffload-linker --jit -Xcuda-ptxas --maxrregcount=64 -o program
 // RUN: env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_VIRTUAL_GPU=sm_80 OFFLOOM_JIT=sync OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas \
 // RUN:   OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_STATS=stats.json ./program

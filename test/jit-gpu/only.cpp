@@ -1,12 +1,12 @@
 // Linked with --jit=only, a program holds bitcode and no image for GPUs. When it starts, an image is made for each architecture that is there, once: later
 // starts take it from the cache. From there on all is as with --jit.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t && split-file %S/Inputs/image-assemblers.test assemblers && chmod +x assemblers/crash assemblers/newer
 // DEFINE: %{options} = -O2 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda
-// DEFINE: %{only} = %clangxx %{options} -foffload-lto -B %dropin -Xoffload-linker --jit=only %s -L%device_runtime_folder %omp_link
+// DEFINE: %{only} = %clangxx %{options} -foffload-lto -B %dropin -Xoffload-linker --jit=only %s %gpu_options %omp_link
 // DEFINE: %{environment} = LD_LIBRARY_PATH=%virtual_gpu OFFLOOM_JIT_CACHE_MODE=rw OFFLOOM_JIT_CACHE_DIR=%t/cache OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas
 // DEFINE: %{run} = env %{environment} OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_JIT_STRICT=1
-// RUN: %clangxx %{options} --offload-arch=sm_80,sm_90 %s -o stock %omp_link --libomptarget-nvptx-bc-path=%device_runtime
+// RUN: %clangxx %{options} --offload-arch=sm_80,sm_90 %s -o stock %omp_link %gpu_options
 // RUN: %{only} --offload-arch=sm_80 -o only
 // RUN: %wrapgen inspect only | FileCheck --check-prefix=HELD --implicit-check-not=object %s
 // HELD: bitcode{{.*}}sm_80 {{.*}} 4 

@@ -1,8 +1,8 @@
 // What a run on one GPU asked for is compiled for others without any, and a later run there finds it all in the cache: of a program with an image for each,
 // and of one with bitcode, whose image is made too.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// DEFINE: %{build} = %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder %omp_link
+// DEFINE: %{build} = %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s %gpu_options %omp_link
 // RUN: %{build} --offload-arch=sm_80,sm_90 -Xoffload-linker --jit -o images
 // RUN: %{build} --offload-arch=sm_80 -Xoffload-linker --jit=only -o bitcode
 // DEFINE: %{environment} = OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT_CACHE_MODE=rw

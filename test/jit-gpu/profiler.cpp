@@ -1,8 +1,8 @@
 // What the JIT compiles and loads is a range on a profiler's time line, by NVTX: as the library hears of it that NVTX_INJECTION64_PATH names, as a
 // profiler's does. `Inputs/nvtx_tool.c` stands in for one. What the program prints is the same with it and without, and with one that is of no use.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder %omp_link \
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s %gpu_options %omp_link \
 // RUN:   --offload-arch=sm_80 -Xoffload-linker --jit -o jit
 // RUN: %clang -shared -fPIC -O1 -Wall -Werror %S/Inputs/nvtx_tool.c -o tool.so
 // DEFINE: %{run} = env OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT_STRICT=1 LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY

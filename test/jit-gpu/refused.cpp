@@ -1,10 +1,10 @@
 // A variant that the driver refuses to launch: the launch runs the kernel of the image, later ones too, one line says so, and the statistics say what became
 // of the variant. The assembler here is given another block than that of the launch.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: sed -e 's|@PTXAS@|%cuda/bin/ptxas|' %S/Inputs/other-block.sh > other-block && chmod +x other-block
 // RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=sm_80 --cuda-path=%cuda -B %dropin \
-// RUN:   -Xoffload-linker --jit %s -o program -L%device_runtime_folder %omp_link
+// RUN:   -Xoffload-linker --jit %s -o program %gpu_options %omp_link
 // DEFINE: %{run} = env LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY OFFLOOM_JIT_PTXAS=%t/other-block \
 // DEFINE:   OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT=sync
 // RUN: %{run} OFFLOOM_JIT_RETIRE=0 OFFLOOM_JIT_STATS=kept.json ./program > out 2> err

@@ -1,8 +1,8 @@
 // One launch on a GPU, dumped and run by itself: allocations are elsewhere then, and pointers in them, in variables of the image and from there
 // into memory follow; variables are as they were at each run; a variant that is wrong is noticed; dumps that do not fit are refused.
-// REQUIRES: cuda, own-device-runtime, gpu, libdevice
+// REQUIRES: cuda, device-runtime, gpu, libdevice
 // DEFINE: %{jit} = %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=%gpu_processor --cuda-path=%cuda -B %dropin %s \
-// DEFINE:   -L%device_runtime_folder %omp_link
+// DEFINE:   %gpu_options %omp_link
 // DEFINE: %{run} = %run_gpu OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_MODE=off
 // DEFINE: %{replay} = %run_gpu OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas %offloom
 // RUN: rm -rf %t && mkdir -p %t && cd %t

@@ -1,13 +1,13 @@
 // What the JIT's worker makes of a kernel for an NVIDIA GPU: constants and the numbers of the launch are folded, the base image's variables are
 // reached through the table, the team's state is the variant's own, and ptxas takes it.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{kernel} =
 // DEFINE: %{descriptor} =
 // DEFINE: %{assembler} = %S/Inputs/keep-ptx.sh
 // DEFINE: %{compile} = env PTX=%t/out.ptx PTXAS=%cuda/bin/ptxas python3 %S/Inputs/compile.py --worker=%dropin/offloom-jit-worker
 // DEFINE: %{bundle} = jit.nvptx64-nvidia-cuda.sm_80.jit
-// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder \
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s %gpu_options \
 // RUN:   %omp_link -Wl,--save-temps -o jit -Xoffload-linker --jit
 
 // Nothing is specialised: all of the launch is asked for.
@@ -40,7 +40,7 @@
 // SCALE: 0d3FE0000000000000
 
 // The link's passes may have all threads execute what the bundle has for one: the variant is as the image is, either way.
-// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin -L%device_runtime_folder \
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %gpu_options \
 // RUN:   %S/../corpus/sources/user_operators.cpp %omp_link -Wl,--save-temps -o operators -Xoffload-linker --jit
 // RUN: python3 %S/../jit/Inputs/bundle_bitcode.py operators.nvptx64-nvidia-cuda.sm_80.jit variant.bc matched.bc | FileCheck --check-prefix=GENERIC %s
 // GENERIC: launch: generic, threads

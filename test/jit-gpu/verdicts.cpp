@@ -1,8 +1,8 @@
 // What launches of a variant took on one machine's GPU, machines with a GPU of the same model know from a remote store, and do not time again; one with
 // another model does. `../jit/Inputs/remote_cache.py` has the case.
-// REQUIRES: cuda, own-device-runtime, virtual-gpu, libdevice, redis
+// REQUIRES: cuda, device-runtime, virtual-gpu, libdevice, redis
 // RUN: rm -rf %t && mkdir -p %t && cd %t
-// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s -L%device_runtime_folder %omp_link \
+// RUN: %clangxx -O2 -fopenmp -foffload-lto -fopenmp-targets=nvptx64-nvidia-cuda --cuda-path=%cuda -B %dropin %s %gpu_options %omp_link \
 // RUN:   --offload-arch=sm_80,sm_90 -Xoffload-linker --jit -o jit
 // RUN: echo 'done: 0' > expected
 // RUN: env OFFLOOM_JIT_PTXAS=%cuda/bin/ptxas LD_LIBRARY_PATH=%virtual_gpu OMP_TARGET_OFFLOAD=MANDATORY python3 %S/../jit/Inputs/remote_cache.py %offloom ./jit \

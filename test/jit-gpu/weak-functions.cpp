@@ -1,13 +1,13 @@
 // A weak function may be replaced by that of a native object. Where all device code of an image is bitcode, none can be, and its kernels have variants,
 // with the function that the link chose.
-// REQUIRES: cuda, own-device-runtime, gpu, libdevice
+// REQUIRES: cuda, device-runtime, gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{options} = -O2 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda --offload-arch=%gpu_processor --cuda-path=%cuda -B %dropin
-// DEFINE: %{native} = --libomptarget-nvptx-bc-path=%device_runtime
+// DEFINE: %{native} = %gpu_options
 // RUN: %clangxx %{options} -foffload-lto -c %s -o main.o
 // RUN: %clangxx %{options} -foffload-lto -DSTRONG -c %s -o strong.o
 // RUN: %clangxx %{options} -fno-offload-lto %{native} -DSTRONG -c %s -o native.o
-// DEFINE: %{link} = %clangxx %{options} -Xoffload-linker --jit -Wl,--wrapper-verbose -L%device_runtime_folder %omp_link
+// DEFINE: %{link} = %clangxx %{options} -Xoffload-linker --jit -Wl,--wrapper-verbose %gpu_options %omp_link
 // RUN: %{link} main.o -o alone 2>&1 | FileCheck --check-prefix=ALL %s
 // RUN: %{link} main.o strong.o -o replaced 2>&1 | FileCheck --check-prefix=ALL %s
 // RUN: %{link} main.o native.o -o native 2>&1 | FileCheck --check-prefix=NATIVE %s

@@ -121,7 +121,7 @@ pub(crate) fn measure(
             let (repetitions, figures) = match title {
                 LAUNCHES => (long, launches::measure(&programs, extent.launches, long)?),
                 ON_A_GPU => {
-                    let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
+                    let Some(targets) = Targets::find(workspace, staged)? else {
                         continue;
                     };
                     let folder = folder.join("gpu");

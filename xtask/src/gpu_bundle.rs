@@ -110,7 +110,7 @@ fn write_page(workspace: &Workspace, file: &Path) -> Result<()> {
 
 /// Fills the archive's folder. None where programs for GPUs cannot be built, which is said.
 fn lay_out(workspace: &Workspace, staged: &Staged, choice: Choice) -> Result<Option<PathBuf>> {
-    let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
+    let Some(targets) = Targets::find(workspace, staged)? else {
         return Ok(None);
     };
     let folder = workspace

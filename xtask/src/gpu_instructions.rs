@@ -21,15 +21,16 @@ use crate::bench::workload::gpu_sizes;
 use crate::build::{LlvmBuilds, Staged};
 use crate::corpus::program::WORKLOADS;
 use crate::corpus::workers;
+use crate::llvm;
 use crate::matrix;
 use crate::matrix::builds::{Builds, Device, Subject, Variant};
 use crate::names::is_wanted;
 use crate::openmp::OpenMp;
-use crate::virtual_gpu_check::Targets;
+use crate::virtual_gpu_check::{Targets, runtime};
 use crate::workspace::{Workspace, write_whole};
 
 /// The page, from the root of the checkout.
-const PAGE: &str = "docs/results/gpu-instructions.md";
+const PAGE: &str = "gpu-instructions.md";
 
 /// The processor whose instructions are counted: that of [`Targets::one`] without a real GPU.
 const COUNTED: Multiprocessor = SM_80;
@@ -153,7 +154,7 @@ impl Row {
 /// Counts with one LLVM; what was counted of all workloads becomes the page.
 pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> Result<()> {
     let major = staged.llvm.major;
-    let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
+    let Some(targets) = Targets::find(workspace, staged)? else {
         return Ok(());
     };
     let openmp = OpenMp::prepare(workspace, &staged.llvm)?;
@@ -177,14 +178,22 @@ pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> 
     )?;
     rows.sort_by(|one, other| (&one.workload, &one.kernel).cmp(&(&other.workload, &other.kernel)));
     without.sort();
-    let text = page(&rows, &without, major, &gpu_sizes(&workspace.root)?);
+    let mut text = page(&rows, &without, major, &gpu_sizes(&workspace.root)?);
+    if let Some((_, false)) = runtime::bitcode(&staged.llvm)? {
+        let other = llvm::version(major)?.host_runtime;
+        let _ = write!(
+            text,
+            "\nThe device runtime is that of LLVM {other}: Debian has none of LLVM {major}.\n"
+        );
+    }
     print!("{text}");
     ensure!(
         rows.iter().any(|row| row.ratio().is_some()),
         "LLVM {major}: no launch ran a variant"
     );
     if only.is_empty() {
-        write_whole(&workspace.root.join(PAGE), &text)?;
+        let folder = workspace.root.join(format!("docs/results/llvm-{major}"));
+        write_whole(&folder.join(PAGE), &text)?;
     }
     Ok(())
 }
@@ -314,7 +323,7 @@ fn executed(counts: &Path) -> Result<BTreeMap<String, Executed>> {
 fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<String>)]) -> String {
     let mut text = format!(
         "# Instructions on a GPU, with the JIT and without\n\n\
-         What kernels of the workloads execute on the [virtual GPU](../dev/virtual-gpu.md), by `cargo xtask gpu-instructions`, with LLVM {major} at `-O3`, at\n\
+         What kernels of the workloads execute on the [virtual GPU](../../dev/virtual-gpu.md), by `cargo xtask gpu-instructions`, with LLVM {major} at `-O3`, at\n\
          small sizes. Instructions are those of PTX, counted once for each warp: of all warps together, and of the one that executes most, which is\n\
          what a launch takes on a device that holds all warps at a time. The first grow where threads share work that a few had to do, the second\n\
          shrink. **This is no time, and nothing here ran on a real GPU.** An integer division counts as one, and is some twenty of a GPU's own;\n\
@@ -370,7 +379,7 @@ fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<
         losing.len()
     );
     text += "\n## Sizes on a GPU\n\n\
-             Fixed beforehand: those at which a real GPU runs the workloads. What it took is on [another page](gpu.md).\n\n\
+             Fixed beforehand: those at which a real GPU runs the workloads. What it took is on [another page](../gpu.md).\n\n\
              | workload | arguments |\n| --- | --- |\n";
     for (name, arguments) in gpu_sizes {
         let _ = writeln!(text, "| {name} | `{}` |", arguments.join(" "));

@@ -230,6 +230,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         "jit_cuda_test": staged.jit_cuda_test,
         "cuda": cuda::folder(workspace, staged.llvm.major)?,
         "device_runtime": runtime.as_ref().map(|(file, _)| file),
+        "gpu_options": runtime::options(workspace, staged, &openmp)?,
         "has_own_device_runtime": runtime.as_ref().is_some_and(|(_, is_own)| *is_own),
         "s3_server": s3_server::program(workspace),
         "virtual_gpu": virtual_gpu::library_folder(workspace)?,

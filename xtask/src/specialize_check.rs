@@ -162,7 +162,7 @@ impl<'a> Runner<'a> {
             Device::Host => None,
             Device::Jit => Some(jit::Device::Host),
             Device::Gpu => {
-                let Some(targets) = Targets::find_for_jit(workspace, staged)? else {
+                let Some(targets) = Targets::find(workspace, staged)? else {
                     return Ok(None);
                 };
                 Some(jit::Device::Gpu(Box::new(targets)))

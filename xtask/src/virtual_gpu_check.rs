@@ -183,8 +183,7 @@ pub(crate) fn check(workspace: &Workspace, staged: &Staged, parts: Parts, only: 
             let extras = EXTRAS.iter().enumerate();
             let extras = extras.filter(|(extra, _)| (extra + index).is_multiple_of(every.get()));
             let extras: Vec<_> = extras.map(|(_, &extra)| extra).collect();
-            let with_jit =
-                parts.jit_every != 0 && index.is_multiple_of(parts.jit_every) && !targets.has_substitute;
+            let with_jit = parts.jit_every != 0 && index.is_multiple_of(parts.jit_every);
             Comparison {
                 staged,
                 openmp: &openmp,
@@ -409,8 +408,6 @@ pub(crate) struct Targets {
     name: String,
     /// Whether it is a real GPU.
     is_real: bool,
-    /// Whether the device runtime is that of another LLVM. The JIT for GPUs takes that of its own.
-    has_substitute: bool,
     /// CUDA's tools.
     pub(crate) cuda: PathBuf,
     /// The x86_64 device.
@@ -424,20 +421,6 @@ pub(crate) struct Targets {
 }
 
 impl Targets {
-    /// As [`find`](Self::find), for programs that are linked for the JIT. None, too, where the LLVM has no
-    /// device runtime of its own.
-    pub(crate) fn find_for_jit(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
-        let found = Self::find(workspace, staged)?;
-        if found.as_ref().is_some_and(|targets| targets.has_substitute) {
-            println!(
-                "LLVM {}: left out: its packages hold no device runtime for NVIDIA GPUs",
-                staged.llvm.major
-            );
-            return Ok(None);
-        }
-        Ok(found)
-    }
-
     /// One virtual GPU of another processor.
     pub(crate) fn one_other(&self, processor: &str) -> Device {
         let mut device = self.one.clone();
@@ -456,7 +439,7 @@ impl Targets {
 
     /// The virtual GPU, or the real one where `OFFLOOM_TEST_GPU` asks for it. None where CUDA's tools or a
     /// device runtime are missing, which is said.
-    fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
+    pub(crate) fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
         let major = staged.llvm.major;
         let Some(cuda) = cuda::folder(workspace, major)? else {
             println!("LLVM {major}: left out: `cargo xtask setup` installs CUDA's tools");
@@ -505,7 +488,6 @@ impl Targets {
         Ok(Some(Self {
             name,
             is_real,
-            has_substitute: runtime.is_substitute,
             host,
             one: device(&processors[..1], &several(&processors[0]), false),
             unified: device(&processors[..1], &several(&processors[0]), true),

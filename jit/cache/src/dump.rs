@@ -34,12 +34,12 @@ pub const GPU_IMAGE_FILE: &str = "image.cubin";
 pub const MEMORY_FILE: &str = "memory";
 /// What regions are made of: the least page of memory that any system has. A page may be several of these.
 pub const PAGE: u64 = 4096;
-/// Bytes of memory that a launch may reach to be dumped.
+/// A launch that may reach more bytes of memory than these is not dumped.
 pub const MOST_BYTES: u64 = 1 << 30;
 /// Addresses of a processor end here.
 const END_OF_ADDRESSES: u64 = 1 << 47;
 /// Those that GPUs have end here.
-const END_OF_GPU_ADDRESSES: u64 = 1 << 57;
+pub const END_OF_GPU_ADDRESSES: u64 = 1 << 57;
 
 /// A launch, all but its bytes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,7 +65,8 @@ pub struct Launch {
     /// What it ran on.
     pub device: Device,
     /// The image's variables. On a GPU, those that variants share with it, in the order of the bundle's
-    /// anchors (nothing of one that is no variable), and then what the device runtime knows of the device.
+    /// anchors (the address alone of one that is a function), and then what the device runtime knows of the
+    /// device.
     pub variables: Vec<Run>,
     /// The memory that the launch may reach, at its addresses.
     pub regions: Vec<Region>,
@@ -362,7 +363,7 @@ impl Launch {
         if !in_order(&mut regions.iter().map(|region| region.extent))
             || !regions.iter().all(|region| of_units(region.extent))
         {
-            return Some("regions are not pages in order");
+            return Some("regions are not pages, or allocations, in order");
         }
         let runs_fit = |region: &Region| {
             in_order(&mut region.runs.iter().copied())
@@ -384,12 +385,15 @@ impl Launch {
                     return Some("a variable is not in the image");
                 }
             }
+            Device::Gpu(_) if variables.iter().any(|run| run.end() > end) => {
+                return Some("a variable is where no memory is");
+            }
             // Zero pages are read back all the same, once a kernel has run.
             Device::Gpu(_) => {
                 let extents = regions.iter().map(|region| region.extent);
                 let sizes = extents.chain(variables.iter().copied());
                 let total = sizes.fold(0_u64, |total, run| total.saturating_add(run.length));
-                if total > MOST_BYTES || variables.iter().any(|run| run.end() > end) {
+                if total > MOST_BYTES {
                     return Some("its memory is larger than that of any dump");
                 }
             }

@@ -84,14 +84,38 @@ pub(crate) fn anchor_sizes(image: &[u8], count: usize) -> Option<Vec<u64>> {
     Some(sizes)
 }
 
+/// By these variables kernels ask the process for services, as LLVM's C library for GPUs does (LLVM 19, and
+/// later ones).
+const SERVICES: [&str; 2] = ["__llvm_libc_rpc_client", "__llvm_rpc_client"];
+
+/// Whether code of the image asks the process that has loaded it for services. Device runtimes have the
+/// variable without using it.
+pub(crate) fn asks_for_services(image: &[u8]) -> bool {
+    let Ok(file) = ElfFile64::<LittleEndian>::parse(image) else {
+        return false;
+    };
+    let mut targets = file
+        .sections()
+        .flat_map(|section| section.relocations())
+        .map(|(_, relocation)| relocation.target());
+    targets.any(|target| match target {
+        RelocationTarget::Symbol(index) => file
+            .symbol_by_index(index)
+            .and_then(|symbol| symbol.name())
+            .is_ok_and(|name| SERVICES.contains(&name)),
+        _ => false,
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use object::write::{Object as File, Relocation, Symbol, SymbolSection};
     use object::{Architecture, BinaryFormat, Endianness, RelocationFlags, SymbolFlags, SymbolScope};
 
-    /// An image with a variable of 24 bytes, a function, and a table of anchors to both and to nothing.
-    fn image() -> Vec<u8> {
+    /// An image with a variable of 24 bytes, a function, and a table of anchors to both and to nothing; and
+    /// with a variable for services that nothing uses, unless that is asked for.
+    fn image(uses_services: bool) -> Vec<u8> {
         let mut file = File::new(BinaryFormat::Elf, Architecture::X86_64, Endianness::Little);
         let data = file.add_section(Vec::new(), b".nv.global.init".to_vec(), object::SectionKind::Data);
         let mut add = |name: &str, value, size, kind| {
@@ -110,8 +134,10 @@ mod tests {
         add(IMAGE_SYMBOL, 8, table, SymbolKind::Data);
         let variable = add("variable", 8 + table, 24, SymbolKind::Data);
         let function = add("function", 0, 8, SymbolKind::Text);
+        let services = add("__llvm_rpc_client", 0, 8, SymbolKind::Data);
         file.append_section_data(data, &vec![0; 8 + table as usize + 24], 8);
-        for (index, symbol) in [(0, variable), (1, function)] {
+        let used = uses_services.then_some((2, services));
+        for (index, symbol) in [(0, variable), (1, function)].into_iter().chain(used) {
             let offset = 8 + (HEADER_SIZE + 8 * index) as u64;
             let flags = RelocationFlags::Elf {
                 r_type: object::elf::R_X86_64_64,
@@ -129,7 +155,7 @@ mod tests {
 
     #[test]
     fn an_image_is_as_long_as_its_headers_say() {
-        let image = image();
+        let image = image(false);
         let mut behind = image.clone();
         behind.extend([7; 100]);
         // SAFETY: the headers are right.
@@ -141,10 +167,17 @@ mod tests {
 
     #[test]
     fn anchors_are_as_long_as_the_variables_that_they_lead_to() {
-        let image = image();
+        let image = image(false);
         assert_eq!(anchor_sizes(&image, 3).unwrap(), [24, 0, 0]);
         assert!(anchor_sizes(&image, 2).is_none());
         assert!(anchor_sizes(&image[..image.len() / 2], 3).is_none());
         assert!(anchor_sizes(b"", 0).is_none());
+    }
+
+    #[test]
+    fn services_are_asked_for_by_who_refers_to_them() {
+        assert!(!asks_for_services(&image(false)));
+        assert!(asks_for_services(&image(true)));
+        assert!(!asks_for_services(b""));
     }
 }

@@ -264,6 +264,16 @@ pub enum Failure {
     TooLate,
 }
 
+impl Failure {
+    /// The line for the user.
+    pub fn into_reason(self) -> String {
+        match self {
+            Self::OfKernel(reason) | Self::OfProcess(reason) => reason,
+            Self::TooLate => "the program is ending".to_owned(),
+        }
+    }
+}
+
 /// Where a kernel is compiled. In the program LLVM is without the options that the worker process sets, and
 /// what spills is not compiled a second time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

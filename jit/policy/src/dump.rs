@@ -1,9 +1,9 @@
 //! What `OFFLOOM_JIT_DUMP_DIR` asks for: the first launch of each variant, written so that it can be run by
 //! itself.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::Mutex;
 
 use offloom_jit_cache::dump::{Device, DumpError, Launch, Region, Run, VERSION, Writer, is_openmp_variable};
 use offloom_jit_cache::settings::FloatingPoint;
@@ -13,6 +13,7 @@ use crate::backend::Backend;
 use crate::image::ImageCopy;
 use crate::kernel::Kernel;
 use crate::process::guard::write_signals::without_write_signals;
+use crate::process::lock::lock;
 use crate::process::report;
 use crate::process::settings::{from_first_folder, settings};
 
@@ -43,15 +44,24 @@ pub fn dump<B: Backend, E: Display + From<DumpError>>(
     arguments: &[u64],
     find: impl FnOnce(&mut Writer) -> Result<Found, E>,
 ) {
-    static DUMPS: AtomicUsize = AtomicUsize::new(0);
     let Some(folder) = &settings().dump_directory else {
         return;
     };
     // When the process ends there is none.
     let Some(target) = B::target(image) else { return };
-    let number = DUMPS.fetch_add(1, Ordering::Relaxed);
-    if number >= MOST_DUMPS {
-        return;
+    // A variant that is not made now, since too much waits, is asked for again.
+    static ASKED_FOR: Mutex<BTreeSet<(usize, String)>> = Mutex::new(BTreeSet::new());
+    let descriptor = kernel.descriptor(key).to_string();
+    let number = {
+        let mut asked_for = lock(&ASKED_FOR);
+        let number = asked_for.len();
+        if number > MOST_DUMPS || !asked_for.insert(((&raw const *image).addr(), descriptor.clone())) {
+            return;
+        }
+        number
+    };
+    if number == MOST_DUMPS {
+        return report::log(format_args!("more launches than {MOST_DUMPS} are not dumped"));
     }
     let written = without_write_signals(|| {
         let mut writer = Writer::create(&from_first_folder(folder))?;
@@ -61,7 +71,7 @@ pub fn dump<B: Backend, E: Display + From<DumpError>>(
             offloom: env!("CARGO_PKG_VERSION").to_owned(),
             llvm: B::compiler().llvm.clone(),
             kernel: kernel.name.to_owned(),
-            descriptor: kernel.descriptor(key).to_string(),
+            descriptor,
             arguments: arguments.to_vec(),
             processor: [target.processor.clone(), target.features.clone()],
             match_floating_point: settings().floating_point == FloatingPoint::Match,

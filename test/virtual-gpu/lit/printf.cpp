@@ -1,8 +1,8 @@
 // `printf` in a target region prints what it prints on the host, of each thread.
-// REQUIRES: cuda, own-device-runtime, gpu, libdevice
+// REQUIRES: cuda, device-runtime, gpu, libdevice
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // DEFINE: %{build} = %clangxx -O2 -fopenmp -fopenmp-targets=nvptx64 --offload-arch=%gpu_processor --cuda-path=%cuda -foffload-lto \
-// DEFINE:   --libomptarget-nvptx-bc-path=%device_runtime %s %omp_link
+// DEFINE:   %gpu_options %s %omp_link
 // DEFINE: %{run} = %run_gpu OFFLOOM_VIRTUAL_GPU=%gpu_processor
 // RUN: %{build} -o stock && %{run} ./stock | sort | uniq -c > stock.out
 // RUN: FileCheck --input-file=stock.out %s

@@ -13,7 +13,7 @@ use crate::build::Staged;
 use crate::command::run;
 use crate::corpus::tools;
 use crate::llvm;
-use crate::openmp::runtime_folder;
+use crate::openmp::{OpenMp, runtime_folder};
 use crate::workspace::Workspace;
 
 /// The one function that LLVM 19's runtime lacks for programs of LLVM 22.
@@ -22,12 +22,12 @@ const MISSING: &str = "test/virtual-gpu/lit/Inputs/parallel-60.ll";
 /// What compiles and links need to find it.
 #[derive(Debug)]
 pub(super) struct DeviceRuntime {
+    /// Where it is.
+    folder: PathBuf,
     /// Options of all compiles and links.
     pub(super) options: Vec<String>,
     /// Options of a link with `-r` besides.
     pub(super) relocatable_options: Vec<String>,
-    /// Whether it is that of another LLVM.
-    pub(super) is_substitute: bool,
 }
 
 impl DeviceRuntime {
@@ -40,6 +40,7 @@ impl DeviceRuntime {
         if is_own {
             let libraries = staged.llvm.lib_dir.display();
             return Ok(Some(Self {
+                folder: runtime.parent().unwrap_or(&staged.llvm.lib_dir).to_owned(),
                 options: vec![bitcode_option(&runtime)],
                 relocatable_options: match llvm::version(staged.llvm.major)?.device_runtimes {
                     DeviceRuntimes::ForProcessors => {
@@ -48,7 +49,6 @@ impl DeviceRuntime {
                     // In a folder that the linker knows.
                     DeviceRuntimes::ForTriples => vec!["-lompdevice".to_owned()],
                 },
-                is_substitute: false,
             }));
         }
         let folder = substitute(workspace, staged, &runtime)?;
@@ -60,7 +60,7 @@ impl DeviceRuntime {
                 format!("-L{}", folder.display()),
             ],
             relocatable_options: vec![format!("-L{}", folder.display()), "-lompdevice".to_owned()],
-            is_substitute: true,
+            folder,
         }))
     }
 }
@@ -89,8 +89,23 @@ fn bitcode_option(file: &Path) -> String {
     format!("--libomptarget-nvptx-bc-path={}", file.display())
 }
 
+/// The options of compiles and links of the lit tests for NVIDIA GPUs that find device runtime and header;
+/// none where there is no device runtime. They name the bitcode for sm_80 where there is some for each
+/// processor.
+pub(crate) fn options(workspace: &Workspace, staged: &Staged, openmp: &OpenMp) -> Result<Vec<String>> {
+    let Some(runtime) = DeviceRuntime::find(workspace, staged)? else {
+        return Ok(Vec::new());
+    };
+    let mut options = runtime.options;
+    // Links for the JIT, and those of LTO, look for the library as the host's link does.
+    options.push(format!("-L{}", runtime.folder.display()));
+    options.extend_from_slice(&openmp.include_options);
+    Ok(options)
+}
+
 /// Makes the folder with the runtime of another LLVM and the function that it lacks, as bitcode and as a
-/// library.
+/// library. It lays data out as this LLVM does: what differs from one release to the next is of types that
+/// the runtime has not.
 fn substitute(workspace: &Workspace, staged: &Staged, other: &Path) -> Result<PathBuf> {
     let folder = workspace
         .target
@@ -101,10 +116,24 @@ fn substitute(workspace: &Workspace, staged: &Staged, other: &Path) -> Result<Pa
         tool.current_dir(&folder);
         tool
     };
-    run(tool("llvm-link")
-        .arg(other)
+    // The source names no layout: Clang gives it its own, and what is linked later takes that of the first.
+    run(tool("clang")
+        .args([
+            "--target=nvptx64-nvidia-cuda",
+            "-Wno-override-module",
+            "-c",
+            "-emit-llvm",
+            "-x",
+            "ir",
+        ])
         .arg(workspace.root.join(MISSING))
+        .args(["-o", "missing.bc"]))?;
+    run(tool("llvm-link")
+        .args(["--suppress-warnings", "missing.bc"])
+        .arg(other)
         .args(["-o", "runtime.bc"]))?;
+    // It may be there already, and hold an older one.
+    let _ = fs::remove_file(folder.join("libompdevice.a"));
     run(tool("llvm-ar").args(["rcs", "libompdevice.a", "runtime.bc"]))?;
     Ok(folder)
 }

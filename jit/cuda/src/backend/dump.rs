@@ -5,10 +5,13 @@
 //! done.
 
 use std::collections::{BTreeMap, HashSet};
+use std::ops::Range;
 use std::rc::Rc;
 
 use offloom_abi::jit_device_image::DEVICE_ENVIRONMENT_SYMBOL;
-use offloom_jit_cache::dump::{Device, DumpError, Gpu, MOST_BYTES, PAGE, Region, Run, Writer, words_of};
+use offloom_jit_cache::dump::{
+    Device, DumpError, END_OF_GPU_ADDRESSES, Gpu, MOST_BYTES, PAGE, Region, Run, Writer, words_of,
+};
 use offloom_jit_policy::dump::{self, Found};
 use offloom_jit_policy::gpu_image::Withdrawn;
 use offloom_jit_policy::image::ImageCopy as PolicyImage;
@@ -19,16 +22,15 @@ use offloom_jit_variants::tracker::LaunchKey;
 use super::{Cuda, CudaLaunch};
 use crate::context::{Current, MALLOC_HEAP_SIZE, STACK_SIZE};
 use crate::error::CudaError;
-use crate::image_file::anchor_sizes;
+use crate::image_file::{anchor_sizes, asks_for_services};
 
 /// How often the driver is asked which allocation a word points into: each takes up to a microsecond.
 const MOST_QUESTIONS: usize = 1 << 24;
 /// No memory is below this.
 const FIRST_ADDRESS: u64 = 1 << 16;
-/// Nor from here on.
-const END_OF_ADDRESSES: u64 = 1 << 57;
-/// By this variable kernels ask the process for services, as LLVM's C library for GPUs does.
-const SERVICES_OF_THE_HOST: &str = "__llvm_rpc_client";
+/// How far a word in memory may be from all allocations that are known to be an address: drivers give
+/// addresses close to one another, and numbers of 32 bits side by side are further away.
+const NEAR: u64 = 1 << 40;
 
 /// Why a launch is not dumped.
 #[derive(Debug, thiserror::Error)]
@@ -37,13 +39,15 @@ enum Failure {
     Dump(#[from] DumpError),
     #[error("{what}: {error}")]
     Driver { what: &'static str, error: CudaError },
+    #[error("reading {} bytes of the device's memory at {:#x}: {error}", run.length, run.start)]
+    Memory { run: Run, error: CudaError },
     #[error("it may reach more than {} MiB of memory", MOST_BYTES >> 20)]
     TooMuch,
     #[error(
         "the memory that it may reach holds more than {MOST_QUESTIONS} different words that may be addresses"
     )]
     TooManyWords,
-    #[error("its device image was loaded before the JIT took part")]
+    #[error("its device image is no ELF file, or was loaded before the JIT took part")]
     NoFile,
     #[error("its device image does not match its bundle")]
     OtherImage,
@@ -78,16 +82,14 @@ fn find(
     launch: CudaLaunch<'_>,
 ) -> Result<Found, Failure> {
     let (module, context) = (image.device.image.module(), current.context());
-    if current.global(module, SERVICES_OF_THE_HOST).is_some() {
+    let file = image.device.image.file().ok_or(Failure::NoFile)?;
+    if asks_for_services(file) {
         return Err(Failure::AsksProgram);
     }
-    let file = image.device.image.file().ok_or(Failure::NoFile)?;
     let anchors = &image.device.anchors;
     let sizes = anchor_sizes(file, anchors.len()).ok_or(Failure::OtherImage)?;
-    let shared = anchors.iter().zip(sizes).map(|(start, length)| Run {
-        start: if length == 0 { 0 } else { *start },
-        length,
-    });
+    let shared = anchors.iter().zip(sizes);
+    let shared = shared.map(|(&start, length)| Run { start, length });
     let environment = current.global(module, DEVICE_ENVIRONMENT_SYMBOL);
     let (start, length) = environment.unwrap_or_default();
     let length = length as u64;
@@ -99,6 +101,7 @@ fn find(
         current,
         variables: &variables,
         found: BTreeMap::new(),
+        near: FIRST_ADDRESS..END_OF_GPU_ADDRESSES,
         elsewhere: HashSet::new(),
         bytes: 0,
     };
@@ -109,7 +112,7 @@ fn find(
     let in_variables = variables.iter().zip(&of_variables);
     let in_variables = in_variables.flat_map(|(run, contents)| words_of(run.start, contents));
     let arguments = launch.arguments().iter().copied();
-    reach.follow(arguments.chain(in_variables.map(|(_, word)| word)))?;
+    reach.follow(arguments, in_variables.map(|(_, word)| word))?;
 
     let mut regions = Vec::new();
     for (start, contents) in &reach.found {
@@ -153,6 +156,8 @@ struct Reach<'a> {
     variables: &'a [Run],
     /// What allocations hold, by address.
     found: BTreeMap<u64, Rc<Vec<u8>>>,
+    /// What may be an address.
+    near: Range<u64>,
     /// Words that point into none.
     elsewhere: HashSet<u64>,
     /// Read so far.
@@ -169,16 +174,26 @@ impl Reach<'_> {
         let mut contents = vec![0; run.length as usize];
         if run.length > 0 {
             let read = self.current.read(run.start, &mut contents);
-            read.map_err(failed("reading memory of the device"))?;
+            read.map_err(|error| Failure::Memory { run, error })?;
         }
         Ok(contents)
     }
 
-    /// Reads all allocations that these words lead to, directly or through memory.
-    fn follow(&mut self, words: impl Iterator<Item = u64>) -> Result<(), Failure> {
+    /// Reads all allocations that arguments, and words in variables, lead to, directly or through memory.
+    fn follow(
+        &mut self,
+        arguments: impl Iterator<Item = u64>,
+        in_variables: impl Iterator<Item = u64>,
+    ) -> Result<(), Failure> {
         let mut waiting = Vec::new();
-        self.look_at(words, &mut waiting)?;
+        self.look_at(arguments, &mut waiting)?;
+        self.look_at(in_variables, &mut waiting)?;
         while let Some((start, contents)) = waiting.pop() {
+            // Memory may hold any number of words that are no addresses.
+            let last = self.found.last_key_value().map_or(start, |(last, _)| *last);
+            let first = self.found.first_key_value().map_or(start, |(first, _)| *first);
+            self.near = first.saturating_sub(NEAR).max(FIRST_ADDRESS)
+                ..last.saturating_add(NEAR).min(END_OF_GPU_ADDRESSES);
             let words = words_of(start, &contents);
             self.look_at(words.map(|(_, word)| word), &mut waiting)?;
         }
@@ -204,7 +219,7 @@ impl Reach<'_> {
     /// The allocation that a word points into, if it was not found before.
     fn allocation(&mut self, word: u64) -> Result<Option<Run>, Failure> {
         let is_known = |(start, contents): (&u64, &Rc<Vec<u8>>)| word - start < contents.len() as u64;
-        if !(FIRST_ADDRESS..END_OF_ADDRESSES).contains(&word)
+        if !self.near.contains(&word)
             || self.found.range(..=word).next_back().is_some_and(is_known)
             || self.elsewhere.contains(&word)
         {
@@ -214,12 +229,19 @@ impl Reach<'_> {
             start,
             length: size as u64,
         });
-        let overlaps = |extent: &Run| {
-            let mut variables = self.variables.iter();
-            variables.any(|variable| variable.start < extent.end() && extent.start < variable.end())
+        let is_apart = |extent: &Run| {
+            let overlaps = |other: Run| other.start < extent.end() && extent.start < other.end();
+            let next = self.found.range(extent.start..).next();
+            let last = self.found.range(..extent.start).next_back();
+            let mut known = next.into_iter().chain(last).map(|(start, contents)| Run {
+                start: *start,
+                length: contents.len() as u64,
+            });
+            // Memory of the image is where the image is. Other threads may free memory, and allocate it anew.
+            !known.any(overlaps) && !self.variables.iter().any(|variable| overlaps(*variable))
         };
-        // Memory of the image is where the image is.
-        let Some(extent) = extent.filter(|extent| extent.length > 0 && !overlaps(extent)) else {
+        let holds = |extent: &Run| word.wrapping_sub(extent.start) < extent.length;
+        let Some(extent) = extent.filter(|extent| holds(extent) && is_apart(extent)) else {
             if self.elsewhere.len() == MOST_QUESTIONS {
                 return Err(Failure::TooManyWords);
             }

@@ -1,8 +1,8 @@
 //! Replays a dumped launch on a GPU.
 //!
 //! Memory is wherever the driver puts it: words that pointed into memory of the launch are moved along with
-//! it. Allocations begin at multiples of 256 bytes, as those of the launch did, so what a variant relies on of
-//! addresses holds.
+//! it. Each piece is as far from a multiple of 256 bytes as it was, so what a variant relies on of addresses
+//! holds.
 
 mod device;
 mod places;
@@ -21,7 +21,7 @@ use offloom_abi::jit_device_image::{
 use offloom_jit_cache::dump::{
     Comparison, Difference, GPU_IMAGE_FILE, Gpu, Launch, MEMORY_FILE, PAGE, word_of,
 };
-use offloom_jit_policy::backend::{Backend, Failure as CompileFailure, Job};
+use offloom_jit_policy::backend::{Backend, Job};
 use offloom_jit_policy::gpu_image;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::replay::{self, Code, Replay};
@@ -33,12 +33,13 @@ use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::image_file::anchor_sizes;
 use crate::variant::{LoadError, copy_environment, give_addresses};
 use device::{DeviceError, Opened};
-use places::{Place, fill, moved};
+use places::{Moves, Place, fill};
 
 /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`.
 const MOST_SHARED_BYTES: i32 = 8;
-/// Bytes of shared memory that a launch may ask for of any kernel.
-const USUAL_SHARED_BYTES: u32 = 48 << 10;
+
+/// The driver's allocations begin at multiples of this, and no variant relies on more.
+const ALIGNMENT: u64 = 256;
 
 /// Why a dump cannot be run.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +58,9 @@ pub enum Failure {
     /// A file of the dump.
     #[error("cannot read `{0}` of the dump: {1}")]
     Read(&'static str, io::Error),
+    /// It was changed meanwhile.
+    #[error("`{MEMORY_FILE}` of the dump is shorter than it says")]
+    TooShort,
     /// The files do not belong together.
     #[error("the image does not belong to the bundle")]
     OtherImage,
@@ -95,7 +99,7 @@ impl Dumped<'_> {
     pub fn run(&self, bundle: BundleId, stage: impl Fn(&str)) -> Result<Comparison, Failure> {
         let Self { launch, gpu, .. } = *self;
         stage("preparing the GPU");
-        let device = device::open(gpu)?;
+        let device = device::open(gpu, &launch.processor[0])?;
         let current = &device.current;
         let image = self.file(GPU_IMAGE_FILE)?;
         let base = current.load(&image).map_err(failed("loading the device image"))?;
@@ -116,23 +120,11 @@ impl Dumped<'_> {
         give_addresses(current, module, &anchors)?;
 
         stage("putting memory where kernels find it");
-        let mut places = Vec::new();
-        for (then, now) in launch.variables.iter().zip(&variables) {
-            places.push(Place::new(*then, *now));
-        }
-        for region in &launch.regions {
-            let now = device.allocate(region.extent.length);
-            places.push(Place::new(
-                region.extent,
-                now.map_err(failed("allocating memory"))?,
-            ));
-        }
-        let contents = self.file(MEMORY_FILE)?;
-        fill(&mut places, launch, &contents);
-        let arguments = launch.arguments.iter().map(|word| moved(&places, *word));
-        let arguments = arguments.collect();
+        let places = self.places(&device, &variables)?;
+        let moves = Moves::to_now(&places);
+        let arguments = launch.arguments.iter().map(|word| moves.word(*word)).collect();
         for function in [ahead_of_time, variant] {
-            if gpu.dynamic_shared_bytes > USUAL_SHARED_BYTES {
+            if gpu.dynamic_shared_bytes > 0 {
                 let bytes = i32::try_from(gpu.dynamic_shared_bytes).unwrap_or(i32::MAX);
                 // SAFETY: the driver knows which handles are kernels.
                 let set = unsafe {
@@ -146,6 +138,7 @@ impl Dumped<'_> {
             launch,
             gpu,
             arguments,
+            to_then: Moves::to_then(&places),
             places,
             codes: [ahead_of_time, variant],
             base,
@@ -197,13 +190,28 @@ impl Dumped<'_> {
             match_floating_point: launch.match_floating_point,
             deadline: settings().time_limit,
         };
-        match Cuda::compile(&job, Priority::Program, &mut || ()) {
-            Ok((compiled, _)) => Ok(compiled.object),
-            Err(CompileFailure::OfKernel(reason) | CompileFailure::OfProcess(reason)) => {
-                Err(Failure::NoVariant(reason))
-            }
-            Err(CompileFailure::TooLate) => Err(Failure::NoVariant("the process is ending".to_owned())),
+        let compiled = Cuda::compile(&job, Priority::Program, &mut || ());
+        let (compiled, _) = compiled.map_err(|failure| Failure::NoVariant(failure.into_reason()))?;
+        Ok(compiled.object)
+    }
+
+    /// Allocates memory, and says what it, and the variables, hold at the launch.
+    fn places(&self, device: &Opened, variables: &[u64]) -> Result<Vec<Place>, Failure> {
+        let launch = self.launch;
+        let mut places = Vec::new();
+        for (then, now) in launch.variables.iter().zip(variables) {
+            places.push(Place::new(*then, *now));
         }
+        for region in &launch.regions {
+            // Not all that a launch reaches is the driver's own, and aligned as that is.
+            let skew = region.extent.start % ALIGNMENT;
+            let now = device.allocate(region.extent.length + skew);
+            let now = now.map_err(failed("allocating memory"))? + skew;
+            places.push(Place::new(region.extent, now));
+        }
+        let contents = self.file(MEMORY_FILE)?;
+        fill(&mut places, launch, &contents).ok_or(Failure::TooShort)?;
+        Ok(places)
     }
 }
 
@@ -237,6 +245,8 @@ struct Ready<'a> {
     gpu: &'a Gpu,
     arguments: Vec<u64>,
     places: Vec<Place>,
+    /// For people.
+    to_then: Moves,
     codes: [FunctionHandle; 2],
     base: ModuleHandle,
     variant: ModuleHandle,
@@ -351,8 +361,8 @@ impl Replay for Ready<'_> {
                 found.add(Difference {
                     address,
                     argument: self.launch.argument_below(address),
-                    ahead_of_time,
-                    variant,
+                    ahead_of_time: self.to_then.word(ahead_of_time),
+                    variant: self.to_then.word(variant),
                 });
             }
         })?;

@@ -18,7 +18,7 @@ use offloom_abi::jit_bundle::BundleId;
 use offloom_abi::jit_compile::{Priority, Request};
 use offloom_abi::jit_image::{ImageAnnouncement, Slot};
 use offloom_jit_cache::dump::{Comparison, IMAGE_FILE, Launch, MEMORY_FILE, Run};
-use offloom_jit_policy::backend::{Backend, Failure as CompileFailure};
+use offloom_jit_policy::backend::Backend;
 use offloom_jit_policy::image::ImageCopy;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::replay::{self, Code, Replay};
@@ -198,13 +198,9 @@ fn make_object(launch: &Launch, image: &ImageCopy<Host>) -> Result<Vec<u8>, Fail
         gpu: None,
         bitcode: bundle.bitcode_of_variants(launch.match_floating_point),
     };
-    match compile(&request, Priority::Program, &mut || ()) {
-        Ok((compiled, _)) => Ok(compiled.object),
-        Err(CompileFailure::OfKernel(reason) | CompileFailure::OfProcess(reason)) => {
-            Err(Failure::NoVariant(reason))
-        }
-        Err(CompileFailure::TooLate) => Err(Failure::NoVariant("the process is ending".to_owned())),
-    }
+    let compiled = compile(&request, Priority::Program, &mut || ());
+    let (compiled, _) = compiled.map_err(|failure| Failure::NoVariant(failure.into_reason()))?;
+    Ok(compiled.object)
 }
 
 /// Where the image was, and where it is now.

@@ -1,5 +1,4 @@
 ; What programs of LLVM 22 call and the device runtime of LLVM 19 has not: a parallel region with a last argument, `strict`.
-target datalayout = "e-i64:64-i128:128-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 
 declare void @__kmpc_parallel_51(ptr, i32, i32, i32, i32, ptr, ptr, ptr, i64)

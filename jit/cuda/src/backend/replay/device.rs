@@ -49,6 +49,16 @@ pub enum DeviceError {
     /// The driver refuses.
     #[error("opening the GPU: {0}")]
     Driver(#[from] CudaError),
+    /// The context cannot be as it was.
+    #[error("setting the {what} to {bytes} bytes, as for the launch: {error}")]
+    Limit {
+        /// What is limited.
+        what: &'static str,
+        /// How much it was.
+        bytes: u64,
+        /// What the driver says.
+        error: CudaError,
+    },
     /// There are other devices.
     #[error("the launch ran on {name} (sm_{major}{minor}), and no GPU here runs code for it")]
     NoneFits {
@@ -67,9 +77,10 @@ fn opening() -> Result<Opening, NoDriver> {
     Opening::with(|name| unsafe { libc::dlsym(library, name.as_ptr()) }).map_err(NoDriver::Lacks)
 }
 
-/// Opens the GPU that is like the one of a launch: of its name, or else the first that runs the same code. Its
-/// primary context is current on this thread from here on, with the limits that the launch had.
-pub(super) fn open(gpu: &Gpu) -> Result<Opened, DeviceError> {
+/// Opens the GPU that is like the one of a launch: of its name, or else the first that runs the same code.
+/// Its primary context is current on this thread from here on, with the limits that the launch had. `processor`
+/// is what variants are compiled for.
+pub(super) fn open(gpu: &Gpu, processor: &str) -> Result<Opened, DeviceError> {
     let opening = opening()?;
     let driver = driver::find()?;
     // SAFETY: the driver fills in handles and numbers, and knows which are contexts and limits.
@@ -85,7 +96,7 @@ pub(super) fn open(gpu: &Gpu) -> Result<Opened, DeviceError> {
             let mut device = 0;
             (opening.device_get)(&raw mut device, number).check()?;
             let has_name = name_of(driver, device) == gpu.name;
-            let fits = runs_code_for(driver, device, gpu.capability)?;
+            let fits = runs_code_for(driver, device, gpu.capability, processor)?;
             if fits && (best.is_none() || has_name) {
                 best = Some(device);
             }
@@ -97,8 +108,12 @@ pub(super) fn open(gpu: &Gpu) -> Result<Opened, DeviceError> {
         let mut context = ContextHandle::NULL;
         (opening.primary_context)(&raw mut context, device).check()?;
         (driver.ctx_set_current)(context).check()?;
-        for (limit, bytes) in [(STACK_SIZE, gpu.stack_bytes), (MALLOC_HEAP_SIZE, gpu.heap_bytes)] {
-            (opening.set_limit)(limit, bytes as usize).check()?;
+        for (limit, what, bytes) in [
+            (STACK_SIZE, "stack of a thread", gpu.stack_bytes),
+            (MALLOC_HEAP_SIZE, "heap of kernels", gpu.heap_bytes),
+        ] {
+            let set = (opening.set_limit)(limit, bytes as usize).check();
+            set.map_err(|error| DeviceError::Limit { what, bytes, error })?;
         }
     }
     let current = Context::current(driver)?.enter(driver)?;
@@ -123,8 +138,14 @@ fn none_fits(gpu: &Gpu) -> DeviceError {
     }
 }
 
-/// Whether a device runs code that was compiled for a capability: it is of the same generation, and no older.
-fn runs_code_for(driver: &Driver, device: c_int, [major, minor]: [u32; 2]) -> Result<bool, CudaError> {
+/// Whether a device runs code that was compiled for a capability: it is of the same generation, and no older;
+/// not another where the processor has a letter behind its number, as `sm_90a`.
+fn runs_code_for(
+    driver: &Driver,
+    device: c_int,
+    [major, minor]: [u32; 2],
+    processor: &str,
+) -> Result<bool, CudaError> {
     let mut capability = [0; 2];
     for (attribute, number) in CAPABILITY.into_iter().zip(&mut capability) {
         let mut value: c_int = 0;
@@ -132,7 +153,8 @@ fn runs_code_for(driver: &Driver, device: c_int, [major, minor]: [u32; 2]) -> Re
         unsafe { (driver.device_get_attribute)(&raw mut value, attribute, device).check()? };
         *number = u32::try_from(value).unwrap_or(0);
     }
-    Ok(capability[0] == major && capability[1] >= minor)
+    let is_of_one = processor.ends_with(|last: char| last.is_ascii_alphabetic());
+    Ok(capability[0] == major && (capability[1] == minor || (capability[1] > minor && !is_of_one)))
 }
 
 impl Opened {

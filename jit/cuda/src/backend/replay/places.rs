@@ -24,41 +24,82 @@ impl Place {
     }
 }
 
-/// What a word of the launch is now. A word that points into two places is one into the first.
-pub(super) fn moved(places: &[Place], word: u64) -> u64 {
-    let inside = |place: &&Place| word.wrapping_sub(place.then.start) < place.then.length;
-    // The end of an array points behind it.
-    let behind = |place: &&Place| place.then.length > 0 && word == place.then.end();
-    let place = places.iter().find(inside).or_else(|| places.iter().find(behind));
-    place.map_or(word, |place| word - place.then.start + place.now)
+/// What becomes of words that point into memory that is elsewhere.
+#[derive(Debug)]
+pub(super) struct Moves {
+    /// Where memory was and where it begins now, by the addresses of then. None overlaps another.
+    moves: Vec<(Run, u64)>,
 }
 
-/// Gives each place what the dump says: variables come first among the places, and last in the file.
-pub(super) fn fill(places: &mut [Place], launch: &Launch, mut contents: &[u8]) {
-    let (variables, regions) = (0..launch.variables.len(), launch.variables.len()..places.len());
+impl Moves {
+    /// From where places were to where they are.
+    pub(super) fn to_now(places: &[Place]) -> Self {
+        Self::new(places.iter().map(|place| (place.then, place.now)).collect())
+    }
+
+    /// From where places are to where they were.
+    pub(super) fn to_then(places: &[Place]) -> Self {
+        let moves = places.iter().map(|place| {
+            let length = place.then.length;
+            (
+                Run {
+                    start: place.now,
+                    length,
+                },
+                place.then.start,
+            )
+        });
+        Self::new(moves.collect())
+    }
+
+    fn new(mut moves: Vec<(Run, u64)>) -> Self {
+        moves.retain(|(from, _)| from.start != 0);
+        moves.sort_unstable_by_key(|(from, _)| (from.start, from.length));
+        Self { moves }
+    }
+
+    /// The word when memory is there.
+    pub(super) fn word(&self, word: u64) -> u64 {
+        let behind = self.moves.partition_point(|(from, _)| from.start <= word);
+        let Some((from, to)) = behind.checked_sub(1).map(|index| self.moves[index]) else {
+            return word;
+        };
+        // The end of an array points behind it; a function is its address alone.
+        let offset = word - from.start;
+        if offset <= from.length {
+            to.wrapping_add(offset)
+        } else {
+            word
+        }
+    }
+}
+
+/// Gives each place what the dump says: variables come first among the places, and last in the file. `None`:
+/// the file is shorter than the launch says.
+pub(super) fn fill(places: &mut [Place], launch: &Launch, mut contents: &[u8]) -> Option<()> {
+    let moves = Moves::to_now(places);
+    let (variables, regions) = places.split_at_mut(launch.variables.len());
     let runs_of_regions = launch.regions.iter().map(|region| region.runs.as_slice());
     let runs_of_variables = launch.variables.iter().map(std::slice::from_ref);
     let runs = runs_of_regions.chain(runs_of_variables);
-    let mut all = Vec::new();
-    for (index, runs) in regions.chain(variables).zip(runs) {
-        let then = places[index].then;
+    for (place, runs) in regions.iter_mut().chain(variables).zip(runs) {
+        let then = place.then;
         let mut initial = vec![0; then.length as usize];
         for run in runs {
-            // The file is as long as all runs.
-            let (bytes, rest) = contents.split_at(run.length as usize);
+            let (bytes, rest) = contents.split_at_checked(run.length as usize)?;
             let begin = (run.start - then.start) as usize;
             initial[begin..begin + bytes.len()].copy_from_slice(bytes);
             contents = rest;
         }
         let misaligned = (then.start.wrapping_neg() % 8).min(then.length) as usize;
         for word in initial[misaligned..].as_chunks_mut().0 {
-            *word = moved(places, u64::from_le_bytes(*word)).to_le_bytes();
+            if *word != [0; 8] {
+                *word = moves.word(u64::from_le_bytes(*word)).to_le_bytes();
+            }
         }
-        all.push((index, initial));
+        place.initial = initial;
     }
-    for (index, initial) in all {
-        places[index].initial = initial;
-    }
+    Some(())
 }
 
 #[cfg(test)]
@@ -92,7 +133,8 @@ mod tests {
             place(0x2000, 9, 0x200),
         ];
         let words = |words: &[u64]| -> Vec<u8> { words.iter().flat_map(|word| word.to_le_bytes()).collect() };
-        fill(&mut places, &launch, &words(&[0x2001, 5, 0x3000, 0x1008]));
+        let contents = words(&[0x2001, 5, 0x3000, 0x1008]);
+        fill(&mut places, &launch, &contents).unwrap();
         let initial: Vec<_> = places.iter().map(|place| place.initial.as_slice()).collect();
         assert_eq!(
             initial,
@@ -111,12 +153,14 @@ mod tests {
 
     #[test]
     fn words_move_with_what_they_point_into() {
-        // The second begins where the first ends.
+        // One is not there, one is a function, and one begins where another ends.
         let places = [
-            place(0x1000, 0, 0x9),
+            place(0, 0, 0x9),
+            place(0x4000, 0, 0x6000),
             place(0x1000, 0x100, 0x7000),
             place(0x1100, 8, 0x5000),
         ];
+        let (to_now, to_then) = (Moves::to_now(&places), Moves::to_then(&places));
         for (word, now) in [
             (0xfff, 0xfff),
             (0x1000, 0x7000),
@@ -124,9 +168,12 @@ mod tests {
             (0x1100, 0x5000),
             (0x1108, 0x5008),
             (0x1109, 0x1109),
+            (0x4000, 0x6000),
+            (0x4001, 0x4001),
             (0, 0),
         ] {
-            assert_eq!(moved(&places, word), now, "{word:#x}");
+            assert_eq!(to_now.word(word), now, "{word:#x}");
+            assert_eq!(to_then.word(now), word, "{now:#x}");
         }
     }
 }
