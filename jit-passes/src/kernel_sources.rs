@@ -42,10 +42,14 @@ pub fn note_source_files(module: &Module<'_>, identify: impl Fn(&str) -> Option<
     }
 }
 
-/// What is known of a kernel's source. `floating`: for each parameter, how many bytes of it are a
-/// floating-point number, if they are.
-pub(crate) fn kernel_source(kernel: FunctionValue<'_>, floating: &[Option<u8>]) -> KernelSource {
-    let mut source = kernel_source::kernel_source(kernel);
+/// What is known of a kernel's source. `implicit`: which of its parameters is the launch environment's.
+/// `floating`: for each parameter, how many bytes of it are a floating-point number, if they are.
+pub(crate) fn kernel_source(
+    kernel: FunctionValue<'_>,
+    implicit: u32,
+    floating: &[Option<u8>],
+) -> KernelSource {
+    let mut source = kernel_source::kernel_source(kernel, implicit);
     if source.file.is_empty() {
         let noted = Symbol::from(kernel).string_attribute(FILE_ATTRIBUTE);
         source.file = noted.unwrap_or_default();

@@ -305,7 +305,8 @@ fn source(module: &Module<'_>, kernel: &str, profitability: &[KernelProfitabilit
         .map(|parameter| parameter.is_floating.then_some(parameter.size));
     let function = find(module, kernel).and_then(Symbol::as_function);
     function.map_or_else(String::new, |function| {
-        kernel_source(function, &floating.collect::<Vec<_>>()).to_string()
+        let implicit = launch_environment(module, function);
+        kernel_source(function, implicit, &floating.collect::<Vec<_>>()).to_string()
     })
 }
 

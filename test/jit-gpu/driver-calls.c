@@ -15,9 +15,9 @@
 // base's kernel.
 // RUN: %{run} ways 2> ways.err | FileCheck --check-prefix=WAYS %s
 // RUN: FileCheck --check-prefix=WORDS --input-file=ways.err %s
-// WAYS: pointers 2, buffer 2, plain 2, priority 2, cluster 1, cooperative 1
+// WAYS: pointers 2, buffer 2, plain 2, priority 2, cluster 1, cooperative 1, not cooperative 2
 // WORDS: words 0xfffffff9 0xe1 0x123456789abcdef0
-// WORDS: 4 launches, 4 of the variant, 1 loads
+// WORDS: 5 launches, 5 of the variant, 1 loads
 //
 // What was set for the kernel before the variant came, and is set later, holds for the variant.
 // RUN: %{run} attributes 2> attributes.err | FileCheck --check-prefix=ATTRIBUTES %s
@@ -216,9 +216,9 @@ int main(int count, char **arguments) {
   if (!strcmp(what, "ways")) {
     int pointers = launch(kernel, 32, 0), buffer = launch_buffer(kernel);
     int plain = launch_ex(kernel, 0, 0, 0), priority = launch_ex(kernel, 1, 8, 0);
-    int cluster = launch_ex(kernel, 1, 4, 1), cooperative = launch_ex(kernel, 1, 2, 0);
-    printf("pointers %d, buffer %d, plain %d, priority %d, cluster %d, cooperative %d\n", pointers, buffer, plain, priority, cluster,
-           cooperative);
+    int cluster = launch_ex(kernel, 1, 4, 1), cooperative = launch_ex(kernel, 1, 2, 1), apart = launch_ex(kernel, 1, 2, 0);
+    printf("pointers %d, buffer %d, plain %d, priority %d, cluster %d, cooperative %d, not cooperative %d\n", pointers, buffer, plain,
+           priority, cluster, cooperative, apart);
   } else if (!strcmp(what, "attributes")) {
     expect(table.set(kernel, 8, 64 << 10), "cuFuncSetAttribute");
     int before = launch(kernel, 32, 64 << 10);

@@ -17,15 +17,18 @@
 // RUN: sed -n -e /entry/,//p jit.nvptx64-nvidia-cuda.%gpu_processor.lto.s > jit.kernels
 // RUN: sed -n -e /entry/,//p plain.nvptx64-nvidia-cuda.%gpu_processor.lto.s | diff - jit.kernels
 
-// RUN: python3 %S/../jit/Inputs/bundle_bitcode.py jit.nvptx64-nvidia-cuda.%gpu_processor.jit variant.bc matched.bc runtime.bc | FileCheck --check-prefix=BUNDLE %s
+// RUN: python3 %S/../jit/Inputs/bundle_bitcode.py jit.nvptx64-nvidia-cuda.%gpu_processor.jit variant.bc matched.bc runtime.bc \
+// RUN:   | FileCheck --check-prefixes=BUNDLE,%if llvm-23 %{LAST%} %else %{FIRST%} %s
 // BUNDLE: bundle for LLVM {{[0-9]+}}, -O2, nvptx64-nvidia-cuda
 // BUNDLE: kernel {{.*}}scale
-// BUNDLE-NEXT: parameter 0: launch environment
-// BUNDLE-NEXT: parameter 1: scalar, 4 bytes
-// BUNDLE-NEXT: parameter 2: pointer, 8 bytes, uses 0x0, 0 bytes of contents
-// BUNDLE-NEXT: parameter 3: pointer
-// BUNDLE-NEXT: parameter 4: scalar, 8 bytes
-// BUNDLE-NEXT: launch: SPMD, threads and teams [1, 96, 7, 7], thread_limit 96, num_teams 7, reduction of 8 bytes for 1024 teams
+// FIRST-NEXT: parameter 0: launch environment
+// BUNDLE-NEXT: parameter {{[01]}}: scalar, 4 bytes
+// BUNDLE-NEXT: parameter {{[12]}}: pointer, 8 bytes, uses 0x0, 0 bytes of contents
+// BUNDLE-NEXT: parameter {{[23]}}: pointer
+// BUNDLE-NEXT: parameter {{[34]}}: scalar, 8 bytes
+// LAST-NEXT: parameter 4: launch environment
+// FIRST-NEXT: launch: SPMD, threads and teams [1, 96, 7, 7], thread_limit 96, num_teams 7, reduction of 8 bytes for 1024 teams
+// LAST-NEXT: launch: SPMD, threads and teams [1, 96, 7, 7], thread_limit 96, num_teams 7, reduction of 8 bytes for 0 teams
 // BUNDLE: kernel {{.*}}count
 // BUNDLE: launch: generic
 // BUNDLE: anchor __offloom_anchor_0

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 use offloom_gpu_bundle::results::geometric_mean;
@@ -165,12 +166,13 @@ pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> 
         is_wanted(&subject.program.name, only)
             && sources.iter().all(|source| source.path.starts_with(&workloads))
     });
+    let others = others(&targets)?;
     let (mut rows, mut without) = (Vec::new(), Vec::new());
     let subjects: Vec<_> = subjects.iter().collect();
     workers::for_each(
         "workloads on the virtual GPU",
         &subjects,
-        |subject| count_one(staged, &openmp, subject, &targets),
+        |subject| count_one(staged, &openmp, subject, &targets, &others),
         |subject, counted| match counted {
             Ok(counted) => rows.extend(counted),
             Err(error) => without.push(format!("{}: {error:#}", subject.program.name)),
@@ -178,9 +180,9 @@ pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> 
     )?;
     rows.sort_by(|one, other| (&one.workload, &one.kernel).cmp(&(&other.workload, &other.kernel)));
     without.sort();
-    let mut text = page(&rows, &without, major, &gpu_sizes(&workspace.root)?);
-    if let Some((_, false)) = runtime::bitcode(&staged.llvm)? {
-        let other = llvm::version(major)?.host_runtime;
+    let mut text = page(&rows, &without, major, &gpu_sizes(&workspace.root)?, &others);
+    if let Some((_, false)) = runtime::bitcode(workspace, &staged.llvm)? {
+        let other = llvm::version(major)?.gpu_runtime;
         let _ = write!(
             text,
             "\nThe device runtime is that of LLVM {other}: Debian has none of LLVM {major}.\n"
@@ -198,7 +200,13 @@ pub(crate) fn count(workspace: &Workspace, staged: &Staged, only: &[String]) -> 
     Ok(())
 }
 
-fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targets) -> Result<Vec<Row>> {
+fn count_one(
+    staged: &Staged,
+    openmp: &OpenMp,
+    subject: &Subject,
+    targets: &Targets,
+    others: &[Multiprocessor],
+) -> Result<Vec<Row>> {
     let program = Program::build(staged, openmp, subject, targets, &targets.one)?;
     let (expected, base) = program.run("base", "off")?;
     let (printed, with_jit) = program.run("jit", "sync")?;
@@ -208,7 +216,7 @@ fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targ
     );
     let code = program.code(COUNTED)?;
     let mut other_code = Vec::new();
-    for other in OTHERS {
+    for other in others {
         let device = targets.one_other(other.processor);
         let program = Program::build(staged, openmp, subject, targets, &device)?;
         let (printed, _) = program.run("jit", "sync").context(other.processor)?;
@@ -217,7 +225,7 @@ fn count_one(staged: &Staged, openmp: &OpenMp, subject: &Subject, targets: &Targ
             "with the JIT it prints for {}\n{printed}instead of\n{expected}",
             other.processor
         );
-        other_code.push(program.code(other)?);
+        other_code.push(program.code(*other)?);
     }
     let rows = base.into_iter().map(|(kernel, base)| {
         let of = |name: &str| with_jit.get(name).copied().unwrap_or_default();
@@ -320,7 +328,13 @@ fn executed(counts: &Path) -> Result<BTreeMap<String, Executed>> {
     Ok(kernels)
 }
 
-fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<String>)]) -> String {
+fn page(
+    rows: &[Row],
+    without: &[String],
+    major: u32,
+    gpu_sizes: &[(String, Vec<String>)],
+    others: &[Multiprocessor],
+) -> String {
     let mut text = format!(
         "# Instructions on a GPU, with the JIT and without\n\n\
          What kernels of the workloads execute on the [virtual GPU](../../dev/virtual-gpu.md), by `cargo xtask gpu-instructions`, with LLVM {major} at `-O3`, at\n\
@@ -371,7 +385,7 @@ fn page(rows: &[Row], without: &[String], major: u32, gpu_sizes: &[(String, Vec<
         }
     }
     text += &needs_table(rows);
-    text += &others_table(rows);
+    text += &others_table(rows, others);
     let losing: Vec<_> = rows.iter().filter(|row| row.loses()).collect();
     let _ = writeln!(
         text,
@@ -417,12 +431,12 @@ fn needs_table(rows: &[Row]) -> String {
 }
 
 /// The tables for the other processors.
-fn others_table(rows: &[Row]) -> String {
+fn others_table(rows: &[Row], others: &[Multiprocessor]) -> String {
     let mut text = "\n## Code for other processors\n\n\
          The same program, compiled and linked for each, with the variants that it asked for in a run on a virtual\n\
          GPU of that processor. Pairs are as above.\n"
         .to_owned();
-    for (index, other) in OTHERS.iter().enumerate() {
+    for (index, other) in others.iter().enumerate() {
         let _ = write!(
             text,
             "\n### {}\n\n| workload | kernel | registers | local bytes | warps | bytes of code |\n| --- | --- | --- | --- | --- | --- |\n",
@@ -435,7 +449,25 @@ fn others_table(rows: &[Row]) -> String {
             }
         }
     }
+    for other in OTHERS.iter().filter(|other| !others.contains(other)) {
+        let _ = writeln!(
+            text,
+            "\nThe `ptxas` of these CUDA tools makes no code for {}.",
+            other.processor
+        );
+    }
     text
+}
+
+/// The other processors that CUDA's tools make code for: CUDA 13 knows none before sm_75.
+fn others(targets: &Targets) -> Result<Vec<Multiprocessor>> {
+    let assembler = targets.cuda.join("bin/ptxas");
+    let help = Command::new(&assembler).arg("--help").output();
+    let help = help.with_context(|| format!("cannot run `{}`", assembler.display()))?;
+    let help = String::from_utf8_lossy(&help.stdout);
+    let mut others = OTHERS.to_vec();
+    others.retain(|other| help.contains(&format!("'{}'", other.processor)));
+    Ok(others)
 }
 
 fn shown(number: Option<u64>) -> String {

@@ -219,7 +219,7 @@ fn configuration(workspace: &Workspace, staged: &Staged, folder: &Path) -> Resul
         .as_ref()
         .map(|other| staged.dist.with_file_name(format!("llvm-{}", other.major)))
         .filter(|dist| dist.is_dir());
-    let runtime = runtime::bitcode(&staged.llvm)?;
+    let runtime = runtime::bitcode(workspace, &staged.llvm)?;
     Ok(json!({
         "llvm": staged.llvm.major,
         "llvm_bin": staged.llvm.bin_dir,

@@ -63,7 +63,7 @@ impl OpenMp {
 }
 
 /// The folder with the OpenMP host runtime that Debian has an LLVM use: its own or another's.
-pub(crate) fn runtime_folder(version: LlvmVersion) -> PathBuf {
+fn runtime_folder(version: LlvmVersion) -> PathBuf {
     PathBuf::from(format!("/usr/lib/llvm-{}/lib", version.host_runtime))
 }
 

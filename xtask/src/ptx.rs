@@ -93,7 +93,7 @@ fn make(workspace: &Workspace, llvm: &Llvm) -> Result<Vec<PathBuf>> {
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
     let cuda = cuda::folder(workspace, llvm.major)?;
     let cuda = cuda.context("CUDA's tools are not there: `cargo xtask setup` installs them")?;
-    let (runtime, is_own) = runtime::bitcode(llvm)?
+    let (runtime, is_own) = runtime::bitcode(workspace, llvm)?
         .context("no package that is installed holds a device runtime for NVIDIA GPUs")?;
     let openmp = OpenMp::prepare(workspace, llvm)?;
 

@@ -16,6 +16,7 @@ use crate::llvm::distribution::{Distribution, check_together};
 use crate::llvm::{self, Choice};
 use crate::progress::run_folded;
 use crate::s3_server;
+use crate::virtual_gpu_check::runtime;
 use crate::workspace::Workspace;
 
 /// A Debian package.
@@ -103,11 +104,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     } else {
         Extent::All
     };
-    for llvm in install(&arguments.llvm.wanted(), extent)? {
+    let llvms = install(&arguments.llvm.wanted(), extent)?;
+    for llvm in &llvms {
         println!("LLVM {} is in {}", llvm.version, llvm.bin_dir.display());
     }
     if extent == Extent::All {
         let workspace = Workspace::find()?;
+        for llvm in &llvms {
+            // Programs for GPUs are left out then.
+            if let Err(error) = runtime::install(&workspace, llvm) {
+                println!("LLVM {}: no device runtime for tests: {error:#}", llvm.major);
+            }
+        }
         cuda::install(&workspace)?;
         s3_server::install(&workspace)?;
     }

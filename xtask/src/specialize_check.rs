@@ -55,7 +55,7 @@ pub(crate) struct Arguments {
 pub(crate) struct Extent {
     /// How many cases
     #[arg(long, default_value_t = 2000)]
-    cases: u64,
+    pub(crate) cases: u64,
     /// The seed of the first case; the next ones follow
     #[arg(long, default_value_t = 1)]
     seed: u64,

@@ -165,8 +165,12 @@ fn start_beside<'scope>(
     let (sender, done) = mpsc::channel();
     scope.spawn(move || {
         for staged in builds {
-            let kernels =
-                specialize_check::check(workspace, staged, &specialize_check::Extent::short(Device::Gpu));
+            let mut extent = specialize_check::Extent::short(Device::Gpu);
+            if !llvm::version(staged.llvm.major).is_ok_and(|version| version.gpu_runtime == version.major()) {
+                // LLVM's link of kernels with another LLVM's device runtime takes ten times as long.
+                extent.cases /= 10;
+            }
+            let kernels = specialize_check::check(workspace, staged, &extent);
             let packages = dist::check(workspace, staged);
             for result in [kernels, packages] {
                 if sender.send(result).is_err() {

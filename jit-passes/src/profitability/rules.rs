@@ -49,13 +49,21 @@ fn low_bits(instruction: InstructionValue<'_>) -> Option<u32> {
         return None;
     };
     let width = number.get_type().get_bit_width();
+    let uses = value_uses(result).into_iter().map(|use_| use_.instruction);
     match instruction.get_opcode() {
         // A narrower number may first be cut to the width of an `int`, and then to its own by what uses that.
         InstructionOpcode::Trunc => {
-            let uses = value_uses(result).into_iter();
-            let bits = uses.map(|use_| low_bits(use_.instruction).unwrap_or(width));
+            let bits = uses.map(|user| low_bits(user).unwrap_or(width));
             Some(bits.max().unwrap_or(width))
         }
+        // Low bits of a sum are made of low bits: LLVM 23 adds words and cuts the sum. Sums of sums are not
+        // followed.
+        InstructionOpcode::Add | InstructionOpcode::Sub if may_overflow(instruction) => uses
+            .map(|user| match user.get_opcode() {
+                InstructionOpcode::Add | InstructionOpcode::Sub => width,
+                _ => low_bits(user).unwrap_or(width),
+            })
+            .max(),
         InstructionOpcode::And => Some(u64::BITS - constant_operand(instruction, 1)?.leading_zeros()),
         // The first half of extending a sign. With a promise not to overflow, the bits that are shifted out
         // count.

@@ -120,6 +120,19 @@ struct Attribute {
 /// says nothing of how blocks work together. Launches with others stay as they are.
 const PLAIN: [c_uint; 4] = [0, 1, 3, 8];
 
+/// `CU_LAUNCH_ATTRIBUTE_COOPERATIVE`: libomptarget says so of each launch since LLVM 23, with 0 for those
+/// that are not.
+const COOPERATIVE: c_uint = 2;
+
+impl Attribute {
+    /// Whether it says nothing of how blocks work together.
+    fn is_plain(&self) -> bool {
+        // The number is an `int`.
+        let is_on = self.value[0] as c_int != 0;
+        PLAIN.contains(&self.number) || (self.number == COOPERATIVE && !is_on)
+    }
+}
+
 unsafe extern "C-unwind" fn launch_kernel_ex(
     configuration: *const Configuration,
     function: FunctionHandle,
@@ -143,8 +156,7 @@ unsafe extern "C-unwind" fn launch_kernel_ex(
     let count = given.attribute_count as usize;
     let is_plain = |index| {
         // SAFETY: there are so many attributes.
-        let attribute = unsafe { &*given.attributes.add(index) };
-        PLAIN.contains(&attribute.number)
+        unsafe { &*given.attributes.add(index) }.is_plain()
     };
     if count > 0 && (given.attributes.is_null() || !(0..count).all(is_plain)) {
         return start(function);

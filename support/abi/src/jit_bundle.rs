@@ -118,7 +118,8 @@ pub struct LaunchFacts {
     pub max_teams: i32,
     /// Bytes that one team's reduction takes of the buffer that comes with a launch.
     pub reduction_data_size: i32,
-    /// For how many teams there is room in that buffer.
+    /// For how many teams there is room in that buffer; 0 where libomptarget makes room for those of the
+    /// launch.
     pub reduction_buffer_length: i32,
     /// The number that the compiler notes for a `thread_limit` clause; 0: none, or one that is not known
     /// before the launch. Clang notes the target's default (128) where there is no clause.
@@ -163,7 +164,7 @@ pub struct Kernel<'a> {
     /// Whether its code has instructions that LLVM may compute in more than one way (fast-math flags). Their
     /// results depend on how they are compiled, so no variant can be held to those of the ahead-of-time code.
     pub has_fast_math: bool,
-    /// Its parameters, the implicit first one (`dyn_ptr`) included. Each is one 8-byte word.
+    /// Its parameters, the implicit one (`dyn_ptr`) included. Each is one 8-byte word.
     pub parameters: Vec<Parameter>,
     /// What it says of its launch, on a GPU.
     pub launch: Option<LaunchFacts>,
@@ -192,7 +193,8 @@ pub struct Parameter {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum ParameterKind {
-    /// The implicit first parameter, the launch environment: all ones on x86_64, never looked at.
+    /// The implicit parameter, the launch environment: the first, on GPUs since LLVM 23 the last. All ones on
+    /// x86_64, never looked at.
     LaunchEnvironment = 0,
     /// A device pointer.
     Pointer = 1,

@@ -113,6 +113,13 @@ pub struct LlvmVersion {
     /// Whether a kernel's launch environment (`dyn_ptr`) is its last argument; else the first. Source:
     /// `llvm/Frontend/OpenMP/OMPConstants.h`, `OMP_KERNEL_ARG_VERSION`.
     pub launch_environment_is_last: bool,
+    /// Whether the configuration in a GPU kernel's environment ends with the number of teams that its buffer
+    /// for reductions has room for; else libomptarget makes room for those of the launch. Source:
+    /// `ConfigurationEnvironmentTy` of `offload/include/Shared/Environment.h`.
+    pub reduction_buffer_has_length: bool,
+    /// The release whose device runtime for NVIDIA GPUs tests link programs with: its own, or where Debian's
+    /// packages hold none, that of another and the functions that it lacks.
+    pub gpu_runtime: u32,
     /// The release whose OpenMP host runtime and `omp.h` Debian's stable releases have beside it: one host
     /// runtime at a time can be installed, and `libomp-22-dev` is for that of 19.
     pub host_runtime: u32,
@@ -146,6 +153,8 @@ impl LlvmVersion {
         keeps_sanitizers_off_fat_binaries: false,
         uniform_work_groups: "true",
         launch_environment_is_last: false,
+        reduction_buffer_has_length: true,
+        gpu_runtime: 19,
         host_runtime: 19,
     };
 
@@ -177,6 +186,8 @@ impl LlvmVersion {
         keeps_sanitizers_off_fat_binaries: false,
         uniform_work_groups: "true",
         launch_environment_is_last: false,
+        reduction_buffer_has_length: true,
+        gpu_runtime: 21,
         host_runtime: 21,
     };
 
@@ -207,6 +218,8 @@ impl LlvmVersion {
         keeps_sanitizers_off_fat_binaries: false,
         uniform_work_groups: "true",
         launch_environment_is_last: false,
+        reduction_buffer_has_length: true,
+        gpu_runtime: 19,
         host_runtime: 19,
     };
 
@@ -220,6 +233,7 @@ impl LlvmVersion {
         keeps_sanitizers_off_fat_binaries: true,
         uniform_work_groups: "",
         launch_environment_is_last: true,
+        reduction_buffer_has_length: false,
         host_runtime: 23,
         ..Self::V22
     };

@@ -210,7 +210,9 @@ void describe(const DILocalVariable &Variable, const Sink &Out, uint64_t MostByt
 
 } // namespace
 
-extern "C" void offloom_ir_describe_kernel(LLVMValueRef Kernel, const Sink *Out, uint64_t MostBytes, uint32_t MostValues) {
+/// `Implicit`: which of the parameters is the launch environment's.
+extern "C" void offloom_ir_describe_kernel(LLVMValueRef Kernel, uint32_t Implicit, const Sink *Out, uint64_t MostBytes,
+                                           uint32_t MostValues) {
   const auto &F = *unwrap<Function>(Kernel);
   const DISubprogram *Subprogram = withSourceTypes(F);
   if (!Subprogram)
@@ -225,18 +227,19 @@ extern "C" void offloom_ir_describe_kernel(LLVMValueRef Kernel, const Sink *Out,
   }
   if (Parameters.empty())
     return;
-  // A function that is marked as a kernel has got the implicit first parameter later, which its debug info
-  // does not know.
+  // A function that is marked as a kernel has got the implicit parameter later, which its debug info does not
+  // know.
   // One that had a list of arguments has got it too, and lacks what it does not read.
   const bool WasListed = F.hasFnAttribute("offloom-unpacked");
-  const unsigned Added = WasListed || Parameters.size() + 1 == F.arg_size() ? 1 : 0;
+  const unsigned Missing = WasListed || Parameters.size() + 1 == F.arg_size() ? 1 : 0;
   // More or fewer: a parameter of the source is several words, or none.
-  if (!WasListed && Parameters.size() + Added != F.arg_size())
+  if (!WasListed && Parameters.size() + Missing != F.arg_size())
     return;
+  const unsigned Added = Implicit == 0 ? Missing : 0;
   for (const DILocalVariable *Variable : Parameters) {
     const unsigned Index = Variable->getArg() - 1 + Added;
     const StringRef Name = Variable->getName();
-    if (Index == 0 || Index >= F.arg_size())
+    if (Index == Implicit || Index >= F.arg_size())
       continue;
     Out->Argument(Out->Receiver, Index, Name.data(), Name.size());
     describe(*Variable, *Out, MostBytes, MostValues);

@@ -1,5 +1,6 @@
 //! Device code for NVIDIA GPUs: how it uses addresses, tables in the place of addresses, and approximations.
 
+use crate::LLVM;
 use crate::symbol::{Symbol, SymbolKind};
 use inkwell::llvm_sys::prelude::{LLVMModuleRef, LLVMValueRef};
 use inkwell::module::Module;
@@ -39,14 +40,16 @@ pub fn calls_through_pointer(function: FunctionValue<'_>) -> bool {
 /// How many fields the configuration in a kernel's environment has: whether it uses the generic state
 /// machine, whether parallel regions may be nested, the execution mode, the fewest and the most threads, the
 /// fewest and the most teams, bytes of a reduction, and the length of its buffer
-/// (`ConfigurationEnvironmentTy`).
+/// (`ConfigurationEnvironmentTy`), which newer releases do not have.
 pub const CONFIGURATION_FIELDS: usize = 9;
 
-/// The configuration in a kernel's environment; `None` where the variable is no such environment.
+/// The configuration in a kernel's environment, 0 for what the release does not have; `None` where the
+/// variable is no such environment.
 pub fn kernel_configuration(environment: GlobalValue<'_>) -> Option<[i32; CONFIGURATION_FIELDS]> {
     let mut fields = [0; CONFIGURATION_FIELDS];
-    // SAFETY: a live variable, and as many numbers as are said.
-    unsafe { offloom_ir_kernel_configuration(environment.as_value_ref(), fields.as_mut_ptr(), fields.len()) }
+    let count = CONFIGURATION_FIELDS - usize::from(!LLVM.reduction_buffer_has_length);
+    // SAFETY: a live variable, and at least as many numbers as are said.
+    unsafe { offloom_ir_kernel_configuration(environment.as_value_ref(), fields.as_mut_ptr(), count) }
         .then_some(fields)
 }
 

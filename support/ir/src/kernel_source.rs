@@ -18,12 +18,18 @@ struct Sink {
 }
 
 unsafe extern "C" {
-    fn offloom_ir_describe_kernel(kernel: LLVMValueRef, sink: *const Sink, most_bytes: u64, most_values: u32);
+    fn offloom_ir_describe_kernel(
+        kernel: LLVMValueRef,
+        implicit: u32,
+        sink: *const Sink,
+        most_bytes: u64,
+        most_values: u32,
+    );
 }
 
 /// What debug info says of a kernel and its arguments; where it says nothing, the names that the kernel's
-/// parameters have in the IR.
-pub fn kernel_source(kernel: FunctionValue<'_>) -> KernelSource {
+/// parameters have in the IR. `implicit`: which of the parameters is the launch environment's.
+pub fn kernel_source(kernel: FunctionValue<'_>, implicit: u32) -> KernelSource {
     let mut source = KernelSource::default();
     let sink = Sink {
         receiver: (&raw mut source).cast(),
@@ -35,6 +41,7 @@ pub fn kernel_source(kernel: FunctionValue<'_>) -> KernelSource {
     unsafe {
         offloom_ir_describe_kernel(
             kernel.as_value_ref(),
+            implicit,
             &raw const sink,
             MAX_CONTENTS as u64,
             MAX_VALUES as u32,
@@ -42,8 +49,10 @@ pub fn kernel_source(kernel: FunctionValue<'_>) -> KernelSource {
     }
     source.arguments.sort_by_key(|argument| argument.index);
     if source.arguments.is_empty() {
-        // The implicit first one has no name in the source.
-        let parameters = (0..).zip(kernel.get_param_iter()).skip(1);
+        // The implicit one has no name in the source.
+        let parameters = (0..)
+            .zip(kernel.get_param_iter())
+            .filter(|&(index, _)| index != implicit);
         let named = parameters.filter_map(|(index, parameter)| {
             let name = parameter.get_name().to_string_lossy().into_owned();
             (!name.is_empty()).then(|| SourceArgument {

@@ -1,9 +1,10 @@
 """Has the JIT's worker compile one kernel of a GPU's bundle, as the runtime does: BUNDLE KERNEL DESCRIPTOR ASSEMBLER CUBIN.
 
---deadline=MS. KERNEL may be a part of a kernel's name. DESCRIPTOR is what follows kernel and processor; empty: nothing. Prints what the
-worker says."""
+--deadline=MS. KERNEL may be a part of a kernel's name. DESCRIPTOR is what follows kernel and processor; empty: nothing. It counts arguments
+as if the launch environment were the first of them, as it is before LLVM 23. Prints what the worker says."""
 
 import argparse
+import re
 import socket
 import struct
 import subprocess
@@ -42,10 +43,13 @@ def run(form="I"):
 
 triple = run()
 modes = {}
+environments = {}
 for _ in range(take("I")):
     name, _source, _fast_math = run().decode(), run(), take("?")
-    for _ in range(take("I")):
-        *_, contents = take("BBH?I")
+    for index in range(take("I")):
+        kind, *_, contents = take("BBH?I")
+        if kind == 0:
+            environments[name] = index
         offset += (contents + 7) // 8
     modes[name] = take("B6i2I")[0] if take("?") else None
 anchors = [run() for _ in range(take("I"))]
@@ -62,6 +66,8 @@ def string(text):
     return struct.pack("<I", len(text)) + text
 
 
+if environments[kernel] != 0:
+    options.descriptor = re.sub(r"(?<![^;])\d+(?==)", lambda index: str(int(index[0]) - 1), options.descriptor)
 descriptor = options.descriptor and f"kernel={kernel};arch={processor.decode()};{options.descriptor}"
 body = struct.pack("<I", 0)
 body += b"".join(map(string, [triple, processor, features, kernel.encode(), descriptor.encode()]))

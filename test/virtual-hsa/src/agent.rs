@@ -200,6 +200,8 @@ impl Agent {
             agent::NUM_SHADER_ENGINES => only_gpu(1),
             agent::COOPERATIVE_QUEUES => vec![0],
             agent::TIMESTAMP_FREQUENCY => long(DEVICE_FREQUENCY),
+            // Its memory is not the host's.
+            agent::MEMORY_PROPERTIES => vec![0; 8],
             _ => return None,
         })
     }

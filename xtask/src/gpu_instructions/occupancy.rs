@@ -6,7 +6,7 @@
 const WARP: u32 = 32;
 
 /// What a multiprocessor has, and in which units it gives it out.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Multiprocessor {
     /// What compilers call the processor.
     pub(super) processor: &'static str,

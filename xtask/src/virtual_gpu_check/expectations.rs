@@ -54,7 +54,7 @@ const OF_DEVICE: [(&str, &str); 9] = [
 const FAULTS: [Fault; 4] = [
     Fault {
         program: "begin_declare_variant.cpp",
-        majors: &[19, 21, 22],
+        majors: &[19, 21, 22, 23],
         reason: "it asks for the variants of processors, and the device takes those of GPUs",
         written: &["kind 1 1 named 1005 13"],
     },
@@ -72,7 +72,7 @@ const FAULTS: [Fault; 4] = [
     },
     Fault {
         program: "teams_distribute.cpp",
-        majors: &[19, 21, 22],
+        majors: &[19, 21, 22, 23],
         reason: "Clang gives each thread a `lastprivate` variable of its own, and has all threads copy theirs",
         written: &[
             "uninitialised bytes are stored to global memory",

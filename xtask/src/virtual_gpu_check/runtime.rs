@@ -13,11 +13,11 @@ use crate::build::Staged;
 use crate::command::run;
 use crate::corpus::tools;
 use crate::llvm;
-use crate::openmp::{OpenMp, runtime_folder};
+use crate::openmp::OpenMp;
 use crate::workspace::Workspace;
 
-/// The one function that LLVM 19's runtime lacks for programs of LLVM 22.
-const MISSING: &str = "test/virtual-gpu/lit/Inputs/parallel-60.ll";
+/// The functions that an earlier LLVM's runtime lacks for programs of a later one.
+const MISSING: &str = "test/virtual-gpu/lit/Inputs/missing-functions.c";
 
 /// What compiles and links need to find it.
 #[derive(Debug)]
@@ -31,10 +31,10 @@ pub(super) struct DeviceRuntime {
 }
 
 impl DeviceRuntime {
-    /// That of the LLVM at hand, or else one made of that of the LLVM whose OpenMP host runtime it uses. None
-    /// where neither is installed.
+    /// That of the LLVM at hand, or else one made of another LLVM's ([`LlvmVersion::gpu_runtime`]). None
+    /// where neither is there.
     pub(super) fn find(workspace: &Workspace, staged: &Staged) -> Result<Option<Self>> {
-        let Some((runtime, is_own)) = bitcode(&staged.llvm)? else {
+        let Some((runtime, is_own)) = bitcode(workspace, &staged.llvm)? else {
             return Ok(None);
         };
         if is_own {
@@ -66,14 +66,52 @@ impl DeviceRuntime {
 }
 
 /// The bitcode of the device runtime for an LLVM, for the oldest processor that is built for, and whether it
-/// is of that LLVM. Else it is of the one whose OpenMP host runtime it uses. None where neither is installed.
-pub(crate) fn bitcode(llvm: &Llvm) -> Result<Option<(PathBuf, bool)>> {
+/// is of that LLVM. Else it is of another ([`LlvmVersion::gpu_runtime`]), installed or unpacked by
+/// [`install`]. None where neither is there.
+pub(crate) fn bitcode(workspace: &Workspace, llvm: &Llvm) -> Result<Option<(PathBuf, bool)>> {
     let version = llvm::version(llvm.major)?;
+    let other = llvm::version(version.gpu_runtime)?;
+    let libraries = format!("usr/lib/llvm-{}/lib", other.major());
     let own = of_release(version, &llvm.lib_dir);
-    let other = llvm::version(version.host_runtime)?;
-    let other = of_release(other, &runtime_folder(version));
-    let candidates = [(own, true), (other, false)];
+    let installed = of_release(other, &Path::new("/").join(&libraries));
+    let unpacked = of_release(other, &unpacked(workspace, other).join(&libraries));
+    let candidates = [(own, true), (installed, false), (unpacked, false)];
     Ok(candidates.into_iter().find(|(file, _)| file.is_file()))
+}
+
+/// Where [`install`] unpacks the runtime of a release.
+fn unpacked(workspace: &Workspace, version: LlvmVersion) -> PathBuf {
+    let name = format!("device-runtime-of-{}", version.major());
+    workspace.target.join(name)
+}
+
+/// Unpacks another LLVM's package with a runtime, where the LLVM at hand has none and Debian lets the package
+/// not be installed beside its own.
+pub(crate) fn install(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
+    let version = llvm::version(llvm.major)?;
+    if version.gpu_runtime == version.host_runtime || bitcode(workspace, llvm)?.is_some() {
+        return Ok(());
+    }
+    let other = llvm::version(version.gpu_runtime)?;
+    // So it is called in every release of Debian that has LLVM 23.
+    let package = format!("liboffload-{}-dev", other.major());
+    let folder = unpacked(workspace, other);
+    println!(
+        "Package to unpack in {}: {package}, whose device runtime tests link programs of LLVM {} with",
+        folder.display(),
+        llvm.major
+    );
+    fs::create_dir_all(&workspace.target)?;
+    let scratch = tempfile::tempdir_in(&workspace.target)?;
+    run(Command::new("apt-get")
+        .args(["-qq", "download", &package])
+        .current_dir(scratch.path()))?;
+    let mut files = fs::read_dir(scratch.path())?;
+    let archive = files.next().context("apt has downloaded nothing")??.path();
+    let whole = scratch.path().join("whole");
+    run(Command::new("dpkg-deb").arg("--extract").arg(archive).arg(&whole))?;
+    // Whole or not at all.
+    fs::rename(&whole, &folder).with_context(|| format!("cannot make `{}`", folder.display()))
 }
 
 /// Where a release has that bitcode, from the folder of its libraries.
@@ -103,7 +141,7 @@ pub(crate) fn options(workspace: &Workspace, staged: &Staged, openmp: &OpenMp) -
     Ok(options)
 }
 
-/// Makes the folder with the runtime of another LLVM and the function that it lacks, as bitcode and as a
+/// Makes the folder with the runtime of another LLVM and the functions that it lacks, as bitcode and as a
 /// library. It lays data out as this LLVM does: what differs from one release to the next is of types that
 /// the runtime has not.
 fn substitute(workspace: &Workspace, staged: &Staged, other: &Path) -> Result<PathBuf> {
@@ -116,20 +154,19 @@ fn substitute(workspace: &Workspace, staged: &Staged, other: &Path) -> Result<Pa
         tool.current_dir(&folder);
         tool
     };
-    // The source names no layout: Clang gives it its own, and what is linked later takes that of the first.
     run(tool("clang")
         .args([
             "--target=nvptx64-nvidia-cuda",
-            "-Wno-override-module",
-            "-c",
-            "-emit-llvm",
-            "-x",
-            "ir",
+            "-O2",
+            "-nogpulib",
+            "-fvisibility=hidden",
         ])
+        .args(["-fconvergent-functions", "-emit-llvm", "-c"])
         .arg(workspace.root.join(MISSING))
         .args(["-o", "missing.bc"]))?;
+    // What comes first says how data is laid out.
     run(tool("llvm-link")
-        .args(["--suppress-warnings", "missing.bc"])
+        .arg("missing.bc")
         .arg(other)
         .args(["-o", "runtime.bc"]))?;
     // It may be there already, and hold an older one.

@@ -62,6 +62,7 @@ attributes! {
         COOPERATIVE_QUEUES = 0xA010;
         UUID = 0xA011;
         TIMESTAMP_FREQUENCY = 0xA016;
+        MEMORY_PROPERTIES = 0xA114;
     }
     /// `hsa_isa_info_t`.
     mod isa {

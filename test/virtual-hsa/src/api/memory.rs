@@ -109,6 +109,42 @@ super::exports! {
         }
         Ok(())
     }
+
+    // Addresses and memory apart: LLVM 23's libomptarget uses no runtime that lacks these, and calls them
+    // only to record launches.
+    fn hsa_amd_vmem_address_reserve(_runtime; _start: Out<*mut c_void>, _size: usize, _wanted: u64, _flags: u64) {
+        Err(Status::ERROR.into())
+    }
+
+    fn hsa_amd_vmem_address_free(_runtime; _start: *mut c_void, _size: usize) {
+        Err(Status::ERROR.into())
+    }
+
+    fn hsa_amd_vmem_handle_create(_runtime;
+        _pool: Handle,
+        _size: usize,
+        _kind: u32,
+        _flags: u64,
+        _handle: Out<Handle>,
+    ) {
+        Err(Status::ERROR.into())
+    }
+
+    fn hsa_amd_vmem_handle_release(_runtime; _handle: Handle) {
+        Err(Status::ERROR.into())
+    }
+
+    fn hsa_amd_vmem_map(_runtime; _start: *mut c_void, _size: usize, _offset: usize, _handle: Handle, _flags: u64) {
+        Err(Status::ERROR.into())
+    }
+
+    fn hsa_amd_vmem_unmap(_runtime; _start: *mut c_void, _size: usize) {
+        Err(Status::ERROR.into())
+    }
+
+    fn hsa_amd_vmem_set_access(_runtime; _start: *mut c_void, _size: usize, _accesses: *const c_void, _count: usize) {
+        Err(Status::ERROR.into())
+    }
 }
 
 /// A wrong argument.

@@ -98,7 +98,8 @@ pub(super) fn parse(note: &[u8], abi: u8, target: &TargetId) -> Result<Vec<Kerne
     let named = root
         .text("amdhsa.target")?
         .ok_or_else(|| root.missing("amdhsa.target"))?;
-    if named != target.isa_name() {
+    // LLVM 23 names the environment that the triple does not have.
+    if named.replacen("-unknown-", "--", 1) != target.isa_name() {
         return Err(Fault::TargetsDiffer {
             metadata: named.to_owned(),
             header: target.isa_name(),

@@ -78,8 +78,8 @@ fn opening() -> Result<Opening, NoDriver> {
 }
 
 /// Opens the GPU that is like the one of a launch: of its name, or else the first that runs the same code.
-/// Its primary context is current on this thread from here on, with the limits that the launch had. `processor`
-/// is what variants are compiled for.
+/// Its primary context is current on this thread from here on, with the limits that the launch had.
+/// `processor` is what variants are compiled for.
 pub(super) fn open(gpu: &Gpu, processor: &str) -> Result<Opened, DeviceError> {
     let opening = opening()?;
     let driver = driver::find()?;

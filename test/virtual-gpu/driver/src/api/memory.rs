@@ -29,6 +29,9 @@ const DEVICE_MEMORY: c_uint = 2;
 /// Rows of pitched memory begin at multiples of this many bytes.
 const PITCH: usize = 512;
 
+/// Sizes of memory without an address are multiples of this many bytes.
+const GRANULARITY: usize = 2 << 20;
+
 super::exports! {
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
         let (driver, context) = current()?;
@@ -174,6 +177,40 @@ super::exports! {
     fn cuMemAdvise(address: u64, _size: usize, _advice: c_uint, _device: c_int) {
         let (driver, _) = current()?;
         driver.memory.find(address).map(drop).ok_or(CudaError::INVALID_VALUE)
+    }
+
+    // Addresses and memory apart. LLVM 23's libomptarget uses no driver that lacks the functions, asks each
+    // device for the granularity, and calls the others only to record launches.
+    fn cuMemGetAllocationGranularity(granularity: Out<usize>, _properties: In<c_void>, _option: c_uint) {
+        granularity.set(GRANULARITY)
+    }
+
+    fn cuMemAddressReserve(_address: Out<u64>, _size: usize, _alignment: usize, _wanted: u64, _flags: u64) {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
+    fn cuMemAddressFree(_address: u64, _size: usize) {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
+    fn cuMemCreate(_handle: Out<Handle>, _size: usize, _properties: In<c_void>, _flags: u64) {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
+    fn cuMemRelease(_handle: Handle) {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
+    fn cuMemMap(_address: u64, _size: usize, _offset: usize, _handle: Handle, _flags: u64) {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
+    fn cuMemUnmap(_address: u64, _size: usize) {
+        Err(CudaError::NOT_SUPPORTED)
+    }
+
+    fn cuMemSetAccess(_address: u64, _size: usize, _accesses: In<c_void>, _count: usize) {
+        Err(CudaError::NOT_SUPPORTED)
     }
 
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: c_uint, address: u64) {
