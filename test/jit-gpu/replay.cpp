@@ -47,7 +47,10 @@
 // RUN: not %{replay} replay torn 2>&1 | FileCheck --check-prefix=KERNEL %s
 // KERNEL: offloom: cannot replay `torn`: finding the kernel in the device image: CUDA_ERROR_NOT_FOUND (500)
 // Another program's image.
-// RUN: %{jit} -DOTHER -o other -Xoffload-linker --jit && %{run} OFFLOOM_JIT_DUMP_DIR=%t/others ./other | FileCheck --check-prefix=PROGRAM %s
+// RUN: %{jit} -DOTHER -o other -Xoffload-linker --jit
+// RUN: %{run} OFFLOOM_JIT_DUMP_DIR=%t/others ./other 2> other.err | FileCheck --check-prefix=PROGRAM %s
+// RUN: FileCheck --check-prefix=PART --input-file=other.err %s
+// PART: offloom-jit: __omp_offloading_{{.*}}part{{.*}}: a launch is not dumped: argument {{[0-9]+}} points into no allocation, as that of a part
 // RUN: python3 %S/Inputs/exchange_image.py first others/*
 // RUN: not %{replay} replay first 2>&1 | FileCheck --check-prefix=IMAGE %s
 // IMAGE: offloom: cannot replay `first`: the image does not belong to the bundle
@@ -82,6 +85,13 @@ Node *first = nullptr;
 #ifdef OTHER
 static int64_t more[5];
 #pragma omp declare target(more)
+
+// What libomptarget passes is the address of the first element, which is not there.
+static void part(double *values, int64_t begin, int64_t count) {
+#pragma omp target teams distribute parallel for map(tofrom : values[begin : count])
+  for (int64_t i = begin; i < begin + count; ++i)
+    values[i] += more[i % 5];
+}
 #endif
 
 // Pointers within memory, from a variable into memory, and from memory to a variable.
@@ -137,5 +147,9 @@ int main() {
   omp_target_memcpy(large, zeros.data(), size, 0, 0, device, omp_get_initial_device());
   scale(large, 7, 1, 100);
 #pragma omp target update from(calls)
+#ifdef OTHER
+  const int64_t begin = int64_t(1) << 33;
+  part(reinterpret_cast<double *>(reinterpret_cast<int64_t>(values) - begin * int64_t(sizeof(double))), begin, count);
+#endif
   std::printf("sums %ld %ld, calls %d, total %g\n", long(sums[0]), long(sums[1]), calls, total(values, count));
 }

@@ -465,8 +465,15 @@ fn others(targets: &Targets) -> Result<Vec<Multiprocessor>> {
     let help = Command::new(&assembler).arg("--help").output();
     let help = help.with_context(|| format!("cannot run `{}`", assembler.display()))?;
     let help = String::from_utf8_lossy(&help.stdout);
+    let knows = |other: &Multiprocessor| help.contains(&format!("'{}'", other.processor));
+    ensure!(
+        knows(&COUNTED),
+        "`{} --help` names no {}",
+        assembler.display(),
+        COUNTED.processor
+    );
     let mut others = OTHERS.to_vec();
-    others.retain(|other| help.contains(&format!("'{}'", other.processor)));
+    others.retain(knows);
     Ok(others)
 }
 

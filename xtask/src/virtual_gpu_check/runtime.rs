@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use offloom_abi::LlvmVersion;
 use offloom_abi::version::DeviceRuntimes;
 use offloom_find_llvm::Llvm;
@@ -14,7 +14,7 @@ use crate::command::run;
 use crate::corpus::tools;
 use crate::llvm;
 use crate::openmp::OpenMp;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, remove_folder};
 
 /// The functions that an earlier LLVM's runtime lacks for programs of a later one.
 const MISSING: &str = "test/virtual-gpu/lit/Inputs/missing-functions.c";
@@ -110,8 +110,14 @@ pub(crate) fn install(workspace: &Workspace, llvm: &Llvm) -> Result<()> {
     let archive = files.next().context("apt has downloaded nothing")??.path();
     let whole = scratch.path().join("whole");
     run(Command::new("dpkg-deb").arg("--extract").arg(archive).arg(&whole))?;
-    // Whole or not at all.
-    fs::rename(&whole, &folder).with_context(|| format!("cannot make `{}`", folder.display()))
+    // Whole or not at all. One that is there lacks the runtime.
+    remove_folder(&folder)?;
+    fs::rename(&whole, &folder).with_context(|| format!("cannot make `{}`", folder.display()))?;
+    ensure!(
+        bitcode(workspace, llvm)?.is_some(),
+        "`{package}` holds no device runtime for NVIDIA GPUs"
+    );
+    Ok(())
 }
 
 /// Where a release has that bitcode, from the folder of its libraries.
@@ -143,15 +149,16 @@ pub(crate) fn options(workspace: &Workspace, staged: &Staged, openmp: &OpenMp) -
 
 /// Makes the folder with the runtime of another LLVM and the functions that it lacks, as bitcode and as a
 /// library. It lays data out as this LLVM does: what differs from one release to the next is of types that
-/// the runtime has not.
+/// the runtime has not. Links that read older files meanwhile read them to their end.
 fn substitute(workspace: &Workspace, staged: &Staged, other: &Path) -> Result<PathBuf> {
     let folder = workspace
         .target
         .join(format!("device-runtime-{}", staged.llvm.major));
     fs::create_dir_all(&folder).with_context(|| format!("cannot make folder `{}`", folder.display()))?;
+    let scratch = tempfile::tempdir_in(&workspace.target)?;
     let tool = |name: &str| -> Command {
         let mut tool = tools::tool(staged, name);
-        tool.current_dir(&folder);
+        tool.current_dir(scratch.path());
         tool
     };
     run(tool("clang")
@@ -166,11 +173,14 @@ fn substitute(workspace: &Workspace, staged: &Staged, other: &Path) -> Result<Pa
         .args(["-o", "missing.bc"]))?;
     // What comes first says how data is laid out.
     run(tool("llvm-link")
-        .arg("missing.bc")
+        .args(["--suppress-warnings", "missing.bc"])
         .arg(other)
         .args(["-o", "runtime.bc"]))?;
-    // It may be there already, and hold an older one.
-    let _ = fs::remove_file(folder.join("libompdevice.a"));
     run(tool("llvm-ar").args(["rcs", "libompdevice.a", "runtime.bc"]))?;
+    for name in ["runtime.bc", "libompdevice.a"] {
+        let place = folder.join(name);
+        fs::rename(scratch.path().join(name), &place)
+            .with_context(|| format!("cannot write `{}`", place.display()))?;
+    }
     Ok(folder)
 }

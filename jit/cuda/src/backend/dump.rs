@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 use std::rc::Rc;
 
+use offloom_abi::jit_bundle::{Parameter, ParameterKind};
 use offloom_abi::jit_device_image::DEVICE_ENVIRONMENT_SYMBOL;
 use offloom_jit_cache::dump::{
     Device, DumpError, END_OF_GPU_ADDRESSES, Gpu, MOST_BYTES, PAGE, Region, Run, Writer, words_of,
@@ -53,6 +54,10 @@ enum Failure {
     OtherImage,
     #[error("its device image asks the program for services, which a replay does not have")]
     AsksProgram,
+    #[error(
+        "argument {0} points into no allocation, as that of a part of an array that does not begin at its first element"
+    )]
+    PointsElsewhere(usize),
     #[error(transparent)]
     Withdrawn(#[from] Withdrawn),
 }
@@ -70,8 +75,11 @@ pub(super) fn dump(
     launch: CudaLaunch<'_>,
 ) {
     dump::dump(kernel, image, key, launch.arguments(), |writer| {
+        let of_bundle = &image.bundle.contents.kernels;
+        let of_bundle = of_bundle.iter().find(|other| other.name == kernel.name);
+        let parameters = of_bundle.map_or(&[][..], |kernel| &kernel.parameters);
         let of_driver = image.device.image;
-        of_driver.with_current(|current| find(writer, image, current, launch))?
+        of_driver.with_current(|current| find(writer, image, current, parameters, launch))?
     });
 }
 
@@ -79,6 +87,7 @@ fn find(
     writer: &mut Writer,
     image: &PolicyImage<Cuda>,
     current: &Current<'_>,
+    parameters: &[Parameter],
     launch: CudaLaunch<'_>,
 ) -> Result<Found, Failure> {
     let (module, context) = (image.device.image.module(), current.context());
@@ -113,6 +122,11 @@ fn find(
     let in_variables = in_variables.flat_map(|(run, contents)| words_of(run.start, contents));
     let arguments = launch.arguments().iter().copied();
     reach.follow(arguments, in_variables.map(|(_, word)| word))?;
+    for (index, (word, parameter)) in launch.arguments().iter().zip(parameters).enumerate() {
+        if parameter.kind == ParameterKind::Pointer && *word != 0 && !reach.holds(*word) {
+            return Err(Failure::PointsElsewhere(index));
+        }
+    }
 
     let mut regions = Vec::new();
     for (start, contents) in &reach.found {
@@ -188,14 +202,35 @@ impl Reach<'_> {
         let mut waiting = Vec::new();
         self.look_at(arguments, &mut waiting)?;
         self.look_at(in_variables, &mut waiting)?;
-        while let Some((start, contents)) = waiting.pop() {
+        loop {
             // Memory may hold any number of words that are no addresses.
-            let last = self.found.last_key_value().map_or(start, |(last, _)| *last);
-            let first = self.found.first_key_value().map_or(start, |(first, _)| *first);
-            self.near = first.saturating_sub(NEAR).max(FIRST_ADDRESS)
-                ..last.saturating_add(NEAR).min(END_OF_GPU_ADDRESSES);
+            let near = self.neighbourhood();
+            if self.near == near {
+                return Ok(());
+            }
+            self.near = near;
+            // What was too far away before may be near now.
+            waiting.extend(
+                self.found
+                    .iter()
+                    .map(|(start, contents)| (*start, Rc::clone(contents))),
+            );
+            self.look_into(&mut waiting)?;
+        }
+    }
+
+    /// What is not far from the allocations that are known.
+    fn neighbourhood(&self) -> Range<u64> {
+        let first = self.found.first_key_value().map_or(0, |(first, _)| *first);
+        let last = self.found.last_key_value().map_or(0, |(last, _)| *last);
+        first.saturating_sub(NEAR).max(FIRST_ADDRESS)..last.saturating_add(NEAR).min(END_OF_GPU_ADDRESSES)
+    }
+
+    /// Reads all allocations that words in these lead to, directly or through memory.
+    fn look_into(&mut self, waiting: &mut Vec<(u64, Rc<Vec<u8>>)>) -> Result<(), Failure> {
+        while let Some((start, contents)) = waiting.pop() {
             let words = words_of(start, &contents);
-            self.look_at(words.map(|(_, word)| word), &mut waiting)?;
+            self.look_at(words.map(|(_, word)| word), waiting)?;
         }
         Ok(())
     }
@@ -214,6 +249,14 @@ impl Reach<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a word points into memory that was found, or into a variable.
+    fn holds(&self, word: u64) -> bool {
+        let is_inside = |start: u64, length: u64| word.wrapping_sub(start) < length.max(1);
+        let found = self.found.range(..=word).next_back();
+        found.is_some_and(|(start, contents)| is_inside(*start, contents.len() as u64))
+            || self.variables.iter().any(|run| is_inside(run.start, run.length))
     }
 
     /// The allocation that a word points into, if it was not found before.
