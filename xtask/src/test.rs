@@ -40,7 +40,7 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     let runner = Runner::find();
     // Set-up, CUDA's tools, an S3 server, lint, links by GNU ld and every order of steps are for all LLVMs;
     // for each there are builds and what is checked with them.
-    let mut steps = Steps::of(5 + lint::steps(1) + majors.len() * (runner.steps() + 12));
+    let mut steps = Steps::of(5 + lint::steps(1) + majors.len() * (runner.steps() + 1 + CHECKS));
     // Compiles while set-up waits for the network.
     let s3_server = start_installing_s3_server(&workspace);
     let Some(llvms) = steps.run("set-up", || setup::install(&majors, Extent::All)) else {
@@ -92,6 +92,9 @@ pub(crate) fn run(arguments: &LlvmBuilds) -> Result<()> {
     });
     steps.finish()
 }
+
+/// How many steps [`check_build`] takes.
+const CHECKS: usize = 12;
 
 /// Checks what was built for one LLVM. `first`: it is the first one; `beside`: what is done beside it.
 fn check_build(
