@@ -137,18 +137,44 @@ impl Run {
         self.start.saturating_add(self.length)
     }
 
+    /// Whether some byte is in both.
+    pub const fn overlaps(self, other: Self) -> bool {
+        self.start < other.end() && other.start < self.end()
+    }
+
     /// Whether `other` is a part of this.
     const fn holds(self, other: Self) -> bool {
         self.start <= other.start && other.end() <= self.end()
     }
 }
 
+/// Adds bytes that lie behind all others to runs: to the last one if they follow it.
+pub fn add_run(runs: &mut Vec<Run>, run: Run) {
+    match runs.last_mut() {
+        Some(last) if last.end() == run.start => last.length += run.length,
+        _ => runs.push(run),
+    }
+}
+
+/// The bytes at an address that come before the first aligned word.
+fn misaligned(start: u64, length: usize) -> usize {
+    ((start.wrapping_neg() % 8) as usize).min(length)
+}
+
 /// The aligned words of bytes at an address, with their addresses: what may be pointers.
 pub fn words_of(start: u64, bytes: &[u8]) -> impl Iterator<Item = (u64, u64)> {
-    let misaligned = (start.wrapping_neg() % 8).min(bytes.len() as u64);
-    let words = bytes[misaligned as usize..].as_chunks().0.iter();
-    let addresses = (start + misaligned..).step_by(8);
+    let misaligned = misaligned(start, bytes.len());
+    let words = bytes[misaligned..].as_chunks().0.iter();
+    let addresses = (start + misaligned as u64..).step_by(8);
     addresses.zip(words.map(|word| u64::from_le_bytes(*word)))
+}
+
+/// Changes these words.
+pub fn change_words(start: u64, bytes: &mut [u8], change: impl Fn(u64) -> u64) {
+    let misaligned = misaligned(start, bytes.len());
+    for word in bytes[misaligned..].as_chunks_mut().0 {
+        *word = change(u64::from_le_bytes(*word)).to_le_bytes();
+    }
 }
 
 /// Why a dump cannot be written or used.
@@ -375,9 +401,7 @@ impl Launch {
         let variables = &self.variables;
         match &self.device {
             Device::Host { image, .. } => {
-                let in_image =
-                    |region: &Region| region.extent.start < image.end() && image.start < region.extent.end();
-                if regions.iter().any(in_image) {
+                if regions.iter().any(|region| region.extent.overlaps(*image)) {
                     return Some("a region is in the image's place");
                 }
                 if !in_order(&mut variables.iter().copied()) || !variables.iter().all(|run| image.holds(*run))

@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock};
 
+use crate::devices::capability_of;
 use crate::driver::Driver;
 use crate::error::{CudaError, Status};
 use crate::handles::{ContextHandle, FunctionHandle, ModuleHandle, StreamHandle};
@@ -12,8 +13,6 @@ use offloom_jit_policy::gpu_image::VariantBytes;
 use offloom_jit_policy::process::device_gate::{self, Work};
 use offloom_jit_policy::process::lock::lock;
 
-/// `CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`.
-pub(crate) const CAPABILITY: [c_int; 2] = [75, 76];
 /// Room for the name of a device.
 const NAME_BYTES: usize = 256;
 /// `CU_LIMIT_STACK_SIZE` and `_MALLOC_HEAP_SIZE`.
@@ -68,22 +67,14 @@ impl Context {
             return Ok(known);
         }
         let mut device = 0;
-        let mut capability = [0; 2];
-        // SAFETY: the driver fills in the numbers.
-        unsafe {
-            (driver.ctx_get_device)(&raw mut device).check()?;
-            for (attribute, number) in CAPABILITY.into_iter().zip(&mut capability) {
-                let mut value: c_int = 0;
-                (driver.device_get_attribute)(&raw mut value, attribute, device).check()?;
-                *number = u32::try_from(value).unwrap_or(0);
-            }
-        }
+        // SAFETY: the driver fills in the number.
+        unsafe { (driver.ctx_get_device)(&raw mut device).check()? };
         let context: &'static Self = Box::leak(Box::new(Self {
             handle,
             id,
             device,
             device_name: name_of(driver, device),
-            capability,
+            capability: capability_of(driver.device_get_attribute, device)?,
             stream: AtomicUsize::new(0),
             timer: Timer::default(),
             variant_bytes: VariantBytes::default(),
@@ -244,8 +235,8 @@ impl Current<'_> {
         unsafe {
             let copy = self.driver.memcpy_dtoh_async;
             copy(bytes.as_mut_ptr().cast(), address, bytes.len(), stream).check()?;
-            (self.driver.stream_synchronize)(stream).check()
         }
+        self.wait_for(stream)
     }
 
     /// Writes memory of the device.
@@ -258,8 +249,8 @@ impl Current<'_> {
         unsafe {
             let copy = self.driver.memcpy_htod_async;
             copy(address, bytes.as_ptr().cast(), bytes.len(), stream).check()?;
-            (self.driver.stream_synchronize)(stream).check()
         }
+        self.wait_for(stream)
     }
 
     /// Copies memory of the device.
@@ -269,10 +260,8 @@ impl Current<'_> {
     pub fn copy(&self, to: u64, from: u64, bytes: usize) -> Result<(), CudaError> {
         let stream = self.stream()?;
         // SAFETY: the driver knows which addresses are memory of the device.
-        unsafe {
-            (self.driver.memcpy_dtod_async)(to, from, bytes, stream).check()?;
-            (self.driver.stream_synchronize)(stream).check()
-        }
+        unsafe { (self.driver.memcpy_dtod_async)(to, from, bytes, stream).check()? };
+        self.wait_for(stream)
     }
 
     /// Loads an image.

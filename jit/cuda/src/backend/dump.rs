@@ -11,7 +11,7 @@ use std::rc::Rc;
 use offloom_abi::jit_bundle::{Parameter, ParameterKind};
 use offloom_abi::jit_device_image::DEVICE_ENVIRONMENT_SYMBOL;
 use offloom_jit_cache::dump::{
-    Device, DumpError, END_OF_GPU_ADDRESSES, Gpu, MOST_BYTES, PAGE, Region, Run, Writer, words_of,
+    Device, DumpError, END_OF_GPU_ADDRESSES, Gpu, MOST_BYTES, PAGE, Region, Run, Writer, add_run, words_of,
 };
 use offloom_jit_policy::dump::{self, Found};
 use offloom_jit_policy::gpu_image::Withdrawn;
@@ -251,21 +251,21 @@ impl Reach<'_> {
         Ok(())
     }
 
-    /// Whether a word points into memory that was found, or into a variable.
+    /// Whether a word points into memory that was found.
+    fn is_found(&self, word: u64) -> bool {
+        let last = self.found.range(..=word).next_back();
+        last.is_some_and(|(start, contents)| word - start < contents.len() as u64)
+    }
+
+    /// Whether a word points into memory that was found, or into a variable, or is the address of a function.
     fn holds(&self, word: u64) -> bool {
-        let is_inside = |start: u64, length: u64| word.wrapping_sub(start) < length.max(1);
-        let found = self.found.range(..=word).next_back();
-        found.is_some_and(|(start, contents)| is_inside(*start, contents.len() as u64))
-            || self.variables.iter().any(|run| is_inside(run.start, run.length))
+        let is_inside = |run: &Run| word.wrapping_sub(run.start) < run.length.max(1);
+        self.is_found(word) || self.variables.iter().any(is_inside)
     }
 
     /// The allocation that a word points into, if it was not found before.
     fn allocation(&mut self, word: u64) -> Result<Option<Run>, Failure> {
-        let is_known = |(start, contents): (&u64, &Rc<Vec<u8>>)| word - start < contents.len() as u64;
-        if !self.near.contains(&word)
-            || self.found.range(..=word).next_back().is_some_and(is_known)
-            || self.elsewhere.contains(&word)
-        {
+        if !self.near.contains(&word) || self.is_found(word) || self.elsewhere.contains(&word) {
             return Ok(None);
         }
         let extent = self.current.allocation(word).map(|(start, size)| Run {
@@ -273,7 +273,6 @@ impl Reach<'_> {
             length: size as u64,
         });
         let is_apart = |extent: &Run| {
-            let overlaps = |other: Run| other.start < extent.end() && extent.start < other.end();
             let next = self.found.range(extent.start..).next();
             let last = self.found.range(..extent.start).next_back();
             let mut known = next.into_iter().chain(last).map(|(start, contents)| Run {
@@ -281,7 +280,8 @@ impl Reach<'_> {
                 length: contents.len() as u64,
             });
             // Memory of the image is where the image is. Other threads may free memory, and allocate it anew.
-            !known.any(overlaps) && !self.variables.iter().any(|variable| overlaps(*variable))
+            !known.any(|other| other.overlaps(*extent))
+                && !self.variables.iter().any(|variable| variable.overlaps(*extent))
         };
         let holds = |extent: &Run| word.wrapping_sub(extent.start) < extent.length;
         let Some(extent) = extent.filter(|extent| holds(extent) && is_apart(extent)) else {
@@ -297,17 +297,14 @@ impl Reach<'_> {
 
 /// What of an allocation is not zero.
 fn runs_in(start: u64, contents: &[u8]) -> Vec<Run> {
-    let mut runs: Vec<Run> = Vec::new();
+    let mut runs = Vec::new();
     let starts = (start..).step_by(PAGE as usize);
     for (start, page) in starts.zip(contents.chunks(PAGE as usize)) {
         if page.iter().all(|byte| *byte == 0) {
             continue;
         }
         let length = page.len() as u64;
-        match runs.last_mut() {
-            Some(run) if run.end() == start => run.length += length,
-            _ => runs.push(Run { start, length }),
-        }
+        add_run(&mut runs, Run { start, length });
     }
     runs
 }

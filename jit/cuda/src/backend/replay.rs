@@ -15,9 +15,7 @@ use std::time::Instant;
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_abi::jit_compile::Priority;
-use offloom_abi::jit_device_image::{
-    DEVICE_ENVIRONMENT_SYMBOL, IMAGE_SYMBOL, execution_mode_in, kernel_environment, variant_entry,
-};
+use offloom_abi::jit_device_image::{DEVICE_ENVIRONMENT_SYMBOL, IMAGE_SYMBOL, variant_entry};
 use offloom_jit_cache::dump::{
     Comparison, Difference, GPU_IMAGE_FILE, Gpu, Launch, MEMORY_FILE, PAGE, word_of,
 };
@@ -26,10 +24,11 @@ use offloom_jit_policy::gpu_image;
 use offloom_jit_policy::process::settings::settings;
 use offloom_jit_policy::replay::{self, Code, Replay};
 
-use super::{Cuda, without_device};
+use super::{Cuda, modes, without_device};
 use crate::context::Current;
 use crate::error::CudaError;
 use crate::handles::{FunctionHandle, ModuleHandle};
+use crate::image::Setting;
 use crate::image_file::anchor_sizes;
 use crate::variant::{LoadError, copy_environment, give_addresses};
 use device::{DeviceError, Opened};
@@ -126,10 +125,7 @@ impl Dumped<'_> {
         for function in [ahead_of_time, variant] {
             if gpu.dynamic_shared_bytes > 0 {
                 let bytes = i32::try_from(gpu.dynamic_shared_bytes).unwrap_or(i32::MAX);
-                // SAFETY: the driver knows which handles are kernels.
-                let set = unsafe {
-                    (current.driver.func_set_attribute)(function, MOST_SHARED_BYTES, bytes).check()
-                };
+                let set = Setting::Attribute(MOST_SHARED_BYTES, bytes).apply(current.driver, function);
                 set.map_err(failed("setting the bytes of shared memory"))?;
             }
         }
@@ -170,12 +166,7 @@ impl Dumped<'_> {
         base: ModuleHandle,
     ) -> Result<Vec<u8>, Failure> {
         let launch = self.launch;
-        let mode_of = |kernel: &str| {
-            let (address, size) = current.global(base, &kernel_environment(kernel))?;
-            let mut environment = vec![0; size.min(16)];
-            current.read(address, &mut environment).ok()?;
-            execution_mode_in(&environment)
-        };
+        let mode_of = |kernel: &str| modes::mode_of(current, base, kernel);
         let (kernels, target) = without_device(bundle, mode_of).map_err(Failure::NoVariant)?;
         let kernel = kernels.into_iter().find(|kernel| {
             kernel.name == launch.kernel && kernel.parameter_count as usize == launch.arguments.len()

@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;
 
-use offloom_jit_cache::dump::{Device, DumpError, MOST_BYTES, Region, Run, Writer, words_of};
+use offloom_jit_cache::dump::{Device, DumpError, MOST_BYTES, Region, Run, Writer, add_run, words_of};
 use offloom_jit_policy::dump::{self, Found};
 use offloom_jit_policy::image::ImageCopy;
 use offloom_jit_policy::kernel::Kernel;
@@ -128,13 +128,13 @@ fn write_reachable(
                 }
             }
             contents.extend_from_slice(page);
-            match runs.last_mut() {
-                Some(run) if run.end() == address => run.length += length,
-                _ => runs.push(Run {
+            add_run(
+                &mut runs,
+                Run {
                     start: address,
                     length,
-                }),
-            }
+                },
+            );
             contents.len() as u64 <= MOST_BYTES
         })?;
         regions.insert(index, (Region { extent, runs }, contents));

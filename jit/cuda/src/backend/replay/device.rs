@@ -1,11 +1,12 @@
 //! The GPU that a dumped launch is replayed on: chosen, and opened as libomptarget does.
 
-use std::ffi::{c_int, c_uint};
+use std::ffi::c_int;
 
 use offloom_jit_cache::dump::Gpu;
 
-use crate::context::{CAPABILITY, Context, Current, MALLOC_HEAP_SIZE, STACK_SIZE, name_of};
-use crate::driver::{self, Driver, NoDriver, functions};
+use crate::context::{Context, Current, MALLOC_HEAP_SIZE, STACK_SIZE, name_of};
+use crate::devices::Devices;
+use crate::driver::{self, NoDriver, functions};
 use crate::error::{CudaError, Status};
 use crate::handles::{ContextHandle, EventHandle, StreamHandle};
 
@@ -13,13 +14,7 @@ functions! {
     /// What the driver does for who opens a device.
     struct Opening;
     needed {
-    /// Comes before all else.
-    init = c"cuInit"(c_uint);
-    /// How many devices there are.
-    device_get_count = c"cuDeviceGetCount"(*mut c_int);
-    /// One by its number.
-    device_get = c"cuDeviceGet"(*mut c_int, c_int);
-    /// Its primary context.
+    /// The primary context of a device.
     primary_context = c"cuDevicePrimaryCtxRetain"(*mut ContextHandle, c_int);
     /// How much of something threads or the context may use.
     set_limit = c"cuCtxSetLimit"(c_int, usize);
@@ -71,40 +66,33 @@ pub enum DeviceError {
     },
 }
 
-fn opening() -> Result<Opening, NoDriver> {
-    let library = driver::open(0).ok_or(NoDriver::NotLoaded)?;
-    // SAFETY: the handle is that of a library.
-    Opening::with(|name| unsafe { libc::dlsym(library, name.as_ptr()) }).map_err(NoDriver::Lacks)
-}
-
 /// Opens the GPU that is like the one of a launch: of its name, or else the first that runs the same code.
 /// Its primary context is current on this thread from here on, with the limits that the launch had.
 /// `processor` is what variants are compiled for.
 pub(super) fn open(gpu: &Gpu, processor: &str) -> Result<Opened, DeviceError> {
-    let opening = opening()?;
+    let library = driver::open(0).ok_or(NoDriver::NotLoaded)?;
+    // SAFETY: the handle is that of a library, which stays open.
+    let opening = Opening::with(|name| unsafe { libc::dlsym(library, name.as_ptr()) });
+    let opening = opening.map_err(NoDriver::Lacks)?;
+    // SAFETY: as above.
+    let devices = unsafe { Devices::of(library)? }.all()?;
     let driver = driver::find()?;
-    // SAFETY: the driver fills in handles and numbers, and knows which are contexts and limits.
+    let mut fitting = devices
+        .into_iter()
+        .filter(|device| runs_code_for(device.capability, gpu.capability, processor))
+        .map(|device| device.handle);
+    let first = fitting.clone().next();
+    let namesake = fitting.find(|device| name_of(driver, *device) == gpu.name);
+    let device = namesake.or(first).ok_or_else(|| {
+        let [major, minor] = gpu.capability;
+        DeviceError::NoneFits {
+            name: gpu.name.clone(),
+            major,
+            minor,
+        }
+    })?;
+    // SAFETY: the driver fills in the handle, and knows which are contexts and limits.
     unsafe {
-        match (opening.init)(0) {
-            Status::NO_DEVICE => return Err(none_fits(gpu)),
-            status => status.check()?,
-        }
-        let mut count = 0;
-        (opening.device_get_count)(&raw mut count).check()?;
-        let mut best = None;
-        for number in 0..count {
-            let mut device = 0;
-            (opening.device_get)(&raw mut device, number).check()?;
-            let has_name = name_of(driver, device) == gpu.name;
-            let fits = runs_code_for(driver, device, gpu.capability, processor)?;
-            if fits && (best.is_none() || has_name) {
-                best = Some(device);
-            }
-            if fits && has_name {
-                break;
-            }
-        }
-        let device = best.ok_or_else(|| none_fits(gpu))?;
         let mut context = ContextHandle::NULL;
         (opening.primary_context)(&raw mut context, device).check()?;
         (driver.ctx_set_current)(context).check()?;
@@ -129,32 +117,11 @@ pub(super) fn open(gpu: &Gpu, processor: &str) -> Result<Opened, DeviceError> {
     })
 }
 
-fn none_fits(gpu: &Gpu) -> DeviceError {
-    let [major, minor] = gpu.capability;
-    DeviceError::NoneFits {
-        name: gpu.name.clone(),
-        major,
-        minor,
-    }
-}
-
-/// Whether a device runs code that was compiled for a capability: it is of the same generation, and no older;
-/// not another where the processor has a letter behind its number, as `sm_90a`.
-fn runs_code_for(
-    driver: &Driver,
-    device: c_int,
-    [major, minor]: [u32; 2],
-    processor: &str,
-) -> Result<bool, CudaError> {
-    let mut capability = [0; 2];
-    for (attribute, number) in CAPABILITY.into_iter().zip(&mut capability) {
-        let mut value: c_int = 0;
-        // SAFETY: the driver fills in the number.
-        unsafe { (driver.device_get_attribute)(&raw mut value, attribute, device).check()? };
-        *number = u32::try_from(value).unwrap_or(0);
-    }
+/// Whether a device of one capability runs code that was compiled for another: it is of the same generation,
+/// and no older; not another where the processor has a letter behind its number, as `sm_90a`.
+fn runs_code_for(has: [u32; 2], wanted: [u32; 2], processor: &str) -> bool {
     let is_of_one = processor.ends_with(|last: char| last.is_ascii_alphabetic());
-    Ok(capability[0] == major && (capability[1] == minor || (capability[1] > minor && !is_of_one)))
+    has == wanted || (has[0] == wanted[0] && has[1] > wanted[1] && !is_of_one)
 }
 
 impl Opened {
@@ -179,9 +146,24 @@ impl Opened {
             (driver.event_record)(begin, stream).check()?;
             launch(stream)?;
             (driver.event_record)(end, stream).check()?;
-            (driver.stream_synchronize)(stream).check()?;
+            self.current.wait_for(stream)?;
             (driver.event_elapsed_time)(&raw mut milliseconds, begin, end).check()?;
         }
         Ok((f64::from(milliseconds) * 1e6) as u64)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_runs_on_later_devices_of_its_generation() {
+        assert!(runs_code_for([8, 0], [8, 0], "sm_80"));
+        assert!(runs_code_for([8, 9], [8, 0], "sm_80"));
+        assert!(!runs_code_for([8, 0], [8, 6], "sm_86"));
+        assert!(!runs_code_for([9, 0], [8, 0], "sm_80"));
+        assert!(runs_code_for([9, 0], [9, 0], "sm_90a"));
+        assert!(!runs_code_for([10, 3], [10, 0], "sm_100a"));
     }
 }

@@ -1,6 +1,6 @@
 //! Memory of a dumped launch, wherever it is now.
 
-use offloom_jit_cache::dump::{Launch, Run};
+use offloom_jit_cache::dump::{Launch, Run, change_words};
 
 /// Memory that was somewhere at the launch, and is somewhere now.
 #[derive(Debug)]
@@ -60,6 +60,10 @@ impl Moves {
 
     /// The word when memory is there.
     pub(super) fn word(&self, word: u64) -> u64 {
+        // Most words.
+        if word == 0 {
+            return word;
+        }
         let behind = self.moves.partition_point(|(from, _)| from.start <= word);
         let Some((from, to)) = behind.checked_sub(1).map(|index| self.moves[index]) else {
             return word;
@@ -91,12 +95,7 @@ pub(super) fn fill(places: &mut [Place], launch: &Launch, mut contents: &[u8]) -
             initial[begin..begin + bytes.len()].copy_from_slice(bytes);
             contents = rest;
         }
-        let misaligned = (then.start.wrapping_neg() % 8).min(then.length) as usize;
-        for word in initial[misaligned..].as_chunks_mut().0 {
-            if *word != [0; 8] {
-                *word = moves.word(u64::from_le_bytes(*word)).to_le_bytes();
-            }
-        }
+        change_words(then.start, &mut initial, |word| moves.word(word));
         place.initial = initial;
     }
     Some(())

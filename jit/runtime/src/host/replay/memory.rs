@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::ptr;
 
-use offloom_jit_cache::dump::{Comparison, Difference, Launch, PAGE, Run, word_of};
+use offloom_jit_cache::dump::{Comparison, Difference, Launch, PAGE, Run, change_words, word_of};
 
 use super::Move;
 
@@ -98,10 +98,7 @@ impl Memory {
                 unsafe { std::slice::from_raw_parts_mut(start as usize as *mut u8, run.length as usize) };
             self.file.read_exact_at(bytes, offset)?;
             offset += run.length;
-            let misaligned = (start.wrapping_neg() % 8).min(run.length) as usize;
-            for word in bytes[misaligned..].as_chunks_mut().0 {
-                *word = moved.word(u64::from_le_bytes(*word)).to_le_bytes();
-            }
+            change_words(start, bytes, |word| moved.word(word));
             if start != run.start {
                 self.variables.push(Run {
                     start,
