@@ -12,6 +12,7 @@ use offloom_ir::LLVM;
 use offloom_ir::codegen::{
     MachineOptions, emit_assembly, emit_object_and_count_spills, gpu_machine, run_pipeline,
 };
+use offloom_ir::disjoint::version_straight_line_code;
 use offloom_ir::distribution::share_iterations;
 use offloom_ir::gpu::{has_approximated_constant, release_counted_loops, show_approximated, widen_sums};
 use offloom_ir::inkwell::context::Context;
@@ -48,6 +49,9 @@ const MOST_ROUNDS: u32 = 8;
 /// Unrolls loops, and simplifies what comes of it.
 const UNROLL: &str =
     "function(loop-simplify,lcssa,loop-unroll<O3>,sroa,instcombine,early-cse<memssa>,gvn,simplifycfg)";
+
+/// Computes addresses once that comparing them has doubled.
+const AFTER_VERSIONING: &str = "function(early-cse<memssa>)";
 
 /// Code that a program of its own has yet to make a module of that a GPU loads.
 #[derive(Debug, Clone)]
@@ -131,6 +135,9 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
     run_pipeline(&module, &machine, &errors, &pipeline)?;
     if request.optimization_level > 1 && release_counted_loops(&module, MOST_ROUNDS) > 0 {
         run_pipeline(&module, &machine, &errors, UNROLL)?;
+    }
+    if request.optimization_level > 1 && version_straight_line_code(&module) > 0 {
+        run_pipeline(&module, &machine, &errors, AFTER_VERSIONING)?;
     }
     finish(&module, request, gpu)?;
     if is_spmd(&module, request.kernel) != Some(gpu.mode != ExecutionMode::Generic) {

@@ -20,6 +20,7 @@ pub mod call_sites;
 pub mod codegen;
 pub mod command_line;
 pub mod crash_report;
+pub mod disjoint;
 pub mod distribution;
 pub mod divisions;
 pub mod floating_point;

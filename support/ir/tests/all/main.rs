@@ -7,6 +7,7 @@ use offloom_ir::inkwell::module::Module;
 mod code_memory;
 mod conditional_divisions;
 mod counted_loops;
+mod disjoint;
 mod distribution;
 mod divisions;
 mod jit;
