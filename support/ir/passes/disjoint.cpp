@@ -469,13 +469,24 @@ bool isBound(const Instruction &I) {
   return Call && (Call->isConvergent() || Call->cannotDuplicate());
 }
 
+/// Where straight-line code may begin in a block: variables of the stack stay in the block that they are in.
+Instruction *firstOf(BasicBlock &Block) {
+  Instruction *First = &*Block.getFirstInsertionPt();
+  for (Instruction &I : Block)
+    if (isa<AllocaInst>(I))
+      First = I.getNextNode();
+  return First;
+}
+
 /// Gives straight-line code a second form where that saves enough. In how many places.
 unsigned versionSegments(Function &F, FunctionAnalysisManager &Analyses) {
   auto &SE = Analyses.getResult<ScalarEvolutionAnalysis>(F);
   auto &Aliases = Analyses.getResult<AAManager>(F);
   SmallVector<Segment, 4> Found;
   for (BasicBlock &Block : F) {
-    Instruction *Begin = &*Block.getFirstInsertionPt();
+    if (Block.getFirstInsertionPt() == Block.end())
+      continue;
+    Instruction *Begin = firstOf(Block);
     for (Instruction &I : make_range(Begin->getIterator(), Block.end()))
       if (isBound(I)) {
         if (Segment All(Begin, &I, SE, Aliases); Begin != &I && All.mayGain())

@@ -245,3 +245,16 @@ fn no_more_is_kept_than_registers_hold() {
     let text = reloads((0..40).chain(0..40).chain(0..40), "i64", "ptr %a, ptr %b");
     assert_eq!(loads(&text, "i64"), (1, 120 + 120 - 2 * 32));
 }
+
+#[test]
+fn variables_of_the_stack_stay_in_the_first_block() {
+    let text = reloads([3; 6].into_iter(), "i32", "ptr %a, ptr %b").replace(
+        "{ ",
+        "{ entry: %x = alloca i32\n store volatile i32 1, ptr %x\n %y = alloca i32\n",
+    );
+    let (places, text) = versioned(&text);
+    assert_eq!(places, 1);
+    let (first, others) = text.split_once("br i1").unwrap();
+    assert_eq!(first.matches("= alloca").count(), 2, "{text}");
+    assert!(!others.contains("= alloca"), "{text}");
+}
