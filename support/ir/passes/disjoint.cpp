@@ -17,6 +17,7 @@
 #include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/MemoryLocation.h"
+#include "llvm/Analysis/MustExecute.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -126,11 +127,15 @@ struct Saving {
 
 Pair ordered(unsigned One, unsigned Other) { return {std::min(One, Other), std::max(One, Other)}; }
 
+/// Whether it is an ordinary access to so many bytes, by an address that is a number.
 bool isSimpleAccess(const Instruction &I) {
-  if (auto *Load = dyn_cast<LoadInst>(&I))
-    return Load->isSimple() && !Load->getType()->isScalableTy();
+  auto *Load = dyn_cast<LoadInst>(&I);
   auto *Store = dyn_cast<StoreInst>(&I);
-  return Store && Store->isSimple() && !Store->getValueOperand()->getType()->isScalableTy();
+  if (!(Load && Load->isSimple()) && !(Store && Store->isSimple()))
+    return false;
+  const DataLayout &Layout = I.getModule()->getDataLayout();
+  TypeSize Size = Layout.getTypeStoreSize(getLoadStoreType(const_cast<Instruction *>(&I)));
+  return !Size.isScalable() && !Size.isZero() && Layout.getTypeSizeInBits(getLoadStorePointerOperand(&I)->getType()) <= 64;
 }
 
 /// Whether it uses memory that accesses may use too.
@@ -158,8 +163,9 @@ public:
     return Saved >= std::max({LeastSaved, LeastSavedByEach * Compared.size(), Uses.size() / OneOf});
   }
 
-  /// Gives the code a second form, entered where nothing overlaps that was compared.
-  void version(DominatorTree &Tree, LoopInfo &Loops);
+  /// Gives the code a second form, entered where nothing overlaps that was compared. `MayBeMarked`: what is
+  /// in no loop of the function is executed once.
+  void version(DominatorTree &Tree, LoopInfo &Loops, bool MayBeMarked);
 
 private:
   bool findUses();
@@ -195,7 +201,7 @@ bool Segment::isKnownBefore(const Value *V, unsigned &Left) const {
   auto *I = dyn_cast<Instruction>(V);
   if (!I || !contains(*I))
     return true;
-  return Left-- > 0 && !I->mayReadOrWriteMemory() && !isa<PHINode>(I) && isSafeToSpeculativelyExecute(I) &&
+  return Left-- > 0 && !I->mayReadOrWriteMemory() && !isa<PHINode, FreezeInst>(I) && isSafeToSpeculativelyExecute(I) &&
          all_of(I->operands(), [&](const Value *Operand) { return isKnownBefore(Operand, Left); });
 }
 
@@ -413,6 +419,9 @@ void Segment::save(ValueToValueMapTy &Copies) const {
     if (!By)
       continue;
     auto *Store = dyn_cast<StoreInst>(By);
+    // What may be said of the value where it was loaded need not hold where it is used now.
+    if (!Store)
+      By->dropPoisonGeneratingMetadata();
     Value *Before = Values.lookup(By);
     Value *Value = Store ? Store->getValueOperand() : Before ? Before : By;
     Access->replaceAllUsesWith(Value);
@@ -422,8 +431,9 @@ void Segment::save(ValueToValueMapTy &Copies) const {
     Access->eraseFromParent();
 }
 
-void Segment::version(DominatorTree &Tree, LoopInfo &Loops) {
+void Segment::version(DominatorTree &Tree, LoopInfo &Loops, bool MayBeMarked) {
   BasicBlock *Head = Begin->getParent();
+  bool IsOnce = MayBeMarked && !Loops.getLoopFor(Head);
   BasicBlock *Body = SplitBlock(Head, Begin, &Tree, &Loops);
   BasicBlock *Tail = SplitBlock(Body, End, &Tree, &Loops);
   Value *Overlap = overlap(Head->getTerminator());
@@ -432,8 +442,7 @@ void Segment::version(DominatorTree &Tree, LoopInfo &Loops) {
   BasicBlock *Copy = CloneBasicBlock(Body, Copies, ".disjoint", Head->getParent());
   Copy->moveAfter(Body);
   remapInstructionsInBlocks({Copy}, Copies);
-  Loop *Around = Loops.getLoopFor(Head);
-  if (Around)
+  if (Loop *Around = Loops.getLoopFor(Head))
     Around->addBasicBlockToLoop(Copy, Loops);
   auto *Branch = BranchInst::Create(Body, Copy, Overlap);
   Branch->setMetadata(LLVMContext::MD_prof, MDBuilder(Branch->getContext()).createUnlikelyBranchWeights());
@@ -454,10 +463,20 @@ void Segment::version(DominatorTree &Tree, LoopInfo &Loops) {
     for (Use *U : Outside)
       U->set(Either);
   }
-  // Of a loop's other iterations the comparisons say nothing, and the marks would.
-  if (!Around)
+  // Of other executions of the code the comparisons say nothing, and the marks would.
+  if (IsOnce)
     markAccesses(Copies);
   save(Copies);
+}
+
+/// Whether all threads of a warp must execute the call together.
+bool isOfWarp(const CallBase &Call) {
+  if (Call.isConvergent())
+    return true;
+  // Not all releases of LLVM say so of these.
+  const Function *Callee = Call.getCalledFunction();
+  return Callee && any_of(ArrayRef<StringRef>{"llvm.nvvm.mma.", "llvm.nvvm.wmma.", "llvm.nvvm.ldmatrix."},
+                          [&](StringRef Prefix) { return Callee->getName().starts_with(Prefix); });
 }
 
 /// Whether straight-line code ends at the instruction: what follows may not be executed, or two copies of it
@@ -466,7 +485,7 @@ bool isBound(const Instruction &I) {
   if (I.isTerminator() || I.getType()->isTokenTy() || !isGuaranteedToTransferExecutionToSuccessor(&I))
     return true;
   auto *Call = dyn_cast<CallBase>(&I);
-  return Call && (Call->isConvergent() || Call->cannotDuplicate());
+  return Call && (isOfWarp(*Call) || Call->cannotDuplicate() || Call->isMustTailCall());
 }
 
 /// Where straight-line code may begin in a block: variables of the stack stay in the block that they are in.
@@ -480,11 +499,13 @@ Instruction *firstOf(BasicBlock &Block) {
 
 /// Gives straight-line code a second form where that saves enough. In how many places.
 unsigned versionSegments(Function &F, FunctionAnalysisManager &Analyses) {
+  auto &Tree = Analyses.getResult<DominatorTreeAnalysis>(F);
+  auto &Loops = Analyses.getResult<LoopAnalysis>(F);
   auto &SE = Analyses.getResult<ScalarEvolutionAnalysis>(F);
   auto &Aliases = Analyses.getResult<AAManager>(F);
   SmallVector<Segment, 4> Found;
   for (BasicBlock &Block : F) {
-    if (Block.getFirstInsertionPt() == Block.end())
+    if (!Tree.isReachableFromEntry(&Block) || Block.getFirstInsertionPt() == Block.end())
       continue;
     Instruction *Begin = firstOf(Block);
     for (Instruction &I : make_range(Begin->getIterator(), Block.end()))
@@ -496,10 +517,10 @@ unsigned versionSegments(Function &F, FunctionAnalysisManager &Analyses) {
   }
   if (Found.empty())
     return 0;
-  auto &Tree = Analyses.getResult<DominatorTreeAnalysis>(F);
-  auto &Loops = Analyses.getResult<LoopAnalysis>(F);
+  // Another function may be called in a loop, and become a part of it.
+  bool MayBeMarked = F.use_empty() && !mayContainIrreducibleControl(F, &Loops);
   for (Segment &S : Found)
-    S.version(Tree, Loops);
+    S.version(Tree, Loops, MayBeMarked);
   return Found.size();
 }
 

@@ -258,3 +258,12 @@ fn variables_of_the_stack_stay_in_the_first_block() {
     assert_eq!(first.matches("= alloca").count(), 2, "{text}");
     assert!(!others.contains("= alloca"), "{text}");
 }
+
+#[test]
+fn what_is_said_of_a_loaded_value_is_not_said_where_it_is_used_again() {
+    let text = reloads([3; 6].into_iter(), "i32", "ptr %a, ptr %b")
+        .replace("load i32, ptr %p0", "load i32, ptr %p0, !range !0")
+        + "\n!0 = !{i32 0, i32 2}";
+    let (places, text) = versioned(&text);
+    assert_eq!((places, text.matches("!range !").count()), (1, 1), "{text}");
+}
