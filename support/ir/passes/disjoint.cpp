@@ -444,9 +444,10 @@ void Segment::version(DominatorTree &Tree, LoopInfo &Loops, bool MayBeMarked) {
   remapInstructionsInBlocks({Copy}, Copies);
   if (Loop *Around = Loops.getLoopFor(Head))
     Around->addBasicBlockToLoop(Copy, Loops);
-  auto *Branch = BranchInst::Create(Body, Copy, Overlap);
-  Branch->setMetadata(LLVMContext::MD_prof, MDBuilder(Branch->getContext()).createUnlikelyBranchWeights());
-  ReplaceInstWithInst(Head->getTerminator(), Branch);
+  Instruction *Forward = Head->getTerminator();
+  MDNode *Unlikely = MDBuilder(Head->getContext()).createUnlikelyBranchWeights();
+  IRBuilder<>(Forward).CreateCondBr(Overlap, Body, Copy, Unlikely);
+  Forward->eraseFromParent();
   Tree.addNewBlock(Copy, Head);
   Tree.changeImmediateDominator(Tail, Head);
 
