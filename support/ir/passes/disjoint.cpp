@@ -152,7 +152,10 @@ public:
 
   /// Whether a form for memory that does not overlap saves enough.
   bool mayGain() {
-    if (!findUses() || Groups.size() < 2)
+    // Loads alone LLVM saves, and what it knows of their addresses takes long to find out.
+    bool Stores =
+        any_of(make_range(Begin->getIterator(), End->getIterator()), [](const Instruction &I) { return isa<StoreInst>(I); });
+    if (!Stores || !findUses() || Groups.size() < 2)
       return false;
     findSavings();
     limitKept();
@@ -179,7 +182,7 @@ private:
   Value *before(Value *V, Instruction *Place, DenseMap<Value *, Value *> &Made) const;
   Value *overlap(Instruction *Place) const;
   void markAccesses(const ValueToValueMapTy &Copies) const;
-  void save(ValueToValueMapTy &Copies) const;
+  void removeSaved(const ValueToValueMapTy &Copies) const;
 
   bool contains(const Instruction &I) const {
     return I.getParent() == Begin->getParent() && !I.comesBefore(Begin) && I.comesBefore(End);
@@ -398,7 +401,7 @@ void Segment::markAccesses(const ValueToValueMapTy &Copies) const {
       continue;
     for (Instruction *Access : G.Accesses) {
       auto *Copy = cast<Instruction>(Copies.lookup(Access));
-      auto Add = [&, &Scope = Scopes[Index]](unsigned Kind, ArrayRef<Metadata *> More) {
+      auto Add = [&](unsigned Kind, ArrayRef<Metadata *> More) {
         Copy->setMetadata(Kind, MDNode::concatenate(Copy->getMetadata(Kind), MDNode::get(Context, More)));
       };
       Add(LLVMContext::MD_alias_scope, Scopes[Index]);
@@ -408,7 +411,7 @@ void Segment::markAccesses(const ValueToValueMapTy &Copies) const {
 }
 
 /// Removes from the copy what it need not access.
-void Segment::save(ValueToValueMapTy &Copies) const {
+void Segment::removeSaved(const ValueToValueMapTy &Copies) const {
   // The map follows what a value is replaced by.
   auto CopyOf = [&](Instruction *I) { return I ? cast<Instruction>(Copies.lookup(I)) : nullptr; };
   SmallVector<std::pair<Instruction *, Instruction *>, 32> Saved;
@@ -467,17 +470,18 @@ void Segment::version(DominatorTree &Tree, LoopInfo &Loops, bool MayBeMarked) {
   // Of other executions of the code the comparisons say nothing, and the marks would.
   if (IsOnce)
     markAccesses(Copies);
-  save(Copies);
+  removeSaved(Copies);
 }
+
+/// Instructions of a whole warp that not all releases of LLVM call convergent, by how their names begin.
+constexpr StringLiteral OfWarp[] = {"llvm.nvvm.ldmatrix.", "llvm.nvvm.mma.", "llvm.nvvm.wmma."};
 
 /// Whether all threads of a warp must execute the call together.
 bool isOfWarp(const CallBase &Call) {
   if (Call.isConvergent())
     return true;
-  // Not all releases of LLVM say so of these.
   const Function *Callee = Call.getCalledFunction();
-  return Callee && any_of(ArrayRef<StringRef>{"llvm.nvvm.mma.", "llvm.nvvm.wmma.", "llvm.nvvm.ldmatrix."},
-                          [&](StringRef Prefix) { return Callee->getName().starts_with(Prefix); });
+  return Callee && any_of(OfWarp, [&](StringRef Prefix) { return Callee->getName().starts_with(Prefix); });
 }
 
 /// Whether straight-line code ends at the instruction: what follows may not be executed, or two copies of it

@@ -10,8 +10,9 @@ unsafe extern "C" {
 /// Gives straight-line code, in which stores stand between accesses to the same memory, a second form that is
 /// entered where the addresses say that those stores go elsewhere. In how many places.
 ///
-/// The copies carry `!alias.scope` and `!noalias`, as those of LLVM's `LoopVersioning` do: passes that run
-/// afterwards drop the accesses that are not needed. Both forms compute the same, and in the same order.
+/// There each value is loaded once, and what is overwritten unread is not stored; it is made where that saves
+/// enough. In code that is executed once, what is left carries `!alias.scope` and `!noalias`, as LLVM's
+/// `LoopVersioning` has it, for code generation. Both forms compute the same, and in the same order.
 pub fn version_straight_line_code(module: &Module<'_>) -> u32 {
     // SAFETY: a live module.
     unsafe { offloom_ir_version_straight_line_code(module.as_mut_ptr()) }

@@ -7,22 +7,14 @@
 
 use std::fmt::Write as _;
 
-use offloom_ir::codegen::{MachineOptions, emit_object, run_pipeline, target_machine};
 use offloom_ir::disjoint::version_straight_line_code;
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::orc::Session;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::parse;
-
-/// Of this machine: the code is run.
-const TRIPLE: &str = if cfg!(target_arch = "aarch64") {
-    "aarch64-unknown-linux-gnu"
-} else {
-    "x86_64-pc-linux-gnu"
-};
+use crate::this_machine::{TRIPLE, object};
 
 /// Words of the memory that code uses, and how many of them lie behind an address that it is given.
 const WORDS: usize = 96;
@@ -40,23 +32,9 @@ fn versioned(text: &str) -> (u32, String) {
 /// What is in memory after `code` has run, for each choice of three addresses in it.
 #[expect(unsafe_code, reason = "the code is run")]
 fn outputs(text: &str, pipeline: &str, places: &[[usize; 3]]) -> Vec<[i32; WORDS]> {
-    let context = Context::create();
-    let errors = CollectedErrors::install(&context);
-    let machine = target_machine(&MachineOptions {
-        triple: TRIPLE,
-        cpu: "",
-        features: "",
-        optimization_level: 3,
-    })
-    .unwrap();
-    let module = parse(&context, text);
-    if !pipeline.is_empty() {
-        run_pipeline(&module, &machine, &errors, pipeline).unwrap();
-    }
-    let object = emit_object(&module, &machine, &errors).unwrap();
     let session = Session::start().unwrap();
     let library = session.create_dylib("test").unwrap();
-    library.add_object(object.as_slice(), "object").unwrap();
+    library.add_object(&object(text, pipeline), "object").unwrap();
     let code = library.look_up("code").unwrap();
     // SAFETY: that is its type in the module.
     let code: unsafe extern "C" fn(*mut i32, *mut i32, *mut i32) = unsafe { std::mem::transmute(code) };

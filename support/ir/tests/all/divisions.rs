@@ -8,20 +8,12 @@
 
 use std::ptr;
 
-use offloom_ir::codegen::{MachineOptions, emit_object, run_pipeline, target_machine};
 use offloom_ir::divisions::{DividedLoops, divide_less};
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::orc::Session;
 
 use crate::parse;
-
-/// Of this machine: the code is run.
-const TRIPLE: &str = if cfg!(target_arch = "aarch64") {
-    "aarch64-unknown-linux-gnu"
-} else {
-    "x86_64-pc-linux-gnu"
-};
+use crate::this_machine::{TRIPLE, object};
 
 /// How the numbers of a loop's iterations are written.
 #[derive(Debug, Clone, Copy)]
@@ -180,20 +172,6 @@ fn divided(text: &str) -> (DividedLoops, String) {
 /// Returns what it writes, and behind that the sum.
 #[expect(unsafe_code, reason = "the code is run")]
 fn outputs(text: &str, pipeline: &str, count: u32, parts: &[(u32, u32)]) -> Vec<Vec<i64>> {
-    let context = Context::create();
-    let errors = CollectedErrors::install(&context);
-    let machine = target_machine(&MachineOptions {
-        triple: TRIPLE,
-        cpu: "",
-        features: "",
-        optimization_level: 3,
-    })
-    .unwrap();
-    let module = parse(&context, text);
-    if !pipeline.is_empty() {
-        run_pipeline(&module, &machine, &errors, pipeline).unwrap();
-    }
-    let object = emit_object(&module, &machine, &errors).unwrap();
     let session = Session::start().unwrap();
     let library = session.create_dylib("test").unwrap();
     let mut part = [0_i64; 2];
@@ -201,7 +179,7 @@ fn outputs(text: &str, pipeline: &str, count: u32, parts: &[(u32, u32)]) -> Vec<
     library
         .define_absolute([("part", written.cast_const().cast())])
         .unwrap();
-    library.add_object(object.as_slice(), "object").unwrap();
+    library.add_object(&object(text, pipeline), "object").unwrap();
     let region = library.look_up("region").unwrap();
     // SAFETY: that is its type in the module.
     let region: unsafe extern "C" fn(*mut i64) = unsafe { std::mem::transmute(region) };

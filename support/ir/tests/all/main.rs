@@ -17,6 +17,7 @@ mod processor;
 mod region_starts;
 mod straight_line_vectors;
 mod symbol;
+mod this_machine;
 mod used;
 
 /// A module from its text.
