@@ -281,14 +281,19 @@ fn parameters(
     let describe = |(position, parameter): (usize, BasicValueEnum<'_>)| {
         let known = analysed.and_then(|kernel| kernel.parameters.get(position));
         let contents = known.filter(|_| !is_gpu);
+        let kind = match parameter {
+            _ if position == launch_environment => ParameterKind::LaunchEnvironment,
+            BasicValueEnum::PointerValue(_) => ParameterKind::Pointer,
+            _ => ParameterKind::Scalar,
+        };
+        let uses = known.map_or(ParameterUses::UNKNOWN, |known| known.uses);
         Parameter {
-            kind: match parameter {
-                _ if position == launch_environment => ParameterKind::LaunchEnvironment,
-                BasicValueEnum::PointerValue(_) => ParameterKind::Pointer,
-                _ => ParameterKind::Scalar,
-            },
+            kind,
             size: known.map_or(8, |known| known.size),
-            uses: known.map_or(ParameterUses::UNKNOWN, |known| known.uses),
+            uses: match kind {
+                ParameterKind::Pointer if is_gpu => uses.both(ParameterUses::WIDER_ACCESSES),
+                _ => uses,
+            },
             contents: contents.map_or_else(Vec::new, |known| known.contents.clone()),
             contents_are_there: contents.is_some_and(|known| known.contents_are_there),
         }

@@ -4,8 +4,9 @@
 //! What would become a number is followed from the kernel into the bodies of its regions and the functions
 //! they call. A use counts where it is executed over and over, so within a loop; and the bounds of a loop
 //! that the runtime splits among teams or threads do not count, since each of them gets its own. For a
-//! pointer the same is asked of what the kernel loads from the start of the object behind it, at offsets that
-//! are known.
+//! pointer the same is asked of what the kernel loads from the start of the object behind it, at offsets
+//! that are known. On NVIDIA GPUs it is asked too whether accesses become wider once the pointer is known
+//! to be aligned.
 //!
 //! The answer is only advice: it decides whether a variant is worth its compile, never whether it is right.
 
@@ -42,7 +43,8 @@ pub struct KernelProfitability {
 /// What a constant in place of an argument is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterProfitability {
-    /// Whether it is a pointer: then the uses are those of the contents of the object behind it.
+    /// Whether it is a pointer: then the uses are those of the contents of the object behind it, and of its
+    /// alignment.
     pub is_pointer: bool,
     /// For a pointer, the bytes from the start of the object behind it of which a constant makes better code,
     /// and which the kernel only reads ([`object_contents`](crate::object_contents)). Past the end: none.
@@ -53,7 +55,7 @@ pub struct ParameterProfitability {
     pub size: u8,
     /// Whether all that looks at the word takes it for a floating-point number.
     pub is_floating: bool,
-    /// Uses that a constant changes.
+    /// Uses that a constant, or a pointer's alignment, changes.
     pub uses: ParameterUses,
 }
 
@@ -119,7 +121,22 @@ fn of_parameter<'ctx>(
         contents,
         size: used_bytes(program, parameter),
         is_floating: is_floating(program, parameter),
-        uses: walk.finish(),
+        uses: walk
+            .finish()
+            .with(uses_of_alignment(program, is_implicit, parameter)),
+    }
+}
+
+fn uses_of_alignment<'ctx>(
+    program: &Program<'ctx>,
+    is_implicit: bool,
+    parameter: BasicValueEnum<'ctx>,
+) -> ParameterUses {
+    match parameter {
+        BasicValueEnum::PointerValue(object) if !is_implicit && program.is_wider_if_aligned(object) => {
+            ParameterUses::WIDER_ACCESSES
+        }
+        _ => ParameterUses::NONE,
     }
 }
 
@@ -223,14 +240,18 @@ impl fmt::Display for KernelProfitability {
             }
             let names: Vec<_> = ParameterUses::NAMES
                 .into_iter()
-                .filter(|&(use_, _)| uses.contains(use_))
+                .filter(|&(use_, _)| use_ != ParameterUses::WIDER_ACCESSES && uses.contains(use_))
                 .map(|(_, name)| name)
                 .collect();
             if names.is_empty() {
-                writeln!(formatter, "a constant makes no difference")?;
+                write!(formatter, "a constant makes no difference")?;
             } else {
-                writeln!(formatter, "{}", names.join(", "))?;
+                write!(formatter, "{}", names.join(", "))?;
             }
+            if uses.contains(ParameterUses::WIDER_ACCESSES) {
+                write!(formatter, "; alignment: wider accesses")?;
+            }
+            writeln!(formatter)?;
         }
         Ok(())
     }

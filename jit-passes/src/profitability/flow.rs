@@ -13,6 +13,9 @@ use offloom_ir::loops::{LoopPlace, loop_places};
 use offloom_ir::pointer_uses::{PointerUse, PointerUseKind, local_variables, pointer_uses};
 use offloom_ir::symbol::Symbol;
 use offloom_ir::value_uses::{ValueUse, called_function, result, value_uses};
+use offloom_ir::wider_accesses::wider_if_aligned;
+
+use crate::gpu::{is_for_amd, is_for_gpu};
 
 use super::rules::{Effect, advances_by_runtime, effect};
 
@@ -26,6 +29,8 @@ pub(super) struct Program<'ctx> {
     repeated: HashSet<FunctionValue<'ctx>>,
     /// For each store, a local variable that it uses.
     stored: HashMap<InstructionValue<'ctx>, PointerValue<'ctx>>,
+    /// On NVIDIA GPUs, parameters through which there are accesses that an alignment makes wider.
+    wider_if_aligned: HashSet<BasicValueEnum<'ctx>>,
 }
 
 impl<'ctx> Program<'ctx> {
@@ -37,11 +42,17 @@ impl<'ctx> Program<'ctx> {
             repeated: HashSet::new(),
             stored: HashMap::new(),
             sites: HashMap::new(),
+            wider_if_aligned: HashSet::new(),
         };
+        // AMD's GPUs take 16 bytes from any address.
+        let needs_alignment = is_for_gpu(module) && !is_for_amd(module);
         let mut locals = Vec::new();
         for (&function, sites) in &sites {
             program.places.extend(loop_places(function));
             locals.extend(local_variables(function));
+            if needs_alignment {
+                program.wider_if_aligned.extend(wider_if_aligned(function));
+            }
             // Another definition may take its place, and look at more than this one.
             if Symbol::from(function).is_interposable() {
                 continue;
@@ -142,6 +153,18 @@ impl<'ctx> Program<'ctx> {
             }
         });
         loads
+    }
+
+    /// Whether an alignment of the pointer makes accesses wider, here or in the functions that get it.
+    pub(super) fn is_wider_if_aligned(&self, object: PointerValue<'ctx>) -> bool {
+        let mut is_wider = self.wider_if_aligned.contains(&object.into());
+        self.each_use(object, |pointer_use| {
+            let mut receivers = self
+                .receivers(pointer_use.instruction, pointer_use.pointer.into())
+                .iter();
+            is_wider |= receivers.any(|receiver| self.wider_if_aligned.contains(receiver));
+        });
+        is_wider
     }
 
     fn each_use(&self, object: PointerValue<'ctx>, mut visit: impl FnMut(PointerUse<'ctx>)) {

@@ -140,8 +140,8 @@ pub struct SubjectCount {
     pub argument: Option<usize>,
     /// `value`, `alignment`, `contents`, `teams` or `threads`.
     pub what: String,
-    /// What constants are good for, as the link step found it: `loop-bound`, `branch` and so on. Nothing for
-    /// alignments.
+    /// What it is good for that this is known, as the link step found it: `loop bound`, `branch` and so on;
+    /// of an alignment `wider accesses`.
     pub uses: Vec<String>,
     /// n_i of the JIT paper's 4.7: specialisations that it caused.
     pub specializations: u64,
@@ -361,19 +361,15 @@ fn failed_to(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StatsErro
     }
 }
 
-/// N of a kernel's tracker, and what it has counted for each subject. `uses` says what constants of an
-/// argument are good for.
-pub fn subjects(tracker: &Tracker, uses: impl Fn(usize) -> Vec<String>) -> (u64, Vec<SubjectCount>) {
+/// N of a kernel's tracker, and what it has counted for each subject. `uses` says what it is good for that a
+/// subject is known.
+pub fn subjects(tracker: &Tracker, uses: impl Fn(Subject) -> Vec<String>) -> (u64, Vec<SubjectCount>) {
     let counts = tracker.counts();
     let subjects = tracker.signature().subjects().iter().zip(&counts.of_subject);
     let counted = subjects.map(|(&subject, &specializations)| SubjectCount {
         argument: subject.argument(),
         what: subject.what().to_owned(),
-        uses: match subject {
-            // What is known of a pointer's uses is about what lies behind it.
-            Subject::Alignment(_) => Vec::new(),
-            _ => subject.argument().map(&uses).unwrap_or_default(),
-        },
+        uses: uses(subject),
         specializations,
         specialized: tracker.specializes(subject),
         changed_earlier: tracker.expects_change(subject),

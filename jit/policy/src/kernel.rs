@@ -221,15 +221,18 @@ impl<B: Backend> Kernel<B> {
         descriptor
     }
 
-    /// The names of what a constant argument is good for, as the link step found it.
-    pub fn uses(&self, parameter: usize) -> Vec<String> {
-        let uses = self.uses.get(parameter).copied().unwrap_or(ParameterUses::NONE);
+    /// The names of what it is good for that a subject is known, as the link step found it.
+    pub fn uses(&self, subject: Subject) -> Vec<String> {
+        let parameter = subject.argument().and_then(|index| self.uses.get(index));
+        let uses = parameter.copied().unwrap_or(ParameterUses::NONE);
         if uses == ParameterUses::UNKNOWN {
             return Vec::new();
         }
+        // The other uses of a pointer are those of what lies behind it.
+        let is_alignment = matches!(subject, Subject::Alignment(_));
         let names = ParameterUses::NAMES.iter();
         names
-            .filter(|(one, _)| uses.contains(*one))
+            .filter(|(one, _)| uses.contains(*one) && (*one == ParameterUses::WIDER_ACCESSES) == is_alignment)
             .map(|(_, name)| (*name).to_owned())
             .collect()
     }

@@ -139,7 +139,7 @@ impl<B: Backend> Registry<B> {
         let kernels = kernels.map(|(bundle, kernel)| {
             let (mut progress, now) = kernel.history.progress();
             progress.push(now);
-            let (specializations, subjects) = subjects(&kernel.tracker, |parameter| kernel.uses(parameter));
+            let (specializations, subjects) = subjects(&kernel.tracker, |subject| kernel.uses(subject));
             stats::Kernel {
                 name: kernel.name.to_owned(),
                 bundle: bundle.id.0.map(|byte| format!("{byte:02x}")).concat(),

@@ -148,12 +148,24 @@ pub(crate) fn keep_generic_kernels(on: bool) -> Result<(), Reply> {
     set_llvm_options(WORKER_NAME, &[format!("{GENERIC_SWITCH}={on}")]).map_err(unable)
 }
 
+/// LLVM's switch for what is less when addresses in loops are rewritten: instructions come before
+/// registers. PTX has as many of these as it likes, and what runs on a host has few.
+const INSTRUCTIONS_SWITCH: &str = "-lsr-insns-cost";
+
+fn save_instructions_first(on: bool) -> Result<(), Reply> {
+    set_llvm_options(WORKER_NAME, &[format!("{INSTRUCTIONS_SWITCH}={on}")]).map_err(unable)
+}
+
 /// By LLVM, and then by the assembler, a cubin; for an AMD GPU by the linker, a code object.
 fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Result<Reply, Reply> {
     // With arguments as constants, what kept LLVM from it may be gone.
     keep_generic_kernels(gpu.mode == ExecutionMode::Generic)?;
-    let generated = generate(request, gpu).map_err(failure)?;
-    let (Compiled { object, phases }, resources) = match Triple(request.target_triple).is_amd_gpu() {
+    let is_amds = Triple(request.target_triple).is_amd_gpu();
+    save_instructions_first(!is_amds)?;
+    let generated = generate(request, gpu);
+    save_instructions_first(false)?;
+    let generated = generated.map_err(failure)?;
+    let (Compiled { object, phases }, resources) = match is_amds {
         true => code_object(&generated, request)?,
         false => assemble_kernel(&generated, request, gpu, watch)?,
     };

@@ -149,6 +149,83 @@ private:
   DenseMap<Instruction *, bool> Answers;
 };
 
+/// Keeps constants of a function from who propagates them: their bits are combined with eight zero bytes
+/// of memory. That is done where a constant comes in, once for each constant, and not where it is used,
+/// maybe in a loop.
+class Concealment {
+public:
+  Concealment(Function &F, GlobalVariable &Zeros) : F(F), Zeros(Zeros) {}
+
+  /// Has the value that is used be none that may be a constant. All others that use it get the same.
+  void conceal(Use &U) {
+    Value *V = U.get();
+    if (!Constants().mayBe(V))
+      return;
+    if (auto *C = dyn_cast<Constant>(V))
+      return concealConstant(U, *C);
+    auto &I = *cast<Instruction>(V);
+    if (!Seen.insert(&I).second)
+      return;
+    if (auto *Phi = dyn_cast<PHINode>(&I)) {
+      for (Use &Incoming : Phi->incoming_values())
+        conceal(Incoming);
+    } else if (isa<SelectInst>(I)) {
+      conceal(I.getOperandUse(1));
+      conceal(I.getOperandUse(2));
+    } else {
+      // It is a constant only where all of its operands are.
+      Use *Operand = find_if(I.operands(), [](const Use &Part) { return isa<Instruction>(Part.get()); });
+      if (Operand == I.op_end())
+        Operand = find_if(I.operands(), [](const Use &Part) { return isNumberOrMore(Part->getType()); });
+      if (Operand != I.op_end())
+        conceal(*Operand);
+    }
+  }
+
+  /// Conceals the value where it is used, and from nobody else.
+  void concealHere(Use &U) {
+    zero();
+    U.set(mix(*U.get(), cast<Instruction>(U.getUser())));
+  }
+
+private:
+  Function &F;
+  GlobalVariable &Zeros;
+  Instruction *Zero = nullptr;
+  DenseMap<Constant *, Value *> Concealed;
+  SmallPtrSet<Instruction *, 16> Seen;
+
+  static bool isNumberOrMore(Type *T) { return isNumber(T) || (isa<FixedVectorType>(T) && isNumber(T->getScalarType())); }
+
+  Instruction *zero() {
+    if (!Zero) {
+      IRBuilder<> Builder(&*F.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
+      LoadInst *Load = Builder.CreateAlignedLoad(Builder.getInt64Ty(), &Zeros, Align(8));
+      Load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(F.getContext(), {}));
+      Zero = Load;
+    }
+    return Zero;
+  }
+
+  Value *mix(Value &V, Instruction *Before) {
+    IRBuilder<> Builder(Before);
+    Type *T = V.getType();
+    Value *Bits = Builder.CreateTrunc(Zero, Builder.getIntNTy(T->getScalarSizeInBits()));
+    if (auto *Vector = dyn_cast<FixedVectorType>(T))
+      Bits = Builder.CreateVectorSplat(Vector->getNumElements(), Bits);
+    return Builder.CreateBitCast(Builder.CreateXor(Builder.CreateBitCast(&V, Bits->getType()), Bits), T);
+  }
+
+  void concealConstant(Use &U, Constant &C) {
+    if (!isNumberOrMore(C.getType()))
+      return;
+    Value *&Result = Concealed[&C];
+    if (!Result)
+      Result = mix(C, zero()->getNextNode());
+    U.set(Result);
+  }
+};
+
 /// Whether a variable's address matters to nobody: nothing but loads, copies out of it and functions of the
 /// device runtime, which read what describes the source, get at it.
 bool isAddressObserved(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &Seen) {
@@ -312,37 +389,24 @@ bool offloom_ir_has_constant_operand(LLVMModuleRef module) {
   return false;
 }
 
-/// Takes away what `offloom_ir_hide_operands` put in. Where an operand may be a constant, its bits are
-/// combined with what is in `zero`, a variable that holds a 64-bit 0 which nobody sees through.
+/// Takes away what `offloom_ir_hide_operands` put in. Constants that may come to an operand are combined
+/// with what is in `zero`, a variable that holds a 64-bit 0 which nobody sees through.
 void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
   for (Function &F : *unwrap(module)) {
     SmallVector<CallInst *, 16> All;
     for (Instruction &I : instructions(F))
       if (isHiddenOperand(&I))
         All.push_back(cast<CallInst>(&I));
-    SmallVector<bool, 16> IsConstant;
-    for (CallInst *Call : All)
-      IsConstant.push_back(Constants().mayBe(Call->getArgOperand(0)));
-    Value *Zero = nullptr;
-    for (auto [Call, Constant] : zip(All, IsConstant)) {
-      Value *Operand = Call->getArgOperand(0);
-      if (Constant && zero) {
-        if (!Zero) {
-          IRBuilder<> Builder(&*F.getEntryBlock().getFirstNonPHIOrDbgOrAlloca());
-          LoadInst *Load = Builder.CreateAlignedLoad(Builder.getInt64Ty(), unwrap(zero), Align(8));
-          Load->setMetadata(LLVMContext::MD_invariant_load, MDNode::get(F.getContext(), {}));
-          Zero = Load;
-        }
-        IRBuilder<> Builder(Call);
-        Type *T = Operand->getType();
-        IntegerType *Bits = Builder.getIntNTy(T->getScalarSizeInBits());
-        Value *Zeros = Builder.CreateTrunc(Zero, Bits);
-        if (auto *Vector = dyn_cast<FixedVectorType>(T))
-          Zeros = Builder.CreateVectorSplat(Vector->getNumElements(), Zeros);
-        Value *Mixed = Builder.CreateXor(Builder.CreateBitCast(Operand, Zeros->getType()), Zeros);
-        Operand = Builder.CreateBitCast(Mixed, T);
+    if (zero) {
+      Concealment Concealed(F, *unwrap<GlobalVariable>(zero));
+      for (CallInst *Call : All) {
+        Concealed.conceal(Call->getArgOperandUse(0));
+        if (Constants().mayBe(Call->getArgOperand(0)))
+          Concealed.concealHere(Call->getArgOperandUse(0));
       }
-      Call->replaceAllUsesWith(Operand);
+    }
+    for (CallInst *Call : All) {
+      Call->replaceAllUsesWith(Call->getArgOperand(0));
       Call->eraseFromParent();
     }
   }

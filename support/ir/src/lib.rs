@@ -55,6 +55,7 @@ pub mod unused_code;
 pub mod used;
 pub mod value_uses;
 pub mod vector_abi;
+pub mod wider_accesses;
 
 /// The LLVM release this build is for.
 pub const LLVM: offloom_abi::LlvmVersion = offloom_abi::LlvmVersion::of_build(env!("OFFLOOM_LLVM_MAJOR"));
