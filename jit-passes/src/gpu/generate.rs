@@ -14,7 +14,9 @@ use offloom_ir::codegen::{
 };
 use offloom_ir::disjoint::version_straight_line_code;
 use offloom_ir::distribution::share_iterations;
-use offloom_ir::gpu::{has_approximated_constant, release_counted_loops, show_approximated, widen_sums};
+use offloom_ir::gpu::{
+    has_approximated_constant, release_counted_loops, show_approximated, use_generic_addresses, widen_sums,
+};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::inkwell::values::{FunctionValue, GlobalValue};
@@ -49,6 +51,9 @@ const MOST_ROUNDS: u32 = 8;
 /// Unrolls loops, and simplifies what comes of it.
 const UNROLL: &str =
     "function(loop-simplify,lcssa,loop-unroll<O3>,sroa,instcombine,early-cse<memssa>,gvn,simplifycfg)";
+
+/// Finds out how addresses are aligned once that can be seen, and loads nothing twice.
+const AFTER_GENERIC_ADDRESSES: &str = "function(infer-alignment,early-cse<memssa>)";
 
 /// Computes addresses once that comparing them has doubled.
 const AFTER_VERSIONING: &str = "function(early-cse<memssa>)";
@@ -121,9 +126,7 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
         _ => Calls::OfOptimizer,
     };
     device_runtime::link(&module, gpu.device_runtime, calls)?;
-    let kernel = find(&module, request.kernel)
-        .and_then(Symbol::as_function)
-        .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
+    let kernel = self::kernel(&module, request.kernel)?;
     if let Some(descriptor) = &descriptor {
         specialize_hardware_launch(&module, kernel, descriptor);
     }
@@ -133,6 +136,9 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
     widen_sums(&module);
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
+    if !is_for_amd(&module) && use_generic_addresses(self::kernel(&module, request.kernel)?) > 0 {
+        run_pipeline(&module, &machine, &errors, AFTER_GENERIC_ADDRESSES)?;
+    }
     if request.optimization_level > 1 && release_counted_loops(&module, MOST_ROUNDS) > 0 {
         run_pipeline(&module, &machine, &errors, UNROLL)?;
     }
@@ -153,6 +159,12 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
         spills,
         phases: phases([start, parsed, specialized, optimized]),
     })
+}
+
+fn kernel<'ctx>(module: &Module<'ctx>, name: &str) -> Result<FunctionValue<'ctx>, JitPassError> {
+    find(module, name)
+        .and_then(Symbol::as_function)
+        .ok_or_else(|| JitPassError::NoSuchKernel(name.to_owned()))
 }
 
 /// Whether all threads of a team execute the kernel; `None` where that is not known.
@@ -190,9 +202,7 @@ fn finish(module: &Module<'_>, request: &Request<'_>, gpu: &GpuRequest<'_>) -> R
         Symbol::from(environment).erase_if_unused();
     }
     check_state(module)?;
-    let kernel = find(module, request.kernel)
-        .and_then(Symbol::as_function)
-        .ok_or_else(|| JitPassError::NoSuchKernel(request.kernel.to_owned()))?;
+    let kernel = self::kernel(module, request.kernel)?;
     if !is_for_amd(module) {
         have_all_registers(module, kernel);
     }

@@ -11,6 +11,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/TargetLibraryInfo.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/IRBuilder.h"
@@ -27,6 +28,9 @@ using namespace llvm;
 using offloom::HiddenOperand, offloom::isHiddenOperand;
 
 namespace {
+
+/// The address space of global memory.
+constexpr unsigned GlobalMemory = 1;
 
 /// Intrinsics that AMD's hardware computes approximations by, without their types. LLVM folds some of them to
 /// the correctly rounded number, and others by the mathematics library of the machine that it runs on.
@@ -410,6 +414,30 @@ void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
       Call->eraseFromParent();
     }
   }
+}
+
+/// Has a kernel access what its arguments lead to through generic addresses, where LLVM has cast each of them
+/// to global memory. How many accesses were changed.
+size_t offloom_ir_use_generic_addresses(LLVMValueRef kernel) {
+  size_t Count = 0;
+  for (Instruction &I : instructions(*unwrap<Function>(kernel))) {
+    auto *Cast = dyn_cast<AddrSpaceCastInst>(&I);
+    if (!Cast || Cast->getSrcAddressSpace() != 0 || Cast->getDestAddressSpace() != GlobalMemory)
+      continue;
+    SmallVector<const Value *, 4> Objects;
+    getUnderlyingObjects(Cast->getPointerOperand(), Objects, nullptr, /*MaxLookup=*/0);
+    if (!all_of(Objects, [](const Value *Object) { return isa<Argument>(Object); }))
+      continue;
+    for (Use &U : make_early_inc_range(Cast->uses())) {
+      const bool IsAddress =
+          isa<LoadInst>(U.getUser()) || (isa<StoreInst>(U.getUser()) && U.getOperandNo() == StoreInst::getPointerOperandIndex());
+      if (IsAddress) {
+        U.set(Cast->getPointerOperand());
+        ++Count;
+      }
+    }
+  }
+  return Count;
 }
 
 /// A sum of 32 bits that is extended to 64, of which one part was cut from 64 bits without loss, is the sum

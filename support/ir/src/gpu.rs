@@ -18,6 +18,7 @@ unsafe extern "C" {
     fn offloom_ir_hide_operands(module: LLVMModuleRef) -> usize;
     fn offloom_ir_has_constant_operand(module: LLVMModuleRef) -> bool;
     fn offloom_ir_show_operands(module: LLVMModuleRef, zero: LLVMValueRef);
+    fn offloom_ir_use_generic_addresses(kernel: LLVMValueRef) -> usize;
     fn offloom_ir_widen_sums(module: LLVMModuleRef) -> usize;
     fn offloom_ir_release_counted_loops(module: LLVMModuleRef, most: u32) -> usize;
 }
@@ -109,6 +110,14 @@ pub fn show_approximated(module: &Module<'_>, zero: Option<GlobalValue<'_>>) {
     let zero = zero.map_or(std::ptr::null_mut(), |zero| zero.as_value_ref());
     // SAFETY: the module is live, and the variable one of its own.
     unsafe { offloom_ir_show_operands(module.as_mut_ptr(), zero) }
+}
+
+/// Has a kernel access what its arguments lead to through generic addresses. Since LLVM 20 its passes cast each
+/// of them to global memory by itself, and then see neither that two are neighbours nor how they are aligned.
+/// Code generation casts the arguments. How many accesses were changed.
+pub fn use_generic_addresses(kernel: FunctionValue<'_>) -> usize {
+    // SAFETY: a live function.
+    unsafe { offloom_ir_use_generic_addresses(kernel.as_value_ref()) }
 }
 
 /// Has sums of 32 bits of which one part was cut from 64 bits without loss, and which are extended again,
