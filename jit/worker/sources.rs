@@ -9,17 +9,19 @@ use std::path::Path;
 
 /// What decides on what a compile makes: code that it goes through, how that is built, and which versions of
 /// others' packages.
-const SOURCES: [&str; 16] = [
+const SOURCES: [&str; 18] = [
     "../../Cargo.lock",
     "../../support/abi/src",
     "../../support/descriptor/src",
     "../../support/device-linker/build.rs",
     "../../support/device-linker/src",
     "../../support/ir/build.rs",
+    "../../support/ir/passes",
     "../../support/ir/shim",
     "../../support/ir/src",
     "../cache/src",
     "../cuda/src",
+    "../hsa/src",
     "../../jit-passes/src",
     "../policy/src",
     "../runtime/src",

@@ -36,6 +36,24 @@
 // CHOSEN: {{xor.b32}}
 // CHOSEN: sin.approx
 
+// Limits are hidden where the kernel starts, and not in each round.
+// RUN: %{compile} %{bundle} solve "3=i32:40;4=float:0.25;5=float:0.75" %S/Inputs/keep-ptx.sh solve.cubin
+// RUN: FileCheck --check-prefix=SOLVE --input-file=out.ptx %s
+// SOLVE: ld.const{{.*}}[__offloom_jit_zero]
+// SOLVE-COUNT-2: xor.b32
+// SOLVE: {{^}}$L
+// SOLVE-NOT: xor.b
+// SOLVE: ex2.approx
+// SOLVE-NOT: xor.b
+
+// An approximation of a constant of the source is as it is in the image, though its result comes to another one.
+// RUN: %{compile} %{bundle} again "2=i32:40;3=float:0.25" %S/Inputs/keep-ptx.sh again.cubin
+// RUN: FileCheck --check-prefix=AGAIN --input-file=out.ptx %s
+// AGAIN-NOT: xor.b32
+// AGAIN: ex2.approx
+// AGAIN: xor.b32
+// AGAIN: ex2.approx
+
 // No text of ours is left.
 // RUN: not grep -i hidden out.ptx
 // RUN: not grep 'must not see' out.ptx
@@ -65,10 +83,34 @@ void chosen(float *x, float a, float b, int n) {
   }
 }
 
+void solve(float *x, int rounds, float low, float high, int n) {
+#pragma omp target teams distribute parallel for map(tofrom : x[0 : n])
+  for (int i = 0; i < n; ++i) {
+    float value = x[i];
+    for (int round = 0; round < rounds; ++round) {
+      value = 0.01f * expf(value);
+      value = value < low ? low : value > high ? high : value;
+    }
+    x[i] = value;
+  }
+}
+
+void again(float *x, int rounds, float scale, int n) {
+#pragma omp target teams distribute parallel for map(tofrom : x[0 : n])
+  for (int i = 0; i < n; ++i) {
+    float value = expf(0.7f);
+    for (int round = 0; round < rounds; ++round)
+      value = expf(value * scale);
+    x[i] = value;
+  }
+}
+
 int main() {
   float x[4] = {1, 2, 3, 4};
   grow(x, 0.5f, 4);
   literal(x, 0.5f, 4);
   chosen(x, 0.5f, 0.25f, 4);
+  solve(x, 40, 0.25f, 0.75f, 4);
+  again(x, 40, 0.25f, 4);
   return x[0] == 0;
 }

@@ -48,6 +48,9 @@ const ZERO: &str = "__offloom_jit_zero";
 /// over the rest has three.
 const MOST_ROUNDS: u32 = 8;
 
+/// The most instructions that may come of such a loop that is straight-line code.
+const MOST_INSTRUCTIONS: u32 = 1024;
+
 /// Unrolls loops, and simplifies what comes of it.
 const UNROLL: &str =
     "function(loop-simplify,lcssa,loop-unroll<O3>,sroa,instcombine,early-cse<memssa>,gvn,simplifycfg)";
@@ -126,7 +129,7 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
         _ => Calls::OfOptimizer,
     };
     device_runtime::link(&module, gpu.device_runtime, calls)?;
-    let kernel = self::kernel(&module, request.kernel)?;
+    let kernel = kernel_of(&module, request.kernel)?;
     if let Some(descriptor) = &descriptor {
         specialize_hardware_launch(&module, kernel, descriptor);
     }
@@ -136,10 +139,10 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
     widen_sums(&module);
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
-    if !is_for_amd(&module) && use_generic_addresses(self::kernel(&module, request.kernel)?) > 0 {
+    if !is_for_amd(&module) && use_generic_addresses(kernel_of(&module, request.kernel)?) > 0 {
         run_pipeline(&module, &machine, &errors, AFTER_GENERIC_ADDRESSES)?;
     }
-    if request.optimization_level > 1 && release_counted_loops(&module, MOST_ROUNDS) > 0 {
+    if request.optimization_level > 1 && release_counted_loops(&module, MOST_ROUNDS, MOST_INSTRUCTIONS) > 0 {
         run_pipeline(&module, &machine, &errors, UNROLL)?;
     }
     if request.optimization_level > 1 && version_straight_line_code(&module) > 0 {
@@ -161,7 +164,7 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
     })
 }
 
-fn kernel<'ctx>(module: &Module<'ctx>, name: &str) -> Result<FunctionValue<'ctx>, JitPassError> {
+fn kernel_of<'ctx>(module: &Module<'ctx>, name: &str) -> Result<FunctionValue<'ctx>, JitPassError> {
     find(module, name)
         .and_then(Symbol::as_function)
         .ok_or_else(|| JitPassError::NoSuchKernel(name.to_owned()))
@@ -202,7 +205,7 @@ fn finish(module: &Module<'_>, request: &Request<'_>, gpu: &GpuRequest<'_>) -> R
         Symbol::from(environment).erase_if_unused();
     }
     check_state(module)?;
-    let kernel = self::kernel(module, request.kernel)?;
+    let kernel = kernel_of(module, request.kernel)?;
     if !is_for_amd(module) {
         have_all_registers(module, kernel);
     }

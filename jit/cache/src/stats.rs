@@ -140,8 +140,8 @@ pub struct SubjectCount {
     pub argument: Option<usize>,
     /// `value`, `alignment`, `contents`, `teams` or `threads`.
     pub what: String,
-    /// What it is good for that this is known, as the link step found it: `loop bound`, `branch` and so on;
-    /// of an alignment `wider accesses`.
+    /// What knowing it is good for, as the link step found it: `loop bound`, `branch` and so on; of an alignment
+    /// `wider accesses`.
     pub uses: Vec<String>,
     /// n_i of the JIT paper's 4.7: specialisations that it caused.
     pub specializations: u64,
@@ -361,8 +361,8 @@ fn failed_to(what: &'static str, path: &Path) -> impl Fn(io::Error) -> StatsErro
     }
 }
 
-/// N of a kernel's tracker, and what it has counted for each subject. `uses` says what it is good for that a
-/// subject is known.
+/// N of a kernel's tracker, and what it has counted for each subject. `uses` says what knowing a subject
+/// is good for.
 pub fn subjects(tracker: &Tracker, uses: impl Fn(Subject) -> Vec<String>) -> (u64, Vec<SubjectCount>) {
     let counts = tracker.counts();
     let subjects = tracker.signature().subjects().iter().zip(&counts.of_subject);

@@ -75,7 +75,7 @@ impl<B: Backend> Kernel<B> {
         let parameters = kernel
             .parameters
             .iter()
-            .map(|parameter| what_can_be_specialized(parameter, B::READS_CONTENTS))
+            .map(|parameter| what_can_be_specialized(parameter, B::READS_CONTENTS, B::USEFUL_ALIGNMENT))
             .collect();
         Self {
             bundle,
@@ -221,7 +221,7 @@ impl<B: Backend> Kernel<B> {
         descriptor
     }
 
-    /// The names of what it is good for that a subject is known, as the link step found it.
+    /// What knowing a subject is good for, by name, as the link step found it.
     pub fn uses(&self, subject: Subject) -> Vec<String> {
         let parameter = subject.argument().and_then(|index| self.uses.get(index));
         let uses = parameter.copied().unwrap_or(ParameterUses::NONE);
@@ -353,7 +353,11 @@ impl<B: Backend> Kernel<B> {
     }
 }
 
-fn what_can_be_specialized(parameter: &jit_bundle::Parameter, reads_contents: bool) -> Parameter {
+fn what_can_be_specialized(
+    parameter: &jit_bundle::Parameter,
+    reads_contents: bool,
+    useful_alignment: u64,
+) -> Parameter {
     let wanted = settings().specialize;
     let matters = !parameter.uses.is_empty();
     match parameter.kind {
@@ -372,6 +376,7 @@ fn what_can_be_specialized(parameter: &jit_bundle::Parameter, reads_contents: bo
             let is_known = contents.contains(&true);
             Parameter::Pointer {
                 declared_alignment: (wanted.alignments && matters && !is_known).then_some(1),
+                useful_alignment,
                 contents,
                 contents_are_there: parameter.contents_are_there,
             }

@@ -205,6 +205,7 @@ fn tracker(bits: &[u32], threshold: u64) -> Tracker {
     let parameter = |bits: &u32| match bits {
         0 => Parameter::Pointer {
             declared_alignment: Some(1),
+            useful_alignment: 128,
             contents: Vec::new(),
             contents_are_there: true,
         },

@@ -50,6 +50,7 @@ fn kernel(variants: u64) -> (Tracker, Variants) {
             0 => Parameter::Scalar(ScalarType::integer(64).unwrap()),
             _ => Parameter::Pointer {
                 declared_alignment: Some(1),
+                useful_alignment: 128,
                 contents: Vec::new(),
                 contents_are_there: true,
             },

@@ -59,6 +59,7 @@ mod tests {
     fn signature(contents: Vec<bool>) -> Signature {
         let pointer = |contents| Parameter::Pointer {
             declared_alignment: Some(1),
+            useful_alignment: 128,
             contents,
             contents_are_there: true,
         };

@@ -134,12 +134,14 @@ mod tests {
             Parameter::Scalar(ScalarType::integer(32).unwrap()),
             Parameter::Pointer {
                 declared_alignment: Some(1),
+                useful_alignment: 128,
                 contents: vec![true; 12],
                 contents_are_there: true,
             },
             Parameter::Scalar(ScalarType::Double),
             Parameter::Pointer {
                 declared_alignment: None,
+                useful_alignment: 128,
                 contents: vec![true; 30],
                 contents_are_there: false,
             },

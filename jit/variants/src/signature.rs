@@ -26,6 +26,8 @@ pub enum Parameter {
     Pointer {
         /// The alignment in bytes that the kernel declares already, if alignment may be specialised.
         declared_alignment: Option<u64>,
+        /// The alignment in bytes above which no code is better, at most 128.
+        useful_alignment: u64,
         /// For each byte of the object, from its start, whether its value may be specialised: the kernel only
         /// reads it, and it is no part of a pointer. Empty: none.
         contents: Vec<bool>,
@@ -204,11 +206,12 @@ impl Signature {
                 }
                 Parameter::Pointer {
                     declared_alignment,
+                    useful_alignment,
                     contents,
                     contents_are_there,
                 } => {
                     if let Some(declared) = declared_alignment {
-                        let mask = alignment_classes_above(*declared);
+                        let mask = alignment_classes_above(*declared) & alignment_classes(*useful_alignment);
                         signature.add(Subject::Alignment(index), &[(Source::Alignment(index), mask)]);
                     }
                     let words = object_words(index, contents, *contents_are_there);
@@ -353,11 +356,13 @@ mod tests {
                 Parameter::Scalar(ScalarType::integer(8).unwrap()),
                 Parameter::Pointer {
                     declared_alignment: None,
+                    useful_alignment: 128,
                     contents,
                     contents_are_there: true,
                 },
                 Parameter::Pointer {
                     declared_alignment: Some(128),
+                    useful_alignment: 128,
                     contents: vec![false; 16],
                     contents_are_there: false,
                 },
@@ -413,6 +418,7 @@ mod tests {
         let scalar = Parameter::Scalar(ScalarType::Double);
         let object = Parameter::Pointer {
             declared_alignment: None,
+            useful_alignment: 128,
             contents: vec![true; 8 * 60],
             contents_are_there: true,
         };

@@ -15,7 +15,7 @@ use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest};
 use offloom_abi::jit_bundle::ExecutionMode;
 use offloom_abi::jit_compile::{GpuRequest, Priority, Reply, Request, WORKER_NAME, Work};
 use offloom_abi::jit_message::{Header, MessageError};
-use offloom_ir::command_line::set_llvm_options;
+use offloom_ir::command_line::{reset_llvm_option, set_llvm_options};
 use offloom_ir::crash_report;
 use offloom_ir::heap::populate_heap;
 use offloom_ir::processor::brief_features;
@@ -105,9 +105,11 @@ fn answer_all(
     park_this_thread_on_fatal_error(move |reason| {
         lost.give_up(last_failure(Lost::FatalError(reason)));
     });
+    let mut saving = SavingInstructions::default();
     while let Some(message) = read_message(socket)? {
         let work = Work::parse(&message)?;
         switch.turn(matches!(work, Work::Kernel(_)))?;
+        saving.turn(is_nvidia_kernel(&work))?;
         watch.begin(Duration::from_millis(u64::from(work.deadline())))?;
         let reply =
             catch_unwind(AssertUnwindSafe(|| answer(&work, watch))).unwrap_or_else(|_| failure(Lost::Panic));
@@ -148,24 +150,12 @@ pub(crate) fn keep_generic_kernels(on: bool) -> Result<(), Reply> {
     set_llvm_options(WORKER_NAME, &[format!("{GENERIC_SWITCH}={on}")]).map_err(unable)
 }
 
-/// LLVM's switch for what is less when addresses in loops are rewritten: instructions come before
-/// registers. PTX has as many of these as it likes, and what runs on a host has few.
-const INSTRUCTIONS_SWITCH: &str = "-lsr-insns-cost";
-
-fn save_instructions_first(on: bool) -> Result<(), Reply> {
-    set_llvm_options(WORKER_NAME, &[format!("{INSTRUCTIONS_SWITCH}={on}")]).map_err(unable)
-}
-
 /// By LLVM, and then by the assembler, a cubin; for an AMD GPU by the linker, a code object.
 fn gpu_kernel(request: &Request<'_>, gpu: &GpuRequest<'_>, watch: &Watch) -> Result<Reply, Reply> {
     // With arguments as constants, what kept LLVM from it may be gone.
     keep_generic_kernels(gpu.mode == ExecutionMode::Generic)?;
-    let is_amds = Triple(request.target_triple).is_amd_gpu();
-    save_instructions_first(!is_amds)?;
-    let generated = generate(request, gpu);
-    save_instructions_first(false)?;
-    let generated = generated.map_err(failure)?;
-    let (Compiled { object, phases }, resources) = match is_amds {
+    let generated = generate(request, gpu).map_err(failure)?;
+    let (Compiled { object, phases }, resources) = match Triple(request.target_triple).is_amd_gpu() {
         true => code_object(&generated, request)?,
         false => assemble_kernel(&generated, request, gpu, watch)?,
     };
@@ -208,6 +198,38 @@ impl VariantSwitch {
 
     fn set(&mut self, on: bool) -> Result<(), NulError> {
         set_llvm_options(WORKER_NAME, &[format!("{VARIANT_SWITCH}={on}")])?;
+        self.is_on = on;
+        Ok(())
+    }
+}
+
+fn is_nvidia_kernel(work: &Work<'_>) -> bool {
+    matches!(work, Work::Kernel(request) if request.gpu.is_some() && !Triple(request.target_triple).is_amd_gpu())
+}
+
+/// LLVM's option for what is less when addresses in loops are rewritten: instructions come before registers. PTX
+/// has as many of these as it likes, and what runs on a host has few.
+const SAVING_OPTION: &str = "lsr-insns-cost";
+
+/// That option, as [`VariantSwitch`] is.
+#[derive(Debug, Default)]
+struct SavingInstructions {
+    is_on: bool,
+}
+
+impl SavingInstructions {
+    fn turn(&mut self, on: bool) -> Result<(), NulError> {
+        if self.is_on == on {
+            return Ok(());
+        }
+        // Another thread may be about to.
+        know_processor();
+        if on {
+            set_llvm_options(WORKER_NAME, &[format!("-{SAVING_OPTION}=true")])?;
+        } else {
+            // False is something else: then instructions are not counted at all.
+            reset_llvm_option(SAVING_OPTION);
+        }
         self.is_on = on;
         Ok(())
     }

@@ -23,6 +23,7 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace llvm;
 using offloom::HiddenOperand, offloom::isHiddenOperand;
@@ -153,53 +154,70 @@ private:
   DenseMap<Instruction *, bool> Answers;
 };
 
-/// Keeps constants of a function from who propagates them: their bits are combined with eight zero bytes
-/// of memory. That is done where a constant comes in, once for each constant, and not where it is used,
-/// maybe in a loop.
+/// Keeps constants of a function from who propagates them: their bits are combined with eight zero bytes of
+/// memory. That is done where a number comes in, and once for each: not in each round of a loop.
 class Concealment {
 public:
   Concealment(Function &F, GlobalVariable &Zeros) : F(F), Zeros(Zeros) {}
 
-  /// Has the value that is used be none that may be a constant. All others that use it get the same.
-  void conceal(Use &U) {
-    Value *V = U.get();
-    if (!Constants().mayBe(V))
-      return;
-    if (auto *C = dyn_cast<Constant>(V))
-      return concealConstant(U, *C);
-    auto &I = *cast<Instruction>(V);
-    if (!Seen.insert(&I).second)
-      return;
-    if (auto *Phi = dyn_cast<PHINode>(&I)) {
-      for (Use &Incoming : Phi->incoming_values())
-        conceal(Incoming);
-    } else if (isa<SelectInst>(I)) {
-      conceal(I.getOperandUse(1));
-      conceal(I.getOperandUse(2));
-    } else {
-      // It is a constant only where all of its operands are.
-      Use *Operand = find_if(I.operands(), [](const Use &Part) { return isa<Instruction>(Part.get()); });
-      if (Operand == I.op_end())
-        Operand = find_if(I.operands(), [](const Use &Part) { return isNumberOrMore(Part->getType()); });
-      if (Operand != I.op_end())
-        conceal(*Operand);
-    }
-  }
-
-  /// Conceals the value where it is used, and from nobody else.
-  void concealHere(Use &U) {
-    zero();
-    U.set(mix(*U.get(), cast<Instruction>(U.getUser())));
+  /// Makes sure that the operand of a call is no constant, on any way that leads to it.
+  void concealOperand(CallInst &Call) {
+    Constants Before;
+    conceal(Call.getArgOperandUse(0), Before);
+    if (Constants().mayBe(Call.getArgOperand(0)))
+      concealBehind(Call.getArgOperandUse(0));
   }
 
 private:
   Function &F;
   GlobalVariable &Zeros;
   Instruction *Zero = nullptr;
-  DenseMap<Constant *, Value *> Concealed;
+  DenseMap<Value *, Value *> Concealed;
   SmallPtrSet<Instruction *, 16> Seen;
 
-  static bool isNumberOrMore(Type *T) { return isNumber(T) || (isa<FixedVectorType>(T) && isNumber(T->getScalarType())); }
+  /// `Before` may take for constants what has been concealed since.
+  void conceal(Use &U, Constants &Before) {
+    Value *V = U.get();
+    if (!Before.mayBe(V))
+      return;
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || !isTransparent(*I))
+      return concealBehind(U);
+    if (!Seen.insert(I).second)
+      return;
+    // A condition is no part of the value.
+    for (Use &Operand : drop_begin(I->operands(), isa<SelectInst>(I) ? 1 : 0))
+      if (isa<Instruction>(Operand.get()) || isa<PHINode>(I) || isa<SelectInst>(I))
+        conceal(Operand, Before);
+  }
+
+  /// Whether constants can be concealed in front of the instruction. Not where it is one number, since that is
+  /// a constant of the source, which stays one for all others that use it; nor in a loop's counter, of which the
+  /// count of rounds is computed; nor where vectors are, of which one part may be a constant and not another.
+  bool isTransparent(Instruction &I) {
+    if (isOneNumber(&I) || I.getType()->isVectorTy())
+      return false;
+    if (isa<PHINode>(I) || isa<SelectInst>(I))
+      return I.getType()->isFloatingPointTy() || none_of(I.operands(), [](const Use &Part) { return isa<ConstantInt>(Part); });
+    if (isa<SIToFPInst>(I) || isa<UIToFPInst>(I))
+      return false;
+    const bool IsHidden = isHiddenOperand(&I);
+    if (!IsHidden && any_of(approximated(I), [](const Use &Part) { return !isHiddenOperand(Part.get()); }))
+      return false;
+    return none_of(I.operands(), [](const Use &Part) { return Part->getType()->isVectorTy(); });
+  }
+
+  /// Conceals the value, and has nobody use what comes of it but this user.
+  void concealBehind(Use &U) {
+    Value *V = U.get();
+    Type *T = V->getType();
+    if (!isNumber(T) && !(isa<FixedVectorType>(T) && isNumber(T->getScalarType())))
+      return;
+    Value *&Result = Concealed[V];
+    if (!Result)
+      Result = mix(*V, behind(*V));
+    U.set(Result);
+  }
 
   Instruction *zero() {
     if (!Zero) {
@@ -211,6 +229,15 @@ private:
     return Zero;
   }
 
+  /// Before what the value's bits can be mixed.
+  Instruction *behind(Value &V) {
+    zero();
+    auto *I = dyn_cast<Instruction>(&V);
+    if (!I)
+      return Zero->getNextNode();
+    return isa<PHINode>(I) ? &*I->getParent()->getFirstInsertionPt() : I->getNextNode();
+  }
+
   Value *mix(Value &V, Instruction *Before) {
     IRBuilder<> Builder(Before);
     Type *T = V.getType();
@@ -218,15 +245,6 @@ private:
     if (auto *Vector = dyn_cast<FixedVectorType>(T))
       Bits = Builder.CreateVectorSplat(Vector->getNumElements(), Bits);
     return Builder.CreateBitCast(Builder.CreateXor(Builder.CreateBitCast(&V, Bits->getType()), Bits), T);
-  }
-
-  void concealConstant(Use &U, Constant &C) {
-    if (!isNumberOrMore(C.getType()))
-      return;
-    Value *&Result = Concealed[&C];
-    if (!Result)
-      Result = mix(C, zero()->getNextNode());
-    U.set(Result);
   }
 };
 
@@ -403,11 +421,8 @@ void offloom_ir_show_operands(LLVMModuleRef module, LLVMValueRef zero) {
         All.push_back(cast<CallInst>(&I));
     if (zero) {
       Concealment Concealed(F, *unwrap<GlobalVariable>(zero));
-      for (CallInst *Call : All) {
-        Concealed.conceal(Call->getArgOperandUse(0));
-        if (Constants().mayBe(Call->getArgOperand(0)))
-          Concealed.concealHere(Call->getArgOperandUse(0));
-      }
+      for (CallInst *Call : All)
+        Concealed.concealOperand(*Call);
     }
     for (CallInst *Call : All) {
       Call->replaceAllUsesWith(Call->getArgOperand(0));
@@ -477,10 +492,31 @@ size_t offloom_ir_widen_sums(LLVMModuleRef M) {
 
 } // extern "C"
 
-/// Takes `llvm.loop.unroll.disable` from innermost loops that run a known number of times, at most `Most`.
-/// Returns from how many.
-extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned Most) {
-  constexpr StringLiteral Mark = "llvm.loop.unroll.disable";
+namespace {
+
+/// What an innermost loop says of unrolling, but for `Name`; null if it has no such mark.
+MDNode *withoutMark(MDNode &Id, StringRef Name) {
+  // The first operand is the node itself.
+  SmallVector<Metadata *, 4> Kept{nullptr};
+  for (const MDOperand &Operand : drop_begin(Id.operands())) {
+    auto *Node = dyn_cast<MDNode>(Operand);
+    auto *Text = Node && Node->getNumOperands() > 0 ? dyn_cast<MDString>(Node->getOperand(0)) : nullptr;
+    if (!Text || Text->getString() != Name)
+      Kept.push_back(Operand);
+  }
+  if (Kept.size() == Id.getNumOperands())
+    return nullptr;
+  MDNode *Rest = MDNode::getDistinct(Id.getContext(), Kept);
+  Rest->replaceOperandWith(0, Rest);
+  return Rest;
+}
+
+} // namespace
+
+/// Has innermost loops unrolled that run a known number of times, at most `MostRounds`: takes
+/// `llvm.loop.unroll.disable` from them, and asks for it where one is straight-line code, of which no more than
+/// `MostInstructions` come of it. Returns of how many.
+extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned MostRounds, unsigned MostInstructions) {
   Module &Code = *unwrap(M);
   TargetLibraryInfoImpl Library{Triple(Code.getTargetTriple())};
   size_t Released = 0;
@@ -495,26 +531,20 @@ extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned Mos
     AssumptionCache Assumptions(F);
     ScalarEvolution Counts(F, Functions, Assumptions, Dominators, Loops);
     for (Loop *L : Loops.getLoopsInPreorder()) {
-      MDNode *Id = L->getLoopID();
-      if (!Id || !L->isInnermost())
+      if (!L->isInnermost())
         continue;
       unsigned Count = Counts.getSmallConstantTripCount(L);
-      if (Count == 0 || Count > Most)
+      if (Count == 0 || Count > MostRounds)
         continue;
-      // The first operand is the node itself.
-      SmallVector<Metadata *, 4> Kept{nullptr};
-      for (const MDOperand &Operand : drop_begin(Id->operands())) {
-        auto *Node = dyn_cast<MDNode>(Operand);
-        auto *Name = Node && Node->getNumOperands() > 0 ? dyn_cast<MDString>(Node->getOperand(0)) : nullptr;
-        if (!Name || Name->getString() != Mark)
-          Kept.push_back(Operand);
+      MDNode *Id = L->getLoopID();
+      MDNode *Rest = Id ? withoutMark(*Id, "llvm.loop.unroll.disable") : nullptr;
+      if (Rest) {
+        L->setLoopID(Rest);
+        ++Released;
+      } else if (L->getNumBlocks() == 1 && L->getHeader()->sizeWithoutDebug() * Count <= MostInstructions) {
+        addStringMetadataToLoop(L, "llvm.loop.unroll.full", 1);
+        ++Released;
       }
-      if (Kept.size() == Id->getNumOperands())
-        continue;
-      MDNode *Rest = MDNode::getDistinct(F.getContext(), Kept);
-      Rest->replaceOperandWith(0, Rest);
-      L->setLoopID(Rest);
-      ++Released;
     }
   }
   return Released;

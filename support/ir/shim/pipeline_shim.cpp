@@ -19,6 +19,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/Passes/StandardInstrumentations.h"
+#include "llvm/Support/CommandLine.h"
 #include "llvm/Transforms/Utils/LoopUtils.h"
 #include <optional>
 
@@ -195,5 +196,15 @@ bool offloom_ir_run_pipeline(LLVMModuleRef module, LLVMTargetMachineRef machine,
   Standard.registerCallbacks(Callbacks, &All.OfModule);
   return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length), Callbacks,
                               All);
+}
+
+/// Has one of LLVM's options be as if it had not been given. Whether there is such an option.
+bool offloom_ir_reset_option(const char *name, size_t length) {
+  auto &Options = cl::getRegisteredOptions();
+  auto Found = Options.find(StringRef(name, length));
+  if (Found == Options.end())
+    return false;
+  Found->second->reset();
+  return true;
 }
 }

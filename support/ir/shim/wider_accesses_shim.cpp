@@ -27,7 +27,7 @@ using namespace llvm;
 
 namespace {
 
-/// Bytes of the widest access that a thread of a GPU has.
+/// Bytes of the widest access that a thread of a GPU has; from sm_100 on it has such of 32 too.
 constexpr uint64_t WidestAccess = 16;
 
 /// How far an access is from the pointer that it goes through.

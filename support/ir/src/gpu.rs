@@ -20,7 +20,7 @@ unsafe extern "C" {
     fn offloom_ir_show_operands(module: LLVMModuleRef, zero: LLVMValueRef);
     fn offloom_ir_use_generic_addresses(kernel: LLVMValueRef) -> usize;
     fn offloom_ir_widen_sums(module: LLVMModuleRef) -> usize;
-    fn offloom_ir_release_counted_loops(module: LLVMModuleRef, most: u32) -> usize;
+    fn offloom_ir_release_counted_loops(module: LLVMModuleRef, rounds: u32, instructions: u32) -> usize;
 }
 
 /// Whether the program can tell a variable's address from that of a copy: it compares the address, stores it,
@@ -80,14 +80,16 @@ pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Symbol<'_>>]) -
     Err(Symbol::from(needed).name())
 }
 
-/// Lets LLVM unroll innermost loops that run a known number of times, at most `most`, where a mark on them
-/// forbids it. From how many the mark was taken.
+/// Has LLVM unroll innermost loops that run a known number of times, at most `most_rounds`: where a mark on them
+/// forbids it, and where one is straight-line code, of which no more than `most_instructions` come of it. Of how
+/// many.
 ///
 /// LLVM marks the loop over the rest that unrolling leaves, so that nobody unrolls it again. Once the count
-/// is known to be small, that loop is all there is.
-pub fn release_counted_loops(module: &Module<'_>, most: u32) -> usize {
+/// is known to be small, that loop is all there is. Straight-line code it leaves in a loop from a few hundred
+/// instructions on, where each round loads again what another round has.
+pub fn release_counted_loops(module: &Module<'_>, most_rounds: u32, most_instructions: u32) -> usize {
     // SAFETY: a live module.
-    unsafe { offloom_ir_release_counted_loops(module.as_mut_ptr(), most) }
+    unsafe { offloom_ir_release_counted_loops(module.as_mut_ptr(), most_rounds, most_instructions) }
 }
 
 /// Has LLVM not see through the operands of approximations (`ex2.approx` and the like) that are no constants

@@ -16,6 +16,7 @@ fn i32() -> Parameter {
 fn aligned() -> Parameter {
     Parameter::Pointer {
         declared_alignment: Some(1),
+        useful_alignment: 128,
         contents: Vec::new(),
         contents_are_there: true,
     }
@@ -49,6 +50,7 @@ fn a_launch_is_described_by_what_counts_of_it() {
         Parameter::Scalar(ScalarType::Float),
         Parameter::Pointer {
             declared_alignment: Some(16),
+            useful_alignment: 128,
             contents: vec![true, true, false, false, false, false, false, false, false, true],
             contents_are_there: true,
         },
@@ -190,6 +192,7 @@ fn contents_of_an_object_are_counted_once_and_megamorphic_as_a_whole() {
     };
     let object = Parameter::Pointer {
         declared_alignment: None,
+        useful_alignment: 128,
         contents: vec![true; 24],
         contents_are_there: true,
     };

@@ -67,6 +67,7 @@ impl Launch for Asked<'_> {
 fn a_launch_without_code_is_asked_once_for_each_object_that_counts() {
     let object = || Parameter::Pointer {
         declared_alignment: None,
+        useful_alignment: 128,
         contents: vec![true; 64],
         contents_are_there: false,
     };

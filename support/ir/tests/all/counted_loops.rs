@@ -32,7 +32,7 @@ fn only_loops_of_few_known_rounds_lose_the_mark() {
     for (rounds, released) in [("3", 1), ("8", 1), ("9", 0), ("%n", 0)] {
         let context = Context::create();
         let module = parse(&context, &marked_loop(rounds));
-        assert_eq!(release_counted_loops(&module, 8), released, "{rounds}");
+        assert_eq!(release_counted_loops(&module, 8, 0), released, "{rounds}");
         let text = module.print_to_string().to_string();
         assert_eq!(
             text.contains("llvm.loop.unroll.disable"),
@@ -40,5 +40,24 @@ fn only_loops_of_few_known_rounds_lose_the_mark() {
             "{rounds}"
         );
         assert!(text.contains("llvm.loop.mustprogress"), "{rounds}");
+    }
+}
+
+#[test]
+fn straight_line_code_of_few_known_rounds_is_to_be_unrolled() {
+    // Six instructions of the loop, eight times.
+    for (rounds, most, marked) in [("8", 48, 1), ("8", 47, 0), ("9", 64, 0), ("%n", 64, 0)] {
+        let context = Context::create();
+        let text = marked_loop(rounds)
+            .replace(", !2}", "}")
+            .replace("!2 = !{!\"llvm.loop.unroll.disable\"}", "");
+        let module = parse(&context, &text);
+        assert_eq!(release_counted_loops(&module, 8, most), marked, "{rounds} {most}");
+        let text = module.print_to_string().to_string();
+        assert_eq!(
+            text.contains("llvm.loop.unroll.full"),
+            marked == 1,
+            "{rounds} {most}"
+        );
     }
 }

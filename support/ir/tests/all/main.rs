@@ -5,6 +5,7 @@ use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::Module;
 
 mod code_memory;
+mod command_line;
 mod conditional_divisions;
 mod counted_loops;
 mod disjoint;
