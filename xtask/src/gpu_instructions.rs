@@ -84,6 +84,8 @@ impl Executed {
 #[derive(Debug)]
 struct Row {
     workload: String,
+    /// How many files the workload is compiled from.
+    files: usize,
     kernel: String,
     base: Executed,
     /// Launches of variants alone.
@@ -232,6 +234,7 @@ fn count_one(
         let code_of = |code: &BTreeMap<String, Code>| code.get(&kernel).copied().unwrap_or_default();
         Row {
             workload: subject.program.name.clone(),
+            files: subject.program.sources.len(),
             variants: of(&format!("{kernel}{VARIANT}")),
             ahead_of_time: of(&kernel),
             code: code_of(&code),
@@ -310,6 +313,18 @@ impl<'a> Program<'a> {
     }
 }
 
+/// For each workload of one file the geometric mean of what its kernels have.
+fn of_workloads(rows: &[Row], ratio: fn(&Row) -> Option<f64>) -> Vec<f64> {
+    let mut workloads = BTreeMap::<&str, Vec<f64>>::new();
+    for row in rows.iter().filter(|row| row.files == 1) {
+        workloads.entry(&row.workload).or_default().extend(ratio(row));
+    }
+    workloads
+        .values()
+        .filter_map(|ratios| geometric_mean(ratios))
+        .collect()
+}
+
 /// What the virtual GPU has written, by kernel.
 fn executed(counts: &Path) -> Result<BTreeMap<String, Executed>> {
     let text = fs::read_to_string(counts).context("no kernel was launched")?;
@@ -381,6 +396,14 @@ fn page(
                 text,
                 "\n{} kernels with variants: {mean:.2} times {what} in the geometric mean, {least:.2} at least.",
                 ratios.len()
+            );
+        }
+        let of_workloads = of_workloads(rows, ratio);
+        if let Some(mean) = geometric_mean(&of_workloads) {
+            let _ = writeln!(
+                text,
+                "The {} workloads of one file, each by the mean of its kernels: {mean:.2} times {what}.",
+                of_workloads.len()
             );
         }
     }

@@ -140,8 +140,8 @@ pub struct SubjectCount {
     pub argument: Option<usize>,
     /// `value`, `alignment`, `contents`, `teams` or `threads`.
     pub what: String,
-    /// What knowing it is good for, as the link step found it: `loop bound`, `branch` and so on; of an alignment
-    /// `wider accesses`.
+    /// What knowing it is good for, as the link step found it: `loop bound`, `branch` and so on; of an
+    /// alignment `wider accesses`.
     pub uses: Vec<String>,
     /// n_i of the JIT paper's 4.7: specialisations that it caused.
     pub specializations: u64,

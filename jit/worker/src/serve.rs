@@ -207,8 +207,8 @@ fn is_nvidia_kernel(work: &Work<'_>) -> bool {
     matches!(work, Work::Kernel(request) if request.gpu.is_some() && !Triple(request.target_triple).is_amd_gpu())
 }
 
-/// LLVM's option for what is less when addresses in loops are rewritten: instructions come before registers. PTX
-/// has as many of these as it likes, and what runs on a host has few.
+/// LLVM's option for what is less when addresses in loops are rewritten: instructions come before
+/// registers. PTX has as many of these as it likes, and what runs on a host has few.
 const SAVING_OPTION: &str = "lsr-insns-cost";
 
 /// That option, as [`VariantSwitch`] is.

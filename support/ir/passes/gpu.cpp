@@ -191,9 +191,10 @@ private:
         conceal(Operand, Before);
   }
 
-  /// Whether constants can be concealed in front of the instruction. Not where it is one number, since that is
-  /// a constant of the source, which stays one for all others that use it; nor in a loop's counter, of which the
-  /// count of rounds is computed; nor where vectors are, of which one part may be a constant and not another.
+  /// Whether constants can be concealed in front of the instruction. Not where it is one number, since that
+  /// is a constant of the source, which stays one for all others that use it; nor in a loop's counter, of
+  /// which the count of rounds is computed; nor where vectors are, of which one part may be a constant and
+  /// not another.
   bool isTransparent(Instruction &I) {
     if (isOneNumber(&I) || I.getType()->isVectorTy())
       return false;
@@ -514,8 +515,8 @@ MDNode *withoutMark(MDNode &Id, StringRef Name) {
 } // namespace
 
 /// Has innermost loops unrolled that run a known number of times, at most `MostRounds`: takes
-/// `llvm.loop.unroll.disable` from them, and asks for it where one is straight-line code, of which no more than
-/// `MostInstructions` come of it. Returns of how many.
+/// `llvm.loop.unroll.disable` from them, and asks for it where one is straight-line code that becomes no more
+/// than `MostInstructions`. Returns how many.
 extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned MostRounds, unsigned MostInstructions) {
   Module &Code = *unwrap(M);
   TargetLibraryInfoImpl Library{Triple(Code.getTargetTriple())};

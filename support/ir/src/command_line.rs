@@ -26,8 +26,8 @@ pub fn set_llvm_options(program: &str, arguments: &[String]) -> Result<(), NulEr
     Ok(())
 }
 
-/// Has one of LLVM's options, named without a dash, be as if it had not been given: to be given its default is
-/// not the same for all of them. Nothing of LLVM may be running. Whether there is such an option.
+/// Has one of LLVM's options, named without a dash, be as if it had not been given: to be given its default
+/// is not the same for all of them. Nothing of LLVM may be running. Whether there is such an option.
 pub fn reset_llvm_option(name: &str) -> bool {
     // SAFETY: the name's bytes, with their number.
     unsafe { offloom_ir_reset_option(name.as_ptr().cast(), name.len()) }

@@ -80,9 +80,9 @@ pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Symbol<'_>>]) -
     Err(Symbol::from(needed).name())
 }
 
-/// Has LLVM unroll innermost loops that run a known number of times, at most `most_rounds`: where a mark on them
-/// forbids it, and where one is straight-line code, of which no more than `most_instructions` come of it. Of how
-/// many.
+/// Has LLVM unroll innermost loops that run a known number of times, at most `most_rounds`: where a mark on
+/// them forbids it, and where one is straight-line code, of which no more than `most_instructions` come of
+/// it. Of how many.
 ///
 /// LLVM marks the loop over the rest that unrolling leaves, so that nobody unrolls it again. Once the count
 /// is known to be small, that loop is all there is. Straight-line code it leaves in a loop from a few hundred
@@ -114,9 +114,9 @@ pub fn show_approximated(module: &Module<'_>, zero: Option<GlobalValue<'_>>) {
     unsafe { offloom_ir_show_operands(module.as_mut_ptr(), zero) }
 }
 
-/// Has a kernel access what its arguments lead to through generic addresses. Since LLVM 20 its passes cast each
-/// of them to global memory by itself, and then see neither that two are neighbours nor how they are aligned.
-/// Code generation casts the arguments. How many accesses were changed.
+/// Has a kernel access what its arguments lead to through generic addresses. Since LLVM 20 its passes cast
+/// each of them to global memory by itself, and then see neither that two are neighbours nor how they are
+/// aligned. Code generation casts the arguments. How many accesses were changed.
 pub fn use_generic_addresses(kernel: FunctionValue<'_>) -> usize {
     // SAFETY: a live function.
     unsafe { offloom_ir_use_generic_addresses(kernel.as_value_ref()) }
