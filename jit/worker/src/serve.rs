@@ -228,7 +228,8 @@ impl SavingInstructions {
             set_llvm_options(WORKER_NAME, &[format!("-{SAVING_OPTION}=true")])?;
         } else {
             // False is something else: then instructions are not counted at all.
-            reset_llvm_option(SAVING_OPTION);
+            let is_there = reset_llvm_option(SAVING_OPTION);
+            debug_assert!(is_there, "LLVM has no option `{SAVING_OPTION}`");
         }
         self.is_on = on;
         Ok(())

@@ -119,43 +119,58 @@ bool isOneNumber(Value *V) {
 class Constants {
 public:
   bool mayBe(Value *V) {
-    if (isa<Constant>(V))
-      return true;
-    auto *I = dyn_cast<Instruction>(V);
-    if (!I)
-      return false;
-    // While it is looked at, it is none: a value that goes around in a loop comes from elsewhere.
-    auto [Known, New] = Answers.try_emplace(I, false);
-    if (!New)
-      return Known->second;
-    bool Answer = look(*I);
-    return Answers[I] = Answer;
+    size_t Found;
+    do {
+      Found = Are.size();
+      Looked.clear();
+      if (visit(V))
+        return true;
+      // What was seen on the way round a loop before the loop was known may be one after all.
+    } while (Are.size() != Found);
+    AreNot.insert(Looked.begin(), Looked.end());
+    return false;
   }
 
 private:
+  bool visit(Value *V) {
+    if (isa<Constant>(V))
+      return true;
+    auto *I = dyn_cast<Instruction>(V);
+    if (!I || AreNot.contains(I))
+      return false;
+    if (Are.contains(I))
+      return true;
+    // While it is looked at, it is none: a value that goes around in a loop comes from elsewhere.
+    if (!Looked.insert(I).second || !look(*I))
+      return false;
+    Are.insert(I);
+    return true;
+  }
+
   bool look(Instruction &I) {
     if (isHiddenOperand(&I))
-      return mayBe(I.getOperand(0));
+      return visit(I.getOperand(0));
     if (auto *Phi = dyn_cast<PHINode>(&I))
-      return any_of(Phi->incoming_values(), [this](Value *Incoming) { return mayBe(Incoming); });
+      return any_of(Phi->incoming_values(), [this](Value *Incoming) { return visit(Incoming); });
     if (auto *Choice = dyn_cast<SelectInst>(&I))
-      return mayBe(Choice->getTrueValue()) || mayBe(Choice->getFalseValue());
+      return visit(Choice->getTrueValue()) || visit(Choice->getFalseValue());
     if (auto *Call = dyn_cast<CallInst>(&I)) {
       const Function *Callee = Call->getCalledFunction();
       if (!Callee || !Callee->isIntrinsic() || !Call->doesNotAccessMemory() || Call->arg_empty())
         return false;
-      return all_of(Call->args(), [this](Value *Argument) { return mayBe(Argument); });
+      return all_of(Call->args(), [this](Value *Argument) { return visit(Argument); });
     }
     if (I.mayReadOrWriteMemory() || isa<AllocaInst>(I))
       return false;
-    return all_of(I.operands(), [this](Value *Operand) { return mayBe(Operand); });
+    return all_of(I.operands(), [this](Value *Operand) { return visit(Operand); });
   }
 
-  DenseMap<Instruction *, bool> Answers;
+  SmallPtrSet<Instruction *, 16> Are, AreNot, Looked;
 };
 
 /// Keeps constants of a function from who propagates them: their bits are combined with eight zero bytes of
-/// memory. That is done where a number comes in, and once for each: not in each round of a loop.
+/// memory. That is done where a number comes in, and once for each, where that is possible: not in each round
+/// of a loop.
 class Concealment {
 public:
   Concealment(Function &F, GlobalVariable &Zeros) : F(F), Zeros(Zeros) {}
@@ -200,12 +215,27 @@ private:
       return false;
     if (isa<PHINode>(I) || isa<SelectInst>(I))
       return I.getType()->isFloatingPointTy() || none_of(I.operands(), [](const Use &Part) { return isa<ConstantInt>(Part); });
-    if (isa<SIToFPInst>(I) || isa<UIToFPInst>(I))
+    if (I.getType()->isFloatingPointTy() && any_of(I.operands(), [](const Use &Part) { return isOfCounter(Part.get()); }))
       return false;
     const bool IsHidden = isHiddenOperand(&I);
     if (!IsHidden && any_of(approximated(I), [](const Use &Part) { return !isHiddenOperand(Part.get()); }))
       return false;
     return none_of(I.operands(), [](const Use &Part) { return Part->getType()->isVectorTy(); });
+  }
+
+  /// Whether an integer is computed from a loop's counter.
+  static bool isOfCounter(Value *V) {
+    SmallVector<Value *, 8> Open{V};
+    SmallPtrSet<Value *, 8> Met;
+    while (!Open.empty()) {
+      auto *I = dyn_cast<Instruction>(Open.pop_back_val());
+      if (!I || !I->getType()->isIntegerTy() || !Met.insert(I).second)
+        continue;
+      if (isa<PHINode>(I) && any_of(I->operands(), [](const Use &Part) { return isa<ConstantInt>(Part); }))
+        return true;
+      Open.append(I->op_begin(), I->op_end());
+    }
+    return false;
   }
 
   /// Conceals the value, and has nobody use what comes of it but this user.
@@ -230,7 +260,7 @@ private:
     return Zero;
   }
 
-  /// Before what the value's bits can be mixed.
+  /// The first instruction before which the value can be used.
   Instruction *behind(Value &V) {
     zero();
     auto *I = dyn_cast<Instruction>(&V);
@@ -441,8 +471,9 @@ size_t offloom_ir_use_generic_addresses(LLVMValueRef kernel) {
     if (!Cast || Cast->getSrcAddressSpace() != 0 || Cast->getDestAddressSpace() != GlobalMemory)
       continue;
     SmallVector<const Value *, 4> Objects;
-    getUnderlyingObjects(Cast->getPointerOperand(), Objects, nullptr, /*MaxLookup=*/0);
-    if (!all_of(Objects, [](const Value *Object) { return isa<Argument>(Object); }))
+    // Code that nothing comes to may have an address that is made of itself.
+    getUnderlyingObjects(Cast->getPointerOperand(), Objects, nullptr, /*MaxLookup=*/64);
+    if (Objects.empty() || !all_of(Objects, [](const Value *Object) { return isa<Argument>(Object); }))
       continue;
     for (Use &U : make_early_inc_range(Cast->uses())) {
       const bool IsAddress =
@@ -495,7 +526,7 @@ size_t offloom_ir_widen_sums(LLVMModuleRef M) {
 
 namespace {
 
-/// What an innermost loop says of unrolling, but for `Name`; null if it has no such mark.
+/// The loop's metadata without the entry `Name`, as a new node; null if there is no such entry.
 MDNode *withoutMark(MDNode &Id, StringRef Name) {
   // The first operand is the node itself.
   SmallVector<Metadata *, 4> Kept{nullptr};
@@ -539,13 +570,12 @@ extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned Mos
         continue;
       MDNode *Id = L->getLoopID();
       MDNode *Rest = Id ? withoutMark(*Id, "llvm.loop.unroll.disable") : nullptr;
-      if (Rest) {
+      if (Rest)
         L->setLoopID(Rest);
-        ++Released;
-      } else if (L->getNumBlocks() == 1 && L->getHeader()->sizeWithoutDebug() * Count <= MostInstructions) {
+      const bool IsShort = L->getNumBlocks() == 1 && L->getHeader()->sizeWithoutDebug() * Count <= MostInstructions;
+      if (IsShort)
         addStringMetadataToLoop(L, "llvm.loop.unroll.full", 1);
-        ++Released;
-      }
+      Released += Rest || IsShort;
     }
   }
   return Released;

@@ -80,9 +80,9 @@ pub fn bind_to_table(table: GlobalValue<'_>, variables: &[Option<Symbol<'_>>]) -
     Err(Symbol::from(needed).name())
 }
 
-/// Has LLVM unroll innermost loops that run a known number of times, at most `most_rounds`: where a mark on
-/// them forbids it, and where one is straight-line code, of which no more than `most_instructions` come of
-/// it. Of how many.
+/// Has LLVM unroll innermost loops that run a known number of times, at most `most_rounds`: a mark on them
+/// that forbids it goes, and it is asked for where one is straight-line code that becomes at most
+/// `most_instructions`. Returns how many loops.
 ///
 /// LLVM marks the loop over the rest that unrolling leaves, so that nobody unrolls it again. Once the count
 /// is known to be small, that loop is all there is. Straight-line code it leaves in a loop from a few hundred

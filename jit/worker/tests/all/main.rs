@@ -7,6 +7,7 @@
 
 mod busy;
 mod device_code;
+mod gpu_between;
 mod late;
 mod spills;
 mod worker;

@@ -47,8 +47,12 @@ impl Worker {
             gpu: None,
             bitcode,
         };
+        self.send(&request);
+    }
+
+    pub(crate) fn send(&mut self, request: &Request<'_>) {
         self.socket.write_all(&request.encode_head()).expect("it listens");
-        self.socket.write_all(bitcode).expect("it listens");
+        self.socket.write_all(request.bitcode).expect("it listens");
     }
 
     pub(crate) fn answer(&mut self) -> Reply {

@@ -44,6 +44,18 @@ fn only_loops_of_few_known_rounds_lose_the_mark() {
 }
 
 #[test]
+fn straight_line_code_that_loses_the_mark_is_to_be_unrolled_too() {
+    let context = Context::create();
+    let module = parse(&context, &marked_loop("8"));
+    assert_eq!(release_counted_loops(&module, 8, 48), 1);
+    let text = module.print_to_string().to_string();
+    assert!(
+        text.contains("llvm.loop.unroll.full") && !text.contains("llvm.loop.unroll.disable"),
+        "{text}"
+    );
+}
+
+#[test]
 fn straight_line_code_of_few_known_rounds_is_to_be_unrolled() {
     // Six instructions of the loop, eight times.
     for (rounds, most, marked) in [("8", 48, 1), ("8", 47, 0), ("9", 64, 0), ("%n", 64, 0)] {

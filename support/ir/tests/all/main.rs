@@ -11,6 +11,8 @@ mod counted_loops;
 mod disjoint;
 mod distribution;
 mod divisions;
+mod generic_addresses;
+mod hidden_operands;
 mod jit;
 mod metadata;
 mod module;
