@@ -572,7 +572,7 @@ extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned Mos
       MDNode *Rest = Id ? withoutMark(*Id, "llvm.loop.unroll.disable") : nullptr;
       if (Rest)
         L->setLoopID(Rest);
-      const bool IsShort = L->getNumBlocks() == 1 && L->getHeader()->sizeWithoutDebug() * Count <= MostInstructions;
+      const bool IsShort = L->getNumBlocks() == 1 && L->getHeader()->size() * Count <= MostInstructions;
       if (IsShort)
         addStringMetadataToLoop(L, "llvm.loop.unroll.full", 1);
       Released += Rest || IsShort;
