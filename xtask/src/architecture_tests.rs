@@ -214,3 +214,39 @@ fn the_architecture_page_names_every_package_and_every_dependency() {
     }
     assert!(missing.is_empty(), "not in ARCHITECTURE.md: {missing:?}");
 }
+
+/// Code that the worker and the runtime have, and that decides nothing of what a compile makes.
+const OF_NO_EFFECT_ON_CODE: &[&str] = &["offloom-text-table", "offloom-thread", "offloom-whole-file"];
+
+#[test]
+fn cached_code_is_known_by_all_sources_that_decide_on_it() {
+    let metadata = metadata().unwrap();
+    let root = Path::new(metadata["workspace_root"].as_str().unwrap());
+    let list = fs::read_to_string(root.join("jit/worker/sources.rs")).unwrap();
+    let may_use: BTreeMap<_, _> = MAY_USE.iter().copied().collect();
+    let mut packages = BTreeSet::from(["offloom-jit-worker", "offloom-jit-runtime"]);
+    let mut open: Vec<_> = packages.iter().copied().collect();
+    while let Some(package) = open.pop() {
+        open.extend(may_use[package].iter().filter(|used| packages.insert(used)));
+    }
+    let mut missing = BTreeSet::new();
+    for package in metadata["packages"].as_array().unwrap() {
+        let name = package["name"].as_str().unwrap();
+        if !packages.contains(name) || OF_NO_EFFECT_ON_CODE.contains(&name) {
+            continue;
+        }
+        let folder = Path::new(package["manifest_path"].as_str().unwrap())
+            .parent()
+            .unwrap();
+        for part in ["src", "shim", "passes"].map(|part| folder.join(part)) {
+            let part_in_root = part.strip_prefix(root).unwrap().display().to_string();
+            let beside = part_in_root.strip_prefix("jit/").unwrap_or(&part_in_root);
+            let is_listed = list.contains(&format!("\"../../{part_in_root}\""))
+                || list.contains(&format!("\"../{beside}\""));
+            if part.is_dir() && !is_listed {
+                missing.insert(part_in_root);
+            }
+        }
+    }
+    assert!(missing.is_empty(), "not in jit/worker/sources.rs: {missing:?}");
+}

@@ -1,6 +1,6 @@
 //! Which operands of approximations may be constants.
 
-use offloom_ir::gpu::{has_approximated_constant, hide_approximated};
+use offloom_ir::gpu::{has_approximated_constant, hide_approximated, show_approximated};
 use offloom_ir::inkwell::context::Context;
 
 use crate::parse;
@@ -44,4 +44,30 @@ fn the_order_of_a_loops_entries_does_not_matter() {
             assert_eq!(has_approximated_constant(&module), is_constant, "{entries}");
         }
     }
+}
+
+/// The part of a vector that is a constant while the other one may be none.
+const VECTOR: &str = r#"target triple = "nvptx64-nvidia-cuda"
+    @zero = external addrspace(4) global i64
+    declare float @llvm.nvvm.ex2.approx.f(float)
+    define float @f(i1 %c, float %given) {
+      %a = select i1 %c, float 2.500000e-01, float %given
+      %one = insertelement <2 x float> poison, float %a, i32 0
+      %both = insertelement <2 x float> %one, float 5.000000e-01, i32 1
+      %products = fmul <2 x float> %both, <float 3.000000e+00, float 1.000000e+00>
+      %second = extractelement <2 x float> %products, i32 1
+      %e = call float @llvm.nvvm.ex2.approx.f(float %second)
+      ret float %e
+    }"#;
+
+#[test]
+fn a_part_of_a_vector_is_hidden_itself() {
+    let context = Context::create();
+    let module = parse(&context, VECTOR);
+    assert_eq!(hide_approximated(&module), 1);
+    assert!(has_approximated_constant(&module));
+    show_approximated(&module, module.get_global("zero"));
+    let text = module.print_to_string().to_string();
+    assert!(text.contains("bitcast float %second to i32"), "{text}");
+    assert!(!text.contains("ex2.approx.f(float %second)"), "{text}");
 }
