@@ -13,10 +13,10 @@ pub fn link_time_pipeline(optimization_level: u32) -> String {
     format!("lto<O{optimization_level}>")
 }
 
-/// LLVM's switch for vectors of loops that sum floating-point numbers, in the order of the source, so with
+/// LLVM's option for vectors of loops that sum floating-point numbers, in the order of the source, so with
 /// the same bits. It is on while a variant is compiled, where that is all that a process does at the time;
 /// base images are compiled without it, as ahead-of-time images are.
-pub const VARIANT_SWITCH: &str = "-force-ordered-reductions";
+pub const VARIANT_OPTION: &str = "force-ordered-reductions";
 
 /// Has LLVM's OpenMPOpt leave the variant alone. The ahead-of-time pipeline has done what there is for it to
 /// do, and it takes a third of the time of all passes. It would also hand calls the address of a copy of an

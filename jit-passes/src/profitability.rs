@@ -238,18 +238,14 @@ impl fmt::Display for KernelProfitability {
             } else {
                 write!(formatter, "{size} bytes: ")?;
             }
-            let names: Vec<_> = ParameterUses::NAMES
-                .into_iter()
-                .filter(|&(use_, _)| use_ != ParameterUses::WIDER_ACCESSES && uses.contains(use_))
-                .map(|(_, name)| name)
-                .collect();
+            let names: Vec<_> = uses.without(ParameterUses::WIDER_ACCESSES).names().collect();
             if names.is_empty() {
                 write!(formatter, "a constant makes no difference")?;
             } else {
                 write!(formatter, "{}", names.join(", "))?;
             }
-            if uses.contains(ParameterUses::WIDER_ACCESSES) {
-                write!(formatter, "; alignment: wider accesses")?;
+            for name in uses.both(ParameterUses::WIDER_ACCESSES).names() {
+                write!(formatter, "; alignment: {name}")?;
             }
             writeln!(formatter)?;
         }

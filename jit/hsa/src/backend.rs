@@ -148,7 +148,6 @@ impl Backend for Hsa {
     const ARCHITECTURE: &'static str = "amdgcn";
     const SETTLES_LAUNCH_PARAMETERS: bool = true;
     const READS_CONTENTS: bool = false;
-    const USEFUL_ALIGNMENT: u64 = 16;
     const LONG_LAUNCH: u64 = gpu_launch::LONG;
 
     type Launch<'a> = Words<'a>;

@@ -34,7 +34,7 @@ pub trait Backend: Sized + 'static {
     /// Whether the host can read, at a launch, the objects that pointer arguments lead to.
     const READS_CONTENTS: bool;
     /// The alignment in bytes above which no access is better, at most 128.
-    const USEFUL_ALIGNMENT: u64;
+    const USEFUL_ALIGNMENT: u64 = 128;
     /// Launches from so many nanoseconds on are long: what disturbs a launch there is small beside one.
     const LONG_LAUNCH: u64;
 

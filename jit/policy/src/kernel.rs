@@ -228,13 +228,12 @@ impl<B: Backend> Kernel<B> {
         if uses == ParameterUses::UNKNOWN {
             return Vec::new();
         }
-        // The other uses of a pointer are those of what lies behind it.
-        let is_alignment = matches!(subject, Subject::Alignment(_));
-        let names = ParameterUses::NAMES.iter();
-        names
-            .filter(|(one, _)| uses.contains(*one) && (*one == ParameterUses::WIDER_ACCESSES) == is_alignment)
-            .map(|(_, name)| (*name).to_owned())
-            .collect()
+        let uses = match subject {
+            Subject::Alignment(_) => uses.both(ParameterUses::WIDER_ACCESSES),
+            // The other uses of a pointer are those of what lies behind it.
+            _ => uses.without(ParameterUses::WIDER_ACCESSES),
+        };
+        uses.names().map(str::to_owned).collect()
     }
 
     /// What the object for this descriptor is kept under, if it is compiled at this place.

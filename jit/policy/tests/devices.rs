@@ -91,7 +91,6 @@ impl Backend for Double {
     const ARCHITECTURE: &'static str = "double";
     const SETTLES_LAUNCH_PARAMETERS: bool = true;
     const READS_CONTENTS: bool = false;
-    const USEFUL_ALIGNMENT: u64 = 128;
     const LONG_LAUNCH: u64 = u64::MAX;
 
     type Launch<'a> = Words<'a>;

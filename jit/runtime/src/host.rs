@@ -97,7 +97,6 @@ impl Backend for Host {
     /// They are decided inside libomp, which code for one thread asks itself.
     const SETTLES_LAUNCH_PARAMETERS: bool = false;
     const READS_CONTENTS: bool = true;
-    const USEFUL_ALIGNMENT: u64 = 128;
     // What else runs on the processors may take some milliseconds of it.
     const LONG_LAUNCH: u64 = 20_000_000;
 

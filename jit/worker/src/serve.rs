@@ -23,7 +23,7 @@ use offloom_ir::sacrificial_thread::{Lost, park_this_thread_on_fatal_error};
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::gpu::generate::generate;
-use offloom_jit_passes::pipeline::VARIANT_SWITCH;
+use offloom_jit_passes::pipeline::VARIANT_OPTION;
 use offloom_jit_passes::retarget::native_processor;
 use offloom_thread::spawn_without_signals;
 use rustix::stdio::stdin;
@@ -69,10 +69,11 @@ pub(crate) fn report(error: &ServeError) {
 /// Serves until the program closes its end, which ends the process. Requests are read, compiled and answered
 /// on one thread, since to hand them to another one takes up to a millisecond where processors are few.
 pub(crate) fn serve(priority: Priority) -> Result<Infallible, ServeError> {
-    let switch = VariantSwitch::turned_on()?;
+    // Nearly all requests are for kernels.
+    let for_variants = Switch::turned_on(VARIANT_OPTION)?;
     let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
     let watch = Arc::new(Watch::new(socket.try_clone()?, priority)?);
-    while let Err(error) = start_answering(socket.try_clone()?, switch, Arc::clone(&watch)) {
+    while let Err(error) = start_answering(socket.try_clone()?, for_variants, Arc::clone(&watch)) {
         if read_message(&mut socket)?.is_none() {
             exit(0);
         }
@@ -84,10 +85,10 @@ pub(crate) fn serve(priority: Priority) -> Result<Infallible, ServeError> {
     Err(watch.keep().into())
 }
 
-fn start_answering(mut socket: UnixStream, mut switch: VariantSwitch, watch: Arc<Watch>) -> io::Result<()> {
+fn start_answering(mut socket: UnixStream, for_variants: Switch, watch: Arc<Watch>) -> io::Result<()> {
     spawn_without_signals(move || {
         limits::take(watch.priority());
-        let served = answer_all(&mut socket, &mut switch, &watch);
+        let served = answer_all(&mut socket, for_variants, &watch);
         // LLVM's exit handlers are not to run while another thread is in LLVM.
         know_processor();
         exit(i32::from(served.inspect_err(report).is_err()));
@@ -97,7 +98,7 @@ fn start_answering(mut socket: UnixStream, mut switch: VariantSwitch, watch: Arc
 /// Answers one request after the other.
 fn answer_all(
     socket: &mut UnixStream,
-    switch: &mut VariantSwitch,
+    mut for_variants: Switch,
     watch: &Arc<Watch>,
 ) -> Result<(), ServeError> {
     crash_report::leave(stdin(), |signal| crash(signal).encode(SOURCES));
@@ -105,10 +106,10 @@ fn answer_all(
     park_this_thread_on_fatal_error(move |reason| {
         lost.give_up(last_failure(Lost::FatalError(reason)));
     });
-    let mut saving = SavingInstructions::default();
+    let mut saving = Switch::off(SAVING_OPTION);
     while let Some(message) = read_message(socket)? {
         let work = Work::parse(&message)?;
-        switch.turn(matches!(work, Work::Kernel(_)))?;
+        for_variants.turn(matches!(work, Work::Kernel(_)))?;
         saving.turn(is_nvidia_kernel(&work))?;
         watch.begin(Duration::from_millis(u64::from(work.deadline())))?;
         let reply =
@@ -172,17 +173,30 @@ fn know_processor() {
     let _ = brief_features(&processor, &features);
 }
 
-/// LLVM's switch for variants. It belongs to all of the process's LLVM, of which nothing may be running when
-/// it is turned.
+fn is_nvidia_kernel(work: &Work<'_>) -> bool {
+    matches!(work, Work::Kernel(request) if request.gpu.is_some() && !Triple(request.target_triple).is_amd_gpu())
+}
+
+/// LLVM's option for what is less when addresses in loops are rewritten: instructions come before registers.
+/// PTX has as many of these as it likes, and what runs on a host has few.
+const SAVING_OPTION: &str = "lsr-insns-cost";
+
+/// One of LLVM's options, which is true or not given. It belongs to all of the process's LLVM, of which
+/// nothing may be running when it is turned.
 #[derive(Debug, Clone, Copy)]
-struct VariantSwitch {
+struct Switch {
+    option: &'static str,
     is_on: bool,
 }
 
-impl VariantSwitch {
-    /// On, for the process's start: nearly all requests are for kernels.
-    fn turned_on() -> Result<Self, NulError> {
-        let mut switch = Self { is_on: false };
+impl Switch {
+    const fn off(option: &'static str) -> Self {
+        Self { option, is_on: false }
+    }
+
+    /// On, for the process's start, when LLVM does nothing yet.
+    fn turned_on(option: &'static str) -> Result<Self, NulError> {
+        let mut switch = Self::off(option);
         switch.set(true)?;
         Ok(switch)
     }
@@ -197,39 +211,13 @@ impl VariantSwitch {
     }
 
     fn set(&mut self, on: bool) -> Result<(), NulError> {
-        set_llvm_options(WORKER_NAME, &[format!("{VARIANT_SWITCH}={on}")])?;
-        self.is_on = on;
-        Ok(())
-    }
-}
-
-fn is_nvidia_kernel(work: &Work<'_>) -> bool {
-    matches!(work, Work::Kernel(request) if request.gpu.is_some() && !Triple(request.target_triple).is_amd_gpu())
-}
-
-/// LLVM's option for what is less when addresses in loops are rewritten: instructions come before
-/// registers. PTX has as many of these as it likes, and what runs on a host has few.
-const SAVING_OPTION: &str = "lsr-insns-cost";
-
-/// That option, as [`VariantSwitch`] is.
-#[derive(Debug, Default)]
-struct SavingInstructions {
-    is_on: bool,
-}
-
-impl SavingInstructions {
-    fn turn(&mut self, on: bool) -> Result<(), NulError> {
-        if self.is_on == on {
-            return Ok(());
-        }
-        // Another thread may be about to.
-        know_processor();
+        let Self { option, .. } = *self;
         if on {
-            set_llvm_options(WORKER_NAME, &[format!("-{SAVING_OPTION}=true")])?;
+            set_llvm_options(WORKER_NAME, &[format!("-{option}=true")])?;
         } else {
-            // False is something else: then instructions are not counted at all.
-            let is_there = reset_llvm_option(SAVING_OPTION);
-            debug_assert!(is_there, "LLVM has no option `{SAVING_OPTION}`");
+            // False may be something else than not given.
+            let is_there = reset_llvm_option(option);
+            debug_assert!(is_there, "LLVM has no option `{option}`");
         }
         self.is_on = on;
         Ok(())

@@ -229,8 +229,7 @@ impl ParameterUses {
     /// pointers, on NVIDIA GPUs.
     pub const WIDER_ACCESSES: Self = Self(1 << 7);
 
-    /// Each use with its name.
-    pub const NAMES: [(Self, &str); 8] = [
+    const NAMES: [(Self, &str); 8] = [
         (Self::LOOP_BOUND, "loop bound"),
         (Self::ADDRESS_STRIDE, "address stride"),
         (Self::BRANCH, "branch"),
@@ -255,6 +254,18 @@ impl ParameterUses {
     #[must_use]
     pub const fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
+    }
+
+    /// These uses but for those of `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
+    /// The name of each, for people.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let named = Self::NAMES.into_iter();
+        named.filter_map(move |(one, name)| self.contains(one).then_some(name))
     }
 
     /// What is among these uses and those of `other` too.

@@ -23,7 +23,6 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/TargetParser/Triple.h"
-#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace llvm;
 using offloom::HiddenOperand, offloom::isHiddenOperand;
@@ -262,17 +261,16 @@ private:
 
   /// The first instruction before which the value can be used.
   Instruction *behind(Value &V) {
-    zero();
     auto *I = dyn_cast<Instruction>(&V);
     if (!I)
-      return Zero->getNextNode();
+      return zero()->getNextNode();
     return isa<PHINode>(I) ? &*I->getParent()->getFirstInsertionPt() : I->getNextNode();
   }
 
   Value *mix(Value &V, Instruction *Before) {
     IRBuilder<> Builder(Before);
     Type *T = V.getType();
-    Value *Bits = Builder.CreateTrunc(Zero, Builder.getIntNTy(T->getScalarSizeInBits()));
+    Value *Bits = Builder.CreateTrunc(zero(), Builder.getIntNTy(T->getScalarSizeInBits()));
     if (auto *Vector = dyn_cast<FixedVectorType>(T))
       Bits = Builder.CreateVectorSplat(Vector->getNumElements(), Bits);
     return Builder.CreateBitCast(Builder.CreateXor(Builder.CreateBitCast(&V, Bits->getType()), Bits), T);
@@ -524,31 +522,11 @@ size_t offloom_ir_widen_sums(LLVMModuleRef M) {
 
 } // extern "C"
 
-namespace {
-
-/// The loop's metadata without the entry `Name`, as a new node; null if there is no such entry.
-MDNode *withoutMark(MDNode &Id, StringRef Name) {
-  // The first operand is the node itself.
-  SmallVector<Metadata *, 4> Kept{nullptr};
-  for (const MDOperand &Operand : drop_begin(Id.operands())) {
-    auto *Node = dyn_cast<MDNode>(Operand);
-    auto *Text = Node && Node->getNumOperands() > 0 ? dyn_cast<MDString>(Node->getOperand(0)) : nullptr;
-    if (!Text || Text->getString() != Name)
-      Kept.push_back(Operand);
-  }
-  if (Kept.size() == Id.getNumOperands())
-    return nullptr;
-  MDNode *Rest = MDNode::getDistinct(Id.getContext(), Kept);
-  Rest->replaceOperandWith(0, Rest);
-  return Rest;
-}
-
-} // namespace
-
 /// Has innermost loops unrolled that run a known number of times, at most `MostRounds`: takes
 /// `llvm.loop.unroll.disable` from them, and asks for it where one is straight-line code that becomes no more
 /// than `MostInstructions`. Returns how many.
 extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned MostRounds, unsigned MostInstructions) {
+  constexpr StringLiteral Forbids = "llvm.loop.unroll.disable";
   Module &Code = *unwrap(M);
   TargetLibraryInfoImpl Library{Triple(Code.getTargetTriple())};
   size_t Released = 0;
@@ -568,14 +546,13 @@ extern "C" size_t offloom_ir_release_counted_loops(LLVMModuleRef M, unsigned Mos
       unsigned Count = Counts.getSmallConstantTripCount(L);
       if (Count == 0 || Count > MostRounds)
         continue;
-      MDNode *Id = L->getLoopID();
-      MDNode *Rest = Id ? withoutMark(*Id, "llvm.loop.unroll.disable") : nullptr;
-      if (Rest)
-        L->setLoopID(Rest);
       const bool IsShort = L->getNumBlocks() == 1 && L->getHeader()->size() * Count <= MostInstructions;
-      if (IsShort)
-        addStringMetadataToLoop(L, "llvm.loop.unroll.full", 1);
-      Released += Rest || IsShort;
+      if (!IsShort && !findOptionMDForLoop(L, Forbids))
+        continue;
+      MDNode *Full = MDNode::get(F.getContext(), MDString::get(F.getContext(), "llvm.loop.unroll.full"));
+      L->setLoopID(makePostTransformationMetadata(F.getContext(), L->getLoopID(), {Forbids},
+                                                  IsShort ? ArrayRef<MDNode *>(Full) : ArrayRef<MDNode *>()));
+      ++Released;
     }
   }
   return Released;
