@@ -8,6 +8,9 @@
 //! that are known. On NVIDIA GPUs it is asked too whether accesses become wider once the pointer is known
 //! to be aligned.
 //!
+//! Arguments are looked at together: a product of two extents, by which a collapsed loop divides, is a number
+//! where both are.
+//!
 //! The answer is only advice: it decides whether a variant is worth its compile, never whether it is right.
 
 mod flow;
@@ -18,16 +21,17 @@ use std::fmt;
 
 use offloom_abi::jit_bundle::ParameterUses;
 use offloom_ir::inkwell::module::Module;
-use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode};
+use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, InstructionOpcode};
 use offloom_ir::module;
 use offloom_ir::symbol::{Symbol, symbols};
 use offloom_ir::value_uses::{result, value_uses};
 
 use crate::argument_list::{launch_environment, unpack};
 use crate::error::JitPassError;
+use crate::gpu::is_for_gpu;
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
 use crate::survey::is_kernel;
-use flow::{Program, Walk};
+use flow::Program;
 
 /// What a constant in place of a kernel's arguments is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,56 +78,109 @@ pub fn profitability(module: &Module<'_>) -> Result<Vec<KernelProfitability>, Ji
     let program = Program::of(&copy);
     let sources = PointerSources::of(&copy);
     let kernels = symbols(&copy).into_iter().filter(|&global| is_kernel(global));
-    let kernels = kernels.filter_map(Symbol::as_function).map(|kernel| {
-        let memory = KernelMemory::of(&sources, kernel);
-        let launch_environment = launch_environment(&copy, kernel);
-        let of_parameter = |(index, parameter)| {
-            of_parameter(&program, &memory, index, index == launch_environment, parameter)
-        };
+    let kernels = kernels.filter_map(Symbol::as_function).map(|function| {
+        let memory = KernelMemory::of(&sources, function);
+        let launch_environment = launch_environment(&copy, function);
+        let kernel = Kernel::new(
+            &program,
+            &memory,
+            function,
+            launch_environment,
+            !is_for_gpu(&copy),
+        );
         KernelProfitability {
-            kernel: Symbol::from(kernel).name(),
-            parameters: (0..).zip(kernel.get_param_iter()).map(of_parameter).collect(),
+            kernel: Symbol::from(function).name(),
+            parameters: (0..)
+                .zip(function.get_param_iter())
+                .map(|(index, parameter)| kernel.of_parameter(index, parameter))
+                .collect(),
             launch_environment,
         }
     });
     Ok(kernels.collect())
 }
 
-fn of_parameter<'ctx>(
-    program: &Program<'ctx>,
-    memory: &KernelMemory<'_, 'ctx>,
-    index: u32,
-    is_implicit: bool,
-    parameter: BasicValueEnum<'ctx>,
-) -> ParameterProfitability {
-    let mut walk = Walk::new(program);
-    let is_pointer = matches!(parameter, BasicValueEnum::PointerValue(_));
-    match parameter {
-        _ if is_implicit => {}
-        BasicValueEnum::PointerValue(object) => {
-            for load in program.loads_from(object) {
-                if let Some(value) = result(load.instruction) {
-                    walk.add_number(value);
-                }
+/// A kernel, and what of it a launch may settle. Arguments may be known together, and decide things together.
+struct Kernel<'a, 'ctx> {
+    program: &'a Program<'ctx>,
+    memory: &'a KernelMemory<'a, 'ctx>,
+    launch_environment: u32,
+    /// For each parameter, the loads from the object behind it that find the same at every time.
+    loads: Vec<Vec<ObjectLoad<'ctx>>>,
+    /// What is a number where all scalar arguments are, and contents too if launches look at them.
+    beside_scalars: HashSet<BasicValueEnum<'ctx>>,
+    /// What is a number where all scalar arguments and contents are.
+    beside_contents: HashSet<BasicValueEnum<'ctx>>,
+}
+
+impl<'a, 'ctx> Kernel<'a, 'ctx> {
+    fn new(
+        program: &'a Program<'ctx>,
+        memory: &'a KernelMemory<'a, 'ctx>,
+        function: FunctionValue<'ctx>,
+        launch_environment: u32,
+        launches_see_contents: bool,
+    ) -> Self {
+        let loads_of = |index| match index {
+            _ if index == launch_environment => Vec::new(),
+            _ => memory.constant_loads(index),
+        };
+        let loads: Vec<_> = (0..function.count_params()).map(loads_of).collect();
+        let is_scalar = |parameter: &BasicValueEnum<'ctx>| !parameter.is_pointer_value();
+        let scalars = function.get_param_iter().filter(is_scalar);
+        let contents = loads.iter().flatten().filter_map(|load| result(load.instruction));
+        let of_arguments = program.numbers(scalars);
+        let beside_contents = program.numbers(of_arguments.iter().copied().chain(contents));
+        Self {
+            program,
+            memory,
+            launch_environment,
+            loads,
+            beside_scalars: if launches_see_contents {
+                beside_contents.clone()
+            } else {
+                of_arguments
+            },
+            beside_contents,
+        }
+    }
+
+    fn of_parameter(&self, index: u32, parameter: BasicValueEnum<'ctx>) -> ParameterProfitability {
+        let program = self.program;
+        let is_implicit = index == self.launch_environment;
+        let is_pointer = parameter.is_pointer_value();
+        let uses = match parameter {
+            _ if is_implicit => ParameterUses::NONE,
+            BasicValueEnum::PointerValue(object) => {
+                let loads = program.loads_from(object);
+                let loaded = loads.iter().filter_map(|load| result(load.instruction));
+                program.uses(loaded, &self.beside_contents)
+            }
+            scalar => program.uses([scalar], &self.beside_scalars),
+        };
+        let contents = self.useful_contents(&self.loads[index as usize]);
+        ParameterProfitability {
+            is_pointer,
+            contents_are_there: self.memory.reads_at_launch(index, &contents),
+            contents,
+            size: used_bytes(program, parameter),
+            is_floating: is_floating(program, parameter),
+            uses: uses.with(uses_of_alignment(program, is_implicit, parameter)),
+        }
+    }
+
+    /// Bytes whose loads, as constants, make better code.
+    fn useful_contents(&self, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
+        let mut bytes = Vec::new();
+        for load in loads {
+            let uses = self.program.uses(result(load.instruction), &self.beside_contents);
+            if !uses.is_empty() {
+                let end = load.offset + load.size;
+                bytes.resize(bytes.len().max(end), false);
+                bytes[load.offset..end].fill(true);
             }
         }
-        scalar => walk.add_number(scalar),
-    }
-    let loads = if is_pointer && !is_implicit {
-        memory.constant_loads(index)
-    } else {
-        Vec::new()
-    };
-    let contents = useful_contents(program, &loads);
-    ParameterProfitability {
-        is_pointer,
-        contents_are_there: memory.reads_at_launch(index, &contents),
-        contents,
-        size: used_bytes(program, parameter),
-        is_floating: is_floating(program, parameter),
-        uses: walk
-            .finish()
-            .with(uses_of_alignment(program, is_implicit, parameter)),
+        bytes
     }
 }
 
@@ -138,29 +195,6 @@ fn uses_of_alignment<'ctx>(
         }
         _ => ParameterUses::NONE,
     }
-}
-
-/// Bytes whose loads, as constants, make better code.
-fn useful_contents<'ctx>(program: &Program<'ctx>, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
-    let mut bytes = Vec::new();
-    for load in loads {
-        let mut walk = Walk::new(program);
-        if let Some(value) = result(load.instruction) {
-            walk.add_number(value);
-        }
-        // Other fields may be known as well, and decide things together with this one.
-        for other in loads {
-            if let Some(value) = result(other.instruction) {
-                walk.assume_number(value);
-            }
-        }
-        if !walk.finish().is_empty() {
-            let end = load.offset + load.size;
-            bytes.resize(bytes.len().max(end), false);
-            bytes[load.offset..end].fill(true);
-        }
-    }
-    bytes
 }
 
 /// Bytes at the start of an argument word that are looked at, here and in the functions that it is handed to.

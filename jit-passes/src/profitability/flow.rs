@@ -144,6 +144,23 @@ impl<'ctx> Program<'ctx> {
         self.places.get(&block).copied().unwrap_or(LoopPlace::Outside)
     }
 
+    /// What numbers in these places are good for, where `others` are numbers too.
+    pub(super) fn uses(
+        &self,
+        values: impl IntoIterator<Item = BasicValueEnum<'ctx>>,
+        others: &HashSet<BasicValueEnum<'ctx>>,
+    ) -> ParameterUses {
+        Walk::follow(self, values, others).uses
+    }
+
+    /// All that is a number where these are, with them.
+    pub(super) fn numbers(
+        &self,
+        values: impl IntoIterator<Item = BasicValueEnum<'ctx>>,
+    ) -> HashSet<BasicValueEnum<'ctx>> {
+        Walk::follow(self, values, &HashSet::new()).numbers
+    }
+
     /// The loads at known offsets from a pointer, here and in the functions that get it.
     pub(super) fn loads_from(&self, object: PointerValue<'ctx>) -> Vec<PointerUse<'ctx>> {
         let mut loads = Vec::new();
@@ -221,8 +238,10 @@ impl<'ctx> Program<'ctx> {
 /// Values that depend on the argument.
 pub(super) struct Walk<'program, 'ctx> {
     program: &'program Program<'ctx>,
-    /// What would be a number.
+    /// What would be a number because of what is followed.
     numbers: HashSet<BasicValueEnum<'ctx>>,
+    /// What would be one because of other arguments: a product of two extents is known where both are.
+    others: &'program HashSet<BasicValueEnum<'ctx>>,
     /// What would be something unknown times a number, perhaps plus something.
     multiples: HashSet<BasicValueEnum<'ctx>>,
     open: Vec<BasicValueEnum<'ctx>>,
@@ -230,46 +249,51 @@ pub(super) struct Walk<'program, 'ctx> {
 }
 
 impl<'program, 'ctx> Walk<'program, 'ctx> {
-    pub(super) fn new(program: &'program Program<'ctx>) -> Self {
-        Self {
+    /// Follows these values, and what comes of them, to their end.
+    fn follow(
+        program: &'program Program<'ctx>,
+        values: impl IntoIterator<Item = BasicValueEnum<'ctx>>,
+        others: &'program HashSet<BasicValueEnum<'ctx>>,
+    ) -> Self {
+        let mut walk = Self {
             program,
             numbers: HashSet::new(),
+            others,
             multiples: HashSet::new(),
             open: Vec::new(),
             uses: ParameterUses::NONE,
+        };
+        for value in values {
+            walk.add_number(value);
         }
+        while let Some(value) = walk.open.pop() {
+            for value_use in value_uses(value) {
+                walk.visit(value, value_use);
+            }
+        }
+        walk
     }
 
-    /// Starts from a value.
-    pub(super) fn add_number(&mut self, value: BasicValueEnum<'ctx>) {
+    fn add_number(&mut self, value: BasicValueEnum<'ctx>) {
         if self.numbers.insert(value) {
             self.open.push(value);
         }
     }
 
-    /// Takes it that the value is a number too, without asking what for.
-    pub(super) fn assume_number(&mut self, value: BasicValueEnum<'ctx>) {
-        self.numbers.insert(value);
-    }
-
+    /// Whether the value would be a number because of what is followed.
     pub(super) fn is_number(&self, value: BasicValueEnum<'ctx>) -> bool {
         self.numbers.contains(&value)
+    }
+
+    /// Whether the value would be a number, for whatever reason.
+    pub(super) fn is_known(&self, value: BasicValueEnum<'ctx>) -> bool {
+        self.is_number(value) || self.others.contains(&value)
     }
 
     fn add_multiple(&mut self, value: BasicValueEnum<'ctx>) {
         if self.multiples.insert(value) {
             self.open.push(value);
         }
-    }
-
-    /// Follows everything to its end.
-    pub(super) fn finish(mut self) -> ParameterUses {
-        while let Some(value) = self.open.pop() {
-            for value_use in value_uses(value) {
-                self.visit(value, value_use);
-            }
-        }
-        self.uses
     }
 
     fn visit(&mut self, value: BasicValueEnum<'ctx>, value_use: ValueUse<'ctx>) {

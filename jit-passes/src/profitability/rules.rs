@@ -144,7 +144,7 @@ fn others_known<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> bool 
     (0..count).filter(|&other| other != index).all(|other| {
         is_constant_operand(instruction, other)
             || operand(instruction, other)
-                .is_some_and(|value| walk.is_number(value) || Some(value) == result(instruction))
+                .is_some_and(|value| walk.is_known(value) || Some(value) == result(instruction))
     })
 }
 
