@@ -14,6 +14,7 @@ use offloom_ir::codegen::{
 };
 use offloom_ir::disjoint::version_straight_line_code;
 use offloom_ir::distribution::share_iterations;
+use offloom_ir::divisions::narrow_divisions;
 use offloom_ir::gpu::{
     has_approximated_constant, release_counted_loops, show_approximated, use_generic_addresses, widen_sums,
 };
@@ -54,6 +55,9 @@ const MOST_INSTRUCTIONS: u32 = 1024;
 /// Unrolls loops, and simplifies what comes of it.
 const UNROLL: &str =
     "function(loop-simplify,lcssa,loop-unroll<O3>,sroa,instcombine,early-cse<memssa>,gvn,simplifycfg)";
+
+/// Computes with the narrow numbers what does not need more.
+const AFTER_NARROWING: &str = "function(instcombine,early-cse<memssa>,simplifycfg)";
 
 /// Finds out how addresses are aligned once that can be seen, and loads nothing twice.
 const AFTER_GENERIC_ADDRESSES: &str = "function(infer-alignment,early-cse<memssa>)";
@@ -139,6 +143,9 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
     widen_sums(&module);
     let specialized = Instant::now();
     run_pipeline(&module, &machine, &errors, &pipeline)?;
+    if request.optimization_level > 1 && narrow_divisions(&module) > 0 {
+        run_pipeline(&module, &machine, &errors, AFTER_NARROWING)?;
+    }
     if !is_for_amd(&module) && use_generic_addresses(kernel_of(&module, request.kernel)?) > 0 {
         run_pipeline(&module, &machine, &errors, AFTER_GENERIC_ADDRESSES)?;
     }

@@ -1,10 +1,11 @@
-//! Loops that divide the numbers of their iterations, as those of `collapse` do.
+//! Divisions of the numbers of iterations, as loops with `collapse` begin with.
 
 use inkwell::llvm_sys::prelude::LLVMModuleRef;
 use inkwell::module::Module;
 
 unsafe extern "C" {
     fn offloom_ir_divide_less(module: LLVMModuleRef, without_signs: *mut u32, in_blocks: *mut u32);
+    fn offloom_ir_narrow_divisions(module: LLVMModuleRef) -> u32;
 }
 
 /// In how many loops [`divide_less`] has found such divisions, and what it did.
@@ -41,4 +42,14 @@ pub fn divide_less(module: &Module<'_>) -> DividedLoops {
         );
     }
     done
+}
+
+/// Makes divisions use 32 bits instead of 64, and no signs, where that holds all their numbers; for GPUs, which
+/// multiply 32 bits. How many were changed.
+///
+/// On GPUs a thread computes its iterations itself, so how many there are tells scalar evolution, in the
+/// module as LLVM's passes have left it, what their numbers may be.
+pub fn narrow_divisions(module: &Module<'_>) -> u32 {
+    // SAFETY: a live module.
+    unsafe { offloom_ir_narrow_divisions(module.as_mut_ptr()) }
 }

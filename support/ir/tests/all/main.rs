@@ -16,6 +16,7 @@ mod hidden_operands;
 mod jit;
 mod metadata;
 mod module;
+mod narrow_divisions;
 mod processor;
 mod region_starts;
 mod straight_line_vectors;

@@ -1,0 +1,233 @@
+//! Divisions with as many bits as their numbers need.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "a test that fails at a step that it takes has failed"
+)]
+
+use offloom_ir::divisions::narrow_divisions;
+use offloom_ir::inkwell::context::Context;
+use offloom_ir::orc::Session;
+
+use crate::parse;
+use crate::this_machine::{TRIPLE, object};
+
+/// A function that computes `%value` from `%argument` by `body`.
+fn function(body: &str) -> String {
+    format!(
+        "target triple = \"{TRIPLE}\"
+         define i64 @compute(i64 %argument, i64 %other) {{
+           {body}
+           ret i64 %value
+         }}"
+    )
+}
+
+/// How many divisions of a module are changed, and the module then.
+fn narrowed(text: &str) -> (u32, String) {
+    let context = Context::create();
+    let module = parse(&context, text);
+    let changed = narrow_divisions(&module);
+    module.verify().unwrap();
+    (changed, module.print_to_string().to_string())
+}
+
+/// What the function computes of each pair of arguments.
+#[expect(unsafe_code, reason = "the code is run")]
+fn values(text: &str, arguments: &[(u64, u64)]) -> Vec<u64> {
+    let session = Session::start().unwrap();
+    let library = session.create_dylib("test").unwrap();
+    library
+        .add_object(&object(text, "default<O1>"), "object")
+        .unwrap();
+    let compute = library.look_up("compute").unwrap();
+    // SAFETY: that is its type in the module.
+    let compute: unsafe extern "C" fn(u64, u64) -> u64 = unsafe { std::mem::transmute(compute) };
+    // SAFETY: the code reads nothing but its arguments.
+    let value = |&(argument, other)| unsafe { compute(argument, other) };
+    arguments.iter().map(value).collect()
+}
+
+/// Numbers at the ends of what 32 and 64 bits hold, and around what is divided by.
+const NUMBERS: [u64; 12] = [
+    0,
+    1,
+    249,
+    250,
+    62_499,
+    62_500,
+    0x7fff_ffff,
+    0x8000_0000,
+    0xffff_fffe,
+    0xffff_ffff,
+    0x1_0000_0000,
+    u64::MAX,
+];
+
+/// A body whose divisions all fit is changed in so many places, has none of 64 bits then, and computes what
+/// it did.
+#[track_caller]
+fn fits(body: &str, changed: u32) {
+    let before = function(body);
+    let (found, after) = narrowed(&before);
+    assert_eq!(found, changed, "{after}");
+    for wide in ["udiv i64", "urem i64", "sdiv", "srem"] {
+        assert!(!after.contains(wide), "{after}");
+    }
+    same(&before, &after);
+}
+
+#[track_caller]
+fn same(before: &str, after: &str) {
+    let arguments: Vec<_> = NUMBERS
+        .iter()
+        .flat_map(|&argument| [1, 7, 0xffff_ffff].map(|other| (argument, other)))
+        .collect();
+    assert_eq!(values(before, &arguments), values(after, &arguments), "{after}");
+}
+
+/// A body whose divisions stay as they are.
+#[track_caller]
+fn stays(body: &str) {
+    let before = function(body);
+    let (changed, after) = narrowed(&before);
+    assert_eq!(changed, 0, "{after}");
+}
+
+#[test]
+fn numbers_of_32_bits_are_divided_by_32_bits() {
+    fits(
+        "%number = and i64 %argument, 4294967295
+         %value = udiv i64 %number, 62500",
+        1,
+    );
+    fits(
+        "%number = and i64 %argument, 4294967295
+         %value = srem i64 %number, 62500",
+        1,
+    );
+    // By something that is not known, too.
+    fits(
+        "%number = and i64 %argument, 4294967295
+         %low = and i64 %other, 4294967295
+         %value = udiv i64 %number, %low",
+        1,
+    );
+}
+
+/// As loops with `collapse` take their numbers apart: what the first division leaves has no sign either, which
+/// only the first division tells.
+#[test]
+fn what_divisions_leave_is_divided_by_32_bits() {
+    for rest in [
+        "%negative = mul i64 %planes, -62500
+         %rest = add i64 %number, %negative",
+        "%negative = mul i64 %planes, -62500
+         %rest = add i64 %negative, %number",
+        "%whole = mul i64 %planes, 62500
+         %rest = sub i64 %number, %whole",
+        "%rest = urem i64 %number, 62500",
+    ] {
+        let divisions = if rest.contains("urem") { 3 } else { 2 };
+        fits(
+            &format!(
+                "%number = and i64 %argument, 4294967295
+                 %planes = udiv i64 %number, 62500
+                 {rest}
+                 %rows = sdiv i64 %rest, 250
+                 %left = mul i64 %rows, -250
+                 %columns = add i64 %rest, %left
+                 %high = shl i64 %planes, 40
+                 %middle = shl i64 %rows, 20
+                 %both = or i64 %high, %middle
+                 %value = or i64 %both, %columns"
+            ),
+            divisions,
+        );
+    }
+}
+
+/// A loop that goes on by steps until a number that is known.
+#[test]
+fn a_loop_tells_what_its_numbers_may_be() {
+    let text = |last: &str| {
+        format!(
+            "target triple = \"{TRIPLE}\"
+             define i64 @compute(i64 %argument, i64 %other) {{
+             entry:
+               %first = and i64 %argument, 1023
+               br label %loop
+             loop:
+               %number = phi i64 [ %first, %entry ], [ %next, %loop ]
+               %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
+               %quotient = sdiv i64 %number, 250
+               %more = add i64 %sum, %quotient
+               %next = add nuw nsw i64 %number, 409600
+               %again = icmp ult i64 %number, {last}
+               br i1 %again, label %loop, label %exit
+             exit:
+               ret i64 %more
+             }}"
+        )
+    };
+    let before = text("15215400");
+    let (changed, after) = narrowed(&before);
+    assert_eq!(changed, 1, "{after}");
+    assert!(after.contains("udiv i32"), "{after}");
+    same(&before, &after);
+
+    // Too many for 32 bits, but without a sign.
+    let (changed, after) = narrowed(&text("68719476736"));
+    assert_eq!(changed, 1, "{after}");
+    assert!(after.contains("udiv i64"), "{after}");
+
+    // Nobody knows how many.
+    let (changed, after) = narrowed(&text("%other"));
+    assert!(!after.contains("i32"), "{changed}: {after}");
+}
+
+#[test]
+fn numbers_that_may_be_larger_or_negative_stay() {
+    stays("%value = udiv i64 %argument, 62500");
+    stays("%value = sdiv i64 %argument, 62500");
+    stays("%value = udiv i64 %argument, %other");
+    // 33 bits.
+    stays(
+        "%number = and i64 %argument, 8589934591
+         %value = udiv i64 %number, 62500",
+    );
+    stays(
+        "%number = and i64 %argument, 4294967295
+         %value = sdiv i64 %number, -3",
+    );
+    stays(
+        "%number = and i64 %argument, 4294967295
+         %less = sub i64 %number, 1
+         %value = sdiv i64 %less, 3",
+    );
+    // Not what the division leaves: another factor, and a dividend that may be negative.
+    stays(
+        "%quotient = sdiv i64 %argument, 250
+         %product = mul i64 %quotient, 250
+         %rest = sub i64 %argument, %product
+         %value = sdiv i64 %rest, 10",
+    );
+}
+
+/// A sum or a product is as large as its parts allow, and no smaller where it may overflow.
+#[test]
+fn sums_and_products_are_as_large_as_their_parts() {
+    let of = |operation: &str, one: u64, two: u64| {
+        format!(
+            "%one = and i64 %argument, {one}
+             %two = and i64 %other, {two}
+             %both = {operation} i64 %one, %two
+             %value = udiv i64 %both, 3"
+        )
+    };
+    fits(&of("add", 0x7fff_ffff, 0x7fff_ffff), 1);
+    stays(&of("add", 0xffff_ffff, 1));
+    fits(&of("mul", 0xffff, 0xffff), 1);
+    stays(&of("mul", 0x1_ffff, 0xffff));
+    stays(&of("mul", u64::MAX, 0xffff));
+}
