@@ -104,6 +104,8 @@ pub(super) fn effect<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> 
         Opcode::Add if is_number && is_step(value_use) => Effect::Use(ParameterUses::ADDRESS_STRIDE),
         Opcode::Add | Opcode::Sub | Opcode::Or if !is_number => Effect::Multiple,
         Opcode::Shl if !is_number && index == 0 => Effect::Multiple,
+        // The second half of extending a sign.
+        Opcode::AShr if !is_number && index == 0 && others_known => Effect::Multiple,
         // What is left needs a number.
         _ if !is_number => Effect::Nothing,
         _ if index == 0 && instruction.is_conditional().unwrap_or(false) => {

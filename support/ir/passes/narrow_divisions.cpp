@@ -37,14 +37,82 @@ struct Rest {
   static std::optional<Rest> of(Value *V) {
     using namespace PatternMatch;
     Value *Dividend, *Quotient;
-    const APInt *Factor, *Divisor;
-    const bool IsSum = match(V, m_c_Add(m_c_Mul(m_Value(Quotient), m_APInt(Factor)), m_Value(Dividend)));
-    if (!IsSum && !match(V, m_Sub(m_Value(Dividend), m_c_Mul(m_Value(Quotient), m_APInt(Factor)))))
-      return std::nullopt;
+    const APInt *Number, *Divisor;
+    APInt Factor;
     // Of a sum of two products one is looked at.
-    if (!match(Quotient, m_IDiv(m_Specific(Dividend), m_StrictlyPositive(Divisor))) || *Factor != (IsSum ? -*Divisor : *Divisor))
+    if (match(V, m_c_Add(m_c_Mul(m_Value(Quotient), m_APInt(Number)), m_Value(Dividend))))
+      Factor = -*Number;
+    else if (match(V, m_Sub(m_Value(Dividend), m_c_Mul(m_Value(Quotient), m_APInt(Number)))))
+      Factor = *Number;
+    else if (match(V, m_Sub(m_Value(Dividend), m_Shl(m_Value(Quotient), m_APInt(Number)))) && Number->ult(Number->getBitWidth()))
+      Factor = APInt::getOneBitSet(Number->getBitWidth(), Number->getZExtValue());
+    else
+      return std::nullopt;
+    if (!match(Quotient, m_IDiv(m_Specific(Dividend), m_StrictlyPositive(Divisor))) || Factor != *Divisor)
       return std::nullopt;
     return Rest{Dividend, Quotient, *Divisor};
+  }
+};
+
+/// A number without its high bits, and something that was added to it in between: `more + x - (x & -2^n)`. So
+/// LLVM writes what a division by 2^n leaves of `more + x`, if `more` changes no high bit.
+struct LowBits {
+  Value *Of, *More;
+  /// The high bits, as far as the number may have any.
+  APInt High;
+
+  static std::optional<LowBits> of(Value *V) {
+    using namespace PatternMatch;
+    Value *Sum, *Of, *More;
+    const APInt *High;
+    if (!match(V, m_Sub(m_Value(Sum), m_And(m_Value(Of), m_APInt(High)))) ||
+        !(match(Sum, m_c_Add(m_Specific(Of), m_Value(More))) || match(Sum, m_c_DisjointOr(m_Specific(Of), m_Value(More)))))
+      return std::nullopt;
+    return LowBits{Of, More, *High};
+  }
+
+  /// 2^n - 1, if the number is at most this.
+  std::optional<APInt> mask(const APInt &Most) const {
+    APInt Low = APInt::getLowBitsSet(High.getBitWidth(), High.countr_zero());
+    const bool IsWhole = (High | Low | APInt::getHighBitsSet(High.getBitWidth(), Most.countl_zero())).isAllOnes();
+    return IsWhole ? std::optional(Low) : std::nullopt;
+  }
+};
+
+/// How many low bits are zeros in all that a number is a sum of, and the number without them. LLVM shifts
+/// numbers to the left, adds to them there, and shifts them back, in the place of narrow numbers that become
+/// wide again.
+class Shifted {
+public:
+  static unsigned zeros(Value *V, unsigned Depth = 4) {
+    using namespace PatternMatch;
+    const APInt *Number;
+    Value *One, *Other;
+    if (match(V, m_APInt(Number)))
+      return Number->countr_zero();
+    if (match(V, m_Shl(m_Value(), m_APInt(Number))) && Number->ult(Number->getBitWidth()))
+      return Number->getZExtValue();
+    if (match(V, m_Mul(m_Value(), m_APInt(Number))))
+      return Number->countr_zero();
+    if (Depth > 0 && (match(V, m_Add(m_Value(One), m_Value(Other))) || match(V, m_Sub(m_Value(One), m_Value(Other)))))
+      return std::min(zeros(One, Depth - 1), zeros(Other, Depth - 1));
+    return 0;
+  }
+
+  static Value *without(Value *V, unsigned Zeros, IRBuilder<> &Builder) {
+    using namespace PatternMatch;
+    const APInt *Number;
+    Value *One, *Other;
+    if (match(V, m_APInt(Number)))
+      return ConstantInt::get(V->getType(), Number->ashr(Zeros));
+    if (match(V, m_Shl(m_Value(One), m_APInt(Number))))
+      return *Number == Zeros ? One : Builder.CreateShl(One, *Number - Zeros);
+    if (match(V, m_Mul(m_Value(One), m_APInt(Number))))
+      return Builder.CreateMul(One, ConstantInt::get(V->getType(), Number->ashr(Zeros)));
+    auto *I = cast<BinaryOperator>(V);
+    One = without(I->getOperand(0), Zeros, Builder);
+    Other = without(I->getOperand(1), Zeros, Builder);
+    return Builder.CreateBinOp(I->getOpcode(), One, Other);
   }
 };
 
@@ -78,6 +146,14 @@ private:
     Value *Of;
     if (auto Left = Rest::of(&I))
       return isNotNegative(Left->Dividend) ? std::optional(atMost(Left->Dividend, Left->Divisor - 1)) : std::nullopt;
+    if (auto Low = LowBits::of(&I)) {
+      auto Mask = Low->mask(most(Low->Of));
+      return Mask ? sum(most(Low->More), atMost(Low->Of, *Mask)) : std::nullopt;
+    }
+    if (match(&I, m_Shl(m_Value(Of), m_APInt(Number))) && Number->ult(most(Of).countl_zero()))
+      return most(Of).shl(*Number);
+    if (match(&I, m_LShr(m_Value(Of), m_APInt(Number))) && Number->ult(Bits))
+      return most(Of).lshr(*Number);
     if (match(&I, m_UDiv(m_Value(Of), m_StrictlyPositive(Number))) ||
         (match(&I, m_SDiv(m_Value(Of), m_StrictlyPositive(Number))) && isNotNegative(Of)))
       return most(Of).udiv(*Number);
@@ -90,13 +166,20 @@ private:
       return most(Of).zext(Bits);
     if (match(&I, m_Trunc(m_Value(Of))) && most(Of).getActiveBits() <= Bits)
       return most(Of).trunc(Bits);
-    if (I.getOpcode() == Instruction::Add || I.getOpcode() == Instruction::Mul) {
-      const APInt One = most(I.getOperand(0)), Other = most(I.getOperand(1));
+    if (I.getOpcode() == Instruction::Add || match(&I, m_DisjointOr(m_Value(), m_Value())))
+      return sum(most(I.getOperand(0)), most(I.getOperand(1)));
+    if (I.getOpcode() == Instruction::Mul) {
       bool Overflows = false;
-      APInt Result = I.getOpcode() == Instruction::Add ? One.uadd_ov(Other, Overflows) : One.umul_ov(Other, Overflows);
-      return Overflows ? std::nullopt : std::optional(Result);
+      APInt Product = most(I.getOperand(0)).umul_ov(most(I.getOperand(1)), Overflows);
+      return Overflows ? std::nullopt : std::optional(Product);
     }
     return std::nullopt;
+  }
+
+  static std::optional<APInt> sum(const APInt &One, const APInt &Other) {
+    bool Overflows = false;
+    APInt Sum = One.uadd_ov(Other, Overflows);
+    return Overflows ? std::nullopt : std::optional(Sum);
   }
 
   APInt atMost(Value *V, const APInt &Bound) { return APIntOps::umin(most(V), Bound); }
@@ -110,8 +193,10 @@ class Narrowing {
 public:
   explicit Narrowing(ScalarEvolution &SE) : All(SE) {}
 
-  /// How many divisions have no sign now, or fewer bits.
+  /// How many divisions and shifts have no sign now, or fewer bits.
   uint32_t run(Function &F) {
+    for (Instruction &I : make_early_inc_range(instructions(F)))
+      shiftLess(I);
     for (BasicBlock *Block : ReversePostOrderTraversal<Function *>(&F))
       for (Instruction &I : *Block)
         if (I.getType()->isIntegerTy())
@@ -120,8 +205,10 @@ public:
     for (auto &[I, Same] : Replaced)
       I->replaceAllUsesWith(Same);
     for (auto &[I, Same] : Replaced)
-      if (I)
-        RecursivelyDeleteTriviallyDeadInstructions(I);
+      Unused.emplace_back(I);
+    for (auto &V : Unused)
+      if (V)
+        RecursivelyDeleteTriviallyDeadInstructions(V);
     return Changed;
   }
 
@@ -135,6 +222,17 @@ private:
         return;
       Value *Product = Builder.CreateNUWMul(narrow(Left->Quotient, Builder), Builder.getInt(Left->Divisor.trunc(Few)));
       narrowTo(Builder.CreateNUWSub(narrow(Left->Dividend, Builder), Product), I, Builder);
+    } else if (auto Low = LowBits::of(&I)) {
+      auto Mask = Low->mask(All.most(Low->Of));
+      if (!Mask || !isWide(I) || !fits(Low->Of) || !fits(&I))
+        return;
+      Value *Bits = Builder.CreateAnd(narrow(Low->Of, Builder), Builder.getInt(Mask->trunc(Few)));
+      narrowTo(Builder.CreateNUWAdd(Bits, narrow(Low->More, Builder)), I, Builder);
+    } else if (I.isShift() && I.getOpcode() != Instruction::Shl && isa<ConstantInt>(I.getOperand(1))) {
+      if (!isWide(I) || !fits(I.getOperand(0)) || !cast<ConstantInt>(I.getOperand(1))->getValue().ult(Few))
+        return;
+      ++Changed;
+      narrowTo(Builder.CreateLShr(narrow(I.getOperand(0), Builder), narrow(I.getOperand(1), Builder)), I, Builder);
     } else if (I.isIntDivRem()) {
       const bool IsRest = I.getOpcode() == Instruction::SRem || I.getOpcode() == Instruction::URem;
       const auto Plain = IsRest ? Instruction::URem : Instruction::UDiv;
@@ -147,6 +245,24 @@ private:
         Replaced.emplace_back(&I, Builder.CreateBinOp(Plain, Dividend, Divisor));
       }
     }
+  }
+
+  /// Has a number that was shifted to the left, without losing anything, and then to the right, shifted once.
+  void shiftLess(Instruction &I) {
+    auto *Right = I.getOpcode() == Instruction::AShr && isWide(I) ? dyn_cast<ConstantInt>(I.getOperand(1)) : nullptr;
+    const unsigned Zeros = Right && Right->getValue().ult(Wide) ? Shifted::zeros(I.getOperand(0)) : 0;
+    if (Zeros == 0 || Zeros >= Wide)
+      return;
+    IRBuilder<> Builder(&I);
+    Value *Number = Shifted::without(I.getOperand(0), Zeros, Builder);
+    Unused.emplace_back(Number);
+    if (All.most(Number).getActiveBits() + Zeros >= Wide)
+      return;
+    ++Changed;
+    const uint64_t Distance = Right->getZExtValue();
+    I.replaceAllUsesWith(Distance < Zeros ? Builder.CreateShl(Number, Zeros - Distance)
+                                          : Builder.CreateLShr(Number, Distance - Zeros));
+    Unused.emplace_back(&I);
   }
 
   static bool isWide(const Instruction &I) { return I.getType()->isIntegerTy(Wide); }
@@ -166,7 +282,8 @@ private:
 
   Bounds All;
   DenseMap<Value *, Value *> Narrow;
-  /// Originals may go with others.
+  /// What may be of no use now. It goes last: what is known of a number is known by where it lies.
+  SmallVector<WeakVH, 8> Unused;
   SmallVector<std::pair<WeakVH, Value *>, 8> Replaced;
   uint32_t Changed = 0;
 };
@@ -176,7 +293,9 @@ private:
 /// Makes divisions use 32 bits instead of 64, and no signs, where all their numbers allow it. Returns how many.
 extern "C" uint32_t offloom_ir_narrow_divisions(LLVMModuleRef module) {
   const auto Divides = [](const Function &F) {
-    return !F.hasOptNone() && any_of(instructions(F), [](const Instruction &I) { return I.isIntDivRem(); });
+    return !F.hasOptNone() && any_of(instructions(F), [](const Instruction &I) {
+      return I.isIntDivRem() || (I.isShift() && I.getOpcode() != Instruction::Shl);
+    });
   };
   uint32_t Changed = 0;
   PassBuilder Builder;

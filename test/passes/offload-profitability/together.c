@@ -63,3 +63,14 @@ void of_object(int count, int pages, struct box box, double *out) {
   for (int i = 0; i < count; ++i)
     out[i] = i / (pages * box.rows * box.columns);
 }
+
+// An `int` product that an address is computed from: LLVM extends its sign by shifts.
+// COLLAPSED-LABEL: _int_product_l
+// COLLAPSED: argument 4, 4 bytes: {{.*}}address stride
+// CHECK-LABEL: _int_product_l
+// CHECK: argument 4, 4 bytes: {{.*}}address stride
+void int_product(long count, long pitch, int stride, const int *in, double *out) {
+#pragma omp target teams distribute parallel for map(to : in[0 : count]) map(from : out[0 : count])
+  for (long i = 0; i < count; ++i)
+    out[i] = in[((int)i * stride + 1L) * pitch];
+}
