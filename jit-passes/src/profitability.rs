@@ -14,6 +14,7 @@
 //! The answer is only advice: it decides whether a variant is worth its compile, never whether it is right.
 
 mod flow;
+mod known;
 mod rules;
 
 use std::collections::HashSet;
@@ -32,6 +33,7 @@ use crate::gpu::is_for_gpu;
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
 use crate::survey::is_kernel;
 use flow::Program;
+use known::known_with;
 
 /// What a constant in place of a kernel's arguments is good for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -108,9 +110,9 @@ struct Kernel<'a, 'ctx> {
     /// For each parameter, the loads from the object behind it that find the same at every time.
     loads: Vec<Vec<ObjectLoad<'ctx>>>,
     /// What is a number where all scalar arguments are, and contents too if launches look at them.
-    beside_scalars: HashSet<BasicValueEnum<'ctx>>,
+    known_to_scalars: HashSet<BasicValueEnum<'ctx>>,
     /// What is a number where all scalar arguments and contents are.
-    beside_contents: HashSet<BasicValueEnum<'ctx>>,
+    known_to_contents: HashSet<BasicValueEnum<'ctx>>,
 }
 
 impl<'a, 'ctx> Kernel<'a, 'ctx> {
@@ -129,19 +131,19 @@ impl<'a, 'ctx> Kernel<'a, 'ctx> {
         let is_scalar = |parameter: &BasicValueEnum<'ctx>| !parameter.is_pointer_value();
         let scalars = function.get_param_iter().filter(is_scalar);
         let contents = loads.iter().flatten().filter_map(|load| result(load.instruction));
-        let of_arguments = program.numbers(scalars);
-        let beside_contents = program.numbers(of_arguments.iter().copied().chain(contents));
+        let of_arguments = known_with(program, scalars);
+        let known_to_contents = known_with(program, of_arguments.iter().copied().chain(contents));
         Self {
             program,
             memory,
             launch_environment,
             loads,
-            beside_scalars: if launches_see_contents {
-                beside_contents.clone()
+            known_to_scalars: if launches_see_contents {
+                known_to_contents.clone()
             } else {
                 of_arguments
             },
-            beside_contents,
+            known_to_contents,
         }
     }
 
@@ -154,9 +156,9 @@ impl<'a, 'ctx> Kernel<'a, 'ctx> {
             BasicValueEnum::PointerValue(object) => {
                 let loads = program.loads_from(object);
                 let loaded = loads.iter().filter_map(|load| result(load.instruction));
-                program.uses(loaded, &self.beside_contents)
+                program.uses(loaded, &self.known_to_contents)
             }
-            scalar => program.uses([scalar], &self.beside_scalars),
+            scalar => program.uses([scalar], &self.known_to_scalars),
         };
         let contents = self.useful_contents(&self.loads[index as usize]);
         ParameterProfitability {
@@ -173,7 +175,9 @@ impl<'a, 'ctx> Kernel<'a, 'ctx> {
     fn useful_contents(&self, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
         let mut bytes = Vec::new();
         for load in loads {
-            let uses = self.program.uses(result(load.instruction), &self.beside_contents);
+            let uses = self
+                .program
+                .uses(result(load.instruction), &self.known_to_contents);
             if !uses.is_empty() {
                 let end = load.offset + load.size;
                 bytes.resize(bytes.len().max(end), false);

@@ -17,18 +17,22 @@ use offloom_ir::wider_accesses::wider_if_aligned;
 
 use crate::gpu::{is_for_amd, is_for_gpu};
 
-use super::rules::{Effect, advances_by_runtime, effect};
+use super::rules::{Effect, advances_by_runtime, effect, ends_behind_start};
 
 /// What the walk needs to know of a module.
 pub(super) struct Program<'ctx> {
     /// Parameters that get a value, by the instruction that hands it over.
     receivers: HashMap<(InstructionValue<'ctx>, BasicValueEnum<'ctx>), Vec<BasicValueEnum<'ctx>>>,
+    /// All values that a parameter gets, of functions that are called from nowhere else.
+    given: HashMap<BasicValueEnum<'ctx>, Vec<Option<BasicValueEnum<'ctx>>>>,
     sites: HashMap<FunctionValue<'ctx>, CallSites<'ctx>>,
     places: HashMap<BasicBlock<'ctx>, LoopPlace>,
     /// Functions that are called within a loop, perhaps at some distance.
     repeated: HashSet<FunctionValue<'ctx>>,
     /// For each store, a local variable that it uses.
     stored: HashMap<InstructionValue<'ctx>, PointerValue<'ctx>>,
+    /// A GPU's threads take turns with iterations, and may have one each.
+    is_for_gpu: bool,
     /// On NVIDIA GPUs, parameters through which there are accesses that an alignment makes wider.
     wider_if_aligned: HashSet<BasicValueEnum<'ctx>>,
 }
@@ -41,7 +45,9 @@ impl<'ctx> Program<'ctx> {
             places: HashMap::new(),
             repeated: HashSet::new(),
             stored: HashMap::new(),
+            given: HashMap::new(),
             sites: HashMap::new(),
+            is_for_gpu: is_for_gpu(module),
             wider_if_aligned: HashSet::new(),
         };
         // AMD's GPUs take 16 bytes from any address.
@@ -58,6 +64,11 @@ impl<'ctx> Program<'ctx> {
                 continue;
             }
             for site in &sites.known {
+                for (index, parameter) in (0..).zip(function.get_param_iter()).filter(|_| sites.complete) {
+                    let argument = site.arguments.get(index).copied().flatten();
+                    let given = program.given.entry(parameter).or_default();
+                    given.push(argument.map(|argument| argument.value));
+                }
                 for (index, argument) in (0..).zip(&site.arguments) {
                     if let (Some(argument), Some(parameter)) = (argument, function.get_nth_param(index)) {
                         let key = (argument.handed_over_by, argument.value);
@@ -153,14 +164,6 @@ impl<'ctx> Program<'ctx> {
         Walk::follow(self, values, others).uses
     }
 
-    /// All that is a number where these are, with them.
-    pub(super) fn numbers(
-        &self,
-        values: impl IntoIterator<Item = BasicValueEnum<'ctx>>,
-    ) -> HashSet<BasicValueEnum<'ctx>> {
-        Walk::follow(self, values, &HashSet::new()).numbers
-    }
-
     /// The loads at known offsets from a pointer, here and in the functions that get it.
     pub(super) fn loads_from(&self, object: PointerValue<'ctx>) -> Vec<PointerUse<'ctx>> {
         let mut loads = Vec::new();
@@ -184,6 +187,25 @@ impl<'ctx> Program<'ctx> {
         is_wider
     }
 
+    /// Whether `is_known` holds for all that a parameter gets.
+    pub(super) fn always_gets(
+        &self,
+        parameter: BasicValueEnum<'ctx>,
+        is_known: impl Fn(BasicValueEnum<'ctx>) -> bool,
+    ) -> bool {
+        self.given
+            .get(&parameter)
+            .is_some_and(|given| given.iter().all(|value| value.is_some_and(&is_known)))
+    }
+
+    /// The calls whose result a function returns by this instruction.
+    pub(super) fn calls_that_get(&self, from: InstructionValue<'ctx>) -> Vec<InstructionValue<'ctx>> {
+        let function = from.get_parent().and_then(BasicBlock::get_parent);
+        let sites = function.and_then(|function| self.sites.get(&function));
+        let sites = sites.into_iter().flat_map(|sites| &sites.known);
+        sites.map(|site| site.call).collect()
+    }
+
     fn each_use(&self, object: PointerValue<'ctx>, mut visit: impl FnMut(PointerUse<'ctx>)) {
         let mut seen = HashSet::from([object]);
         let mut open = vec![(object, 0)];
@@ -203,7 +225,7 @@ impl<'ctx> Program<'ctx> {
     }
 
     /// The loads that find what `store` wrote to a local variable, if nothing else writes there.
-    fn loads_of_stored(&self, store: InstructionValue<'ctx>) -> Vec<InstructionValue<'ctx>> {
+    pub(super) fn loads_of_stored(&self, store: InstructionValue<'ctx>) -> Vec<InstructionValue<'ctx>> {
         let Some(&variable) = self.stored.get(&store) else {
             return Vec::new();
         };
@@ -285,6 +307,10 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
         self.numbers.contains(&value)
     }
 
+    pub(super) fn is_for_gpu(&self) -> bool {
+        self.program.is_for_gpu
+    }
+
     /// Whether the value would be a number, for whatever reason.
     pub(super) fn is_known(&self, value: BasicValueEnum<'ctx>) -> bool {
         self.is_number(value) || self.others.contains(&value)
@@ -314,7 +340,9 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
             return;
         }
         if instruction.get_opcode() == InstructionOpcode::Return && self.is_number(value) {
-            self.leave_function(instruction);
+            for call in self.program.calls_that_get(instruction) {
+                self.add_result(call, Self::add_number);
+            }
             return;
         }
         match effect(self, value_use) {
@@ -322,6 +350,10 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
             Effect::Number => self.add_result(instruction, Self::add_number),
             Effect::Multiple => self.add_result(instruction, Self::add_multiple),
             Effect::Use(found) => self.note(instruction, found),
+            Effect::UseAndNumber(found) => {
+                self.note(instruction, found);
+                self.add_result(instruction, Self::add_number);
+            }
             Effect::UseAndMultiple(found) => {
                 self.note(instruction, found);
                 self.add_result(instruction, Self::add_multiple);
@@ -336,9 +368,12 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
     }
 
     /// Notes a loop bound if the comparison decides whether a loop goes on, unless it is one that the runtime
-    /// splits: how often it goes round is then not known, whatever its end is.
+    /// splits: how often it goes round on a processor is then not known, whatever its end is. On a GPU a
+    /// thread's own iterations are known from the launch, and may be one.
     fn note_comparison(&mut self, comparison: InstructionValue<'ctx>) {
-        if advances_by_runtime(comparison) {
+        if (!self.program.is_for_gpu && advances_by_runtime(comparison))
+            || ends_behind_start(self, comparison)
+        {
             return;
         }
         let leaves = result(comparison)
@@ -359,15 +394,6 @@ impl<'program, 'ctx> Walk<'program, 'ctx> {
     fn note(&mut self, instruction: InstructionValue<'ctx>, found: ParameterUses) {
         if self.program.is_repeated(instruction) {
             self.uses = self.uses.with(found);
-        }
-    }
-
-    /// A function that returns the number hands it to everyone who calls it.
-    fn leave_function(&mut self, instruction: InstructionValue<'ctx>) {
-        let function = instruction.get_parent().and_then(BasicBlock::get_parent);
-        let sites = function.and_then(|function| self.program.sites.get(&function));
-        for site in sites.into_iter().flat_map(|sites| &sites.known) {
-            self.add_result(site.call, Self::add_number);
         }
     }
 }

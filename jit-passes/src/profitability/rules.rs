@@ -20,6 +20,8 @@ pub(super) enum Effect<'ctx> {
     Multiple,
     /// A use where a constant makes a difference.
     Use(ParameterUses),
+    /// Such a use, with a number as its result.
+    UseAndNumber(ParameterUses),
     /// Such a use, with a multiple as its result.
     UseAndMultiple(ParameterUses),
     /// The result compares a number with something unknown.
@@ -92,26 +94,24 @@ pub(super) fn effect<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> 
     let is_number = operand(instruction, index).is_some_and(|value| walk.is_number(value));
     let others_known = others_known(walk, value_use);
     match instruction.get_opcode() {
-        Opcode::Trunc
-        | Opcode::ZExt
-        | Opcode::SExt
-        | Opcode::BitCast
-        | Opcode::Freeze
-        | Opcode::IntToPtr
-        | Opcode::PtrToInt => same(is_number),
-        Opcode::GetElementPtr if index > 0 && !is_number => Effect::Use(ParameterUses::ADDRESS_STRIDE),
+        opcode if is_conversion(opcode) => same(is_number),
+        Opcode::GetElementPtr if !is_number => Effect::Use(ParameterUses::ADDRESS_STRIDE),
+        Opcode::GetElementPtr if index > 0 && is_beside_cell(instruction) => {
+            Effect::Use(ParameterUses::ADDRESS_STRIDE)
+        }
+        Opcode::GetElementPtr if index > 0 && is_one_of_arrays(walk, instruction) => Effect::Multiple,
         Opcode::Mul if !is_number || !others_known => Effect::Multiple,
         Opcode::Add if is_number && is_step(value_use) => Effect::Use(ParameterUses::ADDRESS_STRIDE),
         Opcode::Add | Opcode::Sub | Opcode::Or if !is_number => Effect::Multiple,
         Opcode::Shl if !is_number && index == 0 => Effect::Multiple,
-        // The second half of extending a sign.
-        Opcode::AShr if !is_number && index == 0 && others_known => Effect::Multiple,
+        Opcode::AShr | Opcode::And if !is_number && index == 0 && extends(instruction) => Effect::Multiple,
         // What is left needs a number.
         _ if !is_number => Effect::Nothing,
         _ if index == 0 && instruction.is_conditional().unwrap_or(false) => {
             Effect::Use(ParameterUses::BRANCH)
         }
         Opcode::Switch if index == 0 => Effect::Use(ParameterUses::SWITCH),
+        Opcode::Select if index == 0 && others_known => Effect::UseAndNumber(ParameterUses::BRANCH),
         Opcode::Select if index == 0 => Effect::Use(ParameterUses::BRANCH),
         Opcode::ICmp if !others_known => Effect::Compared,
         Opcode::Shl if index == 1 && !others_known => Effect::UseAndMultiple(ParameterUses::SHIFT),
@@ -119,11 +119,40 @@ pub(super) fn effect<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> 
         Opcode::UDiv | Opcode::SDiv | Opcode::URem | Opcode::SRem if index == 1 && !others_known => {
             Effect::Use(ParameterUses::DIVISION)
         }
-        Opcode::Call | Opcode::Invoke => of_call(instruction, others_known),
-        Opcode::Phi if !others_known => Effect::LoopStart(stopping_comparisons(walk, instruction)),
+        Opcode::Call | Opcode::Invoke => of_call(walk, instruction, others_known),
+        Opcode::Add | Opcode::Sub if !others_known && is_one_of_offsets(walk, value_use) => Effect::Multiple,
+        // Which of several arguments it is, a branch decides.
+        Opcode::Phi if others_are(value_use, |value| walk.is_number(value)) => Effect::Number,
+        Opcode::Phi => Effect::LoopStart(stopping_comparisons(walk, instruction)),
         opcode if is_computation(opcode) && others_known => Effect::Number,
         _ => Effect::Nothing,
     }
+}
+
+/// Whether low bits of the first operand become a wide number: LLVM shifts them to the left and back, with
+/// sums and products in between, or masks them.
+fn extends(instruction: InstructionValue<'_>) -> bool {
+    use InstructionOpcode as Opcode;
+    let Some(number) = constant_operand(instruction, 1) else {
+        return false;
+    };
+    if instruction.get_opcode() == Opcode::And {
+        return number == u64::from(u32::MAX);
+    }
+    // Expressions are small, and this is but advice.
+    let mut open = vec![(instruction, 3)];
+    while let Some((instruction, depth)) = open.pop() {
+        let operands =
+            (0..operand_count(instruction)).filter_map(|index| defined_by(operand(instruction, index)?));
+        for operand in operands {
+            match operand.get_opcode() {
+                Opcode::Shl if constant_operand(operand, 1) == Some(number) => return true,
+                Opcode::Add | Opcode::Sub | Opcode::Mul if depth > 0 => open.push((operand, depth - 1)),
+                _ => {}
+            }
+        }
+    }
+    false
 }
 
 fn same<'ctx>(is_number: bool) -> Effect<'ctx> {
@@ -134,20 +163,119 @@ fn same<'ctx>(is_number: bool) -> Effect<'ctx> {
     }
 }
 
-/// Whether the other operands are constants or numbers too.
+/// Whether the other operands are constants or numbers too, for whatever reason.
 fn others_known<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> bool {
+    others_are(value_use, |value| walk.is_known(value))
+}
+
+/// Whether the other operands are constants, the instruction's own result, or values for which `is` holds.
+fn others_are<'ctx>(value_use: ValueUse<'ctx>, is: impl Fn(BasicValueEnum<'ctx>) -> bool) -> bool {
     let ValueUse {
         instruction,
         operand: index,
     } = value_use;
-    // The last operand of a call is the callee.
-    let is_call = called_function(instruction).is_some();
-    let count = instruction.get_num_operands() - u32::from(is_call);
-    (0..count).filter(|&other| other != index).all(|other| {
-        is_constant_operand(instruction, other)
-            || operand(instruction, other)
-                .is_some_and(|value| walk.is_known(value) || Some(value) == result(instruction))
-    })
+    (0..operand_count(instruction))
+        .filter(|&other| other != index)
+        .all(|other| {
+            is_constant_operand(instruction, other)
+                || operand(instruction, other)
+                    .is_some_and(|value| is(value) || Some(value) == result(instruction))
+        })
+}
+
+/// Whether the number is added to something that is an index of the same array itself, or has other numbers
+/// added to it to be one, as the neighbours of a cell have: these then lie at known distances.
+fn is_one_of_offsets<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> bool {
+    let ValueUse {
+        instruction,
+        operand: index,
+    } = value_use;
+    let (Some(sum), Some(cell)) = (result(instruction), operand(instruction, 1 - index.min(1))) else {
+        return false;
+    };
+    let arrays = indexed_by(sum);
+    let is_of_those = |value| indexed_by(value).iter().any(|array| arrays.contains(array));
+    let is_other_sum = |other: ValueUse<'ctx>| {
+        matches!(
+            other.instruction.get_opcode(),
+            InstructionOpcode::Add | InstructionOpcode::Sub
+        ) && other.instruction != instruction
+            && others_known(walk, other)
+            && result(other.instruction).is_some_and(is_of_those)
+    };
+    is_of_those(cell) || value_uses(cell).into_iter().any(is_other_sum)
+}
+
+/// Whether a pointer is computed from one to an element that is itself used: a neighbour of that element.
+fn is_beside_cell(neighbour: InstructionValue<'_>) -> bool {
+    let Some(cell) = operand(neighbour, 0) else {
+        return false;
+    };
+    let is_element =
+        defined_by(cell).is_some_and(|cell| cell.get_opcode() == InstructionOpcode::GetElementPtr);
+    is_element && value_uses(cell).iter().any(|use_| use_.instruction != neighbour)
+}
+
+/// Whether a pointer to known elements further on has the same indices as where it was computed from, or as
+/// another such pointer: so LLVM writes neighbours whose distance does not change in a loop.
+fn is_one_of_arrays<'ctx>(walk: &Walk<'_, 'ctx>, further_on: InstructionValue<'ctx>) -> bool {
+    let (Some(pointer), Some(array)) = (result(further_on), operand(further_on, 0)) else {
+        return false;
+    };
+    let indices = indices_of(pointer);
+    let has_one_of_those = |pointer| indices_of(pointer).iter().any(|index| indices.contains(index));
+    let is_known_distance = |use_: &ValueUse<'ctx>| {
+        use_.operand == 0 && use_.instruction != further_on && others_known(walk, *use_)
+    };
+    let others = value_uses(array).into_iter().filter(is_known_distance);
+    has_one_of_those(array)
+        || others
+            .filter_map(|use_| result(use_.instruction))
+            .any(has_one_of_those)
+}
+
+/// The indices of a pointer.
+fn indices_of(pointer: BasicValueEnum<'_>) -> Vec<BasicValueEnum<'_>> {
+    value_uses(pointer)
+        .into_iter()
+        .filter(|use_| use_.instruction.get_opcode() == InstructionOpcode::GetElementPtr && use_.operand == 0)
+        .flat_map(|use_| {
+            (1..use_.instruction.get_num_operands()).filter_map(move |index| operand(use_.instruction, index))
+        })
+        .collect()
+}
+
+/// The pointers that a number is added to as an index, maybe a wider one first.
+fn indexed_by(index: BasicValueEnum<'_>) -> Vec<BasicValueEnum<'_>> {
+    use InstructionOpcode as Opcode;
+    let wide = value_uses(index)
+        .into_iter()
+        .filter(|use_| matches!(use_.instruction.get_opcode(), Opcode::SExt | Opcode::ZExt))
+        .filter_map(|use_| result(use_.instruction));
+    std::iter::once(index)
+        .chain(wide)
+        .flat_map(value_uses)
+        .filter(|use_| use_.instruction.get_opcode() == Opcode::GetElementPtr && use_.operand > 0)
+        .filter_map(|use_| operand(use_.instruction, 0))
+        .collect()
+}
+
+/// How many operands an instruction has, the callee of a call aside.
+pub(super) fn operand_count(instruction: InstructionValue<'_>) -> u32 {
+    // It is the last one.
+    instruction.get_num_operands() - u32::from(called_function(instruction).is_some())
+}
+
+/// Whether the result is known where all operands are.
+pub(super) fn is_computed(instruction: InstructionValue<'_>) -> bool {
+    match instruction.get_opcode() {
+        // A branch chooses.
+        InstructionOpcode::Phi => instruction.get_num_operands() == 1,
+        InstructionOpcode::Call => {
+            called_function(instruction).is_some_and(|callee| Symbol::from(callee).is_intrinsic())
+        }
+        opcode => is_conversion(opcode) || is_computation(opcode),
+    }
 }
 
 /// Whether the sum goes back into the variable of a loop that it was made from.
@@ -164,16 +292,18 @@ fn is_step(value_use: ValueUse<'_>) -> bool {
     })
 }
 
-/// Comparisons with known values, of a variable that a loop changes by a known step, or of its next value.
+/// Comparisons with known values, of a variable that a loop changes by a known step, or of its next value. An
+/// end that another argument says counts for that argument, not for the start: starts change more often.
 fn stopping_comparisons<'ctx>(
     walk: &Walk<'_, 'ctx>,
     variable: InstructionValue<'ctx>,
 ) -> Vec<InstructionValue<'ctx>> {
     use InstructionOpcode as Opcode;
+    let is_fixed = |value_use| others_are(value_use, |value| walk.is_number(value));
     let mut comparisons = Vec::new();
     let mut steps = Vec::new();
     let uses_of = |instruction| result(instruction).into_iter().flat_map(value_uses);
-    for variable_use in uses_of(variable).filter(|&use_| others_known(walk, use_)) {
+    for variable_use in uses_of(variable).filter(|&use_| is_fixed(use_)) {
         let user = variable_use.instruction;
         match user.get_opcode() {
             Opcode::ICmp => comparisons.push(user),
@@ -189,9 +319,37 @@ fn stopping_comparisons<'ctx>(
     let of_next = steps
         .into_iter()
         .flat_map(uses_of)
-        .filter(|&use_| use_.instruction.get_opcode() == Opcode::ICmp && others_known(walk, use_));
+        .filter(|&use_| use_.instruction.get_opcode() == Opcode::ICmp && is_fixed(use_));
     comparisons.extend(of_next.map(|use_| use_.instruction));
     comparisons
+}
+
+/// Whether a loop ends so far behind the number where it starts, whatever that is.
+pub(super) fn ends_behind_start<'ctx>(walk: &Walk<'_, 'ctx>, comparison: InstructionValue<'ctx>) -> bool {
+    let operands =
+        || (0..comparison.get_num_operands()).filter_map(|index| stripped(operand(comparison, index)?));
+    let variables = operands().flat_map(|value| {
+        let of_sum = defined_by(value)
+            .filter(|sum| sum.get_opcode() == InstructionOpcode::Add)
+            .into_iter()
+            .flat_map(|sum| (0..2).filter_map(move |index| operand(sum, index)));
+        std::iter::once(value).chain(of_sum)
+    });
+    let phis = variables.filter_map(|value| PhiValue::try_from(defined_by(value)?).ok());
+    let starts: Vec<_> = phis
+        .flat_map(|phi| phi.get_incomings().map(|(value, _)| value).collect::<Vec<_>>())
+        .filter(|&value| walk.is_number(value))
+        .filter_map(stripped)
+        .collect();
+    operands().filter_map(defined_by).any(|end| {
+        end.get_opcode() == InstructionOpcode::Add
+            && (0..2).any(|index| {
+                let is_start = operand(end, index)
+                    .and_then(stripped)
+                    .is_some_and(|value| starts.contains(&value));
+                is_start && operand(end, 1 - index).is_some_and(|length| !walk.is_number(length))
+            })
+    })
 }
 
 /// Whether the comparison is of a variable of a loop that goes on by steps that the runtime gives: on GPUs,
@@ -224,15 +382,21 @@ fn loads_local(instruction: InstructionValue<'_>) -> bool {
 
 /// The instruction that the value is computed by, behind conversions to other sizes.
 fn without_conversions(value: BasicValueEnum<'_>) -> Option<InstructionValue<'_>> {
+    defined_by(stripped(value)?)
+}
+
+/// The value behind conversions to other sizes.
+fn stripped(mut value: BasicValueEnum<'_>) -> Option<BasicValueEnum<'_>> {
     use InstructionOpcode as Opcode;
-    let mut instruction = defined_by(value)?;
-    while matches!(
-        instruction.get_opcode(),
-        Opcode::Trunc | Opcode::ZExt | Opcode::SExt
-    ) {
-        instruction = defined_by(operand(instruction, 0)?)?;
+    while let Some(instruction) = defined_by(value)
+        && matches!(
+            instruction.get_opcode(),
+            Opcode::Trunc | Opcode::ZExt | Opcode::SExt
+        )
+    {
+        value = operand(instruction, 0)?;
     }
-    Some(instruction)
+    Some(value)
 }
 
 fn defined_by(value: BasicValueEnum<'_>) -> Option<InstructionValue<'_>> {
@@ -241,6 +405,20 @@ fn defined_by(value: BasicValueEnum<'_>) -> Option<InstructionValue<'_>> {
         BasicValueEnum::PointerValue(value) => value.as_instruction(),
         _ => None,
     }
+}
+
+fn is_conversion(opcode: InstructionOpcode) -> bool {
+    use InstructionOpcode as Opcode;
+    matches!(
+        opcode,
+        Opcode::Trunc
+            | Opcode::ZExt
+            | Opcode::SExt
+            | Opcode::BitCast
+            | Opcode::Freeze
+            | Opcode::IntToPtr
+            | Opcode::PtrToInt
+    )
 }
 
 fn is_computation(opcode: InstructionOpcode) -> bool {
@@ -275,7 +453,6 @@ fn is_computation(opcode: InstructionOpcode) -> bool {
             | Opcode::SIToFP
             | Opcode::UIToFP
             | Opcode::Select
-            | Opcode::Phi
             // Vectors of one number.
             | Opcode::InsertElement
             | Opcode::ShuffleVector
@@ -283,11 +460,19 @@ fn is_computation(opcode: InstructionOpcode) -> bool {
     )
 }
 
-fn of_call<'ctx>(instruction: InstructionValue<'ctx>, others_known: bool) -> Effect<'ctx> {
+fn of_call<'ctx>(
+    walk: &Walk<'_, 'ctx>,
+    instruction: InstructionValue<'ctx>,
+    others_known: bool,
+) -> Effect<'ctx> {
     let Some(callee) = called_function(instruction).map(Symbol::from) else {
         return Effect::Nothing;
     };
     let name = callee.name();
+    // On GPUs these functions set no `errno`: a loop in which nothing changes their operands calls them once.
+    if is_math_function(&name) && others_known && walk.is_for_gpu() {
+        return Effect::Number;
+    }
     if is_math_function(&name) {
         return Effect::Use(ParameterUses::MATH_CALL);
     }

@@ -215,7 +215,7 @@ impl ParameterUses {
     pub const LOOP_BOUND: Self = Self(1);
     /// It is multiplied into an address, or is the step of a loop.
     pub const ADDRESS_STRIDE: Self = Self(1 << 1);
-    /// It alone decides a branch or a selection within a loop.
+    /// It decides a branch or a selection within a loop, alone or with other arguments.
     pub const BRANCH: Self = Self(1 << 2);
     /// Integers are divided by it, or values taken modulo it, within a loop.
     pub const DIVISION: Self = Self(1 << 3);

@@ -6,7 +6,10 @@
 // place. Where a launch has fewer threads than the limit, each thread then runs several iterations, one after
 // another, and the other teams have nothing to do.
 
+#include "branches.h"
+#include "generic_addresses.h"
 #include "hidden_operand.h"
+
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SetVector.h"
@@ -45,7 +48,8 @@ Function *calleeOf(const Instruction &I) {
 bool isInitOfDistribute(StringRef Name) { return Name.starts_with("__kmpc_distribute_static_init_"); }
 bool isInitOfFor(StringRef Name) { return Name.starts_with("__kmpc_for_static_init_"); }
 bool isEndOfFor(StringRef Name) { return Name == "__kmpc_for_static_fini"; }
-bool isStartOfRegion(StringRef Name) { return Name == "__kmpc_parallel_51"; }
+/// LLVM 22's has one argument more: whether `num_threads` is strict.
+bool isStartOfRegion(StringRef Name) { return Name == "__kmpc_parallel_51" || Name == "__kmpc_parallel_60"; }
 
 /// Functions of the device runtime that schedule a loop, and say nothing else of threads and teams.
 bool isOfSchedule(StringRef Name) {
@@ -263,7 +267,7 @@ constexpr uint64_t StaticInChunks = 33;
 /// given to the code of a parallel region: behind two addresses of thread numbers.
 constexpr unsigned FirstIteration = 4, LastIteration = 5, StepArgument = 7, FirstOfRegion = 2, LastOfRegion = 3;
 
-/// The places of the arguments of `__kmpc_parallel_51`: of the clauses `if` and `num_threads`, the region's
+/// The places of the arguments of the call that starts a parallel region: of the clauses `if` and `num_threads`, the region's
 /// code, the array of its arguments, and how many they are.
 constexpr unsigned IfArgument = 2, ThreadsArgument = 3, RegionArgument = 5, ArgumentsArgument = 7, CountArgument = 8;
 
@@ -461,16 +465,6 @@ struct Iterations {
   bool HaveRest;
 };
 
-/// The branch with a condition that ends the block; or null.
-Instruction *conditionalBranch(BasicBlock &Block) {
-#if LLVM_VERSION_MAJOR >= 23
-  return dyn_cast_or_null<CondBrInst>(Block.getTerminator());
-#else
-  auto *Branch = dyn_cast_or_null<BranchInst>(Block.getTerminator());
-  return Branch && Branch->isConditional() ? Branch : nullptr;
-#endif
-}
-
 /// Takes the loop around an iteration away, of which a thread has one at most; and without a rest, the
 /// question whether it has one. Returns whether the loop was as expected.
 bool runOnce(const Composite &Parts, bool HasRest) {
@@ -480,13 +474,13 @@ bool runOnce(const Composite &Parts, bool HasRest) {
     return false;
   Loop *L = Loops.getTopLevelLoops().front();
   BasicBlock *Latch = L->getLoopLatch(), *Exit = L->getExitBlock();
-  Instruction *Back = Latch ? conditionalBranch(*Latch) : nullptr;
+  Instruction *Back = Latch ? offloom::conditionalBranch(*Latch) : nullptr;
   if (!Exit || !Back || L->getExitingBlock() != Latch || !Dominators.dominates(Parts.For->getParent(), L->getHeader()))
     return false;
   // The branch around the loop: to where it ends.
   BasicBlock *Into = L->getLoopPreheader();
   BasicBlock *Before = Into ? Into->getSinglePredecessor() : nullptr;
-  Instruction *Guard = Before ? conditionalBranch(*Before) : nullptr;
+  Instruction *Guard = Before ? offloom::conditionalBranch(*Before) : nullptr;
   L->getHeader()->removePredecessor(Latch, /*KeepOneInputPHIs=*/true);
   IRBuilder<>(Back).CreateBr(Exit);
   Back->eraseFromParent();
@@ -575,6 +569,9 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, uint32_t Teams, cons
 extern "C" uint32_t offloom_ir_share_iterations(LLVMValueRef kernel, uint32_t limit, uint32_t threads, uint32_t teams) {
   Function &Kernel = *unwrap<Function>(kernel);
   auto Functions = functionsOf(Kernel);
+  // Calls of the device runtime get these.
+  for (Function *F : Functions)
+    offloom::accessVariablesUncast(*F);
   std::optional<Composite> Parts = compositeOf(Kernel, Functions);
   if (!Parts)
     return 0;

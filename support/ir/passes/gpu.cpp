@@ -1,6 +1,7 @@
 // What the JIT does to device code for GPUs, as C functions with plain arguments, for gpu.rs. Rules as
 // in shim/ir_shim.cpp.
 
+#include "generic_addresses.h"
 #include "hidden_operand.h"
 #include "llvm-c/Core.h"
 #include "llvm/ADT/DenseMap.h"
@@ -473,14 +474,7 @@ size_t offloom_ir_use_generic_addresses(LLVMValueRef kernel) {
     getUnderlyingObjects(Cast->getPointerOperand(), Objects, nullptr, /*MaxLookup=*/64);
     if (Objects.empty() || !all_of(Objects, [](const Value *Object) { return isa<Argument>(Object); }))
       continue;
-    for (Use &U : make_early_inc_range(Cast->uses())) {
-      const bool IsAddress =
-          isa<LoadInst>(U.getUser()) || (isa<StoreInst>(U.getUser()) && U.getOperandNo() == StoreInst::getPointerOperandIndex());
-      if (IsAddress) {
-        U.set(Cast->getPointerOperand());
-        ++Count;
-      }
-    }
+    Count += offloom::accessUncast(*Cast);
   }
   return Count;
 }

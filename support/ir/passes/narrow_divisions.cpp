@@ -55,7 +55,7 @@ struct Rest {
 };
 
 /// A number without its high bits, and something that was added to it in between: `more + x - (x & -2^n)`. So
-/// LLVM writes what a division by 2^n leaves of `more + x`, if `more` changes no high bit.
+/// LLVM writes what a division by 2^n leaves of `more + x`, where it knows that `more` changes no high bit.
 struct LowBits {
   Value *Of, *More;
   /// The high bits, as far as the number may have any.
@@ -90,8 +90,11 @@ public:
     Value *One, *Other;
     if (match(V, m_APInt(Number)))
       return Number->countr_zero();
-    if (match(V, m_Shl(m_Value(), m_APInt(Number))) && Number->ult(Number->getBitWidth()))
-      return Number->getZExtValue();
+    if (match(V, m_Shl(m_Value(), m_APInt(Number))))
+      return Number->ult(Number->getBitWidth()) ? Number->getZExtValue() : 0;
+    // What has other uses stays, and would be computed twice.
+    if (!V->hasOneUse())
+      return 0;
     if (match(V, m_Mul(m_Value(), m_APInt(Number))))
       return Number->countr_zero();
     if (Depth > 0 && (match(V, m_Add(m_Value(One), m_Value(Other))) || match(V, m_Sub(m_Value(One), m_Value(Other)))))
@@ -99,20 +102,21 @@ public:
     return 0;
   }
 
-  static Value *without(Value *V, unsigned Zeros, IRBuilder<> &Builder) {
+  /// Each part is computed where it was: before a loop, if it was there.
+  static Value *without(Value *V, unsigned Zeros) {
     using namespace PatternMatch;
     const APInt *Number;
-    Value *One, *Other;
+    Value *One;
     if (match(V, m_APInt(Number)))
       return ConstantInt::get(V->getType(), Number->ashr(Zeros));
-    if (match(V, m_Shl(m_Value(One), m_APInt(Number))))
-      return *Number == Zeros ? One : Builder.CreateShl(One, *Number - Zeros);
-    if (match(V, m_Mul(m_Value(One), m_APInt(Number))))
-      return Builder.CreateMul(One, ConstantInt::get(V->getType(), Number->ashr(Zeros)));
     auto *I = cast<BinaryOperator>(V);
-    One = without(I->getOperand(0), Zeros, Builder);
-    Other = without(I->getOperand(1), Zeros, Builder);
-    return Builder.CreateBinOp(I->getOpcode(), One, Other);
+    IRBuilder<> Builder(I);
+    if (match(I, m_Shl(m_Value(One), m_APInt(Number))))
+      return *Number == Zeros ? One : Builder.CreateShl(One, *Number - Zeros);
+    if (match(I, m_Mul(m_Value(One), m_APInt(Number))))
+      return Builder.CreateMul(One, ConstantInt::get(I->getType(), Number->ashr(Zeros)));
+    One = without(I->getOperand(0), Zeros);
+    return Builder.CreateBinOp(I->getOpcode(), One, without(I->getOperand(1), Zeros));
   }
 };
 
@@ -127,12 +131,18 @@ public:
     auto Known = Most.find(V);
     if (Known != Most.end())
       return Known->second;
-    // Whoever comes here again on the way asks no further.
+    // Unreachable code may be computed from itself.
     Most.try_emplace(V, APInt::getMaxValue(V->getType()->getIntegerBitWidth()));
     APInt Found = SE.getUnsignedRangeMax(SE.getSCEV(V));
-    if (auto *I = dyn_cast<Instruction>(V))
+    // Scalar evolution sees through all of a long sum at once.
+    constexpr unsigned MostSteps = 16;
+    auto *I = dyn_cast<Instruction>(V);
+    if (I && Steps < MostSteps) {
+      ++Steps;
       if (auto Result = ofResult(*I))
         Found = APIntOps::umin(Found, *Result);
+      --Steps;
+    }
     return Most[V] = Found;
   }
 
@@ -152,7 +162,8 @@ private:
     }
     if (match(&I, m_Shl(m_Value(Of), m_APInt(Number))) && Number->ult(most(Of).countl_zero()))
       return most(Of).shl(*Number);
-    if (match(&I, m_LShr(m_Value(Of), m_APInt(Number))) && Number->ult(Bits))
+    if (match(&I, m_Shr(m_Value(Of), m_APInt(Number))) && Number->ult(Bits) &&
+        (I.getOpcode() == Instruction::LShr || isNotNegative(Of)))
       return most(Of).lshr(*Number);
     if (match(&I, m_UDiv(m_Value(Of), m_StrictlyPositive(Number))) ||
         (match(&I, m_SDiv(m_Value(Of), m_StrictlyPositive(Number))) && isNotNegative(Of)))
@@ -186,6 +197,8 @@ private:
 
   ScalarEvolution &SE;
   DenseMap<Value *, APInt> Most;
+  /// From what was asked for to what is looked at.
+  unsigned Steps = 0;
 };
 
 /// Makes the divisions of a function use fewer bits.
@@ -193,13 +206,13 @@ class Narrowing {
 public:
   explicit Narrowing(ScalarEvolution &SE) : All(SE) {}
 
-  /// How many divisions and shifts have no sign now, or fewer bits.
+  /// How many numbers are computed otherwise now.
   uint32_t run(Function &F) {
     for (Instruction &I : make_early_inc_range(instructions(F)))
       shiftLess(I);
     for (BasicBlock *Block : ReversePostOrderTraversal<Function *>(&F))
       for (Instruction &I : *Block)
-        if (I.getType()->isIntegerTy())
+        if (I.getType()->isIntegerTy() && !I.use_empty())
           visit(I);
     // Not before all are found: what a division leaves is known by the division.
     for (auto &[I, Same] : Replaced)
@@ -209,7 +222,7 @@ public:
     for (auto &V : Unused)
       if (V)
         RecursivelyDeleteTriviallyDeadInstructions(V);
-    return Changed;
+    return Shifts + Replaced.size();
   }
 
 private:
@@ -220,28 +233,25 @@ private:
     if (auto Left = Rest::of(&I)) {
       if (!isWide(I) || !fits(Left->Dividend))
         return;
-      Value *Product = Builder.CreateNUWMul(narrow(Left->Quotient, Builder), Builder.getInt(Left->Divisor.trunc(Few)));
-      narrowTo(Builder.CreateNUWSub(narrow(Left->Dividend, Builder), Product), I, Builder);
+      Value *Product = Builder.CreateMul(narrow(Left->Quotient, Builder), Builder.getInt(Left->Divisor.trunc(Few)));
+      narrowTo(Builder.CreateSub(narrow(Left->Dividend, Builder), Product), I, Builder);
     } else if (auto Low = LowBits::of(&I)) {
       auto Mask = Low->mask(All.most(Low->Of));
       if (!Mask || !isWide(I) || !fits(Low->Of) || !fits(&I))
         return;
       Value *Bits = Builder.CreateAnd(narrow(Low->Of, Builder), Builder.getInt(Mask->trunc(Few)));
-      narrowTo(Builder.CreateNUWAdd(Bits, narrow(Low->More, Builder)), I, Builder);
+      narrowTo(Builder.CreateAdd(Bits, narrow(Low->More, Builder)), I, Builder);
     } else if (I.isShift() && I.getOpcode() != Instruction::Shl && isa<ConstantInt>(I.getOperand(1))) {
       if (!isWide(I) || !fits(I.getOperand(0)) || !cast<ConstantInt>(I.getOperand(1))->getValue().ult(Few))
         return;
-      ++Changed;
       narrowTo(Builder.CreateLShr(narrow(I.getOperand(0), Builder), narrow(I.getOperand(1), Builder)), I, Builder);
     } else if (I.isIntDivRem()) {
       const bool IsRest = I.getOpcode() == Instruction::SRem || I.getOpcode() == Instruction::URem;
       const auto Plain = IsRest ? Instruction::URem : Instruction::UDiv;
       Value *Dividend = I.getOperand(0), *Divisor = I.getOperand(1);
       if (isWide(I) && fits(Dividend) && fits(Divisor)) {
-        ++Changed;
         narrowTo(Builder.CreateBinOp(Plain, narrow(Dividend, Builder), narrow(Divisor, Builder)), I, Builder);
       } else if (I.getOpcode() != Plain && All.isNotNegative(Dividend) && All.isNotNegative(Divisor)) {
-        ++Changed;
         Replaced.emplace_back(&I, Builder.CreateBinOp(Plain, Dividend, Divisor));
       }
     }
@@ -253,15 +263,18 @@ private:
     const unsigned Zeros = Right && Right->getValue().ult(Wide) ? Shifted::zeros(I.getOperand(0)) : 0;
     if (Zeros == 0 || Zeros >= Wide)
       return;
-    IRBuilder<> Builder(&I);
-    Value *Number = Shifted::without(I.getOperand(0), Zeros, Builder);
+    Value *Number = Shifted::without(I.getOperand(0), Zeros);
     Unused.emplace_back(Number);
     if (All.most(Number).getActiveBits() + Zeros >= Wide)
       return;
-    ++Changed;
+    ++Shifts;
     const uint64_t Distance = Right->getZExtValue();
-    I.replaceAllUsesWith(Distance < Zeros ? Builder.CreateShl(Number, Zeros - Distance)
-                                          : Builder.CreateLShr(Number, Distance - Zeros));
+    IRBuilder<> Builder(&I);
+    if (Distance < Zeros)
+      Number = Builder.CreateShl(Number, Zeros - Distance);
+    else if (Distance > Zeros)
+      Number = Builder.CreateLShr(Number, Distance - Zeros);
+    I.replaceAllUsesWith(Number);
     Unused.emplace_back(&I);
   }
 
@@ -285,12 +298,13 @@ private:
   /// What may be of no use now. It goes last: what is known of a number is known by where it lies.
   SmallVector<WeakVH, 8> Unused;
   SmallVector<std::pair<WeakVH, Value *>, 8> Replaced;
-  uint32_t Changed = 0;
+  uint32_t Shifts = 0;
 };
 
 } // namespace
 
-/// Makes divisions use 32 bits instead of 64, and no signs, where all their numbers allow it. Returns how many.
+/// Makes divisions, and shifts to the right, use 32 bits instead of 64, and no signs, where all their numbers
+/// allow it. Returns how many numbers are computed otherwise.
 extern "C" uint32_t offloom_ir_narrow_divisions(LLVMModuleRef module) {
   const auto Divides = [](const Function &F) {
     return !F.hasOptNone() && any_of(instructions(F), [](const Instruction &I) {

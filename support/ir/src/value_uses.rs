@@ -57,11 +57,15 @@ pub fn operand<'ctx>(instruction: InstructionValue<'ctx>, index: u32) -> Option<
     }
 }
 
+/// Whether the value is a constant.
+pub fn is_constant(value: BasicValueEnum<'_>) -> bool {
+    // SAFETY: a live value.
+    unsafe { llvm::LLVMIsConstant(value.as_value_ref()) != 0 }
+}
+
 /// Whether the operand is a constant.
 pub fn is_constant_operand(instruction: InstructionValue<'_>, index: u32) -> bool {
-    // SAFETY: a live value.
-    operand(instruction, index)
-        .is_some_and(|value| unsafe { llvm::LLVMIsConstant(value.as_value_ref()) != 0 })
+    operand(instruction, index).is_some_and(is_constant)
 }
 
 /// Whether an addition, subtraction, multiplication or left shift says of neither reading of its operands

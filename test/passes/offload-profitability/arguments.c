@@ -1,14 +1,14 @@
 // For each argument whether a constant makes better code, and why: followed into the innermost body, on every kind of device, before and
-// after Clang's own passes. What only bounds the loop that is split among teams and threads does not count, nor what is only computed with.
+// after Clang's own passes. What only bounds the loop that is split among teams and threads counts on GPUs alone; what is only computed with does not.
 
 // RUN: %clang -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu --offload-device-only -emit-llvm -Xclang -disable-llvm-passes -c %s -o %t.x86_64.bc
 // RUN: %clang -O2 -fopenmp -fopenmp-targets=x86_64-pc-linux-gnu -foffload-lto --offload-device-only -emit-llvm -c %s -o %t.lto.bc
 // RUN: %clang -O2 -fopenmp -fopenmp-targets=nvptx64-nvidia-cuda -Xopenmp-target -march=sm_70 --cuda-feature=+ptx63 -nogpulib -Wno-unused-command-line-argument --offload-device-only -emit-llvm -Xclang -disable-llvm-passes -c %s -o %t.nvptx64.bc
 // RUN: %clang -O2 -fopenmp -fopenmp-targets=amdgcn-amd-amdhsa -Xopenmp-target -march=gfx90a -nogpulib -Wno-unused-command-line-argument --offload-device-only -emit-llvm -Xclang -disable-llvm-passes -c %s -o %t.amdgcn.bc
-// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.x86_64.bc | FileCheck %s
-// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.lto.bc | FileCheck %s
-// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.nvptx64.bc | bash %S/Inputs/number-from-1.sh %llvm | FileCheck %s
-// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.amdgcn.bc | bash %S/Inputs/number-from-1.sh %llvm | FileCheck %s
+// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.x86_64.bc | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.lto.bc | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.nvptx64.bc | bash %S/Inputs/number-from-1.sh %llvm | FileCheck %s --check-prefixes=CHECK,GPU
+// RUN: %opt -load-pass-plugin %passes -passes=offload-internalize,offload-profitability -disable-output %t.amdgcn.bc | bash %S/Inputs/number-from-1.sh %llvm | FileCheck %s --check-prefixes=CHECK,GPU
 
 double pow(double, double);
 
@@ -18,7 +18,8 @@ struct settings {
 };
 
 // CHECK-LABEL: _bounds_l
-// CHECK-NEXT: argument 1, 4 bytes: a constant makes no difference
+// HOST-NEXT: argument 1, 4 bytes: a constant makes no difference
+// GPU-NEXT: argument 1, 4 bytes: loop bound{{$}}
 // CHECK-NEXT: argument 2, 4 bytes: a constant makes no difference
 // CHECK-NEXT: argument 3, 4 bytes: loop bound{{(, branch)?$}}
 // CHECK-NEXT: argument 4, contents: a constant makes no difference
@@ -35,7 +36,8 @@ void bounds(int count, int *values, int terms, int offset, int divisor, int bits
 }
 
 // CHECK-LABEL: _math_l
-// CHECK-NEXT: argument 1, 4 bytes: a constant makes no difference
+// HOST-NEXT: argument 1, 4 bytes: a constant makes no difference
+// GPU-NEXT: argument 1, 4 bytes: loop bound{{$}}
 // CHECK-NEXT: argument 2, contents: a constant makes no difference
 // CHECK-NEXT: argument 3, 4 bytes: address stride
 // CHECK-NEXT: argument 4, 8 bytes: a constant makes no difference

@@ -139,6 +139,43 @@ fn for_amd(text: &str) -> String {
         )
 }
 
+/// The same as of LLVM 22: the call that starts a region has one argument more, and each access to a variable
+/// is by an address that is cast for it.
+fn for_llvm_22(text: &str) -> String {
+    const ADDRESSES: [&str; 7] = [
+        "lower",
+        "upper",
+        "stride",
+        "is_last",
+        "arguments",
+        "second",
+        "third",
+    ];
+    let text = text
+        .replace("@__kmpc_parallel_51", "@__kmpc_parallel_60")
+        .replace("ptr %arguments, i64 3)", "ptr %arguments, i64 3, i32 0)")
+        .replace("ptr, ptr, ptr, i64)", "ptr, ptr, ptr, i64, i32)");
+    let mut lines = Vec::new();
+    for line in text.lines() {
+        let trimmed = line.trim();
+        let (name, computed) = trimmed.split_once(" = ").unwrap_or_default();
+        let name = name.trim_start_matches('%');
+        let is_access = trimmed.starts_with("store ") || computed.starts_with("load ");
+        let mut line = line.to_owned();
+        for address in ADDRESSES.into_iter().filter(|_| is_access) {
+            let cast = format!("ptr addrspace(5) %{address}_5");
+            line = line.replace(&format!(", ptr %{address}"), &format!(", {cast}"));
+        }
+        lines.push(line);
+        if ADDRESSES.contains(&name) {
+            lines.push(format!(
+                "  %{name}_5 = addrspacecast ptr %{name} to ptr addrspace(5)"
+            ));
+        }
+    }
+    lines.join("\n")
+}
+
 /// What is done to the kernel for so many threads in each of an unknown number of teams, and its code
 /// afterwards.
 fn share(text: &str, threads: u32) -> (Shared, String) {
@@ -182,6 +219,15 @@ fn on_an_amd_gpu_too() {
         let (shared, code) = share(&text, 32);
         assert!(!shared.by_threads, "{knows}: {code}");
     }
+}
+
+#[test]
+fn as_llvm_22_writes_it_too() {
+    let text = for_llvm_22(&kernel("%last", "", "", "-1"));
+    assert!(text.contains("load i32, ptr addrspace(5) %lower_5"), "{text}");
+    let (shared, code) = share(&text, 32);
+    assert_eq!(shared, ALL);
+    assert!(!code.contains("call void @__kmpc_parallel_60"), "{code}");
 }
 
 #[test]
