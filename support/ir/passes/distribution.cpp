@@ -267,8 +267,8 @@ constexpr uint64_t StaticInChunks = 33;
 /// given to the code of a parallel region: behind two addresses of thread numbers.
 constexpr unsigned FirstIteration = 4, LastIteration = 5, StepArgument = 7, FirstOfRegion = 2, LastOfRegion = 3;
 
-/// The places of the arguments of the call that starts a parallel region: of the clauses `if` and `num_threads`, the region's
-/// code, the array of its arguments, and how many they are.
+/// The places of the arguments of the call that starts a parallel region: of the clauses `if` and
+/// `num_threads`, the region's code, the array of its arguments, and how many they are.
 constexpr unsigned IfArgument = 2, ThreadsArgument = 3, RegionArgument = 5, ArgumentsArgument = 7, CountArgument = 8;
 
 bool isNumber(const Value *V, uint64_t Number) {

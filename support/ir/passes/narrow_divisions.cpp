@@ -1,8 +1,8 @@
 // Divisions with as few bits as their numbers need, as a C function with plain arguments, for divisions.rs.
 // Rules as in shim/ir_shim.cpp.
 //
-// A GPU multiplies 32 bits: a quotient of 64 bits by a known number is some twenty of its instructions, one of
-// 32 bits two or three. Clang counts the iterations of `collapse` with 64 bits, and how many there are is
+// A GPU multiplies 32 bits: a quotient of 64 bits by a known number is some twenty of its instructions, one
+// of 32 bits two or three. Clang counts the iterations of `collapse` with 64 bits, and how many there are is
 // known where a launch's arguments are. LLVM sees it by scalar evolution alone, which none of its passes asks
 // about divisions.
 

@@ -45,8 +45,8 @@ pub fn divide_less(module: &Module<'_>) -> DividedLoops {
 }
 
 /// Makes divisions, and shifts to the right, use 32 bits instead of 64, and no signs, where that holds all
-/// their numbers; for GPUs, which multiply 32 bits. Returns how many numbers are computed otherwise then: what
-/// is left over is for `instcombine`.
+/// their numbers; for GPUs, which multiply 32 bits. Returns how many numbers are computed otherwise then:
+/// what is left over is for `instcombine`.
 ///
 /// On GPUs a thread computes its iterations itself, so how many there are tells scalar evolution, in the
 /// module as LLVM's passes have left it, what their numbers may be.

@@ -114,8 +114,8 @@ fn numbers_of_32_bits_are_divided_by_32_bits() {
     );
 }
 
-/// As loops with `collapse` take their numbers apart: what the first division leaves has no sign either, which
-/// only the first division tells.
+/// As loops with `collapse` take their numbers apart: what the first division leaves has no sign either,
+/// which only the first division tells.
 #[test]
 fn what_divisions_leave_is_divided_by_32_bits() {
     for rest in [
