@@ -1,8 +1,6 @@
 // An index that is computed with 32 bits from a counter of 64: with arguments as constants, neighbours are at constant distances, and one instruction
 // reads each. LLVM alone computes each address anew.
 // REQUIRES: cuda, device-runtime, virtual-gpu, libdevice
-// Not solved with LLVM 22, since threads share iterations there: indices below the thread's own are computed with 32 bits, each anew.
-// XFAIL: llvm-22
 // RUN: rm -rf %t && mkdir -p %t && cd %t
 // RUN: %clangxx -O3 -fopenmp -foffload-lto -fopenmp-targets=nvptx64 --offload-arch=sm_80 --cuda-path=%cuda -B %dropin %s %gpu_options \
 // RUN:   %omp_link -Wl,--save-temps -o jit -Xoffload-linker --jit

@@ -481,7 +481,7 @@ bool runOnce(const Composite &Parts, bool HasRest) {
   BasicBlock *Into = L->getLoopPreheader();
   BasicBlock *Before = Into ? Into->getSinglePredecessor() : nullptr;
   Instruction *Guard = Before ? offloom::conditionalBranch(*Before) : nullptr;
-  L->getHeader()->removePredecessor(Latch, /*KeepOneInputPHIs=*/true);
+  L->getHeader()->removePredecessor(Latch);
   IRBuilder<>(Back).CreateBr(Exit);
   Back->eraseFromParent();
   if (HasRest || !Guard || !is_contained(successors(Guard), Exit))

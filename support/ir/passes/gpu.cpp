@@ -479,16 +479,18 @@ size_t offloom_ir_use_generic_addresses(LLVMValueRef kernel) {
   return Count;
 }
 
-/// A sum of 32 bits that is extended to 64, of which one part was cut from 64 bits without loss, is the sum
-/// of 64 bits: neither can overflow. So a constant in it becomes part of an address. How many there were.
+/// A sum of 32 bits that is extended to 64, of which one part is there with 64 bits, is the sum of 64 bits:
+/// neither can overflow. So a constant in it becomes part of an address. How many there were.
 size_t offloom_ir_widen_sums(LLVMModuleRef M) {
-  SmallVector<SExtInst *, 16> Extensions;
+  // What is not negative is extended either way.
+  const auto Extends = [](const User *U) { return isa<SExtInst>(U) || (isa<ZExtInst>(U) && cast<ZExtInst>(U)->hasNonNeg()); };
+  SmallVector<CastInst *, 16> Extensions;
   for (Function &F : *unwrap(M))
     for (Instruction &I : instructions(F))
-      if (auto *Extension = dyn_cast<SExtInst>(&I))
-        Extensions.push_back(Extension);
+      if (Extends(&I))
+        Extensions.push_back(cast<CastInst>(&I));
   size_t Count = 0;
-  for (SExtInst *Extension : Extensions) {
+  for (CastInst *Extension : Extensions) {
     auto *Sum = dyn_cast<BinaryOperator>(Extension->getOperand(0));
     if (!Sum || (Sum->getOpcode() != Instruction::Add && Sum->getOpcode() != Instruction::Sub) || !Sum->hasNoSignedWrap())
       continue;
@@ -497,9 +499,12 @@ size_t offloom_ir_widen_sums(LLVMModuleRef M) {
       auto *Cut = dyn_cast<TruncInst>(Part);
       return Cut && Cut->hasNoSignedWrap() && Cut->getSrcTy() == Wide ? Cut->getOperand(0) : nullptr;
     };
+    auto IsExtended = [&](Value *Part) {
+      return isa<Instruction>(Part) && any_of(Part->users(), [&](const User *U) { return Extends(U) && U->getType() == Wide; });
+    };
     Value *Left = Uncut(Sum->getOperand(0));
     Value *Right = Uncut(Sum->getOperand(1));
-    if (!Left && !Right)
+    if (!Left && !Right && none_of(Sum->operands(), IsExtended))
       continue;
     IRBuilder<> Builder(Extension);
     if (!Left)

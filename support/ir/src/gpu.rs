@@ -122,9 +122,9 @@ pub fn use_generic_addresses(kernel: FunctionValue<'_>) -> usize {
     unsafe { offloom_ir_use_generic_addresses(kernel.as_value_ref()) }
 }
 
-/// Has sums of 32 bits of which one part was cut from 64 bits without loss, and which are extended again,
-/// computed with 64 bits: LLVM keeps them as they are, and then no constant of such a sum becomes part of an
-/// address. How many there were.
+/// Has sums of 32 bits that are extended to 64, and of which one part is there with 64 bits (it was cut from
+/// them without loss, or is extended too), computed with 64 bits: LLVM keeps them as they are, and then no
+/// constant of such a sum becomes part of an address. How many there were.
 pub fn widen_sums(module: &Module<'_>) -> usize {
     // SAFETY: the module is live.
     unsafe { offloom_ir_widen_sums(module.as_mut_ptr()) }

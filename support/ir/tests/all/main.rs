@@ -23,6 +23,7 @@ mod straight_line_vectors;
 mod symbol;
 mod this_machine;
 mod used;
+mod wide_sums;
 
 /// A module from its text.
 #[expect(clippy::unwrap_used, reason = "a test whose IR does not parse has failed")]
