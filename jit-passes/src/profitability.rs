@@ -15,6 +15,7 @@
 
 mod flow;
 mod known;
+mod neighbours;
 mod rules;
 
 use std::collections::HashSet;
@@ -29,7 +30,6 @@ use offloom_ir::value_uses::{result, value_uses};
 
 use crate::argument_list::{launch_environment, unpack};
 use crate::error::JitPassError;
-use crate::gpu::is_for_gpu;
 use crate::object_contents::{KernelMemory, ObjectLoad, PointerSources, expose_loads};
 use crate::survey::is_kernel;
 use flow::Program;
@@ -83,13 +83,7 @@ pub fn profitability(module: &Module<'_>) -> Result<Vec<KernelProfitability>, Ji
     let kernels = kernels.filter_map(Symbol::as_function).map(|function| {
         let memory = KernelMemory::of(&sources, function);
         let launch_environment = launch_environment(&copy, function);
-        let kernel = Kernel::new(
-            &program,
-            &memory,
-            function,
-            launch_environment,
-            !is_for_gpu(&copy),
-        );
+        let kernel = Kernel::new(&program, &memory, function, launch_environment);
         KernelProfitability {
             kernel: Symbol::from(function).name(),
             parameters: (0..)
@@ -109,10 +103,10 @@ struct Kernel<'a, 'ctx> {
     launch_environment: u32,
     /// For each parameter, the loads from the object behind it that find the same at every time.
     loads: Vec<Vec<ObjectLoad<'ctx>>>,
-    /// What is a number where all scalar arguments are, and contents too if launches look at them.
-    known_to_scalars: HashSet<BasicValueEnum<'ctx>>,
-    /// What is a number where all scalar arguments and contents are.
-    known_to_contents: HashSet<BasicValueEnum<'ctx>>,
+    /// What is a number where all scalar arguments are.
+    by_scalars: HashSet<BasicValueEnum<'ctx>>,
+    /// What is a number where contents are too.
+    by_contents: HashSet<BasicValueEnum<'ctx>>,
 }
 
 impl<'a, 'ctx> Kernel<'a, 'ctx> {
@@ -121,7 +115,6 @@ impl<'a, 'ctx> Kernel<'a, 'ctx> {
         memory: &'a KernelMemory<'a, 'ctx>,
         function: FunctionValue<'ctx>,
         launch_environment: u32,
-        launches_see_contents: bool,
     ) -> Self {
         let loads_of = |index| match index {
             _ if index == launch_environment => Vec::new(),
@@ -131,19 +124,24 @@ impl<'a, 'ctx> Kernel<'a, 'ctx> {
         let is_scalar = |parameter: &BasicValueEnum<'ctx>| !parameter.is_pointer_value();
         let scalars = function.get_param_iter().filter(is_scalar);
         let contents = loads.iter().flatten().filter_map(|load| result(load.instruction));
-        let of_arguments = known_with(program, scalars);
-        let known_to_contents = known_with(program, of_arguments.iter().copied().chain(contents));
+        let by_scalars = known_with(program, scalars);
+        let by_contents = known_with(program, by_scalars.iter().copied().chain(contents));
         Self {
             program,
             memory,
             launch_environment,
             loads,
-            known_to_scalars: if launches_see_contents {
-                known_to_contents.clone()
-            } else {
-                of_arguments
-            },
-            known_to_contents,
+            by_scalars,
+            by_contents,
+        }
+    }
+
+    /// What may be a number beside a scalar argument. Launches on GPUs do not look at contents.
+    fn beside_scalars(&self) -> &HashSet<BasicValueEnum<'ctx>> {
+        if self.program.is_for_gpu {
+            &self.by_scalars
+        } else {
+            &self.by_contents
         }
     }
 
@@ -156,9 +154,9 @@ impl<'a, 'ctx> Kernel<'a, 'ctx> {
             BasicValueEnum::PointerValue(object) => {
                 let loads = program.loads_from(object);
                 let loaded = loads.iter().filter_map(|load| result(load.instruction));
-                program.uses(loaded, &self.known_to_contents)
+                program.uses(loaded, &self.by_contents)
             }
-            scalar => program.uses([scalar], &self.known_to_scalars),
+            scalar => program.uses([scalar], self.beside_scalars()),
         };
         let contents = self.useful_contents(&self.loads[index as usize]);
         ParameterProfitability {
@@ -175,9 +173,7 @@ impl<'a, 'ctx> Kernel<'a, 'ctx> {
     fn useful_contents(&self, loads: &[ObjectLoad<'ctx>]) -> Vec<bool> {
         let mut bytes = Vec::new();
         for load in loads {
-            let uses = self
-                .program
-                .uses(result(load.instruction), &self.known_to_contents);
+            let uses = self.program.uses(result(load.instruction), &self.by_contents);
             if !uses.is_empty() {
                 let end = load.offset + load.size;
                 bytes.resize(bytes.len().max(end), false);

@@ -23,7 +23,7 @@ use super::rules::{Effect, advances_by_runtime, effect, ends_behind_start};
 pub(super) struct Program<'ctx> {
     /// Parameters that get a value, by the instruction that hands it over.
     receivers: HashMap<(InstructionValue<'ctx>, BasicValueEnum<'ctx>), Vec<BasicValueEnum<'ctx>>>,
-    /// All values that a parameter gets, of functions that are called from nowhere else.
+    /// What a parameter gets at each call site, as far as that is known, of functions all of whose sites are.
     given: HashMap<BasicValueEnum<'ctx>, Vec<Option<BasicValueEnum<'ctx>>>>,
     sites: HashMap<FunctionValue<'ctx>, CallSites<'ctx>>,
     places: HashMap<BasicBlock<'ctx>, LoopPlace>,
@@ -32,7 +32,7 @@ pub(super) struct Program<'ctx> {
     /// For each store, a local variable that it uses.
     stored: HashMap<InstructionValue<'ctx>, PointerValue<'ctx>>,
     /// A GPU's threads take turns with iterations, and may have one each.
-    is_for_gpu: bool,
+    pub(super) is_for_gpu: bool,
     /// On NVIDIA GPUs, parameters through which there are accesses that an alignment makes wider.
     wider_if_aligned: HashSet<BasicValueEnum<'ctx>>,
 }
@@ -51,7 +51,7 @@ impl<'ctx> Program<'ctx> {
             wider_if_aligned: HashSet::new(),
         };
         // AMD's GPUs take 16 bytes from any address.
-        let needs_alignment = is_for_gpu(module) && !is_for_amd(module);
+        let needs_alignment = program.is_for_gpu && !is_for_amd(module);
         let mut locals = Vec::new();
         for (&function, sites) in &sites {
             program.places.extend(loop_places(function));
@@ -64,10 +64,15 @@ impl<'ctx> Program<'ctx> {
                 continue;
             }
             for site in &sites.known {
-                for (index, parameter) in (0..).zip(function.get_param_iter()).filter(|_| sites.complete) {
-                    let argument = site.arguments.get(index).copied().flatten();
-                    let given = program.given.entry(parameter).or_default();
-                    given.push(argument.map(|argument| argument.value));
+                if sites.complete {
+                    let values = site
+                        .arguments
+                        .iter()
+                        .map(|argument| Some(argument.as_ref()?.value));
+                    let values = values.chain(std::iter::repeat(None));
+                    for (parameter, value) in function.get_param_iter().zip(values) {
+                        program.given.entry(parameter).or_default().push(value);
+                    }
                 }
                 for (index, argument) in (0..).zip(&site.arguments) {
                     if let (Some(argument), Some(parameter)) = (argument, function.get_nth_param(index)) {

@@ -4,10 +4,10 @@ use std::collections::HashSet;
 
 use offloom_ir::inkwell::basic_block::BasicBlock;
 use offloom_ir::inkwell::values::{BasicValueEnum, FunctionValue, InstructionOpcode, InstructionValue};
-use offloom_ir::value_uses::{is_constant, operand, result, value_uses};
+use offloom_ir::value_uses::{ValueUse, is_constant, operand, result, value_uses};
 
 use super::flow::Program;
-use super::rules::{is_computed, operand_count};
+use super::rules::{is_computed, others_are};
 
 /// All that is a number where `values` are, with them: what they are computed to, hand over to functions from
 /// everywhere, and are returned as by every way out. Not what a branch chooses.
@@ -27,7 +27,7 @@ pub(super) fn known_with<'ctx>(
     }
     while let Some(value) = open.pop() {
         for value_use in value_uses(value) {
-            for found in follows(program, &known, value, value_use.instruction) {
+            for found in follows(program, &known, value, value_use) {
                 add(&mut known, &mut open, found);
             }
         }
@@ -40,15 +40,14 @@ fn follows<'ctx>(
     program: &Program<'ctx>,
     known: &HashSet<BasicValueEnum<'ctx>>,
     value: BasicValueEnum<'ctx>,
-    instruction: InstructionValue<'ctx>,
+    value_use: ValueUse<'ctx>,
 ) -> Vec<BasicValueEnum<'ctx>> {
+    let instruction = value_use.instruction;
     let is_known = |value: BasicValueEnum<'ctx>| is_constant(value) || known.contains(&value);
     let parameters = program.receivers(instruction, value).iter().copied();
     let mut found: Vec<_> = parameters
         .filter(|&parameter| program.always_gets(parameter, is_known))
         .collect();
-    let of_operands =
-        || (0..operand_count(instruction)).all(|index| operand(instruction, index).is_some_and(is_known));
     match instruction.get_opcode() {
         InstructionOpcode::Store => {
             let loads = program.loads_of_stored(instruction);
@@ -58,7 +57,7 @@ fn follows<'ctx>(
             let calls = program.calls_that_get(instruction);
             found.extend(calls.into_iter().filter_map(result));
         }
-        _ if is_computed(instruction) && of_operands() => found.extend(result(instruction)),
+        _ if is_computed(instruction) && others_are(value_use, is_known) => found.extend(result(instruction)),
         _ => {}
     }
     found

@@ -9,6 +9,7 @@ use offloom_ir::value_uses::{
 };
 
 use super::flow::Walk;
+use super::neighbours::{is_beside_cell, is_one_of_arrays, is_one_of_offsets};
 
 /// What follows from an operand that is a number or a multiple.
 pub(super) enum Effect<'ctx> {
@@ -164,12 +165,12 @@ fn same<'ctx>(is_number: bool) -> Effect<'ctx> {
 }
 
 /// Whether the other operands are constants or numbers too, for whatever reason.
-fn others_known<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> bool {
+pub(super) fn others_known<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> bool {
     others_are(value_use, |value| walk.is_known(value))
 }
 
 /// Whether the other operands are constants, the instruction's own result, or values for which `is` holds.
-fn others_are<'ctx>(value_use: ValueUse<'ctx>, is: impl Fn(BasicValueEnum<'ctx>) -> bool) -> bool {
+pub(super) fn others_are<'ctx>(value_use: ValueUse<'ctx>, is: impl Fn(BasicValueEnum<'ctx>) -> bool) -> bool {
     let ValueUse {
         instruction,
         operand: index,
@@ -183,85 +184,8 @@ fn others_are<'ctx>(value_use: ValueUse<'ctx>, is: impl Fn(BasicValueEnum<'ctx>)
         })
 }
 
-/// Whether the number is added to something that is an index of the same array itself, or has other numbers
-/// added to it to be one, as the neighbours of a cell have: these then lie at known distances.
-fn is_one_of_offsets<'ctx>(walk: &Walk<'_, 'ctx>, value_use: ValueUse<'ctx>) -> bool {
-    let ValueUse {
-        instruction,
-        operand: index,
-    } = value_use;
-    let (Some(sum), Some(cell)) = (result(instruction), operand(instruction, 1 - index.min(1))) else {
-        return false;
-    };
-    let arrays = indexed_by(sum);
-    let is_of_those = |value| indexed_by(value).iter().any(|array| arrays.contains(array));
-    let is_other_sum = |other: ValueUse<'ctx>| {
-        matches!(
-            other.instruction.get_opcode(),
-            InstructionOpcode::Add | InstructionOpcode::Sub
-        ) && other.instruction != instruction
-            && others_known(walk, other)
-            && result(other.instruction).is_some_and(is_of_those)
-    };
-    is_of_those(cell) || value_uses(cell).into_iter().any(is_other_sum)
-}
-
-/// Whether a pointer is computed from one to an element that is itself used: a neighbour of that element.
-fn is_beside_cell(neighbour: InstructionValue<'_>) -> bool {
-    let Some(cell) = operand(neighbour, 0) else {
-        return false;
-    };
-    let is_element =
-        defined_by(cell).is_some_and(|cell| cell.get_opcode() == InstructionOpcode::GetElementPtr);
-    is_element && value_uses(cell).iter().any(|use_| use_.instruction != neighbour)
-}
-
-/// Whether a pointer to known elements further on has the same indices as where it was computed from, or as
-/// another such pointer: so LLVM writes neighbours whose distance does not change in a loop.
-fn is_one_of_arrays<'ctx>(walk: &Walk<'_, 'ctx>, further_on: InstructionValue<'ctx>) -> bool {
-    let (Some(pointer), Some(array)) = (result(further_on), operand(further_on, 0)) else {
-        return false;
-    };
-    let indices = indices_of(pointer);
-    let has_one_of_those = |pointer| indices_of(pointer).iter().any(|index| indices.contains(index));
-    let is_known_distance = |use_: &ValueUse<'ctx>| {
-        use_.operand == 0 && use_.instruction != further_on && others_known(walk, *use_)
-    };
-    let others = value_uses(array).into_iter().filter(is_known_distance);
-    has_one_of_those(array)
-        || others
-            .filter_map(|use_| result(use_.instruction))
-            .any(has_one_of_those)
-}
-
-/// The indices of a pointer.
-fn indices_of(pointer: BasicValueEnum<'_>) -> Vec<BasicValueEnum<'_>> {
-    value_uses(pointer)
-        .into_iter()
-        .filter(|use_| use_.instruction.get_opcode() == InstructionOpcode::GetElementPtr && use_.operand == 0)
-        .flat_map(|use_| {
-            (1..use_.instruction.get_num_operands()).filter_map(move |index| operand(use_.instruction, index))
-        })
-        .collect()
-}
-
-/// The pointers that a number is added to as an index, maybe a wider one first.
-fn indexed_by(index: BasicValueEnum<'_>) -> Vec<BasicValueEnum<'_>> {
-    use InstructionOpcode as Opcode;
-    let wide = value_uses(index)
-        .into_iter()
-        .filter(|use_| matches!(use_.instruction.get_opcode(), Opcode::SExt | Opcode::ZExt))
-        .filter_map(|use_| result(use_.instruction));
-    std::iter::once(index)
-        .chain(wide)
-        .flat_map(value_uses)
-        .filter(|use_| use_.instruction.get_opcode() == Opcode::GetElementPtr && use_.operand > 0)
-        .filter_map(|use_| operand(use_.instruction, 0))
-        .collect()
-}
-
 /// How many operands an instruction has, the callee of a call aside.
-pub(super) fn operand_count(instruction: InstructionValue<'_>) -> u32 {
+fn operand_count(instruction: InstructionValue<'_>) -> u32 {
     // It is the last one.
     instruction.get_num_operands() - u32::from(called_function(instruction).is_some())
 }
@@ -278,13 +202,18 @@ pub(super) fn is_computed(instruction: InstructionValue<'_>) -> bool {
     }
 }
 
-/// Whether the sum goes back into the variable of a loop that it was made from.
-fn is_step(value_use: ValueUse<'_>) -> bool {
+/// The result of a sum or a difference in which a value is used, and what is in it besides.
+pub(super) fn sum_with(value_use: ValueUse<'_>) -> Option<(BasicValueEnum<'_>, BasicValueEnum<'_>)> {
     let ValueUse {
         instruction,
         operand: index,
     } = value_use;
-    let (Some(sum), Some(other)) = (result(instruction), operand(instruction, 1 - index.min(1))) else {
+    Some((result(instruction)?, operand(instruction, 1 - index.min(1))?))
+}
+
+/// Whether the sum goes back into the variable of a loop that it was made from.
+fn is_step(value_use: ValueUse<'_>) -> bool {
+    let Some((sum, other)) = sum_with(value_use) else {
         return false;
     };
     value_uses(sum).into_iter().any(|use_| {
@@ -399,7 +328,7 @@ fn stripped(mut value: BasicValueEnum<'_>) -> Option<BasicValueEnum<'_>> {
     Some(value)
 }
 
-fn defined_by(value: BasicValueEnum<'_>) -> Option<InstructionValue<'_>> {
+pub(super) fn defined_by(value: BasicValueEnum<'_>) -> Option<InstructionValue<'_>> {
     match value {
         BasicValueEnum::IntValue(value) => value.as_instruction(),
         BasicValueEnum::PointerValue(value) => value.as_instruction(),

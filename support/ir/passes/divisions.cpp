@@ -7,6 +7,7 @@
 // the same quotients become a loop of their own, in the order in which they were: there the quotients do not
 // change, what is left of the divisions goes up by one, and where the loop reads and writes may be known.
 
+#include "division_rest.h"
 #include "pipeline.h"
 
 #include "llvm-c/Core.h"
@@ -240,8 +241,8 @@ public:
 private:
   void add(Instruction &I) {
     using namespace PatternMatch;
-    Value *Dividend, *Quotient;
-    const APInt *Divisor, *Factor;
+    Value *Dividend;
+    const APInt *Divisor;
     if (isa<ZExtInst, SExtInst, TruncInst>(I)) {
       // Numbers stay what they are, not negative ones.
       if (!I.getType()->isIntegerTy() || Of.Most.getActiveBits() >= I.getType()->getScalarSizeInBits() ||
@@ -255,11 +256,8 @@ private:
       addQuotient(I, *Dividend, *Divisor);
     } else if (match(&I, m_IRem(m_Value(Dividend), m_StrictlyPositive(Divisor)))) {
       addRest(I, *Dividend, *Divisor);
-    } else if (match(&I, m_c_Add(m_c_Mul(m_Value(Quotient), m_APInt(Factor)), m_Value(Dividend))) && Counted.contains(Dividend) &&
-               match(Quotient, m_UDiv(m_Specific(Dividend), m_StrictlyPositive(Divisor))) && *Factor == -*Divisor) {
-      Counted.insert(&I);
-    } else if (match(&I, m_Sub(m_Value(Dividend), m_c_Mul(m_Value(Quotient), m_APInt(Factor)))) && Counted.contains(Dividend) &&
-               match(Quotient, m_UDiv(m_Specific(Dividend), m_StrictlyPositive(Divisor))) && *Factor == *Divisor) {
+    } else if (auto Left = offloom::Rest::of(&I);
+               Left && Counted.contains(Left->Dividend) && match(Left->Quotient, m_UDiv(m_Value(), m_Value()))) {
       Counted.insert(&I);
     }
   }

@@ -6,6 +6,7 @@
 // known where a launch's arguments are. LLVM sees it by scalar evolution alone, which none of its passes asks
 // about divisions.
 
+#include "division_rest.h"
 #include "pipeline.h"
 
 #include "llvm-c/Core.h"
@@ -29,30 +30,15 @@ using namespace llvm;
 
 namespace {
 
-/// What a division by a known number leaves, `x - x / c * c`, as LLVM writes it.
-struct Rest {
+/// What a division by a known number leaves, products by powers of two as shifts too.
+std::optional<offloom::Rest> restOf(Value *V) {
+  using namespace PatternMatch;
   Value *Dividend, *Quotient;
-  APInt Divisor;
-
-  static std::optional<Rest> of(Value *V) {
-    using namespace PatternMatch;
-    Value *Dividend, *Quotient;
-    const APInt *Number, *Divisor;
-    APInt Factor;
-    // Of a sum of two products one is looked at.
-    if (match(V, m_c_Add(m_c_Mul(m_Value(Quotient), m_APInt(Number)), m_Value(Dividend))))
-      Factor = -*Number;
-    else if (match(V, m_Sub(m_Value(Dividend), m_c_Mul(m_Value(Quotient), m_APInt(Number)))))
-      Factor = *Number;
-    else if (match(V, m_Sub(m_Value(Dividend), m_Shl(m_Value(Quotient), m_APInt(Number)))) && Number->ult(Number->getBitWidth()))
-      Factor = APInt::getOneBitSet(Number->getBitWidth(), Number->getZExtValue());
-    else
-      return std::nullopt;
-    if (!match(Quotient, m_IDiv(m_Specific(Dividend), m_StrictlyPositive(Divisor))) || Factor != *Divisor)
-      return std::nullopt;
-    return Rest{Dividend, Quotient, *Divisor};
-  }
-};
+  const APInt *Distance;
+  if (!match(V, m_Sub(m_Value(Dividend), m_Shl(m_Value(Quotient), m_APInt(Distance)))) || Distance->uge(Distance->getBitWidth()))
+    return offloom::Rest::of(V);
+  return offloom::Rest::of(Dividend, Quotient, APInt::getOneBitSet(Distance->getBitWidth(), Distance->getZExtValue()));
+}
 
 /// A number without its high bits, and something that was added to it in between: `more + x - (x & -2^n)`. So
 /// LLVM writes what a division by 2^n leaves of `more + x`, where it knows that `more` changes no high bit.
@@ -154,7 +140,7 @@ private:
     const unsigned Bits = I.getType()->getIntegerBitWidth();
     const APInt *Number;
     Value *Of;
-    if (auto Left = Rest::of(&I))
+    if (auto Left = restOf(&I))
       return isNotNegative(Left->Dividend) ? std::optional(atMost(Left->Dividend, Left->Divisor - 1)) : std::nullopt;
     if (auto Low = LowBits::of(&I)) {
       auto Mask = Low->mask(most(Low->Of));
@@ -230,7 +216,7 @@ private:
 
   void visit(Instruction &I) {
     IRBuilder<> Builder(&I);
-    if (auto Left = Rest::of(&I)) {
+    if (auto Left = restOf(&I)) {
       if (!isWide(I) || !fits(Left->Dividend))
         return;
       Value *Product = Builder.CreateMul(narrow(Left->Quotient, Builder), Builder.getInt(Left->Divisor.trunc(Few)));
@@ -306,22 +292,19 @@ private:
 /// Makes divisions, and shifts to the right, use 32 bits instead of 64, and no signs, where all their numbers
 /// allow it. Returns how many numbers are computed otherwise.
 extern "C" uint32_t offloom_ir_narrow_divisions(LLVMModuleRef module) {
-  const auto Divides = [](const Function &F) {
-    return !F.hasOptNone() && any_of(instructions(F), [](const Instruction &I) {
-      return I.isIntDivRem() || (I.isShift() && I.getOpcode() != Instruction::Shl);
-    });
-  };
-  uint32_t Changed = 0;
+  const auto Divides = [](const Instruction &I) { return I.isIntDivRem() || (I.isShift() && I.getOpcode() != Instruction::Shl); };
+  SmallVector<Function *, 4> Dividing;
+  for (Function &F : *unwrap(module))
+    if (!F.hasOptNone() && any_of(instructions(F), Divides))
+      Dividing.push_back(&F);
+  // Many kernels need no analyses.
+  if (Dividing.empty())
+    return 0;
   PassBuilder Builder;
   offloom::Analyses All;
-  bool IsRegistered = false;
-  for (Function &F : *unwrap(module)) {
-    if (!Divides(F))
-      continue;
-    // Many kernels need no analyses.
-    if (!std::exchange(IsRegistered, true))
-      All.registerWith(Builder);
-    Changed += Narrowing(All.OfFunctions.getResult<ScalarEvolutionAnalysis>(F)).run(F);
-  }
+  All.registerWith(Builder);
+  uint32_t Changed = 0;
+  for (Function *F : Dividing)
+    Changed += Narrowing(All.OfFunctions.getResult<ScalarEvolutionAnalysis>(*F)).run(*F);
   return Changed;
 }

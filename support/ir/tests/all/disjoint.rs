@@ -9,12 +9,11 @@ use std::fmt::Write as _;
 
 use offloom_ir::disjoint::version_straight_line_code;
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::orc::Session;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
 use crate::parse;
-use crate::this_machine::{TRIPLE, object};
+use crate::this_machine::{TRIPLE, with_function};
 
 /// Words of the memory that code uses, and how many of them lie behind an address that it is given.
 const WORDS: usize = 96;
@@ -32,23 +31,21 @@ fn versioned(text: &str) -> (u32, String) {
 /// What is in memory after `code` has run, for each choice of three addresses in it.
 #[expect(unsafe_code, reason = "the code is run")]
 fn outputs(text: &str, pipeline: &str, places: &[[usize; 3]]) -> Vec<[i32; WORDS]> {
-    let session = Session::start().unwrap();
-    let library = session.create_dylib("test").unwrap();
-    library.add_object(&object(text, pipeline), "object").unwrap();
-    let code = library.look_up("code").unwrap();
-    // SAFETY: that is its type in the module.
-    let code: unsafe extern "C" fn(*mut i32, *mut i32, *mut i32) = unsafe { std::mem::transmute(code) };
-    let run = |&[a, b, c]: &[usize; 3]| {
-        let mut memory = [0; WORDS];
-        for (word, value) in memory.iter_mut().zip(1..) {
-            *word = value * 1_000_003;
-        }
-        let start = memory.as_mut_ptr();
-        // SAFETY: the code uses no more words behind each address than are there.
-        unsafe { code(start.add(a), start.add(b), start.add(c)) };
-        memory
-    };
-    places.iter().map(run).collect()
+    with_function(text, pipeline, &[], "code", |code| {
+        // SAFETY: that is its type in the module.
+        let code: unsafe extern "C" fn(*mut i32, *mut i32, *mut i32) = unsafe { std::mem::transmute(code) };
+        let run = |&[a, b, c]: &[usize; 3]| {
+            let mut memory = [0; WORDS];
+            for (word, value) in memory.iter_mut().zip(1..) {
+                *word = value * 1_000_003;
+            }
+            let start = memory.as_mut_ptr();
+            // SAFETY: the code uses no more words behind each address than are there.
+            unsafe { code(start.add(a), start.add(b), start.add(c)) };
+            memory
+        };
+        places.iter().map(run).collect()
+    })
 }
 
 /// Random accesses to words behind three addresses, and now and then something that is no access. With a

@@ -10,10 +10,9 @@ use std::ptr;
 
 use offloom_ir::divisions::{DividedLoops, divide_less};
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::orc::Session;
 
 use crate::parse;
-use crate::this_machine::{TRIPLE, object};
+use crate::this_machine::{TRIPLE, with_function};
 
 /// How the numbers of a loop's iterations are written.
 #[derive(Debug, Clone, Copy)]
@@ -172,28 +171,24 @@ fn divided(text: &str) -> (DividedLoops, String) {
 /// Returns what it writes, and behind that the sum.
 #[expect(unsafe_code, reason = "the code is run")]
 fn outputs(text: &str, pipeline: &str, count: u32, parts: &[(u32, u32)]) -> Vec<Vec<i64>> {
-    let session = Session::start().unwrap();
-    let library = session.create_dylib("test").unwrap();
     let mut part = [0_i64; 2];
     let written = ptr::from_mut(&mut part);
-    library
-        .define_absolute([("part", written.cast_const().cast())])
-        .unwrap();
-    library.add_object(&object(text, pipeline), "object").unwrap();
-    let region = library.look_up("region").unwrap();
-    // SAFETY: that is its type in the module.
-    let region: unsafe extern "C" fn(*mut i64) = unsafe { std::mem::transmute(region) };
-    let run = |&(first, last): &(u32, u32)| {
-        let mut out = vec![-1; count as usize + 2];
-        // SAFETY: the code reads what is written here, and writes to the elements of the part and the one
-        // behind all.
-        unsafe {
-            written.write([first.into(), last.into()]);
-            region(out.as_mut_ptr());
-        }
-        out
-    };
-    parts.iter().map(run).collect()
+    let given = [("part", written.cast_const().cast())];
+    with_function(text, pipeline, &given, "region", |region| {
+        // SAFETY: that is its type in the module.
+        let region: unsafe extern "C" fn(*mut i64) = unsafe { std::mem::transmute(region) };
+        let run = |&(first, last): &(u32, u32)| {
+            let mut out = vec![-1; count as usize + 2];
+            // SAFETY: the code reads what is written here, and writes to the elements of the part and the
+            // one behind all.
+            unsafe {
+                written.write([first.into(), last.into()]);
+                region(out.as_mut_ptr());
+            }
+            out
+        };
+        parts.iter().map(run).collect()
+    })
 }
 
 /// Parts of a loop: at both ends, in the middle, of one iteration and of none.

@@ -7,10 +7,9 @@
 
 use offloom_ir::divisions::narrow_divisions;
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::orc::Session;
 
 use crate::parse;
-use crate::this_machine::{TRIPLE, object};
+use crate::this_machine::{TRIPLE, with_function};
 
 /// A function that computes `%value` from `%argument` by `body`.
 fn function(body: &str) -> String {
@@ -19,6 +18,29 @@ fn function(body: &str) -> String {
          define i64 @compute(i64 %argument, i64 %other) {{
            {body}
            ret i64 %value
+         }}"
+    )
+}
+
+/// A function that adds up what `body` computes, `%value`, from `%i`: from `first`, by steps, as long as
+/// `again` says. `before` comes before the loop.
+fn looping(before: &str, first: &str, body: &str, step: u32, again: &str) -> String {
+    format!(
+        "target triple = \"{TRIPLE}\"
+         define i64 @compute(i64 %argument, i64 %other) {{
+         entry:
+           {before}
+           br label %loop
+         loop:
+           %i = phi i64 [ {first}, %entry ], [ %next, %loop ]
+           %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
+           {body}
+           %more = add i64 %sum, %value
+           %next = add nuw nsw i64 %i, {step}
+           %again = {again}
+           br i1 %again, label %loop, label %exit
+         exit:
+           ret i64 %more
          }}"
     )
 }
@@ -35,17 +57,13 @@ fn narrowed(text: &str) -> (u32, String) {
 /// What the function computes of each pair of arguments.
 #[expect(unsafe_code, reason = "the code is run")]
 fn values(text: &str, arguments: &[(u64, u64)]) -> Vec<u64> {
-    let session = Session::start().unwrap();
-    let library = session.create_dylib("test").unwrap();
-    library
-        .add_object(&object(text, "default<O1>"), "object")
-        .unwrap();
-    let compute = library.look_up("compute").unwrap();
-    // SAFETY: that is its type in the module.
-    let compute: unsafe extern "C" fn(u64, u64) -> u64 = unsafe { std::mem::transmute(compute) };
-    // SAFETY: the code reads nothing but its arguments.
-    let value = |&(argument, other)| unsafe { compute(argument, other) };
-    arguments.iter().map(value).collect()
+    with_function(text, "default<O1>", &[], "compute", |compute| {
+        // SAFETY: that is its type in the module.
+        let compute: unsafe extern "C" fn(u64, u64) -> u64 = unsafe { std::mem::transmute(compute) };
+        // SAFETY: the code reads nothing but its arguments.
+        let value = |&(argument, other)| unsafe { compute(argument, other) };
+        arguments.iter().map(value).collect()
+    })
 }
 
 /// Numbers at the ends of what 32 and 64 bits hold, and around what is divided by.
@@ -146,23 +164,12 @@ fn what_divisions_leave_is_divided_by_32_bits() {
 #[test]
 fn a_loop_tells_what_its_numbers_may_be() {
     let text = |last: &str| {
-        format!(
-            "target triple = \"{TRIPLE}\"
-             define i64 @compute(i64 %argument, i64 %other) {{
-             entry:
-               %first = and i64 %argument, 1023
-               br label %loop
-             loop:
-               %number = phi i64 [ %first, %entry ], [ %next, %loop ]
-               %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
-               %quotient = sdiv i64 %number, 250
-               %more = add i64 %sum, %quotient
-               %next = add nuw nsw i64 %number, 409600
-               %again = icmp ult i64 %number, {last}
-               br i1 %again, label %loop, label %exit
-             exit:
-               ret i64 %more
-             }}"
+        looping(
+            "%first = and i64 %argument, 1023",
+            "%first",
+            "%value = sdiv i64 %i, 250",
+            409_600,
+            &format!("icmp ult i64 %i, {last}"),
         )
     };
     let before = text("15215400");
@@ -311,26 +318,15 @@ fn numbers_that_are_shifted_back_are_not_shifted() {
 /// What does not change in a loop stays before it.
 #[test]
 fn parts_are_computed_where_they_were() {
-    let before = format!(
-        "target triple = \"{TRIPLE}\"
-         define i64 @compute(i64 %argument, i64 %other) {{
-         entry:
-           %number = and i64 %argument, 65535
-           %product = mul i64 %number, 53687091200000
-           br label %loop
-         loop:
-           %i = phi i64 [ 0, %entry ], [ %next, %loop ]
-           %sum = phi i64 [ 0, %entry ], [ %more, %loop ]
-           %left = shl i64 %i, 32
-           %all = add i64 %left, %product
-           %back = ashr i64 %all, 32
-           %more = add i64 %sum, %back
-           %next = add nuw nsw i64 %i, 1
-           %again = icmp ult i64 %next, 10
-           br i1 %again, label %loop, label %exit
-         exit:
-           ret i64 %more
-         }}"
+    let before = looping(
+        "%number = and i64 %argument, 65535
+         %product = mul i64 %number, 53687091200000",
+        "0",
+        "%left = shl i64 %i, 32
+         %all = add i64 %left, %product
+         %value = ashr i64 %all, 32",
+        1,
+        "icmp ult i64 %next, 10",
     );
     let (changed, after) = narrowed(&before);
     assert_ne!(changed, 0, "{after}");

@@ -5,9 +5,12 @@
     reason = "a test that fails at a step that it takes has failed"
 )]
 
+use std::ffi::c_void;
+
 use offloom_ir::codegen::{MachineOptions, emit_object, run_pipeline, target_machine};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
+use offloom_ir::orc::Session;
 
 use crate::parse;
 
@@ -37,4 +40,20 @@ pub(crate) fn object(text: &str, pipeline: &str) -> Vec<u8> {
         .unwrap()
         .as_slice()
         .to_vec()
+}
+
+/// What `run` makes of the address of a function of a module that has gone through a pipeline. The code is
+/// there as long as that takes, and finds symbols of the test's own, `given`.
+pub(crate) fn with_function<R>(
+    text: &str,
+    pipeline: &str,
+    given: &[(&str, *const c_void)],
+    function: &str,
+    run: impl FnOnce(*const c_void) -> R,
+) -> R {
+    let session = Session::start().unwrap();
+    let library = session.create_dylib("test").unwrap();
+    library.define_absolute(given.iter().copied()).unwrap();
+    library.add_object(&object(text, pipeline), "object").unwrap();
+    run(library.look_up(function).unwrap())
 }
