@@ -1,4 +1,4 @@
-//! Elements at known distances from one another, as a cell's neighbours are: one address does for all of them.
+//! Elements at known distances from one another, as the neighbours of a cell: one address does for all.
 
 use offloom_ir::inkwell::values::{BasicValueEnum, InstructionOpcode, InstructionValue};
 use offloom_ir::value_uses::{ValueUse, operand, result, value_uses};
