@@ -14,6 +14,7 @@ use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result};
 use crate::function::Function;
 use crate::message;
+use crate::settings::Settings;
 use crate::stream::Stream;
 
 /// What a program asks for.
@@ -89,6 +90,7 @@ pub(crate) fn submit(
         poison: driver.settings.poison,
         stack_bytes: u32::try_from(limits.stack).unwrap_or(u32::MAX),
         time_limit: Some(driver.settings.timeout),
+        count_lines: function.module.profile.is_some(),
         output: Some(standard_output()),
         ..LaunchOptions::default()
     };
@@ -96,16 +98,16 @@ pub(crate) fn submit(
     stream.submit(Box::new(move |state| {
         state?;
         let device = function.module.context.its_device(driver)?;
-        let counts = driver.settings.counts.as_deref();
         device
             .running
-            .during(|| run(&function, &request, &options, counts))
+            .during(|| run(&function, &request, &options, &driver.settings))
     }))?;
     Ok(())
 }
 
-/// Runs a kernel in its stream's turn, and tells what was wrong, and in the file `counts` what was executed.
-fn run(function: &Function, request: &Request, options: &LaunchOptions, counts: Option<&Path>) -> Result<()> {
+/// Runs a kernel in its stream's turn, and tells what was wrong, and in files what was executed, if that is
+/// wanted.
+fn run(function: &Function, request: &Request, options: &LaunchOptions, settings: &Settings) -> Result<()> {
     let wanted = Launch {
         kernel: &function.kernel.name,
         grid: request.grid,
@@ -118,13 +120,14 @@ fn run(function: &Function, request: &Request, options: &LaunchOptions, counts: 
             for report in &statistics.reports {
                 tell(report);
             }
-            if let Some(file) = counts
-                && let Err(error) = note(file, &function.kernel.name, &statistics)
-            {
-                message::line(format_args!(
-                    "OFFLOOM_VIRTUAL_GPU_COUNTS: `{}`: {error}",
-                    file.display()
-                ));
+            let kernel = &function.kernel.name;
+            if let Some(file) = &settings.counts {
+                let noted = note(file, kernel, &statistics);
+                tell_of_file("OFFLOOM_VIRTUAL_GPU_COUNTS", file, noted);
+            }
+            if let (Some(folder), Some(profile)) = (&settings.profile, &function.module.profile) {
+                let added = profile.add(folder, function.module.handle, kernel, &statistics.lines);
+                tell_of_file("OFFLOOM_VIRTUAL_GPU_PROFILE", folder, added);
             }
             Ok(())
         }
@@ -148,6 +151,13 @@ fn note(file: &Path, kernel: &str, statistics: &Statistics) -> io::Result<()> {
         .create(true)
         .open(file)?
         .write_all(line.as_bytes())
+}
+
+/// Tells if what a setting asks for could not be written.
+fn tell_of_file(setting: &str, file: &Path, written: io::Result<()>) {
+    if let Err(error) = written {
+        message::line(format_args!("{setting}: `{}`: {error}", file.display()));
+    }
 }
 
 /// A fault with the code that the program gets.

@@ -12,6 +12,7 @@
 //! | [`module`] | images: cubins that carry their PTX, or PTX |
 //! | [`function`](mod@function) | kernels: attributes, how many blocks fit |
 //! | [`launch`] | parameters and limits of a launch, and the launch |
+//! | [`profile`] | PTX with how often each line was executed |
 //! | [`capture`] | launches that become a graph |
 //! | [`copy`] | copies and fills between memory of hosts and devices |
 //! | [`message`] | lines on the error stream |
@@ -31,5 +32,6 @@ mod function;
 mod launch;
 mod message;
 mod module;
+mod profile;
 mod settings;
 mod stream;

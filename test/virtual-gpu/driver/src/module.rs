@@ -13,6 +13,7 @@ use crate::driver::{Driver, lock};
 use crate::error::{CudaError, Result};
 use crate::function::Function;
 use crate::message;
+use crate::profile::Profile;
 
 /// One loaded module.
 #[derive(Debug)]
@@ -22,6 +23,8 @@ pub(crate) struct Module {
     pub(crate) program: Arc<Program>,
     /// What the cubin says of its kernels; nothing where the image was PTX.
     cubin: Cubin,
+    /// How often its lines were executed, if that is wanted.
+    pub(crate) profile: Option<Profile>,
     /// Handles of the kernels that were asked for.
     functions: Mutex<HashMap<String, u64>>,
 }
@@ -50,11 +53,14 @@ impl Module {
             message::line(format_args!("an image cannot be loaded: {text}"));
             code
         })?;
+        let wanted = driver.settings.profile.is_some();
+        let profile = wanted.then(|| Profile::new(image)).flatten();
         let (handle, _) = driver.modules.add(|handle| Self {
             handle,
             context: Arc::clone(context),
             program: Arc::new(program),
             cubin,
+            profile,
             functions: Mutex::default(),
         });
         Ok(handle)

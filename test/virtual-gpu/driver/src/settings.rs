@@ -32,6 +32,8 @@ pub(crate) struct Settings {
     pub(crate) workers: usize,
     /// The file that says what each launch has executed, if that is wanted.
     pub(crate) counts: Option<PathBuf>,
+    /// The folder for the PTX of kernels with how often each line was executed, if that is wanted.
+    pub(crate) profile: Option<PathBuf>,
     /// Whether kernels reach all memory of the process.
     pub(crate) reaches_host: bool,
 }
@@ -106,6 +108,7 @@ impl Settings {
             timeout: timeout.map_or(DEFAULT_TIMEOUT, Duration::from_secs),
             workers: workers.map_or(0, |count| count.min(1024) as usize),
             counts: variable("OFFLOOM_VIRTUAL_GPU_COUNTS").map(PathBuf::from),
+            profile: variable("OFFLOOM_VIRTUAL_GPU_PROFILE").map(PathBuf::from),
             reaches_host,
         })
     }

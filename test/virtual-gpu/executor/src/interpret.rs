@@ -78,6 +78,8 @@ pub(crate) struct Machine<'a> {
     pub(crate) warp_instructions: u64,
     /// The most that one warp has executed.
     pub(crate) longest_warp: u64,
+    /// `warp_instructions` by place in the code; empty if not wanted.
+    pub(crate) by_place: Vec<u64>,
     /// What waiting adds to them when turns are counted.
     pub(crate) cost_of_waiting: u64,
     /// What was executed takes so long on a device that the block's other warps go on meanwhile.
@@ -105,13 +107,20 @@ impl<'a> Machine<'a> {
                 seed ^ worker.wrapping_mul(0x9E37_79B9_7F4A_7C15),
             )),
         };
+        let code = grid.program.code();
+        let places = if grid.options.count_lines {
+            code.instructions.len()
+        } else {
+            0
+        };
         Self {
             grid,
-            code: grid.program.code(),
+            code,
             views: Views::new(grid.program.memory()),
             lane_instructions: 0,
             warp_instructions: 0,
             longest_warp: 0,
+            by_place: vec![0; places],
             cost_of_waiting: 0,
             gives_way: false,
             track: grid.options.poison != Poison::Off,
@@ -189,6 +198,9 @@ impl<'a> Machine<'a> {
             }
             *turn -= 1;
             self.warp_instructions += 1;
+            if let Some(executed) = self.by_place.get_mut(pc as usize) {
+                *executed += 1;
+            }
             self.lane_instructions += u64::from(exec.count_ones());
             if exec == 0 {
                 pc += 1;

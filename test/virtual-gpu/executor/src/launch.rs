@@ -1,6 +1,6 @@
 //! Running a grid of blocks.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -64,6 +64,8 @@ pub struct LaunchOptions {
     /// Instructions of one block, counted once for each group of threads, after which a launch is ended with
     /// [`FaultKind::Watchdog`].
     pub instruction_limit: Option<u64>,
+    /// Whether [`Statistics::lines`] is wanted.
+    pub count_lines: bool,
     /// Where `vprintf` prints. `None`: standard output.
     pub output: Option<Output>,
 }
@@ -77,6 +79,7 @@ impl Default for LaunchOptions {
             stack_bytes: 1024,
             time_limit: None,
             instruction_limit: None,
+            count_lines: false,
             output: None,
         }
     }
@@ -92,6 +95,7 @@ impl fmt::Debug for LaunchOptions {
             .field("stack_bytes", &self.stack_bytes)
             .field("time_limit", &self.time_limit)
             .field("instruction_limit", &self.instruction_limit)
+            .field("count_lines", &self.count_lines)
             .finish_non_exhaustive()
     }
 }
@@ -121,6 +125,9 @@ pub struct Statistics {
     /// The most of these that one warp has executed: what a launch takes on a device that holds all warps at
     /// a time.
     pub longest_warp: u64,
+    /// [`warp_instructions`](Self::warp_instructions) by line of the PTX file, from 1, if they are wanted.
+    /// Lines that were not executed are missing.
+    pub lines: BTreeMap<u32, u64>,
     /// What is wrong with the program although it ran, each place once, sorted by line.
     pub reports: Vec<Report>,
 }
@@ -213,10 +220,17 @@ pub fn launch(program: &Program, launch: &Launch<'_>, options: &LaunchOptions) -
     }
     let mut reports = grid.reports.into_inner().unwrap_or_else(PoisonError::into_inner);
     reports.sort_by_key(|report| report.place.line);
+    let mut lines = BTreeMap::new();
+    for (pc, &executed) in counts.iter().flat_map(|count| count.by_place.iter().enumerate()) {
+        if executed != 0 {
+            *lines.entry(program.line_of(pc)).or_default() += executed;
+        }
+    }
     Ok(Statistics {
         lane_instructions: counts.iter().map(|count| count.lanes).sum(),
         warp_instructions: counts.iter().map(|count| count.warps).sum(),
         longest_warp: counts.iter().map(|count| count.longest).max().unwrap_or_default(),
+        lines,
         reports,
     })
 }
@@ -302,6 +316,8 @@ struct Counts {
     lanes: u64,
     warps: u64,
     longest: u64,
+    /// The second by place in the program's code; empty if not wanted.
+    by_place: Vec<u64>,
 }
 
 /// A block to run.
@@ -350,6 +366,7 @@ impl Queue {
             lanes: machine.lane_instructions,
             warps: machine.warp_instructions,
             longest: machine.longest_warp,
+            by_place: machine.by_place,
         }
     }
 

@@ -304,6 +304,11 @@ impl Program {
         functions.get(after.checked_sub(1)?)
     }
 
+    /// The line that an instruction comes from, 0 for what a function does on its own account.
+    pub(crate) fn line_of(&self, pc: usize) -> u32 {
+        self.code.origins.get(pc).map_or(0, |origin| origin.line)
+    }
+
     /// The PTX file's name.
     pub(crate) fn file(&self) -> &str {
         &self.file
