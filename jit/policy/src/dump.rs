@@ -11,7 +11,7 @@ use offloom_jit_variants::tracker::LaunchKey;
 
 use crate::backend::Backend;
 use crate::image::ImageCopy;
-use crate::kernel::Kernel;
+use crate::kernel::{Form, Kernel};
 use crate::process::guard::write_signals::without_write_signals;
 use crate::process::lock::lock;
 use crate::process::report;
@@ -51,7 +51,7 @@ pub fn dump<B: Backend, E: Display + From<DumpError>>(
     let Some(target) = B::target(image) else { return };
     // A variant that is not made now, since too much waits, is asked for again.
     static ASKED_FOR: Mutex<BTreeSet<(usize, String)>> = Mutex::new(BTreeSet::new());
-    let descriptor = kernel.descriptor(key).to_string();
+    let descriptor = kernel.descriptor(key, Form::Full).to_string();
     let number = {
         let mut asked_for = lock(&ASKED_FOR);
         let number = asked_for.len();

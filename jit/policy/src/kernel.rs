@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use offloom_abi::jit_bundle::{self, ParameterKind, ParameterUses};
 use offloom_abi::jit_compile::{Phases, Priority};
-use offloom_descriptor::{Descriptor, ScalarType};
+use offloom_descriptor::{Argument, Descriptor, ScalarType};
 use offloom_jit_cache::settings::{FloatingPoint, Mode};
 use offloom_jit_cache::stats::{LeftAheadOfTime, Origin};
 use offloom_jit_cache::store::{ImageKey, Record};
@@ -32,12 +32,25 @@ use crate::remote;
 /// milliseconds, and the cache may be on a slow disk.
 const WORTH_WAITING: Duration = Duration::from_millis(20);
 
+/// In which way code for a key is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// Specialised to all that the key holds.
+    Full,
+    /// Without the numbers of teams and threads, on which much of the code for a GPU depends: for where the
+    /// full form is no faster than the ahead-of-time code, or cannot be used.
+    AnyLaunch,
+}
+
 /// A relocatable object, from the cache or compiled.
 pub(crate) struct Object {
     pub(crate) bytes: Vec<u8>,
     /// What its launches took lately, if the cache remembers that and launches are to be timed at all.
     pub(crate) times: Option<Times>,
 }
+
+/// What an object is compiled for, for which launches, and how.
+type ObjectKey = (&'static Target, LaunchKey, Form);
 
 /// It is made by the first who asks while others wait; `None`: it cannot be made.
 pub(crate) type Making = OnceLock<Option<Object>>;
@@ -60,8 +73,7 @@ pub struct Kernel<B: Backend> {
     pub history: History,
     /// What constants are good for, by parameter.
     uses: Vec<ParameterUses>,
-    /// By what they are compiled for, and key.
-    objects: Mutex<HashMap<(&'static Target, LaunchKey), Arc<Making>>>,
+    objects: Mutex<HashMap<ObjectKey, Arc<Making>>>,
     backend: PhantomData<fn(B)>,
 }
 
@@ -144,29 +156,45 @@ impl<B: Backend> Kernel<B> {
 
     /// The object for launches with this key on devices that `target` is for; made if no device has asked for
     /// it yet. Its cell holds `None` when it cannot be compiled, which is said once and not tried again.
-    pub(crate) fn object(&self, target: &'static Target, key: &LaunchKey) -> Arc<Making> {
-        let object = self.making(target, key);
-        object.get_or_init(|| self.find_or_compile(target, self.descriptor(key)));
+    pub(crate) fn object(&self, target: &'static Target, key: &LaunchKey, form: Form) -> Arc<Making> {
+        let object = self.making(target, key, form);
+        object.get_or_init(|| self.find_or_compile(target, self.descriptor(key, form)));
         object
+    }
+
+    /// The form that is tried where this one is of no use: other code, that is still specialised.
+    pub(crate) fn form_after(&self, form: Form, key: &LaunchKey) -> Option<Form> {
+        if form != Form::Full {
+            return None;
+        }
+        let full = self.descriptor(key, Form::Full);
+        let is_other = full.teams.is_some() || full.threads.is_some();
+        let is_specialized = full.arguments.iter().any(Argument::is_specialized);
+        (is_other && is_specialized).then_some(Form::AnyLaunch)
     }
 
     /// What launches with this key took lately, if the cache remembers that and launches are to be timed at
     /// all. Whatever object the cache has is then there for [`Self::object`]; none is made.
-    pub(crate) fn remembered_times(&self, target: &'static Target, key: &LaunchKey) -> Option<Times> {
+    pub(crate) fn remembered_times(
+        &self,
+        target: &'static Target,
+        key: &LaunchKey,
+        form: Form,
+    ) -> Option<Times> {
         if !settings().retire {
             return None;
         }
-        let image_key = self.image_key(target, self.descriptor(key), B::usual_place());
+        let image_key = self.image_key(target, self.descriptor(key, form), B::usual_place());
         let Some(Known::Object(bytes, times)) = disk_cache::find(&image_key) else {
             return None;
         };
-        let object = self.making(target, key);
+        let object = self.making(target, key, form);
         let object = object.get_or_init(|| Some(self.found(&image_key, bytes, times)));
         object.as_ref()?.times
     }
 
-    fn making(&self, target: &'static Target, key: &LaunchKey) -> Arc<Making> {
-        let place = (target, key.clone());
+    fn making(&self, target: &'static Target, key: &LaunchKey, form: Form) -> Arc<Making> {
+        let place = (target, key.clone(), form);
         Arc::clone(lock(&self.objects).entry(place).or_default())
     }
 
@@ -191,17 +219,23 @@ impl<B: Backend> Kernel<B> {
     }
 
     /// Lets go of the object for this key, which is in the cache if there is one: a variant was no use.
-    pub(crate) fn forget_object(&self, target: &'static Target, key: &LaunchKey) {
-        lock(&self.objects).remove(&(target, key.clone()));
+    pub(crate) fn forget_object(&self, target: &'static Target, key: &LaunchKey, form: Form) {
+        lock(&self.objects).remove(&(target, key.clone(), form));
     }
 
     /// Has the cache remember what launches with this key took on the device of an image copy, in the
     /// background where there is one, and the remote store too.
-    pub(crate) fn remember_times(&'static self, image: &'static ImageCopy<B>, key: &LaunchKey, times: Times) {
+    pub(crate) fn remember_times(
+        &'static self,
+        image: &'static ImageCopy<B>,
+        key: &LaunchKey,
+        form: Form,
+        times: Times,
+    ) {
         let Some(target) = B::target(image) else { return };
         let key = key.clone();
         queue::add(move || {
-            let image_key = self.image_key(target, self.descriptor(&key), B::usual_place());
+            let image_key = self.image_key(target, self.descriptor(&key, form), B::usual_place());
             if disk_cache::remember_times(&image_key, times)
                 && let Some(device) = B::model(image)
             {
@@ -214,11 +248,18 @@ impl<B: Backend> Kernel<B> {
         });
     }
 
-    /// What code for this key is specialised to.
-    pub fn descriptor(&self, key: &LaunchKey) -> Descriptor {
+    /// What code for this key in this form is specialised to.
+    pub fn descriptor(&self, key: &LaunchKey, form: Form) -> Descriptor {
         let mut descriptor = self.tracker.descriptor(key, self.name, B::ARCHITECTURE);
         B::complete(&mut descriptor);
-        descriptor
+        match form {
+            Form::Full => descriptor,
+            Form::AnyLaunch => Descriptor {
+                teams: None,
+                threads: None,
+                ..descriptor
+            },
+        }
     }
 
     /// What knowing a subject is good for, by name, as the link step found it.

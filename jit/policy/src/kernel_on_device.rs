@@ -3,7 +3,8 @@
 //! What happens to a key, in order: a launch has it and finds nothing ([`KernelOnDevice::choose`]); it is
 //! claimed, and its object looked up or compiled ([`KernelOnDevice::make`]); the backend loads the object;
 //! the variant is entered in the table ([`KernelOnDevice::enter`]); launches time it until there is a verdict
-//! ([`KernelOnDevice::finished`]), which settles the key.
+//! ([`KernelOnDevice::finished`]), which settles the key. A variant that is of no use is followed by one of
+//! another form ([`Form`]), where there is one.
 
 use std::collections::VecDeque;
 use std::ptr;
@@ -18,11 +19,11 @@ use offloom_jit_variants::trial::Times;
 use offloom_jit_variants::trial::{Difference, Verdict, clear_difference};
 use offloom_jit_variants::variants::{Code as Place, Entry, Found, Variants};
 
-use crate::backend::{Backend, Code, LoadFailure};
+use crate::backend::{Backend, Code, LoadFailure, Target};
 use crate::first_ask;
 use crate::history::{Copy, Launches};
 use crate::image::ImageCopy;
-use crate::kernel::{Kernel, time_worth_waiting};
+use crate::kernel::{Form, Kernel, time_worth_waiting};
 use crate::process::exit_gate;
 use crate::process::fork_gate;
 use crate::process::guard::ForeignThreadGuard;
@@ -168,19 +169,18 @@ impl<B: Backend> KernelOnDevice<B> {
         let made = match settings().mode {
             Mode::Off => return choice::<B, COUNT>(None),
             Mode::Sync => {
-                self.make(key, Box::new(tell));
+                self.make(key, Form::Full, Box::new(tell));
                 wait.recv().ok().flatten()
             }
             Mode::Async => {
                 // Only where an earlier run had long launches: a look into the cache takes longer than many
                 // launches do.
                 let target = B::target(self.image).filter(|_| self.kernel.bundle.has_long_launches());
-                let times = target.and_then(|target| self.kernel.remembered_times(target, &key));
-                let saved = times.and_then(time_worth_waiting);
+                let saved = target.and_then(|target| self.time_saved_lately(target, &key));
                 let claimed = key.clone();
                 let make = move |is_wanted| {
                     if is_wanted {
-                        self.make_if_asked_for(claimed, Box::new(tell));
+                        self.make_if_asked_for(claimed, Form::Full, Box::new(tell));
                     } else {
                         self.variants.remove(&claimed);
                     }
@@ -205,6 +205,17 @@ impl<B: Backend> KernelOnDevice<B> {
             Some(variant) => variant.choose::<COUNT>(),
             None => fits(),
         }
+    }
+
+    /// What a launch with this key is worth waiting for, as the cache remembers it.
+    fn time_saved_lately(&self, target: &'static Target, key: &LaunchKey) -> Option<Duration> {
+        let times = self.kernel.remembered_times(target, key, Form::Full)?;
+        if clear_difference(times) != Some(Difference::Slower) {
+            return time_worth_waiting(times);
+        }
+        let form = self.kernel.form_after(Form::Full, key)?;
+        let times = self.kernel.remembered_times(target, key, form)?;
+        time_worth_waiting(times)
     }
 
     /// Whether variants for different launches were faster.
@@ -233,18 +244,18 @@ impl<B: Backend> KernelOnDevice<B> {
 
     /// Makes the variant for a key that was claimed a while ago, unless an argument has become megamorphic
     /// since: launches look for something more general then.
-    fn make_if_asked_for(&'static self, key: LaunchKey, then: Then<B>) {
+    fn make_if_asked_for(&'static self, key: LaunchKey, form: Form, then: Then<B>) {
         if self.kernel.tracker.is_outdated(&key) {
             self.variants.remove(&key);
             return then(None);
         }
-        self.make(key, then);
+        self.make(key, form, then);
     }
 
     /// Makes the variant for a key that was claimed: looks its object up or has it compiled, and has it
-    /// loaded. `then` is called with what came of it, on this thread or on the backend's; by then the key is
+    /// loaded. One of another form where the cache knows that this one is slower. `then` is called with what came of it, on this thread or on the backend's; by then the key is
     /// settled, unless the image is going away.
-    fn make(&'static self, key: LaunchKey, then: Then<B>) {
+    fn make(&'static self, key: LaunchKey, form: Form, then: Then<B>) {
         let Some(_change) = fork_gate::enter() else {
             return then(None);
         };
@@ -254,49 +265,87 @@ impl<B: Backend> KernelOnDevice<B> {
         let Some(target) = B::target(self.image) else {
             return then(self.enter(&key, None));
         };
-        let object = self.kernel.object(target, &key);
+        let object = self.kernel.object(target, &key, form);
         let Some(object) = object.get().and_then(Option::as_ref) else {
             return then(self.enter(&key, None));
         };
         let times = object.times;
         if times.and_then(clear_difference) == Some(Difference::Slower) {
             self.log_earlier_times("slower", "used");
-            self.remember(&key, Duration::ZERO, stats::Verdict::Retired, times, None);
-            self.kernel.forget_object(target, &key);
-            return then(self.enter(&key, None));
+            self.remember(&key, form, Duration::ZERO, stats::Verdict::Retired, times, None);
+            self.kernel.forget_object(target, &key, form);
+            return match self.kernel.form_after(form, &key) {
+                Some(other) => self.make(key, other, then),
+                None => then(self.enter(&key, None)),
+            };
         }
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
-        let loaded = move |loaded| then(self.enter_loaded(&key, loaded, start.elapsed(), times));
+        let loaded = move |loaded| self.enter_loaded(&key, form, loaded, start.elapsed(), times, then);
         B::load(self, number, &object.bytes, Box::new(loaded));
     }
 
-    /// Enters what loading gave.
+    /// Enters what loading gave, or has another form made.
     fn enter_loaded(
         &'static self,
         key: &LaunchKey,
+        form: Form,
         loaded: Result<Code<B>, LoadFailure>,
         took: Duration,
         times: Option<Times>,
-    ) -> Option<&'static Variant<B>> {
-        let _change = fork_gate::enter()?;
-        let mut code = match loaded {
-            Ok(code) => code,
-            Err(LoadFailure::TooLate) => return self.enter(key, None),
+        then: Then<B>,
+    ) {
+        let Some(_change) = fork_gate::enter() else {
+            return then(None);
+        };
+        match loaded {
+            Ok(code) => {
+                let variant = self.on_device(key, form, code, took, times);
+                then(self.enter(key, Some(variant)));
+            }
+            Err(LoadFailure::TooLate) => then(self.enter(key, None)),
             Err(failure) => {
+                let verdict = stats::Verdict::Failed(failure.to_string());
+                self.remember(key, form, took, verdict, times, None);
                 let line = format!(
                     "{}: stays ahead of time on image copy {}: {failure}",
                     self.kernel.name, self.image.number
                 );
-                match failure {
-                    LoadFailure::Declined(_) => report::log(line),
-                    _ => report::failure(line),
+                let LoadFailure::Declined(_) = failure else {
+                    report::failure(line);
+                    return then(self.enter(key, None));
+                };
+                report::log(line);
+                match self.kernel.form_after(form, key) {
+                    Some(other) => {
+                        if !self.make_later(key.clone(), other, then) {
+                            self.enter(key, None);
+                        }
+                    }
+                    None => then(self.enter(key, None)),
                 }
-                let verdict = stats::Verdict::Failed(failure.to_string());
-                self.remember(key, took, verdict, times, None);
-                return self.enter(key, None);
             }
-        };
+        }
+    }
+
+    /// Has a variant of another form made in the background, for a key that has none. False: it is not.
+    fn make_later(&'static self, key: LaunchKey, form: Form, then: Then<B>) -> bool {
+        report::log(format_args!(
+            "{}: image copy {}: a variant for any number of teams and threads is tried",
+            self.kernel.name, self.image.number
+        ));
+        queue::offer(move || self.make_if_asked_for(key, form, then))
+    }
+
+    /// A variant whose code is loaded.
+    fn on_device(
+        &'static self,
+        key: &LaunchKey,
+        form: Form,
+        mut code: Code<B>,
+        took: Duration,
+        times: Option<Times>,
+    ) -> &'static Variant<B> {
         // What is clearly slower was not loaded.
         let is_known = times.and_then(clear_difference).is_some();
         if is_known {
@@ -308,14 +357,14 @@ impl<B: Backend> KernelOnDevice<B> {
         } else {
             stats::Verdict::Kept
         };
-        let history = self.remember(key, took, verdict, times, code.on_gpu.take());
+        let history = self.remember(key, form, took, verdict, times, code.on_gpu.take());
         let label = format!("{}: image copy {}", self.kernel.name, self.image.number);
-        let variant = Variant::new(label, key.clone(), code, measure, history);
+        let variant = Variant::new(label, (key.clone(), form), code, measure, history);
         // While its image is there only its code is ever given back: a launch may have found it and not yet
         // asked for its code.
         let variant: &'static Variant<B> = Box::leak(Box::new(variant));
         self.image.add_variant(variant);
-        self.enter(key, Some(variant))
+        variant
     }
 
     /// Says what launches with a key run from now on.
@@ -348,13 +397,14 @@ impl<B: Backend> KernelOnDevice<B> {
     fn remember(
         &self,
         key: &LaunchKey,
+        form: Form,
         took: Duration,
         verdict: stats::Verdict,
         times: Option<Times>,
         on_gpu: Option<stats::OnGpu>,
     ) -> Option<Arc<Copy>> {
         self.kernel.history.add_copy(
-            || self.kernel.descriptor(key).to_string(),
+            || self.kernel.descriptor(key, form).to_string(),
             self.image.number,
             took,
             verdict,
@@ -392,7 +442,7 @@ impl<B: Backend> KernelOnDevice<B> {
 
     fn forget_object(&self, variant: &Variant<B>) {
         if let Some(target) = B::target(self.image) {
-            self.kernel.forget_object(target, &variant.key);
+            self.kernel.forget_object(target, &variant.key, variant.form);
         }
     }
 
@@ -446,25 +496,33 @@ impl<B: Backend> KernelOnDevice<B> {
     }
 
     /// Takes note of how a variant compares with the AOT code.
-    fn settle(&self, variant: &'static Variant<B>, verdict: Verdict) {
+    fn settle(&'static self, variant: &'static Variant<B>, verdict: Verdict) {
         self.kernel.history.note_launches();
         let times = variant.times();
-        let (word, kept) = match verdict {
-            Verdict::Retire => {
-                self.variants.insert(&variant.key, Entry::AheadOfTime);
-                self.forget_object(variant);
-                ("retired", None)
-            }
-            _ => ("kept", Some(variant)),
-        };
-        self.settle_key(&variant.key, kept);
-        if clear_difference(times).is_some() {
-            self.kernel.remember_times(self.image, &variant.key, times);
-        }
+        let is_kept = verdict != Verdict::Retire;
         report::log(format_args!(
-            "{}: image copy {}: a variant is {word}: {} ns, ahead of time {} ns",
-            self.kernel.name, self.image.number, times.variant, times.ahead_of_time
+            "{}: image copy {}: a variant is {}: {} ns, ahead of time {} ns",
+            self.kernel.name,
+            self.image.number,
+            if is_kept { "kept" } else { "retired" },
+            times.variant,
+            times.ahead_of_time
         ));
+        if clear_difference(times).is_some() {
+            let Variant { key, form, .. } = variant;
+            self.kernel.remember_times(self.image, key, *form, times);
+        }
+        if is_kept {
+            return self.settle_key(&variant.key, Some(variant));
+        }
+        // Before another form is made, which takes this place.
+        self.variants.insert(&variant.key, Entry::AheadOfTime);
+        self.forget_object(variant);
+        let other = self.kernel.form_after(variant.form, &variant.key);
+        let follows = other.is_some_and(|form| self.make_later(variant.key.clone(), form, Box::new(|_| ())));
+        if !follows {
+            self.settle_key(&variant.key, None);
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use offloom_jit_variants::trial::{Entered, Trial, Verdict};
 
 use crate::backend::{Backend, Code, Done, LoadFailure};
 use crate::history::Copy;
+use crate::kernel::Form;
 use crate::process::fork_gate;
 use crate::process::guard::ForeignThreadGuard;
 use crate::process::lock::lock;
@@ -42,6 +43,8 @@ pub struct Variant<B: Backend> {
     trial: Trial,
     /// The launches it is for.
     pub(crate) key: LaunchKey,
+    /// How it was made.
+    pub(crate) form: Form,
     /// Kernel and image copy, for people.
     label: String,
     /// What holds the code, until it is freed.
@@ -51,16 +54,17 @@ pub struct Variant<B: Backend> {
 }
 
 impl<B: Backend> Variant<B> {
-    /// Code for launches with this key; timed first, if `measure`. `label` names kernel and image copy.
+    /// Code for launches with this key, made in this form; timed first, if `measure`. `label` names kernel and image copy.
     pub(crate) fn new(
         label: String,
-        key: LaunchKey,
+        (key, form): (LaunchKey, Form),
         code: Code<B>,
         measure: bool,
         history: Option<Arc<Copy>>,
     ) -> Self {
         Self {
             key,
+            form,
             label,
             entry: code.entry,
             holder: Mutex::new(Some(code.loaded)),

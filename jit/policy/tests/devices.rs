@@ -25,7 +25,7 @@ use offloom_jit_policy::image::ImageCopy;
 use offloom_jit_policy::kernel::Kernel;
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 use offloom_jit_policy::process::fork_gate;
-use offloom_jit_policy::registry::Registry;
+use offloom_jit_policy::registry::{Attached, Registry};
 use offloom_jit_policy::remote::{self, Reply, Transport};
 use offloom_jit_variants::signature::Launch;
 use offloom_jit_variants::tracker::{LaunchKey, Tracker};
@@ -163,7 +163,8 @@ impl Backend for Double {
             if object.contains("cannot_be_loaded") {
                 return done(Err(LoadFailure::Failed("out of device memory".to_owned())));
             }
-            if object.contains("is_declined") {
+            let needs_much = object.contains("needs_much") && object.contains("teams=");
+            if object.contains("is_declined") || needs_much {
                 return done(Err(LoadFailure::Declined("more local memory".to_owned())));
             }
             let mut loaded = LOADED.lock().unwrap();
@@ -247,8 +248,12 @@ impl Transport for Nowhere {
     fn catch_up(&self) {}
 }
 
-/// A kernel on one of the two devices, of a bundle with this kernel alone.
+/// A kernel on the two devices, of a bundle with this kernel alone.
 fn kernels_on_devices(name: &'static str) -> [&'static KernelOnDevice<Double>; 2] {
+    image_copies(attach(name))
+}
+
+fn attach(name: &'static str) -> &'static Attached<Double> {
     static ENVIRONMENT: Once = Once::new();
     ENVIRONMENT.call_once(|| {
         // Tests may run at once, each in a process of its own.
@@ -268,7 +273,11 @@ fn kernels_on_devices(name: &'static str) -> [&'static KernelOnDevice<Double>; 2
         remote::use_transport(&Nowhere);
     });
     let (bytes, id) = bundle(name);
-    let attached = Double::registry().attach(id, &bytes).unwrap();
+    Box::leak(Box::new(Double::registry().attach(id, &bytes).unwrap()))
+}
+
+/// As the device images are loaded, which may happen again.
+fn image_copies(attached: &'static Attached<Double>) -> [&'static KernelOnDevice<Double>; 2] {
     [0, 1].map(|device| {
         let image: &'static _ = Box::leak(Box::new(ImageCopy::new(attached.bundle, device)));
         let kernel: &'static _ = Box::leak(Box::new(KernelOnDevice::new((), image, &attached.kernels[0])));
@@ -419,7 +428,7 @@ fn slower_code_is_unloaded_after_its_last_launch_ended() {
         let loaded = LOADED.lock().unwrap();
         loaded
             .iter()
-            .any(|(object, there)| object.contains("_slower_") && *there)
+            .any(|(object, there)| object.contains("_slower_") && object.contains("teams=") && *there)
     };
     assert_eq!(launch(kernel, 7, &mut late, 5000), None, "it is retired");
     assert_eq!(settled(kernel, 7), Some(false), "it is retired");
@@ -427,6 +436,75 @@ fn slower_code_is_unloaded_after_its_last_launch_ended() {
     assert!(is_there(), "a launch may still be running it");
     report(kernel, &mut vec![last]);
     wait_until("the code stays loaded", || !is_there());
+}
+
+/// Launches until a variant of any number of teams is settled, or none is. Variants of one number take 5000
+/// ns, the others `takes`; ahead of time it is 1000. Returns the objects that ran, each once, in order.
+fn launch_until_settled(kernel: &'static KernelOnDevice<Double>, takes: u64) -> (Vec<String>, bool) {
+    let mut objects = Vec::new();
+    let mut late = Vec::new();
+    let patience = Instant::now();
+    loop {
+        if let Some(object) = launch(kernel, 7, &mut late, takes) {
+            let is_of_any_number = !object.contains("teams=") && !object.contains("threads=");
+            if let Some((_, nanoseconds)) = late.last_mut()
+                && !is_of_any_number
+            {
+                *nanoseconds = 5000;
+            }
+            if objects.last() != Some(&object) {
+                objects.push(object);
+            }
+        }
+        report(kernel, &mut late);
+        if objects.last().is_some_and(|object| !object.contains("teams="))
+            && let Some(variant_runs) = settled(kernel, 7)
+        {
+            return (objects, variant_runs);
+        }
+        assert!(patience.elapsed() < Duration::from_secs(60), "{objects:?}");
+        thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn where_a_variant_is_no_faster_one_for_any_number_of_teams_is_tried_and_both_verdicts_are_remembered() {
+    let name = "__omp_offloading_1_2_forms_l1";
+    let attached = attach(name);
+    let [kernel, other] = image_copies(attached);
+    let (objects, variant_runs) = launch_until_settled(kernel, 10);
+    assert!(variant_runs, "the second is faster");
+    let [full, any] = &objects[..] else {
+        panic!("{objects:?}")
+    };
+    assert!(
+        full.contains("teams=100") && full.contains("threads=128"),
+        "{full}"
+    );
+    assert!(any.contains("i64:0x7"), "{any}");
+    let (objects, variant_runs) = launch_until_settled(other, 3000);
+    assert!(
+        !variant_runs && objects.len() == 2,
+        "both are slower: {objects:?}"
+    );
+
+    // When the image is loaded again, as in a later run, the first is not tried again.
+    let compiled = || {
+        let compiled = COMPILED.lock().unwrap();
+        compiled.iter().filter(|object| object.contains(name)).count()
+    };
+    assert_eq!(compiled(), 4);
+    let [kernel, other] = image_copies(attached);
+    assert_eq!(launch_until_variant(kernel, 7, 10), *any);
+    let mut late = Vec::new();
+    wait_until("a verdict is forgotten", || {
+        settled(other, 7) == Some(false) || {
+            // Of a kernel that was launched once nobody knows whether it will be again.
+            launch(other, 7, &mut Vec::new(), 10).is_some()
+        }
+    });
+    assert_eq!(launch(other, 7, &mut late, 10), None);
+    assert_eq!(compiled(), 4, "all is in the cache");
 }
 
 #[test]
@@ -484,6 +562,13 @@ fn what_cannot_be_made_stays_ahead_of_time() {
         assert_eq!(launch(kernel, 7, &mut late, 10), None);
         assert_eq!(late, []);
     }
+}
+
+#[test]
+fn where_a_variant_is_declined_one_for_any_number_of_teams_is_tried() {
+    let [kernel, _] = kernels_on_devices("__omp_offloading_1_2_needs_much_l1");
+    let object = launch_until_variant(kernel, 7, 10);
+    assert!(!object.contains("teams="), "{object}");
 }
 
 #[test]

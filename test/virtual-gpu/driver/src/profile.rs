@@ -22,7 +22,7 @@ pub(crate) struct Profile {
 }
 
 impl Profile {
-    /// The profile of an image, in which nothing is counted yet. None where its lines are not those of one file.
+    /// The profile of an image, in which nothing is counted yet. None where its lines are not of one file.
     pub(crate) fn new(image: &[u8]) -> Option<Self> {
         let text = if image.starts_with(b"\x7fELF") {
             match image::parts(image).ok()?[..] {
