@@ -253,8 +253,9 @@ impl<B: Backend> KernelOnDevice<B> {
     }
 
     /// Makes the variant for a key that was claimed: looks its object up or has it compiled, and has it
-    /// loaded. One of another form where the cache knows that this one is slower. `then` is called with what came of it, on this thread or on the backend's; by then the key is
-    /// settled, unless the image is going away.
+    /// loaded; or one of another form, where the cache knows that this one is slower. `then` is called with
+    /// what came of it, on this thread or on the backend's; by then the key is settled, unless the image is
+    /// going away.
     fn make(&'static self, key: LaunchKey, form: Form, then: Then<B>) {
         let Some(_change) = fork_gate::enter() else {
             return then(None);

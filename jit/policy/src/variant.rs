@@ -54,7 +54,8 @@ pub struct Variant<B: Backend> {
 }
 
 impl<B: Backend> Variant<B> {
-    /// Code for launches with this key, made in this form; timed first, if `measure`. `label` names kernel and image copy.
+    /// Code for launches with this key, made in this form; timed first, if `measure`. `label` names kernel
+    /// and image copy.
     pub(crate) fn new(
         label: String,
         (key, form): (LaunchKey, Form),
