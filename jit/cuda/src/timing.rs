@@ -31,7 +31,8 @@ pub(crate) struct Timer {
     is_prepared: AtomicBool,
     free: Mutex<Vec<Pair>>,
     pending: Mutex<Vec<Pending>>,
-    /// Held while events are asked: who is about to destroy the context waits for it.
+    /// Held while events are asked, and while what they say is told: who is about to destroy the context, or
+    /// to let go of an image, waits for it.
     reading: Mutex<()>,
 }
 
@@ -128,13 +129,14 @@ pub(crate) fn read(driver: &'static Driver) {
         if lock(&context.timer.pending).is_empty() {
             continue;
         }
-        let Ok(current) = context.enter(driver) else {
+        let current = context.enter(driver);
+        let reading = lock(&context.timer.reading);
+        let Ok(current) = current else {
             // Their events are gone with the context.
             let lost = std::mem::take(&mut *lock(&context.timer.pending));
             lost.into_iter().for_each(|lost| tell(lost, Outcome::NotTimed));
             continue;
         };
-        let reading = lock(&context.timer.reading);
         // Launches add to it meanwhile, and do not wait.
         let asked = std::mem::take(&mut *lock(&context.timer.pending));
         let (mut done, mut pending) = (Vec::new(), Vec::new());
@@ -150,11 +152,11 @@ pub(crate) fn read(driver: &'static Driver) {
             }
         }
         lock(&context.timer.pending).append(&mut pending);
-        drop(reading);
         for (pending, outcome) in done {
             give_back(context, pending.pair);
             tell(pending, outcome);
         }
+        drop(reading);
     }
 }
 

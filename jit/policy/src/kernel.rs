@@ -38,7 +38,7 @@ pub enum Form {
     /// Specialised to all that the key holds.
     Full,
     /// Without the numbers of teams and threads, on which much of the code for a GPU depends: for where the
-    /// full form is no faster than the ahead-of-time code, or cannot be used.
+    /// full form is clearly slower than the ahead-of-time code.
     AnyLaunch,
 }
 
@@ -158,11 +158,14 @@ impl<B: Backend> Kernel<B> {
     /// it yet. Its cell holds `None` when it cannot be compiled, which is said once and not tried again.
     pub(crate) fn object(&self, target: &'static Target, key: &LaunchKey, form: Form) -> Arc<Making> {
         let object = self.making(target, key, form);
-        object.get_or_init(|| self.find_or_compile(target, self.descriptor(key, form)));
+        object.get_or_init(|| {
+            let image_key = self.image_key(target, key, form);
+            self.find_or_compile(target, &image_key, &self.descriptor(key, form))
+        });
         object
     }
 
-    /// The form that is tried where this one is of no use: other code, that is still specialised.
+    /// The form that is tried where this one is slower: other code, that is still specialised.
     pub(crate) fn form_after(&self, form: Form, key: &LaunchKey) -> Option<Form> {
         if form != Form::Full {
             return None;
@@ -184,12 +187,13 @@ impl<B: Backend> Kernel<B> {
         if !settings().retire {
             return None;
         }
-        let image_key = self.image_key(target, self.descriptor(key, form), B::usual_place());
+        let image_key = self.image_key(target, key, form);
         let Some(Known::Object(bytes, times)) = disk_cache::find(&image_key) else {
             return None;
         };
         let object = self.making(target, key, form);
-        let object = object.get_or_init(|| Some(self.found(&image_key, bytes, times)));
+        let descriptor = self.descriptor(key, form);
+        let object = object.get_or_init(|| Some(self.found(&image_key, &descriptor, bytes, times)));
         object.as_ref()?.times
     }
 
@@ -199,8 +203,7 @@ impl<B: Backend> Kernel<B> {
     }
 
     /// An object that the cache had.
-    fn found(&self, key: &ImageKey, bytes: Vec<u8>, times: Option<Times>) -> Object {
-        let descriptor = &key.descriptor;
+    fn found(&self, key: &ImageKey, descriptor: &Descriptor, bytes: Vec<u8>, times: Option<Times>) -> Object {
         let tier = match counts_launches() {
             true => disk_cache::tier(key),
             false => Origin::Cache,
@@ -235,7 +238,7 @@ impl<B: Backend> Kernel<B> {
         let Some(target) = B::target(image) else { return };
         let key = key.clone();
         queue::add(move || {
-            let image_key = self.image_key(target, self.descriptor(&key, form), B::usual_place());
+            let image_key = self.image_key(target, &key, form);
             if disk_cache::remember_times(&image_key, times)
                 && let Some(device) = B::model(image)
             {
@@ -277,18 +280,28 @@ impl<B: Backend> Kernel<B> {
         uses.names().map(str::to_owned).collect()
     }
 
-    /// What the object for this descriptor is kept under, if it is compiled at this place.
-    fn image_key(&self, target: &Target, descriptor: Descriptor, place: Place) -> ImageKey {
+    /// What the object for this key is kept under, and its times: they hold for launches with these numbers
+    /// of teams and threads alone, in whatever form.
+    fn image_key(&self, target: &Target, key: &LaunchKey, form: Form) -> ImageKey {
+        let form = match form {
+            Form::Full => "",
+            Form::AnyLaunch => " any-launch",
+        };
+        self.image_key_of_descriptor(target, self.descriptor(key, Form::Full), form)
+    }
+
+    /// What the object for this descriptor is kept under, if it is compiled where it usually is.
+    fn image_key_of_descriptor(&self, target: &Target, descriptor: Descriptor, form: &str) -> ImageKey {
         let floating_point = match settings().floating_point {
             FloatingPoint::Match => "fp=match",
             FloatingPoint::Source => "fp=source",
         };
-        let place = match place {
+        let place = match B::usual_place() {
             Place::Worker => "",
             Place::Program => " in-program",
         };
         let space = if target.tools.is_empty() { "" } else { " " };
-        let options = format!("{floating_point}{place}{space}{}", target.tools);
+        let options = format!("{floating_point}{place}{form}{space}{}", target.tools);
         let processor = format!("{} {}", target.processor, target.features);
         self.bundle.cache_key(processor, options, self.source, descriptor)
     }
@@ -307,16 +320,20 @@ impl<B: Backend> Kernel<B> {
 
     /// Has the cache hold the object for this descriptor, for a later process: the history says what came of
     /// it.
-    pub fn precompile(&self, target: &'static Target, descriptor: Descriptor) {
-        self.find_or_compile(target, descriptor);
+    pub fn precompile(&self, target: &'static Target, descriptor: &Descriptor) {
+        let image_key = self.image_key_of_descriptor(target, descriptor.clone(), "");
+        self.find_or_compile(target, &image_key, descriptor);
     }
 
-    fn find_or_compile(&self, target: &'static Target, descriptor: Descriptor) -> Option<Object> {
+    fn find_or_compile(
+        &self,
+        target: &'static Target,
+        image_key: &ImageKey,
+        descriptor: &Descriptor,
+    ) -> Option<Object> {
         let usual_place = B::usual_place();
-        let image_key = self.image_key(target, descriptor, usual_place);
-        let descriptor = &image_key.descriptor;
-        match disk_cache::wait_for_others(&image_key, settings().time_limit) {
-            Known::Object(bytes, times) => Some(self.found(&image_key, bytes, times)),
+        match disk_cache::wait_for_others(image_key, settings().time_limit) {
+            Known::Object(bytes, times) => Some(self.found(image_key, descriptor, bytes, times)),
             Known::Failure(reason) => {
                 self.stays_ahead_of_time(descriptor, reason, " (remembered by the cache)");
                 None
@@ -325,7 +342,7 @@ impl<B: Backend> Kernel<B> {
             Known::Nothing(claim) => {
                 let start = self.bundle.key_of_start();
                 let compiled = self.compile(target, descriptor, &mut || {
-                    disk_cache::expect_publication(&image_key, Some(&start));
+                    disk_cache::expect_publication(image_key, Some(&start));
                 });
                 let is_own = compiled.is_ok();
                 let record = match compiled {
@@ -339,12 +356,14 @@ impl<B: Backend> Kernel<B> {
                     }
                     Err(Failure::TooLate) => return None,
                 };
-                let record = disk_cache::publish(&image_key, record);
+                let record = disk_cache::publish(image_key, record);
                 drop(claim);
                 match record {
                     Record::Image(bytes) if is_own => Some(Object { bytes, times: None }),
-                    Record::Image(bytes) => Some(self.found(&image_key, bytes, None)),
-                    Record::Timed(times, bytes) => Some(self.found(&image_key, bytes, Some(times))),
+                    Record::Image(bytes) => Some(self.found(image_key, descriptor, bytes, None)),
+                    Record::Timed(times, bytes) => {
+                        Some(self.found(image_key, descriptor, bytes, Some(times)))
+                    }
                     Record::Failure(failure) => {
                         self.stays_ahead_of_time(descriptor, failure.reason, "");
                         None

@@ -3,10 +3,10 @@
 //! What happens to a key, in order: a launch has it and finds nothing ([`KernelOnDevice::choose`]); it is
 //! claimed, and its object looked up or compiled ([`KernelOnDevice::make`]); the backend loads the object;
 //! the variant is entered in the table ([`KernelOnDevice::enter`]); launches time it until there is a verdict
-//! ([`KernelOnDevice::finished`]), which settles the key. A variant that is of no use is followed by one of
-//! another form ([`Form`]), where there is one.
+//! ([`KernelOnDevice::finished`]), which settles the key. Where the variant was clearly slower and there is
+//! another form ([`Form`]), the key is forgotten instead: the next launch that has it asks for that form.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, mpsc};
@@ -67,6 +67,8 @@ pub struct KernelOnDevice<B: Backend> {
     live: Mutex<VecDeque<&'static Variant<B>>>,
     /// Keys without a variant, since it could not be made or was slower in an earlier run.
     without_variant: Mutex<Vec<LaunchKey>>,
+    /// Keys whose variant was clearly slower here, and for which there is another form.
+    slower: Mutex<HashSet<LaunchKey>>,
 }
 
 impl<B: Backend> KernelOnDevice<B> {
@@ -83,6 +85,7 @@ impl<B: Backend> KernelOnDevice<B> {
             without_room: AtomicU64::new(0),
             live: Mutex::default(),
             without_variant: Mutex::default(),
+            slower: Mutex::default(),
         }
     }
 
@@ -169,7 +172,7 @@ impl<B: Backend> KernelOnDevice<B> {
         let made = match settings().mode {
             Mode::Off => return choice::<B, COUNT>(None),
             Mode::Sync => {
-                self.make(key, Form::Full, Box::new(tell));
+                self.make(key, Box::new(tell));
                 wait.recv().ok().flatten()
             }
             Mode::Async => {
@@ -180,7 +183,7 @@ impl<B: Backend> KernelOnDevice<B> {
                 let claimed = key.clone();
                 let make = move |is_wanted| {
                     if is_wanted {
-                        self.make_if_asked_for(claimed, Form::Full, Box::new(tell));
+                        self.make_if_asked_for(claimed, Box::new(tell));
                     } else {
                         self.variants.remove(&claimed);
                     }
@@ -244,19 +247,25 @@ impl<B: Backend> KernelOnDevice<B> {
 
     /// Makes the variant for a key that was claimed a while ago, unless an argument has become megamorphic
     /// since: launches look for something more general then.
-    fn make_if_asked_for(&'static self, key: LaunchKey, form: Form, then: Then<B>) {
+    fn make_if_asked_for(&'static self, key: LaunchKey, then: Then<B>) {
         if self.kernel.tracker.is_outdated(&key) {
             self.variants.remove(&key);
             return then(None);
         }
-        self.make(key, form, then);
+        self.make(key, then);
     }
 
     /// Makes the variant for a key that was claimed: looks its object up or has it compiled, and has it
-    /// loaded; or one of another form, where the cache knows that this one is slower. `then` is called with
-    /// what came of it, on this thread or on the backend's; by then the key is settled, unless the image is
-    /// going away.
-    fn make(&'static self, key: LaunchKey, form: Form, then: Then<B>) {
+    /// loaded. `then` is called with what came of it, on this thread or on the backend's; by then the key is
+    /// settled, unless the image is going away.
+    fn make(&'static self, key: LaunchKey, then: Then<B>) {
+        let was_slower = lock(&self.slower).contains(&key);
+        let other = was_slower.then(|| self.kernel.form_after(Form::Full, &key));
+        self.make_in_form(key, other.flatten().unwrap_or(Form::Full), then);
+    }
+
+    /// Makes it in this form, or in another one where the cache knows that this one is slower.
+    fn make_in_form(&'static self, key: LaunchKey, form: Form, then: Then<B>) {
         let Some(_change) = fork_gate::enter() else {
             return then(None);
         };
@@ -276,17 +285,17 @@ impl<B: Backend> KernelOnDevice<B> {
             self.remember(&key, form, Duration::ZERO, stats::Verdict::Retired, times, None);
             self.kernel.forget_object(target, &key, form);
             return match self.kernel.form_after(form, &key) {
-                Some(other) => self.make(key, other, then),
+                Some(other) => self.make_in_form(key, other, then),
                 None => then(self.enter(&key, None)),
             };
         }
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let start = Instant::now();
-        let loaded = move |loaded| self.enter_loaded(&key, form, loaded, start.elapsed(), times, then);
+        let loaded = move |loaded| then(self.enter_loaded(&key, form, loaded, start.elapsed(), times));
         B::load(self, number, &object.bytes, Box::new(loaded));
     }
 
-    /// Enters what loading gave, or has another form made.
+    /// Enters what loading gave.
     fn enter_loaded(
         &'static self,
         key: &LaunchKey,
@@ -294,59 +303,25 @@ impl<B: Backend> KernelOnDevice<B> {
         loaded: Result<Code<B>, LoadFailure>,
         took: Duration,
         times: Option<Times>,
-        then: Then<B>,
-    ) {
-        let Some(_change) = fork_gate::enter() else {
-            return then(None);
-        };
-        match loaded {
-            Ok(code) => {
-                let variant = self.on_device(key, form, code, took, times);
-                then(self.enter(key, Some(variant)));
-            }
-            Err(LoadFailure::TooLate) => then(self.enter(key, None)),
+    ) -> Option<&'static Variant<B>> {
+        let _change = fork_gate::enter()?;
+        let mut code = match loaded {
+            Ok(code) => code,
+            Err(LoadFailure::TooLate) => return self.enter(key, None),
             Err(failure) => {
-                let verdict = stats::Verdict::Failed(failure.to_string());
-                self.remember(key, form, took, verdict, times, None);
                 let line = format!(
                     "{}: stays ahead of time on image copy {}: {failure}",
                     self.kernel.name, self.image.number
                 );
-                let LoadFailure::Declined(_) = failure else {
-                    report::failure(line);
-                    return then(self.enter(key, None));
-                };
-                report::log(line);
-                match self.kernel.form_after(form, key) {
-                    Some(other) => {
-                        if !self.make_later(key.clone(), other, then) {
-                            self.enter(key, None);
-                        }
-                    }
-                    None => then(self.enter(key, None)),
+                match failure {
+                    LoadFailure::Declined(_) => report::log(line),
+                    _ => report::failure(line),
                 }
+                let verdict = stats::Verdict::Failed(failure.to_string());
+                self.remember(key, form, took, verdict, times, None);
+                return self.enter(key, None);
             }
-        }
-    }
-
-    /// Has a variant of another form made in the background, for a key that has none. False: it is not.
-    fn make_later(&'static self, key: LaunchKey, form: Form, then: Then<B>) -> bool {
-        report::log(format_args!(
-            "{}: image copy {}: a variant for any number of teams and threads is tried",
-            self.kernel.name, self.image.number
-        ));
-        queue::offer(move || self.make_if_asked_for(key, form, then))
-    }
-
-    /// A variant whose code is loaded.
-    fn on_device(
-        &'static self,
-        key: &LaunchKey,
-        form: Form,
-        mut code: Code<B>,
-        took: Duration,
-        times: Option<Times>,
-    ) -> &'static Variant<B> {
+        };
         // What is clearly slower was not loaded.
         let is_known = times.and_then(clear_difference).is_some();
         if is_known {
@@ -365,7 +340,7 @@ impl<B: Backend> KernelOnDevice<B> {
         // asked for its code.
         let variant: &'static Variant<B> = Box::leak(Box::new(variant));
         self.image.add_variant(variant);
-        variant
+        self.enter(key, Some(variant))
     }
 
     /// Says what launches with a key run from now on.
@@ -497,33 +472,44 @@ impl<B: Backend> KernelOnDevice<B> {
     }
 
     /// Takes note of how a variant compares with the AOT code.
-    fn settle(&'static self, variant: &'static Variant<B>, verdict: Verdict) {
+    fn settle(&self, variant: &'static Variant<B>, verdict: Verdict) {
         self.kernel.history.note_launches();
+        let Variant { key, form, .. } = variant;
         let times = variant.times();
-        let is_kept = verdict != Verdict::Retire;
-        report::log(format_args!(
-            "{}: image copy {}: a variant is {}: {} ns, ahead of time {} ns",
-            self.kernel.name,
-            self.image.number,
-            if is_kept { "kept" } else { "retired" },
-            times.variant,
-            times.ahead_of_time
-        ));
-        if clear_difference(times).is_some() {
-            let Variant { key, form, .. } = variant;
+        let difference = clear_difference(times);
+        if difference.is_some() {
             self.kernel.remember_times(self.image, key, *form, times);
         }
-        if is_kept {
-            return self.settle_key(&variant.key, Some(variant));
-        }
-        // Before another form is made, which takes this place.
-        self.variants.insert(&variant.key, Entry::AheadOfTime);
-        self.forget_object(variant);
-        let other = self.kernel.form_after(variant.form, &variant.key);
-        let follows = other.is_some_and(|form| self.make_later(variant.key.clone(), form, Box::new(|_| ())));
-        if !follows {
-            self.settle_key(&variant.key, None);
-        }
+        let word = match verdict {
+            Verdict::Retire => {
+                self.forget_object(variant);
+                let other = self.kernel.form_after(*form, key);
+                if other.is_some() && difference == Some(Difference::Slower) {
+                    self.ask_for_other_form(variant);
+                    "retired, another form is tried"
+                } else {
+                    self.variants.insert(key, Entry::AheadOfTime);
+                    self.settle_key(key, None);
+                    "retired"
+                }
+            }
+            _ => {
+                self.settle_key(key, Some(variant));
+                "kept"
+            }
+        };
+        report::log(format_args!(
+            "{}: image copy {}: a variant is {word}: {} ns, ahead of time {} ns",
+            self.kernel.name, self.image.number, times.variant, times.ahead_of_time
+        ));
+    }
+
+    /// Has the next launch ask for another form than this variant's, which is retired.
+    fn ask_for_other_form(&self, variant: &'static Variant<B>) {
+        // What makes room for others takes the keys of retired variants out of the table.
+        lock(&self.live).retain(|other| !ptr::eq(*other, variant));
+        lock(&self.slower).insert(variant.key.clone());
+        self.variants.remove(&variant.key);
     }
 }
 

@@ -214,7 +214,7 @@ fn make_all<B: Backend>(
             .filter_map(|text| text.parse().ok())
             .filter(|descriptor: &Descriptor| descriptor.architecture == B::ARCHITECTURE);
         for descriptor in wanted {
-            kernel.precompile(target, descriptor);
+            kernel.precompile(target, &descriptor);
             made += 1;
         }
     }

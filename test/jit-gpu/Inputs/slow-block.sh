@@ -3,7 +3,6 @@
 # path a test puts in, as that of the file.
 for word; do last=$word; done
 test "$last" = --version && exec @PTXAS@ --version
-grep -q '\.reqntid' "$last" || echo assembled >> @NOTED@
 copy=$(mktemp) && awk '
   { print }
   /\.reqntid/ { is_kernel = 1 }
@@ -22,4 +21,5 @@ done
 @PTXAS@ "$@"
 result=$?
 rm -f "$copy"
+grep -q '\.reqntid' "$last" || echo assembled >> @NOTED@
 exit $result

@@ -157,8 +157,7 @@ impl Backend for Double {
             if object.contains("cannot_be_loaded") {
                 return done(Err(LoadFailure::Failed("out of device memory".to_owned())));
             }
-            let needs_much = object.contains("needs_much") && object.contains("teams=");
-            if object.contains("is_declined") || needs_much {
+            if object.contains("is_declined") {
                 return done(Err(LoadFailure::Declined("more local memory".to_owned())));
             }
             let mut loaded = LOADED.lock().unwrap();
@@ -323,8 +322,19 @@ pub(crate) fn launch(
     late: &mut Vec<(u64, u64)>,
     variant_takes: u64,
 ) -> Option<String> {
+    launch_teams(kernel, scalar, 100, late, variant_takes)
+}
+
+/// The same with this number of teams.
+pub(crate) fn launch_teams(
+    kernel: &'static KernelOnDevice<Double>,
+    scalar: u64,
+    teams: u32,
+    late: &mut Vec<(u64, u64)>,
+    variant_takes: u64,
+) -> Option<String> {
     let words = [u64::MAX, 0x1000, scalar];
-    let choice = kernel.choose::<false>(Words(&words, [100, 128]));
+    let choice = kernel.choose::<false>(Words(&words, [teams, 128]));
     let ran = choice.entry.map(|entry| {
         let (object, there) = LOADED.lock().unwrap()[entry].clone();
         assert!(there, "unloaded code is launched");

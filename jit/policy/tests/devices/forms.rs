@@ -1,87 +1,101 @@
-//! The two forms of a variant: the second is tried where the first is of no use.
+//! The two forms of a variant: the second is tried where the first is clearly slower.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
 use offloom_jit_policy::kernel_on_device::KernelOnDevice;
 
-use crate::double::{
-    COMPILED, Double, attach, image_copies, kernels_on_devices, launch, launch_until_variant, report,
-    settled, wait_until,
-};
+use crate::double::{COMPILED, Double, attach, image_copies, launch_teams, report};
 
-/// Launches until a variant of any number of teams is settled, or none is. Variants of one number take 5000
-/// ns, the others `takes`; ahead of time it is 1000. Returns the objects that ran, each once, in order.
-fn launch_until_settled(kernel: &'static KernelOnDevice<Double>, takes: u64) -> (Vec<String>, bool) {
-    let mut objects = Vec::new();
-    let mut late = Vec::new();
+type Kernel = &'static KernelOnDevice<Double>;
+
+/// Whether a variant relies on the number of teams.
+fn is_full(object: &str) -> bool {
+    object.contains("teams=")
+}
+
+/// Launches until launches that are reported at once are no longer timed, and no code is on its way. Full
+/// variants take `full` nanoseconds, others `any`, the ahead-of-time code 1000. Returns the objects that ran,
+/// each once, in order, and whether the last of them is what launches run now.
+fn launch_until_settled(kernel: Kernel, teams: u32, full: u64, any: u64) -> (Vec<String>, bool) {
+    let mut objects = Vec::<String>::new();
+    let mut untimed = 0;
     let patience = Instant::now();
     loop {
-        if let Some(object) = launch(kernel, 7, &mut late, takes) {
-            let is_of_any_number = !object.contains("teams=") && !object.contains("threads=");
-            if let Some((_, nanoseconds)) = late.last_mut()
-                && !is_of_any_number
-            {
-                *nanoseconds = 5000;
-            }
-            if objects.last() != Some(&object) {
-                objects.push(object);
-            }
-        }
-        report(kernel, &mut late);
-        if objects.last().is_some_and(|object| !object.contains("teams="))
-            && let Some(variant_runs) = settled(kernel, 7)
+        let mut late = Vec::new();
+        let ran = launch_teams(kernel, 7, teams, &mut late, any);
+        if let (Some(object), Some((_, nanoseconds))) = (&ran, late.last_mut())
+            && is_full(object)
         {
-            return (objects, variant_runs);
+            *nanoseconds = full;
+        }
+        untimed = if late.is_empty() { untimed + 1 } else { 0 };
+        report(kernel, &mut late);
+        if let Some(object) = ran.as_ref().filter(|object| objects.last() != Some(object)) {
+            objects.push(object.clone());
+        }
+        // Code comes within 25 ms.
+        if untimed >= 200 {
+            return (objects, ran.is_some());
         }
         assert!(patience.elapsed() < Duration::from_secs(60), "{objects:?}");
         thread::sleep(Duration::from_millis(1));
     }
 }
 
-#[test]
-fn where_a_variant_is_no_faster_one_for_any_number_of_teams_is_tried_and_both_verdicts_are_remembered() {
-    let name = "__omp_offloading_1_2_forms_l1";
-    let attached = attach(name);
-    let [kernel, other] = image_copies(attached);
-    let (objects, variant_runs) = launch_until_settled(kernel, 10);
-    assert!(variant_runs, "the second is faster");
-    let [full, any] = &objects[..] else {
-        panic!("{objects:?}")
-    };
-    assert!(
-        full.contains("teams=100") && full.contains("threads=128"),
-        "{full}"
-    );
-    assert!(any.contains("i64:0x7"), "{any}");
-    let (objects, variant_runs) = launch_until_settled(other, 3000);
-    assert!(
-        !variant_runs && objects.len() == 2,
-        "both are slower: {objects:?}"
-    );
-
-    // When the image is loaded again, as in a later run, the first is not tried again.
-    let compiled = || {
-        let compiled = COMPILED.lock().unwrap();
-        compiled.iter().filter(|object| object.contains(name)).count()
-    };
-    assert_eq!(compiled(), 4);
-    let [kernel, other] = image_copies(attached);
-    assert_eq!(launch_until_variant(kernel, 7, 10), *any);
-    let mut late = Vec::new();
-    wait_until("a verdict is forgotten", || {
-        settled(other, 7) == Some(false) || {
-            // Of a kernel that was launched once nobody knows whether it will be again.
-            launch(other, 7, &mut Vec::new(), 10).is_some()
-        }
-    });
-    assert_eq!(launch(other, 7, &mut late, 10), None);
-    assert_eq!(compiled(), 4, "all is in the cache");
+fn compiled(name: &str) -> usize {
+    let compiled = COMPILED.lock().unwrap();
+    compiled.iter().filter(|object| object.contains(name)).count()
 }
 
 #[test]
-fn where_a_variant_is_declined_one_for_any_number_of_teams_is_tried() {
-    let [kernel, _] = kernels_on_devices("__omp_offloading_1_2_needs_much_l1");
-    let object = launch_until_variant(kernel, 7, 10);
-    assert!(!object.contains("teams="), "{object}");
+fn where_a_variant_is_clearly_slower_one_for_any_number_of_teams_is_tried() {
+    let name = "__omp_offloading_1_2_forms_l1";
+    let attached = attach(name);
+    let [kernel, other] = image_copies(attached);
+    let (objects, variant_runs) = launch_until_settled(kernel, 100, 5000, 10);
+    let [full, any] = &objects[..] else {
+        panic!("{objects:?}")
+    };
+    assert!(is_full(full) && full.contains("threads=128"), "{full}");
+    assert!(any.contains("i64:0x7"), "{any}");
+    assert!(!is_full(any) && !any.contains("threads="), "{any}");
+    assert!(variant_runs, "the second is faster");
+    let (objects, variant_runs) = launch_until_settled(other, 100, 5000, 3000);
+    assert_eq!(objects.len(), 2, "{objects:?}");
+    assert!(!variant_runs, "both are slower");
+    assert_eq!(compiled(name), 4);
+
+    // When the image is loaded again, as in a later run, what was slower is not tried again.
+    let [kernel, other] = image_copies(attached);
+    assert_eq!(
+        launch_until_settled(kernel, 100, 5000, 10),
+        (vec![any.clone()], true)
+    );
+    assert_eq!(launch_until_settled(other, 100, 5000, 10), (Vec::new(), false));
+    assert_eq!(compiled(name), 4, "all is in the cache");
+}
+
+#[test]
+fn a_verdict_on_the_second_form_holds_for_one_number_of_teams() {
+    let [kernel, _] = image_copies(attach("__omp_offloading_1_2_numbers_l1"));
+    let (objects, variant_runs) = launch_until_settled(kernel, 1, 5000, 5000);
+    assert!(
+        objects.len() == 2 && !variant_runs,
+        "both are slower: {objects:?}"
+    );
+    let (objects, variant_runs) = launch_until_settled(kernel, 1000, 5000, 10);
+    assert!(
+        objects.len() == 2 && variant_runs,
+        "with more teams the second is faster: {objects:?}"
+    );
+}
+
+#[test]
+fn where_it_is_not_clear_which_is_faster_no_other_form_is_tried() {
+    let name = "__omp_offloading_1_2_close_l1";
+    let [kernel, _] = image_copies(attach(name));
+    let (objects, variant_runs) = launch_until_settled(kernel, 100, 1050, 10);
+    assert!(objects.len() == 1 && !variant_runs, "{objects:?}");
+    assert_eq!(compiled(name), 1);
 }

@@ -49,22 +49,22 @@ fn each_device_gets_code_for_its_architecture_and_launch_and_no_launch_waits_for
 #[test]
 fn slower_code_is_unloaded_after_its_last_launch_ended() {
     let [kernel, _] = kernels_on_devices("__omp_offloading_1_2_slower_l1");
-    launch_until_variant(kernel, 7, 5000);
+    launch_until_variant(kernel, 7, 1050);
     let mut late = Vec::new();
-    while launch(kernel, 7, &mut late, 5000).is_none() {}
+    while launch(kernel, 7, &mut late, 1050).is_none() {}
     // This launch runs the variant, and its end is told after the verdict.
     let last = late.pop().unwrap();
     for _ in 0..100 {
-        launch(kernel, 7, &mut late, 5000);
+        launch(kernel, 7, &mut late, 1050);
     }
     report(kernel, &mut late);
     let is_there = || {
         let loaded = LOADED.lock().unwrap();
         loaded
             .iter()
-            .any(|(object, there)| object.contains("_slower_") && object.contains("teams=") && *there)
+            .any(|(object, there)| object.contains("_slower_") && *there)
     };
-    assert_eq!(launch(kernel, 7, &mut late, 5000), None, "it is retired");
+    assert_eq!(launch(kernel, 7, &mut late, 1050), None, "it is retired");
     assert_eq!(settled(kernel, 7), Some(false), "it is retired");
     thread::sleep(2 * LOADING);
     assert!(is_there(), "a launch may still be running it");
