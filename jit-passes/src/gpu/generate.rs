@@ -24,6 +24,7 @@ use offloom_ir::inkwell::values::{FunctionValue, GlobalValue};
 use offloom_ir::inkwell::{AddressSpace, GlobalVisibility};
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::parse_bitcode;
+use offloom_ir::nested_regions::keep_nesting_regions_apart;
 use offloom_ir::symbol::{Symbol, SymbolKind, find, symbols};
 use offloom_ir::target_queries::{self, execution_mode, has_nvvm_annotation, set_nvvm_annotation};
 use offloom_ir::used::{UsedList, set_used};
@@ -132,6 +133,7 @@ pub fn generate(request: &Request<'_>, gpu: &GpuRequest<'_>) -> Result<Generated
         Some(true) => Calls::OfModule,
         _ => Calls::OfOptimizer,
     };
+    keep_nesting_regions_apart(&module);
     device_runtime::link(&module, gpu.device_runtime, calls)?;
     let kernel = kernel_of(&module, request.kernel)?;
     if let Some(descriptor) = &descriptor {

@@ -9,6 +9,7 @@
 #include "branches.h"
 #include "generic_addresses.h"
 #include "hidden_operand.h"
+#include "regions.h"
 
 #include "llvm-c/Core.h"
 #include "llvm/ADT/STLExtras.h"
@@ -32,6 +33,8 @@ using namespace llvm;
 
 namespace {
 
+using offloom::calleeOf, offloom::callsOf, offloom::isStartOfRegion, offloom::RegionArgument;
+
 /// `kmp_sched_distr_static_chunk`: chunks of iterations go to teams in turn.
 constexpr uint64_t DistributeInChunks = 91;
 
@@ -39,18 +42,9 @@ constexpr uint64_t DistributeInChunks = 91;
 /// kind of schedule. Before the former are the variables of the schedule.
 constexpr unsigned ChunkArgument = 8, ScheduleArgument = 2, FirstVariable = 3, LastVariable = 6;
 
-/// The function that is called by its name, or null.
-Function *calleeOf(const Instruction &I) {
-  auto *Call = dyn_cast<CallInst>(&I);
-  return Call ? Call->getCalledFunction() : nullptr;
-}
-
 bool isInitOfDistribute(StringRef Name) { return Name.starts_with("__kmpc_distribute_static_init_"); }
 bool isInitOfFor(StringRef Name) { return Name.starts_with("__kmpc_for_static_init_"); }
 bool isEndOfFor(StringRef Name) { return Name == "__kmpc_for_static_fini"; }
-/// LLVM 22's has one argument more: whether `num_threads` is strict.
-bool isStartOfRegion(StringRef Name) { return Name == "__kmpc_parallel_51" || Name == "__kmpc_parallel_60"; }
-
 /// Functions of the device runtime that schedule a loop, and say nothing else of threads and teams.
 bool isOfSchedule(StringRef Name) {
   static constexpr StringLiteral Others[] = {"__kmpc_target_init", "__kmpc_target_deinit", "__kmpc_distribute_static_fini",
@@ -268,8 +262,8 @@ constexpr uint64_t StaticInChunks = 33;
 constexpr unsigned FirstIteration = 4, LastIteration = 5, StepArgument = 7, FirstOfRegion = 2, LastOfRegion = 3;
 
 /// The places of the arguments of the call that starts a parallel region: of the clauses `if` and
-/// `num_threads`, the region's code, the array of its arguments, and how many they are.
-constexpr unsigned IfArgument = 2, ThreadsArgument = 3, RegionArgument = 5, ArgumentsArgument = 7, CountArgument = 8;
+/// `num_threads`, the array of the region's arguments, and how many they are.
+constexpr unsigned IfArgument = 2, ThreadsArgument = 3, ArgumentsArgument = 7, CountArgument = 8;
 
 bool isNumber(const Value *V, uint64_t Number) {
   auto *Constant = dyn_cast<ConstantInt>(V);
@@ -345,15 +339,6 @@ const Value *handedOver(CallInst &Start, unsigned Number) {
   return Found;
 }
 
-/// A function's calls of the device runtime's functions of one kind.
-SmallVector<CallInst *, 1> callsOf(Function &F, bool (*Is)(StringRef)) {
-  SmallVector<CallInst *, 1> Found;
-  for (Instruction &I : instructions(F))
-    if (Function *Callee = calleeOf(I); Callee && Is(Callee->getName()))
-      Found.push_back(cast<CallInst>(&I));
-  return Found;
-}
-
 /// The call that starts a function's only parallel region, if it is one of all threads.
 CallInst *regionOfAllThreads(Function &F) {
   auto Regions = callsOf(F, isStartOfRegion);
@@ -362,18 +347,6 @@ CallInst *regionOfAllThreads(Function &F) {
   CallInst *Start = Regions.front();
   bool OfAll = isNumber(Start->getArgOperand(IfArgument), 1) && isNumber(Start->getArgOperand(ThreadsArgument), -1);
   return OfAll ? Start : nullptr;
-}
-
-/// The functions with code that a kernel names, and so may run, itself among them.
-SmallSetVector<Function *, 16> functionsOf(Function &Kernel) {
-  SmallSetVector<Function *, 16> Functions;
-  Functions.insert(&Kernel);
-  for (unsigned Next = 0; Next != Functions.size(); ++Next)
-    for (Instruction &I : instructions(*Functions[Next]))
-      for (Value *Operand : I.operands())
-        if (auto *F = dyn_cast<Function>(Operand->stripPointerCasts()); F && !F->isDeclaration())
-          Functions.insert(F);
-  return Functions;
 }
 
 /// A kernel's only `distribute`, whose iterations a parallel region of all threads of a team shares.
@@ -388,17 +361,19 @@ struct Composite {
 /// Whether it is one: the region gets the first and the last iteration of a chunk, and shares those.
 std::optional<Composite> compositeOf(Function &Kernel, const SmallSetVector<Function *, 16> &Functions) {
   SmallVector<CallInst *, 1> Distributions;
+  size_t Regions = 0;
   for (Function *F : Functions) {
     Distributions.append(callsOf(*F, isInitOfDistribute));
-    // It could ask for fewer threads.
+    Regions += callsOf(*F, isStartOfRegion).size();
     for (Instruction &I : instructions(*F)) {
       auto *Call = dyn_cast<CallInst>(&I);
       Function *Callee = calleeOf(I);
-      if (Call && !Call->isInlineAsm() && (!Callee || Callee->getName() == "omp_set_num_threads"))
+      if (Call && !Call->isInlineAsm() && (!Callee || offloom::mayMakeThreadState(Callee->getName())))
         return std::nullopt;
     }
   }
-  if (Distributions.size() != 1)
+  // Another region may be one within the first.
+  if (Distributions.size() != 1 || Regions != 1)
     return std::nullopt;
   CallInst *Distribute = Distributions.front();
   if (Distribute->arg_size() != ChunkArgument + 1 || !isNumber(Distribute->getArgOperand(ScheduleArgument), DistributeInChunks) ||
@@ -568,7 +543,7 @@ bool callDirectly(const Composite &Parts, uint32_t Threads, uint32_t Teams, cons
 /// teams take fewer iterations now, 2 if the loop is gone, 4 if the device runtime is.
 extern "C" uint32_t offloom_ir_share_iterations(LLVMValueRef kernel, uint32_t limit, uint32_t threads, uint32_t teams) {
   Function &Kernel = *unwrap<Function>(kernel);
-  auto Functions = functionsOf(Kernel);
+  auto Functions = offloom::functionsOf(Kernel);
   // Calls of the device runtime get these.
   for (Function *F : Functions)
     offloom::accessVariablesUncast(*F);

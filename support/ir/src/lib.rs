@@ -36,6 +36,7 @@ pub mod loops;
 pub mod memory_effects;
 pub mod metadata;
 pub mod module;
+pub mod nested_regions;
 pub mod offload_symbol;
 pub mod orc;
 pub mod pointer_uses;

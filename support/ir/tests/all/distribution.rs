@@ -335,3 +335,31 @@ fn regions_of_fewer_threads_are_left_alone() {
     let sets = kernel("%last", "", "call void @omp_set_num_threads(i32 4)", "-1");
     assert_eq!(share(&sets, 128).0, Shared::default());
 }
+
+/// The device runtime has each thread run all iterations of a chunk, once threads have states of their own.
+#[test]
+fn where_threads_may_have_states_of_their_own_nothing_is_shared() {
+    for (call, declaration) in [
+        (
+            "%t = call i32 @__kmpc_omp_task(ptr null, i32 0, ptr null)",
+            "declare i32 @__kmpc_omp_task(ptr, i32, ptr)",
+        ),
+        (
+            "call void @omp_set_max_active_levels(i32 2)",
+            "declare void @omp_set_max_active_levels(i32)",
+        ),
+        (
+            "call void @__kmpc_parallel_51(ptr null, i32 0, i32 1, i32 -1, i32 -1, ptr @inner, ptr null, ptr null, i64 0)",
+            "define internal void @inner(ptr %global, ptr %bound) {\n ret void\n}",
+        ),
+    ] {
+        let text = kernel("%last", "", call, "-1") + declaration;
+        for threads in [32, 128] {
+            assert_eq!(share(&text, threads).0, Shared::default(), "{call}");
+        }
+    }
+    // Locks are none of them, though they are set.
+    let text =
+        kernel("%last", "", "call void @omp_set_lock(ptr %out)", "-1") + "declare void @omp_set_lock(ptr)";
+    assert!(share(&text, 128).0.once);
+}

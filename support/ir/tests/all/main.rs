@@ -17,6 +17,7 @@ mod jit;
 mod metadata;
 mod module;
 mod narrow_divisions;
+mod nested_regions;
 mod processor;
 mod region_starts;
 mod straight_line_vectors;

@@ -1,0 +1,51 @@
+//! Parallel regions that start others, before the device runtime is linked in.
+
+use offloom_ir::inkwell::attributes::{Attribute, AttributeLoc};
+use offloom_ir::inkwell::context::Context;
+use offloom_ir::nested_regions::keep_nesting_regions_apart;
+
+use crate::parse;
+
+#[test]
+fn regions_that_start_others_stay_functions() {
+    let context = Context::create();
+    let module = parse(
+        &context,
+        r"
+define void @kernel() {
+  call void @__kmpc_parallel_51(ptr null, i32 0, i32 1, i32 -1, i32 -1, ptr @outer, ptr null, ptr null, i64 0)
+  call void @__kmpc_parallel_51(ptr null, i32 0, i32 1, i32 -1, i32 -1, ptr @alone, ptr null, ptr null, i64 0)
+  ret void
+}
+define internal void @outer(ptr %global, ptr %bound) alwaysinline {
+  call void @between()
+  ret void
+}
+define internal void @between() {
+  call void @__kmpc_parallel_51(ptr null, i32 0, i32 1, i32 -1, i32 -1, ptr @inner, ptr null, ptr null, i64 0)
+  ret void
+}
+define internal void @inner(ptr %global, ptr %bound) alwaysinline {
+  ret void
+}
+define internal void @alone(ptr %global, ptr %bound) alwaysinline {
+  ret void
+}
+declare void @__kmpc_parallel_51(ptr, i32, i32, i32, i32, ptr, ptr, ptr, i64)
+",
+    );
+    assert_eq!(keep_nesting_regions_apart(&module), 1);
+    module.verify().unwrap();
+    let attributes = |name: &str| {
+        let function = module.get_function(name).unwrap();
+        ["alwaysinline", "noinline"].map(|attribute| {
+            let kind = Attribute::get_named_enum_kind_id(attribute);
+            function
+                .get_enum_attribute(AttributeLoc::Function, kind)
+                .is_some()
+        })
+    };
+    assert_eq!(attributes("outer"), [false, true]);
+    assert_eq!(attributes("inner"), [true, false]);
+    assert_eq!(attributes("alone"), [true, false]);
+}
