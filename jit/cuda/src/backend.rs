@@ -191,7 +191,7 @@ impl Backend for Cuda {
     }
 
     fn usual_place() -> Place {
-        Services::usual_place_of(services())
+        Place::Worker
     }
 
     fn compile(

@@ -177,7 +177,7 @@ impl Backend for Hsa {
     }
 
     fn usual_place() -> Place {
-        Services::usual_place_of(SERVICES.get())
+        Place::Worker
     }
 
     fn compile(

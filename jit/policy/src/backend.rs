@@ -130,8 +130,6 @@ pub struct Services {
     pub compile: Compile,
     /// As [`Backend::compiler`].
     pub compiler: fn() -> &'static Compiler,
-    /// As [`Backend::usual_place`].
-    pub usual_place: fn() -> Place,
 }
 
 impl Services {
@@ -142,11 +140,6 @@ impl Services {
             llvm: String::new(),
         };
         services.map_or(&NOBODY, |services| (services.compiler)())
-    }
-
-    /// Where it usually does.
-    pub fn usual_place_of(services: Option<&Self>) -> Place {
-        services.map_or(Place::Worker, |services| (services.usual_place)())
     }
 }
 

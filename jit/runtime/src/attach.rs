@@ -116,7 +116,6 @@ pub(crate) fn registered(inside: *const c_void) {
 const SERVICES: Services = Services {
     compile: compile::compile,
     compiler: compile::compiler,
-    usual_place: compile::usual_place,
 };
 
 /// Begins to serve a bundle.

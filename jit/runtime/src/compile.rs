@@ -53,7 +53,8 @@ pub(crate) fn assembler_on_nvjitlink() -> Option<PathBuf> {
     worker::program_of(ASSEMBLER_NAME)
 }
 
-/// Where kernels are compiled if nothing goes wrong.
+/// Where kernels for the host are compiled if nothing goes wrong. Those for GPUs are nowhere else than in the
+/// worker process, which has their code generators and starts the assembler.
 pub(crate) fn usual_place() -> Place {
     if settings().worker && worker::may_be_had() {
         Place::Worker
@@ -81,17 +82,19 @@ pub(crate) fn compile(
     priority: Priority,
     meanwhile: &mut dyn FnMut(),
 ) -> Result<(Compiled, Place), Failure> {
-    if !settings().worker {
+    let needs_worker = request.gpu.is_some();
+    if !settings().worker && !needs_worker {
         return compile_in_process(request, priority);
     }
     let message = Message {
         head: request.encode_head(),
         bitcode: request.bitcode,
         deadline: request.deadline,
-        needs_worker: false,
+        needs_worker,
     };
     match ask_worker(&message, priority, meanwhile)? {
         Ok(compiled) => Ok((compiled, Place::Worker)),
+        Err(reason) if needs_worker => Err(Failure::OfProcess(reason)),
         Err(reason) => {
             report::log(format_args!("{reason}; compiling in the program"));
             compile_in_process(request, priority)

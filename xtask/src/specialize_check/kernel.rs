@@ -141,7 +141,8 @@ impl Writer<'_> {
             3 => (String::new(), self.nested_loops()),
             4 => (String::new(), self.reduction()),
             5 => (String::new(), self.serial()),
-            6 => (String::new(), self.nested_parallel()),
+            6 if self.random.chance(50) => (String::new(), self.nested_parallel()),
+            6 => (String::new(), self.inner_regions()),
             7 => self.helper(seed),
             8 => (String::new(), self.simd_reduction()),
             9 => (String::new(), self.collapsed()),
@@ -253,6 +254,26 @@ impl Writer<'_> {
             "#pragma omp target {clauses}\n#pragma omp parallel num_threads(threads)\n#pragma omp for\n  for (int i = 0; i < 8; i++) {{\n    \
              int j = i;\n#pragma omp parallel num_threads(2)\n#pragma omp for\n    for (int k = 0; k < 8; k++) {{\n      u64 value = \
              {value} + k;\n#pragma omp atomic\n      out[j] += value;\n    }}\n  }}\n"
+        )
+    }
+
+    /// Iterations, more than threads perhaps, that start regions or make tasks, after which a device runtime may
+    /// have each thread run all that follow. So they only store.
+    fn inner_regions(&mut self) -> String {
+        let clauses = self.construct_clauses;
+        let (p, q) = (self.integer(2, false), self.double_leaf(false));
+        let inner = self.random.pick(&[
+            "#pragma omp parallel for\n    for (int k = 0; k < 8; k++)\n      rest[k] = p + k * i;\n",
+            "#pragma omp parallel reduction(max : most)\n    for (int k = 0; k < m; k++)\n      most = p + k > most ? p + k : most;\n",
+            "#pragma omp parallel for reduction(+ : most)\n    for (int k = 0; k < 8; k++)\n      most += p + k;\n",
+            "#pragma omp task shared(rest, most) firstprivate(i)\n    { rest[i & 7] = p; most = p ^ i; }\n#pragma omp taskwait\n",
+            "    omp_set_max_active_levels(1);\n    rest[1] = p;\n",
+        ]);
+        let teams = self.random.pick(&["1", "teams"]);
+        format!(
+            "#pragma omp target teams distribute parallel for num_teams({teams}) thread_limit(threads) {clauses}\n  for (int i = 0; i < n; \
+             i++) {{\n    u64 p = {p}, most = 5, rest[8] = {{0}};\n    double q = {q};\n{inner}    u64 sum = most;\n    for (int k = 0; k < \
+             8; k++)\n      sum += rest[k];\n    out[i] = sum;\n    fout[i] = q * i;\n  }}\n"
         )
     }
 

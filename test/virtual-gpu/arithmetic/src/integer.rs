@@ -104,8 +104,28 @@ pub(crate) fn operation(opcode: &Opcode<'_>) -> Option<Operation> {
         "b16" => of_bits::<u16>(opcode),
         "b32" => of_bits::<u32>(opcode),
         "b64" => of_bits::<u64>(opcode),
+        "u16x2" => of_pair::<u16>(opcode),
+        "s16x2" => of_pair::<i16>(opcode),
         _ => None,
     }
+}
+
+/// Instructions on two numbers of 16 bits in one register.
+fn of_pair<T: Integer>(opcode: &Opcode<'_>) -> Option<Operation> {
+    if opcode.sat || !opcode.modifiers.is_empty() {
+        return None;
+    }
+    Some(match opcode.name {
+        "add" => lanes!(|a, b| pair::<T>(a, b, T::sum)),
+        "min" => lanes!(|a, b| pair::<T>(a, b, T::min)),
+        "max" => lanes!(|a, b| pair::<T>(a, b, T::max)),
+        _ => return None,
+    })
+}
+
+fn pair<T: Integer>(a: u64, b: u64, of_both: fn(T, T) -> T) -> u64 {
+    let half = |shift: u32| of_both(T::get(a >> shift), T::get(b >> shift)).put() << shift;
+    half(16) | half(0)
 }
 
 /// Instructions on numbers.

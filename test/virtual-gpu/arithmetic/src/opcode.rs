@@ -132,6 +132,8 @@ fn is_type(part: &str) -> bool {
             | "u32"
             | "s64"
             | "u64"
+            | "s16x2"
+            | "u16x2"
             | "f16"
             | "bf16"
             | "f32"

@@ -1,6 +1,6 @@
 //! Which opcodes there are, and which are none.
 
-use offloom_ptx_arithmetic::{Operation, operation};
+use offloom_ptx_arithmetic::{LANES, Operation, operation};
 
 #[test]
 fn default_rounding_of_sums_and_products_may_be_left_out() {
@@ -81,5 +81,25 @@ fn square_roots_are_rounded_in_each_direction() {
         assert_eq!(root(opcode, 49.0), 7.0, "{opcode}");
         assert_eq!(root(opcode, f64::INFINITY), f64::INFINITY, "{opcode}");
         assert!(root(opcode, -1.0).is_nan(), "{opcode}");
+    }
+}
+
+#[test]
+fn two_numbers_in_one_register_do_not_touch_one_another() {
+    let compute = |opcode, a: u64, b: u64| {
+        let Some(Operation::Binary(run)) = operation(opcode) else {
+            panic!("{opcode}")
+        };
+        run(&[a; LANES], &[b; LANES])[0]
+    };
+    let (a, b) = (0xDEAD_BEEF_FFFF_7FFF, 0x0001_0001);
+    assert_eq!(compute("add.s16x2", a, b), 0x0000_8000);
+    assert_eq!(compute("add.u16x2", a, b), 0x0000_8000);
+    assert_eq!(compute("min.s16x2", a, b), 0xFFFF_0001);
+    assert_eq!(compute("min.u16x2", a, b), 0x0001_0001);
+    assert_eq!(compute("max.s16x2", a, b), 0x0001_7FFF);
+    assert_eq!(compute("max.u16x2", a, b), 0xFFFF_7FFF);
+    for wrong in ["add.sat.s16x2", "mul.lo.s16x2", "min.relu.u16x2", "sub.s16x2"] {
+        assert!(operation(wrong).is_none(), "{wrong}");
     }
 }

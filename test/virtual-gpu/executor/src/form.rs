@@ -80,6 +80,7 @@ pub(crate) fn type_of(modifier: &str) -> Option<Type> {
         "pred" => ("b", 1),
         "bf16" => ("f", 16),
         "f16x2" | "bf16x2" => ("f", 32),
+        "u16x2" | "s16x2" => ("b", 32),
         _ => {
             let (kind, bits) = modifier.split_at_checked(1)?;
             (kind, bits.parse().ok()?)
