@@ -44,7 +44,7 @@ inline llvm::SmallSetVector<llvm::Function *, 16> functionsOf(llvm::Function &St
   return Functions;
 }
 
-/// Whether a thread may have a state of its own after it (thread ICVs other than the team's, OpenMP section 2.4):
+/// Whether a thread may have a state of its own after it (ICVs other than the team's, OpenMP section 2.4):
 /// tasks, regions within regions, settings. The device runtime then has each thread of the team run all
 /// iterations of the regions that follow, for the rest of the kernel.
 inline bool mayMakeThreadState(llvm::StringRef Name) {

@@ -257,8 +257,8 @@ impl Writer<'_> {
         )
     }
 
-    /// Iterations, more than threads perhaps, that start regions or make tasks, after which a device runtime may
-    /// have each thread run all that follow. So they only store.
+    /// Iterations, more than threads perhaps, that start regions or make tasks, after which a device runtime
+    /// may have each thread run all that follow. So they only store.
     fn inner_regions(&mut self) -> String {
         let clauses = self.construct_clauses;
         let (p, q) = (self.integer(2, false), self.double_leaf(false));
