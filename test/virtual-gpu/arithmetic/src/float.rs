@@ -124,7 +124,7 @@ pub(crate) fn operation(opcode: &Opcode<'_>) -> Option<Operation> {
     match opcode.only_type()? {
         "f32" => single(opcode),
         "f64" if !opcode.ftz && !opcode.sat => double(opcode),
-        "f16" | "bf16" => half::operation(opcode),
+        "f16" | "bf16" | "f16x2" | "bf16x2" => half::operation(opcode),
         _ => None,
     }
 }

@@ -95,7 +95,10 @@ impl<'a> Opcode<'a> {
 
     /// Whether the first type is a floating-point type.
     pub(crate) fn is_float(&self) -> bool {
-        matches!(self.types.first(), Some(&("f16" | "bf16" | "f32" | "f64")))
+        matches!(
+            self.types.first(),
+            Some(&("f16" | "bf16" | "f16x2" | "bf16x2" | "f32" | "f64"))
+        )
     }
 
     /// Whether no modifier is there that only floating-point operations have.
@@ -136,6 +139,8 @@ fn is_type(part: &str) -> bool {
             | "u16x2"
             | "f16"
             | "bf16"
+            | "f16x2"
+            | "bf16x2"
             | "f32"
             | "f64"
     )

@@ -102,4 +102,13 @@ fn two_numbers_in_one_register_do_not_touch_one_another() {
     for wrong in ["add.sat.s16x2", "mul.lo.s16x2", "min.relu.u16x2", "sub.s16x2"] {
         assert!(operation(wrong).is_none(), "{wrong}");
     }
+    // 1.5 and -2; 0.25 and 4.
+    let (a, b) = (0xABCD_0000_3E00_C000, 0x3400_4400);
+    assert_eq!(compute("add.rn.f16x2", a, b), 0x3F00_4000);
+    assert_eq!(compute("mul.rn.f16x2", a, b), 0x3600_C800);
+    assert_eq!(compute("min.f16x2", a, b), 0x3400_C000);
+    // The first number goes to the upper half.
+    let (a, b) = (1.5_f32.to_bits().into(), (-2.0_f32).to_bits().into());
+    assert_eq!(compute("cvt.rn.f16x2.f32", a, b), 0x3E00_C000);
+    assert_eq!(compute("cvt.rn.bf16x2.f32", a, b), 0x3FC0_C000);
 }

@@ -422,8 +422,10 @@ pub(crate) struct Compare {
     /// With what the answer is combined.
     pub(crate) combined: Option<(Logic, Condition)>,
     pub(crate) p: u32,
-    /// Gets the answer negated before it is combined.
+    /// Gets the answer negated before it is combined; of pairs the answer for the upper halves.
     pub(crate) q: u32,
+    /// Of two numbers in each register.
+    pub(crate) of_pairs: bool,
 }
 
 /// One instruction.

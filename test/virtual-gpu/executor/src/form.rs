@@ -26,6 +26,8 @@ pub(crate) enum Form {
         run: fn(&arithmetic::Lanes, &arithmetic::Lanes) -> u32,
         combined: Option<Logic>,
         is_equality: bool,
+        /// Of two numbers in each register: one answer for each.
+        of_pairs: bool,
     },
     Set {
         run: fn(&arithmetic::Lanes, &arithmetic::Lanes) -> u32,
@@ -122,7 +124,7 @@ pub(crate) fn parse(opcode: &str) -> Option<(Form, Type)> {
             "xor" => Some(Logic::Xor),
             _ => None,
         })),
-        "setp" => compare(opcode, &modifiers),
+        "setp" => compare(&modifiers),
         "set" => set(&modifiers),
         "cvta" => match *modifiers {
             ["to", space, "u32" | "u64"] => Some(Form::FromGeneric(space_of(space)?)),
@@ -211,27 +213,27 @@ fn logic(modifier: &str) -> Option<Logic> {
     })
 }
 
-fn compare(opcode: &str, modifiers: &[&str]) -> Option<Form> {
-    let combined = modifiers.get(1).and_then(|modifier| logic(modifier));
-    let without;
-    let opcode = if combined.is_some() {
-        let mut rest = modifiers.to_vec();
-        rest.remove(1);
-        without = format!("setp.{}", rest.join("."));
-        &without
-    } else {
-        opcode
+fn compare(modifiers: &[&str]) -> Option<Form> {
+    let (&kind, rest) = modifiers.split_last()?;
+    let (of_pairs, kind) = match kind {
+        "f16x2" => (true, "f16"),
+        "bf16x2" => (true, "bf16"),
+        _ => (false, kind),
     };
-    let is_equality = matches!(modifiers.first(), Some(&("eq" | "ne")))
-        && modifiers
-            .last()
-            .and_then(|modifier| type_of(modifier))
-            .is_some_and(|kind| !kind.is_float);
-    match arithmetic::operation(opcode)? {
+    let mut rest = rest.to_vec();
+    let combined = rest.get(1).and_then(|modifier| logic(modifier));
+    if combined.is_some() {
+        rest.remove(1);
+    }
+    let is_equality =
+        matches!(rest.first(), Some(&("eq" | "ne"))) && type_of(kind).is_some_and(|kind| !kind.is_float);
+    rest.push(kind);
+    match arithmetic::operation(&format!("setp.{}", rest.join(".")))? {
         Operation::Compare(run) => Some(Form::Compare {
             run,
             combined,
             is_equality,
+            of_pairs,
         }),
         _ => None,
     }

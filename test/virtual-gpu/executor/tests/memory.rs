@@ -169,6 +169,16 @@ fn branches_by_index_and_packed_registers() {
     let code =
         "setp.lt.and.u32 %p1|%p2,%x,2,1; selp.u32 %r1,1,0,%p1; selp.u32 %r2,2,0,%p2; add.u32 %r0,%r1,%r2;";
     assert!(Device::new(&kernel(code)).program.unsupported().next().is_none());
+    // -2 and 1.5 with 4 and 0.25, each half its own answer; combined with another one.
+    for (combined, expected) in [("", [2, 2]), (".and", [2, 0]), (".or", [2, 3])] {
+        let with = if combined.is_empty() { "" } else { ",%p3" };
+        let code = format!(
+            "setp.eq.u32 %p3,%x,{lane}; mov.b32 %r1,0x3E00C000; mov.b32 %r2,0x34004400;
+            setp.gt{combined}.f16x2 %p1|%p2,%r1,%r2{with}; selp.u32 %r1,1,0,%p1; selp.u32 %r2,2,0,%p2; add.u32 %r0,%r1,%r2;",
+            lane = u32::from(combined == ".or"),
+        );
+        assert_eq!(run(&code, 2), expected, "{combined}");
+    }
 }
 
 #[test]

@@ -13,6 +13,8 @@ use crate::opcode::{Opcode, Rounding};
 pub(super) fn operation(opcode: &Opcode<'_>, result: &str, input: &str) -> Option<Operation> {
     match result {
         "f16" | "bf16" | "f32" | "f64" => to_float(opcode, result, input),
+        "f16x2" if input == "f32" => to_pair::<Half>(opcode),
+        "bf16x2" if input == "f32" => to_pair::<BFloat>(opcode),
         _ if opcode.to_integer => match input {
             "f16" => to_integer::<FromHalf>(opcode, result),
             "bf16" => to_integer::<FromBFloat>(opcode, result),
@@ -111,6 +113,20 @@ fn integer<S: Source, R: Integer>(lane: u64, round: fn(f64) -> f64) -> u64 {
         R::saturated(round(value) as i128)
     };
     result.put()
+}
+
+/// Of two numbers, of which the first goes to the upper half.
+fn to_pair<F: Float + 'static>(opcode: &Opcode<'_>) -> Option<Operation>
+where
+    Double: FloatConvert<F>,
+{
+    if opcode.rounding != Some(Rounding::Nearest) || opcode.to_integer || opcode.ftz || opcode.sat {
+        return None;
+    }
+    Some(lanes!(|a, b| {
+        let half = |lane| narrow_half::<FromSingle, F>(lane, Round::NearestTiesToEven);
+        half(a) << 16 | half(b)
+    }))
 }
 
 fn to_float(opcode: &Opcode<'_>, result: &str, input: &str) -> Option<Operation> {

@@ -1,4 +1,4 @@
-//! Half precision: `f16` and `bf16`, rounded to nearest.
+//! Half precision: `f16` and `bf16`, rounded to nearest, one number or two in a register.
 
 use rustc_apfloat::ieee::{BFloat, Half};
 use rustc_apfloat::{Float, Round};
@@ -6,6 +6,18 @@ use rustc_apfloat::{Float, Round};
 use crate::lanes::{Operation, lanes};
 use crate::nan;
 use crate::opcode::{Opcode, Rounding};
+
+const NEAREST: Round = Round::NearestTiesToEven;
+
+/// Computes with two numbers of a format, in each half that counts.
+macro_rules! binary {
+    ($format:ident, $count:ident, |$a:ident, $b:ident| $body:expr) => {
+        lanes!(|$a, $b| $count::of_each(|half| {
+            let ($a, $b) = (get::<$format>($a, half), get::<$format>($b, half));
+            put($body)
+        }))
+    };
+}
 
 /// The function of a half-precision instruction.
 pub(super) fn operation(opcode: &Opcode<'_>) -> Option<Operation> {
@@ -18,14 +30,38 @@ pub(super) fn operation(opcode: &Opcode<'_>) -> Option<Operation> {
         return None;
     }
     match opcode.only_type()? {
-        "f16" => of_format::<Half>(opcode),
-        "bf16" => of_format::<BFloat>(opcode),
+        "f16" => of_format::<Half, One>(opcode),
+        "bf16" => of_format::<BFloat, One>(opcode),
+        "f16x2" => of_format::<Half, Two>(opcode),
+        "bf16x2" => of_format::<BFloat, Two>(opcode),
         _ => None,
     }
 }
 
-fn get<T: Float>(lane: u64) -> T {
-    T::from_bits((lane & 0xffff).into())
+/// How many numbers a register holds.
+trait Count: 'static {
+    /// What comes of each, by its place among the register's halves.
+    fn of_each(result: impl Fn(u32) -> u64) -> u64;
+}
+
+struct One;
+struct Two;
+
+impl Count for One {
+    fn of_each(result: impl Fn(u32) -> u64) -> u64 {
+        result(0)
+    }
+}
+
+impl Count for Two {
+    fn of_each(result: impl Fn(u32) -> u64) -> u64 {
+        result(1) << 16 | result(0)
+    }
+}
+
+/// The number in a half of a register.
+fn get<T: Float>(lane: u64, half: u32) -> T {
+    T::from_bits((lane >> (16 * half) & 0xffff).into())
 }
 
 /// A result, NaNs made the one.
@@ -37,19 +73,23 @@ pub(crate) fn put<T: Float>(value: T) -> u64 {
     }
 }
 
-fn of_format<T: Float + 'static>(opcode: &Opcode<'_>) -> Option<Operation> {
-    const NEAREST: Round = Round::NearestTiesToEven;
+fn of_format<T: Float + 'static, N: Count>(opcode: &Opcode<'_>) -> Option<Operation> {
     Some(match (opcode.name, opcode.nan) {
-        ("add", false) => lanes!(|a, b| put(get::<T>(a).add_r(get(b), NEAREST).value)),
-        ("sub", false) => lanes!(|a, b| put(get::<T>(a).sub_r(get(b), NEAREST).value)),
-        ("mul", false) => lanes!(|a, b| put(get::<T>(a).mul_r(get(b), NEAREST).value)),
-        ("fma", false) => lanes!(|a, b, c| put(get::<T>(a).mul_add_r(get(b), get(c), NEAREST).value)),
-        ("neg", false) => lanes!(|a| put(-get::<T>(a))),
-        ("abs", false) => lanes!(|a| put(get::<T>(a).abs())),
-        ("min", false) => lanes!(|a, b| put(smaller::<T>(get(a), get(b)))),
-        ("max", false) => lanes!(|a, b| put(-smaller::<T>(-get::<T>(a), -get::<T>(b)))),
-        ("min", true) => lanes!(|a, b| put(smaller_or_nan::<T>(get(a), get(b)))),
-        ("max", true) => lanes!(|a, b| put(-smaller_or_nan::<T>(-get::<T>(a), -get::<T>(b)))),
+        ("add", false) => binary!(T, N, |a, b| a.add_r(b, NEAREST).value),
+        ("sub", false) => binary!(T, N, |a, b| a.sub_r(b, NEAREST).value),
+        ("mul", false) => binary!(T, N, |a, b| a.mul_r(b, NEAREST).value),
+        ("fma", false) => {
+            lanes!(|a, b, c| N::of_each(|half| {
+                let (b, c) = (get(b, half), get(c, half));
+                put(get::<T>(a, half).mul_add_r(b, c, NEAREST).value)
+            }))
+        }
+        ("neg", false) => lanes!(|a| N::of_each(|half| put(-get::<T>(a, half)))),
+        ("abs", false) => lanes!(|a| N::of_each(|half| put(get::<T>(a, half).abs()))),
+        ("min", false) => binary!(T, N, |a, b| smaller(a, b)),
+        ("max", false) => binary!(T, N, |a, b| -smaller(-a, -b)),
+        ("min", true) => binary!(T, N, |a, b| smaller_or_nan(a, b)),
+        ("max", true) => binary!(T, N, |a, b| -smaller_or_nan(-a, -b)),
         _ => return None,
     })
 }

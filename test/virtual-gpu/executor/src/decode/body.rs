@@ -306,6 +306,7 @@ impl Body<'_> {
                 run,
                 combined,
                 is_equality,
+                of_pairs,
             } => {
                 let (p, q) = match at(0) {
                     Some(Operand::Pair(pair)) => (
@@ -326,6 +327,7 @@ impl Body<'_> {
                     combined,
                     p,
                     q,
+                    of_pairs,
                 }))
             }
             Form::Set { run, value } => {
@@ -340,6 +342,7 @@ impl Body<'_> {
                     combined: None,
                     p,
                     q: SINK,
+                    of_pairs: false,
                 })));
                 Operation::FromPredicate {
                     d: self.result(at(0))?,

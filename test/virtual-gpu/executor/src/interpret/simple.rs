@@ -320,6 +320,10 @@ impl Machine<'_> {
             poison &= !decided;
         }
         let (mut p, mut q) = ((value, poison), (!value, poison));
+        if compare.of_pairs {
+            let upper = |of: &Lanes| of.map(|lane| lane >> 16);
+            q.0 = (compare.run)(&upper(a), &upper(b));
+        }
         if let Some((logic, condition)) = compare.combined {
             let other = (
                 warp.holds(at.base, condition),
