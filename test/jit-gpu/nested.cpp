@@ -13,8 +13,8 @@
 // RUN: %{run} OFFLOOM_JIT=sync OFFLOOM_JIT_SPECIALIZE=args ./jit | FileCheck %s
 // RUN: %{run} OFFLOOM_JIT=sync OFFLOOM_JIT_SPECIALIZE=launch ./jit | FileCheck %s
 // RUN: FileCheck --input-file=log --check-prefix=LOG %s
-// CHECK: 0 0 0 0 0
-// LOG-COUNT-5: 1 launch ran a variant
+// CHECK: 0 0 0 0 0 0
+// LOG-COUNT-6: 1 launch ran a variant
 #include <cstdio>
 #include <omp.h>
 
@@ -76,6 +76,26 @@ static int tasks(int n) {
   return wrong;
 }
 
+static int tasks_in_tasks(int n) {
+  static int c[Most];
+#pragma omp target map(tofrom : c)
+  for (int i = 0; i < n; ++i) {
+#pragma omp task shared(c) firstprivate(i)
+    {
+      int most = -1;
+#pragma omp task shared(most) firstprivate(i)
+      most = 3 * i;
+#pragma omp taskwait
+      c[i] = most;
+    }
+#pragma omp taskwait
+  }
+  int wrong = 0;
+  for (int i = 0; i < n; ++i)
+    wrong += c[i] != 3 * i;
+  return wrong;
+}
+
 static int settings(int n) {
   static int c[Most];
 #pragma omp target teams distribute parallel for num_teams(1) map(tofrom : c)
@@ -115,7 +135,7 @@ static int three(int n) {
 
 int main(int argc, char **) {
   int n = 149 + argc;
-  int wrong[] = {loops(n, 3), reductions(3 + argc, 5, 10), tasks(n), settings(n), three(n)};
+  int wrong[] = {loops(n, 3), reductions(3 + argc, 5, 10), tasks(n), tasks_in_tasks(n), settings(n), three(n)};
   for (int number : wrong)
     std::printf("%d ", number);
   std::puts("");

@@ -196,7 +196,7 @@ pub enum Error {
     /// A host object asks for something that the device images do not have.
     #[error(
         "'{input}' has an offload entry for the {what} '{name}', which {problem} ({triple}): compile it for host and device \
-         from the same source with the same macros"
+         from the same source with the same macros; a metadirective must choose the same regions for both"
     )]
     OffloadEntry {
         /// The host object, with the archive member in parentheses if it is one.

@@ -31,8 +31,8 @@ pub(crate) struct Timer {
     is_prepared: AtomicBool,
     free: Mutex<Vec<Pair>>,
     pending: Mutex<Vec<Pending>>,
-    /// Held while events are asked, and while what they say is told: who is about to destroy the context, or
-    /// to let go of an image, waits for it.
+    /// Held while events are asked, and while what they say is told: who is about to let go of an image waits
+    /// for it.
     reading: Mutex<()>,
 }
 

@@ -167,7 +167,8 @@ impl<B: Backend> Kernel<B> {
 
     /// The form that is tried where this one is slower: other code, that is still specialised.
     pub(crate) fn form_after(&self, form: Form, key: &LaunchKey) -> Option<Form> {
-        if form != Form::Full {
+        // Elsewhere the numbers are no part of a launch, though code may be for one thread.
+        if form != Form::Full || !B::SETTLES_LAUNCH_PARAMETERS {
             return None;
         }
         let full = self.descriptor(key, Form::Full);

@@ -212,9 +212,11 @@ impl<B: Backend> KernelOnDevice<B> {
 
     /// What a launch with this key is worth waiting for, as the cache remembers it.
     fn time_saved_lately(&self, target: &'static Target, key: &LaunchKey) -> Option<Duration> {
-        let times = self.kernel.remembered_times(target, key, Form::Full)?;
-        if clear_difference(times) != Some(Difference::Slower) {
-            return time_worth_waiting(times);
+        if !lock(&self.slower).contains(key) {
+            let times = self.kernel.remembered_times(target, key, Form::Full)?;
+            if clear_difference(times) != Some(Difference::Slower) {
+                return time_worth_waiting(times);
+            }
         }
         let form = self.kernel.form_after(Form::Full, key)?;
         let times = self.kernel.remembered_times(target, key, form)?;
@@ -405,13 +407,21 @@ impl<B: Backend> KernelOnDevice<B> {
         // The first time round all may have been launched.
         for _ in 0..2 * live.len() {
             let Some(variant) = live.pop_front() else { break };
-            if variant.is_retired() || (!variant.was_launched() && variant.evict()) {
-                self.variants.remove(&variant.key);
-                self.forget_object(variant);
-                self.kernel.history.note_launches();
+            if !variant.is_retired() && (variant.was_launched() || !variant.evict()) {
+                live.push_back(variant);
+                continue;
+            }
+            self.forget_object(variant);
+            self.kernel.history.note_launches();
+            // Its key may have another variant by now, in another form.
+            let own = place_of(variant).map(Entry::Code);
+            if [Some(Entry::AheadOfTime), own]
+                .into_iter()
+                .flatten()
+                .any(|entry| self.variants.remove_if(&variant.key, entry))
+            {
                 return true;
             }
-            live.push_back(variant);
         }
         false
     }
@@ -506,10 +516,12 @@ impl<B: Backend> KernelOnDevice<B> {
 
     /// Has the next launch ask for another form than this variant's, which is retired.
     fn ask_for_other_form(&self, variant: &'static Variant<B>) {
-        // What makes room for others takes the keys of retired variants out of the table.
-        lock(&self.live).retain(|other| !ptr::eq(*other, variant));
         lock(&self.slower).insert(variant.key.clone());
-        self.variants.remove(&variant.key);
+        lock(&self.live).retain(|other| !ptr::eq(*other, variant));
+        // Unless somebody made room for another key, and this one was asked for again.
+        if let Some(place) = place_of(variant) {
+            self.variants.remove_if(&variant.key, Entry::Code(place));
+        }
     }
 }
 

@@ -210,15 +210,29 @@ fn make_all<B: Backend>(
     for kernel in kernels {
         let wanted = order.kernels.get(kernel.name).into_iter().flatten();
         // Kernels of all devices have the same names.
-        let wanted = wanted
+        let wanted: Vec<Descriptor> = wanted
             .filter_map(|text| text.parse().ok())
-            .filter(|descriptor: &Descriptor| descriptor.architecture == B::ARCHITECTURE);
-        for descriptor in wanted {
-            kernel.precompile(target, &descriptor);
-            made += 1;
+            .filter(|descriptor: &Descriptor| descriptor.architecture == B::ARCHITECTURE)
+            .collect();
+        for descriptor in &wanted {
+            // Which form is faster is up to the device: the other one is made there.
+            if !wanted.iter().any(|full| is_other_form(descriptor, full)) {
+                kernel.precompile(target, descriptor);
+                made += 1;
+            }
         }
     }
     made
+}
+
+/// Whether the one says of a launch what the other says, without its numbers of teams and threads.
+fn is_other_form(descriptor: &Descriptor, full: &Descriptor) -> bool {
+    let without = Descriptor {
+        teams: None,
+        threads: None,
+        ..full.clone()
+    };
+    descriptor != full && *descriptor == without
 }
 
 /// A device image for a GPU, as a file.

@@ -146,6 +146,17 @@ impl Variants {
         self.change(key, None)
     }
 
+    /// Forgets launches with this key if they run this; false if they run something else, or nothing is known
+    /// of them. As [`Self::remove`].
+    pub fn remove_if(&self, key: &LaunchKey, entry: Entry) -> bool {
+        let _changing = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_there = self.table.get(key.shape, &filled_up(key)) == Some(entry);
+        if is_there {
+            self.replace(key, None);
+        }
+        is_there
+    }
+
     /// Notes that code for this key is being made. False if something is known of the key already: then
     /// another launch makes it.
     pub fn claim(&self, key: &LaunchKey) -> bool {

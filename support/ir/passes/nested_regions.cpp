@@ -1,4 +1,4 @@
-// Parallel regions that start others, as a C function with plain arguments. Rules: those of
+// Parallel regions and tasks that start others, as a C function with plain arguments. Rules: those of
 // shim/ir_shim.cpp.
 
 #include "regions.h"
@@ -8,19 +8,38 @@
 
 using namespace llvm;
 
+namespace {
+
+/// The place of a task's code among the arguments of the call that makes it.
+constexpr unsigned TaskArgument = 5;
+
+bool isStartOfTask(StringRef Name) { return Name == "__kmpc_omp_task_alloc"; }
+
+/// Whether a function may start a region or make a task.
+bool mayStart(Function &F) {
+  return any_of(offloom::functionsOf(F), [](Function *G) {
+    return !offloom::callsOf(*G, offloom::isStartOfRegion).empty() || !offloom::callsOf(*G, isStartOfTask).empty();
+  });
+}
+
+} // namespace
+
 extern "C" uint32_t offloom_ir_keep_nesting_regions_apart(LLVMModuleRef module) {
   SmallSetVector<Function *, 8> Nesting;
-  for (Function &F : *unwrap(module))
-    for (CallInst *Start : offloom::callsOf(F, offloom::isStartOfRegion)) {
-      auto *Region = dyn_cast<Function>(Start->getArgOperand(offloom::RegionArgument)->stripPointerCasts());
-      if (Region && !Region->isDeclaration() && any_of(offloom::functionsOf(*Region), [](Function *G) {
-            return !offloom::callsOf(*G, offloom::isStartOfRegion).empty();
-          }))
-        Nesting.insert(Region);
-    }
-  for (Function *Region : Nesting) {
-    Region->removeFnAttr(Attribute::AlwaysInline);
-    Region->addFnAttr(Attribute::NoInline);
+  const auto Add = [&](CallInst *Start, unsigned Argument) {
+    auto *Code = dyn_cast<Function>(Start->getArgOperand(Argument)->stripPointerCastsAndAliases());
+    if (Code && !Code->isDeclaration() && mayStart(*Code))
+      Nesting.insert(Code);
+  };
+  for (Function &F : *unwrap(module)) {
+    for (CallInst *Start : offloom::callsOf(F, offloom::isStartOfRegion))
+      Add(Start, offloom::RegionArgument);
+    for (CallInst *Start : offloom::callsOf(F, isStartOfTask))
+      Add(Start, TaskArgument);
+  }
+  for (Function *Code : Nesting) {
+    Code->removeFnAttr(Attribute::AlwaysInline);
+    Code->addFnAttr(Attribute::NoInline);
   }
   return Nesting.size();
 }

@@ -39,7 +39,7 @@ inline llvm::SmallSetVector<llvm::Function *, 16> functionsOf(llvm::Function &St
   for (unsigned Next = 0; Next != Functions.size(); ++Next)
     for (llvm::Instruction &I : llvm::instructions(*Functions[Next]))
       for (llvm::Value *Operand : I.operands())
-        if (auto *F = llvm::dyn_cast<llvm::Function>(Operand->stripPointerCasts()); F && !F->isDeclaration())
+        if (auto *F = llvm::dyn_cast<llvm::Function>(Operand->stripPointerCastsAndAliases()); F && !F->isDeclaration())
           Functions.insert(F);
   return Functions;
 }
