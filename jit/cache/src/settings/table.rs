@@ -207,7 +207,7 @@ pub const SETTINGS: &[Setting] = &[
     Setting {
         name: "OFFLOOM_JIT_WORKER",
         values: "on or off, 1 or 0",
-        help: "whether compiles run in a process of their own, so that one that crashes does not end the program; on by default",
+        help: "whether compiles for the host run in a process of their own, as those for GPUs always do, so that one that crashes does not end the program; on by default",
         set: Set::Text(|settings, value| values::set(&mut settings.worker, values::switch(value))),
         show: |settings| values::shown_switch(settings.worker),
     },
