@@ -67,7 +67,7 @@ pub struct KernelOnDevice<B: Backend> {
     live: Mutex<VecDeque<&'static Variant<B>>>,
     /// Keys without a variant, since it could not be made or was slower in an earlier run.
     without_variant: Mutex<Vec<LaunchKey>>,
-    /// Keys whose variant was clearly slower here, and for which there is another form.
+    /// Keys whose full form was clearly slower here, and that have another one.
     slower: Mutex<HashSet<LaunchKey>>,
 }
 
@@ -212,15 +212,22 @@ impl<B: Backend> KernelOnDevice<B> {
 
     /// What a launch with this key is worth waiting for, as the cache remembers it.
     fn time_saved_lately(&self, target: &'static Target, key: &LaunchKey) -> Option<Duration> {
-        if !lock(&self.slower).contains(key) {
-            let times = self.kernel.remembered_times(target, key, Form::Full)?;
-            if clear_difference(times) != Some(Difference::Slower) {
-                return time_worth_waiting(times);
-            }
+        let form = self.form_for(key);
+        let mut times = self.kernel.remembered_times(target, key, form)?;
+        if clear_difference(times) == Some(Difference::Slower)
+            && let Some(other) = self.kernel.form_after(form, key)
+        {
+            times = self.kernel.remembered_times(target, key, other)?;
         }
-        let form = self.kernel.form_after(Form::Full, key)?;
-        let times = self.kernel.remembered_times(target, key, form)?;
         time_worth_waiting(times)
+    }
+
+    /// The form that is made first for this key.
+    fn form_for(&self, key: &LaunchKey) -> Form {
+        match lock(&self.slower).contains(key) {
+            true => Form::AnyLaunch,
+            false => Form::Full,
+        }
     }
 
     /// Whether variants for different launches were faster.
@@ -261,9 +268,8 @@ impl<B: Backend> KernelOnDevice<B> {
     /// loaded. `then` is called with what came of it, on this thread or on the backend's; by then the key is
     /// settled, unless the image is going away.
     fn make(&'static self, key: LaunchKey, then: Then<B>) {
-        let was_slower = lock(&self.slower).contains(&key);
-        let other = was_slower.then(|| self.kernel.form_after(Form::Full, &key));
-        self.make_in_form(key, other.flatten().unwrap_or(Form::Full), then);
+        let form = self.form_for(&key);
+        self.make_in_form(key, form, then);
     }
 
     /// Makes it in this form, or in another one where the cache knows that this one is slower.
@@ -493,8 +499,8 @@ impl<B: Backend> KernelOnDevice<B> {
         let word = match verdict {
             Verdict::Retire => {
                 self.forget_object(variant);
-                let other = self.kernel.form_after(*form, key);
-                if other.is_some() && difference == Some(Difference::Slower) {
+                let is_slower = difference == Some(Difference::Slower);
+                if is_slower && self.kernel.form_after(*form, key).is_some() {
                     self.ask_for_other_form(variant);
                     "retired, another form is tried"
                 } else {

@@ -52,7 +52,6 @@ inline bool mayMakeThreadState(llvm::StringRef Name) {
                                                      "__kmpc_distribute_static_",
                                                      "__kmpc_global_thread_num",
                                                      "__kmpc_barrier",
-                                                     "__kmpc_barrier_simple_",
                                                      "__kmpc_critical",
                                                      "__kmpc_end_critical",
                                                      "__kmpc_flush",
