@@ -11,6 +11,7 @@
 
 mod batch;
 mod code_mutant;
+mod constructs;
 mod jit;
 mod kernel;
 mod launch;

@@ -123,10 +123,11 @@ fn clauses(object: &Box) -> &'static str {
     }
 }
 
-struct Writer<'a> {
-    random: &'a mut Random,
+/// Writes one kernel.
+pub(super) struct Writer<'a> {
+    pub(super) random: &'a mut Random,
     scalars: &'a [Scalar],
-    construct_clauses: &'static str,
+    pub(super) construct_clauses: &'static str,
     /// Whether numbers become small integers, fitting or not.
     narrows: bool,
 }
@@ -134,7 +135,7 @@ struct Writer<'a> {
 impl Writer<'_> {
     fn function(&mut self, seed: u64) -> String {
         let parameters = self.parameters();
-        let (helper, region) = match self.random.below(12) {
+        let (helper, region) = match self.random.below(18) {
             0 => (String::new(), self.combined("parallel for")),
             1 => (String::new(), self.combined("parallel for simd")),
             2 => (String::new(), self.captured()),
@@ -147,6 +148,12 @@ impl Writer<'_> {
             8 => (String::new(), self.simd_reduction()),
             9 => (String::new(), self.collapsed()),
             10 => (String::new(), self.divided()),
+            11 => (String::new(), self.tasks()),
+            12 => (String::new(), self.conditional_regions()),
+            13 => self.recursive(seed),
+            14 => (String::new(), self.shared_work()),
+            15 => (String::new(), self.rows()),
+            16 => (String::new(), self.team_memory()),
             _ => (String::new(), self.straight()),
         };
         format!("{helper}static void case_{seed}({parameters}) {{\n{region}}}\n\n")
@@ -468,7 +475,7 @@ impl Writer<'_> {
     }
 
     /// An unsigned value. `in_loop`: `j` is there.
-    fn integer(&mut self, depth: u32, in_loop: bool) -> String {
+    pub(super) fn integer(&mut self, depth: u32, in_loop: bool) -> String {
         if depth == 0 {
             return self.leaf(in_loop);
         }
@@ -506,7 +513,7 @@ impl Writer<'_> {
         format!("(u64)({small})({of}({number} * {factor}))")
     }
 
-    fn leaf(&mut self, in_loop: bool) -> String {
+    pub(super) fn leaf(&mut self, in_loop: bool) -> String {
         match self.random.below(7) {
             6 => self.random.pick(&["(u64)box.count", "box.word"]).to_owned(),
             0 => self.random.below(100).to_string() + "ul",
@@ -536,7 +543,7 @@ impl Writer<'_> {
         }
     }
 
-    fn double_leaf(&mut self, in_loop: bool) -> String {
+    pub(super) fn double_leaf(&mut self, in_loop: bool) -> String {
         match self.random.below(7) {
             6 => self.random.pick(&["(double)box.scale", "box.real"]).to_owned(),
             0 => format!("{}.25", self.random.below(9)),
