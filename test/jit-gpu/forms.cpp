@@ -13,6 +13,9 @@
 // DEFINE:   %{run} ./program noted 2> warm | FileCheck %s && \
 // DEFINE:   FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --implicit-check-not='is tried' --input-file=warm %s
 // RUN: %{twice}
+// Where there is room for one variant, the one that is retired makes room.
+// RUN: rm -f noted && %{run} OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_DEVICE_MEMORY=13K ./program noted 2> room | FileCheck %s
+// RUN: FileCheck --check-prefix=COLD --implicit-check-not='would take more' --input-file=room %s
 // REDEFINE: %{mode} = async
 // RUN: %{twice}
 // CHECK: right

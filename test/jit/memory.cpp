@@ -12,7 +12,7 @@
 // EVICTED: {{9[0-9]}} copy 0: evicted
 // EVICTED-NEXT: 256 copy 0: measuring
 // RUN: grep -c '"evicted"' stats > evicted
-// RUN: grep -c 'memory of a retired variant: given back' log | cmp - evicted
+// RUN: grep -c 'memory of a retired variant: free for others' log | cmp - evicted
 
 // Variants that are never megamorphic are as many at most.
 // RUN: env OFFLOOM_JIT_RETIRE=0 %{jit} | FileCheck %s
@@ -27,7 +27,7 @@
 // Retired variants are freed, once each, in either mode.
 // RUN: env OFFLOOM_JIT_LOG=1 %{jit} repeat 2> log | FileCheck --check-prefix=REPEATED %s
 // RUN: grep -c 'a variant is retired' log > retired || true
-// RUN: grep -c 'memory of a retired variant: given back' log > freed || true
+// RUN: grep -c 'memory of a retired variant: free for others' log > freed || true
 // RUN: cmp retired freed
 // REPEATED: 4000 launches
 #include <cstdint>

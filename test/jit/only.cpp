@@ -6,6 +6,10 @@
 // RUN: %run_offload ./stock > stock.out
 // RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit=only %s -o only %omp_link
 // RUN: %wrapgen inspect only | FileCheck --check-prefix=HELD %s
+// What the link does not keep, it says.
+// RUN: %clangxx -O2 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit=only -mllvm -inline-threshold=200 %s -o other %omp_link 2> kept
+// RUN: FileCheck --check-prefix=KEPT --input-file=kept %s
+// KEPT: warning: --jit=only keeps no options for LLVM, such as '-inline-threshold=200'
 // HELD: bitcode
 // HELD-NOT: object
 

@@ -12,7 +12,7 @@
 // RUN: env OMP_NUM_THREADS=2 OFFLOOM_JIT_LOG=1 OFFLOOM_JIT=sync OFFLOOM_JIT_STRICT=1 OFFLOOM_JIT_CACHE_DIR=%t/cache %run_offload ./jit > jit.out 2> log
 // RUN: cmp stock.out jit.out
 // RUN: FileCheck --check-prefix=LOG --input-file=log %s
-// LOG: memory of a retired variant: given back
+// LOG: memory of a retired variant: free for others
 
 // Compiled in the program.
 // RUN: mkdir lib && cp %dist/lib/liboffloom_jit.so lib
@@ -20,7 +20,7 @@
 // RUN: cmp stock.out jit.out
 // RUN: FileCheck --check-prefix=HERE --input-file=log %s
 // HERE: compiling in the program
-// HERE: memory of a retired variant: given back
+// HERE: memory of a retired variant: free for others
 
 // Kept variants, in unoptimised code.
 // RUN: %clangxx -O0 -B %dropin %omp_compile -foffload-lto -Xoffload-linker --jit %s -o jit0 %omp_link

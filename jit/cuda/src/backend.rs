@@ -40,7 +40,9 @@ use offloom_jit_variants::signature;
 use offloom_jit_variants::tracker::{LaunchKey, Tracker};
 
 use self::assembler::OnNvJitLink;
-use crate::background;
+use crate::background::{self, NotAdded};
+use crate::driver;
+use crate::fault;
 use crate::handles::StreamHandle;
 use crate::image::{ImageCopy, Kernel};
 use crate::install::{self, NotInstalled};
@@ -133,7 +135,7 @@ pub fn without_device(
 ) -> Result<(Vec<&'static PolicyKernel<Cuda>>, &'static Target), String> {
     let (attached, gpu) = gpu_image::bundle_without_device::<Cuda>(id)?;
     let (_, on_nvjitlink) = SERVICES.get().ok_or("no bundle for NVIDIA GPUs is attached")?;
-    assembler::find_now(*on_nvjitlink)?;
+    assembler::find_now(*on_nvjitlink, driver::version())?;
     let target = policy::target_of(gpu)?;
     Ok((gpu_image::kernels_without_device(attached, mode_of), target))
 }
@@ -202,7 +204,7 @@ impl Backend for Cuda {
         let (Some(services), Some(gpu)) = (services(), &job.bundle.gpu) else {
             return Err(Failure::OfProcess("the bundle is for no GPU".to_owned()));
         };
-        let assembler = assembler::found().map_err(Failure::OfProcess)?;
+        let assembler = assembler::found(None).map_err(Failure::OfProcess)?;
         let mode = execution_mode::of(job.kernel)?;
         let arguments = assembler.arguments(&join_words(gpu.assembler_arguments.iter().copied()));
         let gpu = GpuRequest {
@@ -232,8 +234,11 @@ impl Backend for Cuda {
         }
     }
 
+    /// It stays loaded as long as there is room: the driver waits with an unload until the kernels that run
+    /// have ended, and loads would wait behind it.
     unsafe fn unload(loaded: &'static Variant, done: Done<Result<(), LoadFailure>>) {
-        later(move || unload(loaded), done);
+        variant::set_aside(loaded);
+        done(Ok(()));
     }
 
     fn after_loads(then: Box<dyn FnOnce() + Send>) {
@@ -276,15 +281,19 @@ fn later<T: 'static>(
 ) {
     let done = Arc::new(Mutex::new(Some(done)));
     let by_work = Arc::clone(&done);
-    let is_added = background::add(move || {
+    let added = background::add(move || {
         let done = lock(&by_work).take();
         if let Some(done) = done {
             done(work());
         }
     });
-    let done = lock(&done).take_if(|_| !is_added);
+    let Err(reason) = added else { return };
+    let done = lock(&done).take();
     if let Some(done) = done {
-        done(Err(LoadFailure::TooLate));
+        done(Err(match reason {
+            NotAdded::Busy => LoadFailure::Busy,
+            NotAdded::TooLate => LoadFailure::TooLate,
+        }));
     }
 }
 
@@ -304,12 +313,7 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     let loaded = device
         .image
         .with_current(|current| variant::load(current, of_driver, &load));
-    let variant = loaded
-        .map_err(|_| LoadFailure::TooLate)?
-        .map_err(|error| match error {
-            LoadError::LocalMemory { .. } | LoadError::Full(_) => LoadFailure::Declined(error.to_string()),
-            _ => failed(error.to_string()),
-        })?;
+    let variant = loaded.map_err(|_| LoadFailure::TooLate)?.map_err(failure_of)?;
     Ok(Code {
         entry: variant,
         loaded: variant,
@@ -321,20 +325,22 @@ fn load(kernel: &'static KernelOnDevice<Cuda>, object: &[u8]) -> Result<Code<Cud
     })
 }
 
+/// What it says of the variant that it is not loaded.
+fn failure_of(error: LoadError) -> LoadFailure {
+    match error {
+        LoadError::LocalMemory { .. } | LoadError::Full(_) => LoadFailure::Declined(error.to_string()),
+        _ if error.is_for_want_of_memory() => LoadFailure::Declined(error.to_string()),
+        // The context is lost, and the program about to hear of it.
+        LoadError::Driver { error, .. } if fault::is_of_kernel(error.0) => LoadFailure::TooLate,
+        _ => LoadFailure::Failed(error.to_string()),
+    }
+}
+
 /// For the statistics.
 fn resources(needs: Needs) -> GpuResources {
     GpuResources {
         registers: needs.registers,
         local_bytes: needs.local_bytes,
         shared_bytes: needs.shared_bytes,
-    }
-}
-
-/// Unloads a variant. One whose image is gone is gone with it.
-fn unload(variant: &'static Variant) -> Result<(), LoadFailure> {
-    let image = variant.kernel().image();
-    match image.with_current(|current| variant::unload(current, variant)) {
-        Ok(result) => result.map_err(|error| LoadFailure::Failed(error.to_string())),
-        Err(_) => Ok(()),
     }
 }

@@ -1,5 +1,5 @@
-//! The thread for what launches must not wait for: loading and unloading, which wait for kernels that run,
-//! and reading times.
+//! The thread for what launches must not wait for: loading, which waits for kernels that run, and reading
+//! times.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,24 +42,36 @@ fn queue() -> &'static Queue {
     QUEUE.get_or_init(|| Box::leak(Box::default()))
 }
 
-/// Has a job done in the background, after all that wait. False if too many do, if there is no thread for it,
-/// or when the process is ending or forked. A job that waits when the process ends is never done.
-pub fn add(job: impl FnOnce() + Send + 'static) -> bool {
+/// Why a job is not done.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum NotAdded {
+    /// Too many wait, or there is no thread for it now.
+    Busy,
+    /// The process is ending, or forked.
+    TooLate,
+}
+
+/// Has a job done in the background, after all that wait. A job that waits when the process ends is never
+/// done.
+///
+/// # Errors
+/// When it is not done.
+pub fn add(job: impl FnOnce() + Send + 'static) -> Result<(), NotAdded> {
     if device_gate::is_closed() {
-        return false;
+        return Err(NotAdded::TooLate);
     }
     let mut jobs = lock(&queue().jobs);
     if jobs.waiting.len() >= MOST_WAITING {
-        return false;
+        return Err(NotAdded::Busy);
     }
     jobs.waiting.push_back(Box::new(job));
     if start_or_notify(jobs) {
-        return true;
+        return Ok(());
     }
     // Nobody has taken it; other jobs wait for the next thread.
     let dropped = lock(&queue().jobs).waiting.pop_back();
     drop(dropped);
-    false
+    Err(NotAdded::Busy)
 }
 
 /// Has the times of launches looked at.

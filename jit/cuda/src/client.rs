@@ -57,6 +57,9 @@ pub struct KernelData {
 pub enum Outcome {
     /// The device took so many nanoseconds, from the end of what came before on its stream.
     Took(u64),
+    /// As [`Took`](Self::Took), and launches on other streams of the context were timed at the same time: it
+    /// may hold what those took.
+    TookBesideOthers(u64),
     /// That is not known: no events were free, or the launch failed; or it was the first of its variant, and
     /// short, which is slower than later ones.
     NotTimed,

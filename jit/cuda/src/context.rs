@@ -9,6 +9,7 @@ use crate::driver::Driver;
 use crate::error::{CudaError, Status};
 use crate::handles::{ContextHandle, FunctionHandle, ModuleHandle, StreamHandle};
 use crate::timing::Timer;
+use crate::variant::Variant;
 use offloom_jit_policy::gpu_image::VariantBytes;
 use offloom_jit_policy::process::device_gate::{self, Work};
 use offloom_jit_policy::process::lock::lock;
@@ -40,6 +41,8 @@ pub struct Context {
     pub(crate) timer: Timer,
     /// Of cubins of variants that are loaded.
     pub(crate) variant_bytes: VariantBytes,
+    /// Variants that no launch chooses any more, and that are still loaded.
+    pub(crate) unused: Mutex<Vec<&'static Variant>>,
 }
 
 /// The contexts so far.
@@ -78,6 +81,7 @@ impl Context {
             stream: AtomicUsize::new(0),
             timer: Timer::default(),
             variant_bytes: VariantBytes::default(),
+            unused: Mutex::default(),
         }));
         contexts.push(context);
         Ok(context)
@@ -299,11 +303,18 @@ impl Current<'_> {
         unsafe {
             let get = self.driver.module_get_function;
             get(&raw mut function, module, name.as_ptr()).check()?;
-            if let Some(load) = self.driver.func_load {
-                load(function).check()?;
-            }
         }
+        self.load_code(function)?;
         Ok(function)
+    }
+
+    /// Loads the code of a kernel, unless the driver has done so, or does it at the first launch in any case.
+    pub(crate) fn load_code(&self, function: FunctionHandle) -> Result<(), CudaError> {
+        let Some(load) = self.driver.func_load else {
+            return Ok(());
+        };
+        // SAFETY: the driver knows which handles are kernels.
+        unsafe { load(function).check() }
     }
 
     /// What a kernel needs: a value of `CUfunction_attribute`.

@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_int, c_uint, c_void};
 
-use crate::driver::{NoDriver, functions};
+use crate::driver::{DriverVersion, NoDriver, functions};
 use crate::error::{CudaError, Status};
 
 /// The name under which libomptarget opens the driver. Under another one it would find no device.
@@ -24,7 +24,10 @@ functions! {
     /// A number about a device.
     device_get_attribute = c"cuDeviceGetAttribute"(*mut c_int, c_int, c_int);
     }
-    optional {}
+    optional {
+    /// The CUDA that the driver is for.
+    driver_get_version = c"cuDriverGetVersion"(*mut c_int);
+    }
 }
 
 /// A device, as the driver names it.
@@ -37,6 +40,17 @@ pub(crate) struct Device {
 }
 
 impl Devices {
+    /// Those of the driver that libomptarget opens, which stays open. `None`: there is none.
+    fn open() -> Option<Self> {
+        // SAFETY: a library of this name is the driver. Nothing closes it.
+        let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) };
+        if library.is_null() {
+            return None;
+        }
+        // SAFETY: it stays open.
+        unsafe { Self::of(library) }.ok()
+    }
+
     /// The functions of a driver's library.
     ///
     /// # Errors
@@ -95,15 +109,14 @@ pub(crate) fn capability_of(
 /// # Errors
 /// What the driver says.
 pub fn capabilities() -> Result<Vec<[u32; 2]>, CudaError> {
-    // SAFETY: a library of this name is the driver. Nothing closes it.
-    let library = unsafe { libc::dlopen(LIBRARY.as_ptr(), libc::RTLD_NOW) };
-    if library.is_null() {
-        return Ok(Vec::new());
-    }
-    // SAFETY: it stays open.
-    let Ok(devices) = (unsafe { Devices::of(library) }) else {
+    let Some(devices) = Devices::open() else {
         return Ok(Vec::new());
     };
     let devices = devices.all()?.into_iter();
     Ok(devices.map(|device| device.capability).collect())
+}
+
+/// The CUDA that the driver is for. `None`: there is no driver, or it does not say. It stays loaded.
+pub fn driver_version() -> Option<DriverVersion> {
+    DriverVersion::ask(Devices::open()?.driver_get_version)
 }

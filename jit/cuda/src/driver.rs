@@ -1,6 +1,7 @@
 //! The driver's functions, as the library that libomptarget has opened defines them.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::fmt;
 use std::ptr;
 use std::sync::OnceLock;
 
@@ -108,6 +109,10 @@ functions! {
     func_load = c"cuFuncLoad"(FunctionHandle);
     /// A number that no other context of the process has or had (CUDA 12).
     ctx_get_id = c"cuCtxGetId"(ContextHandle, *mut u64);
+    /// Whether its work is done.
+    stream_query = c"cuStreamQuery"(StreamHandle);
+    /// The CUDA that the driver is for: 1000 for each major version, 10 for each minor one.
+    driver_get_version = c"cuDriverGetVersion"(*mut c_int);
     /// Whether a stream records a graph (CUDA 10).
     stream_is_capturing = c"cuStreamIsCapturing"(StreamHandle, *mut c_uint);
     /// What the calling thread may do while others record graphs (CUDA 10.1).
@@ -135,6 +140,31 @@ impl Driver {
     }
 }
 
+/// The CUDA that a driver is for, as `cuDriverGetVersion` says it: 12040 is 12.4.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct DriverVersion(pub u32);
+
+impl DriverVersion {
+    /// What the driver's function says. `None`: it does not.
+    pub(crate) fn ask(get: Option<unsafe extern "C-unwind" fn(*mut c_int) -> Status>) -> Option<Self> {
+        let mut number = 0;
+        // SAFETY: the driver fills in the number.
+        unsafe { get?(&raw mut number).check().ok()? };
+        u32::try_from(number).ok().map(Self)
+    }
+
+    /// 12 of 12.4.
+    pub(crate) fn major(self) -> u32 {
+        self.0 / 1000
+    }
+}
+
+impl fmt::Display for DriverVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{}.{}", self.major(), self.0 % 1000 / 10)
+    }
+}
+
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 
 /// The driver, once it was found.
@@ -152,6 +182,11 @@ pub enum NoDriver {
     /// It is older than anything that libomptarget works with.
     #[error("NVIDIA's driver has no {}", .0.to_string_lossy())]
     Lacks(&'static CStr),
+}
+
+/// The CUDA that the driver is for. `None`: it was not found yet, or does not say.
+pub(crate) fn version() -> Option<DriverVersion> {
+    DriverVersion::ask(driver()?.driver_get_version)
 }
 
 /// The driver's library, opened for good.

@@ -11,6 +11,8 @@ pub struct Status(pub u32);
 impl Status {
     /// `CUDA_SUCCESS`.
     pub const SUCCESS: Self = Self(0);
+    /// `CUDA_ERROR_OUT_OF_MEMORY`: of the device.
+    pub const OUT_OF_MEMORY: Self = Self(2);
     /// `CUDA_ERROR_NOT_INITIALIZED`.
     pub const NOT_INITIALIZED: Self = Self(3);
     /// `CUDA_ERROR_DEINITIALIZED`: the process is ending.

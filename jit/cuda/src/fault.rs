@@ -1,5 +1,5 @@
-//! Errors that kernels make on a device, after which its context is lost: libomptarget meets them when it
-//! waits for a stream, long after the launch.
+//! Errors that kernels make on a device, after which its context is lost: libomptarget meets them in a later
+//! call, when it waits for a stream, asks for it, copies, or launches the next kernel.
 //!
 //! Which kernel it was, the driver does not say. Where variants have run, the last one is named, once, with
 //! how to run without them.
@@ -20,6 +20,11 @@ const OF_KERNELS: [u32; 9] = [700, 702, 710, 714, 715, 716, 717, 718, 719];
 /// The variant that was launched last. Variants live for ever.
 static LAST: AtomicPtr<Variant> = AtomicPtr::new(ptr::null_mut());
 
+/// Whether only a kernel that has run can have caused this.
+pub(crate) fn is_of_kernel(status: Status) -> bool {
+    OF_KERNELS.contains(&status.0)
+}
+
 /// Notes a variant that was launched. Most launches are of the variant of the launch before, and only read.
 #[inline]
 pub(crate) fn note_launch(variant: &'static Variant) {
@@ -34,7 +39,7 @@ pub(crate) fn note_launch(variant: &'static Variant) {
 #[cold]
 pub(crate) fn tell(status: Status) {
     static TOLD: AtomicBool = AtomicBool::new(false);
-    if !OF_KERNELS.contains(&status.0) {
+    if !is_of_kernel(status) {
         return;
     }
     // SAFETY: it is null, or a variant that lives for ever.

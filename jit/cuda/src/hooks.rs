@@ -20,12 +20,15 @@ use offloom_jit_policy::process::plugin_table::Hook;
 use offloom_jit_policy::process::settings::settings;
 
 /// All of them.
-pub(crate) fn all(driver: &Driver) -> [Hook; 8] {
+pub(crate) fn all(driver: &Driver) -> [Hook; 10] {
     let ex = driver
         .launch_kernel_ex
         .map_or(0, |function| function as *const () as usize);
     let cache = driver
         .func_set_cache_config
+        .map_or(0, |function| function as *const () as usize);
+    let query = driver
+        .stream_query
         .map_or(0, |function| function as *const () as usize);
     [
         hook!(Launch c"cuLaunchKernel" driver.launch_kernel as *const () as usize => launch_kernel),
@@ -36,6 +39,8 @@ pub(crate) fn all(driver: &Driver) -> [Hook; 8] {
         hook!(Optional c"cuFuncSetAttribute" driver.func_set_attribute as *const () as usize => func_set_attribute),
         hook!(Optional c"cuFuncSetCacheConfig" cache => func_set_cache_config),
         hook!(Optional c"cuStreamSynchronize" driver.stream_synchronize as *const () as usize => stream_synchronize),
+        hook!(Optional c"cuStreamQuery" query => stream_query),
+        hook!(Optional c"cuMemcpyDtoHAsync_v2" driver.memcpy_dtoh_async as *const () as usize => memcpy_dtoh_async),
     ]
 }
 
@@ -88,7 +93,32 @@ unsafe extern "C-unwind" fn stream_synchronize(stream: StreamHandle) -> Status {
         return Status::NOT_INITIALIZED;
     };
     // SAFETY: the caller calls the driver's function.
-    let status = unsafe { (driver.stream_synchronize)(stream) };
+    told(unsafe { (driver.stream_synchronize)(stream) })
+}
+
+unsafe extern "C-unwind" fn stream_query(stream: StreamHandle) -> Status {
+    let Some(real) = driver().and_then(|driver| driver.stream_query) else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    told(unsafe { real(stream) })
+}
+
+unsafe extern "C-unwind" fn memcpy_dtoh_async(
+    to: *mut c_void,
+    from: u64,
+    bytes: usize,
+    stream: StreamHandle,
+) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    told(unsafe { (driver.memcpy_dtoh_async)(to, from, bytes, stream) })
+}
+
+/// What a function has returned in which the driver may tell of a kernel that has failed.
+fn told(status: Status) -> Status {
     if status != Status::SUCCESS && !device_gate::is_forked() {
         guarded((), || fault::tell(status));
     }

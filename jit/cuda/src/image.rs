@@ -13,7 +13,7 @@ use crate::error::{CudaError, Status};
 use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::timing;
 use crate::variant::Variant;
-use offloom_jit_policy::gpu_image::{Presence, Withdrawn};
+use offloom_jit_policy::gpu_image::{Held, Presence, Withdrawn};
 use offloom_jit_policy::process::handle_table::{Found, HandleTable};
 use offloom_jit_policy::process::lock::lock;
 
@@ -182,6 +182,7 @@ pub(crate) fn withdraw(driver: &'static Driver, module: ModuleHandle) {
         // It would have failed for the base image too.
         let _ = current.unload(variant.module());
     }
+    lock(&image.context.unused).retain(|variant| !std::ptr::eq(variant.kernel().image(), image));
 }
 
 impl ImageCopy {
@@ -203,6 +204,11 @@ impl ImageCopy {
     /// The module itself.
     pub fn module(&self) -> ModuleHandle {
         self.module
+    }
+
+    /// Has the module stay meanwhile.
+    pub(crate) fn hold(&self) -> Result<Held<'_>, Withdrawn> {
+        self.presence.hold()
     }
 
     /// Does work that needs the module, with its context current, on the calling thread. The module stays

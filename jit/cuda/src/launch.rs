@@ -132,9 +132,12 @@ fn start_base(
     start: impl Fn(FunctionHandle) -> Status,
 ) -> Status {
     let status = start(kernel.function());
-    // What fails with any kernel says nothing of the variant.
-    if let (Status::SUCCESS, Some(variant)) = (status, choice.variant) {
-        guarded((), || client.refused(kernel, variant, CudaError(refusal)));
+    match (status, choice.variant) {
+        (Status::SUCCESS, Some(variant)) => {
+            guarded((), || client.refused(kernel, variant, CudaError(refusal)));
+        }
+        // What fails with any kernel says nothing of this variant; one that ran before may have failed.
+        _ => guarded((), || fault::tell(status)),
     }
     status
 }

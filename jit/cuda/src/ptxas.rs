@@ -77,8 +77,8 @@ pub enum Place {
     NvJitLink(OsString),
 }
 
-/// Where the assembler may be, the first that is one. `chosen` is what the user has set; `variable` gives the
-/// values of environment variables, none of which are trusted if `is_trusted` is false.
+/// Where assemblers may be, in the order of preference. `chosen` is what the user has set; `variable` gives
+/// the values of environment variables, none of which are trusted if `is_trusted` is false.
 ///
 /// # Errors
 /// When what the user has set is none.
@@ -104,14 +104,23 @@ pub fn places(
     let search = variable(SEARCH).unwrap_or_default();
     let searched = std::env::split_paths(&search).filter(|folder| folder.is_absolute());
     let usual = PathBuf::from(USUAL);
-    let mut programs = named
+    let programs = named
         .iter()
         .map(|folder| folder.join(PROGRAMS))
         .chain(searched)
         .chain([usual.join(PROGRAMS)])
         .map(|folder| folder.join(NAME));
-    if let Some(program) = programs.find(|path| is_program(path)) {
-        return Ok(vec![Place::Ptxas(program)]);
+    let mut found = Vec::new();
+    for program in programs.filter(|path| is_program(path)) {
+        // Folders of `PATH` may be the same.
+        let file = program.canonicalize().unwrap_or_else(|_| program.clone());
+        if !found.iter().any(|(_, known)| *known == file) {
+            found.push((program, file));
+        }
+    }
+    if !found.is_empty() {
+        let programs = found.into_iter().map(|(program, _)| Place::Ptxas(program));
+        return Ok(programs.collect());
     }
     let of_folder = |folder: &PathBuf| NVJITLINK.map(|name| folder.join(LIBRARIES).join(name));
     let libraries = named.iter().chain([&usual]).flat_map(of_folder);
@@ -235,6 +244,11 @@ impl Drop for Group {
     }
 }
 
+/// The major version of the CUDA that a version is from: `12.9.86` is from CUDA 12.
+pub fn major(version: &str) -> Option<u32> {
+    version.split('.').next()?.parse().ok()
+}
+
 /// The version in what ptxas prints: `Cuda compilation tools, release 12.9, V12.9.86`.
 fn read_version(text: &str) -> Option<&str> {
     let line = text.lines().find(|line| line.contains(", release "))?;
@@ -273,7 +287,7 @@ mod tests {
         variables.insert("PATH", search.unwrap());
         let find_with = |variables: &HashMap<&str, OsString>, chosen: Option<&Path>| {
             let places = places(chosen, |name| variables.get(name).cloned(), true)?;
-            let [Place::Ptxas(program)] = places.as_slice() else {
+            let Some(Place::Ptxas(program)) = places.first() else {
                 panic!("{places:?}");
             };
             Ok::<_, NoPtxas>(program.clone())
@@ -284,6 +298,11 @@ mod tests {
         assert_eq!(find_with(&variables, None).unwrap(), searched);
         variables.insert("CUDA_HOME", at("home").into());
         assert_eq!(find_with(&variables, None).unwrap(), home);
+        // One that is found twice is one.
+        variables.insert("CUDA_PATH", at("home").into());
+        let all = places(None, |name| variables.get(name).cloned(), false).unwrap();
+        let expected = [&home, &searched].map(|path| Place::Ptxas(path.clone()));
+        assert_eq!(all[..2], expected);
         assert_eq!(find_with(&variables, Some(&chosen)).unwrap(), chosen);
         let error = find_with(&variables, Some(&no_program)).unwrap_err();
         assert!(matches!(error, NoPtxas::Chosen(path) if path == no_program));
@@ -371,5 +390,8 @@ mod tests {
             None
         );
         assert_eq!(read_version(""), None);
+        assert_eq!(major("12.9.86"), Some(12));
+        assert_eq!(major("12"), Some(12));
+        assert_eq!(major(""), None);
     }
 }

@@ -49,6 +49,9 @@ struct Pending {
     kernel: &'static Kernel,
     ticket: u64,
     is_first: bool,
+    stream: StreamHandle,
+    /// Whether a launch on another stream was timed at the same time.
+    is_beside_others: bool,
 }
 
 /// Makes the events of a context, once.
@@ -102,13 +105,22 @@ pub(crate) fn end(
         return false;
     }
     PENDING.fetch_add(1, Ordering::Release);
-    let pending = Pending {
+    let mut launch = Pending {
         pair,
         kernel,
         ticket,
         is_first,
+        stream,
+        is_beside_others: false,
     };
-    lock(&context.timer.pending).push(pending);
+    let mut pending = lock(&context.timer.pending);
+    // One stream's launches run one after another.
+    for other in pending.iter_mut().filter(|other| other.stream != stream) {
+        other.is_beside_others = true;
+        launch.is_beside_others = true;
+    }
+    pending.push(launch);
+    drop(pending);
     background::wake();
     true
 }
@@ -146,7 +158,11 @@ pub(crate) fn read(driver: &'static Driver) {
                 Status::NOT_READY => pending.push(launch),
                 Status::SUCCESS => {
                     let counted = counted(launch.is_first, elapsed(&current, launch.pair));
-                    done.push((launch, counted.map_or(Outcome::NotTimed, Outcome::Took)));
+                    let took = match launch.is_beside_others {
+                        true => Outcome::TookBesideOthers,
+                        false => Outcome::Took,
+                    };
+                    done.push((launch, counted.map_or(Outcome::NotTimed, took)));
                 }
                 _ => done.push((launch, Outcome::NotTimed)),
             }

@@ -4,7 +4,7 @@ use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::context::Current;
-use crate::error::CudaError;
+use crate::error::{CudaError, Status};
 use crate::handles::{FunctionHandle, ModuleHandle};
 use crate::image::Kernel;
 use crate::timing;
@@ -17,6 +17,9 @@ const MAX_THREADS_PER_BLOCK: c_int = 0;
 const SHARED_SIZE_BYTES: c_int = 1;
 const LOCAL_SIZE_BYTES: c_int = 3;
 const NUM_REGS: c_int = 4;
+
+/// More variants than this do not stay loaded that no launch chooses.
+const MOST_UNUSED: usize = 64;
 
 /// A variant that is loaded. Lives for ever; its module may not.
 #[derive(Debug)]
@@ -104,13 +107,21 @@ pub enum LoadError {
     Full(#[from] Full),
 }
 
+impl LoadError {
+    /// Whether the device has no memory for it.
+    pub fn is_for_want_of_memory(&self) -> bool {
+        matches!(self, Self::Driver { error, .. } if error.0 == Status::OUT_OF_MEMORY)
+    }
+}
+
 /// What the driver did not do.
 fn failed(what: &'static str) -> impl FnOnce(CudaError) -> LoadError {
     move |error| LoadError::Driver { what, error }
 }
 
 /// Loads a variant of a kernel. The driver waits until the kernels that run have ended, so a thread that
-/// launches should not do this.
+/// launches should not do this. Variants that are set aside make room where it is needed, or once they are
+/// many: the program needs memory, too.
 ///
 /// # Errors
 /// When the variant cannot be used. Nothing of it is loaded then.
@@ -121,8 +132,18 @@ pub fn load(
 ) -> Result<&'static Variant, LoadError> {
     let bytes = load.cubin.len() as u64;
     let held = &kernel.image().context().variant_bytes;
-    held.take(bytes, load.most_bytes)?;
-    let loaded = load_module(current, kernel, load);
+    let are_many = lock(&current.context().unused).len() >= MOST_UNUSED;
+    if are_many {
+        unload_unused(current);
+    }
+    if held.take(bytes, load.most_bytes).is_err() {
+        unload_unused(current);
+        held.take(bytes, load.most_bytes)?;
+    }
+    let mut loaded = load_module(current, kernel, load);
+    if loaded.as_ref().is_err_and(LoadError::is_for_want_of_memory) && unload_unused(current) {
+        loaded = load_module(current, kernel, load);
+    }
     if loaded.is_err() {
         held.give_back(bytes);
     }
@@ -167,6 +188,9 @@ fn prepare(
             });
         }
     }
+    // Its first launch on trial would otherwise be slower than the variant's.
+    let loaded = current.load_code(kernel.function());
+    loaded.map_err(failed("loading the code of the kernel in the device image"))?;
     give_addresses(current, module, load.anchors)?;
     copy_environment(current, kernel.image().module(), module)?;
     // What the program sets from now on is set for this variant as well.
@@ -240,19 +264,40 @@ pub(crate) fn copy_environment(
         .map_err(failed("copying the device environment"))
 }
 
-/// Unloads a variant that no launch will choose any more. The driver waits for kernels that run. Does nothing
-/// if it is unloaded.
+/// Notes that no launch will choose a variant any more. It is unloaded when its context needs the room, or
+/// with its image.
+pub fn set_aside(variant: &'static Variant) {
+    let image = variant.kernel.image();
+    if let Ok(_held) = image.hold() {
+        lock(&image.context().unused).push(variant);
+    }
+}
+
+/// Unloads the variants of a context that were set aside. The driver waits for kernels that run. False: there
+/// were none.
+fn unload_unused(current: &Current<'_>) -> bool {
+    let unused = std::mem::take(&mut *lock(&current.context().unused));
+    let mut has_unloaded = false;
+    for variant in unused {
+        // What is not unloaded is gone with the context.
+        has_unloaded |= unload(current, variant) == Ok(true);
+    }
+    has_unloaded
+}
+
+/// Unloads a variant that no launch will choose any more. The driver waits for kernels that run. False: it is
+/// unloaded already.
 ///
 /// # Errors
 /// What the driver says.
-pub fn unload(current: &Current<'_>, variant: &'static Variant) -> Result<(), CudaError> {
+pub fn unload(current: &Current<'_>, variant: &'static Variant) -> Result<bool, CudaError> {
     let mut loaded = lock(&variant.kernel.image().variants);
     let place = loaded.iter().position(|other| std::ptr::eq(*other, variant));
-    let Some(place) = place else { return Ok(()) };
+    let Some(place) = place else { return Ok(false) };
     loaded.swap_remove(place);
     drop(loaded);
     variant.note_unloaded();
-    current.unload(variant.module)
+    current.unload(variant.module).map(|()| true)
 }
 
 impl Variant {

@@ -85,7 +85,7 @@ pub trait Backend: Sized + 'static {
         done: Done<Result<Code<Self>, LoadFailure>>,
     );
 
-    /// Gives loaded code back.
+    /// Gives loaded code back; the device may keep it until it needs the room.
     ///
     /// # Safety
     /// No launch runs it, and none will.
@@ -196,6 +196,9 @@ pub enum LoadFailure {
     /// The code is as it should be, and not worth what it would cost there: why, in one line.
     #[error("{0}")]
     Declined(String),
+    /// Too much waits to be loaded: later launches ask again.
+    #[error("too much waits to be loaded")]
+    Busy,
     /// The process is ending.
     #[error("the program is ending")]
     TooLate,

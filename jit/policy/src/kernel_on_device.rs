@@ -316,6 +316,10 @@ impl<B: Backend> KernelOnDevice<B> {
         let mut code = match loaded {
             Ok(code) => code,
             Err(LoadFailure::TooLate) => return self.enter(key, None),
+            Err(LoadFailure::Busy) => {
+                self.variants.remove(key);
+                return None;
+            }
             Err(failure) => {
                 let line = format!(
                     "{}: stays ahead of time on image copy {}: {failure}",
@@ -471,6 +475,17 @@ impl<B: Backend> KernelOnDevice<B> {
             self.settle(variant, verdict);
         }
         variant.leave();
+    }
+
+    /// Takes note that other launches were under way on the device beside a timed one, the end of which is
+    /// told next.
+    ///
+    /// # Safety
+    /// `ticket` is from [`Self::choose`] for this kernel on this device, and [`Self::finished`] was not
+    /// called for it.
+    pub unsafe fn disturbed(&self, ticket: u64) {
+        // SAFETY: as the caller promises.
+        unsafe { variant::of_ticket::<B>(ticket) }.note_disturbance();
     }
 
     /// Takes note that the device refuses to launch the variant whose entry `is_it` knows: launches with its

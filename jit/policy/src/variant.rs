@@ -130,6 +130,11 @@ impl<B: Backend> Variant<B> {
         verdict
     }
 
+    /// Takes note that a launch was timed beside others.
+    pub(crate) fn note_disturbance(&self) {
+        self.trial.note_disturbance();
+    }
+
     /// What launches of it run.
     pub(crate) const fn entry(&self) -> B::Entry {
         self.entry
@@ -183,7 +188,7 @@ impl<B: Backend> Variant<B> {
         let log = move |freed: Result<(), LoadFailure>| {
             report::log(format_args!(
                 "{label}: memory of a retired variant: {}",
-                freed.map_or_else(|failure| failure.to_string(), |()| "given back".to_owned())
+                freed.map_or_else(|failure| failure.to_string(), |()| "free for others".to_owned())
             ));
         };
         // SAFETY: this is called once no launch runs the code, and none will.

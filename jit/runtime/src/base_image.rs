@@ -12,6 +12,7 @@ use offloom_descriptor::Descriptor;
 use offloom_jit_cache::store::Record;
 use offloom_jit_cuda::backend::Cuda;
 use offloom_jit_cuda::backend::assembler;
+use offloom_jit_cuda::devices;
 
 use crate::attach::attach;
 use crate::compile::{assembler_on_nvjitlink, compile_base_image, compiler};
@@ -101,7 +102,7 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
             (libraries, None, identities.join(" "))
         }
         Some((gpu, processor)) => {
-            let assembler = assembler::find_now(assembler_on_nvjitlink)?;
+            let assembler = assembler::find_now(assembler_on_nvjitlink, devices::driver_version())?;
             assembler_arguments = assembler.arguments(gpu.assembler_arguments);
             let request = GpuImageRequest {
                 processor,

@@ -28,6 +28,8 @@ pub struct Times {
 pub struct Trial {
     /// Launches from so many nanoseconds on are long.
     long: u64,
+    /// 1: launches were timed beside others, which makes them longer by what those took.
+    disturbed: AtomicU8,
     /// Launches that entered and did not leave.
     running: AtomicUsize,
     verdict: AtomicU8,
@@ -69,6 +71,7 @@ impl Trial {
         };
         Self {
             long,
+            disturbed: AtomicU8::new(0),
             running: AtomicUsize::new(0),
             verdict: AtomicU8::new(verdict as u8),
             turn: AtomicU32::new(0),
@@ -105,6 +108,12 @@ impl Trial {
         } else {
             Entered::TimedAheadOfTime
         }
+    }
+
+    /// Takes note that a launch was timed while others of the program were under way on the device: long ones
+    /// need as many samples as others from now on.
+    pub fn note_disturbance(&self) {
+        self.disturbed.store(1, Ordering::Relaxed);
     }
 
     /// Takes note of what a timed launch took, in nanoseconds; returns the verdict if this launch brings it.
@@ -157,7 +166,11 @@ impl Trial {
             .count
             .load(Ordering::Acquire)
             .min(self.ahead_of_time.count.load(Ordering::Acquire));
-        verdict(samples, self.times(), self.long)
+        let long = match self.disturbed.load(Ordering::Relaxed) {
+            0 => self.long,
+            _ => u64::MAX,
+        };
+        verdict(samples, self.times(), long)
     }
 
     /// The first verdict counts.
@@ -184,5 +197,33 @@ impl Fastest {
     fn add(&self, nanoseconds: u64) {
         self.nanoseconds.fetch_min(nanoseconds, Ordering::Relaxed);
         self.count.fetch_add(1, Ordering::Release);
+    }
+}
+
+#[cfg(all(test, not(feature = "loom")))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_launches_beside_others_are_timed_as_often_as_short_ones() {
+        let judged_after = |is_disturbed: bool| {
+            let trial = Trial::new(true, 100);
+            for pairs in 1.. {
+                if is_disturbed {
+                    trial.note_disturbance();
+                }
+                if trial
+                    .note(true, 1000)
+                    .or_else(|| trial.note(false, 5000))
+                    .is_some()
+                {
+                    assert!(trial.is_kept());
+                    return pairs;
+                }
+            }
+            unreachable!("there is a verdict in the end")
+        };
+        assert_eq!(judged_after(false), 1);
+        assert_eq!(judged_after(true), 3);
     }
 }

@@ -11,9 +11,7 @@ impl Writer<'_> {
         let clauses = self.construct_clauses;
         let (p, q) = (self.integer(2, false), self.leaf(false));
         let condition = self.condition();
-        let inner = self
-            .random
-            .pick(&["", " if(choice)", " final(choice)"]);
+        let inner = self.random.pick(&["", " if(choice)", " final(choice)"]);
         let made = self.random.pick(&[
             "        second = p * 3 ^ i;\n",
             "        {\n#pragma omp parallel for reduction(+ : second)\n          for (int k = 0; k < 8; k++)\n            second += p + \

@@ -21,6 +21,7 @@ use offloom_jit_policy::registry::Attached;
 use super::{Cuda, CudaImage, CudaKernel, CudaLaunch, assembler, modes};
 use crate::client::{Choice, Client, KernelData, Launch, Outcome};
 use crate::context::Current;
+use crate::driver;
 use crate::error::CudaError;
 use crate::image::{ImageCopy, Kernel};
 use crate::variant::Variant;
@@ -91,12 +92,18 @@ impl Client for Policy {
 
     fn finished(&self, kernel: &'static Kernel, ticket: u64, outcome: Outcome) {
         let nanoseconds = match outcome {
-            Outcome::Took(nanoseconds) => Some(nanoseconds),
+            Outcome::Took(nanoseconds) | Outcome::TookBesideOthers(nanoseconds) => Some(nanoseconds),
             Outcome::NotTimed => None,
         };
         guarded_on_foreign_thread((), || {
+            let state = state_of(kernel);
             // SAFETY: the ticket is from a choice for this kernel, and comes back once.
-            unsafe { state_of(kernel).finished(ticket, nanoseconds) };
+            unsafe {
+                if let Outcome::TookBesideOthers(_) = outcome {
+                    state.disturbed(ticket);
+                }
+                state.finished(ticket, nanoseconds);
+            }
         });
     }
 
@@ -234,7 +241,7 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
 /// # Errors
 /// One line on why there is no assembler.
 pub(super) fn target_of(gpu: &Gpu<'_>) -> Result<&'static Target, String> {
-    let assembler = assembler::found()?;
+    let assembler = assembler::found(driver::version())?;
     let target = Target {
         processor: gpu.processor.to_owned(),
         features: gpu.features.to_owned(),

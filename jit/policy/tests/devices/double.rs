@@ -1,5 +1,6 @@
 //! A kind of device that is made up, and launches on two of them.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, Once, OnceLock, mpsc};
@@ -60,6 +61,8 @@ pub(crate) static LOADED: Mutex<Vec<(String, bool)>> = Mutex::new(Vec::new());
 pub(crate) static COMPILED: Mutex<Vec<String>> = Mutex::new(Vec::new());
 /// Keys that were settled, by kernel: on these devices launches keep asking.
 pub(crate) static SETTLED: AtomicU64 = AtomicU64::new(0);
+/// Objects of kernels that have to wait whose first load was turned away.
+pub(crate) static TURNED_AWAY: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 /// Image copies that were given back.
 pub(crate) static RELEASED: AtomicU64 = AtomicU64::new(0);
 
@@ -159,6 +162,9 @@ impl Backend for Double {
             }
             if object.contains("is_declined") {
                 return done(Err(LoadFailure::Declined("more local memory".to_owned())));
+            }
+            if object.contains("has_to_wait") && TURNED_AWAY.lock().unwrap().insert(object.clone()) {
+                return done(Err(LoadFailure::Busy));
             }
             let mut loaded = LOADED.lock().unwrap();
             let entry = loaded.len();

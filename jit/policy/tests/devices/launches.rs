@@ -10,7 +10,7 @@ use offloom_jit_policy::process::fork_gate;
 use offloom_jit_variants::trial::Times;
 
 use crate::double::{
-    COMPILED, Double, LOADED, LOADING, RELEASED, SAID, SETTLED, kernels_on_devices, launch,
+    COMPILED, Double, LOADED, LOADING, RELEASED, SAID, SETTLED, TURNED_AWAY, kernels_on_devices, launch,
     launch_until_variant, report, settled, wait_until,
 };
 
@@ -44,6 +44,16 @@ fn each_device_gets_code_for_its_architecture_and_launch_and_no_launch_waits_for
     let compiled = COMPILED.lock().unwrap().clone();
     let of_kernel = compiled.iter().filter(|object| object.contains("_both_"));
     assert_eq!(of_kernel.count(), 2, "one object for each architecture");
+}
+
+#[test]
+fn what_has_to_wait_to_be_loaded_is_asked_for_again() {
+    let [kernel, _] = kernels_on_devices("__omp_offloading_1_2_has_to_wait_l1");
+    let object = launch_until_variant(kernel, 7, 10);
+    assert!(TURNED_AWAY.lock().unwrap().contains(&object));
+    let compiled = COMPILED.lock().unwrap().clone();
+    let made = compiled.iter().filter(|other| **other == object);
+    assert_eq!(made.count(), 1, "it is there already");
 }
 
 #[test]

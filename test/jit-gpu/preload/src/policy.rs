@@ -49,7 +49,8 @@ struct Loaded {
 impl Drop for Loaded {
     fn drop(&mut self) {
         let (state, variant) = (self.state, self.variant);
-        background::add(move || state.unload(variant));
+        // What is not unloaded now stays until the image goes.
+        let _ = background::add(move || state.unload(variant));
     }
 }
 
@@ -165,7 +166,8 @@ impl Client for Policy {
         if state.loaded().is_none() && !state.is_asked_for.swap(true, Ordering::AcqRel) {
             let kernel = launch.kernel;
             if settings().is_async {
-                background::add(move || state.load(kernel));
+                // Without, launches run the base kernel.
+                let _ = background::add(move || state.load(kernel));
             } else {
                 state.load(kernel);
             }

@@ -14,6 +14,9 @@ const DEFAULT_DEVICES: &str = "sm_80";
 /// Memory of a device, in bytes.
 const DEFAULT_MEMORY: u64 = 4 << 30;
 
+/// The CUDA that the driver is for, where none is named: 13.0.
+const DEFAULT_VERSION: i32 = 13_000;
+
 /// How long a kernel may run.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(600);
 
@@ -36,6 +39,8 @@ pub(crate) struct Settings {
     pub(crate) profile: Option<PathBuf>,
     /// Whether kernels reach all memory of the process.
     pub(crate) reaches_host: bool,
+    /// The CUDA that the driver is for, as `cuDriverGetVersion` says it.
+    pub(crate) version: i32,
 }
 
 impl Settings {
@@ -45,10 +50,11 @@ impl Settings {
     ///
     /// Which variable cannot be read, and what it may be.
     pub(crate) fn read() -> Result<Self, String> {
-        Self::from(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+        Self::from(|name| env::var(name).ok())
     }
 
-    fn from(variable: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+    fn from(set: impl Fn(&str) -> Option<String>) -> Result<Self, String> {
+        let variable = |name: &str| set(name).filter(|value| !value.is_empty());
         let number = |name: &str, what: &str| -> Result<Option<u64>, String> {
             let Some(value) = variable(name) else {
                 return Ok(None);
@@ -77,6 +83,9 @@ impl Settings {
                 device.multiprocessors = count as u32;
             }
         }
+        if let Some(visible) = set("CUDA_VISIBLE_DEVICES") {
+            devices = chosen(&devices, &visible);
+        }
         let memory = number("OFFLOOM_VIRTUAL_GPU_MEMORY", "a number of bytes, as in 64M or 2G")?;
         let seed = number("OFFLOOM_VIRTUAL_GPU_SEED", "a number")?;
         let timeout = number("OFFLOOM_VIRTUAL_GPU_TIMEOUT", "a number of seconds")?;
@@ -100,7 +109,13 @@ impl Settings {
                 ));
             }
         };
+        let name = "OFFLOOM_VIRTUAL_GPU_CUDA";
+        let version = variable(name).map(|value| {
+            cuda(&value).ok_or_else(|| format!("{name}={value}: expected a version of CUDA, as in 12.4"))
+        });
+        let version = version.transpose()?.unwrap_or(DEFAULT_VERSION);
         Ok(Self {
+            version,
             devices,
             memory: memory.unwrap_or(DEFAULT_MEMORY),
             poison,
@@ -124,6 +139,29 @@ fn size(text: &str) -> Option<u64> {
     };
     let number: u64 = digits.parse().ok()?;
     number.checked_mul(1 << shift)
+}
+
+/// The devices that `CUDA_VISIBLE_DEVICES` names by their numbers, in its order. As NVIDIA's driver reads it,
+/// what names no device, or one again, ends the list.
+fn chosen(devices: &[DeviceProperties], visible: &str) -> Vec<DeviceProperties> {
+    let mut numbers = Vec::new();
+    for name in visible.split(',') {
+        match name.trim().parse::<usize>() {
+            Ok(number) if number < devices.len() && !numbers.contains(&number) => numbers.push(number),
+            _ => break,
+        }
+    }
+    numbers
+        .into_iter()
+        .map(|number| devices[number].clone())
+        .collect()
+}
+
+/// A version of CUDA, as `cuDriverGetVersion` says it.
+fn cuda(text: &str) -> Option<i32> {
+    let (major, minor) = text.split_once('.')?;
+    let (major, minor): (u8, u8) = (major.parse().ok()?, minor.parse().ok()?);
+    (minor < 100).then(|| i32::from(major) * 1000 + i32::from(minor) * 10)
 }
 
 /// Major and minor number of a processor's name.
@@ -157,12 +195,34 @@ mod tests {
         assert_eq!(settings.devices[1].multiprocessors, 4);
         assert_eq!(settings.memory, 64 << 20);
         assert_eq!(read(&[]).unwrap().devices.len(), 1);
+        assert_eq!(read(&[]).unwrap().version, 13_000);
+        let older = read(&[("OFFLOOM_VIRTUAL_GPU_CUDA", "12.4")]);
+        assert_eq!(older.unwrap().version, 12_040);
         assert!(
             read(&[("OFFLOOM_VIRTUAL_GPU", "none")])
                 .unwrap()
                 .devices
                 .is_empty()
         );
+    }
+
+    #[test]
+    fn programs_see_the_devices_that_are_visible() {
+        let seen = |visible: &str| {
+            let settings = read(&[
+                ("OFFLOOM_VIRTUAL_GPU", "sm_70,sm_80,sm_90"),
+                ("CUDA_VISIBLE_DEVICES", visible),
+            ]);
+            let devices = settings.unwrap().devices.into_iter();
+            devices
+                .map(|device| device.compute_capability.0)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(seen("2,0"), [9, 7]);
+        assert_eq!(seen("1, 1"), [8]);
+        assert_eq!(seen("0,-1,2"), [7]);
+        assert!(seen("").is_empty());
+        assert!(seen("3").is_empty());
     }
 
     #[test]
@@ -175,6 +235,8 @@ mod tests {
             ("OFFLOOM_VIRTUAL_GPU_MULTIPROCESSORS", "0"),
             ("OFFLOOM_VIRTUAL_GPU_POISON", "yes"),
             ("OFFLOOM_VIRTUAL_GPU_HOST_MEMORY", "all"),
+            ("OFFLOOM_VIRTUAL_GPU_CUDA", "12"),
+            ("OFFLOOM_VIRTUAL_GPU_CUDA", "12.400"),
         ] {
             let error = read(&[(name, value)]).unwrap_err();
             assert!(error.starts_with(&format!("{name}={value}")), "{error}");

@@ -121,6 +121,14 @@ pub fn merge(
 ) -> Result<JitParts> {
     let group = plan.group;
     check_all_bitcode(group, "--jit=only")?;
+    if let Some(option) = plan.options.llvm.first() {
+        runner.say(&format!(
+            "wrapgen: warning: --jit=only keeps no options for LLVM, such as '{}': the image for {} is made when the program starts, \
+             without them; link with --jit",
+            option.display(),
+            group.target.triple
+        ));
+    }
     let members = write_members(plan, inputs, folder, runner)?;
     let piece = folder.named(&group.target, HostPiece::Register.extension());
     let location = folder.named(&group.target, "jit.location.o");

@@ -6,9 +6,7 @@ use super::arguments::{In, Out};
 use crate::driver::{Driver, driver, initialize};
 use crate::error::{CudaError, Result, describe};
 use crate::function::{SHARED_BYTES, max_blocks};
-
-/// The version of CUDA whose driver this stands for: 12.9.
-const VERSION: c_int = 12090;
+use crate::settings::Settings;
 
 /// Kilohertz that the clocks of the device are said to have: it has none.
 const CLOCK_RATE: c_int = 1_000_000;
@@ -28,7 +26,9 @@ super::exports! {
     }
 
     fn cuDriverGetVersion(version: Out<c_int>) {
-        version.set(VERSION)
+        // Programs may ask before `cuInit`.
+        let settings = Settings::read().map_err(|_| CudaError::NO_DEVICE)?;
+        version.set(settings.version)
     }
 
     fn cuGetErrorString(error: u32, text: Out<*const c_char>) {
