@@ -68,7 +68,8 @@ pub enum Outcome {
 /// Decides about launches. All is called on threads of the program, unless it says otherwise.
 pub trait Client: Sync {
     /// A module was loaded: whether it is one whose launches are to be asked about. Its context is current.
-    fn adopt(&self, image: &'static ImageCopy, current: &Current<'_>) -> bool;
+    /// `file` is what it was loaded from, if that is known.
+    fn adopt(&self, image: &'static ImageCopy, file: Option<&[u8]>, current: &Current<'_>) -> bool;
 
     /// A kernel of an image copy that was adopted, when the program first asks for it: what is kept for it.
     /// `None`: its launches are not asked about.

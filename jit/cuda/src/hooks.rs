@@ -17,7 +17,6 @@ use offloom_jit_policy::hook;
 use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::handle_table::Found;
 use offloom_jit_policy::process::plugin_table::Hook;
-use offloom_jit_policy::process::settings::settings;
 
 /// All of them.
 pub(crate) fn all(driver: &Driver) -> [Hook; 10] {
@@ -218,11 +217,9 @@ unsafe extern "C-unwind" fn module_load_data_ex(
     if status == Status::SUCCESS && !device_gate::is_forked() {
         // SAFETY: the driver has written the handle.
         let module = unsafe { *module };
-        // SAFETY: the driver has loaded it.
-        let file = || unsafe { image_file::copy_of(image) };
         guarded((), || {
-            // Only dumped launches need it.
-            let file = settings().dump_directory.as_ref().and_then(|_| file());
+            // SAFETY: the driver has loaded it, and it stays until this returns.
+            let file = unsafe { image_file::bytes_of(image) };
             image::met(driver, module, file);
         });
     }

@@ -16,6 +16,7 @@ use crate::variant::Variant;
 use offloom_jit_policy::gpu_image::{Held, Presence, Withdrawn};
 use offloom_jit_policy::process::handle_table::{Found, HandleTable};
 use offloom_jit_policy::process::lock::lock;
+use offloom_jit_policy::process::settings::settings;
 
 /// A module that the program has loaded, and whose kernels' launches are asked about. Lives for ever; the
 /// module may not.
@@ -96,7 +97,7 @@ fn modules() -> &'static Mutex<Modules> {
 pub(crate) fn met(
     driver: &'static Driver,
     module: ModuleHandle,
-    file: Option<Vec<u8>>,
+    file: Option<&[u8]>,
 ) -> Option<&'static ImageCopy> {
     let image = adopt(driver, module, file);
     lock(modules()).insert(module, image);
@@ -109,7 +110,7 @@ pub(crate) fn known(driver: &'static Driver, module: ModuleHandle) -> Option<&'s
     known.unwrap_or_else(|| met(driver, module, None))
 }
 
-fn adopt(driver: &'static Driver, module: ModuleHandle, file: Option<Vec<u8>>) -> Option<&'static ImageCopy> {
+fn adopt(driver: &'static Driver, module: ModuleHandle, file: Option<&[u8]>) -> Option<&'static ImageCopy> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let client = client()?;
     let context = Context::current(driver).ok()?;
@@ -119,11 +120,12 @@ fn adopt(driver: &'static Driver, module: ModuleHandle, file: Option<Vec<u8>>) -
         module,
         context,
         presence: Presence::default(),
-        file,
+        // Only dumped launches need it later.
+        file: settings().dump_directory.as_ref().and(file).map(<[u8]>::to_vec),
         kernels: Mutex::default(),
         variants: Mutex::default(),
     }));
-    client.adopt(image, &current).then_some(image)
+    client.adopt(image, file, &current).then_some(image)
 }
 
 /// Takes note of a kernel that the program has asked for.

@@ -1,30 +1,36 @@
-//! Base images as files: what a dumped launch needs of them.
+//! Device images as files: which threads execute their kernels, and what a dumped launch needs of them.
 
+use std::collections::BTreeMap;
 use std::ffi::c_void;
 
 use object::elf::{ELFMAG, FileHeader64, ProgramHeader64, SectionHeader64};
 use object::read::elf::{ElfFile64, FileHeader};
-use object::{LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolKind, pod};
-use offloom_abi::jit_device_image::{HEADER_SIZE, IMAGE_SYMBOL};
+use object::{
+    LittleEndian, Object, ObjectSection, ObjectSymbol, RelocationTarget, SymbolIndex, SymbolKind, pod,
+};
+use offloom_abi::jit_bundle::{BundleId, ExecutionMode};
+use offloom_abi::jit_device_image::{
+    DeviceImage, HEADER_SIZE, IMAGE_SYMBOL, execution_mode_in, kernel_environment,
+};
 
 type Header = FileHeader64<LittleEndian>;
 
-/// A copy of an image that the driver was given. `None`: it is no ELF file with section headers.
+/// The bytes of an image that the driver was given. `None`: it is no ELF file with section headers.
 ///
 /// # Safety
-/// `image` points to an image that the driver has loaded.
-pub(crate) unsafe fn copy_of(image: *const c_void) -> Option<Vec<u8>> {
+/// `image` points to an image that the driver has loaded, which stays there as long as the bytes are used.
+pub(crate) unsafe fn bytes_of<'a>(image: *const c_void) -> Option<&'a [u8]> {
     // SAFETY: of a file of any kind there are at least so many bytes, and a file is as long as its headers
     // say, by which the driver goes too.
     unsafe {
-        let bytes = |length| std::slice::from_raw_parts(image.cast::<u8>(), length);
+        let bytes = |length| std::slice::from_raw_parts::<'a>(image.cast::<u8>(), length);
         if image.is_null() || bytes(ELFMAG.len()) != ELFMAG {
             return None;
         }
         let (header, _) = pod::from_bytes::<Header>(bytes(size_of::<Header>())).ok()?;
         let tables = end_of_tables(header)?;
         let end = end_of_sections(header, bytes(tables))?;
-        Some(bytes(end.max(tables)).to_vec())
+        Some(bytes(end.max(tables)))
     }
 }
 
@@ -56,6 +62,53 @@ fn end_of_sections(header: &Header, bytes: &[u8]) -> Option<usize> {
         start.checked_add(size)
     });
     usize::try_from(ends.max().unwrap_or(0)).ok()
+}
+
+/// A device image for a GPU, as a file: what its variables hold before anybody has written to them.
+#[derive(Debug)]
+pub struct ImageFile<'a> {
+    file: object::File<'a>,
+    variables: BTreeMap<&'a str, SymbolIndex>,
+}
+
+impl<'a> ImageFile<'a> {
+    /// Reads the symbols of an image.
+    ///
+    /// # Errors
+    /// One line: it is no object file, or damaged.
+    pub fn parse(bytes: &'a [u8]) -> Result<Self, String> {
+        let damaged = |error: object::Error| format!("a device image of it is damaged: {error}");
+        let file = object::File::parse(bytes).map_err(damaged)?;
+        let symbols = file.symbols();
+        let variables = symbols.filter_map(|symbol| Some((symbol.name().ok()?, symbol.index())));
+        let variables = variables.collect();
+        Ok(Self { file, variables })
+    }
+
+    fn variable(&self, name: &str) -> Option<&'a [u8]> {
+        let symbol = self.file.symbol_by_index(*self.variables.get(name)?).ok()?;
+        let section = self.file.section_by_index(symbol.section_index()?).ok()?;
+        let start = usize::try_from(symbol.address().checked_sub(section.address())?).ok()?;
+        let end = start.checked_add(usize::try_from(symbol.size()).ok()?)?;
+        section.data().ok()?.get(start..end)
+    }
+
+    /// The bundle that it was linked with; none: there is nothing for the JIT.
+    ///
+    /// # Errors
+    /// One line: what it says of itself is damaged.
+    pub fn bundle(&self) -> Result<Option<BundleId>, String> {
+        let Some(bytes) = self.variable(IMAGE_SYMBOL) else {
+            return Ok(None);
+        };
+        let image = DeviceImage::parse(bytes).map_err(|error| error.to_string())?;
+        Ok(Some(image.bundle))
+    }
+
+    /// Which threads execute a kernel. `None`: it has no such kernel, or one whose mode is not known.
+    pub fn execution_mode(&self, kernel: &str) -> Option<ExecutionMode> {
+        execution_mode_in(self.variable(&kernel_environment(kernel))?)
+    }
 }
 
 /// The bytes of what each of `count` anchors is the address of, to its end; 0: it is no variable. `None`: the
@@ -159,10 +212,10 @@ mod tests {
         let mut behind = image.clone();
         behind.extend([7; 100]);
         // SAFETY: the headers are right.
-        let copy = unsafe { copy_of(behind.as_ptr().cast()) }.unwrap();
+        let copy = unsafe { bytes_of(behind.as_ptr().cast()) }.unwrap();
         assert_eq!(copy, image);
         // SAFETY: it is looked at as far as it goes.
-        assert!(unsafe { copy_of(b"//PTX".as_ptr().cast()) }.is_none());
+        assert!(unsafe { bytes_of(b"//PTX".as_ptr().cast()) }.is_none());
     }
 
     #[test]

@@ -40,7 +40,7 @@ mod fault;
 pub mod handles;
 mod hooks;
 pub mod image;
-mod image_file;
+pub mod image_file;
 pub mod install;
 pub mod launch;
 mod profiler;

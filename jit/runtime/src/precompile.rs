@@ -4,22 +4,21 @@
 //! Nothing of the program is run. Its bundles, and the device images that say how kernels are launched, are
 //! read from its file; images of code for NVIDIA GPUs that is bitcode are made first.
 
-use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int};
 use std::fs;
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use object::{Object as _, ObjectSection as _, ObjectSymbol as _};
-use offloom_abi::jit_bundle::{self, Bundle, BundleId, ExecutionMode, bundles_in};
-use offloom_abi::jit_device_image::{DeviceImage, IMAGE_SYMBOL, execution_mode_in, kernel_environment};
+use object::{Object as _, ObjectSection as _};
+use offloom_abi::jit_bundle::{self, Bundle, BundleId, bundles_in};
 use offloom_abi::jit_gpu_code::{GpuCode, capability};
 use offloom_abi::names::OFFLOADING_SECTION;
 use offloom_abi::{Triple, offload_binary};
 use offloom_descriptor::Descriptor;
 use offloom_jit_cache::precompile::Order;
 use offloom_jit_cuda::backend as cuda;
+use offloom_jit_cuda::image_file::ImageFile;
 use offloom_jit_hsa::backend as hsa;
 use offloom_jit_policy::backend::{Backend, Target};
 use offloom_jit_policy::kernel::Kernel;
@@ -151,7 +150,7 @@ fn for_nvidia(order: &Order, program: &CStr, containers: &[u8]) -> Result<usize,
         });
     }
     let without_device =
-        |id, image: &GpuImage<'_>| cuda::without_device(id, |kernel| image.execution_mode(kernel));
+        |id, image: &ImageFile<'_>| cuda::without_device(id, |kernel| image.execution_mode(kernel));
     for_images(order, &images, without_device)
 }
 
@@ -177,7 +176,7 @@ fn for_amd(order: &Order, containers: &[u8]) -> Result<usize, String> {
         });
     }
     let without_device =
-        |id, image: &GpuImage<'_>| hsa::without_device(id, |kernel| image.execution_mode(kernel));
+        |id, image: &ImageFile<'_>| hsa::without_device(id, |kernel| image.execution_mode(kernel));
     for_images(order, &images, without_device)
 }
 
@@ -188,11 +187,11 @@ type Kernels<B> = (Vec<&'static Kernel<B>>, &'static Target);
 fn for_images<B: Backend>(
     order: &Order,
     images: &[&[u8]],
-    without_device: impl Fn(BundleId, &GpuImage<'_>) -> Result<Kernels<B>, String>,
+    without_device: impl Fn(BundleId, &ImageFile<'_>) -> Result<Kernels<B>, String>,
 ) -> Result<usize, String> {
     let mut made = 0;
     for image in images {
-        let image = GpuImage::parse(image)?;
+        let image = ImageFile::parse(image)?;
         let Some(id) = image.bundle()? else { continue };
         let (kernels, target) = without_device(id, &image)?;
         made += make_all(order, kernels.into_iter(), target);
@@ -233,43 +232,4 @@ fn is_other_form(descriptor: &Descriptor, full: &Descriptor) -> bool {
         ..full.clone()
     };
     descriptor != full && *descriptor == without
-}
-
-/// A device image for a GPU, as a file.
-struct GpuImage<'a> {
-    file: object::File<'a>,
-    variables: BTreeMap<&'a str, object::SymbolIndex>,
-}
-
-impl<'a> GpuImage<'a> {
-    fn parse(bytes: &'a [u8]) -> Result<Self, String> {
-        let damaged = |error: object::Error| format!("a device image of it is damaged: {error}");
-        let file = object::File::parse(bytes).map_err(damaged)?;
-        let symbols = file.symbols();
-        let variables = symbols.filter_map(|symbol| Some((symbol.name().ok()?, symbol.index())));
-        let variables = variables.collect();
-        Ok(Self { file, variables })
-    }
-
-    /// The bytes that a variable has before anybody has written to it.
-    fn variable(&self, name: &str) -> Option<&'a [u8]> {
-        let symbol = self.file.symbol_by_index(*self.variables.get(name)?).ok()?;
-        let section = self.file.section_by_index(symbol.section_index()?).ok()?;
-        let start = usize::try_from(symbol.address().checked_sub(section.address())?).ok()?;
-        let end = start.checked_add(usize::try_from(symbol.size()).ok()?)?;
-        section.data().ok()?.get(start..end)
-    }
-
-    /// The bundle that it was linked with; none: there is nothing for the JIT.
-    fn bundle(&self) -> Result<Option<BundleId>, String> {
-        let Some(bytes) = self.variable(IMAGE_SYMBOL) else {
-            return Ok(None);
-        };
-        let image = DeviceImage::parse(bytes).map_err(|error| error.to_string())?;
-        Ok(Some(image.bundle))
-    }
-
-    fn execution_mode(&self, kernel: &str) -> Option<ExecutionMode> {
-        execution_mode_in(self.variable(&kernel_environment(kernel))?)
-    }
 }

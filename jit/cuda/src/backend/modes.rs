@@ -7,6 +7,7 @@ use offloom_jit_policy::execution_mode;
 use crate::context::Current;
 use crate::handles::ModuleHandle;
 use crate::image::ImageCopy;
+use crate::image_file::ImageFile;
 
 /// Bytes of an environment up to the mode.
 const BYTES: usize = 3;
@@ -21,8 +22,15 @@ pub(super) fn mode_of(current: &Current<'_>, module: ModuleHandle, kernel: &str)
     execution_mode_in(&bytes)
 }
 
-/// Reads the mode of a kernel from an image copy, and notes it. False: it has none.
-pub(super) fn read(image: &'static ImageCopy, current: &Current<'_>, kernel: &'static str) -> bool {
-    let mode = mode_of(current, image.module(), kernel);
+/// Reads the mode of a kernel from an image copy, and notes it. False: it has none. Where the image's file is
+/// known, the device is not asked, which takes microseconds for each kernel.
+pub(super) fn read(
+    image: &'static ImageCopy,
+    file: Option<&ImageFile<'_>>,
+    current: &Current<'_>,
+    kernel: &'static str,
+) -> bool {
+    let in_file = file.and_then(|file| file.execution_mode(kernel));
+    let mode = in_file.or_else(|| mode_of(current, image.module(), kernel));
     mode.inspect(|mode| execution_mode::note(kernel, *mode)).is_some()
 }

@@ -24,6 +24,7 @@ use crate::context::Current;
 use crate::driver;
 use crate::error::CudaError;
 use crate::image::{ImageCopy, Kernel};
+use crate::image_file::ImageFile;
 use crate::variant::Variant;
 use offloom_jit_policy::process::lock::lock;
 
@@ -50,8 +51,8 @@ fn state_of(kernel: &Kernel) -> &'static OnDevice {
 }
 
 impl Client for Policy {
-    fn adopt(&self, image: &'static ImageCopy, current: &Current<'_>) -> bool {
-        guarded_on_foreign_thread(false, || match adopt(image, current) {
+    fn adopt(&self, image: &'static ImageCopy, file: Option<&[u8]>, current: &Current<'_>) -> bool {
+        guarded_on_foreign_thread(false, || match adopt(image, file, current) {
             Ok(is_ours) => is_ours,
             Err(reason) => {
                 report::failure(format_args!(
@@ -175,7 +176,7 @@ fn untimed(state: &'static OnDevice, ticket: u64) -> Choice {
 }
 
 /// Takes note of an image whose bundle is attached.
-fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, String> {
+fn adopt(image: &'static ImageCopy, file: Option<&[u8]>, current: &Current<'_>) -> Result<bool, String> {
     let Some((address, size)) = current.global(image.module(), IMAGE_SYMBOL) else {
         return Ok(false);
     };
@@ -210,9 +211,10 @@ fn adopt(image: &'static ImageCopy, current: &Current<'_>) -> Result<bool, Strin
         target,
     };
     let policy: &'static PolicyImage<Cuda> = Box::leak(Box::new(PolicyImage::new(bundle, device)));
-    let can_have_variants = of_bundle
-        .iter()
-        .filter(|kernel| kernel.left_ahead_of_time.is_none() && modes::read(image, current, kernel.name));
+    let file = file.and_then(|bytes| ImageFile::parse(bytes).ok());
+    let can_have_variants = of_bundle.iter().filter(|kernel| {
+        kernel.left_ahead_of_time.is_none() && modes::read(image, file.as_ref(), current, kernel.name)
+    });
     let on_device: Vec<&'static OnDevice> = can_have_variants
         .map(|kernel| {
             &*Box::leak(Box::new(KernelOnDevice::new(

@@ -107,7 +107,7 @@ fn state_of(kernel: &Kernel) -> &'static State {
 }
 
 impl Client for Policy {
-    fn adopt(&self, image: &'static ImageCopy, _current: &Current<'_>) -> bool {
+    fn adopt(&self, image: &'static ImageCopy, _file: Option<&[u8]>, _current: &Current<'_>) -> bool {
         let context = image.context();
         let [major, minor] = context.capability();
         eprintln!(
