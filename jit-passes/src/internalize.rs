@@ -13,15 +13,16 @@
 
 use std::collections::{HashMap, HashSet};
 
+use offloom_abi::jit_base_image::ASKED_FOR_METADATA;
 use offloom_abi::jit_device_image::KERNEL_ENVIRONMENT_SUFFIX;
 use offloom_abi::kernel_name::KernelName;
 use offloom_abi::names::{OFFLOAD_INFO_DEVICE_GLOBAL, OFFLOAD_INFO_METADATA, is_link_reference};
 use offloom_ir::inkwell::GlobalVisibility;
 use offloom_ir::inkwell::module::{Linkage, Module};
-use offloom_ir::metadata::{Operand, nodes};
+use offloom_ir::metadata::{Operand, append_node, nodes};
 use offloom_ir::offload_symbol::{has_kernel_calling_convention, is_entry};
 use offloom_ir::runtime_calls::is_runtime_call;
-use offloom_ir::symbol::{Comdat, Symbol, SymbolKind, symbols, variables};
+use offloom_ir::symbol::{Comdat, Symbol, SymbolKind, find, symbols, variables};
 use offloom_ir::used::{UsedList, set_used, used};
 
 use crate::assembly::Assembly;
@@ -94,6 +95,7 @@ pub fn internalize(module: &Module<'_>, exposed: &Exposed<'_>) -> bool {
 /// these names, nor is exposed in any device module. Returns whether something changed.
 pub fn internalize_unlisted(module: &Module<'_>, names: impl IntoIterator<Item = String>) -> bool {
     let mut kept = listed_globals(module);
+    kept.extend(noted_names(module));
     kept.extend(names);
     internalize(module, &Exposed::read(module, kept))
 }
@@ -112,6 +114,25 @@ fn listed_globals(module: &Module<'_>) -> HashSet<String> {
             _ => None,
         })
         .collect()
+}
+
+/// Notes in the merged device module the names of its symbols that entries of host objects ask for: Clang
+/// lists most of them in the device module, but not those of `-foffload-via-llvm`, and other front ends may
+/// not.
+pub fn note_names(module: &Module<'_>, names: impl IntoIterator<Item = String>) {
+    for name in names {
+        if find(module, &name).is_some() {
+            append_node(module, ASKED_FOR_METADATA, &[Operand::String(name)]);
+        }
+    }
+}
+
+fn noted_names(module: &Module<'_>) -> impl Iterator<Item = String> {
+    let nodes = nodes(module, ASKED_FOR_METADATA).into_iter();
+    nodes.filter_map(|node| match node.first() {
+        Some(Operand::String(name)) => Some(name.clone()),
+        _ => None,
+    })
 }
 
 /// Whether others may come to the symbol by the section it stands in, without its name: from the section's

@@ -176,20 +176,22 @@ pub(crate) fn add_kept_names(command: &mut Command, names: &[OsString]) {
     }
 }
 
-/// Merges device bitcode to `output`, with notes of what is known of the link; for a GPU, with what images
-/// are made of besides.
+/// Merges device bitcode to `output`, with notes of what is known of the link and of the names that the image
+/// is asked for; for a GPU, with what images are made of besides.
 ///
 /// # Errors
 /// The bitcode cannot be read or merged.
 pub fn merge(
     bitcode: &[PathBuf],
     output: &Path,
+    asked_for: &[OsString],
     facts: LinkFacts,
     gpu: Option<&GpuFacts<'_>>,
     runner: Runner,
 ) -> Result<()> {
     let mut command = Command::new(BitcodeTool::find()?.program());
     command.arg("jit-merge").arg("-o").arg(output);
+    add_kept_names(&mut command, asked_for);
     facts.add_to(&mut command);
     if let Some(gpu) = gpu {
         gpu.add_to(&mut command);

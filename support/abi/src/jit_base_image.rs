@@ -35,6 +35,10 @@ pub const FORGET_IMAGES_SYMBOL: &str = "offloom_jit_forget_images";
 /// level of the link, 0 to 3.
 pub const OPTIMIZATION_LEVEL_METADATA: &str = "offloom.optimization_level";
 
+/// Names in the merged device module that entries of host objects ask for: a string for each, in a node of
+/// its own.
+pub const ASKED_FOR_METADATA: &str = "offloom.asked_for";
+
 /// Named metadata of device bitcode for the JIT, not empty where the program has an unwinder of its own
 /// (`-static-libgcc`).
 pub const OWN_UNWINDER_METADATA: &str = "offloom.own_unwinder";

@@ -2,6 +2,7 @@
 
 pub mod for_jit;
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::PathBuf;
@@ -112,7 +113,22 @@ fn optimize(
 /// The names of the group's bitcode that stay visible.
 fn kept_names(group: &Group<'_>, inputs: &[ScannedInput]) -> Result<Vec<OsString>> {
     let names = names_shared_with_native_code(&group.members, inputs)?;
-    Ok(names.into_iter().map(OsString::from_vec).collect())
+    let names = names.into_iter().map(OsString::from_vec);
+    Ok(names.chain(names_in_entries(inputs)?).collect())
+}
+
+/// The names of what is no kernel that entries in host objects ask for: device code lists most of them too,
+/// but not all compilers have it do so.
+fn names_in_entries(inputs: &[ScannedInput]) -> Result<BTreeSet<OsString>> {
+    let mut names = BTreeSet::new();
+    for input in inputs {
+        for part in input.file().parts()? {
+            let entries = part.offload_entries()?.into_iter();
+            let entries = entries.filter(|entry| !entry.has_region_id);
+            names.extend(entries.map(|entry| OsString::from(entry.name)));
+        }
+    }
+    Ok(names)
 }
 
 /// In an image of bitcode, which `option` asks for, there is no place for native code. LLVM's wrapper leaves

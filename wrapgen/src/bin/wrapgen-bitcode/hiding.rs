@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use offloom_ir::inkwell::module::Module;
-use offloom_jit_passes::internalize::internalize_unlisted;
+use offloom_jit_passes::internalize::{internalize_unlisted, note_names};
 
 /// The names of what others than this bitcode define or use.
 #[derive(Debug, Clone, clap::Args)]
@@ -17,7 +17,17 @@ pub(crate) struct KeptNames {
 impl KeptNames {
     /// Hides what nobody outside of the module asks for.
     pub(crate) fn hide_others(&self, module: &Module<'_>) {
-        let names = self.kept_names.iter();
-        internalize_unlisted(module, names.map(|name| name.to_string_lossy().into_owned()));
+        internalize_unlisted(module, self.names());
+    }
+
+    /// Notes the names in the module, which is hidden later.
+    pub(crate) fn note(&self, module: &Module<'_>) {
+        note_names(module, self.names());
+    }
+
+    fn names(&self) -> impl Iterator<Item = String> {
+        self.kept_names
+            .iter()
+            .map(|name| name.to_string_lossy().into_owned())
     }
 }

@@ -14,6 +14,7 @@ use wrapgen::output::write_file;
 
 use crate::device_bitcode::{DeviceBitcode, MergeError};
 use crate::gpu_options::GpuOptions;
+use crate::hiding::KeptNames;
 
 /// Merge device bitcode, so that the JIT library can make an image of it when the program starts.
 #[derive(Debug, Clone, clap::Args)]
@@ -21,6 +22,9 @@ pub(crate) struct JitMergeArgs {
     /// The bitcode to write.
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
+
+    #[command(flatten)]
+    kept: KeptNames,
 
     #[command(flatten)]
     gpu: GpuOptions,
@@ -50,6 +54,7 @@ impl JitMergeArgs {
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;
         note_optimization_level(&module, self.device.optimization_level);
+        self.kept.note(&module);
         let runtime = self.gpu.runtime(&context, &errors)?;
         // Images are made without LLVM's files, like variants.
         let runtime = runtime.map(|runtime| {

@@ -12,6 +12,7 @@ use super::super::plan::TargetPlan;
 use super::super::scan::ScannedInput;
 use super::super::work_folder::WorkFolder;
 use super::check_all_bitcode;
+use super::names_in_entries;
 use crate::error::Result;
 use crate::jit::{self, GpuFacts, HostPiece};
 use crate::process::Runner;
@@ -138,8 +139,9 @@ pub fn merge(
         .makes([image, &piece, &location]);
     let bitcode: Vec<PathBuf> = members.bitcode_of_program().cloned().collect();
     let gpu = gpu_facts(plan, &members);
+    let asked_for: Vec<_> = names_in_entries(inputs)?.into_iter().collect();
     runner.step(&step, || {
-        jit::merge(&bitcode, image, plan.facts, gpu.as_ref(), runner)?;
+        jit::merge(&bitcode, image, &asked_for, plan.facts, gpu.as_ref(), runner)?;
         write_jit_objects(HostPiece::Register, &piece, &location, runner)
     })?;
     Ok(JitParts {
