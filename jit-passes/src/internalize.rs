@@ -5,9 +5,10 @@
 //!
 //! Kept as they are: kernels, entries and what they name, what the runtime looks up by name
 //! ([`RUNTIME_SYMBOLS`]), what code generation may call by itself, what assembly mentions, inline or the
-//! module's, the names that the caller gives, and every other member of a comdat with one of these. What may
-//! be dropped where nobody uses it, as inline functions and variables, may no longer. `@llvm.used` and
-//! `@llvm.compiler.used` lose all other symbols but those in sections of their own; an empty list goes.
+//! module's, the names that the caller gives or that a merge has noted ([`note_names`]), and every other
+//! member of a comdat with one of these. What may be dropped where nobody uses it, as inline functions and
+//! variables, may no longer. `@llvm.used` and `@llvm.compiler.used` lose all other symbols but those in
+//! sections of their own; an empty list goes.
 //!
 //! Only for modules that no other bitcode will be linked to any more.
 
