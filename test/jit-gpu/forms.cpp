@@ -13,6 +13,9 @@
 // DEFINE:   %{run} ./program noted 2> warm | FileCheck %s && \
 // DEFINE:   FileCheck --check-prefix=WARM --implicit-check-not='compiled in' --implicit-check-not='is tried' --input-file=warm %s
 // RUN: %{twice}
+// What launches took on one model of GPU says nothing of another that runs the same image.
+// RUN: %{run} OFFLOOM_VIRTUAL_GPU=sm_86 ./program noted 2> other | FileCheck %s
+// RUN: FileCheck --check-prefix=OTHER --implicit-check-not='compiled in' --implicit-check-not=lately --input-file=other %s
 // Where there is room for one variant, the one that is retired makes room.
 // RUN: rm -f noted && %{run} OFFLOOM_JIT_CACHE_MODE=off OFFLOOM_JIT_DEVICE_MEMORY=13K ./program noted 2> room | FileCheck %s
 // RUN: FileCheck --check-prefix=COLD --implicit-check-not='would take more' --input-file=room %s
@@ -27,6 +30,9 @@
 // WARM: found in the cache, for {{.*}};threads=
 // WARM: a variant was slower lately: it is not used
 // WARM: found in the cache, for {{.*}};1=i32:0x3e8;2=any;3=any{{$}}
+// OTHER: found in the cache, for {{.*}};threads=
+// OTHER: a variant is retired, another form is tried: {{[0-9]+}} ns
+// OTHER: found in the cache, for {{.*}};1=i32:0x3e8;2=any;3=any{{$}}
 #include <cstdio>
 #include <unistd.h>
 

@@ -17,6 +17,7 @@ mod layer;
 mod listing;
 mod pack;
 mod record;
+mod timed;
 mod upkeep;
 mod uses;
 
@@ -28,7 +29,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
 use offloom_jit_variants::signature::Subject;
-use offloom_jit_variants::trial::Times;
 use tempfile::Builder;
 
 use crate::process::Process;
@@ -42,6 +42,7 @@ pub use layer::FORMAT_FOLDER;
 pub use listing::is_absent;
 pub use pack::Unpacked;
 pub use record::{CompileLimits, Failure, Record, file_size};
+pub use timed::{Model, Timed};
 pub use upkeep::{Stats, Stored, Verified};
 pub use uses::Uses;
 
@@ -220,16 +221,20 @@ impl Store {
         Ok(None)
     }
 
-    /// Remembers for [`MEMORY`] what launches of the image of a key took. False, and nothing is done, where
-    /// there is no image, or where that is known already: of many processes that start together, one writes.
+    /// Remembers for [`MEMORY`] what launches of the image of a key took, in the place of what is known of
+    /// another model. False, and nothing is done, where there is no image, or where that is known already: of
+    /// many processes that start together, one writes.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
-    pub fn remember_times(&self, key: &ImageKey, times: Times) -> Result<bool, StoreError> {
+    pub fn remember_times(&self, key: &ImageKey, timed: Timed) -> Result<bool, StoreError> {
         self.writable()?;
-        match self.load(key) {
-            Some(Record::Image(image)) => self.publish(key, &Record::Timed(times, image)).map(|_| true),
-            Some(Record::Timed(..) | Record::Failure(_) | Record::Megamorphic(_)) | None => Ok(false),
+        match self
+            .load(key)
+            .and_then(|record| record.without_times_on(timed.model))
+        {
+            Some(image) => self.publish(key, &Record::Timed(timed, image)).map(|_| true),
+            None => Ok(false),
         }
     }
 

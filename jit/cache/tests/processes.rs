@@ -12,7 +12,8 @@ use std::thread;
 use std::time::Duration;
 
 use offloom_abi::jit_bundle::BundleId;
-use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions};
+use offloom_abi::jit_remote::Device;
+use offloom_jit_cache::store::{ImageKey, Model, Record, Store, StoreOptions, Timed};
 use offloom_jit_variants::signature::Subject;
 use offloom_jit_variants::trial::Times;
 
@@ -166,10 +167,13 @@ fn publish_once(directory: &Path) {
     store.publish(&key(1), &image(1)).unwrap();
 }
 
-fn times(value: u64) -> Times {
-    Times {
-        variant: value,
-        ahead_of_time: 3 * value,
+fn times(value: u64) -> Timed {
+    Timed {
+        model: Model::of(Device::Gpu(&value.to_string())),
+        times: Times {
+            variant: value,
+            ahead_of_time: 3 * value,
+        },
     }
 }
 

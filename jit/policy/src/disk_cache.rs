@@ -10,10 +10,9 @@ use offloom_descriptor::Descriptor;
 use offloom_jit_cache::settings::CacheMode;
 use offloom_jit_cache::stats::Origin;
 use offloom_jit_cache::store::{
-    Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreError, StoreOptions, Uses,
+    Claim, CompileLimits, Failure, ImageKey, Record, Store, StoreError, StoreOptions, Timed, Uses,
 };
 use offloom_jit_variants::signature::Subject;
-use offloom_jit_variants::trial::Times;
 use rustix::process::{Resource, getrlimit};
 
 use crate::backend::Compiler;
@@ -74,7 +73,7 @@ pub fn has_uses() -> bool {
 /// What the cache knows of a key.
 pub enum Known {
     /// The object is there, and what its launches took lately, if that is remembered.
-    Object(Vec<u8>, Option<Times>),
+    Object(Vec<u8>, Option<Timed>),
     /// Making it failed lately, for this reason, within limits that allowed no less than those of this
     /// process.
     Failure(String),
@@ -163,7 +162,7 @@ fn look_up(key: &ImageKey) -> Option<Known> {
 fn load(store: &Store, key: &ImageKey) -> Option<Known> {
     Some(match load_record(store, key)? {
         Record::Image(object) => Known::Object(object, None),
-        Record::Timed(times, object) => Known::Object(object, Some(times)),
+        Record::Timed(timed, object) => Known::Object(object, Some(timed)),
         Record::Failure(failure) if failure.limits.cover(limits()) => Known::Failure(failure.reason),
         // It was tried with less time or memory; or is kept under other keys.
         Record::Failure(_) | Record::Megamorphic(_) => return None,
@@ -272,13 +271,13 @@ fn say_that_nothing_is_kept(error: &StoreError) {
 
 /// Keeps what launches of an object took; true if that was not known. A cache that cannot be written is a few
 /// timed launches more next time.
-pub fn remember_times(key: &ImageKey, times: Times) -> bool {
+pub fn remember_times(key: &ImageKey, timed: Timed) -> bool {
     let remembered = with_store(|store| {
         if let Some((hash, place)) = remote::place_of(key) {
             // They are kept in the object's own file, which may not be there yet.
             store.part_from_batch(hash, &place, None)?;
         }
-        store.remember_times(key, times)
+        store.remember_times(key, timed)
     });
     match remembered {
         Some(Ok(is_new)) => is_new,

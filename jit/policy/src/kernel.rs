@@ -11,7 +11,7 @@ use offloom_abi::jit_compile::{Phases, Priority};
 use offloom_descriptor::{Argument, Descriptor, ScalarType};
 use offloom_jit_cache::settings::{FloatingPoint, Mode};
 use offloom_jit_cache::stats::{LeftAheadOfTime, Origin};
-use offloom_jit_cache::store::{ImageKey, Record};
+use offloom_jit_cache::store::{ImageKey, Model, Record, Timed};
 use offloom_jit_variants::signature::{Parameter, Signature, Subject};
 use offloom_jit_variants::tracker::{Decision, LaunchKey, Limits, Tracker};
 use offloom_jit_variants::trial::Times;
@@ -46,7 +46,7 @@ pub enum Form {
 pub(crate) struct Object {
     pub(crate) bytes: Vec<u8>,
     /// What its launches took lately, if the cache remembers that and launches are to be timed at all.
-    pub(crate) times: Option<Times>,
+    pub(crate) timed: Option<Timed>,
 }
 
 /// What an object is compiled for, for which launches, and how.
@@ -177,11 +177,12 @@ impl<B: Backend> Kernel<B> {
         (is_other && is_specialized).then_some(Form::AnyLaunch)
     }
 
-    /// What launches with this key took lately, if the cache remembers that and launches are to be timed at
-    /// all. Whatever object the cache has is then there for [`Self::object`]; none is made.
+    /// What launches with this key took lately on such devices, if the cache remembers that and launches are
+    /// to be timed at all. Whatever object the cache has is then there for [`Self::object`]; none is made.
     pub(crate) fn remembered_times(
         &self,
         target: &'static Target,
+        model: Model,
         key: &LaunchKey,
         form: Form,
     ) -> Option<Times> {
@@ -189,13 +190,13 @@ impl<B: Backend> Kernel<B> {
             return None;
         }
         let image_key = self.image_key(target, key, form);
-        let Some(Known::Object(bytes, times)) = disk_cache::find(&image_key) else {
+        let Some(Known::Object(bytes, timed)) = disk_cache::find(&image_key) else {
             return None;
         };
         let object = self.making(target, key, form);
         let descriptor = self.descriptor(key, form);
-        let object = object.get_or_init(|| Some(self.found(&image_key, &descriptor, bytes, times)));
-        object.as_ref()?.times
+        let object = object.get_or_init(|| Some(self.found(&image_key, &descriptor, bytes, timed)));
+        object.as_ref()?.timed?.on(model)
     }
 
     fn making(&self, target: &'static Target, key: &LaunchKey, form: Form) -> Arc<Making> {
@@ -204,7 +205,7 @@ impl<B: Backend> Kernel<B> {
     }
 
     /// An object that the cache had.
-    fn found(&self, key: &ImageKey, descriptor: &Descriptor, bytes: Vec<u8>, times: Option<Times>) -> Object {
+    fn found(&self, key: &ImageKey, descriptor: &Descriptor, bytes: Vec<u8>, timed: Option<Timed>) -> Object {
         let tier = match counts_launches() {
             true => disk_cache::tier(key),
             false => Origin::Cache,
@@ -218,8 +219,8 @@ impl<B: Backend> Kernel<B> {
             self.name
         ));
         self.history.add(&descriptor.to_string(), tier, bytes.len(), None);
-        let times = times.filter(|_| settings().retire);
-        Object { bytes, times }
+        let timed = timed.filter(|_| settings().retire);
+        Object { bytes, timed }
     }
 
     /// Lets go of the object for this key, which is in the cache if there is one: a variant was no use.
@@ -240,7 +241,8 @@ impl<B: Backend> Kernel<B> {
         let key = key.clone();
         queue::add(move || {
             let image_key = self.image_key(target, &key, form);
-            if disk_cache::remember_times(&image_key, times)
+            let model = model(image);
+            if disk_cache::remember_times(&image_key, Timed { model, times })
                 && let Some(device) = B::model(image)
             {
                 let list = self.bundle.key_of_start().hash();
@@ -334,7 +336,7 @@ impl<B: Backend> Kernel<B> {
     ) -> Option<Object> {
         let usual_place = B::usual_place();
         match disk_cache::wait_for_others(image_key, settings().time_limit) {
-            Known::Object(bytes, times) => Some(self.found(image_key, descriptor, bytes, times)),
+            Known::Object(bytes, timed) => Some(self.found(image_key, descriptor, bytes, timed)),
             Known::Failure(reason) => {
                 self.stays_ahead_of_time(descriptor, reason, " (remembered by the cache)");
                 None
@@ -349,7 +351,7 @@ impl<B: Backend> Kernel<B> {
                 let record = match compiled {
                     Ok((object, place)) if place == usual_place => Record::Image(object),
                     // Not what the key says.
-                    Ok((bytes, _)) => return Some(Object { bytes, times: None }),
+                    Ok((bytes, _)) => return Some(Object { bytes, timed: None }),
                     Err(Failure::OfKernel(reason)) => disk_cache::failure(reason),
                     Err(Failure::OfProcess(reason)) => {
                         self.stays_ahead_of_time(descriptor, reason, "");
@@ -360,10 +362,10 @@ impl<B: Backend> Kernel<B> {
                 let record = disk_cache::publish(image_key, record);
                 drop(claim);
                 match record {
-                    Record::Image(bytes) if is_own => Some(Object { bytes, times: None }),
+                    Record::Image(bytes) if is_own => Some(Object { bytes, timed: None }),
                     Record::Image(bytes) => Some(self.found(image_key, descriptor, bytes, None)),
-                    Record::Timed(times, bytes) => {
-                        Some(self.found(image_key, descriptor, bytes, Some(times)))
+                    Record::Timed(timed, bytes) => {
+                        Some(self.found(image_key, descriptor, bytes, Some(timed)))
                     }
                     Record::Failure(failure) => {
                         self.stays_ahead_of_time(descriptor, failure.reason, "");
@@ -475,6 +477,11 @@ pub fn in_milliseconds(phases: Phases) -> String {
         ms(optimize),
         ms(generate)
     )
+}
+
+/// What launches of an image copy run on, for what they take.
+pub(crate) fn model<B: Backend>(image: &ImageCopy<B>) -> Model {
+    B::model(image).map_or(Model::OF_KEY, Model::of)
 }
 
 /// What a launch of the variant saves, if that is so much more than a link takes that the first launch may as

@@ -23,7 +23,7 @@ use crate::backend::{Backend, Code, LoadFailure, Target};
 use crate::first_ask;
 use crate::history::{Copy, Launches};
 use crate::image::ImageCopy;
-use crate::kernel::{Form, Kernel, time_worth_waiting};
+use crate::kernel::{Form, Kernel, model, time_worth_waiting};
 use crate::process::exit_gate;
 use crate::process::fork_gate;
 use crate::process::guard::ForeignThreadGuard;
@@ -213,11 +213,12 @@ impl<B: Backend> KernelOnDevice<B> {
     /// What a launch with this key is worth waiting for, as the cache remembers it.
     fn time_saved_lately(&self, target: &'static Target, key: &LaunchKey) -> Option<Duration> {
         let form = self.form_for(key);
-        let mut times = self.kernel.remembered_times(target, key, form)?;
+        let model = model(self.image);
+        let mut times = self.kernel.remembered_times(target, model, key, form)?;
         if clear_difference(times) == Some(Difference::Slower)
             && let Some(other) = self.kernel.form_after(form, key)
         {
-            times = self.kernel.remembered_times(target, key, other)?;
+            times = self.kernel.remembered_times(target, model, key, other)?;
         }
         time_worth_waiting(times)
     }
@@ -287,7 +288,7 @@ impl<B: Backend> KernelOnDevice<B> {
         let Some(object) = object.get().and_then(Option::as_ref) else {
             return then(self.enter(&key, None));
         };
-        let times = object.times;
+        let times = object.timed.and_then(|timed| timed.on(model(self.image)));
         if times.and_then(clear_difference) == Some(Difference::Slower) {
             self.log_earlier_times("slower", "used");
             self.remember(&key, form, Duration::ZERO, stats::Verdict::Retired, times, None);

@@ -8,7 +8,7 @@ use std::time::Duration;
 use offloom_abi::jit_bundle::BundleId;
 use offloom_abi::jit_remote::Device;
 use offloom_jit_cache::stats::Origin;
-use offloom_jit_cache::store::{ImageKey, KeyHash, Record, Store, StoreOptions};
+use offloom_jit_cache::store::{ImageKey, KeyHash, Model, Record, Store, StoreOptions, Timed};
 use offloom_jit_policy::disk_cache::{self, Known};
 use offloom_jit_policy::remote::{self, Reply, Transport};
 use offloom_jit_variants::trial::Times;
@@ -83,9 +83,12 @@ fn what_came_with_others_is_used_and_timed_before_it_has_a_file() {
     assert_eq!(found(), Some((vec![7; 100], None)));
     assert_eq!(disk_cache::tier(&key), Origin::Remote);
     assert!(!here.is_in_private_layer(hash));
-    let times = Times {
-        variant: 10,
-        ahead_of_time: 1000,
+    let times = Timed {
+        model: Model::OF_KEY,
+        times: Times {
+            variant: 10,
+            ahead_of_time: 1000,
+        },
     };
     assert!(disk_cache::remember_times(&key, times));
     assert_eq!(here.load(&key), Some(Record::Timed(times, vec![7; 100])));

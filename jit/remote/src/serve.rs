@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 use offloom_abi::jit_remote::{Answer, Device, MOST_BYTES, Question};
 use offloom_jit_cache::remote::{Absences, CLAIM, Health, Wait};
 use offloom_jit_cache::settings::Found;
-use offloom_jit_cache::store::{Batch, KeyHash};
+use offloom_jit_cache::store::{Batch, KeyHash, Model};
 use offloom_jit_variants::trial::Times;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
@@ -220,8 +220,8 @@ fn answer_all(
             }
             Question::ExpectVerdicts { list, device } => {
                 if let Some(subject) = verdicts::subject(KeyHash(list), device) {
-                    let shared = Arc::clone(shared);
-                    thread::spawn(move || tell_of_trouble(bring_verdicts(&shared, subject)));
+                    let (shared, model) = (Arc::clone(shared), Model::of(device));
+                    thread::spawn(move || tell_of_trouble(bring_verdicts(&shared, subject, model)));
                 }
             }
             Question::Judged {

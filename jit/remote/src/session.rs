@@ -7,8 +7,9 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use ed25519_dalek::{SigningKey, VerifyingKey};
+use offloom_abi::jit_remote::Device;
 use offloom_jit_cache::settings::{CacheMode, Settings};
-use offloom_jit_cache::store::{Batch, KeyHash, Measured, Place, Store, StoreError, StoreOptions};
+use offloom_jit_cache::store::{Batch, KeyHash, Measured, Model, Place, Store, StoreError, StoreOptions};
 
 use crate::credentials::Credentials;
 use crate::entry::{self, Kind, Refusal};
@@ -334,7 +335,9 @@ impl Session {
         let mut entries = remote.get_many(&names)?.into_iter();
         let mut next = || entries.next().flatten();
         let list = self.list_in(list, next().as_deref());
-        let noted = subject.map_or(Ok(0), |subject| self.note_verdicts(subject, next().as_deref()));
+        let noted = subject.map_or(Ok(0), |subject| {
+            self.note_verdicts(subject, Model::of(Device::Processor), next().as_deref())
+        });
         Ok((list, noted))
     }
 
@@ -406,7 +409,7 @@ pub(crate) fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use offloom_abi::jit_bundle::BundleId;
-    use offloom_jit_cache::store::{ImageKey, Record};
+    use offloom_jit_cache::store::{ImageKey, Record, Timed};
     use offloom_jit_variants::trial::Times;
     use tempfile::TempDir;
 
@@ -475,7 +478,7 @@ mod tests {
             };
             let key = self.session.private.as_ref().unwrap();
             let entry = entry::sign(key, Kind::Verdicts, subject, &verdict.encode(), now());
-            self.session.note_verdicts(subject, Some(&entry))
+            self.session.note_verdicts(subject, MODEL, Some(&entry))
         }
 
         /// What the program loads.
@@ -501,8 +504,14 @@ mod tests {
         store
     }
 
+    const MODEL: Model = Model::OF_KEY;
+
     fn timed() -> Option<Record> {
-        Some(Record::Timed(TIMES, vec![1; 100]))
+        let timed = Timed {
+            model: MODEL,
+            times: TIMES,
+        };
+        Some(Record::Timed(timed, vec![1; 100]))
     }
 
     #[test]

@@ -9,7 +9,7 @@
 use std::time::{Duration, UNIX_EPOCH};
 
 use offloom_abi::jit_remote::Device;
-use offloom_jit_cache::store::{KeyHash, MEMORY, Measured};
+use offloom_jit_cache::store::{KeyHash, MEMORY, Measured, Model, Timed};
 use offloom_jit_variants::trial::{Times, clear_difference};
 
 use crate::entry::{self, Kind};
@@ -65,9 +65,10 @@ impl Verdict {
         clear_difference(self.times).is_some() && now.abs_diff(self.at) <= MEMORY.as_secs()
     }
 
-    fn measured(&self) -> Option<Measured> {
+    fn measured(&self, model: Model) -> Option<Measured> {
+        let times = self.times;
         Some(Measured {
-            times: self.times,
+            timed: Timed { model, times },
             at: UNIX_EPOCH.checked_add(Duration::from_secs(self.at))?,
         })
     }
@@ -122,16 +123,16 @@ impl Session {
         Ok(decode(contents, now()))
     }
 
-    /// Takes note of what the entry for this subject says: of objects that come, and of those that are here.
-    /// Returns of how many that are here.
+    /// Takes note of what the entry for this subject, which is of this model, says: of objects that come, and
+    /// of those that are here. Returns of how many that are here.
     ///
     /// # Errors
     /// The entry is not to be trusted.
-    pub(crate) fn note_verdicts(&self, subject: KeyHash, entry: Option<&[u8]>) -> Trusted<u32> {
+    pub(crate) fn note_verdicts(&self, subject: KeyHash, model: Model, entry: Option<&[u8]>) -> Trusted<u32> {
         let verdicts = self.verdicts_in(subject, entry)?;
         let is_new = |verdict: &&Verdict| {
             let remembered = |measured| self.remember(verdict.hash, measured).unwrap_or(false);
-            verdict.measured().is_some_and(remembered)
+            verdict.measured(model).is_some_and(remembered)
         };
         Ok(verdicts.iter().filter(is_new).count() as u32)
     }

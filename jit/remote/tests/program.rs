@@ -69,10 +69,10 @@ fn verdicts_travel_to_machines_with_such_a_device() {
     process.expects(Device::Gpu("NVIDIA A"));
     assert_eq!(process.hear_of_verdicts(), 1);
     // Whether that had a file of its own before or not.
-    assert_eq!(reader.load(1), Some(timed(1, FASTER)));
+    assert_eq!(reader.load(1), Some(timed(Device::Gpu("NVIDIA A"), 1, FASTER)));
     process.end();
-    assert_eq!(reader.load(0), Some(timed(0, SLOWER)));
-    assert_eq!(reader.load(1), Some(timed(1, FASTER)));
+    assert_eq!(reader.load(0), Some(timed(Device::Processor, 0, SLOWER)));
+    assert_eq!(reader.load(1), Some(timed(Device::Gpu("NVIDIA A"), 1, FASTER)));
     assert_eq!(reader.load(2), Some(image(2)));
 }
 

@@ -37,7 +37,8 @@ pub(super) fn list(store: &Store, naming: Naming) -> Result<(String, Value)> {
         let (mut failure, mut times, mut megamorphic) = (None, None, None);
         let specialized = match &record {
             Record::Image(_) => specialized,
-            Record::Timed(of_launches, _) => {
+            Record::Timed(timed, _) => {
+                let of_launches = timed.times;
                 times = Some(of_launches);
                 let [variant, ahead_of_time] =
                     [of_launches.variant, of_launches.ahead_of_time].map(launch_milliseconds);

@@ -73,7 +73,7 @@ impl Store {
             if KeyHash::of(key) != *hash {
                 continue;
             }
-            let timed = measured(*hash).map(|known| Record::Timed(known.times, image).encode(key));
+            let timed = measured(*hash).map(|known| Record::Timed(known.timed, image).encode(key));
             let bytes = timed.as_deref().unwrap_or(bytes);
             writer.write_all(bytes).map_err(&failed)?;
             let size = bytes.len() as u64;

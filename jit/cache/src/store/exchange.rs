@@ -5,20 +5,19 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use offloom_jit_variants::trial::Times;
-
 use super::Store;
 use super::error::StoreError;
 use super::key::KeyHash;
 use super::layer::Layer;
 use super::record::Record;
+use super::timed::Timed;
 use crate::process::is_hexadecimal;
 
-/// What launches of an image took.
+/// What launches of an image took elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Measured {
     /// The fastest ones.
-    pub times: Times,
+    pub timed: Timed,
     /// When that was found out.
     pub at: SystemTime,
 }
@@ -78,7 +77,7 @@ impl Store {
 
     /// Remembers what launches of the image with this hash took on another machine, for as long as if it had
     /// been measured here at that time. False, and nothing is done, where there is no image, or where it is
-    /// known here what they take.
+    /// known here what they take on such a model.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.
@@ -90,14 +89,17 @@ impl Store {
             let record = self.load_from(layer, &key)?;
             Some((key, record))
         });
-        let Some((key, Record::Image(image))) = found else {
+        let Some((key, record)) = found else {
             return Ok(false);
         };
-        self.write_measured(&key, image, measured).map(|()| true)
+        match record.without_times_on(measured.timed.model) {
+            Some(image) => self.write_measured(&key, image, measured).map(|()| true),
+            None => Ok(false),
+        }
     }
 
     fn write_measured(&self, key: &str, image: Vec<u8>, measured: Measured) -> Result<(), StoreError> {
-        let bytes = Record::Timed(measured.times, image).encode(key);
+        let bytes = Record::Timed(measured.timed, image).encode(key);
         self.write_as_of(key, &bytes, Some(measured.at))
     }
 

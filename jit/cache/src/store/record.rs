@@ -4,7 +4,7 @@
 //! | field | size | |
 //! | --- | --- | --- |
 //! | magic | 8 | [`MAGIC`] |
-//! | kind | 8 | 0: an image; 1: making it failed, within [`CompileLimits`] in two numbers, behind which the contents say why; 2: an image behind [`Times`], in two numbers; 3: [`Subject`]s as they are printed, one a line |
+//! | kind | 8 | 0: an image; 1: making it failed, within [`CompileLimits`] in two numbers, behind which the contents say why; 4: an image behind [`Timed`], in three numbers; 3: [`Subject`]s as they are printed, one a line |
 //! | key size | 8 | bytes |
 //! | contents size | 8 | bytes |
 //! | checksum | 32 | BLAKE3 of all the other bytes |
@@ -18,6 +18,7 @@ use offloom_jit_variants::signature::Subject;
 use offloom_jit_variants::trial::Times;
 
 use super::key::ImageKey;
+use super::timed::{Model, Timed};
 
 /// The first eight bytes of a file.
 pub(super) const MAGIC: [u8; 8] = *b"OFFLOOMI";
@@ -32,7 +33,7 @@ pub enum Record {
     /// An image.
     Image(Vec<u8>),
     /// An image whose launches were timed lately.
-    Timed(Times, Vec<u8>),
+    Timed(Timed, Vec<u8>),
     /// Making the image failed; it is not to be tried again in a loop.
     Failure(Failure),
     /// No image: what the launches of a kernel changed too often to be specialised any longer.
@@ -69,21 +70,23 @@ impl Record {
     pub(super) fn encode(&self, key: &str) -> Vec<u8> {
         let megamorphic;
         let (kind, numbers, contents) = match self {
-            Self::Image(image) => (0_u64, None, image.as_slice()),
+            Self::Image(image) => (0_u64, Vec::new(), image.as_slice()),
             Self::Failure(Failure { reason, limits }) => {
-                (1, Some([limits.time, limits.memory]), reason.as_bytes())
+                (1, vec![limits.time, limits.memory], reason.as_bytes())
             }
-            Self::Timed(times, image) => (2, Some([times.variant, times.ahead_of_time]), image.as_slice()),
+            Self::Timed(Timed { model, times }, image) => {
+                let numbers = vec![model.0, times.variant, times.ahead_of_time];
+                (4, numbers, image.as_slice())
+            }
             Self::Megamorphic(subjects) => {
                 megamorphic = subjects
                     .iter()
                     .map(|subject| format!("{subject}\n"))
                     .collect::<String>();
-                (3, None, megamorphic.as_bytes())
+                (3, Vec::new(), megamorphic.as_bytes())
             }
         };
-        let numbers = numbers.map(|[first, second]| encode(first, second));
-        let numbers = numbers.as_ref().map_or::<&[u8], _>(&[], |numbers| numbers);
+        let numbers: Vec<u8> = numbers.into_iter().flat_map(u64::to_le_bytes).collect();
         let mut bytes = Vec::with_capacity(HEADER + key.len() + numbers.len() + contents.len());
         bytes.extend_from_slice(&MAGIC);
         bytes.extend_from_slice(&kind.to_le_bytes());
@@ -91,11 +94,20 @@ impl Record {
         bytes.extend_from_slice(&((numbers.len() + contents.len()) as u64).to_le_bytes());
         bytes.extend_from_slice(&[0; HEADER - CHECKSUM]);
         bytes.extend_from_slice(key.as_bytes());
-        bytes.extend_from_slice(numbers);
+        bytes.extend_from_slice(&numbers);
         bytes.extend_from_slice(contents);
         let checksum = checksum(&bytes);
         bytes[CHECKSUM..HEADER].copy_from_slice(checksum.as_bytes());
         bytes
+    }
+
+    /// The image, unless it is known what its launches take on this model.
+    pub(super) fn without_times_on(self, model: Model) -> Option<Vec<u8>> {
+        match self {
+            Self::Image(image) => Some(image),
+            Self::Timed(timed, image) => (timed.model != model).then_some(image),
+            Self::Failure(_) | Self::Megamorphic(_) => None,
+        }
     }
 
     /// Reads a file: its key and its record. Nothing for bytes that are not, to the last one, what was
@@ -117,25 +129,26 @@ impl Record {
         let record = match number(8)? {
             0 => Self::Image(contents.to_vec()),
             1 => {
-                let (limits, reason) = contents.split_first_chunk()?;
-                let [time, memory] = decode(limits);
+                let ([time, memory], reason) = numbers(contents)?;
                 Self::Failure(Failure {
                     reason: String::from_utf8(reason.to_vec()).ok()?,
                     limits: CompileLimits { time, memory },
                 })
             }
-            2 => {
-                let (times, image) = contents.split_first_chunk()?;
-                let [variant, ahead_of_time] = decode(times);
-                let times = Times {
-                    variant,
-                    ahead_of_time,
-                };
-                Self::Timed(times, image.to_vec())
-            }
             3 => {
                 let lines = std::str::from_utf8(contents).ok()?.lines();
                 Self::Megamorphic(lines.map(|line| line.parse().ok()).collect::<Option<_>>()?)
+            }
+            4 => {
+                let ([model, variant, ahead_of_time], image) = numbers(contents)?;
+                let timed = Timed {
+                    model: Model(model),
+                    times: Times {
+                        variant,
+                        ahead_of_time,
+                    },
+                };
+                Self::Timed(timed, image.to_vec())
             }
             _ => return None,
         };
@@ -148,15 +161,14 @@ pub fn file_size(key: &ImageKey, image: &[u8]) -> u64 {
     (HEADER + key.to_string().len() + image.len()) as u64
 }
 
-/// Two numbers, as they are kept.
-fn encode(first: u64, second: u64) -> [u8; 16] {
-    (u128::from(first) | u128::from(second) << 64).to_le_bytes()
-}
-
-/// The numbers that [`encode`] was given.
-const fn decode(bytes: &[u8; 16]) -> [u64; 2] {
-    let both = u128::from_le_bytes(*bytes);
-    [both as u64, (both >> 64) as u64]
+/// The numbers that these bytes begin with, and the rest.
+fn numbers<const COUNT: usize>(mut bytes: &[u8]) -> Option<([u64; COUNT], &[u8])> {
+    let mut numbers = [0; COUNT];
+    for number in &mut numbers {
+        let (first, rest) = bytes.split_first_chunk()?;
+        (*number, bytes) = (u64::from_le_bytes(*first), rest);
+    }
+    Some((numbers, bytes))
 }
 
 /// The checksum of a file with at least a header.
@@ -192,15 +204,16 @@ mod tests {
                 })
             }),
             prop::collection::vec(subject(), 0..5).prop_map(Record::Megamorphic),
-            (any::<[u64; 2]>(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(times, image)| {
-                let [variant, ahead_of_time] = times;
-                Record::Timed(
-                    Times {
+            (any::<[u64; 3]>(), prop::collection::vec(any::<u8>(), 0..300)).prop_map(|(numbers, image)| {
+                let [model, variant, ahead_of_time] = numbers;
+                let timed = Timed {
+                    model: Model(model),
+                    times: Times {
                         variant,
                         ahead_of_time,
                     },
-                    image,
-                )
+                };
+                Record::Timed(timed, image)
             }),
         ]
     }

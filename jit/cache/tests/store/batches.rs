@@ -33,12 +33,9 @@ fn files_being_written(directory: &Path) -> Vec<PathBuf> {
 fn images_of_a_batch_are_read_from_one_file_until_each_has_its_own() {
     let (_folder, directory, store) = new_store();
     let images = made(20);
-    let times = Times {
-        variant: 1,
-        ahead_of_time: 2,
-    };
+    let times = times(1, 2);
     let measured = Measured {
-        times,
+        timed: times,
         at: SystemTime::now(),
     };
     let batch = together(&store, &images, Some((images[7].0, measured)));

@@ -8,11 +8,13 @@ pub(crate) use std::process::Command;
 pub(crate) use std::time::{Duration, SystemTime};
 
 pub(crate) use offloom_abi::jit_bundle::BundleId;
+pub(crate) use offloom_abi::jit_remote::Device;
 pub(crate) use offloom_jit_cache::store::{
-    CompileLimits, Failure, ImageKey, MEMORY, Measured, Record, Store, StoreError, StoreOptions, Unpacked,
+    CompileLimits, Failure, ImageKey, MEMORY, Measured, Model, Record, Store, StoreError, StoreOptions,
+    Timed, Unpacked,
 };
 pub(crate) use offloom_jit_variants::signature::Subject;
-pub(crate) use offloom_jit_variants::trial::Times;
+use offloom_jit_variants::trial::Times;
 pub(crate) use proptest::prelude::*;
 pub(crate) use tempfile::TempDir;
 pub(crate) fn key(value: u64) -> ImageKey {
@@ -25,6 +27,17 @@ pub(crate) fn key(value: u64) -> ImageKey {
         options: String::new(),
         source: String::new(),
         descriptor: format!("kernel=k;arch=x86-64;0=i64:{value}").parse().unwrap(),
+    }
+}
+
+/// What launches took that name no model.
+pub(crate) fn times(variant: u64, ahead_of_time: u64) -> Timed {
+    Timed {
+        model: Model::OF_KEY,
+        times: Times {
+            variant,
+            ahead_of_time,
+        },
     }
 }
 

@@ -93,10 +93,7 @@ fn a_packed_cache_warms_another() {
         store.publish(&key(value), &image(value)).unwrap();
     }
     store.publish(&key(9), &failure("only here")).unwrap();
-    let times = Times {
-        variant: 1,
-        ahead_of_time: 2,
-    };
+    let times = times(1, 2);
     store.remember_times(&key(3), times).unwrap();
     store.remember_megamorphic(&key(8), &[Subject::Teams]).unwrap();
     let pack = folder.path().join("pack");

@@ -214,10 +214,7 @@ fn a_failure_does_not_replace_what_another_process_made() {
     assert_eq!(publish(image(1)), None);
     assert_eq!(publish(failure("too slow")), Some(image(1)));
     assert_eq!(store.load(&key(1)), Some(image(1)));
-    let times = Times {
-        variant: 1,
-        ahead_of_time: 2,
-    };
+    let times = times(1, 2);
     store.remember_times(&key(1), times).unwrap();
     assert!(matches!(publish(failure("too slow")), Some(Record::Timed(..))));
     assert!(matches!(store.load(&key(1)), Some(Record::Timed(..))));
@@ -226,10 +223,7 @@ fn a_failure_does_not_replace_what_another_process_made() {
 #[test]
 fn times_are_remembered_with_an_image_for_a_time() {
     let (_folder, directory, store) = new_store();
-    let times = Times {
-        variant: u64::MAX,
-        ahead_of_time: 7,
-    };
+    let times = times(u64::MAX, 7);
     store.remember_times(&key(1), times).unwrap();
     assert_eq!(
         store.load(&key(1)),
@@ -269,26 +263,21 @@ fn times_are_remembered_with_an_image_for_a_time() {
     assert_eq!(store.load(&key(1)), Some(image(1)));
     // The first that come then stay.
     store.remember_times(&key(1), times).unwrap();
-    let later = Times { variant: 1, ..times };
-    store.remember_times(&key(1), later).unwrap();
+    store.remember_times(&key(1), self::times(1, 7)).unwrap();
     assert_eq!(store.load(&key(1)), Some(timed));
     assert_eq!(store.verify().images.len(), 1);
 }
 
 #[test]
 fn what_another_machine_has_measured_is_as_old_as_it_was_there() {
-    let times = |variant| Times {
-        variant,
-        ahead_of_time: 7,
-    };
     let measured = |variant, age: Duration| Measured {
-        times: times(variant),
+        timed: times(variant, 7),
         at: SystemTime::now() - age,
     };
     let Record::Image(bytes) = image(1) else {
         unreachable!("made above")
     };
-    let timed = |variant| Some(Record::Timed(times(variant), bytes.clone()));
+    let timed = |variant| Some(Record::Timed(times(variant, 7), bytes.clone()));
     let hash = key(1).hash();
     let (_folder, _, maker) = new_store();
     maker.publish(&key(1), &image(1)).unwrap();
@@ -333,14 +322,37 @@ fn what_another_machine_has_measured_is_as_old_as_it_was_there() {
 }
 
 #[test]
+fn times_on_another_model_take_their_place() {
+    let on = |name, variant| Timed {
+        model: Model::of(Device::Gpu(name)),
+        ..times(variant, 7)
+    };
+    let Record::Image(bytes) = image(1) else {
+        unreachable!("made above")
+    };
+    let (_folder, _, store) = new_store();
+    store.publish(&key(1), &image(1)).unwrap();
+    let [first, second] = [on("H100", 1), on("H200", 9)];
+    let remembered = |timed| Some(Record::Timed(timed, bytes.clone()));
+    assert!(store.remember_times(&key(1), first).unwrap());
+    assert!(!store.remember_times(&key(1), on("H100", 2)).unwrap());
+    assert_eq!(store.load(&key(1)), remembered(first));
+    assert!(store.remember_times(&key(1), second).unwrap());
+    assert_eq!(store.load(&key(1)), remembered(second));
+    // What another machine with the first has found out.
+    let at = SystemTime::now() - MEMORY / 2;
+    let [known, elsewhere] = [second, first].map(|timed| Measured { timed, at });
+    assert!(!store.remember_measured(key(1).hash(), known).unwrap());
+    assert!(store.remember_measured(key(1).hash(), elsewhere).unwrap());
+    assert_eq!(store.load(&key(1)), remembered(first));
+}
+
+#[test]
 fn a_failure_has_no_times() {
     let (_folder, _, store) = new_store();
     let failure = failure("the compiler crashed");
     store.publish(&key(1), &failure).unwrap();
-    let times = Times {
-        variant: 1,
-        ahead_of_time: 2,
-    };
+    let times = times(1, 2);
     store.remember_times(&key(1), times).unwrap();
     assert_eq!(store.load(&key(1)), Some(failure));
 }

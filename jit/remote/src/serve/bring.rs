@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
 use offloom_abi::jit_remote::{Answer, InBatch};
-use offloom_jit_cache::store::{Batch, KeyHash};
+use offloom_jit_cache::store::{Batch, KeyHash, Model};
 use rustix::process::setpriority_process;
 
 use super::{Shared, tell};
@@ -135,11 +135,11 @@ pub(super) fn part(shared: &Shared, batches: &Receiver<Option<Batch>>) {
     }
 }
 
-/// Takes note of what launches took on machines with such a device.
-pub(super) fn bring_verdicts(shared: &Shared, subject: KeyHash) -> Result<(), StoreFailure> {
+/// Takes note of what launches took on machines with a device of this model.
+pub(super) fn bring_verdicts(shared: &Shared, subject: KeyHash, model: Model) -> Result<(), StoreFailure> {
     let mut remote = shared.session.connect(Limits::BESIDE)?;
     let entry = remote.get(&verdicts::name(subject))?;
-    tell_of_verdicts(shared.session.note_verdicts(subject, entry.as_deref()));
+    tell_of_verdicts(shared.session.note_verdicts(subject, model, entry.as_deref()));
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use offloom_abi::jit_bundle::BundleId;
 use offloom_abi::jit_remote::{Answer, Device, MOST_BYTES, Question};
-use offloom_jit_cache::store::{ImageKey, Record, Store, StoreOptions};
+use offloom_jit_cache::store::{ImageKey, Model, Record, Store, StoreOptions, Timed};
 use offloom_jit_variants::trial::Times;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, recv, send, socketpair};
@@ -309,6 +309,7 @@ pub(crate) fn image(value: u64) -> Record {
     Record::Image(vec![value as u8; 4000])
 }
 
-pub(crate) fn timed(value: u64, times: Times) -> Record {
-    Record::Timed(times, vec![value as u8; 4000])
+pub(crate) fn timed(device: Device<'_>, value: u64, times: Times) -> Record {
+    let model = Model::of(device);
+    Record::Timed(Timed { model, times }, vec![value as u8; 4000])
 }
