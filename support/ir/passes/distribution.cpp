@@ -566,7 +566,8 @@ extern "C" uint32_t offloom_ir_share_iterations(LLVMValueRef kernel, uint32_t li
     return Done;
   if (runOnce(*Parts, All.HaveRest))
     Done |= 2;
-  if (IsIndependent && callDirectly(*Parts, threads, teams, All))
+  // With a rest the region gets the last of all iterations, which a loop would go on to.
+  if (IsIndependent && ((Done & 2) || !All.HaveRest) && callDirectly(*Parts, threads, teams, All))
     Done |= 4;
   return Done;
 }

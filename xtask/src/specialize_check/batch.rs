@@ -13,11 +13,15 @@ use crate::build::Staged;
 use crate::corpus::tools;
 use crate::openmp::{DEVICE_TRIPLE, OpenMp};
 
+use super::BATCH;
 use super::kernel::{ELEMENTS, Kernel, Narrows};
 use super::launch::{Mutant, items};
 
 /// Options of both compiles. Without names for values the descriptors could not be matched to parameters.
 const COMPILE: [&str; 2] = ["-O3", "-fno-discard-value-names"];
+
+/// Levels of optimisation, one for each batch in turn.
+const LEVELS: [&str; 4] = ["-O2", "-Oz", "-O3", "-Os"];
 
 /// Keeps the ahead-of-time code's bits, before anything else changes.
 const MATCH_BITS: &str = "offload-match-bits";
@@ -63,6 +67,13 @@ impl Batch {
     pub(super) fn partition(self, is: impl FnMut(&Kernel) -> bool) -> (Self, Self) {
         let (kernels, others) = self.kernels.into_iter().partition(is);
         (Self { kernels }, Self { kernels: others })
+    }
+
+    /// At which level it is compiled where a front end's own choice of passes counts: loops have other forms
+    /// where code is to be small.
+    pub(super) fn level(&self) -> &'static str {
+        let batch = self.kernels.first().map_or(0, |kernel| kernel.seed) / BATCH;
+        LEVELS[batch as usize % LEVELS.len()]
     }
 
     /// How many there are.

@@ -171,7 +171,7 @@ fn build(batch: &Batch, staged: &Staged, openmp: &OpenMp, device: &Device, folde
         .current_dir(folder)
         .arg("-B")
         .arg(staged.dist.join("libexec/offloom"))
-        .args(["-O2", "-foffload-lto", "-Xoffload-linker", "--jit"])
+        .args([batch.level(), "-foffload-lto", "-Xoffload-linker", "--jit"])
         .args(device.compile_options(openmp))
         // The compiler's own contraction, which users have.
         .arg("-ffp-contract=on")

@@ -174,9 +174,13 @@ impl Writer<'_> {
     fn combined(&mut self, kind: &str) -> String {
         let clauses = self.construct_clauses;
         let body = self.iteration();
+        // With what was there before, an iteration shows that is run twice.
+        let (before, real_before) = self
+            .random
+            .pick(&[("", ""), ("out[i] * 3 + ", "fout[i] * 0.5 + ")]);
         format!(
             "#pragma omp target teams distribute {kind} num_teams(teams) thread_limit(threads) {clauses}\n  for (int i = 0; i < n; i++) \
-             {{\n{body}    out[i] = a;\n    fout[i] = b;\n  }}\n"
+             {{\n{body}    out[i] = {before}a;\n    fout[i] = {real_before}b;\n  }}\n"
         )
     }
 
@@ -430,13 +434,16 @@ impl Writer<'_> {
             text.push_str("    a ^= (u64)omp_get_num_threads() << 20 ^ (u64)omp_get_num_teams() << 30;\n");
         }
         for _ in 0..self.random.below(3) + 1 {
-            match self.random.below(4) {
+            match self.random.below(5) {
                 0 | 1 => {
                     let (x, y) = (self.integer(2, true), self.double(2, true));
                     let bound = self.random.pick(&["m", "m", "(int)box.count"]);
+                    let end = self
+                        .random
+                        .pick(&["", "", "      if ((a & 7) == 3)\n        break;\n"]);
                     let _ = writeln!(
                         text,
-                        "    for (int j = 0; j < {bound}; j++) {{\n      a = a * 3 + ({x});\n      b = b * 0.5 + ({y});\n    }}"
+                        "    for (int j = 0; j < {bound}; j++) {{\n      a = a * 3 + ({x});\n      b = b * 0.5 + ({y});\n{end}    }}"
                     );
                 }
                 2 => {
@@ -445,6 +452,14 @@ impl Writer<'_> {
                     let _ = writeln!(
                         text,
                         "    if (({condition}) & 1)\n      a ^= {x};\n    else\n      b = {y};"
+                    );
+                }
+                3 => {
+                    // The loop of iterations has another end then.
+                    let value = self.integer(1, false);
+                    let _ = writeln!(
+                        text,
+                        "    if (({value}) == 0x2545f4914f6cdd1dul)\n      __builtin_trap();"
                     );
                 }
                 _ => {
