@@ -23,7 +23,7 @@ use offloom_ir::sacrificial_thread::{Lost, park_this_thread_on_fatal_error};
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::gpu::generate::generate;
-use offloom_jit_passes::pipeline::VARIANT_OPTION;
+use offloom_jit_passes::pipeline::{HEAP_OPTION, VARIANT_OPTION};
 use offloom_jit_passes::retarget::native_processor;
 use offloom_thread::spawn_without_signals;
 use rustix::stdio::stdin;
@@ -225,7 +225,12 @@ impl Switch {
 }
 
 fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Reply> {
-    let made = compile_base_image(request.bitcode).map_err(failure)?;
+    let (option, value) = HEAP_OPTION;
+    set_llvm_options(WORKER_NAME, &[format!("-{option}={value}")]).map_err(unable)?;
+    let made = compile_base_image(request.bitcode).map_err(failure);
+    // What comes next may be for a GPU.
+    reset_llvm_option(option);
+    let made = made?;
     let image = link_image(&made.object, &request.libraries).map_err(LinkError::reply)?;
     let both = BaseImage {
         bundle: &made.bundle,
