@@ -111,6 +111,8 @@ functions! {
     ctx_get_id = c"cuCtxGetId"(ContextHandle, *mut u64);
     /// Whether its work is done.
     stream_query = c"cuStreamQuery"(StreamHandle);
+    /// Has it wait for an event of another one.
+    stream_wait_event = c"cuStreamWaitEvent"(StreamHandle, EventHandle, c_uint);
     /// The CUDA that the driver is for: 1000 for each major version, 10 for each minor one.
     driver_get_version = c"cuDriverGetVersion"(*mut c_int);
     /// Whether a stream records a graph (CUDA 10).

@@ -9,7 +9,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use crate::driver::{Driver, driver};
 use crate::error::Status;
 use crate::fault;
-use crate::handles::{FunctionHandle, ModuleHandle, StreamHandle};
+use crate::handles::{EventHandle, FunctionHandle, ModuleHandle, StreamHandle};
 use crate::image::{self, FUNCTIONS, Setting};
 use crate::image_file;
 use crate::launch::{Request, guarded, launch};
@@ -19,7 +19,7 @@ use offloom_jit_policy::process::handle_table::Found;
 use offloom_jit_policy::process::plugin_table::Hook;
 
 /// All of them.
-pub(crate) fn all(driver: &Driver) -> [Hook; 10] {
+pub(crate) fn all(driver: &Driver) -> [Hook; 12] {
     let ex = driver
         .launch_kernel_ex
         .map_or(0, |function| function as *const () as usize);
@@ -28,6 +28,9 @@ pub(crate) fn all(driver: &Driver) -> [Hook; 10] {
         .map_or(0, |function| function as *const () as usize);
     let query = driver
         .stream_query
+        .map_or(0, |function| function as *const () as usize);
+    let wait = driver
+        .stream_wait_event
         .map_or(0, |function| function as *const () as usize);
     [
         hook!(Launch c"cuLaunchKernel" driver.launch_kernel as *const () as usize => launch_kernel),
@@ -39,6 +42,8 @@ pub(crate) fn all(driver: &Driver) -> [Hook; 10] {
         hook!(Optional c"cuFuncSetCacheConfig" cache => func_set_cache_config),
         hook!(Optional c"cuStreamSynchronize" driver.stream_synchronize as *const () as usize => stream_synchronize),
         hook!(Optional c"cuStreamQuery" query => stream_query),
+        hook!(Optional c"cuStreamWaitEvent" wait => stream_wait_event),
+        hook!(Optional c"cuMemcpyHtoDAsync_v2" driver.memcpy_htod_async as *const () as usize => memcpy_htod_async),
         hook!(Optional c"cuMemcpyDtoHAsync_v2" driver.memcpy_dtoh_async as *const () as usize => memcpy_dtoh_async),
     ]
 }
@@ -101,6 +106,31 @@ unsafe extern "C-unwind" fn stream_query(stream: StreamHandle) -> Status {
     };
     // SAFETY: the caller calls the driver's function.
     told(unsafe { real(stream) })
+}
+
+unsafe extern "C-unwind" fn stream_wait_event(
+    stream: StreamHandle,
+    event: EventHandle,
+    flags: c_uint,
+) -> Status {
+    let Some(real) = driver().and_then(|driver| driver.stream_wait_event) else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    told(unsafe { real(stream, event, flags) })
+}
+
+unsafe extern "C-unwind" fn memcpy_htod_async(
+    to: u64,
+    from: *const c_void,
+    bytes: usize,
+    stream: StreamHandle,
+) -> Status {
+    let Some(driver) = driver() else {
+        return Status::NOT_INITIALIZED;
+    };
+    // SAFETY: the caller calls the driver's function.
+    told(unsafe { (driver.memcpy_htod_async)(to, from, bytes, stream) })
 }
 
 unsafe extern "C-unwind" fn memcpy_dtoh_async(
