@@ -129,8 +129,9 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// How long making an image may take before another process tries: longer than a base image may, which
-    /// has six times the limit.
+    /// How long making an image may take before another process tries: longer than both tries of a kernel
+    /// beside the program, each four times the limit. Who makes a base image, which may take longer, renews
+    /// the claim.
     pub fn claim_limit(&self) -> Duration {
         10 * Duration::from_millis(u64::from(self.time_limit))
     }

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 
 use offloom_abi::jit_base_image::{BaseImage, BaseImageRequest, GpuImageRequest};
 use offloom_abi::jit_bundle::{self, BundleId};
 use offloom_abi::jit_gpu_code::GpuCode;
 use offloom_abi::jit_image;
 use offloom_descriptor::Descriptor;
-use offloom_jit_cache::store::Record;
+use offloom_jit_cache::store::{Claim, Record};
 use offloom_jit_cuda::backend::Cuda;
 use offloom_jit_cuda::backend::assembler;
 use offloom_jit_cuda::devices;
@@ -25,8 +26,9 @@ use offloom_jit_policy::process::lock::lock;
 use offloom_jit_policy::process::report;
 use offloom_jit_policy::process::settings::settings;
 
-/// How much longer than one kernel all of the device code may take.
-const PATIENCE: u32 = 6;
+/// How much longer than one kernel all of the device code may take: without it the program has no image, and
+/// LLVM takes a minute for 500 small kernels (`OpenMPOpt`, more than in proportion).
+const PATIENCE: u32 = 60;
 /// What keys of base images name in the place of a kernel.
 const NAME: &str = "base image";
 
@@ -137,13 +139,27 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
         Known::Failure(reason) => return Err(format!("{reason} (remembered by the cache)")),
         Known::Nothing(claim) => claim,
     };
+    let mut was_said = false;
     let request = BaseImageRequest {
         deadline,
         libraries: libraries.iter().map(PathBuf::as_path).collect(),
         gpu,
         bitcode: code.gpu.map_or(code.bytes, |(gpu, _)| gpu.bitcode),
     };
-    let record = match compile_base_image(&request, &mut || disk_cache::expect_publication(&key, None)) {
+    let mut waiting = |waited: Duration| {
+        // Processes of this machine, and of others, wait for what is claimed.
+        claim.iter().for_each(Claim::renew);
+        if waited.is_zero() {
+            disk_cache::expect_publication(&key, None);
+        } else if !std::mem::replace(&mut was_said, true) {
+            report::line(format_args!(
+                "compiling the device code of {} takes longer than {} s: the cache keeps what comes of it",
+                name(code, object),
+                waited.as_secs()
+            ));
+        }
+    };
+    let record = match compile_base_image(&request, &mut waiting) {
         Ok(compiled) => {
             report::log(format_args!(
                 "the image of {} was compiled in {}",

@@ -92,7 +92,12 @@ pub(crate) fn compile(
         deadline: request.deadline,
         needs_worker,
     };
-    match ask_worker(&message, priority, meanwhile)? {
+    let mut waiting = |waited: Duration| {
+        if waited.is_zero() {
+            meanwhile();
+        }
+    };
+    match ask_worker(&message, priority, &mut waiting)? {
         Ok(compiled) => Ok((compiled, Place::Worker)),
         Err(reason) if needs_worker => Err(Failure::OfProcess(reason)),
         Err(reason) => {
@@ -104,13 +109,14 @@ pub(crate) fn compile(
 
 /// Makes a base image and waits for it: a [`BaseImage`](offloom_abi::jit_base_image::BaseImage) as object.
 /// Always in the worker process, since linking takes a process of its own anyway, and at the program's
-/// priority, which waits for it. `meanwhile` as in [`compile`].
+/// priority, which waits for it. Once it is under way, `waiting` is called now and again with how long it has
+/// taken so far.
 ///
 /// # Errors
 /// When there is none.
 pub(crate) fn compile_base_image(
     request: &BaseImageRequest<'_>,
-    meanwhile: &mut dyn FnMut(),
+    waiting: &mut dyn FnMut(Duration),
 ) -> Result<Compiled, Failure> {
     let message = Message {
         head: request.encode_head(),
@@ -118,7 +124,7 @@ pub(crate) fn compile_base_image(
         deadline: request.deadline,
         needs_worker: true,
     };
-    ask_worker(&message, Priority::Program, meanwhile)?.map_err(Failure::OfProcess)
+    ask_worker(&message, Priority::Program, waiting)?.map_err(Failure::OfProcess)
 }
 
 /// What the worker may use.
@@ -133,21 +139,21 @@ fn limits(priority: Priority) -> Limits {
 fn ask_worker(
     message: &Message<'_>,
     priority: Priority,
-    meanwhile: &mut dyn FnMut(),
+    waiting: &mut dyn FnMut(Duration),
 ) -> Result<Result<Compiled, String>, Failure> {
     if LOST.load(Ordering::Relaxed) >= MOST_LOST {
         return Err(Failure::OfProcess(
             "too many compile workers were lost".to_owned(),
         ));
     }
-    let mut answer = worker::ask(message, limits(priority), meanwhile);
+    let mut answer = worker::ask(message, limits(priority), waiting);
     if let Err(WorkerError::Died) = answer {
         // Maybe before it was asked: it is the first to go where the machine's memory runs out.
-        answer = worker::ask(message, limits(priority), meanwhile);
+        answer = worker::ask(message, limits(priority), waiting);
     }
     if let Ok(Reply::Starved) = answer {
         report::log("no processor has time for the compile worker: it gets a small share");
-        answer = worker::ask(message, limits(Priority::Share), &mut || ());
+        answer = worker::ask(message, limits(Priority::Share), waiting);
     }
     suspect_memory_limit(&answer);
     match answer {

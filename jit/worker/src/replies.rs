@@ -10,6 +10,9 @@ use offloom_jit_passes::compile::Compiled;
 /// Of what the worker was built (`sources.rs`); the runtime compares it with its own.
 pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
 
+/// Where a limit of time is from.
+const ALLOWED: &str = "as OFFLOOM_JIT_TIME_LIMIT allows";
+
 pub(crate) fn made(compiled: Compiled) -> Reply {
     let Compiled { object, phases } = compiled;
     Reply::Object {
@@ -23,6 +26,10 @@ pub(crate) fn made(compiled: Compiled) -> Reply {
 pub(crate) fn late(lost: Lost) -> Reply {
     match lost {
         Lost::NotAtWork { .. } => unable(lost),
+        Lost::Deadline(_) => Reply::Failure {
+            reason: format!("{lost}, {ALLOWED}"),
+            last: true,
+        },
         _ => last_failure(lost),
     }
 }
@@ -30,7 +37,10 @@ pub(crate) fn late(lost: Lost) -> Reply {
 /// What is said of an assembler that has not ended in time.
 pub(crate) fn late_assembler(deadline: Duration) -> Reply {
     Reply::Failure {
-        reason: format!("the assembler has not ended after {} ms", deadline.as_millis()),
+        reason: format!(
+            "the assembler has not ended after {} ms, {ALLOWED}",
+            deadline.as_millis()
+        ),
         last: true,
     }
 }

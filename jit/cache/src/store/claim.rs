@@ -10,6 +10,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use rustix::fs::{AtFlags, CWD, Timespec, Timestamps, UTIME_NOW, utimensat};
 use tempfile::Builder;
 
 use super::error::StoreError;
@@ -23,10 +24,32 @@ pub struct Claim {
     owner: String,
 }
 
+impl Claim {
+    /// Has it count as new: what it is for takes longer than others wait for.
+    pub fn renew(&self) {
+        // By the clock of the file system. One that is gone was taken over.
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
+        let times = Timestamps {
+            last_access: now,
+            last_modification: now,
+        };
+        if self.is_ours() {
+            let _ = utimensat(CWD, &self.path, &times, AtFlags::SYMLINK_NOFOLLOW);
+        }
+    }
+
+    /// False: another process took it over.
+    fn is_ours(&self) -> bool {
+        fs::read_to_string(&self.path).is_ok_and(|owner| owner == self.owner)
+    }
+}
+
 impl Drop for Claim {
     fn drop(&mut self) {
-        // Not one that another process took over.
-        if fs::read_to_string(&self.path).is_ok_and(|owner| owner == self.owner) {
+        if self.is_ours() {
             let _ = fs::remove_file(&self.path);
         }
     }

@@ -428,3 +428,29 @@ fn another_version_of_the_format_lives_beside_this_one() {
     assert!(other.join("cdef").exists());
     assert!(store.verify().damaged.is_empty());
 }
+
+#[test]
+fn a_claim_that_is_renewed_is_not_taken_over() {
+    let (_folder, directory, store) = new_store();
+    let other = open(&options(&directory));
+    let [renewed, left] = [4, 5].map(|value| store.claim(&key(value)).unwrap().unwrap());
+    for file in fs::read_dir(directory.join("v2/claims")).unwrap() {
+        let file = File::open(file.unwrap().path()).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(600))
+            .unwrap();
+    }
+    renewed.renew();
+    assert!(other.claim(&key(4)).unwrap().is_none());
+    let taken = other.claim(&key(5)).unwrap();
+    assert!(taken.is_some());
+    // Who has lost it does not renew that of the other.
+    let claims = || fs::read_dir(directory.join("v2/claims")).unwrap();
+    let modified = || {
+        claims()
+            .map(|file| file.unwrap().metadata().unwrap().modified().unwrap())
+            .max()
+    };
+    let before = modified();
+    left.renew();
+    assert_eq!(modified(), before);
+}

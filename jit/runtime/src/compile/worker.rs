@@ -30,6 +30,9 @@ use offloom_jit_policy::process::lock::lock;
 /// given up; and for the rest of an answer, after each part.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How often who waits for an answer is told so.
+const STEP: Duration = Duration::from_secs(20);
+
 /// Of what this library was built (`jit/worker/sources.rs`). Objects of another build's worker are not what
 /// the cache's keys say.
 pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
@@ -126,16 +129,16 @@ pub(crate) fn start(limits: Limits) {
     }
 }
 
-/// Has the worker do what the message says, starting it if need be, and calls `meanwhile` once it has all of
-/// the message. Where it may not stay, that is only done for work that nothing else can do, and it is gone by
-/// the time of return.
+/// Has the worker do what the message says, starting it if need be, and calls `waiting` once it has all of
+/// the message, and then now and again ([`STEP`]), with how long it has had it. Where it may not stay, that
+/// is only done for work that nothing else can do, and it is gone by the time of return.
 ///
 /// # Errors
 /// When there is no answer. The worker is given up then, and the next call starts another one.
 pub(crate) fn ask(
     message: &Message<'_>,
     limits: Limits,
-    meanwhile: &mut dyn FnMut(),
+    waiting: &mut dyn FnMut(Duration),
 ) -> Result<Reply, WorkerError> {
     let stays = may_be_had();
     if !stays && !message.needs_worker {
@@ -153,7 +156,7 @@ pub(crate) fn ask(
         }
         None => Worker::start(limits)?,
     };
-    let reply = running.ask(message, meanwhile);
+    let reply = running.ask(message, waiting);
     if !stays {
         running.end();
     } else if reply
@@ -275,11 +278,11 @@ impl Worker {
         }
     }
 
-    fn ask(&self, message: &Message<'_>, meanwhile: &mut dyn FnMut()) -> Result<Reply, WorkerError> {
+    fn ask(&self, message: &Message<'_>, waiting: &mut dyn FnMut(Duration)) -> Result<Reply, WorkerError> {
         let limit = self.priority.patience() * Duration::from_millis(u64::from(message.deadline)) + GRACE;
         let exchange = Exchange::begin(&self.socket, limit);
         exchange.send([&message.head, message.bitcode])?;
-        meanwhile();
+        exchange.await_answer(STEP, waiting)?;
         let header = exchange.receive(Header::SIZE as u64)?;
         let header = header.try_into().map_err(|_| WorkerError::Died)?;
         let reply = exchange.receive(Header::parse(header)?.length)?;

@@ -73,6 +73,9 @@ fn a_compile_that_takes_too_long_is_the_kernels_failure() {
     let Reply::Failure { reason, last: true } = answer else {
         panic!("{answer:?}");
     };
-    assert_eq!(reason, "it took longer than 0 ms");
+    assert_eq!(
+        reason,
+        "it took longer than 0 ms, as OFFLOOM_JIT_TIME_LIMIT allows"
+    );
     assert!(!worker.process.wait().expect("it ends").success());
 }

@@ -67,19 +67,47 @@ impl<'s> Exchange<'s> {
         Ok(bytes)
     }
 
+    /// Waits for the answer to begin, and calls `waiting` with how long it has been waited for: at once with
+    /// none, and each time that another `step` has passed.
+    pub(super) fn await_answer(
+        &self,
+        step: Duration,
+        waiting: &mut dyn FnMut(Duration),
+    ) -> Result<(), WorkerError> {
+        let begun = Instant::now();
+        let mut told = Duration::ZERO;
+        waiting(told);
+        loop {
+            let waited = begun.elapsed();
+            if waited >= told + step {
+                told = waited;
+                waiting(told);
+            }
+            if self.poll(PollFlags::IN, told + step - waited)? {
+                return Ok(());
+            }
+        }
+    }
+
     /// Waits until what failed may be tried again. After a signal it is waited for what is left of the time,
     /// not for all of it.
     fn wait(&self, error: Errno, event: PollFlags) -> Result<(), WorkerError> {
         if error != Errno::AGAIN && error != Errno::INTR {
             return Err(WorkerError::Died);
         }
+        self.poll(event, Duration::MAX).map(drop)
+    }
+
+    /// Waits for an event, but no longer than this; whether it came, if no signal did.
+    fn poll(&self, event: PollFlags, most: Duration) -> Result<bool, WorkerError> {
         let left = self.end.get().saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Err(WorkerError::Silent);
         }
-        let left = Timespec::try_from(left).map_err(|_| WorkerError::Died)?;
+        let left = Timespec::try_from(left.min(most)).map_err(|_| WorkerError::Died)?;
         match poll(&mut [PollFd::new(self.socket, event)], Some(&left)) {
-            Ok(_) | Err(Errno::INTR) => Ok(()),
+            Ok(events) => Ok(events > 0),
+            Err(Errno::INTR) => Ok(false),
             Err(_) => Err(WorkerError::Died),
         }
     }
@@ -108,6 +136,23 @@ mod tests {
         other_end.write_all(b"ans").unwrap();
         let answer = Exchange::begin(&socket, Duration::from_millis(50)).receive(6);
         assert!(matches!(answer, Err(WorkerError::Silent)), "{answer:?}");
+    }
+
+    #[test]
+    fn who_waits_hears_of_it_until_the_answer_comes() {
+        let (socket, mut other_end) = UnixStream::pair().unwrap();
+        let exchange = Exchange::begin(&socket, Duration::from_secs(600));
+        let mut heard = Vec::new();
+        let waited = exchange.await_answer(Duration::from_millis(20), &mut |waited| {
+            heard.push(waited);
+            if heard.len() == 3 {
+                other_end.write_all(b"answer").unwrap();
+            }
+        });
+        assert!(waited.is_ok() && heard.is_sorted(), "{waited:?} {heard:?}");
+        assert_eq!(heard.len(), 3);
+        assert!(heard[2] >= Duration::from_millis(40), "{heard:?}");
+        assert_eq!(exchange.receive(6).unwrap(), b"answer");
     }
 
     #[test]
