@@ -25,7 +25,7 @@ pub const VARIANT_OPTION: &str = "force-ordered-reductions";
 
 /// LLVM's option for how much heap memory OpenMPOpt makes stack memory of, and the value for none, with which
 /// device code for a processor is compiled. Copies into it stay marked as tail calls, which says that they do
-/// not write to the stack, and passes that come later believe it (seen with LLVM 19 and 22). Code for a GPU
+/// not write to the stack, and passes that come later believe it (LLVM's issue 58744). Code for a GPU
 /// is compiled as without Offloom: its runtime's own heap is far slower than the stack.
 pub const HEAP_OPTION: (&str, &str) = ("max-heap-to-stack-size", "0");
 
