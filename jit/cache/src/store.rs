@@ -223,7 +223,7 @@ impl Store {
 
     /// Remembers for [`MEMORY`] what launches of the image of a key took, in the place of what is known of
     /// another model. False, and nothing is done, where there is no image, or where that is known already: of
-    /// many processes that start together, one writes.
+    /// many processes that start together on such devices, one writes.
     ///
     /// # Errors
     /// There is no directory to write, or it cannot be written.

@@ -29,6 +29,8 @@ use offloom_jit_policy::process::settings::settings;
 /// How much longer than one kernel all of the device code may take: without it the program has no image, and
 /// LLVM takes a minute for 500 small kernels (`OpenMPOpt`, more than in proportion).
 const PATIENCE: u32 = 60;
+/// After how long it is said that it takes its time.
+const WITHOUT_A_WORD: Duration = Duration::from_secs(20);
 /// What keys of base images name in the place of a kernel.
 const NAME: &str = "base image";
 
@@ -147,11 +149,11 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
         bitcode: code.gpu.map_or(code.bytes, |(gpu, _)| gpu.bitcode),
     };
     let mut waiting = |waited: Duration| {
-        // Processes of this machine, and of others, wait for what is claimed.
+        // Other processes that use the folder wait for what is claimed.
         claim.iter().for_each(Claim::renew);
         if waited.is_zero() {
             disk_cache::expect_publication(&key, None);
-        } else if !std::mem::replace(&mut was_said, true) {
+        } else if waited >= WITHOUT_A_WORD && !std::mem::replace(&mut was_said, true) {
             report::line(format_args!(
                 "compiling the device code of {} takes longer than {} s: the cache keeps what comes of it",
                 name(code, object),

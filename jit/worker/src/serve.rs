@@ -224,13 +224,27 @@ impl Switch {
     }
 }
 
+/// While it is there, LLVM compiles with [`HEAP_OPTION`]. What comes next may be for a GPU.
+struct KeptHeapMemory;
+
+impl KeptHeapMemory {
+    fn begin() -> Result<Self, NulError> {
+        let (option, value) = HEAP_OPTION;
+        set_llvm_options(WORKER_NAME, &[format!("-{option}={value}")]).map(|()| Self)
+    }
+}
+
+impl Drop for KeptHeapMemory {
+    fn drop(&mut self) {
+        let is_there = reset_llvm_option(HEAP_OPTION.0);
+        debug_assert!(is_there, "LLVM has no option `{}`", HEAP_OPTION.0);
+    }
+}
+
 fn base_image(request: &BaseImageRequest<'_>) -> Result<Compiled, Reply> {
-    let (option, value) = HEAP_OPTION;
-    set_llvm_options(WORKER_NAME, &[format!("-{option}={value}")]).map_err(unable)?;
-    let made = compile_base_image(request.bitcode).map_err(failure);
-    // What comes next may be for a GPU.
-    reset_llvm_option(option);
-    let made = made?;
+    let heap = KeptHeapMemory::begin().map_err(unable)?;
+    let made = compile_base_image(request.bitcode).map_err(failure)?;
+    drop(heap);
     let image = link_image(&made.object, &request.libraries).map_err(LinkError::reply)?;
     let both = BaseImage {
         bundle: &made.bundle,

@@ -1,9 +1,9 @@
 //! Who makes an image: one process at a time, on all machines that share the directory.
 //!
 //! A claim is a file that is created only if it is not there, which every file system does atomically, NFS
-//! too; locks of files are not used. A claim whose process is gone, or that is older than any compile may
-//! take, is taken over. Two processes that take over the same claim at the same moment may both win: then an
-//! image is made twice, and published whole twice.
+//! too; locks of files are not used. A claim whose process is gone, or that is older than a kernel's compile
+//! may take and was not renewed, is taken over. Two processes that take over the same claim at the same
+//! moment may both win: then an image is made twice, and published whole twice.
 
 use std::fs;
 use std::io;

@@ -4,7 +4,7 @@
 //! | field | size | |
 //! | --- | --- | --- |
 //! | magic | 8 | [`MAGIC`] |
-//! | kind | 8 | 0: an image; 1: making it failed, within [`CompileLimits`] in two numbers, behind which the contents say why; 4: an image behind [`Timed`], in three numbers; 3: [`Subject`]s as they are printed, one a line |
+//! | kind | 8 | 0: an image; 1: making it failed, within [`CompileLimits`] in two numbers, behind which the contents say why; 4: an image behind [`Timed`], in three numbers (2: in two, without the model, by earlier builds: an image); 3: [`Subject`]s as they are printed, one a line |
 //! | key size | 8 | bytes |
 //! | contents size | 8 | bytes |
 //! | checksum | 32 | BLAKE3 of all the other bytes |
@@ -138,6 +138,10 @@ impl Record {
             3 => {
                 let lines = std::str::from_utf8(contents).ok()?.lines();
                 Self::Megamorphic(lines.map(|line| line.parse().ok()).collect::<Option<_>>()?)
+            }
+            2 => {
+                let ([_, _], image) = numbers(contents)?;
+                Self::Image(image.to_vec())
             }
             4 => {
                 let ([model, variant, ahead_of_time], image) = numbers(contents)?;

@@ -25,13 +25,20 @@ use rustix::process::{
 use exchange::Exchange;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
+use offloom_jit_policy::process::settings::settings;
 
 /// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is
 /// given up; and for the rest of an answer, after each part.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// How often who waits for an answer is told so.
-const STEP: Duration = Duration::from_secs(20);
+/// After how long who waits for an answer is told so again: at most, and at least. In between it is a quarter
+/// of the time that a claim is good for, since claims are renewed then.
+const STEPS: [Duration; 2] = [Duration::from_secs(20), Duration::from_millis(100)];
+
+fn step() -> Duration {
+    let [longest, shortest] = STEPS;
+    (settings().claim_limit() / 4).clamp(shortest, longest)
+}
 
 /// Of what this library was built (`jit/worker/sources.rs`). Objects of another build's worker are not what
 /// the cache's keys say.
@@ -130,7 +137,7 @@ pub(crate) fn start(limits: Limits) {
 }
 
 /// Has the worker do what the message says, starting it if need be, and calls `waiting` once it has all of
-/// the message, and then now and again ([`STEP`]), with how long it has had it. Where it may not stay, that
+/// the message, and then now and again ([`step`]), with how long it has had it. Where it may not stay, that
 /// is only done for work that nothing else can do, and it is gone by the time of return.
 ///
 /// # Errors
@@ -282,7 +289,7 @@ impl Worker {
         let limit = self.priority.patience() * Duration::from_millis(u64::from(message.deadline)) + GRACE;
         let exchange = Exchange::begin(&self.socket, limit);
         exchange.send([&message.head, message.bitcode])?;
-        exchange.await_answer(STEP, waiting)?;
+        exchange.await_answer(step(), waiting)?;
         let header = exchange.receive(Header::SIZE as u64)?;
         let header = header.try_into().map_err(|_| WorkerError::Died)?;
         let reply = exchange.receive(Header::parse(header)?.length)?;

@@ -280,6 +280,28 @@ fn each_thread_ends_behind_its_last_iteration_where_others_go_on() {
 }
 
 #[test]
+fn the_runtime_ends_a_loop_that_stays_where_others_have_iterations_behind_it() {
+    let body = "%stops = icmp eq i32 %i, 77\n br i1 %stops, label %endless, label %rest\nrest:";
+    for (last, directly) in [("999", false), ("%last", false), ("991", true)] {
+        let text = kernel(last, "", body, "-1")
+            .replace("[ %next, %loop ]", "[ %next, %rest ]")
+            .replace(
+                "done:\n  call void @__kmpc_for",
+                "endless:\n  br label %endless\ndone:\n  call void @__kmpc_for",
+            );
+        let expected = Shared {
+            by_threads: true,
+            once: false,
+            directly,
+        };
+        for teams in [None, Some(4)] {
+            let (shared, code) = share_among(&text, 32, teams);
+            assert_eq!(shared, expected, "{last}, {teams:?}: {code}");
+        }
+    }
+}
+
+#[test]
 fn who_can_tell_threads_apart_keeps_them() {
     let none = Shared::default();
     let once = Shared {

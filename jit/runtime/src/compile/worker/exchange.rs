@@ -98,14 +98,13 @@ impl<'s> Exchange<'s> {
         self.poll(event, Duration::MAX).map(drop)
     }
 
-    /// Waits for an event, but no longer than this; whether it came, if no signal did.
+    /// Waits for an event, but no longer than this; whether it came, if no signal did. Also when the time is
+    /// over it is looked once: this process may have been stopped until now.
     fn poll(&self, event: PollFlags, most: Duration) -> Result<bool, WorkerError> {
         let left = self.end.get().saturating_duration_since(Instant::now());
-        if left.is_zero() {
-            return Err(WorkerError::Silent);
-        }
-        let left = Timespec::try_from(left.min(most)).map_err(|_| WorkerError::Died)?;
-        match poll(&mut [PollFd::new(self.socket, event)], Some(&left)) {
+        let time = Timespec::try_from(left.min(most)).map_err(|_| WorkerError::Died)?;
+        match poll(&mut [PollFd::new(self.socket, event)], Some(&time)) {
+            Ok(0) | Err(Errno::INTR) if left.is_zero() => Err(WorkerError::Silent),
             Ok(events) => Ok(events > 0),
             Err(Errno::INTR) => Ok(false),
             Err(_) => Err(WorkerError::Died),
@@ -152,6 +151,18 @@ mod tests {
         assert!(waited.is_ok() && heard.is_sorted(), "{waited:?} {heard:?}");
         assert_eq!(heard.len(), 3);
         assert!(heard[2] >= Duration::from_millis(40), "{heard:?}");
+        assert_eq!(exchange.receive(6).unwrap(), b"answer");
+    }
+
+    #[test]
+    fn an_answer_that_is_there_is_read_however_late() {
+        let (socket, mut other_end) = UnixStream::pair().unwrap();
+        let exchange = Exchange::begin(&socket, Duration::from_millis(10));
+        let waited = exchange.await_answer(Duration::from_secs(600), &mut |_| {
+            other_end.write_all(b"answer").unwrap();
+            thread::sleep(Duration::from_millis(50));
+        });
+        assert!(waited.is_ok(), "{waited:?}");
         assert_eq!(exchange.receive(6).unwrap(), b"answer");
     }
 
