@@ -18,31 +18,26 @@ use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::handle_table::Found;
 use offloom_jit_policy::process::plugin_table::Hook;
 
+/// Where a function of the driver is that not every version has; 0: this one has it not.
+macro_rules! address {
+    ($function:expr) => {
+        $function.map_or(0, |function| function as *const () as usize)
+    };
+}
+
 /// All of them.
 pub(crate) fn all(driver: &Driver) -> [Hook; 12] {
-    let ex = driver
-        .launch_kernel_ex
-        .map_or(0, |function| function as *const () as usize);
-    let cache = driver
-        .func_set_cache_config
-        .map_or(0, |function| function as *const () as usize);
-    let query = driver
-        .stream_query
-        .map_or(0, |function| function as *const () as usize);
-    let wait = driver
-        .stream_wait_event
-        .map_or(0, |function| function as *const () as usize);
     [
         hook!(Launch c"cuLaunchKernel" driver.launch_kernel as *const () as usize => launch_kernel),
-        hook!(Launch c"cuLaunchKernelEx" ex => launch_kernel_ex),
+        hook!(Launch c"cuLaunchKernelEx" address!(driver.launch_kernel_ex) => launch_kernel_ex),
         hook!(Needed c"cuModuleLoadDataEx" driver.module_load_data_ex as *const () as usize => module_load_data_ex),
         hook!(Needed c"cuModuleGetFunction" driver.module_get_function as *const () as usize => module_get_function),
         hook!(Needed c"cuModuleUnload" driver.module_unload as *const () as usize => module_unload),
         hook!(Optional c"cuFuncSetAttribute" driver.func_set_attribute as *const () as usize => func_set_attribute),
-        hook!(Optional c"cuFuncSetCacheConfig" cache => func_set_cache_config),
+        hook!(Optional c"cuFuncSetCacheConfig" address!(driver.func_set_cache_config) => func_set_cache_config),
         hook!(Optional c"cuStreamSynchronize" driver.stream_synchronize as *const () as usize => stream_synchronize),
-        hook!(Optional c"cuStreamQuery" query => stream_query),
-        hook!(Optional c"cuStreamWaitEvent" wait => stream_wait_event),
+        hook!(Optional c"cuStreamQuery" address!(driver.stream_query) => stream_query),
+        hook!(Optional c"cuStreamWaitEvent" address!(driver.stream_wait_event) => stream_wait_event),
         hook!(Optional c"cuMemcpyHtoDAsync_v2" driver.memcpy_htod_async as *const () as usize => memcpy_htod_async),
         hook!(Optional c"cuMemcpyDtoHAsync_v2" driver.memcpy_dtoh_async as *const () as usize => memcpy_dtoh_async),
     ]

@@ -149,11 +149,12 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
         bitcode: code.gpu.map_or(code.bytes, |(gpu, _)| gpu.bitcode),
     };
     let mut waiting = |waited: Duration| {
+        if waited.is_zero() {
+            return disk_cache::expect_publication(&key, None);
+        }
         // Other processes that use the folder wait for what is claimed.
         claim.iter().for_each(Claim::renew);
-        if waited.is_zero() {
-            disk_cache::expect_publication(&key, None);
-        } else if waited >= WITHOUT_A_WORD && !std::mem::replace(&mut was_said, true) {
+        if waited >= WITHOUT_A_WORD && !std::mem::replace(&mut was_said, true) {
             report::line(format_args!(
                 "compiling the device code of {} takes longer than {} s: the cache keeps what comes of it",
                 name(code, object),

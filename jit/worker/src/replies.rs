@@ -1,6 +1,7 @@
 //! What the program is told.
 
 use std::error::Error;
+use std::fmt::Display;
 use std::time::Duration;
 
 use offloom_abi::jit_compile::Reply;
@@ -9,9 +10,6 @@ use offloom_jit_passes::compile::Compiled;
 
 /// Of what the worker was built (`sources.rs`); the runtime compares it with its own.
 pub(crate) const SOURCES: &str = env!("OFFLOOM_SOURCES");
-
-/// Where a limit of time is from.
-const ALLOWED: &str = "as OFFLOOM_JIT_TIME_LIMIT allows";
 
 pub(crate) fn made(compiled: Compiled) -> Reply {
     let Compiled { object, phases } = compiled;
@@ -26,21 +24,22 @@ pub(crate) fn made(compiled: Compiled) -> Reply {
 pub(crate) fn late(lost: Lost) -> Reply {
     match lost {
         Lost::NotAtWork { .. } => unable(lost),
-        Lost::Deadline(_) => Reply::Failure {
-            reason: format!("{lost}, {ALLOWED}"),
-            last: true,
-        },
+        Lost::Deadline(_) => too_late(&lost),
         _ => last_failure(lost),
     }
 }
 
 /// What is said of an assembler that has not ended in time.
 pub(crate) fn late_assembler(deadline: Duration) -> Reply {
+    too_late(&format_args!(
+        "the assembler has not ended after {} ms",
+        deadline.as_millis()
+    ))
+}
+
+fn too_late(what: &dyn Display) -> Reply {
     Reply::Failure {
-        reason: format!(
-            "the assembler has not ended after {} ms, {ALLOWED}",
-            deadline.as_millis()
-        ),
+        reason: format!("{what}, as OFFLOOM_JIT_TIME_LIMIT allows"),
         last: true,
     }
 }
