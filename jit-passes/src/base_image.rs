@@ -58,6 +58,9 @@ pub enum BaseImageError {
     /// The GPU cannot be compiled for.
     #[error(transparent)]
     Retarget(#[from] RetargetError),
+    /// No device code of the link defines a variable that a GPU's code uses.
+    #[error("no device code defines the variable `{0}`: `declare target` is missing where it is defined")]
+    UndefinedVariable(String),
     /// LLVM's passes or code generator failed.
     #[error(transparent)]
     Codegen(#[from] CodegenError),

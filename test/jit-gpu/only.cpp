@@ -73,6 +73,12 @@
 // RUN: %if llvm-19 %{ env %{environment} OFFLOOM_JIT_PTXAS=%t/assemblers/newer ./only host 2>&1 | FileCheck --check-prefix=NEWER --implicit-check-not='{{.}}' %s %}
 // NEWER-DAG: offloom-jit: the device code of this program for sm_80 has no image: cubins of the assembler '{{.*}}/newer' have the ABI version 8, and libomptarget of LLVM 19 knows versions up to 7: OFFLOOM_JIT_PTXAS names another one, of CUDA 12
 // NEWER-DAG: on the host
+
+// A variable that the host program alone has. The assembler and the driver say nothing that helps.
+// RUN: echo 'int missing;' > missing.cpp && %{only} -DMISSING missing.cpp --offload-arch=sm_80 -o missing
+// RUN: env %{environment} ./missing host 2>&1 | FileCheck --check-prefix=MISSING --implicit-check-not='{{.}}' %s
+// MISSING-DAG: offloom-jit: the device code of this program for sm_80 has no image: no device code defines the variable `missing`: `declare target`
+// MISSING-DAG: on the host
 #include <cmath>
 #include <cstdio>
 #include <omp.h>
@@ -80,6 +86,11 @@
 
 #pragma omp begin declare target
 static int launches = 0;
+#ifdef MISSING
+extern int missing;
+#else
+static int missing = 0;
+#endif
 int offset = 1;
 static const double weights[4] = {0.5, 1, 1.5, 2};
 #pragma omp end declare target
@@ -98,7 +109,7 @@ int main(int count, char **) {
   if (count > 1) {
     int host = 0;
 #pragma omp target map(from : host)
-    host = omp_is_initial_device();
+    host = omp_is_initial_device() + missing;
     std::puts(host ? "on the host" : "on a device");
     return 0;
   }

@@ -7,14 +7,15 @@ use offloom_abi::jit_compile::words;
 use offloom_abi::jit_device_image::IMAGE_SYMBOL;
 use offloom_ir::codegen::{MachineOptions, emit_assembly, gpu_machine, run_pipeline};
 use offloom_ir::inkwell::context::Context;
+use offloom_ir::inkwell::module::Module;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::parse_bitcode;
-use offloom_ir::symbol::{Symbol, functions};
+use offloom_ir::symbol::{Symbol, SymbolKind, functions, symbols};
 use offloom_ir::unused_code::{drop_surplus_arguments, remove_unused};
 
 use super::device_runtime::Calls;
 use super::generate::{Generated, have_all_registers};
-use super::{GpuLink, device_runtime};
+use super::{GpuLink, SHARED_MEMORY, address_space, device_runtime};
 use crate::base_image::{BaseImageError, DEFAULT_LEVEL, noted_optimization_level};
 use crate::compile::phases;
 use crate::internalize::internalize_unlisted;
@@ -92,6 +93,7 @@ pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<Gp
     // Below -O2 LLVM's own pipeline leaves what code generation cannot take.
     drop_surplus_arguments(&module);
     remove_unused(&module);
+    check_variables(&module)?;
     for function in functions(&module).into_iter().filter_map(Symbol::as_function) {
         have_all_registers(&module, function);
     }
@@ -105,5 +107,18 @@ pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<Gp
         },
         optimization_level,
         bundle: prepared.bundle.unwrap_or_default(),
+    })
+}
+
+/// What is used must be there: `ptxas` asks that of functions only, and the driver refuses the image. A
+/// launch brings shared memory along.
+fn check_variables(module: &Module<'_>) -> Result<(), BaseImageError> {
+    let missing = symbols(module).into_iter().find(|&global| {
+        global.kind() == SymbolKind::Variable
+            && global.is_declaration()
+            && address_space(global) != SHARED_MEMORY
+    });
+    missing.map_or(Ok(()), |missing| {
+        Err(BaseImageError::UndefinedVariable(missing.name()))
     })
 }
