@@ -4,14 +4,9 @@
 //! There is no shorter one for a first compile: `default<O1>` takes as long once what the ahead-of-time code
 //! has gone through already is left out (`docs/dev/jit-pipeline.md`).
 
-use std::ffi::NulError;
-
 use offloom_abi::names::{OPENMP_DEVICE_MODULE_FLAG, OPENMP_MODULE_FLAG};
-use offloom_ir::command_line::set_llvm_options;
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::module::remove_flag;
-
-use crate::gpu::is_for_gpu;
 
 /// The pipeline for an optimisation level, 0 to 3, in the syntax of `opt -passes`.
 pub fn link_time_pipeline(optimization_level: u32) -> String {
@@ -22,25 +17,6 @@ pub fn link_time_pipeline(optimization_level: u32) -> String {
 /// the same bits. It is on while a variant is compiled, where that is all that a process does at the time;
 /// base images are compiled without it, as ahead-of-time images are.
 pub const VARIANT_OPTION: &str = "force-ordered-reductions";
-
-/// LLVM's option for how much heap memory OpenMPOpt makes stack memory of, and the value for none, with which
-/// device code for a processor is compiled. Copies into it stay marked as tail calls, which says that they do
-/// not write to the stack, and passes that come later believe it (LLVM's issue 58744). Code for a GPU
-/// is compiled as without Offloom: its runtime's own heap is far slower than the stack.
-pub const HEAP_OPTION: (&str, &str) = ("max-heap-to-stack-size", "0");
-
-/// Has LLVM compile the module with [`HEAP_OPTION`], if it is for a processor. `program` is this one's name.
-/// Nothing of LLVM may be running.
-///
-/// # Errors
-/// The program's name holds a NUL.
-pub fn keep_heap_memory(program: &str, module: &Module<'_>) -> Result<(), NulError> {
-    if is_for_gpu(module) {
-        return Ok(());
-    }
-    let (option, value) = HEAP_OPTION;
-    set_llvm_options(program, &[format!("-{option}={value}")])
-}
 
 /// Has LLVM's OpenMPOpt leave the variant alone. The ahead-of-time pipeline has done what there is for it to
 /// do, and it takes a third of the time of all passes. It would also hand calls the address of a copy of an

@@ -2,7 +2,7 @@
 //! runtime.
 
 use offloom_abi::jit_bundle::{Bundle, BundleId, Gpu, Kernel, Parameter, ParameterKind, ParameterUses};
-use offloom_ir::codegen::run_pipeline;
+use offloom_ir::codegen::{forget_tail_calls, run_pipeline};
 use offloom_ir::floating_point::function_with_fast_math;
 use offloom_ir::inkwell::memory_buffer::MemoryBuffer;
 use offloom_ir::inkwell::module::{Linkage, Module};
@@ -67,6 +67,8 @@ pub fn prepare<'ctx>(
     gpu: Option<&GpuLink<'_, 'ctx>>,
 ) -> Result<Prepared, JitPassError> {
     verify(module, "device code")?;
+    // Clang may be what does the link-time optimisation of the base image.
+    forget_tail_calls(module);
     resolve_aliases(module);
     make_unwritten_variables_constant(module);
     let surroundings = gpu.map(|gpu| Surroundings::of(gpu.device_runtime, gpu.is_all_bitcode));

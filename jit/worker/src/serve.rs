@@ -23,7 +23,7 @@ use offloom_ir::sacrificial_thread::{Lost, park_this_thread_on_fatal_error};
 use offloom_jit_passes::base_image::compile_base_image;
 use offloom_jit_passes::compile::Compiled;
 use offloom_jit_passes::gpu::generate::generate;
-use offloom_jit_passes::pipeline::{HEAP_OPTION, VARIANT_OPTION};
+use offloom_jit_passes::pipeline::VARIANT_OPTION;
 use offloom_jit_passes::retarget::native_processor;
 use offloom_thread::spawn_without_signals;
 use rustix::stdio::stdin;
@@ -70,7 +70,7 @@ pub(crate) fn report(error: &ServeError) {
 /// on one thread, since to hand them to another one takes up to a millisecond where processors are few.
 pub(crate) fn serve(priority: Priority) -> Result<Infallible, ServeError> {
     // Nearly all requests are for kernels.
-    let for_variants = Switch::turned_on(VARIANT_OPTION, TRUE)?;
+    let for_variants = Switch::turned_on(VARIANT_OPTION)?;
     let mut socket = UnixStream::from(stdin().try_clone_to_owned()?);
     let watch = Arc::new(Watch::new(socket.try_clone()?, priority)?);
     while let Err(error) = start_answering(socket.try_clone()?, for_variants, Arc::clone(&watch)) {
@@ -106,13 +106,11 @@ fn answer_all(
     park_this_thread_on_fatal_error(move |reason| {
         lost.give_up(last_failure(Lost::FatalError(reason)));
     });
-    let mut saving = Switch::off(SAVING_OPTION, TRUE);
-    let mut without_heap_to_stack = Switch::off(HEAP_OPTION.0, HEAP_OPTION.1);
+    let mut saving = Switch::off(SAVING_OPTION);
     while let Some(message) = read_message(socket)? {
         let work = Work::parse(&message)?;
         for_variants.turn(matches!(work, Work::Kernel(_)))?;
         saving.turn(is_nvidia_kernel(&work))?;
-        without_heap_to_stack.turn(is_image_of_host(&work))?;
         watch.begin(Duration::from_millis(u64::from(work.deadline())))?;
         let reply =
             catch_unwind(AssertUnwindSafe(|| answer(&work, watch))).unwrap_or_else(|_| failure(Lost::Panic));
@@ -179,38 +177,26 @@ fn is_nvidia_kernel(work: &Work<'_>) -> bool {
     matches!(work, Work::Kernel(request) if request.gpu.is_some() && !Triple(request.target_triple).is_amd_gpu())
 }
 
-fn is_image_of_host(work: &Work<'_>) -> bool {
-    matches!(work, Work::BaseImage(request) if request.gpu.is_none())
-}
-
 /// LLVM's option for what is less when addresses in loops are rewritten: instructions come before registers.
 /// PTX has as many of these as it likes, and what runs on a host has few.
 const SAVING_OPTION: &str = "lsr-insns-cost";
 
-/// The value of an option that is on.
-const TRUE: &str = "true";
-
-/// One of LLVM's options, which has this value or is not given. It belongs to all of the process's LLVM, of
+/// One of LLVM's options, which is true or not given. It belongs to all of the process's LLVM, of
 /// which nothing may be running when it is turned.
 #[derive(Debug, Clone, Copy)]
 struct Switch {
     option: &'static str,
-    value: &'static str,
     is_on: bool,
 }
 
 impl Switch {
-    const fn off(option: &'static str, value: &'static str) -> Self {
-        Self {
-            option,
-            value,
-            is_on: false,
-        }
+    const fn off(option: &'static str) -> Self {
+        Self { option, is_on: false }
     }
 
     /// On, for the process's start, when LLVM does nothing yet.
-    fn turned_on(option: &'static str, value: &'static str) -> Result<Self, NulError> {
-        let mut switch = Self::off(option, value);
+    fn turned_on(option: &'static str) -> Result<Self, NulError> {
+        let mut switch = Self::off(option);
         switch.set(true)?;
         Ok(switch)
     }
@@ -225,9 +211,9 @@ impl Switch {
     }
 
     fn set(&mut self, on: bool) -> Result<(), NulError> {
-        let Self { option, value, .. } = *self;
+        let Self { option, .. } = *self;
         if on {
-            set_llvm_options(WORKER_NAME, &[format!("-{option}={value}")])?;
+            set_llvm_options(WORKER_NAME, &[format!("-{option}=true")])?;
         } else {
             // A default may be something else than not given.
             let is_there = reset_llvm_option(option);

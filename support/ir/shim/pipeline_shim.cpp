@@ -7,6 +7,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -156,10 +157,34 @@ bool takeBackIndependence(Function &F) {
   return Changed;
 }
 
+/// OpenMPOpt makes stack memory of what `malloc` or the device runtime allocates, and leaves calls that get
+/// it marked as tail calls, which says that they do not touch the caller's stack: copies into it are lost
+/// (llvm/llvm-project#58744, LLVM 19 and 22). So the calls lose the mark before.
+void forgetTailCalls(Function &F) {
+  for (Instruction &I : instructions(F))
+    if (auto *Call = dyn_cast<CallInst>(&I); Call && Call->getTailCallKind() == CallInst::TCK_Tail)
+      Call->setTailCallKind(CallInst::TCK_None);
+}
+
+void forgetTailCalls(Module &M) {
+  for (Function &F : M)
+    forgetTailCalls(F);
+}
+
+/// The same for what one of LLVM's passes is about to run on.
+void forgetTailCallsBefore(StringRef Pass, Any IR) {
+  if (Pass == "OpenMPOptPass")
+    forgetTailCalls(*const_cast<Module *>(any_cast<const Module *>(IR)));
+  else if (Pass == "OpenMPOptCGSCCPass")
+    for (LazyCallGraph::Node &Node : *any_cast<const LazyCallGraph::SCC *>(IR))
+      forgetTailCalls(Node.getFunction());
+}
+
 } // namespace
 
 bool offloom::runPipeline(Module &M, TargetMachine *Machine, StringRef Pipeline, PassInstrumentationCallbacks &Callbacks,
                           Analyses &All) {
+  Callbacks.registerBeforeNonSkippedPassCallback(forgetTailCallsBefore);
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any IR) {
     auto *Of = Pass == "LoopVectorizePass" ? any_cast<const Function *>(&IR) : nullptr;
     if (!Of)
@@ -197,6 +222,9 @@ bool offloom_ir_run_pipeline(LLVMModuleRef module, LLVMTargetMachineRef machine,
   return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length), Callbacks,
                               All);
 }
+
+/// What `runPipeline` does before OpenMPOpt, for a module on which other programs run that.
+void offloom_ir_forget_tail_calls(LLVMModuleRef module) { forgetTailCalls(*unwrap(module)); }
 
 /// Has one of LLVM's options be as if it had not been given. Whether there is such an option.
 bool offloom_ir_reset_option(const char *name, size_t length) {

@@ -23,6 +23,7 @@ unsafe extern "C" {
         pipeline: *const c_char,
         length: usize,
     ) -> bool;
+    fn offloom_ir_forget_tail_calls(module: LLVMModuleRef);
     fn offloom_ir_emit_object(
         module: LLVMModuleRef,
         machine: LLVMTargetMachineRef,
@@ -154,8 +155,8 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
     Ok(machine)
 }
 
-/// Runs a pipeline in the syntax of `opt -passes`. Loops are not vectorised where LLVM 19 and 22 would make
-/// wrong code of them (`pipeline_shim.cpp`).
+/// Runs a pipeline in the syntax of `opt -passes`. Loops are not vectorised, and calls not tail calls, where
+/// LLVM 19 and 22 would make wrong code of them (`pipeline_shim.cpp`).
 ///
 /// # Errors
 /// When the text is not a pipeline, or when a pass reports an error.
@@ -167,6 +168,13 @@ pub fn run_pipeline(
 ) -> Result<(), CodegenError> {
     // SAFETY: the shim is of this kind.
     unsafe { run_by(offloom_ir_run_pipeline, module, machine, Some(errors), pipeline) }
+}
+
+/// Calls are no longer marked as tail calls, for other programs that run OpenMPOpt. [`run_pipeline`] does so
+/// itself.
+pub fn forget_tail_calls(module: &Module<'_>) {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_forget_tail_calls(module.as_mut_ptr()) };
 }
 
 /// A shim that runs a pipeline on a module; false if the text, of which the length follows, is none.

@@ -1,6 +1,5 @@
 //! The job `jit-prepare`: device bitcode in, the base image's bitcode and the JIT bundle out.
 
-use std::ffi::NulError;
 use std::fs;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -9,7 +8,6 @@ use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_jit_passes::JitPassError;
 use offloom_jit_passes::gpu::GpuLink;
-use offloom_jit_passes::pipeline::keep_heap_memory;
 use offloom_jit_passes::prepare::prepare;
 use offloom_text_table::counted;
 use wrapgen::messages::say;
@@ -63,9 +61,6 @@ pub(crate) enum JitPrepareError {
     /// The inputs could not be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// LLVM's options could not be set.
-    #[error(transparent)]
-    Options(#[from] NulError),
     /// The merged module could not be prepared.
     #[error("cannot prepare the device code for the JIT: {0}")]
     Prepare(#[from] JitPassError),
@@ -77,7 +72,6 @@ impl JitPrepareArgs {
         let context = Context::create();
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;
-        keep_heap_memory(env!("CARGO_BIN_NAME"), &module)?;
         if self.hide {
             self.kept.hide_others(&module);
         }

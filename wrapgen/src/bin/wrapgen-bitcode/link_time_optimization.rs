@@ -1,13 +1,12 @@
 //! The job `lto`: device bitcode of one target in, one object for the device linker out, or the optimised
 //! bitcode.
 
-use std::ffi::NulError;
 use std::path::PathBuf;
 
 use offloom_ir::codegen::{CodegenError, emit_object, run_pipeline};
 use offloom_ir::inkwell::context::Context;
 use offloom_ir::jit_diagnostics::CollectedErrors;
-use offloom_jit_passes::pipeline::{keep_heap_memory, link_time_pipeline};
+use offloom_jit_passes::pipeline::link_time_pipeline;
 use wrapgen::output::write_file;
 
 use crate::device_bitcode::{DeviceBitcode, MergeError};
@@ -40,9 +39,6 @@ pub(crate) enum LtoError {
     /// The inputs could not be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
-    /// LLVM's options could not be set.
-    #[error(transparent)]
-    Options(#[from] NulError),
     /// Optimising or code generation failed.
     #[error("cannot compile the device code: {0}")]
     Codegen(#[from] CodegenError),
@@ -54,7 +50,6 @@ impl LtoArgs {
         let context = Context::create();
         let errors = CollectedErrors::install(&context);
         let module = self.device.merge(&context, &errors)?;
-        keep_heap_memory(env!("CARGO_BIN_NAME"), &module)?;
         self.kept.hide_others(&module);
         let machine = self.device.machine(&module)?;
         run_pipeline(
