@@ -83,12 +83,13 @@ pub enum Known {
 
 /// What the cache knows of a key, once no other process is making it. One that takes more than so many
 /// milliseconds is not waited for: it may be one of another machine, of which nobody can tell here that it is
-/// gone.
-pub fn wait_for_others(key: &ImageKey, patience: u32) -> Known {
+/// gone. Before each look, `waiting` is called with how long it has been waited for.
+pub fn wait_for_others(key: &ImageKey, patience: u32, waiting: &mut dyn FnMut(Duration)) -> Known {
     let patience = Duration::from_millis(u64::from(patience));
     let start = Instant::now();
     loop {
         let waited = start.elapsed();
+        waiting(waited);
         let known = look_up(key).or_else(|| (waited >= patience).then_some(Known::Nothing(None)));
         if let Some(known) = known {
             let known = or_from_remote(key, known);

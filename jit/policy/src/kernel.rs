@@ -335,7 +335,7 @@ impl<B: Backend> Kernel<B> {
         descriptor: &Descriptor,
     ) -> Option<Object> {
         let usual_place = B::usual_place();
-        match disk_cache::wait_for_others(image_key, settings().time_limit) {
+        match disk_cache::wait_for_others(image_key, settings().time_limit, &mut |_| ()) {
             Known::Object(bytes, timed) => Some(self.found(image_key, descriptor, bytes, timed)),
             Known::Failure(reason) => {
                 self.stays_ahead_of_time(descriptor, reason, " (remembered by the cache)");

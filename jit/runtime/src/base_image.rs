@@ -130,7 +130,18 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
     let descriptor = Descriptor::unspecialized(NAME, architecture);
     let key = disk_cache::key(compiler(), id, code.triple, String::new(), options, descriptor);
     let deadline = settings().time_limit.saturating_mul(PATIENCE);
-    let claim = match disk_cache::wait_for_others(&key, deadline) {
+    let mut was_said = false;
+    let mut say_late = |waited: Duration, what: &str| {
+        if waited >= WITHOUT_A_WORD && !std::mem::replace(&mut was_said, true) {
+            report::line(format_args!(
+                "compiling the device code of {} takes longer than {} s: {what}",
+                name(code, object),
+                WITHOUT_A_WORD.as_secs()
+            ));
+        }
+    };
+    let mut waiting = |waited| say_late(waited, "another process does, and this one waits for it");
+    let claim = match disk_cache::wait_for_others(&key, deadline, &mut waiting) {
         Known::Object(bytes, _) => {
             report::log(format_args!(
                 "the image of {} is in the cache",
@@ -141,7 +152,6 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
         Known::Failure(reason) => return Err(format!("{reason} (remembered by the cache)")),
         Known::Nothing(claim) => claim,
     };
-    let mut was_said = false;
     let request = BaseImageRequest {
         deadline,
         libraries: libraries.iter().map(PathBuf::as_path).collect(),
@@ -154,13 +164,7 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
         }
         // Other processes that use the folder wait for what is claimed.
         claim.iter().for_each(Claim::renew);
-        if waited >= WITHOUT_A_WORD && !std::mem::replace(&mut was_said, true) {
-            report::line(format_args!(
-                "compiling the device code of {} takes longer than {} s: the cache keeps what comes of it",
-                name(code, object),
-                waited.as_secs()
-            ));
-        }
+        say_late(waited, "the cache keeps what comes of it");
     };
     let record = match compile_base_image(&request, &mut waiting) {
         Ok(compiled) => {

@@ -249,6 +249,18 @@ mod tests {
     }
 
     #[test]
+    fn times_of_no_known_model_are_left_out() {
+        let mut bytes = Record::Image([&[1; 16], b"image".as_slice()].concat()).encode("key");
+        bytes[8] = 2;
+        let checksum = checksum(&bytes);
+        bytes[CHECKSUM..HEADER].copy_from_slice(checksum.as_bytes());
+        assert_eq!(
+            Record::decode(&bytes),
+            Some(("key", Record::Image(b"image".to_vec())))
+        );
+    }
+
+    #[test]
     fn every_flipped_bit_and_every_truncation_is_noticed() {
         let bytes = Record::Image(vec![3; 100]).encode("key");
         for bit in 0..8 * bytes.len() {
