@@ -278,40 +278,58 @@ private:
   }
 };
 
-/// Whether a variable's address matters to nobody: nothing but loads, copies out of it and functions of the
-/// device runtime, which read what describes the source, get at it.
-bool isAddressObserved(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &Seen) {
-  if (V.hasGlobalUnnamedAddr() || !Seen.insert(&V).second)
-    return false;
-  SmallVector<Value *, 8> Pending{&V};
-  SmallPtrSet<Value *, 8> Walked;
-  while (!Pending.empty()) {
-    Value *Pointer = Pending.pop_back_val();
-    for (Use &U : Pointer->uses()) {
-      User *By = U.getUser();
-      if (auto *Holder = dyn_cast<GlobalVariable>(By)) {
-        // Who loads the address from there may do anything with it.
-        if (!Holder->getName().starts_with("llvm.") &&
-            any_of(Holder->users(), [](const User *Of) { return isa<Instruction>(Of); }) && !Holder->hasGlobalUnnamedAddr())
-          return true;
-        continue;
+/// What is done with a variable's address.
+struct AddressUses {
+  /// Loaded from, or copied out of.
+  bool IsRead = false;
+  /// Stored, handed on, or chosen from several: it may be anywhere then, for any time.
+  bool Escapes = false;
+  bool IsCompared = false;
+  SmallVector<GlobalVariable *, 4> Holders;
+
+  /// Functions of the device runtime only read what they are handed, which describes the source.
+  explicit AddressUses(GlobalVariable &V) {
+    SmallVector<Value *, 8> Pending{&V};
+    SmallPtrSet<Value *, 8> Walked;
+    while (!Pending.empty())
+      for (Use &U : Pending.pop_back_val()->uses()) {
+        User *By = U.getUser();
+        if (auto *Holder = dyn_cast<GlobalVariable>(By)) {
+          if (!Holder->getName().starts_with("llvm."))
+            Holders.push_back(Holder);
+        } else if (isa<GEPOperator>(By) || isa<AddrSpaceCastOperator>(By) || isa<BitCastOperator>(By) ||
+                   isa<ConstantAggregate>(By)) {
+          if (Walked.insert(By).second)
+            Pending.push_back(By);
+        } else if (isa<ICmpInst>(By)) {
+          IsCompared = true;
+        } else if (auto *Copy = dyn_cast<MemTransferInst>(By); isa<LoadInst>(By) || (Copy && &U == &Copy->getRawSourceUse())) {
+          IsRead = true;
+        } else {
+          auto *Call = dyn_cast<CallInst>(By);
+          const Function *Callee = Call && Call->isArgOperand(&U) ? Call->getCalledFunction() : nullptr;
+          Escapes |= !Callee || !Callee->isDeclaration() || !Callee->getName().starts_with("__kmpc_");
+        }
       }
-      if (isa<GEPOperator>(By) || isa<AddrSpaceCastOperator>(By) || isa<BitCastOperator>(By) || isa<ConstantAggregate>(By)) {
-        if (Walked.insert(By).second)
-          Pending.push_back(By);
-        continue;
-      }
-      if (isa<LoadInst>(By))
-        continue;
-      if (auto *Copy = dyn_cast<MemTransferInst>(By); Copy && &U == &Copy->getRawSourceUse())
-        continue;
-      auto *Call = dyn_cast<CallInst>(By);
-      const Function *Callee = Call && Call->isArgOperand(&U) ? Call->getCalledFunction() : nullptr;
-      if (!Callee || !Callee->isDeclaration() || !Callee->getName().starts_with("__kmpc_"))
-        return true;
-    }
   }
-  return false;
+};
+
+/// Whether what the variable holds may be read.
+bool mayBeRead(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &Seen) {
+  if (!Seen.insert(&V).second)
+    return false;
+  AddressUses Uses(V);
+  return Uses.IsRead || Uses.Escapes || any_of(Uses.Holders, [&](GlobalVariable *Holder) { return mayBeRead(*Holder, Seen); });
+}
+
+/// Whether the program can tell the variable from a copy, or use its address when the copy is gone. An address
+/// that may be any copy's (`unnamed_addr`), as a string's, is not told apart, but used as long.
+bool isAddressObserved(GlobalVariable &V) {
+  AddressUses Uses(V);
+  SmallPtrSet<GlobalVariable *, 4> Seen;
+  // Who loads the address from a holder may do anything with it.
+  return Uses.Escapes || (Uses.IsCompared && !V.hasGlobalUnnamedAddr()) ||
+         any_of(Uses.Holders, [&](GlobalVariable *Holder) { return mayBeRead(*Holder, Seen); });
 }
 
 /// Whether the pointer is the one that the device runtime gives a worker for its parallel region.
@@ -337,11 +355,8 @@ bool isFromRuntime(const Value *Pointer) {
 
 extern "C" {
 
-/// Whether the program can tell the variable's address from that of a copy.
-bool offloom_ir_is_address_observed(LLVMValueRef variable) {
-  SmallPtrSet<GlobalVariable *, 4> Seen;
-  return isAddressObserved(*unwrap<GlobalVariable>(variable), Seen);
-}
+/// Whether the program can tell the variable from a copy.
+bool offloom_ir_is_address_observed(LLVMValueRef variable) { return isAddressObserved(*unwrap<GlobalVariable>(variable)); }
 
 /// Whether the function calls through a pointer that it has from elsewhere.
 bool offloom_ir_calls_through_pointer(LLVMValueRef function) {

@@ -23,8 +23,9 @@ unsafe extern "C" {
     fn offloom_ir_release_counted_loops(module: LLVMModuleRef, rounds: u32, instructions: u32) -> usize;
 }
 
-/// Whether the program can tell a variable's address from that of a copy: it compares the address, stores it,
-/// or hands it on. What the functions of the device runtime are handed, `__kmpc_`, they only read.
+/// Whether the program can tell a variable from a copy that is gone after a time: it compares the address,
+/// unless that may be any copy's (`unnamed_addr`), stores it, or hands it on. What the functions of the device
+/// runtime are handed, `__kmpc_`, they only read.
 pub fn is_address_observed(variable: Symbol<'_>) -> bool {
     // SAFETY: only asked of live variables.
     variable.kind() == SymbolKind::Variable
