@@ -157,6 +157,33 @@ bool takeBackIndependence(Function &F) {
   return Changed;
 }
 
+#if LLVM_VERSION_MAJOR >= 22 && LLVM_VERSION_MAJOR <= 23
+/// Whether something may write to memory between the load and what chooses its value.
+bool isWrittenBetween(const Instruction &Load, const Instruction &Choice) {
+  if (Load.getParent() != Choice.getParent())
+    return true;
+  return any_of(make_range(std::next(Load.getIterator()), Choice.getIterator()),
+                [](const Instruction &I) { return I.mayWriteToMemory(); });
+}
+
+/// InstCombine makes one masked load of a masked load and a choice by the same mask, and puts it where the
+/// choice is: behind a store to the same place it loads what was stored (llvm/llvm-project#215453; LLVM 22,
+/// and 23 before its first release). So these choose something else there. Whether anything changed.
+bool keepMaskedLoads(Function &F) {
+  bool Changed = false;
+  for (Instruction &I : instructions(F)) {
+    auto *Choice = dyn_cast<SelectInst>(&I);
+    auto *Load = Choice ? dyn_cast<IntrinsicInst>(Choice->getTrueValue()) : nullptr;
+    if (!Load || Load->getIntrinsicID() != Intrinsic::masked_load || !Load->hasOneUse() ||
+        !is_contained(Load->args(), Choice->getCondition()) || !isWrittenBetween(*Load, *Choice))
+      continue;
+    Choice->setTrueValue(new FreezeInst(Load, "", Choice->getIterator()));
+    Changed = true;
+  }
+  return Changed;
+}
+#endif
+
 /// OpenMPOpt makes stack memory of what `malloc` or the device runtime allocates, and leaves calls that get
 /// it marked as tail calls, which says that they do not touch the caller's stack: copies into it are lost
 /// (llvm/llvm-project#58744, LLVM 19 and 22). So the calls lose the mark before.
@@ -186,14 +213,21 @@ bool offloom::runPipeline(Module &M, TargetMachine *Machine, StringRef Pipeline,
                           Analyses &All) {
   Callbacks.registerBeforeNonSkippedPassCallback(forgetTailCallsBefore);
   Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any IR) {
-    auto *Of = Pass == "LoopVectorizePass" ? any_cast<const Function *>(&IR) : nullptr;
+    auto *Of = any_cast<const Function *>(&IR);
     if (!Of)
       return;
     Function &F = *const_cast<Function *>(*Of);
     FunctionAnalysisManager &OfF = All.OfFunctions;
-    bool Changed = takeBackIndependence(F);
-    if (any_of(instructions(F), mayTrap))
-      Changed |= settleDivisions(F, OfF);
+    bool Changed = false;
+    if (Pass == "LoopVectorizePass") {
+      Changed = takeBackIndependence(F);
+      if (any_of(instructions(F), mayTrap))
+        Changed |= settleDivisions(F, OfF);
+    }
+#if LLVM_VERSION_MAJOR >= 22 && LLVM_VERSION_MAJOR <= 23
+    if (Pass == "InstCombinePass")
+      Changed |= keepMaskedLoads(F);
+#endif
     if (!Changed)
       return;
     PreservedAnalyses Kept;
