@@ -322,8 +322,8 @@ bool mayBeRead(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &Seen) {
   return Uses.IsRead || Uses.Escapes || any_of(Uses.Holders, [&](GlobalVariable *Holder) { return mayBeRead(*Holder, Seen); });
 }
 
-/// Whether the program can tell the variable from a copy, or use its address when the copy is gone. An address
-/// that may be any copy's (`unnamed_addr`), as a string's, is not told apart, but used as long.
+/// Whether the program can tell the variable from a copy, or use its address when the copy is gone. An
+/// address that may be any copy's (`unnamed_addr`), as a string's, is not told apart, but used as long.
 bool isAddressObserved(GlobalVariable &V) {
   AddressUses Uses(V);
   SmallPtrSet<GlobalVariable *, 4> Seen;
