@@ -2,6 +2,7 @@
 
 #pragma once
 
+#include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassInstrumentation.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -10,7 +11,9 @@
 // they must be LLVM's. Since LLVM 20 its headers say so.
 #if LLVM_VERSION_MAJOR < 20
 extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::Function *>;
+extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::LazyCallGraph::SCC *>;
 extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::Loop *>;
+extern template struct __attribute__((visibility("default"))) llvm::Any::TypeId<const llvm::Module *>;
 #endif
 
 namespace offloom {

@@ -7,7 +7,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/Analysis/LazyCallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/Analysis/ScalarEvolutionExpressions.h"
@@ -200,10 +199,10 @@ void forgetTailCalls(Module &M) {
 
 /// The same for what one of LLVM's passes is about to run on.
 void forgetTailCallsBefore(StringRef Pass, Any IR) {
-  if (Pass == "OpenMPOptPass")
-    forgetTailCalls(*const_cast<Module *>(any_cast<const Module *>(IR)));
-  else if (Pass == "OpenMPOptCGSCCPass")
-    for (LazyCallGraph::Node &Node : *any_cast<const LazyCallGraph::SCC *>(IR))
+  if (auto *Of = any_cast<const Module *>(&IR); Of && Pass == "OpenMPOptPass")
+    forgetTailCalls(const_cast<Module &>(**Of));
+  if (auto *Of = any_cast<const LazyCallGraph::SCC *>(&IR); Of && Pass == "OpenMPOptCGSCCPass")
+    for (LazyCallGraph::Node &Node : **Of)
       forgetTailCalls(Node.getFunction());
 }
 

@@ -210,4 +210,23 @@ impl Writer<'_> {
             "(j * 2 + 1) & 7",
         ])
     }
+
+    /// A loop that sums what it then overwrites, in the order of the iterations.
+    pub(super) fn overwriting(&mut self) -> String {
+        let clauses = self.construct_clauses;
+        let (p, q) = (self.leaf(false), self.double_leaf(false));
+        let (added, stored) = (self.double_leaf(false), self.double_leaf(false));
+        let unroll = self.random.pick(&["", "#pragma clang loop unroll(disable)\n"]);
+        let bound = self.random.pick(&["n", "m", "m + 5", "13"]);
+        let (condition, other) = self.random.pick(&[
+            ("1", ""),
+            ("in[i] & 1", ""),
+            ("fin[i] < 1.5", " else {\n      sum += fin[i];\n    }"),
+        ]);
+        format!(
+            "#pragma omp target {clauses}\n  {{\n    double sum = {q};\n    u64 whole_sum = {p};\n{unroll}    for (int i = 0; i < {bound}; \
+             i++) {{\n    if ({condition}) {{\n      sum += fout[i] * {added};\n      fout[i] = {stored};\n      whole_sum += out[i];\n      \
+             out[i] = i;\n    }}{other}\n    }}\n    fout[63] = sum;\n    out[63] = whole_sum;\n  }}\n"
+        )
+    }
 }

@@ -154,6 +154,7 @@ impl Writer<'_> {
             14 => (String::new(), self.shared_work()),
             15 => (String::new(), self.rows()),
             16 => (String::new(), self.team_memory()),
+            _ if self.random.chance(50) => (String::new(), self.overwriting()),
             _ => (String::new(), self.straight()),
         };
         format!("{helper}static void case_{seed}({parameters}) {{\n{region}}}\n\n")
