@@ -216,9 +216,14 @@ fn add_gpu_anchors(survey: &mut Survey, shared: &Reached<'_>) {
 }
 
 /// Whether a variant for a GPU has to use the base image's copy: of what code writes, and of constants whose
-/// address the program may look at. What is in shared memory is the team's, and a kernel's environment goes
-/// with its code.
+/// address the program may look at or keep. What is in shared memory is the team's, and a kernel's
+/// environment goes with its code.
 fn is_gpu_anchor(global: Symbol<'_>) -> bool {
+    is_anchor_beside(global, &mut HashSet::from([global]))
+}
+
+/// The same, but for what constants hold that are being looked at already.
+fn is_anchor_beside<'ctx>(global: Symbol<'ctx>, seen: &mut HashSet<Symbol<'ctx>>) -> bool {
     if global.kind() != SymbolKind::Variable
         || gpu::is_environment(global)
         || !matches!(gpu::address_space(global), 0 | gpu::GLOBAL_MEMORY)
@@ -229,17 +234,14 @@ fn is_gpu_anchor(global: Symbol<'_>) -> bool {
         && !global.is_declaration()
         && !global.is_interposable()
         && !is_address_observed(global)
-        && !holds_anchor(global);
+        && !holds_anchor(global, seen);
     !has_copies
 }
 
 /// Whether a constant's value has the address of an anchor in it, which only the base image's copy has.
-fn holds_anchor(constant: Symbol<'_>) -> bool {
-    // One that holds its own address has it observed.
-    constant
-        .references()
-        .into_iter()
-        .any(|held| held != constant && is_gpu_anchor(held))
+fn holds_anchor<'ctx>(constant: Symbol<'ctx>, seen: &mut HashSet<Symbol<'ctx>>) -> bool {
+    let mut held = constant.references().into_iter();
+    held.any(|held| seen.insert(held) && is_anchor_beside(held, seen))
 }
 
 /// Why no kernel that reaches this, or is it, can have variants.

@@ -7,7 +7,7 @@ use offloom_abi::jit_compile::words;
 use offloom_abi::jit_device_image::IMAGE_SYMBOL;
 use offloom_ir::codegen::{MachineOptions, emit_assembly, gpu_machine, run_pipeline};
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::inkwell::module::Module;
+use offloom_ir::inkwell::module::{Linkage, Module};
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::link_modules::parse_bitcode;
 use offloom_ir::symbol::{Symbol, SymbolKind, functions, symbols};
@@ -111,11 +111,12 @@ pub fn compile_gpu_image(bitcode: &[u8], gpu: &GpuImageRequest<'_>) -> Result<Gp
 }
 
 /// What is used must be there: `ptxas` asks that of functions only, and the driver refuses the image. A
-/// launch brings shared memory along.
+/// launch brings shared memory along, and weak variables are there.
 fn check_variables(module: &Module<'_>) -> Result<(), BaseImageError> {
     let missing = symbols(module).into_iter().find(|&global| {
         global.kind() == SymbolKind::Variable
             && global.is_declaration()
+            && global.linkage() != Linkage::ExternalWeak
             && address_space(global) != SHARED_MEMORY
     });
     missing.map_or(Ok(()), |missing| {

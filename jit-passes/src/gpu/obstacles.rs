@@ -7,7 +7,7 @@
 
 use std::collections::HashSet;
 
-use offloom_ir::gpu::calls_through_pointer;
+use offloom_ir::gpu::{calls_through_pointer, is_address_observed};
 use offloom_ir::inkwell::module::Module;
 use offloom_ir::symbol::{AddressUse, Symbol, SymbolKind};
 
@@ -58,7 +58,9 @@ impl Surroundings {
         let is_known = match address_space(variable) {
             0 | GLOBAL_MEMORY => true,
             SHARED_MEMORY => !variable.is_declaration(),
-            CONSTANT_MEMORY => variable.is_constant() && !variable.is_declaration(),
+            CONSTANT_MEMORY => {
+                variable.is_constant() && !variable.is_declaration() && !is_address_observed(variable)
+            }
             _ => false,
         };
         (!is_known).then(|| Obstacle::AddressSpace(variable.name()))

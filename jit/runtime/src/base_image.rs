@@ -130,17 +130,19 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
     let descriptor = Descriptor::unspecialized(NAME, architecture);
     let key = disk_cache::key(compiler(), id, code.triple, String::new(), options, descriptor);
     let deadline = settings().time_limit.saturating_mul(PATIENCE);
-    let mut was_said = false;
-    let mut say_late = |waited: Duration, what: &str| {
-        if waited >= WITHOUT_A_WORD && !std::mem::replace(&mut was_said, true) {
-            report::line(format_args!(
-                "compiling the device code of {} takes longer than {} s: {what}",
-                name(code, object),
-                WITHOUT_A_WORD.as_secs()
-            ));
+    let whose = name(code, object);
+    let say_late = |what: &'static str| {
+        let (whose, mut was_said) = (&whose, false);
+        move |waited: Duration| {
+            if waited >= WITHOUT_A_WORD && !std::mem::replace(&mut was_said, true) {
+                report::line(format_args!(
+                    "compiling the device code of {whose} takes longer than {} s: {what}",
+                    WITHOUT_A_WORD.as_secs()
+                ));
+            }
         }
     };
-    let mut waiting = |waited| say_late(waited, "another process does, and this one waits for it");
+    let mut waiting = say_late("another process does it, and this one waits");
     let claim = match disk_cache::wait_for_others(&key, deadline, &mut waiting) {
         Known::Object(bytes, _) => {
             report::log(format_args!(
@@ -158,13 +160,14 @@ fn find_or_make(id: BundleId, code: &DeviceCode<'_>, object: &LoadedObject) -> R
         gpu,
         bitcode: code.gpu.map_or(code.bytes, |(gpu, _)| gpu.bitcode),
     };
+    let mut making = say_late("the cache keeps what comes of it");
     let mut waiting = |waited: Duration| {
         if waited.is_zero() {
             return disk_cache::expect_publication(&key, None);
         }
         // Other processes that use the folder wait for what is claimed.
         claim.iter().for_each(Claim::renew);
-        say_late(waited, "the cache keeps what comes of it");
+        making(waited);
     };
     let record = match compile_base_image(&request, &mut waiting) {
         Ok(compiled) => {

@@ -278,58 +278,68 @@ private:
   }
 };
 
-/// What is done with a variable's address.
+/// Whether the address is handed to a function that does not keep it for longer than the variant is there.
+/// Functions of the device runtime only read what they are handed, which describes the source; the driver
+/// prints before it unloads what the formats are in; and what fails an assertion ends the context.
+bool isOnlyRead(const Use &U) {
+  auto *Call = dyn_cast<CallInst>(U.getUser());
+  const Function *Callee = Call && Call->isArgOperand(&U) ? Call->getCalledFunction() : nullptr;
+  if (!Callee || !Callee->isDeclaration())
+    return false;
+  StringRef Name = Callee->getName();
+  bool IsPrinter = Name == "vprintf" || Name == "__llvm_omp_vprintf";
+  return Name.starts_with("__kmpc_") || Name == "__assertfail" || (IsPrinter && Call->getArgOperandNo(&U) == 0);
+}
+
+/// What is done with an address.
 struct AddressUses {
-  /// Loaded from, or copied out of.
-  bool IsRead = false;
-  /// Stored, handed on, or chosen from several: it may be anywhere then, for any time.
-  bool Escapes = false;
-  bool IsCompared = false;
+  /// Compared, or kept: stored, or handed on.
+  bool IsObserved = false;
+  /// Variables whose initial value has it.
   SmallVector<GlobalVariable *, 4> Holders;
 
-  /// Functions of the device runtime only read what they are handed, which describes the source.
-  explicit AddressUses(GlobalVariable &V) {
+  /// Of the variable's own address, or of all those that it holds, which code may load from there, and so on.
+  AddressUses(GlobalVariable &V, bool OfHeld) {
     SmallVector<Value *, 8> Pending{&V};
     SmallPtrSet<Value *, 8> Walked;
     while (!Pending.empty())
       for (Use &U : Pending.pop_back_val()->uses()) {
         User *By = U.getUser();
+        auto *Copy = dyn_cast<MemTransferInst>(By);
+        Type *T = By->getType();
         if (auto *Holder = dyn_cast<GlobalVariable>(By)) {
           if (!Holder->getName().starts_with("llvm."))
             Holders.push_back(Holder);
         } else if (isa<GEPOperator>(By) || isa<AddrSpaceCastOperator>(By) || isa<BitCastOperator>(By) ||
-                   isa<ConstantAggregate>(By)) {
+                   isa<ConstantAggregate>(By) || isa<SelectInst>(By) || isa<PHINode>(By) ||
+                   (OfHeld && isa<LoadInst>(By) && T->isPointerTy())) {
           if (Walked.insert(By).second)
             Pending.push_back(By);
+        } else if (isa<LoadInst>(By)) {
+          // An address may be loaded as a number of its size.
+          bool IsSmall = T->isFPOrFPVectorTy() || (T->isIntegerTy() && T->getIntegerBitWidth() < 64);
+          IsObserved |= OfHeld && !IsSmall;
         } else if (isa<ICmpInst>(By)) {
-          IsCompared = true;
-        } else if (auto *Copy = dyn_cast<MemTransferInst>(By); isa<LoadInst>(By) || (Copy && &U == &Copy->getRawSourceUse())) {
-          IsRead = true;
-        } else {
-          auto *Call = dyn_cast<CallInst>(By);
-          const Function *Callee = Call && Call->isArgOperand(&U) ? Call->getCalledFunction() : nullptr;
-          Escapes |= !Callee || !Callee->isDeclaration() || !Callee->getName().starts_with("__kmpc_");
+          IsObserved |= !isa<ConstantPointerNull>(By->getOperand(1));
+        } else if (OfHeld || !Copy || &U != &Copy->getRawSourceUse()) {
+          IsObserved |= !isOnlyRead(U);
         }
       }
   }
 };
 
-/// Whether what the variable holds may be read.
-bool mayBeRead(GlobalVariable &V, SmallPtrSetImpl<GlobalVariable *> &Seen) {
-  if (!Seen.insert(&V).second)
-    return false;
-  AddressUses Uses(V);
-  return Uses.IsRead || Uses.Escapes || any_of(Uses.Holders, [&](GlobalVariable *Holder) { return mayBeRead(*Holder, Seen); });
-}
-
-/// Whether the program can tell the variable from a copy, or use its address when the copy is gone. An
-/// address that may be any copy's (`unnamed_addr`), as a string's, is not told apart, but used as long.
+/// Whether the program can tell the variable from a copy, or use its address when the copy is gone. Strings
+/// are told apart too, which need not be (`unnamed_addr`).
 bool isAddressObserved(GlobalVariable &V) {
-  AddressUses Uses(V);
+  AddressUses Uses(V, /*OfHeld=*/false);
   SmallPtrSet<GlobalVariable *, 4> Seen;
-  // Who loads the address from a holder may do anything with it.
-  return Uses.Escapes || (Uses.IsCompared && !V.hasGlobalUnnamedAddr()) ||
-         any_of(Uses.Holders, [&](GlobalVariable *Holder) { return mayBeRead(*Holder, Seen); });
+  while (!Uses.IsObserved && !Uses.Holders.empty())
+    if (GlobalVariable *Holder = Uses.Holders.pop_back_val(); Seen.insert(Holder).second) {
+      AddressUses OfHeld(*Holder, /*OfHeld=*/true);
+      append_range(Uses.Holders, OfHeld.Holders);
+      Uses.IsObserved = OfHeld.IsObserved;
+    }
+  return Uses.IsObserved;
 }
 
 /// Whether the pointer is the one that the device runtime gives a worker for its parallel region.
@@ -355,7 +365,7 @@ bool isFromRuntime(const Value *Pointer) {
 
 extern "C" {
 
-/// Whether the program can tell the variable from a copy.
+/// Whether the program can tell the variable from a copy, or use its address when the copy is gone.
 bool offloom_ir_is_address_observed(LLVMValueRef variable) { return isAddressObserved(*unwrap<GlobalVariable>(variable)); }
 
 /// Whether the function calls through a pointer that it has from elsewhere.

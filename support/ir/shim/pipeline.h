@@ -34,8 +34,8 @@ struct Analyses {
   }
 };
 
-/// Runs a pipeline in the syntax of `opt -passes`, with what LLVM's own loop vectoriser gets wrong kept from
-/// it. Whether the text is one.
+/// Runs a pipeline in the syntax of `opt -passes`, with what LLVM's loop vectoriser, InstCombine and
+/// OpenMPOpt get wrong kept from them. Whether the text is one.
 bool runPipeline(llvm::Module &M, llvm::TargetMachine *Machine, llvm::StringRef Pipeline,
                  llvm::PassInstrumentationCallbacks &Callbacks, Analyses &All);
 

@@ -157,26 +157,25 @@ bool takeBackIndependence(Function &F) {
 }
 
 #if LLVM_VERSION_MAJOR >= 22 && LLVM_VERSION_MAJOR <= 23
-/// Whether something may write to memory between the load and what chooses its value.
-bool isWrittenBetween(const Instruction &Load, const Instruction &Choice) {
-  if (Load.getParent() != Choice.getParent())
-    return true;
-  return any_of(make_range(std::next(Load.getIterator()), Choice.getIterator()),
-                [](const Instruction &I) { return I.mayWriteToMemory(); });
+/// Whether something may write to memory between the load and where its value is used.
+bool mayBeOverwritten(const Instruction &Load) {
+  auto Behind = make_range(std::next(Load.getIterator()), Load.getParent()->end());
+  return Load.isUsedOutsideOfBlock(Load.getParent()) || any_of(Behind, [](const Instruction &I) { return I.mayWriteToMemory(); });
 }
 
 /// InstCombine makes one masked load of a masked load and a choice by the same mask, and puts it where the
 /// choice is: behind a store to the same place it loads what was stored (llvm/llvm-project#215453; LLVM 22,
-/// and 23 before its first release). So these choose something else there. Whether anything changed.
+/// and 23 before its first release). So nothing else uses such a load than an instruction behind it, through
+/// which InstCombine does not look. Whether anything changed.
 bool keepMaskedLoads(Function &F) {
   bool Changed = false;
   for (Instruction &I : instructions(F)) {
-    auto *Choice = dyn_cast<SelectInst>(&I);
-    auto *Load = Choice ? dyn_cast<IntrinsicInst>(Choice->getTrueValue()) : nullptr;
-    if (!Load || Load->getIntrinsicID() != Intrinsic::masked_load || !Load->hasOneUse() ||
-        !is_contained(Load->args(), Choice->getCondition()) || !isWrittenBetween(*Load, *Choice))
+    auto *Load = dyn_cast<IntrinsicInst>(&I);
+    if (!Load || Load->getIntrinsicID() != Intrinsic::masked_load || !mayBeOverwritten(*Load) ||
+        (Load->hasOneUser() && isa<FreezeInst>(Load->user_back())))
       continue;
-    Choice->setTrueValue(new FreezeInst(Load, "", Choice->getIterator()));
+    auto *Loaded = new FreezeInst(Load, "", std::next(Load->getIterator()));
+    Load->replaceUsesWithIf(Loaded, [&](Use &U) { return U.getUser() != Loaded; });
     Changed = true;
   }
   return Changed;

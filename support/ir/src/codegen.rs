@@ -155,8 +155,8 @@ pub fn target_machine(options: &MachineOptions<'_>) -> Result<TargetMachine, Cod
     Ok(machine)
 }
 
-/// Runs a pipeline in the syntax of `opt -passes`. Loops are not vectorised, and calls not tail calls, where
-/// LLVM 19 and 22 would make wrong code of them (`pipeline_shim.cpp`).
+/// Runs a pipeline in the syntax of `opt -passes`. What LLVM 19 and 22 would make wrong code of is kept from
+/// their passes: some loops, masked loads, and marks of tail calls (`pipeline_shim.cpp`).
 ///
 /// # Errors
 /// When the text is not a pipeline, or when a pass reports an error.

@@ -24,8 +24,8 @@ unsafe extern "C" {
 }
 
 /// Whether the program can tell a variable from a copy that is gone after a time: it compares the address,
-/// unless that may be any copy's (`unnamed_addr`), stores it, or hands it on. What the functions of the
-/// device runtime are handed, `__kmpc_`, they only read.
+/// stores it, or hands it on. What the functions of the device runtime are handed, `__kmpc_`, they only read,
+/// and formats are printed in time.
 pub fn is_address_observed(variable: Symbol<'_>) -> bool {
     // SAFETY: only asked of live variables.
     variable.kind() == SymbolKind::Variable

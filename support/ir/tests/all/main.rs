@@ -19,6 +19,7 @@ mod metadata;
 mod module;
 mod narrow_divisions;
 mod nested_regions;
+mod observed_addresses;
 mod processor;
 mod region_starts;
 mod straight_line_vectors;
