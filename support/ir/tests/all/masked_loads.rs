@@ -55,7 +55,6 @@ fn combined(behind_load: [&str; 2]) -> String {
 }
 
 #[test]
-#[expect(clippy::unwrap_used, reason = "a test that does not find them has failed")]
 fn what_was_there_before_a_store_is_loaded_before_it() {
     for choice in [CHOICE, INVERTED_CHOICE, CHOICE_AND_SUM, REVERSED_CHOICE] {
         let text = combined([STORE, choice]);
