@@ -156,7 +156,10 @@ bool takeBackIndependence(Function &F) {
   return Changed;
 }
 
-#if LLVM_VERSION_MAJOR >= 22 && LLVM_VERSION_MAJOR <= 23
+/// Whether this LLVM's InstCombine puts masked loads behind stores: 22's does, and 23's before its first
+/// release.
+constexpr bool MovesMaskedLoads = LLVM_VERSION_MAJOR == 22 || LLVM_VERSION_MAJOR == 23;
+
 /// Whether something may write to memory between the load and where its value is used.
 bool mayBeOverwritten(const Instruction &Load) {
   auto Behind = make_range(std::next(Load.getIterator()), Load.getParent()->end());
@@ -164,9 +167,9 @@ bool mayBeOverwritten(const Instruction &Load) {
 }
 
 /// InstCombine makes one masked load of a masked load and a choice by the same mask, and puts it where the
-/// choice is: behind a store to the same place it loads what was stored (llvm/llvm-project#215453; LLVM 22,
-/// and 23 before its first release). So nothing else uses such a load than an instruction behind it, through
-/// which InstCombine does not look. Whether anything changed.
+/// choice is: behind a store to the same place it loads what was stored (llvm/llvm-project#215453). So
+/// nothing else uses such a load than an instruction behind it, through which InstCombine does not look.
+/// Whether anything changed.
 bool keepMaskedLoads(Function &F) {
   bool Changed = false;
   for (Instruction &I : instructions(F)) {
@@ -180,7 +183,6 @@ bool keepMaskedLoads(Function &F) {
   }
   return Changed;
 }
-#endif
 
 /// OpenMPOpt makes stack memory of what `malloc` or the device runtime allocates, and leaves calls that get
 /// it marked as tail calls, which says that they do not touch the caller's stack: copies into it are lost
@@ -222,10 +224,8 @@ bool offloom::runPipeline(Module &M, TargetMachine *Machine, StringRef Pipeline,
       if (any_of(instructions(F), mayTrap))
         Changed |= settleDivisions(F, OfF);
     }
-#if LLVM_VERSION_MAJOR >= 22 && LLVM_VERSION_MAJOR <= 23
-    if (Pass == "InstCombinePass")
-      Changed |= keepMaskedLoads(F);
-#endif
+    if (MovesMaskedLoads && Pass == "InstCombinePass")
+      Changed = keepMaskedLoads(F);
     if (!Changed)
       return;
     PreservedAnalyses Kept;

@@ -1,10 +1,6 @@
 //! Divisions under a condition that lead to an address, of which LLVM's loop vectoriser makes wrong code.
 
-use offloom_ir::codegen::{MachineOptions, run_pipeline, target_machine};
-use offloom_ir::inkwell::context::Context;
-use offloom_ir::jit_diagnostics::CollectedErrors;
-
-use crate::parse;
+use crate::pipelines::optimized;
 
 /// A loop that asks for vectors of four, and what it does in its later iterations.
 fn module(then: &[&str]) -> String {
@@ -44,24 +40,8 @@ fn module(then: &[&str]) -> String {
 const LOAD: &str = "%from = getelementptr inbounds i64, ptr %in, i64 %rest
                     %value = load i64, ptr %from";
 
-#[expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot optimise its module has failed"
-)]
 fn vectorized(module: &str) -> String {
-    let context = Context::create();
-    let errors = CollectedErrors::install(&context);
-    let module = parse(&context, module);
-    let options = MachineOptions {
-        triple: "x86_64-pc-linux-gnu",
-        cpu: "",
-        features: "",
-        optimization_level: 3,
-    };
-    let machine = target_machine(&options).unwrap();
-    run_pipeline(&module, &machine, &errors, "function(loop-vectorize)").unwrap();
-    module.verify().unwrap();
-    module.to_string()
+    optimized(module, "function(loop-vectorize)")
 }
 
 fn is_vectorized(text: &str) -> bool {

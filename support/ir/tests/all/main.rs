@@ -20,6 +20,7 @@ mod module;
 mod narrow_divisions;
 mod nested_regions;
 mod observed_addresses;
+mod pipelines;
 mod processor;
 mod region_starts;
 mod straight_line_vectors;

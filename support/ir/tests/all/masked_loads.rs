@@ -1,10 +1,6 @@
 //! Masked loads that choices by the same mask follow, which LLVM 22's InstCombine moves behind stores.
 
-use offloom_ir::codegen::{MachineOptions, run_pipeline, target_machine};
-use offloom_ir::inkwell::context::Context;
-use offloom_ir::jit_diagnostics::CollectedErrors;
-
-use crate::parse;
+use crate::pipelines::optimized;
 
 const CHOICE: &str = "%chosen = select <4 x i1> %mask, <4 x double> %loaded, <4 x double> %other";
 const INVERTED_CHOICE: &str = "%not = xor <4 x i1> %mask, <i1 true, i1 true, i1 true, i1 true>
@@ -19,39 +15,21 @@ const REVERSED_CHOICE: &str = "%reverse = call <4 x double> @llvm.vector.reverse
 const STORE: &str =
     "call void @llvm.masked.store.v4f64.p0(<4 x double> %new, ptr %at, i32 8, <4 x i1> %mask)";
 
-#[expect(
-    clippy::unwrap_used,
-    reason = "a test that cannot optimise its module has failed"
-)]
 fn combined(behind_load: [&str; 2]) -> String {
-    let context = Context::create();
-    let errors = CollectedErrors::install(&context);
     let behind_load = behind_load.join("\n");
-    let module = parse(
-        &context,
-        &format!(
-            r#"target triple = "x86_64-pc-linux-gnu"
-            define <4 x double> @kernel(ptr %at, <4 x i1> %mask, <4 x double> %new, <4 x double> %other) {{
-              %loaded = call <4 x double> @llvm.masked.load.v4f64.p0(ptr %at, i32 8, <4 x i1> %mask, <4 x double> poison)
-              {behind_load}
-              ret <4 x double> %chosen
-            }}
-            declare <4 x double> @llvm.vector.reverse.v4f64(<4 x double>)
-            declare <4 x i1> @llvm.vector.reverse.v4i1(<4 x i1>)
-            declare <4 x double> @llvm.masked.load.v4f64.p0(ptr, i32, <4 x i1>, <4 x double>)
-            declare void @llvm.masked.store.v4f64.p0(<4 x double>, ptr, i32, <4 x i1>)"#
-        ),
+    let module = format!(
+        r#"target triple = "x86_64-pc-linux-gnu"
+        define <4 x double> @kernel(ptr %at, <4 x i1> %mask, <4 x double> %new, <4 x double> %other) {{
+          %loaded = call <4 x double> @llvm.masked.load.v4f64.p0(ptr %at, i32 8, <4 x i1> %mask, <4 x double> poison)
+          {behind_load}
+          ret <4 x double> %chosen
+        }}
+        declare <4 x double> @llvm.vector.reverse.v4f64(<4 x double>)
+        declare <4 x i1> @llvm.vector.reverse.v4i1(<4 x i1>)
+        declare <4 x double> @llvm.masked.load.v4f64.p0(ptr, i32, <4 x i1>, <4 x double>)
+        declare void @llvm.masked.store.v4f64.p0(<4 x double>, ptr, i32, <4 x i1>)"#
     );
-    let options = MachineOptions {
-        triple: "x86_64-pc-linux-gnu",
-        cpu: "",
-        features: "",
-        optimization_level: 3,
-    };
-    let machine = target_machine(&options).unwrap();
-    run_pipeline(&module, &machine, &errors, "function(instcombine)").unwrap();
-    module.verify().unwrap();
-    module.to_string()
+    optimized(&module, "function(instcombine)")
 }
 
 #[test]

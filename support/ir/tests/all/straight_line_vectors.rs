@@ -1,12 +1,12 @@
 //! Loops that get a second form for memory that does not overlap.
 
-use offloom_ir::codegen::{MachineOptions, run_pipeline, target_machine};
+use offloom_ir::codegen::run_pipeline;
 use offloom_ir::inkwell::context::Context;
-use offloom_ir::inkwell::targets::TargetMachine;
 use offloom_ir::jit_diagnostics::CollectedErrors;
 use offloom_ir::straight_line_vectors::run_with_versioned_loops;
 
 use crate::parse;
+use crate::pipelines::machine;
 
 /// Four sums of products, each stored before what the next one is made of is loaded: no loop is in the body
 /// any more, as with small matrices of known extents.
@@ -52,17 +52,6 @@ fn sums() -> String {
         !2 = !{{!"llvm.loop.interleave.count", i32 1}}
         !3 = !{{!"llvm.loop.unroll.disable"}}"#
     )
-}
-
-#[expect(clippy::unwrap_used, reason = "a test without its target machine has failed")]
-fn machine() -> TargetMachine {
-    target_machine(&MachineOptions {
-        triple: "x86_64-pc-linux-gnu",
-        cpu: "",
-        features: "",
-        optimization_level: 3,
-    })
-    .unwrap()
 }
 
 #[expect(
