@@ -21,6 +21,9 @@
 // REDEFINE: %{version} = 98.9
 // RUN: %{run} ./program 2>&1 | FileCheck --check-prefix=RAN %s && not test -e noted
 //
+// In a program whose children end without a word: it may have been started so.
+// RUN: %{run} env --ignore-signal=CHLD ./program 2>&1 | FileCheck --check-prefix=RAN %s && not test -e noted
+//
 // None, where it is earlier than all: one line says so.
 // REDEFINE: %{version} = 1.1
 // RUN: %{run} ./program 2>&1 | FileCheck --check-prefix=NONE --implicit-check-not='ran a variant' %s && not test -e noted

@@ -1,6 +1,7 @@
 //! Names for processes, by which what a dead one left behind is recognised.
 
 use std::fs;
+use std::hash::{BuildHasher as _, RandomState};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
@@ -70,9 +71,11 @@ impl Process {
 }
 
 /// The identity of the running system and of the namespace of its process numbers: containers on one machine
-/// have their own.
+/// have their own. Where the system says none (the namespaces of two systems may have one number), it is one
+/// that no other process has: nobody takes this process for one that is gone.
 fn boot(namespace: &Path) -> String {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id");
+    let boot = boot.unwrap_or_else(|_| RandomState::new().hash_one(()).to_string());
     let identity = format!("{} {}", boot.trim(), namespace.display());
     blake3::hash(identity.as_bytes()).to_hex()[..BOOT_DIGITS].to_owned()
 }

@@ -13,6 +13,7 @@ use crate::driver::driver;
 use crate::timing;
 use offloom_jit_policy::process::device_gate;
 use offloom_jit_policy::process::lock::lock;
+use offloom_jit_policy::process::processors;
 
 /// A thread with nothing to do ends after this: a process ends with its last thread.
 const IDLE: Duration = Duration::from_secs(1);
@@ -64,25 +65,29 @@ pub fn add(job: impl FnOnce() + Send + 'static) -> Result<(), NotAdded> {
     if jobs.waiting.len() >= MOST_WAITING {
         return Err(NotAdded::Busy);
     }
+    let place = jobs.waiting.len();
     jobs.waiting.push_back(Box::new(job));
     if start_or_notify(jobs) {
         return Ok(());
     }
-    // Nobody has taken it; other jobs wait for the next thread.
-    let dropped = lock(&queue().jobs).waiting.pop_back();
+    // Nobody has taken any; what others have added meanwhile waits for the next thread.
+    let dropped = lock(&queue().jobs).waiting.remove(place);
     drop(dropped);
     Err(NotAdded::Busy)
 }
 
-/// Has the times of launches looked at.
-pub(crate) fn wake() {
+/// Has the times of launches looked at. False: there is no thread for it now.
+pub(crate) fn wake() -> bool {
     if device_gate::is_closed() {
-        return;
+        return false;
     }
     let mut jobs = lock(&queue().jobs);
-    if !std::mem::replace(&mut jobs.woken, true) {
-        start_or_notify(jobs);
+    if std::mem::replace(&mut jobs.woken, true) || start_or_notify(jobs) {
+        return true;
     }
+    // The next one tries again.
+    lock(&queue().jobs).woken = false;
+    false
 }
 
 /// Has the thread look at what there is. False: there is none to be had.
@@ -101,12 +106,14 @@ fn start_or_notify(mut jobs: std::sync::MutexGuard<'_, Jobs>) -> bool {
 }
 
 fn run() {
+    processors::use_all();
     let queue = queue();
+    let mut pause = timing::PAUSE;
     loop {
-        let pause = if timing::is_pending() { timing::PAUSE } else { IDLE };
+        let at_most = if timing::is_pending() { pause } else { IDLE };
         let (mut jobs, _) = queue
             .changed
-            .wait_timeout_while(lock(&queue.jobs), pause, |jobs| {
+            .wait_timeout_while(lock(&queue.jobs), at_most, |jobs| {
                 jobs.waiting.is_empty() && !jobs.woken
             })
             .unwrap_or_else(PoisonError::into_inner);
@@ -117,6 +124,11 @@ fn run() {
             return;
         }
         drop(jobs);
+        // A launch may take hours.
+        pause = match woken {
+            true => timing::PAUSE,
+            false => (pause * 2).min(timing::LONGEST_PAUSE),
+        };
         // What a panic leaves behind is behind mutexes, which outlive it; the client tells of its own.
         let _ = catch_unwind(AssertUnwindSafe(|| {
             if let Some(_work) = device_gate::enter() {

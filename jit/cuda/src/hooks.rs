@@ -15,6 +15,7 @@ use crate::image_file;
 use crate::launch::{Request, guarded, launch};
 use offloom_jit_policy::hook;
 use offloom_jit_policy::process::device_gate;
+use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 use offloom_jit_policy::process::handle_table::Found;
 use offloom_jit_policy::process::plugin_table::Hook;
 
@@ -242,7 +243,7 @@ unsafe extern "C-unwind" fn module_load_data_ex(
     if status == Status::SUCCESS && !device_gate::is_forked() {
         // SAFETY: the driver has written the handle.
         let module = unsafe { *module };
-        guarded((), || {
+        guarded_on_foreign_thread((), || {
             // SAFETY: the driver has loaded it, and it stays until this returns.
             let file = unsafe { image_file::bytes_of(image) };
             image::met(driver, module, file);
@@ -264,7 +265,7 @@ unsafe extern "C-unwind" fn module_get_function(
     if status == Status::SUCCESS && !device_gate::is_forked() {
         // SAFETY: the driver has written the handle, and has read the name.
         let (function, name) = unsafe { (*function, CStr::from_ptr(name)) };
-        guarded((), || image::met_kernel(driver, module, function, name));
+        guarded_on_foreign_thread((), || image::met_kernel(driver, module, function, name));
     }
     status
 }
@@ -274,7 +275,7 @@ unsafe extern "C-unwind" fn module_unload(module: ModuleHandle) -> Status {
         return Status::NOT_INITIALIZED;
     };
     if !device_gate::is_forked() {
-        guarded((), || image::withdraw(driver, module));
+        guarded_on_foreign_thread((), || image::withdraw(driver, module));
     }
     // SAFETY: the caller calls the driver's function.
     unsafe { (driver.module_unload)(module) }
@@ -313,11 +314,18 @@ unsafe extern "C-unwind" fn func_set_cache_config(function: FunctionHandle, conf
 }
 
 /// Takes note of something that was set.
-fn note(driver: &Driver, function: FunctionHandle, status: Status, setting: Setting) {
-    if status == Status::SUCCESS
-        && !device_gate::is_forked()
-        && let Found::Ours(kernel) = FUNCTIONS.find(function.0)
-    {
-        guarded((), || kernel.set(driver, setting));
+fn note(driver: &'static Driver, function: FunctionHandle, status: Status, setting: Setting) {
+    if status != Status::SUCCESS || device_gate::is_forked() {
+        return;
+    }
+    match FUNCTIONS.find(function.0) {
+        Found::Foreign => {}
+        Found::Ours(kernel) => guarded_on_foreign_thread((), || kernel.set(driver, setting)),
+        // Of an image that was loaded before calls were led here; it is launched later.
+        Found::Unknown => guarded_on_foreign_thread((), || {
+            if let Some(kernel) = image::unknown_kernel(driver, function) {
+                kernel.set(driver, setting);
+            }
+        }),
     }
 }

@@ -106,8 +106,13 @@ pub(crate) fn met(
 
 /// What a module is, if it is known or can be found out.
 pub(crate) fn known(driver: &'static Driver, module: ModuleHandle) -> Option<&'static ImageCopy> {
-    let known = lock(modules()).get(&module).copied();
-    known.unwrap_or_else(|| met(driver, module, None))
+    let find = || lock(modules()).get(&module).copied();
+    find().unwrap_or_else(|| {
+        // Threads may launch kernels of it for the first time together.
+        static MEETING: Mutex<()> = Mutex::new(());
+        let _meeting = lock(&MEETING);
+        find().unwrap_or_else(|| met(driver, module, None))
+    })
 }
 
 fn adopt(driver: &'static Driver, module: ModuleHandle, file: Option<&[u8]>) -> Option<&'static ImageCopy> {

@@ -14,6 +14,7 @@ use crate::image::{self, FUNCTIONS, Kernel};
 use crate::timing;
 use crate::variant::Variant;
 use offloom_jit_policy::process::device_gate;
+use offloom_jit_policy::process::guard::guarded_on_foreign_thread;
 use offloom_jit_policy::process::handle_table::Found;
 
 /// `CU_STREAM_CAPTURE_STATUS_NONE`: the stream records no graph.
@@ -48,7 +49,7 @@ pub(crate) unsafe fn launch(
     let kernel = match FUNCTIONS.find(function.0) {
         Found::Ours(kernel) => kernel,
         Found::Foreign => return start(function),
-        Found::Unknown => match guarded(None, || image::unknown_kernel(driver, function)) {
+        Found::Unknown => match guarded_on_foreign_thread(None, || image::unknown_kernel(driver, function)) {
             Some(kernel) => kernel,
             None => return start(function),
         },

@@ -4,16 +4,16 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::PermissionsExt as _;
-use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::thread;
 use std::time::{Duration, Instant};
 
+use offloom_jit_policy::process::fork_gate;
+use offloom_jit_policy::process::spawn::{self, Start};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitOptions, kill_process_group, pidfd_open, waitpid};
 
 /// The program's name.
 const NAME: &str = "ptxas";
@@ -33,6 +33,8 @@ const LIBRARIES: &str = "lib64";
 /// nvJitLink. Those of CUDA 12 first: the libomptarget of LLVM 19 takes images of no later one.
 const NVJITLINK: [&str; 2] = ["libnvJitLink.so.12", "libnvJitLink.so.13"];
 
+/// How long one that has said its version may take to end.
+const SOON: Duration = Duration::from_secs(1);
 /// More than ptxas says of its version.
 const MOST_OUTPUT: usize = 1 << 16;
 
@@ -140,9 +142,8 @@ fn is_program(path: &Path) -> bool {
 /// # Errors
 /// When it does not say so.
 pub fn version(path: &Path, limit: Duration) -> Result<String, NoPtxas> {
-    let (text, is_success) = output(path, &[], limit)?;
+    let text = output(path, &[], limit)?;
     read_version(&String::from_utf8_lossy(&text))
-        .filter(|_| is_success)
         .map(str::to_owned)
         .ok_or_else(|| NoPtxas::OfNoVersion(path.to_owned()))
 }
@@ -152,43 +153,42 @@ pub fn version(path: &Path, limit: Duration) -> Result<String, NoPtxas> {
 /// # Errors
 /// When it is not, or the program does not run.
 pub fn nvjitlink(program: &Path, library: &OsStr, limit: Duration) -> Result<(String, String), NoPtxas> {
-    let (text, is_success) = output(program, &["--library".as_ref(), library], limit)?;
+    let text = output(program, &["--library".as_ref(), library], limit)?;
     let text = String::from_utf8(text).map_err(|_| NoPtxas::OfNoPath(program.to_owned()))?;
-    let version = read_version(&text).filter(|_| is_success);
-    let version = version.ok_or_else(|| NoPtxas::OfNoVersion(PathBuf::from(library)))?;
+    let version = read_version(&text).ok_or_else(|| NoPtxas::OfNoVersion(PathBuf::from(library)))?;
     let path = text.lines().find_map(|line| line.strip_prefix("library="));
     let path = path.ok_or_else(|| NoPtxas::OfNoPath(program.to_owned()))?;
     Ok((path.to_owned(), version.to_owned()))
 }
 
-/// What a program prints when it is asked for its version, and whether it ends well.
-fn output(path: &Path, arguments: &[&OsStr], limit: Duration) -> Result<(Vec<u8>, bool), NoPtxas> {
+/// What a program prints when it is asked for its version. Nobody is told how it ends: it is no child of the
+/// program that this library is in, which may wait for its children, or have them go without a word.
+fn output(path: &Path, arguments: &[&OsStr], limit: Duration) -> Result<Vec<u8>, NoPtxas> {
     let failed = |error| NoPtxas::DoesNotRun {
         path: path.to_owned(),
         error,
     };
     let late = Instant::now() + limit;
-    let child = Command::new(path)
-        .args(arguments)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .process_group(0)
-        .spawn()
-        .map_err(failed)?;
-    let mut child = Group {
-        leader: child,
-        is_ended: false,
+    let (mut stdout, started) = {
+        // A child forked meanwhile would hold the other end.
+        let _undivided = fork_gate::enter_undivided();
+        let (stdout, other_end) = spawn::pipe().map_err(failed)?;
+        let started = spawn::spawn_detached(&Start {
+            program: path,
+            arguments: &[arguments, &["--version".as_ref()]].concat(),
+            passed_on: &[],
+            input: None,
+            output: Some(other_end.as_fd()),
+            leads_group: true,
+        });
+        (stdout, started)
     };
-    let Some(mut stdout) = child.leader.stdout.take() else {
-        return Err(NoPtxas::OfNoVersion(path.to_owned()));
-    };
+    let _group = Group::of(started.map_err(failed)?);
     let mut text = Vec::new();
     let mut part = [0; 4096];
     // Ends with the output, which what it starts may hold open, or once that is longer than any ptxas prints.
     while text.len() < MOST_OUTPUT {
-        if !is_readable(&stdout, late).map_err(failed)? {
+        if !is_ready(&stdout, late).map_err(failed)? {
             return Err(NoPtxas::Hangs(path.to_owned(), limit.as_millis()));
         }
         match stdout.read(&mut part) {
@@ -198,25 +198,15 @@ fn output(path: &Path, arguments: &[&OsStr], limit: Duration) -> Result<(Vec<u8>
             Err(error) => return Err(failed(error)),
         }
     }
-    drop(stdout);
-    loop {
-        match child.leader.try_wait().map_err(failed)? {
-            Some(status) => {
-                child.is_ended = true;
-                return Ok((text, status.success()));
-            }
-            None if Instant::now() >= late => return Err(NoPtxas::Hangs(path.to_owned(), limit.as_millis())),
-            None => thread::sleep(Duration::from_millis(1)),
-        }
-    }
+    Ok(text)
 }
 
 /// Waits until there is something to read, or the end of it. False: it is late.
-fn is_readable(stdout: &ChildStdout, late: Instant) -> io::Result<bool> {
+fn is_ready(file: impl AsFd, late: Instant) -> io::Result<bool> {
     loop {
         let left = late.saturating_duration_since(Instant::now());
         let left = Timespec::try_from(left).map_err(io::Error::other)?;
-        match poll(&mut [PollFd::new(stdout, PollFlags::IN)], Some(&left)) {
+        match poll(&mut [PollFd::new(&file, PollFlags::IN)], Some(&left)) {
             Ok(0) if Instant::now() >= late => return Ok(false),
             Ok(0) | Err(Errno::INTR) => {}
             Ok(_) => return Ok(true),
@@ -225,22 +215,35 @@ fn is_readable(stdout: &ChildStdout, late: Instant) -> io::Result<bool> {
     }
 }
 
-/// A process that leads a group of its own. The group is ended with this, unless its leader has ended and was
-/// waited for.
+/// A process that leads a group of its own, which is ended with this if the leader has not ended soon.
 struct Group {
-    leader: Child,
-    is_ended: bool,
+    leader: Pid,
+    /// Says whether it has ended: somebody else is told, and its number may be that of another then. None:
+    /// the system has no such thing (Linux before 5.3, or a filter of system calls), and it is left alone.
+    end: Option<OwnedFd>,
+}
+
+impl Group {
+    fn of(started: Option<Pid>) -> Option<Self> {
+        let leader = started?;
+        // It was started a moment ago: the number is not yet another's.
+        let end = pidfd_open(leader, PidfdFlags::empty()).ok();
+        Some(Self { leader, end })
+    }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if self.is_ended {
-            return;
+        let Some(end) = &self.end else { return };
+        if let Ok(false) = is_ready(end, Instant::now() + SOON) {
+            let _ = kill_process_group(self.leader, Signal::KILL);
+            // It does not take long.
+            let _ = is_ready(end, Instant::now() + SOON);
         }
-        // The leader was not waited for, so the number is still its own.
-        let _ = kill_process_group(Pid::from_child(&self.leader), Signal::KILL);
-        // It is ended: this does not take long.
-        let _ = self.leader.wait();
+        // It is a child of this process after all.
+        if spawn::adopts_orphans() {
+            let _ = waitpid(Some(self.leader), WaitOptions::NOHANG);
+        }
     }
 }
 
@@ -262,6 +265,7 @@ mod tests {
     use super::*;
     use std::collections::HashMap;
     use std::os::unix::fs::OpenOptionsExt as _;
+    use std::thread;
 
     fn program(folder: &Path) -> PathBuf {
         fs::create_dir_all(folder).unwrap();
@@ -339,12 +343,16 @@ mod tests {
         );
         let found = nvjitlink(&says, "name".as_ref(), limit).unwrap();
         assert_eq!(found, ("/l/name".to_owned(), "12.9".to_owned()));
-        let fails = script(
-            &folder.path().join("other"),
-            "echo 'it, release 12.9, V12.9'; exit 1",
-        );
-        let error = nvjitlink(&fails, "name".as_ref(), limit).unwrap_err();
-        assert!(matches!(error, NoPtxas::OfNoVersion(_)), "{error}");
+        for (fails, text) in [
+            ("silent", "exit 1"),
+            ("other", "echo 'it, release 12.9, V12.9'; exit 1"),
+        ] {
+            let fails = script(&folder.path().join(fails), text);
+            let error = nvjitlink(&fails, "name".as_ref(), limit).unwrap_err();
+            let is_silent = text == "exit 1";
+            assert!(matches!(error, NoPtxas::OfNoVersion(_)) == is_silent, "{error}");
+            assert!(matches!(error, NoPtxas::OfNoPath(_)) != is_silent, "{error}");
+        }
     }
 
     fn script(folder: &Path, text: &str) -> PathBuf {

@@ -17,8 +17,9 @@ use offloom_jit_policy::process::lock::lock;
 
 /// Launches of a context that may be timed at one time. More are launched without being timed.
 const PAIRS: usize = 32;
-/// How often events are asked for.
+/// How often events are asked for, at first and at least.
 pub(crate) const PAUSE: Duration = Duration::from_millis(1);
+pub(crate) const LONGEST_PAUSE: Duration = Duration::from_millis(32);
 /// `CU_EVENT_DEFAULT`: with times.
 const WITH_TIMES: u32 = 0;
 
@@ -121,8 +122,18 @@ pub(crate) fn end(
     }
     pending.push(launch);
     drop(pending);
-    background::wake();
-    true
+    if background::wake() {
+        return true;
+    }
+    // Unless the thread has been there, or another one is by now.
+    let mut pending = lock(&context.timer.pending);
+    let place = pending.iter().position(|other| other.pair.start == pair.start);
+    let Some(place) = place else { return true };
+    pending.swap_remove(place);
+    drop(pending);
+    PENDING.fetch_sub(1, Ordering::Release);
+    give_back(context, pair);
+    false
 }
 
 /// Takes back the events of a launch that was not made.

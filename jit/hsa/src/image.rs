@@ -149,7 +149,8 @@ fn adopt(runtime: &'static Runtime, executable: Executable, agent: Agent) -> Res
     Ok(())
 }
 
-/// What is known of a kernel of an image; `None`: the image does not say how it is launched.
+/// What is known of a kernel of an image; `None`: the image does not say how it is launched, or says
+/// something else than a variant would.
 fn on_device(runtime: &Runtime, image: &ImageCopy, kernel: &Kernel<Hsa>) -> Option<HsaKernel> {
     let environment = kernel_environment(kernel.name);
     let (address, _) = runtime
@@ -158,7 +159,9 @@ fn on_device(runtime: &Runtime, image: &ImageCopy, kernel: &Kernel<Hsa>) -> Opti
         .filter(|(_, size)| *size >= ENVIRONMENT_BYTES)?;
     let mut bytes = [0; ENVIRONMENT_BYTES];
     runtime.read(address, &mut bytes).ok()?;
-    execution_mode::note(kernel.name, execution_mode_in(&bytes)?);
+    if !execution_mode::note(kernel.name, execution_mode_in(&bytes)?) {
+        return None;
+    }
     let descriptor = kernel.name.to_owned() + DESCRIPTOR_SUFFIX;
     let needs = runtime.kernel(image.executable, image.agent, &descriptor).ok()?;
     Some(HsaKernel { needs })

@@ -8,9 +8,10 @@
 
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::process::fork_gate;
 use crate::process::lock::lock;
 use crate::process::queue;
 
@@ -60,32 +61,36 @@ fn wait_for<T>(moment: Duration, owner: &'static T, act: impl FnOnce(bool) + Sen
     });
     OWNER.store(ptr::from_ref(owner).cast_mut().cast(), Ordering::Relaxed);
     let is_watched = std::mem::replace(&mut waiting.watched, true);
+    if let Some(earlier) = earlier {
+        take_back(&waiting, earlier.act);
+    }
     // Without the lock a thread may be started, for which the loader's lock is taken: a constructor that
     // launches may hold that.
     drop(waiting);
-    if let Some(earlier) = earlier {
-        (earlier.act)(false);
-    }
     if is_watched || queue::offer(watch) {
         return true;
     }
     let mut waiting = lock(&WAITING);
     waiting.watched = false;
     let refused = waiting.ask.take();
-    let asked_again = std::mem::take(&mut waiting.asked_again);
-    drop(waiting);
-    for act in asked_again {
-        act(false);
+    for act in std::mem::take(&mut waiting.asked_again) {
+        take_back(&waiting, act);
     }
     match refused {
         Some(own) if own.owner == address => false,
         // Another's came meanwhile, and this one was taken back.
         Some(other) => {
-            (other.act)(false);
+            take_back(&waiting, other.act);
             true
         }
         None => true,
     }
+}
+
+/// With the lock: an owner that goes away [waits](forget) until nothing more is done for it. On the
+/// background thread that is not needed: an owner is freed there, behind other work.
+fn take_back(_: &MutexGuard<'_, Waiting>, act: Act) {
+    act(false);
 }
 
 /// The owner asks again: its ask waits no longer.
@@ -98,6 +103,8 @@ pub(crate) fn hurry<T>(owner: &T) {
 
 #[cold]
 fn hurry_if_it_waits(owner: usize) {
+    // A child forked while the lock is held has it locked for ever.
+    let Some(_change) = fork_gate::enter() else { return };
     let mut waiting = lock(&WAITING);
     if let Some(ask) = waiting.ask.take_if(|ask| ask.owner == owner) {
         waiting.asked_again.push(ask.act);

@@ -75,8 +75,7 @@ pub fn kernels_without_device<B: Backend>(
 ) -> Vec<&'static Kernel<B>> {
     let kernels = attached.kernels.iter().filter(|kernel| {
         let mode = mode_of(kernel.name).filter(|_| kernel.left_ahead_of_time.is_none());
-        mode.inspect(|mode| execution_mode::note(kernel.name, *mode))
-            .is_some()
+        mode.is_some_and(|mode| execution_mode::note(kernel.name, mode))
     });
     kernels.collect()
 }

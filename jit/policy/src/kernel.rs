@@ -20,6 +20,7 @@ use offloom_jit_variants::trial::{Difference, clear_difference};
 use crate::backend::{Backend, Compiled, Failure, Job, Place, Target};
 use crate::bundle::AttachedBundle;
 use crate::disk_cache::{self, Known};
+use crate::execution_mode;
 use crate::history::History;
 use crate::image::ImageCopy;
 use crate::process::lock::lock;
@@ -303,8 +304,11 @@ impl<B: Backend> Kernel<B> {
             Place::Worker => "",
             Place::Program => " in-program",
         };
+        // Not in the bundle: the link of the image decides.
+        let mode = execution_mode::known(self.name);
+        let mode = mode.map_or(String::new(), |mode| format!(" mode={}", mode as u8));
         let space = if target.tools.is_empty() { "" } else { " " };
-        let options = format!("{floating_point}{place}{form}{space}{}", target.tools);
+        let options = format!("{floating_point}{place}{form}{mode}{space}{}", target.tools);
         let processor = format!("{} {}", target.processor, target.features);
         self.bundle.cache_key(processor, options, self.source, descriptor)
     }

@@ -12,6 +12,7 @@
 //! | [`lock`] | mutexes that outlive a panic |
 //! | [`device_gate`] | what a forked child, and a process that ends, may still do with devices |
 //! | [`driver_functions`](crate::driver_functions) | a driver's functions, by their names |
+//! | [`spawn`] | starts processes that are not children of the program |
 //! | [`plugin_table`], [`segments`] | leads the calls of libomptarget's plugins for devices here |
 //! | [`handle_table`] | kernels by their handles, read without a lock |
 
@@ -29,3 +30,4 @@ pub mod queue;
 pub mod report;
 pub mod segments;
 pub mod settings;
+pub mod spawn;

@@ -5,6 +5,8 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use rustix::fs::OFlags;
+
 use super::Store;
 use super::error::StoreError;
 use super::key::KeyHash;
@@ -130,6 +132,7 @@ impl Store {
             .create(true)
             .truncate(true)
             .mode(0o600)
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits() as i32)
             .open(&path)
             .map_err(&failed)?;
         file.set_modified(SystemTime::now()).map_err(failed)

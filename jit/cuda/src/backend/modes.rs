@@ -22,7 +22,8 @@ pub(super) fn mode_of(current: &Current<'_>, module: ModuleHandle, kernel: &str)
     execution_mode_in(&bytes)
 }
 
-/// Reads the mode of a kernel from an image copy, and notes it. False: it has none. Where the image's file is
+/// Reads the mode of a kernel from an image copy, and notes it. False: it has none, or another
+/// than a variant would have. Where the image's file is
 /// known, the device is not asked, which takes microseconds for each kernel.
 pub(super) fn read(
     image: &'static ImageCopy,
@@ -32,5 +33,5 @@ pub(super) fn read(
 ) -> bool {
     let in_file = file.and_then(|file| file.execution_mode(kernel));
     let mode = in_file.or_else(|| mode_of(current, image.module(), kernel));
-    mode.inspect(|mode| execution_mode::note(kernel, *mode)).is_some()
+    mode.is_some_and(|mode| execution_mode::note(kernel, mode))
 }

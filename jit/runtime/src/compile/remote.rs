@@ -19,13 +19,14 @@ use offloom_jit_cache::store::{KeyHash, Place};
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
 use offloom_jit_policy::process::settings::{settings, variable_at_start};
+use offloom_jit_policy::process::spawn::{self, Start};
 use offloom_jit_policy::remote::{self, Reply, Transport};
 use offloom_jit_variants::trial::Times;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::worker::{Identity, Owner, Parting, may_be_had, program_of, spawn};
+use super::worker::{Identity, Owner, Parting, may_be_had, program_of};
 
 /// How long the process may take until it has a connection to the store, or knows that there is none: no
 /// answer until then says nothing of the store.
@@ -104,7 +105,15 @@ impl Connection {
         let failed = |error: std::io::Error| format!("cannot start {}: {error}", program.display());
         let _undivided = fork_gate::enter_undivided();
         let (socket, other_end) = spawn::packet_pair().map_err(failed)?;
-        spawn::spawn_detached(&program, &[], &NETWORK_VARIABLES, other_end.as_fd()).map_err(failed)?;
+        let start = Start {
+            program: &program,
+            arguments: &[],
+            passed_on: &NETWORK_VARIABLES,
+            input: Some(other_end.as_fd()),
+            output: None,
+            leads_group: false,
+        };
+        spawn::spawn_detached(&start).map_err(failed)?;
         let identity = Identity::of(&socket).map_err(|error| failed(error.into()))?;
         SOCKET.remember(socket.as_raw_fd(), identity);
         let connection = Self {

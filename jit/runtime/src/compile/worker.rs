@@ -4,8 +4,8 @@
 //! it is lost over is the caller's to remember.
 
 mod exchange;
-pub(super) mod spawn;
 
+use std::ffi::OsStr;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
 use std::os::unix::net::UnixStream;
@@ -26,6 +26,7 @@ use exchange::Exchange;
 use offloom_jit_policy::process::fork_gate;
 use offloom_jit_policy::process::lock::lock;
 use offloom_jit_policy::process::settings::settings;
+use offloom_jit_policy::process::spawn::{self, Start};
 
 /// What the worker gets beyond the compile's own deadline, for its start, request and answer, before it is
 /// given up; and for the rest of an answer, after each part.
@@ -248,9 +249,16 @@ impl Worker {
         };
         let _undivided = fork_gate::enter_undivided();
         let (socket, other_end) = spawn::socket_pair().map_err(unavailable)?;
-        let numbers = [limits.memory, limits.priority as u32];
-        let process =
-            spawn::spawn_detached(program, &numbers, &[], other_end.as_fd()).map_err(unavailable)?;
+        let numbers = [limits.memory, limits.priority as u32].map(|number| number.to_string());
+        let start = Start {
+            program,
+            arguments: &numbers.each_ref().map(OsStr::new),
+            passed_on: &[],
+            input: Some(other_end.as_fd()),
+            output: None,
+            leads_group: false,
+        };
+        let process = spawn::spawn_detached(&start).map_err(unavailable)?;
         let identity = Identity::of(&socket).map_err(|error| unavailable(error.into()))?;
         SOCKET.remember(socket.as_raw_fd(), identity);
         Ok(Self {

@@ -1,8 +1,8 @@
 //! Starts a process that is not the program's child: a program that waits for its children must not meet
 //! ours.
 
-use std::ffi::{CStr, CString, c_int, c_void};
-use std::io;
+use std::ffi::{CStr, CString, OsStr, c_int, c_void};
+use std::io::{self, PipeReader, PipeWriter};
 use std::mem;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -15,8 +15,8 @@ use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
 use rustix::process::Pid;
 
-use offloom_jit_policy::process::processors;
-use offloom_jit_policy::process::settings::variable_at_start;
+use crate::process::processors;
+use crate::process::settings::variable_at_start;
 
 /// How the worker's C library gets memory: for its one busy thread as for the first, and in large steps. By
 /// default that thread's memory grows by a page or two at a time, 200 times in the first compile.
@@ -36,16 +36,18 @@ struct Plan {
     program: CString,
     arguments: Vec<*const libc::c_char>,
     environment: Vec<*const libc::c_char>,
-    socket: c_int,
+    /// Standard input and output; -1: nowhere.
+    streams: [c_int; 2],
+    leads_group: bool,
     stack: Box<Stack>,
-    /// The process that becomes the worker.
-    worker: c_int,
+    /// The process that becomes the program.
+    started: c_int,
     /// What exec said, if it came back.
     error: c_int,
 }
 
 /// Whether a process whose parent has ended may become a child of this one.
-pub(super) fn adopts_orphans() -> bool {
+pub fn adopts_orphans() -> bool {
     let mut subreaper: c_int = 0;
     // SAFETY: the call fills the number.
     unsafe { libc::prctl(libc::PR_GET_CHILD_SUBREAPER, &raw mut subreaper) };
@@ -57,7 +59,7 @@ pub(super) fn adopts_orphans() -> bool {
 ///
 /// # Errors
 /// When there is none.
-pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
+pub fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
     without_standard_streams(UnixStream::pair)
 }
 
@@ -65,7 +67,7 @@ pub(super) fn socket_pair() -> io::Result<(UnixStream, UnixStream)> {
 ///
 /// # Errors
 /// When there is none.
-pub(in super::super) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+pub fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
     without_standard_streams(|| {
         let pair = socketpair(
             AddressFamily::UNIX,
@@ -75,6 +77,14 @@ pub(in super::super) fn packet_pair() -> io::Result<(OwnedFd, OwnedFd)> {
         );
         pair.map_err(io::Error::from)
     })
+}
+
+/// The ends of a pipe, to read and to write, as [`socket_pair`].
+///
+/// # Errors
+/// When there is none.
+pub fn pipe() -> io::Result<(PipeReader, PipeWriter)> {
+    without_standard_streams(io::pipe)
 }
 
 fn without_standard_streams<T>(open: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
@@ -89,31 +99,41 @@ fn without_standard_streams<T>(open: impl FnOnce() -> io::Result<T>) -> io::Resu
     open()
 }
 
-/// Starts `program` with `numbers` as arguments, the variables that `passed_on` names, `socket` (which is no
-/// standard stream) as standard input and nothing else open. It blocks all signals, and is no child of this
-/// process by the time this returns, unless this one [`adopts_orphans`]: its end is seen at the socket.
+/// What is started.
+#[derive(Clone, Copy, Debug)]
+pub struct Start<'a> {
+    /// Its file.
+    pub program: &'a Path,
+    /// What it is called with, besides its own path.
+    pub arguments: &'a [&'a OsStr],
+    /// Variables that it gets as this process was started with them. Of others only what it takes to find
+    /// libraries; above all no `LD_PRELOAD`.
+    pub passed_on: &'a [&'a str],
+    /// Its standard input; none: nothing.
+    pub input: Option<BorrowedFd<'a>>,
+    /// Its standard output; none: nowhere. Neither is a standard stream of this process.
+    pub output: Option<BorrowedFd<'a>>,
+    /// Whether it is the first of a group of processes of its own.
+    pub leads_group: bool,
+}
+
+/// Starts it, with nothing open but standard streams. It blocks all signals, and is no child of this process
+/// by the time this returns, unless this one [`adopts_orphans`]: its end is seen at what it has open.
 ///
 /// Memory is not copied (the children share it until exec), so the time does not depend on how large the
 /// program is.
 ///
 /// # Errors
 /// When it cannot be started.
-pub(in super::super) fn spawn_detached(
-    program: &Path,
-    numbers: &[u32],
-    passed_on: &[&str],
-    socket: BorrowedFd<'_>,
-) -> io::Result<Option<Pid>> {
-    let program = CString::new(program.as_os_str().as_bytes())?;
-    let numbers: Vec<CString> = numbers
-        .iter()
-        .map(|number| CString::new(number.to_string()))
+pub fn spawn_detached(start: &Start<'_>) -> io::Result<Option<Pid>> {
+    let program = CString::new(start.program.as_os_str().as_bytes())?;
+    let arguments = start.arguments.iter();
+    let arguments: Vec<CString> = arguments
+        .map(|argument| CString::new(argument.as_bytes()))
         .collect::<Result<_, _>>()?;
-    // Of the program's only what it takes to find libraries, and what the caller names; above all no
-    // LD_PRELOAD.
     let environment = ["LD_LIBRARY_PATH"]
         .iter()
-        .chain(passed_on)
+        .chain(start.passed_on)
         .filter_map(|name| Some((name, variable_at_start(name)?)))
         .map(|(name, value)| CString::new([name.as_bytes(), b"=", value.as_bytes()].concat()))
         .collect::<Result<Vec<_>, _>>()?;
@@ -122,15 +142,16 @@ pub(in super::super) fn spawn_detached(
     };
     let mut plan = Plan {
         arguments: null_terminated(
-            &mut std::iter::once(program.as_c_str()).chain(numbers.iter().map(CString::as_c_str)),
+            &mut std::iter::once(program.as_c_str()).chain(arguments.iter().map(CString::as_c_str)),
         ),
         environment: null_terminated(
             &mut std::iter::once(ALLOCATION).chain(environment.iter().map(CString::as_c_str)),
         ),
         program,
-        socket: socket.as_raw_fd(),
+        streams: [start.input, start.output].map(|stream| stream.map_or(-1, |stream| stream.as_raw_fd())),
+        leads_group: start.leads_group,
         stack: Box::new(Stack([0; 16 << 10])),
-        worker: 0,
+        started: 0,
         error: 0,
     };
     let mut stack = Box::new(Stack([0; 16 << 10]));
@@ -154,7 +175,7 @@ pub(in super::super) fn spawn_detached(
         {}
     }
     match plan.error {
-        0 => Ok(Pid::from_raw(plan.worker)),
+        0 => Ok(Pid::from_raw(plan.started)),
         error => Err(io::Error::from_raw_os_error(error)),
     }
 }
@@ -207,12 +228,12 @@ extern "C" fn between(plan: *mut c_void) -> c_int {
     unsafe {
         let plan = plan.cast::<Plan>();
         let stack = top(&mut (*plan).stack);
-        let child = clone(become_worker, stack, plan.cast());
-        (*plan).worker = child;
+        let child = clone(become_program, stack, plan.cast());
+        (*plan).started = child;
         if child < 0 {
             (*plan).error = *libc::__errno_location();
         } else if (*plan).error != 0 {
-            // It could not become the worker, and must not be left to a program that adopts orphans.
+            // It could not become the program, and must not be left to a program that adopts orphans.
             while libc::waitpid(child, ptr::null_mut(), libc::__WALL) < 0
                 && *libc::__errno_location() == libc::EINTR
             {}
@@ -222,21 +243,25 @@ extern "C" fn between(plan: *mut c_void) -> c_int {
 }
 
 /// The real child, up to exec. Runs in the program's memory, so it may neither allocate nor lock.
-extern "C" fn become_worker(plan: *mut c_void) -> c_int {
+extern "C" fn become_program(plan: *mut c_void) -> c_int {
     // SAFETY: as above; descriptors are this process's own since CLONE_FILES is not given.
     unsafe {
         let plan = plan.cast::<Plan>();
         processors::use_all();
         leave_real_time();
-        // Exec would keep that the program ignores it, and the worker could not wait for the linker that it
-        // runs.
+        // Exec would keep that the program ignores it, and what is started could not wait for what it starts.
         let default: libc::sigaction = mem::zeroed();
         libc::sigaction(libc::SIGCHLD, &raw const default, ptr::null_mut());
-        // It may be a standard stream itself, if the program has closed one. The socket is none.
+        if (*plan).leads_group {
+            libc::setpgid(0, 0);
+        }
+        // It may be a standard stream itself, if the program has closed one. The others are none.
         let nowhere = libc::open(c"/dev/null".as_ptr(), libc::O_RDWR);
-        libc::dup2(nowhere, 1);
+        let nowhere = libc::fcntl(nowhere, libc::F_DUPFD_CLOEXEC, FIRST_OTHER);
         libc::dup2(nowhere, 2);
-        libc::dup2((*plan).socket, 0);
+        for (number, stream) in (0..).zip((*plan).streams) {
+            libc::dup2(if stream < 0 { nowhere } else { stream }, number);
+        }
         close_others_at_exec();
         libc::execve(
             (*plan).program.as_ptr(),
@@ -256,7 +281,7 @@ struct Entries([u8; 2 << 10]);
 const ENTRY_LENGTH: usize = 16;
 const ENTRY_NAME: usize = 19;
 
-/// Has exec close all descriptors but the standard streams. For the child before exec, as [`become_worker`].
+/// Has exec close all descriptors but the standard streams. For the child before exec, as [`become_program`].
 ///
 /// # Safety
 /// The descriptors are this process's own.
@@ -328,7 +353,7 @@ fn number(name: &[u8]) -> Option<c_int> {
 }
 
 /// The folder that this library was loaded from.
-pub(super) fn library_folder() -> Option<PathBuf> {
+pub fn library_folder() -> Option<PathBuf> {
     // SAFETY: the record is filled by the call, which is given an address of this library; its strings live
     // as long as the library, which is never unloaded.
     let file = unsafe {
@@ -336,6 +361,6 @@ pub(super) fn library_folder() -> Option<PathBuf> {
         let found = libc::dladdr(library_folder as *const c_void, &raw mut info) != 0;
         (found && !info.dli_fname.is_null()).then(|| CStr::from_ptr(info.dli_fname))
     }?;
-    let file = Path::new(std::ffi::OsStr::from_bytes(file.to_bytes()));
+    let file = Path::new(OsStr::from_bytes(file.to_bytes()));
     Some(std::path::absolute(file).ok()?.parent()?.to_owned())
 }
