@@ -1,6 +1,7 @@
 // What the JIT does to device code for GPUs, as C functions with plain arguments, for gpu.rs. Rules as
 // in shim/ir_shim.cpp.
 
+#include "approximations.h"
 #include "generic_addresses.h"
 #include "hidden_operand.h"
 #include "llvm-c/Core.h"
@@ -26,75 +27,18 @@
 #include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
-using offloom::HiddenOperand, offloom::isHiddenOperand;
+using offloom::approximated, offloom::HiddenOperand, offloom::isHiddenOperand;
 
 namespace {
 
 /// The address space of global memory.
 constexpr unsigned GlobalMemory = 1;
 
-/// Intrinsics that AMD's hardware computes approximations by, without their types. LLVM folds some of them to
-/// the correctly rounded number, and others by the mathematics library of the machine that it runs on.
-constexpr StringLiteral AmdApproximations[] = {
-    "llvm.amdgcn.cos",
-    "llvm.amdgcn.exp2",
-    "llvm.amdgcn.log",
-    "llvm.amdgcn.log.clamp",
-    "llvm.amdgcn.rcp",
-    "llvm.amdgcn.rcp.legacy",
-    "llvm.amdgcn.rsq",
-    "llvm.amdgcn.rsq.clamp",
-    "llvm.amdgcn.rsq.legacy",
-    "llvm.amdgcn.sin",
-    "llvm.amdgcn.sqrt",
-    "llvm.cos",
-    "llvm.exp",
-    "llvm.exp10",
-    "llvm.exp2",
-    "llvm.log",
-    "llvm.log10",
-    "llvm.log2",
-    "llvm.pow",
-    "llvm.sin",
-    // Whether it is computed at once depends on the processor.
-    "llvm.fmuladd",
-};
-
-bool isAmdApproximation(const Function &Callee) {
-  return Callee.isIntrinsic() && is_contained(AmdApproximations, Callee.getName().rsplit('.').first) &&
-         Triple(Callee.getParent()->getTargetTriple()).isAMDGPU();
-}
-
-bool namesApproximation(StringRef Name) { return Name.contains(".approx") || Name.contains(".full"); }
-
-/// Whether the call is of an instruction that computes an approximation: ptxas, or LLVM for AMD's, folds
-/// those of constants, to other bits than the hardware's.
-bool callsApproximation(const CallInst &Call) {
-  if (auto *Assembly = dyn_cast<InlineAsm>(Call.getCalledOperand()))
-    return namesApproximation(Assembly->getAsmString()) && !isHiddenOperand(&Call);
-  const Function *Callee = Call.getCalledFunction();
-  if (!Callee)
-    return false;
-  bool IsNvidias = Callee->getName().starts_with("llvm.nvvm.") && namesApproximation(Callee->getName());
-  return IsNvidias || isAmdApproximation(*Callee);
-}
-
-/// The operands of an instruction that computes an approximation; none of another. Code generation for AMD's
-/// makes one of divisions and square roots whose result may be some units off.
-iterator_range<Use *> approximated(Instruction &I) {
-  auto *Call = dyn_cast<CallInst>(&I);
-  bool MayBeOff = I.getMetadata(LLVMContext::MD_fpmath) && Triple(I.getModule()->getTargetTriple()).isAMDGPU();
-  if (Call && (MayBeOff || callsApproximation(*Call)))
-    return Call->args();
-  if (!Call && MayBeOff)
-    return I.operands();
-  return {I.op_end(), I.op_end()};
-}
-
 /// Whether it is a number that an approximation may be made of, or a vector of such, as only AMD's have.
 bool isNumber(const Type *T) {
   T = T->getScalarType();
-  return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy();
+  return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy() ||
+         T->isBFloatTy();
 }
 
 /// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if
@@ -443,7 +387,7 @@ size_t offloom_ir_hide_operands(LLVMModuleRef module) {
     const char *Constraints = IsAmds               ? "=v,0"
                               : T->isFloatTy()     ? "=f,0"
                               : T->isDoubleTy()    ? "=d,0"
-                              : T->isHalfTy()      ? "=h,0"
+                              : T->is16bitFPTy()   ? "=h,0"
                               : T->isIntegerTy(64) ? "=l,0"
                                                    : "=r,0";
     auto *Assembly = InlineAsm::get(Signature, HiddenOperand, Constraints, /*hasSideEffects=*/false);

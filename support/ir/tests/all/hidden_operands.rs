@@ -70,3 +70,34 @@ fn a_part_of_a_vector_is_hidden_itself() {
     assert!(text.contains("bitcast float %second to i32"), "{text}");
     assert!(!text.contains("ex2.approx.f(float %second)"), "{text}");
 }
+
+/// How many operands are hidden in a function of two floats that does this.
+fn hidden_in(triple: &str, body: &str) -> usize {
+    let context = Context::create();
+    let code = format!(
+        r#"target triple = "{triple}"
+        declare float @llvm.exp2.f32(float)
+        define float @f(float %a, float %b) {{
+          {body}
+          ret float %r
+        }}"#
+    );
+    hide_approximated(&parse(&context, &code))
+}
+
+#[test]
+fn a_remainder_is_an_approximation_on_gpus() {
+    for triple in ["nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa"] {
+        assert_eq!(hidden_in(triple, "%r = frem float %a, %b"), 2, "{triple}");
+        assert_eq!(hidden_in(triple, "%r = frem float %a, 3.0"), 1, "{triple}");
+        assert_eq!(hidden_in(triple, "%r = fdiv float %a, %b"), 0, "{triple}");
+    }
+}
+
+#[test]
+fn a_power_of_two_is_an_approximation_on_gpus() {
+    for triple in ["nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa"] {
+        let body = "%r = call float @llvm.exp2.f32(float %a)";
+        assert_eq!(hidden_in(triple, body), 1, "{triple}");
+    }
+}

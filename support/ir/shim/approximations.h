@@ -1,0 +1,80 @@
+// Which numbers a GPU computes otherwise than whoever folds constants, for passes.
+
+#pragma once
+
+#include "hidden_operand.h"
+#include "llvm/ADT/FloatingPointMode.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/iterator_range.h"
+#include "llvm/IR/Function.h"
+#include "llvm/IR/Instructions.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+
+namespace offloom {
+
+/// Intrinsics that AMD's hardware computes approximations by, without their types. LLVM folds some of them to
+/// the correctly rounded number, and others by the mathematics library of the machine that it runs on.
+inline constexpr llvm::StringLiteral AmdApproximations[] = {
+    "llvm.amdgcn.cos",
+    "llvm.amdgcn.exp2",
+    "llvm.amdgcn.log",
+    "llvm.amdgcn.log.clamp",
+    "llvm.amdgcn.rcp",
+    "llvm.amdgcn.rcp.legacy",
+    "llvm.amdgcn.rsq",
+    "llvm.amdgcn.rsq.clamp",
+    "llvm.amdgcn.rsq.legacy",
+    "llvm.amdgcn.sin",
+    "llvm.amdgcn.sqrt",
+    "llvm.cos",
+    "llvm.exp",
+    "llvm.exp10",
+    "llvm.exp2",
+    "llvm.log",
+    "llvm.log10",
+    "llvm.log2",
+    "llvm.pow",
+    "llvm.sin",
+    // Whether it is computed at once depends on the processor.
+    "llvm.fmuladd",
+};
+
+/// The same of LLVM's intrinsics for NVIDIA's: since LLVM 20, code generation makes `ex2.approx` of the one.
+inline constexpr llvm::StringLiteral NvidiaApproximations[] = {"llvm.exp2"};
+
+inline bool namesApproximation(llvm::StringRef Name) { return Name.contains(".approx") || Name.contains(".full"); }
+
+/// Whether the call is of an instruction that computes an approximation: ptxas, or LLVM for AMD's, folds
+/// those of constants, to other bits than the hardware's.
+inline bool callsApproximation(const llvm::CallInst &Call) {
+  if (auto *Assembly = llvm::dyn_cast<llvm::InlineAsm>(Call.getCalledOperand()))
+    return namesApproximation(Assembly->getAsmString()) && !isHiddenOperand(&Call);
+  const llvm::Function *Callee = Call.getCalledFunction();
+  if (!Callee || !Callee->isIntrinsic())
+    return false;
+  llvm::StringRef Name = Callee->getName();
+  if (Name.starts_with("llvm.nvvm."))
+    return namesApproximation(Name);
+  llvm::StringRef Untyped = Name.rsplit('.').first;
+  llvm::Triple Target(Callee->getParent()->getTargetTriple());
+  return (Target.isAMDGPU() && llvm::is_contained(AmdApproximations, Untyped)) ||
+         (Target.isNVPTX() && llvm::is_contained(NvidiaApproximations, Untyped));
+}
+
+/// The operands of an instruction that computes an approximation; none of another. Code generation for AMD's
+/// makes one of divisions and square roots whose result may be some units off. A remainder is what a rounded
+/// quotient leaves, which LLVM folds to the exact one: for NVIDIA's, and for AMD's until LLVM 22.
+inline llvm::iterator_range<llvm::Use *> approximated(llvm::Instruction &I) {
+  auto *Call = llvm::dyn_cast<llvm::CallInst>(&I);
+  llvm::Triple Target(I.getModule()->getTargetTriple());
+  bool IsOff = I.getMetadata(llvm::LLVMContext::MD_fpmath) && Target.isAMDGPU();
+  IsOff |= I.getOpcode() == llvm::Instruction::FRem && (Target.isNVPTX() || Target.isAMDGPU());
+  if (Call && (IsOff || callsApproximation(*Call)))
+    return Call->args();
+  if (!Call && IsOff)
+    return I.operands();
+  return {I.op_end(), I.op_end()};
+}
+
+} // namespace offloom
