@@ -108,11 +108,7 @@ fn the_source_is_the_same_for_every_llvm() {
 const MOST_LINES: usize = 600;
 
 /// Longer ones, and why no seam goes through them.
-const LONG_FILES: [(&str, &str); 3] = [
-    (
-        "support/ir/passes/floating_point.cpp",
-        "one pass, whose rules lean on one another",
-    ),
+const LONG_FILES: [(&str, &str); 2] = [
     (
         "test/virtual-gpu/executor/src/decode/body.rs",
         "one arm for each form of an instruction",

@@ -1,7 +1,7 @@
 // What the LLVM C API lacks for keeping floating-point results (floating_point.rs), as C functions with plain
 // arguments. Rules as in shim/ir_shim.cpp.
 
-#include "pipeline.h"
+#include "narrow_conversions.h"
 
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
@@ -33,164 +33,9 @@
 #include <tuple>
 
 using namespace llvm;
+using offloom::isNarrowConversion;
 
 namespace {
-
-constexpr StringLiteral IsVectorized = "llvm.loop.isvectorized";
-
-MDNode *vectorizedHint(LLVMContext &Context) {
-  Metadata *Hint[] = {MDString::get(Context, IsVectorized),
-                      ConstantAsMetadata::get(ConstantInt::get(Type::getInt32Ty(Context), 1))};
-  return MDNode::get(Context, Hint);
-}
-
-/// Whether LLVM may compute the loop in another order than it is written in: the source asks for vectors
-/// (`simd`), and the loop carries a floating-point value from one iteration to the next.
-bool isReorderable(const Loop &L) {
-  return getBooleanLoopAttribute(&L, "llvm.loop.vectorize.enable") && !getBooleanLoopAttribute(&L, IsVectorized) &&
-         any_of(L.getHeader()->phis(), [](const PHINode &Phi) { return Phi.getType()->isFPOrFPVectorTy(); });
-}
-
-/// Whether it makes an integer of fewer than 32 bits of a number. What becomes of a number that does not fit
-/// is up to code generation: of one number the low bits of the integer of 32 bits, of a vector the nearest
-/// integer that fits or these bits, as the processor and the vector's length have it; and of a constant
-/// anything.
-bool isNarrowConversion(const Instruction &I) {
-  return (isa<FPToUIInst>(I) || isa<FPToSIInst>(I)) && I.getType()->getScalarSizeInBits() < 32;
-}
-
-/// Whether what a loop gives depends on how it is vectorised.
-bool dependsOnVectors(const Loop &L) {
-  return isReorderable(L) || (L.isInnermost() && !getBooleanLoopAttribute(&L, IsVectorized) &&
-                              any_of(L.blocks(), [](const BasicBlock *Block) { return any_of(*Block, isNarrowConversion); }));
-}
-
-/// Whether a block has several narrow conversions of single numbers of one kind, of which the SLP vectoriser
-/// may make a vector.
-bool mayBePacked(const BasicBlock &Block) {
-  SmallSet<std::tuple<unsigned, Type *, Type *>, 4> Kinds;
-  return any_of(Block, [&](const Instruction &I) {
-    return isNarrowConversion(I) && !I.getType()->isVectorTy() &&
-           !Kinds.insert({I.getOpcode(), I.getOperand(0)->getType(), I.getType()}).second;
-  });
-}
-
-/// Has no later vectoriser touch these loops.
-void leaveScalar(Function &F, function_ref<bool(const Loop &)> IsMeant) {
-  DominatorTree Tree(F);
-  LoopInfo Loops(Tree);
-  for (Loop *L : Loops.getLoopsInPreorder())
-    if (IsMeant(*L))
-      L->setLoopID(makePostTransformationMetadata(
-          F.getContext(), L->getLoopID(), {"llvm.loop.vectorize.", "llvm.loop.interleave."}, {vectorizedHint(F.getContext())}));
-}
-
-/// Ends a pipeline, for each function, with the vectorisation of its loops, which only those get whose result
-/// depends on it; or, where straight-line code has such a result, with the vectorisation of that.
-class UntilVectorized {
-public:
-  /// Whether a pass of the pipeline is run.
-  bool shouldRun(StringRef Pass, Function *F) {
-    if (!F)
-      return Finished.empty();
-    if (Finished.contains(F))
-      return false;
-    if (Straightening.contains(F)) {
-      if (Pass != AfterStraightLines)
-        return Pass != Unroller;
-      Finished.insert(F);
-      return false;
-    }
-    if (Pass != Vectoriser)
-      return true;
-    if (!F->hasOptNone()) {
-      (any_of(*F, mayBePacked) ? Straightening : Finished).insert(F);
-      return hideOtherLoops(*F);
-    }
-    Finished.insert(F);
-    // It stays as it is. What a loop carries is in memory yet.
-    leaveScalar(*F, [](const Loop &L) { return getBooleanLoopAttribute(&L, "llvm.loop.vectorize.enable"); });
-    return false;
-  }
-
-  /// After the vectoriser: other loops are as before; a reorderable loop that was left alone stays as it is
-  /// from now on.
-  void leave(StringRef Pass, Function *F) {
-    if (Pass != Vectoriser || !F)
-      return;
-    for (BasicBlock &Block : *F)
-      if (auto Hint = Hidden.find(Block.getTerminator()->getMetadata(LLVMContext::MD_loop)); Hint != Hidden.end())
-        Block.getTerminator()->setMetadata(LLVMContext::MD_loop, Hint->second);
-    leaveScalar(*F, isReorderable);
-  }
-
-private:
-  static constexpr StringLiteral Vectoriser = "LoopVectorizePass";
-  /// Whose work is for the pipeline with the constants in.
-  static constexpr StringLiteral Unroller = "LoopUnrollPass";
-  /// Comes after the vectoriser of straight-line code, in every pipeline that vectorises loops.
-  static constexpr StringLiteral AfterStraightLines = "VectorCombinePass";
-
-  /// Whether there is a loop whose result depends on how it is vectorised; the vectoriser does not see the
-  /// other ones then.
-  bool hideOtherLoops(Function &F) {
-    DominatorTree Tree(F);
-    LoopInfo Loops(Tree);
-    auto All = Loops.getLoopsInPreorder();
-    if (none_of(All, [](const Loop *L) { return dependsOnVectors(*L); }))
-      return false;
-    for (Loop *L : All) {
-      if (dependsOnVectors(*L) || getBooleanLoopAttribute(L, IsVectorized))
-        continue;
-      MDNode *Before = L->getLoopID();
-      L->setLoopID(makePostTransformationMetadata(F.getContext(), Before, {}, {vectorizedHint(F.getContext())}));
-      Hidden[L->getLoopID()] = Before;
-    }
-    return true;
-  }
-
-  /// Functions whose part of the pipeline has come to its end.
-  SmallPtrSet<const Function *, 16> Finished;
-  /// Functions whose loops are vectorised, and whose straight-line code is next.
-  SmallPtrSet<const Function *, 16> Straightening;
-  /// From what a hidden loop is marked with to what it was marked with before.
-  DenseMap<const MDNode *, MDNode *> Hidden;
-};
-
-/// Functions that another module defines (`available_externally`), while OpenMPOpt runs. It copies what it
-/// may look into and hands the address of the copy to calls, where the other module's is meant.
-class ForeignFunctions {
-public:
-  /// What the linker may replace is not copied.
-  void hide(StringRef Pass, Module &M) {
-    if (Pass != "OpenMPOptPass")
-      return;
-    for (Function &F : M)
-      if (F.hasAvailableExternallyLinkage()) {
-        F.setLinkage(GlobalValue::WeakAnyLinkage);
-        Hidden.push_back(&F);
-      }
-  }
-
-  void restore() {
-    for (Value *V : Hidden)
-      if (auto *F = dyn_cast_or_null<Function>(V))
-        F->setLinkage(GlobalValue::AvailableExternallyLinkage);
-    Hidden.clear();
-  }
-
-private:
-  SmallVector<WeakVH, 16> Hidden;
-};
-
-/// The function that a pass is run on; null for a pass over more than one.
-Function *functionOf(const Any &IR) {
-  if (auto *F = any_cast<const Function *>(&IR))
-    return const_cast<Function *>(*F);
-  if (auto *L = any_cast<const Loop *>(&IR))
-    return (*L)->getHeader()->getParent();
-  return nullptr;
-}
 
 /// Mathematical functions whose results are the same however they are compiled, as C's library and LLVM's
 /// intrinsics name them.
@@ -531,29 +376,7 @@ bool isInexact(const Instruction &I) {
 
 } // namespace
 
-void offloom::leaveReorderableScalar(Function &F) { leaveScalar(F, isReorderable); }
-
 extern "C" {
-
-/// Runs a pipeline for each function up to where its loops are vectorised, and vectorises those whose result
-/// depends on it. An address of what another module defines stays that. Whether the text is a pipeline.
-bool offloom_ir_run_until_vectorized(LLVMModuleRef module, LLVMTargetMachineRef machine, const char *pipeline, size_t length) {
-  UntilVectorized State;
-  ForeignFunctions Foreign;
-  PassInstrumentationCallbacks Callbacks;
-  // LLVM's tools leave functions alone that are not to be optimised, so the ahead-of-time pipeline has.
-  OptNoneInstrumentation NotOptimized(/*DebugLogging=*/false);
-  NotOptimized.registerCallbacks(Callbacks);
-  Callbacks.registerBeforeNonSkippedPassCallback([&](StringRef Pass, Any) { Foreign.hide(Pass, *unwrap(module)); });
-  Callbacks.registerShouldRunOptionalPassCallback([&](StringRef Pass, Any IR) { return State.shouldRun(Pass, functionOf(IR)); });
-  Callbacks.registerAfterPassCallback([&](StringRef Pass, Any IR, const PreservedAnalyses &) {
-    Foreign.restore();
-    State.leave(Pass, functionOf(IR));
-  });
-  offloom::Analyses All;
-  return offloom::runPipeline(*unwrap(module), reinterpret_cast<TargetMachine *>(machine), StringRef(pipeline, length), Callbacks,
-                              All);
-}
 
 /// Whether code of `root`, or of the whole module where it is null, has an instruction or a loop whose result
 /// may depend on how it is compiled.

@@ -37,8 +37,7 @@ constexpr unsigned GlobalMemory = 1;
 /// Whether it is a number that an approximation may be made of, or a vector of such, as only AMD's have.
 bool isNumber(const Type *T) {
   T = T->getScalarType();
-  return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy() ||
-         T->isBFloatTy();
+  return T->isFloatTy() || T->isDoubleTy() || T->isIntegerTy(32) || T->isIntegerTy(64) || T->isHalfTy() || T->isBFloatTy();
 }
 
 /// Whether the value is one number whatever happens, so that whoever propagates constants may find it, if

@@ -30,8 +30,9 @@ unsafe extern "C" {
 /// Runs a pipeline in the syntax of `opt -passes` for each function up to where its loops are vectorised.
 /// Loops whose order of operations the vectoriser chooses (`simd` with a floating-point value carried from
 /// one iteration to the next) are vectorised, or marked never to be. Loops that make integers of fewer than
-/// 32 bits of numbers are vectorised, where the vectoriser wants to; and a function with straight-line code
-/// of which it may make vectors of such conversions is run up to after that. Other loops stay as they are.
+/// 32 bits of numbers are vectorised, where the vectoriser wants to; and a function with straight-line code,
+/// or with loops to unroll, of which it may make vectors of such conversions is run up to after that. Other
+/// loops stay as they are.
 ///
 /// # Errors
 /// When the text is not a pipeline.

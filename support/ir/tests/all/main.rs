@@ -14,6 +14,7 @@ mod divisions;
 mod generic_addresses;
 mod hidden_operands;
 mod jit;
+mod kept_bits;
 mod masked_loads;
 mod metadata;
 mod module;
