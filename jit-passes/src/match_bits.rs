@@ -13,9 +13,9 @@
 
 use offloom_ir::codegen::{CodegenError, MachineOptions, target_machine};
 use offloom_ir::floating_point::{
-    are_bits_matched, expand_operations, function_with_fast_math, fuse_operations,
-    has_narrow_vector_conversions, is_compiled_in_many_ways, mark_bits_matched, pin_library_calls,
-    run_until_vectorized,
+    are_bits_matched, expand_operations, forget_denormal_modes, function_with_fast_math, fuse_operations,
+    has_conversions_of_processor, is_compiled_in_many_ways, mark_bits_matched, pin_library_calls,
+    run_until_vectorized, spell_out_roundings,
 };
 use offloom_ir::gpu::hide_approximated;
 use offloom_ir::inkwell::module::Module;
@@ -68,9 +68,10 @@ pub fn match_bits<'ctx>(
 }
 
 /// Whether the module's code has the ahead-of-time code's bits only on the processor that this is for: of
-/// vectors of numbers that do not fit, code generation for each processor makes other integers.
+/// vectors of numbers that do not fit, code generation for each processor makes other integers, and of
+/// single ones integers of unusual sizes.
 pub(crate) fn is_bound_to_processor(module: &Module<'_>) -> bool {
-    are_bits_matched(module) && has_narrow_vector_conversions(module)
+    are_bits_matched(module) && has_conversions_of_processor(module)
 }
 
 /// Does it for the whole module and whether it is needed or not, so that nothing is left to do when a kernel
@@ -94,10 +95,14 @@ pub fn settle_bits(
         optimization_level: 3,
     })?;
     run_until_vectorized(module, &machine, pipeline)?;
+    // What the pipeline folded, it folded ahead of time, too. What the ahead-of-time code computes is what
+    // the processor does.
+    forget_denormal_modes(module);
     // Found before: the pipeline drops the types of loads that it moves.
     constant.note(module);
     fuse_operations(module);
     expand_operations(module);
+    spell_out_roundings(module);
     pin_library_calls(module);
     mark_bits_matched(module);
     Ok(())
@@ -105,9 +110,10 @@ pub fn settle_bits(
 
 /// The same for a GPU's module. What `ptxas` and the hardware make different bits of are approximations: of
 /// constants that come in later, `ptxas` is not to fold them. LLVM is not to fold the product of a fused
-/// operation either.
+/// operation either, nor to round once what code generation rounds twice.
 pub(crate) fn settle_gpu_bits(module: &Module<'_>) {
     fuse_operations(module);
+    spell_out_roundings(module);
     hide_approximated(module);
     mark_bits_matched(module);
 }

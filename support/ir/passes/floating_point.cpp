@@ -2,6 +2,8 @@
 // arguments. Rules as in shim/ir_shim.cpp.
 
 #include "narrow_conversions.h"
+#include "small_numbers.h"
+#include "two_roundings.h"
 
 #include "llvm-c/Core.h"
 #include "llvm-c/TargetMachine.h"
@@ -319,10 +321,18 @@ Value *callLibrary(IntrinsicInst &Call, IRBuilder<> &Builder) {
   return All;
 }
 
+/// Whether the conversion's integers are of a size that the processor knows.
+bool isOfUsualSize(const Instruction &Conversion) {
+  unsigned Bits = Conversion.getType()->getScalarSizeInBits();
+  return Bits == 8 || Bits == 16;
+}
+
 /// A narrow conversion as code generation has it for the processor of the ahead-of-time code, for every
 /// number. Of one number it is the low bits of what the processor's conversion to 32 bits gives, which is
 /// -2^31 for what does not fit there. Which bits a vector has only code generation for that processor knows;
-/// that it is given a constant must not be seen. The same goes for `long double`.
+/// that it is given a constant must not be seen. The same goes for `long double`, and for integers of other
+/// sizes (`_BitInt`), whose higher bits code generation takes for zeros, or for signs, or cuts off, as it
+/// needs them.
 Value *convert(CastInst &Conversion, IRBuilder<> &Builder) {
   Value *Number = Conversion.getOperand(0);
   Type *T = Number->getType();
@@ -330,7 +340,7 @@ Value *convert(CastInst &Conversion, IRBuilder<> &Builder) {
     T = Builder.getFloatTy();
     Number = Builder.CreateFPExt(Number, T);
   }
-  if (!T->isFloatTy() && !T->isDoubleTy()) {
+  if ((!T->isFloatTy() && !T->isDoubleTy()) || !isOfUsualSize(Conversion)) {
     Value *Hidden = Builder.CreateIntrinsic(Intrinsic::arithmetic_fence, {T}, {Number});
     return Builder.CreateCast(Conversion.getOpcode(), Hidden, Conversion.getType());
   }
@@ -383,17 +393,20 @@ extern "C" {
 bool offloom_ir_is_compiled_in_many_ways(LLVMModuleRef module, LLVMValueRef root) {
   TargetLibraryInfoImpl Known{Triple(unwrap(module)->getTargetTriple())};
   TargetLibraryInfo Library(Known);
-  for (Function *F : functionsFrom(*unwrap(module), dyn_cast_or_null<Function>(unwrap(root))))
+  for (Function *F : functionsFrom(*unwrap(module), dyn_cast_or_null<Function>(unwrap(root)))) {
+    if (offloom::mayTakeForZeros(*F))
+      return true;
     for (Instruction &I : instructions(F)) {
       if (MDNode *Loop = I.getMetadata(LLVMContext::MD_loop); Loop && findOptionMDForLoopID(Loop, "llvm.loop.vectorize.enable"))
         return true;
-      if (isNarrowConversion(I))
+      if (isNarrowConversion(I) || offloom::mayRoundTwice(I))
         return true;
       auto *Call = dyn_cast<CallBase>(&I);
       Function *Callee = Call ? Call->getCalledFunction() : nullptr;
       if (Callee && (mayBeRewritten(*Callee, Library) || mayBeExpanded(*Callee)))
         return true;
     }
+  }
   return false;
 }
 
@@ -481,11 +494,25 @@ void offloom_ir_expand_operations(LLVMModuleRef module) {
   }
 }
 
-/// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers.
-bool offloom_ir_has_narrow_vector_conversions(LLVMModuleRef module) {
+/// Whether the module has narrow conversions whose result only code generation for the processor knows: those
+/// of vectors, and to integers of unusual sizes.
+bool offloom_ir_has_conversions_of_processor(LLVMModuleRef module) {
   return any_of(*unwrap(module), [](Function &F) {
-    return any_of(instructions(F), [](Instruction &I) { return isNarrowConversion(I) && I.getType()->isVectorTy(); });
+    return any_of(instructions(F),
+                  [](Instruction &I) { return isNarrowConversion(I) && (I.getType()->isVectorTy() || !isOfUsualSize(I)); });
   });
+}
+
+/// Has very small numbers be what the processor makes of them, which is not told to take them for zeros. On
+/// CPUs: LLVM folds as the attributes say, and they say nothing to the processor.
+void offloom_ir_forget_denormal_modes(LLVMModuleRef module) {
+  for (Function &F : *unwrap(module)) {
+    F.removeFnAttr("denormal-fp-math");
+    F.removeFnAttr("denormal-fp-math-f32");
+#if LLVM_VERSION_MAJOR >= 23
+    F.removeFnAttr(Attribute::DenormalFPEnv);
+#endif
+  }
 }
 
 } // extern "C"

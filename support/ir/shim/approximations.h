@@ -3,7 +3,7 @@
 #pragma once
 
 #include "hidden_operand.h"
-#include "llvm/ADT/FloatingPointMode.h"
+#include "small_numbers.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/iterator_range.h"
 #include "llvm/IR/Function.h"
@@ -58,18 +58,46 @@ inline bool callsApproximation(const llvm::CallInst &Call) {
     return namesApproximation(Name);
   llvm::StringRef Untyped = Name.rsplit('.').first;
   llvm::Triple Target(Callee->getParent()->getTargetTriple());
-  return (Target.isAMDGPU() && llvm::is_contained(AmdApproximations, Untyped)) ||
+  // Code generation for most of AMD's multiplies and adds this type as `float`, and rounds twice.
+  bool IsFusedBFloat = Untyped == "llvm.fma" && Call.getType()->getScalarType()->isBFloatTy();
+  return (Target.isAMDGPU() && (IsFusedBFloat || llvm::is_contained(AmdApproximations, Untyped))) ||
          (Target.isNVPTX() && llvm::is_contained(NvidiaApproximations, Untyped));
+}
+
+/// Whether it computes with numbers, so that it may take very small ones for zeros.
+inline bool computesNumbers(const llvm::Instruction &I) {
+  switch (I.getOpcode()) {
+  case llvm::Instruction::FNeg:
+  case llvm::Instruction::FAdd:
+  case llvm::Instruction::FSub:
+  case llvm::Instruction::FMul:
+  case llvm::Instruction::FDiv:
+  case llvm::Instruction::FRem:
+  case llvm::Instruction::FCmp:
+  case llvm::Instruction::FPTrunc:
+  case llvm::Instruction::FPExt:
+    return true;
+  case llvm::Instruction::Call: {
+    const llvm::Function *Callee = llvm::cast<llvm::CallInst>(I).getCalledFunction();
+    return Callee && Callee->isIntrinsic() &&
+           llvm::any_of(I.operands(), [](const llvm::Use &Operand) { return Operand->getType()->isFPOrFPVectorTy(); });
+  }
+  default:
+    return false;
+  }
 }
 
 /// The operands of an instruction that computes an approximation; none of another. Code generation for AMD's
 /// makes one of divisions and square roots whose result may be some units off. A remainder is what a rounded
-/// quotient leaves, which LLVM folds to the exact one: for NVIDIA's, and for AMD's until LLVM 22.
+/// quotient leaves, which LLVM folds to the exact one: for NVIDIA's, and for AMD's until LLVM 22. Where very
+/// small numbers are zeros, which is a mode of each operation or of some, LLVM flushes what it folds of some
+/// operations, of all types alike, and takes `x * 1` for `x`.
 inline llvm::iterator_range<llvm::Use *> approximated(llvm::Instruction &I) {
   auto *Call = llvm::dyn_cast<llvm::CallInst>(&I);
   llvm::Triple Target(I.getModule()->getTargetTriple());
   bool IsOff = I.getMetadata(llvm::LLVMContext::MD_fpmath) && Target.isAMDGPU();
   IsOff |= I.getOpcode() == llvm::Instruction::FRem && (Target.isNVPTX() || Target.isAMDGPU());
+  IsOff |= (Target.isNVPTX() || Target.isAMDGPU()) && computesNumbers(I) && mayTakeForZeros(*I.getFunction());
   if (Call && (IsOff || callsApproximation(*Call)))
     return Call->args();
   if (!Call && IsOff)

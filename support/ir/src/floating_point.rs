@@ -22,7 +22,9 @@ unsafe extern "C" {
     fn offloom_ir_pin_library_calls(module: LLVMModuleRef);
     fn offloom_ir_fuse_operations(module: LLVMModuleRef);
     fn offloom_ir_expand_operations(module: LLVMModuleRef);
-    fn offloom_ir_has_narrow_vector_conversions(module: LLVMModuleRef) -> bool;
+    fn offloom_ir_spell_out_roundings(module: LLVMModuleRef);
+    fn offloom_ir_has_conversions_of_processor(module: LLVMModuleRef) -> bool;
+    fn offloom_ir_forget_denormal_modes(module: LLVMModuleRef);
     fn offloom_ir_mark_bits_matched(module: LLVMModuleRef);
     fn offloom_ir_are_bits_matched(module: LLVMModuleRef) -> bool;
 }
@@ -87,11 +89,20 @@ pub fn fuse_operations(module: &Module<'_>) {
 /// spells `llvm.minnum` and `llvm.maxnum` out, as compares and selects or as the call of C's library that
 /// they come to, so that neither constants nor a wider processor change their result. Has conversions to
 /// integers of fewer than 32 bits give for every number what they give ahead of time; where
-/// [`has_narrow_vector_conversions`], for that processor only. Handles to these calls and conversions are
+/// [`has_conversions_of_processor`], for that processor only. Handles to these calls and conversions are
 /// dead afterwards.
 pub fn expand_operations(module: &Module<'_>) {
     // SAFETY: the module is live.
     unsafe { offloom_ir_expand_operations(module.as_mut_ptr()) }
+}
+
+/// Has operations whose result code generation for the function's processor rounds twice give that, whether
+/// they are folded or not: integers become `__bf16` by way of `float`, and `__bf16` is multiplied and added
+/// as `float`. Such operations on `_Float16` are not folded. Handles to these calls and conversions are dead
+/// afterwards.
+pub fn spell_out_roundings(module: &Module<'_>) {
+    // SAFETY: the module is live.
+    unsafe { offloom_ir_spell_out_roundings(module.as_mut_ptr()) }
 }
 
 /// Marks the module as one in which all operations are settled: later pipelines keep their order.
@@ -106,9 +117,16 @@ pub fn are_bits_matched(module: &Module<'_>) -> bool {
     unsafe { offloom_ir_are_bits_matched(module.as_mut_ptr()) }
 }
 
-/// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers. For numbers that
-/// do not fit, x86 processors with other features give other integers.
-pub fn has_narrow_vector_conversions(module: &Module<'_>) -> bool {
+/// Whether the module makes vectors of integers of fewer than 32 bits of vectors of numbers, or integers of
+/// unusual sizes. For numbers that do not fit, x86 processors with other features give other integers.
+pub fn has_conversions_of_processor(module: &Module<'_>) -> bool {
     // SAFETY: the module is live.
-    unsafe { offloom_ir_has_narrow_vector_conversions(module.as_mut_ptr()) }
+    unsafe { offloom_ir_has_conversions_of_processor(module.as_mut_ptr()) }
+}
+
+/// Has very small numbers (denormal ones) be what the processor makes of them, instead of the zeros that
+/// `-fdenormal-fp-math` has LLVM fold to. For CPUs, which are not told of that.
+pub fn forget_denormal_modes(module: &Module<'_>) {
+    // SAFETY: the module is live, and only attributes change.
+    unsafe { offloom_ir_forget_denormal_modes(module.as_mut_ptr()) }
 }

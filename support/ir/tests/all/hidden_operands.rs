@@ -73,11 +73,17 @@ fn a_part_of_a_vector_is_hidden_itself() {
 
 /// How many operands are hidden in a function of two floats that does this.
 fn hidden_in(triple: &str, body: &str) -> usize {
+    hidden_with(triple, "", body)
+}
+
+/// The same, in a function with these attributes.
+fn hidden_with(triple: &str, attributes: &str, body: &str) -> usize {
     let context = Context::create();
     let code = format!(
         r#"target triple = "{triple}"
         declare float @llvm.exp2.f32(float)
-        define float @f(float %a, float %b) {{
+        declare float @llvm.fabs.f32(float)
+        define float @f(float %a, float %b) {attributes} {{
           {body}
           ret float %r
         }}"#
@@ -99,5 +105,27 @@ fn a_power_of_two_is_an_approximation_on_gpus() {
     for triple in ["nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa"] {
         let body = "%r = call float @llvm.exp2.f32(float %a)";
         assert_eq!(hidden_in(triple, body), 1, "{triple}");
+    }
+}
+
+#[test]
+fn nothing_is_folded_where_very_small_numbers_are_zeros() {
+    for triple in ["nvptx64-nvidia-cuda", "amdgcn-amd-amdhsa"] {
+        for (body, expected) in [
+            ("%r = fmul float %a, 1.0", 1),
+            ("%r = call float @llvm.fabs.f32(float %a)", 1),
+            ("%d = fpext float %a to double %r = fptrunc double %d to float", 2),
+            ("%c = icmp eq i32 1, 2 %r = select i1 %c, float %a, float %b", 0),
+        ] {
+            for key in ["denormal-fp-math", "denormal-fp-math-f32"] {
+                let attributes = format!("\"{key}\"=\"preserve-sign,preserve-sign\"");
+                assert_eq!(
+                    hidden_with(triple, &attributes, body),
+                    expected,
+                    "{triple} {body} {key}"
+                );
+            }
+            assert_eq!(hidden_in(triple, body), 0, "{triple} {body}");
+        }
     }
 }

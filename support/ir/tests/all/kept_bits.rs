@@ -1,7 +1,12 @@
 //! Operations whose result depends on how they are compiled, and what keeps it.
 
-use offloom_ir::floating_point::{has_narrow_vector_conversions, run_until_vectorized};
+use offloom_ir::codegen::run_pipeline;
+use offloom_ir::floating_point::{
+    expand_operations, forget_denormal_modes, has_conversions_of_processor, run_until_vectorized,
+    spell_out_roundings,
+};
 use offloom_ir::inkwell::context::Context;
+use offloom_ir::jit_diagnostics::CollectedErrors;
 
 use crate::parse;
 use crate::pipelines::machine;
@@ -49,7 +54,7 @@ fn vectors_of_narrow_conversions_in_unrolled_loops_are_made_first() {
         let context = Context::create();
         let module = parse(&context, &loop_that_narrows(unrolled));
         run_until_vectorized(&module, &machine(), "lto<O3>").unwrap();
-        assert_eq!(has_narrow_vector_conversions(&module), are_vectors, "{unrolled}");
+        assert_eq!(has_conversions_of_processor(&module), are_vectors, "{unrolled}");
         let text = module.to_string();
         assert_eq!(
             text.matches("store volatile").count(),
@@ -58,4 +63,118 @@ fn vectors_of_narrow_conversions_in_unrolled_loops_are_made_first() {
         );
         assert!(!text.contains("llvm.loop.unroll.disable\", i32 1"), "{text}");
     }
+}
+
+/// What comes of a function that returns an integer of 16 bits, `%r`, for that processor, with its operations
+/// settled and then folded.
+fn settled(target: &str, attributes: &str, body: &str) -> String {
+    let context = Context::create();
+    let errors = CollectedErrors::install(&context);
+    let code = format!(
+        r#"target triple = "{target}"
+        declare half @llvm.fma.f16(half, half, half)
+        declare bfloat @llvm.fma.bf16(bfloat, bfloat, bfloat)
+        define i16 @f() {attributes} {{
+          {body}
+          ret i16 %r
+        }}"#
+    );
+    let module = parse(&context, &code);
+    forget_denormal_modes(&module);
+    expand_operations(&module);
+    spell_out_roundings(&module);
+    // Whoever folds here asks a machine of x86, which knows no other processors.
+    let kept = match attributes {
+        "" => module.to_string(),
+        attributes => module.to_string().replace(attributes, "nounwind"),
+    };
+    let module = parse(&context, &kept);
+    run_pipeline(&module, &machine(), &errors, "function(sroa,instcombine)").unwrap();
+    module.verify().unwrap();
+    module.to_string()
+}
+
+/// A constant that comes in behind what settles operations.
+fn given(kind: &str, value: &str) -> String {
+    format!("%place = alloca {kind} store {kind} {value}, ptr %place %given = load {kind}, ptr %place ")
+}
+
+const X86: &str = "x86_64-pc-linux-gnu";
+const NVIDIA: &str = "nvptx64-nvidia-cuda";
+
+#[test]
+fn an_integer_becomes_a_short_number_by_way_of_another_one() {
+    // Between 0x4e80 and 0x4e81: nearer to the latter, and as `float` just between.
+    let body = given("i32", "1077936129")
+        + "%number = sitofp i32 %given to bfloat %r = bitcast bfloat %number to i16";
+    let (once, twice) = ("ret i16 20097", "ret i16 20096");
+    for (target, attributes, expected) in [
+        (X86, "", twice),
+        ("amdgcn-amd-amdhsa", "", twice),
+        (NVIDIA, r#""target-cpu"="sm_89""#, twice),
+        (NVIDIA, r#""target-cpu"="sm_90a""#, once),
+        ("aarch64-unknown-linux-gnu", "", once),
+    ] {
+        let text = settled(target, attributes, &body);
+        assert!(text.contains(expected), "{target} {attributes}: {text}");
+    }
+}
+
+#[test]
+fn short_numbers_are_multiplied_and_added_as_code_generation_does() {
+    // The product is between 0x3fc1 and 0x3fc2, and what is added is too small for `float` to see.
+    let body = given("bfloat", "0xRAB80")
+        + "%number = call bfloat @llvm.fma.bf16(bfloat 0xR3F81, bfloat 0xR3FC0, bfloat %given)
+           %r = bitcast bfloat %number to i16";
+    let (once, twice) = ("ret i16 16321", "ret i16 16322");
+    for (target, attributes, expected) in [
+        (X86, "", twice),
+        (X86, r#""target-features"="+avx10.2-512""#, once),
+        (NVIDIA, r#""target-cpu"="sm_75""#, twice),
+        (NVIDIA, r#""target-cpu"="sm_80""#, once),
+    ] {
+        let text = settled(target, attributes, &body);
+        assert!(text.contains(expected), "{target} {attributes}: {text}");
+    }
+}
+
+#[test]
+fn half_numbers_that_are_multiplied_and_added_are_not_folded() {
+    let body = given("half", "0xH0001")
+        + "%number = call half @llvm.fma.f16(half 0xH3C01, half 0xH3E00, half %given)
+           %r = bitcast half %number to i16";
+    for (attributes, is_folded) in [("", false), (r#""target-features"="+avx512fp16""#, true)] {
+        let text = settled(X86, attributes, &body);
+        assert_eq!(text.contains("call half @llvm.fma.f16"), !is_folded, "{text}");
+    }
+}
+
+#[test]
+fn integers_of_unusual_sizes_are_left_to_code_generation() {
+    for (bits, is_folded) in [(16, true), (12, false)] {
+        let extension = if bits == 16 {
+            "add i16 %narrow, 0"
+        } else {
+            "zext i12 %narrow to i16"
+        };
+        let body =
+            given("float", "70000.0") + &format!("%narrow = fptoui float %given to i{bits} %r = {extension}");
+        let text = settled(X86, "", &body);
+        assert_eq!(text.contains("ret i16 4464"), is_folded, "{text}");
+        let context = Context::create();
+        assert_eq!(
+            has_conversions_of_processor(&parse(&context, &text)),
+            !is_folded,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn very_small_numbers_are_what_the_processor_makes_of_them() {
+    let body =
+        given("half", "0xH0400") + "%number = fmul half %given, 0xH3800 %r = bitcast half %number to i16";
+    let attributes = r#""denormal-fp-math"="preserve-sign,preserve-sign" "denormal-fp-math-f32"="ieee""#;
+    let text = settled(X86, attributes, &body);
+    assert!(text.contains("ret i16 512"), "{text}");
 }

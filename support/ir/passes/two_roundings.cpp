@@ -1,0 +1,142 @@
+// Operations that code generation rounds twice (floating_point.rs), as a C function with plain arguments.
+// Rules as in shim/ir_shim.cpp.
+
+#include "two_roundings.h"
+
+#include "llvm-c/Core.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/Module.h"
+#include "llvm/TargetParser/Triple.h"
+
+using namespace llvm;
+
+namespace {
+
+/// Whether it multiplies and adds at once numbers of the type.
+bool fusesNumbers(const Instruction &I, Type::TypeID Number) {
+  auto *Call = dyn_cast<IntrinsicInst>(&I);
+  return Call && Call->getIntrinsicID() == Intrinsic::fma && Call->getType()->getScalarType()->getTypeID() == Number;
+}
+
+/// Whether it makes a `__bf16` of an integer.
+bool convertsToBFloat(const Instruction &I) {
+  return (isa<SIToFPInst>(I) || isa<UIToFPInst>(I)) && I.getType()->getScalarType()->isBFloatTy();
+}
+
+/// What code generation for a function's processor takes a detour for.
+class Detours {
+public:
+  explicit Detours(const Function &F) : Target(F.getParent()->getTargetTriple()) {
+    F.getFnAttribute("target-features").getValueAsString().split(Features, ',');
+    StringRef Processor = F.getFnAttribute("target-cpu").getValueAsString();
+    // Without one it is the oldest.
+    if (Processor.consume_front("sm_"))
+      Processor.take_while(isDigit).getAsInteger(10, Number);
+  }
+
+  /// The type between an integer and its `__bf16`; null where it comes to that by one rounding.
+  Type *between(const Instruction &Conversion) const {
+    LLVMContext &Context = Conversion.getContext();
+    unsigned Bits = Conversion.getOperand(0)->getType()->getScalarSizeInBits();
+    // It is rounded to `double`, and what that leaves so that the last rounding is right.
+    if (Target.isAArch64())
+      return Bits > 53 ? Type::getDoubleTy(Context) : nullptr;
+    bool HasConversion = Target.isNVPTX() && Number >= 90;
+    bool IsKnown = Target.isX86() || Target.isNVPTX() || Target.isAMDGPU();
+    return IsKnown && !HasConversion && Bits > 24 ? Type::getFloatTy(Context) : nullptr;
+  }
+
+  /// Whether `__bf16` is multiplied and added as `float`.
+  bool fuseBFloatAsFloat() const {
+    if (Target.isNVPTX())
+      return Number < 80;
+    return (Target.isX86() && !hasFeature("+avx10.2")) || Target.isAArch64();
+  }
+
+  /// Whether `_Float16` is multiplied and added as another type: as `float` by LLVM 19, by later ones as
+  /// `double`, which comes to one rounding.
+  bool fuseHalfOtherwise() const {
+    return (Target.isX86() && !hasFeature("+avx512fp16")) || (Target.isAArch64() && !hasFeature("+fullfp16"));
+  }
+
+private:
+  bool hasFeature(StringRef Name) const {
+    return any_of(Features, [&](StringRef Feature) { return Feature.starts_with(Name); });
+  }
+
+  Triple Target;
+  SmallVector<StringRef, 64> Features;
+  /// Of an NVIDIA processor.
+  unsigned Number = 0;
+};
+
+/// The type with numbers of another one.
+Type *ofNumbers(Type *T, Type *Number) {
+  auto *Vector = dyn_cast<VectorType>(T);
+  return Vector ? VectorType::get(Number, Vector->getElementCount()) : Number;
+}
+
+/// Has a `_Float16` be multiplied and added by code generation: one operand is nothing that constants are
+/// propagated through. What is made of constants alone, code generation folds ahead of time, too.
+void leaveToCodeGeneration(IntrinsicInst &Call) {
+  for (Use &U : Call.args()) {
+    if (isa<Constant>(U.get()))
+      continue;
+    IRBuilder<> Builder(&Call);
+    U.set(Builder.CreateIntrinsic(Intrinsic::arithmetic_fence, {U->getType()}, {U.get()}));
+    return;
+  }
+}
+
+/// The operation by way of another type; null where it stays.
+Value *bySteps(Instruction &I, const Detours &Takes) {
+  IRBuilder<> Builder(&I);
+  Type *T = I.getType();
+  if (auto *Conversion = dyn_cast<CastInst>(&I)) {
+    Type *Between = Takes.between(*Conversion);
+    if (!Between)
+      return nullptr;
+    Value *First = Builder.CreateCast(Conversion->getOpcode(), Conversion->getOperand(0), ofNumbers(T, Between));
+    return Builder.CreateFPTrunc(First, T);
+  }
+  if (!Takes.fuseBFloatAsFloat())
+    return nullptr;
+  Type *Wide = ofNumbers(T, Builder.getFloatTy());
+  SmallVector<Value *, 3> Operands;
+  for (Value *Operand : cast<IntrinsicInst>(I).args())
+    Operands.push_back(Builder.CreateFPExt(Operand, Wide));
+  return Builder.CreateFPTrunc(Builder.CreateIntrinsic(Intrinsic::fma, {Wide}, Operands), T);
+}
+
+} // namespace
+
+bool offloom::mayRoundTwice(const Instruction &I) {
+  return convertsToBFloat(I) || fusesNumbers(I, Type::BFloatTyID) || fusesNumbers(I, Type::HalfTyID);
+}
+
+/// Has operations that code generation rounds twice be rounded twice, or not be folded.
+extern "C" void offloom_ir_spell_out_roundings(LLVMModuleRef module) {
+  for (Function &F : *unwrap(module)) {
+    SmallVector<Instruction *, 16> Found;
+    for (Instruction &I : instructions(F))
+      if (offloom::mayRoundTwice(I))
+        Found.push_back(&I);
+    if (Found.empty())
+      continue;
+    Detours Takes(F);
+    for (Instruction *I : Found) {
+      if (fusesNumbers(*I, Type::HalfTyID)) {
+        if (Takes.fuseHalfOtherwise())
+          leaveToCodeGeneration(cast<IntrinsicInst>(*I));
+      } else if (Value *Result = bySteps(*I, Takes)) {
+        I->replaceAllUsesWith(Result);
+        I->eraseFromParent();
+      }
+    }
+  }
+}
